@@ -1,0 +1,146 @@
+package loadline
+
+import "time"
+
+// App is a model of an application: its services, the kinds of requests that
+// its users send, and the nodes it runs on. It is data; the file format is
+// internal/apps, which also checks it.
+type App struct {
+	Name        string
+	Description string
+	Services    []Service
+	Kinds       []Kind
+	Nodes       []Node
+	Routing     Routing
+}
+
+// Service is one deployment: identical replicas behind one name.
+type Service struct {
+	Name string
+
+	CPU      Dist    // CPU time of one visit, all versions' common measure
+	Wait     Dist    // time of one visit spent neither on the CPU nor in calls (disk, locks, network)
+	IdleCPU  float64 // cores that a ready replica burns without any request
+	Workers  int     // requests that a replica works on at once; one is held until its reply, calls included
+	Backlog  int     // requests that may wait for a worker, per replica; beyond it the answer is a refusal
+	Memory   Memory
+	Startup  Dist // from binding to ready
+	Replicas int  // at the start of a run
+	Size     Size // per replica, at the start of a run
+	Bounds   Bounds
+	Versions []Version // weights need not sum to 1; none means one version that changes nothing
+
+	// OptionalPrice is what one dropped optional call to this service costs its
+	// owner, in units of one request over its SLO: brownout is never free.
+	OptionalPrice float64
+}
+
+// Memory of a replica in use: Base + PerRequest * (requests in the replica).
+type Memory struct {
+	Base       int64 // bytes
+	PerRequest int64 // bytes
+}
+
+// Size is what one replica asks for and what it is held to. A limit of 0 means none.
+type Size struct {
+	CPURequest    float64 // cores
+	CPULimit      float64 // cores
+	MemoryRequest int64   // bytes
+	MemoryLimit   int64   // bytes
+}
+
+// Bounds are the user's: nothing may be set outside them.
+type Bounds struct {
+	MinReplicas, MaxReplicas int
+	MinCPU, MaxCPU           float64 // cores, request and limit alike
+	MinMemory, MaxMemory     int64   // bytes, request and limit alike
+}
+
+// Version is one release of a service. A visit runs one version, drawn by
+// weight; calls may be made by some versions only.
+type Version struct {
+	Name   string
+	Weight float64 // share of visits, relative to the other versions; 0 = deployed nowhere yet
+	CPU    float64 // factor on the service's CPU time
+	Wait   float64 // factor on the service's waiting time
+}
+
+// Kind is one kind of request that users send.
+type Kind struct {
+	Name    string
+	Share   float64 // of all requests, relative to the other kinds, unless the workload says otherwise
+	SLO     SLO
+	Timeout time.Duration // after which the client gives up; 0 = it never does
+	Root    Call
+}
+
+// SLO reads "Percentile of requests within Latency": {99, 250ms}.
+type SLO struct {
+	Percentile float64 // in (0, 100)
+	Latency    time.Duration
+}
+
+// Call is one visit to a service: its own work first, then its stages one
+// after the other; the calls of one stage run in parallel and the stage ends
+// with the last of them.
+type Call struct {
+	Service     int     // index into App.Services
+	Probability float64 // that the call is made at all
+	Times       int     // made so many times, one after the other
+	Work        float64 // factor on the service's CPU and waiting time
+	Optional    bool    // may be dropped by brownout, and its failure is forgiven
+	Versions    []int   // made only by these versions of the caller (indices); empty = by all
+	Stages      [][]Call
+}
+
+// Node is a machine that replicas are placed on.
+type Node struct {
+	Name   string
+	Cores  float64
+	Memory int64 // bytes
+}
+
+// Routing chooses the replica of a call.
+type Routing int
+
+const (
+	RouteRandom       Routing = iota // uniformly among the ready replicas
+	RouteLeastRequest                // of two drawn at random, the one with fewer requests
+)
+
+// Shape is the family of a distribution.
+type Shape int
+
+const (
+	Lognormal Shape = iota
+	Exponential
+)
+
+// Dist is a positive random time. CV is the coefficient of variation (standard
+// deviation over mean); 0 makes it a constant. Exponential has CV 1 by nature
+// and ignores the field.
+type Dist struct {
+	Mean  time.Duration
+	CV    float64
+	Shape Shape
+}
+
+// ServiceIndex returns the index of the named service, or -1.
+func (a *App) ServiceIndex(name string) int {
+	for i := range a.Services {
+		if a.Services[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// KindIndex returns the index of the named kind of request, or -1.
+func (a *App) KindIndex(name string) int {
+	for i := range a.Kinds {
+		if a.Kinds[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}

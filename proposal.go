@@ -1,0 +1,103 @@
+package loadline
+
+// Opt is a value that may be unset. Unset means: leave it as it is.
+type Opt[T any] struct {
+	Value T
+	Set   bool
+}
+
+// Some returns a set value.
+func Some[T any](v T) Opt[T] { return Opt[T]{Value: v, Set: true} }
+
+// Or returns the value, or the given one if unset.
+func (o Opt[T]) Or(unset T) T {
+	if o.Set {
+		return o.Value
+	}
+	return unset
+}
+
+// Setting is a change to one service, axis by axis.
+type Setting struct {
+	Replicas      Opt[int]
+	CPURequest    Opt[float64] // cores per replica
+	CPULimit      Opt[float64] // cores per replica; 0 = none
+	MemoryRequest Opt[int64]   // bytes per replica
+	MemoryLimit   Opt[int64]   // bytes per replica; 0 = none
+	Brownout      Opt[bool]    // true: optional calls to the service are dropped
+}
+
+// Empty says whether the setting changes nothing.
+func (s Setting) Empty() bool { return s == Setting{} }
+
+// Proposal is what a policy wants. It may speak of some services and some axes
+// only.
+type Proposal struct {
+	Services []ServiceProposal
+}
+
+// ServiceProposal is one service's part of a Proposal.
+type ServiceProposal struct {
+	Service int // index into App.Services
+	Setting Setting
+	Reason  string // one sentence for the person who asks why
+	// RunnerUp is what the policy would have done otherwise, if it weighs
+	// alternatives.
+	RunnerUp *Alternative
+}
+
+// Alternative is a setting that was not chosen.
+type Alternative struct {
+	Setting Setting
+	Reason  string
+}
+
+// Plan is what is to be applied: a proposal after every guard has spoken.
+type Plan struct {
+	Services []ServicePlan
+}
+
+// ServicePlan is one service's part of a Plan.
+type ServicePlan struct {
+	Service int // index into App.Services
+	Setting Setting
+}
+
+// Allocation is what one service has been told to be: the spec, not the pods.
+type Allocation struct {
+	Replicas int
+	Size     Size
+	Brownout bool
+}
+
+// With returns the allocation after a setting.
+func (a Allocation) With(s Setting) Allocation {
+	return Allocation{
+		Replicas: s.Replicas.Or(a.Replicas),
+		Size: Size{
+			CPURequest:    s.CPURequest.Or(a.Size.CPURequest),
+			CPULimit:      s.CPULimit.Or(a.Size.CPULimit),
+			MemoryRequest: s.MemoryRequest.Or(a.Size.MemoryRequest),
+			MemoryLimit:   s.MemoryLimit.Or(a.Size.MemoryLimit),
+		},
+		Brownout: s.Brownout.Or(a.Brownout),
+	}
+}
+
+// Changes returns the part of a setting that differs from the allocation: what
+// is left would change something.
+func (a Allocation) Changes(s Setting) Setting {
+	keepIfNew(&s.Replicas, a.Replicas)
+	keepIfNew(&s.CPURequest, a.Size.CPURequest)
+	keepIfNew(&s.CPULimit, a.Size.CPULimit)
+	keepIfNew(&s.MemoryRequest, a.Size.MemoryRequest)
+	keepIfNew(&s.MemoryLimit, a.Size.MemoryLimit)
+	keepIfNew(&s.Brownout, a.Brownout)
+	return s
+}
+
+func keepIfNew[T comparable](o *Opt[T], now T) {
+	if o.Set && o.Value == now {
+		*o = Opt[T]{}
+	}
+}
