@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Stream returns the random source of one purpose. Every purpose has its own,
+// so that two runs with one seed see the same arrivals and the same demands
+// even when a policy makes them differ in everything else.
+func Stream(seed uint64, purpose, index uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed^0x9e3779b97f4a7c15, purpose<<32|index))
+}
+
+// Purposes of random streams.
+const (
+	StreamArrivals uint64 = iota + 1
+	StreamDemand
+	StreamCalls
+	StreamRouting
+	StreamPods
+	StreamMetrics
+	StreamPolicy
+	StreamPhase
+)
+
+// Sampler draws from a loadline.Dist, in nanoseconds.
+type Sampler struct {
+	kind      int8
+	mean      float64
+	mu, sigma float64
+}
+
+const (
+	sampleConstant int8 = iota
+	sampleLognormal
+	sampleExponential
+)
+
+// NewSampler prepares a distribution for drawing.
+func NewSampler(d loadline.Dist) Sampler {
+	mean := float64(d.Mean)
+	switch {
+	case d.Shape == loadline.Exponential:
+		return Sampler{kind: sampleExponential, mean: mean}
+	case d.CV == 0 || mean == 0:
+		return Sampler{kind: sampleConstant, mean: mean}
+	}
+	s2 := math.Log1p(d.CV * d.CV)
+	return Sampler{kind: sampleLognormal, mean: mean, mu: math.Log(mean) - s2/2, sigma: math.Sqrt(s2)}
+}
+
+// Draw returns one time in nanoseconds, times the factor.
+func (s *Sampler) Draw(rng *rand.Rand, factor float64) float64 {
+	switch s.kind {
+	case sampleLognormal:
+		return factor * math.Exp(s.mu+s.sigma*rng.NormFloat64())
+	case sampleExponential:
+		return factor * s.mean * rng.ExpFloat64()
+	}
+	return factor * s.mean
+}
+
+// Mean is the mean in nanoseconds.
+func (s *Sampler) Mean() float64 { return s.mean }
+
+// DrawTime returns one time.
+func (s *Sampler) DrawTime(rng *rand.Rand, factor float64) time.Duration {
+	return time.Duration(s.Draw(rng, factor))
+}

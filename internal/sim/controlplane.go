@@ -1,0 +1,443 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Pod is one replica of a service from creation to deletion. Slots are reused;
+// IDs are not.
+type Pod struct {
+	ID      int64
+	Service int
+	Node    int // -1 = not bound
+	Phase   loadline.PodPhase
+	Created time.Duration
+	Bound   time.Duration
+	Ready   time.Duration // the last time it became ready; Never = it has not
+	Size    loadline.Size
+
+	due      time.Duration // of the next change of phase; Never = none by itself
+	resizeAt time.Duration // Never = none pending
+	resizeTo loadline.Size
+	restarts int
+
+	metered                time.Duration // cost is counted up to here
+	meteredCPU, meteredMem float64       // usage counters at that instant
+}
+
+// Kubelet is the engine's side of the control plane: it is told what becomes of
+// pods and answers what they use.
+type Kubelet interface {
+	PodReady(slot int)
+	// PodDraining: no new visits; the engine calls Drained once it is empty.
+	PodDraining(slot int)
+	// PodStopped: whatever it still has fails. The slot may be given to another
+	// pod afterwards.
+	PodStopped(slot int)
+	PodResized(slot int)
+	// PodUsage is what the pod has used since it was created.
+	PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64)
+}
+
+// ControlPlane turns what services are told to be into pods on nodes: it
+// places, starts, resizes, drains and restarts them, and counts their cost.
+// Both engines use it, so that they differ in physics only.
+type ControlPlane struct {
+	app     *loadline.App
+	cfg     Config
+	kubelet Kubelet
+	meter   *Meter
+	rng     *rand.Rand
+	startup []Sampler
+	resize  Sampler
+
+	pods      []Pod // by slot
+	free      []int
+	byService [][]int // slots in order of creation
+	alloc     []loadline.Allocation
+	nodes     []nodeRoom
+	nextID    int64
+	nextMeter time.Duration
+	unplaced  bool // some pod is pending for want of room
+}
+
+type nodeRoom struct {
+	cpu, cpuCap float64
+	mem, memCap int64
+	lost        bool
+}
+
+// NewControlPlane makes the control plane and the pods that run at the start,
+// ready from the beginning.
+func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
+	app := cfg.App
+	c := &ControlPlane{
+		app: app, cfg: cfg, kubelet: k, meter: meter,
+		rng:       Stream(cfg.Seed, StreamPods, 0),
+		resize:    NewSampler(cfg.ResizeDelay),
+		byService: make([][]int, len(app.Services)),
+		alloc:     make([]loadline.Allocation, len(app.Services)),
+		nextMeter: MeterInterval,
+	}
+	for _, n := range app.Nodes {
+		c.nodes = append(c.nodes, nodeRoom{cpuCap: n.Cores, memCap: n.Memory})
+	}
+	for i := range app.Services {
+		s := &app.Services[i]
+		c.startup = append(c.startup, NewSampler(s.Startup))
+		c.alloc[i] = loadline.Allocation{Replicas: s.Replicas, Size: s.Size}
+	}
+	return c
+}
+
+// Start creates the initial pods. It is apart from NewControlPlane because the
+// engine is told of each.
+func (c *ControlPlane) Start() {
+	for i := range c.app.Services {
+		for range c.alloc[i].Replicas {
+			slot := c.create(i, 0)
+			if c.pods[slot].Node >= 0 || len(c.nodes) == 0 {
+				c.pods[slot].due = 0
+			}
+		}
+	}
+	c.Run(0)
+}
+
+// Allocation is what each service has been told to be.
+func (c *ControlPlane) Allocation() []loadline.Allocation { return c.alloc }
+
+// Slots are the pods of a service, in order of creation.
+func (c *ControlPlane) Slots(service int) []int { return c.byService[service] }
+
+// Pod returns the pod in a slot.
+func (c *ControlPlane) Pod(slot int) *Pod { return &c.pods[slot] }
+
+// NodeLost says whether a node is gone.
+func (c *ControlPlane) NodeLost(node int) bool { return c.nodes[node].lost }
+
+// Ready counts the pods of a service that serve.
+func (c *ControlPlane) Ready(service int) int {
+	n := 0
+	for _, slot := range c.byService[service] {
+		if c.pods[slot].Phase == loadline.PodReady {
+			n++
+		}
+	}
+	return n
+}
+
+// Apply takes a plan.
+func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
+	for _, sp := range plan.Services {
+		old := c.alloc[sp.Service]
+		if old.Changes(sp.Setting).Empty() {
+			continue
+		}
+		next := old.With(sp.Setting)
+		next.Replicas = max(next.Replicas, 0)
+		c.alloc[sp.Service] = next
+		c.meter.Changes++
+		c.meter.Services[sp.Service].Changes++
+		if next.Size != old.Size {
+			c.planResize(sp.Service, next.Size, now)
+		}
+		c.reconcile(sp.Service, now)
+	}
+}
+
+func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Duration) {
+	for _, slot := range c.byService[service] {
+		p := &c.pods[slot]
+		switch p.Phase {
+		case loadline.PodPending:
+			p.Size = to
+		case loadline.PodStarting, loadline.PodReady:
+			p.resizeTo = to
+			p.resizeAt = now + c.resize.DrawTime(c.rng, 1)
+		}
+	}
+}
+
+// reconcile creates or removes pods until a service has as many as it was told.
+func (c *ControlPlane) reconcile(service int, now time.Duration) {
+	want := c.alloc[service].Replicas
+	have := 0
+	for _, slot := range c.byService[service] {
+		if c.pods[slot].Phase != loadline.PodDraining {
+			have++
+		}
+	}
+	for ; have < want; have++ {
+		c.create(service, now)
+	}
+	for ; have > want; have-- {
+		c.remove(c.victim(service), now)
+	}
+}
+
+// victim is the pod to remove first, as a ReplicaSet chooses: the one that is
+// least far on its way to ready, and among equals the newest.
+func (c *ControlPlane) victim(service int) int {
+	best := -1
+	for _, slot := range c.byService[service] {
+		p := &c.pods[slot]
+		if p.Phase == loadline.PodDraining {
+			continue
+		}
+		if best < 0 || p.Phase < c.pods[best].Phase || (p.Phase == c.pods[best].Phase && p.Ready >= c.pods[best].Ready) {
+			best = slot
+		}
+	}
+	return best
+}
+
+func (c *ControlPlane) create(service int, now time.Duration) int {
+	var slot int
+	if n := len(c.free); n > 0 {
+		slot = c.free[n-1]
+		c.free = c.free[:n-1]
+	} else {
+		slot = len(c.pods)
+		c.pods = append(c.pods, Pod{})
+	}
+	c.nextID++
+	c.pods[slot] = Pod{
+		ID: c.nextID, Service: service, Node: -1, Phase: loadline.PodPending,
+		Created: now, Ready: Never, Size: c.alloc[service].Size, due: Never, resizeAt: Never,
+	}
+	c.byService[service] = append(c.byService[service], slot)
+	c.place(slot, now)
+	return slot
+}
+
+// place binds a pending pod to the node with the largest share of its CPU and
+// memory unclaimed, as the default scheduler scores; without room it stays
+// pending.
+func (c *ControlPlane) place(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	best, bestScore := -1, -1.0
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if n.lost || !n.fits(p.Size.CPURequest, p.Size.MemoryRequest) {
+			continue
+		}
+		score := (1-(n.cpu+p.Size.CPURequest)/n.cpuCap)/2 + (1-float64(n.mem+p.Size.MemoryRequest)/float64(n.memCap))/2
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	if best < 0 && len(c.nodes) > 0 {
+		c.unplaced = true
+		return
+	}
+	if best >= 0 {
+		c.nodes[best].cpu += p.Size.CPURequest
+		c.nodes[best].mem += p.Size.MemoryRequest
+		p.Node = best
+	}
+	p.Phase = loadline.PodStarting
+	p.Bound, p.metered = now, now
+	p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+}
+
+// fits allows for the rounding of sums of requests like 0.1.
+func (n *nodeRoom) fits(cpu float64, mem int64) bool {
+	return n.cpu+cpu <= n.cpuCap+1e-9 && n.mem+mem <= n.memCap
+}
+
+func (c *ControlPlane) remove(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	if p.Phase != loadline.PodReady {
+		c.stop(slot, now)
+		return
+	}
+	p.Phase = loadline.PodDraining
+	p.due = now + c.cfg.Grace
+	p.resizeAt = Never
+	c.kubelet.PodDraining(slot)
+}
+
+// Drained ends a draining pod: the engine says that it is empty.
+func (c *ControlPlane) Drained(slot int, now time.Duration) {
+	if c.pods[slot].Phase == loadline.PodDraining {
+		c.stop(slot, now)
+	}
+}
+
+// stop deletes a pod.
+func (c *ControlPlane) stop(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	c.meterPod(slot, now)
+	if p.Phase != loadline.PodPending {
+		c.kubelet.PodStopped(slot)
+		c.release(p)
+	}
+	list := c.byService[p.Service]
+	for i, s := range list {
+		if s == slot {
+			c.byService[p.Service] = append(list[:i], list[i+1:]...)
+			break
+		}
+	}
+	p.due, p.resizeAt = Never, Never
+	p.ID = 0
+	c.free = append(c.free, slot)
+	if c.unplaced {
+		c.placePending(now)
+	}
+}
+
+func (c *ControlPlane) release(p *Pod) {
+	if p.Node >= 0 {
+		n := &c.nodes[p.Node]
+		n.cpu -= p.Size.CPURequest
+		n.mem -= p.Size.MemoryRequest
+	}
+}
+
+// Killed restarts a pod's container in place (out of memory): what it had
+// fails, and it starts again after the kubelet's back-off.
+func (c *ControlPlane) Killed(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	c.meter.Services[p.Service].Restarts++
+	if p.Phase == loadline.PodDraining {
+		c.stop(slot, now)
+		return
+	}
+	if now-p.Ready > 10*time.Minute {
+		p.restarts = 0
+	}
+	c.kubelet.PodStopped(slot)
+	p.Phase = loadline.PodStarting
+	p.due = now + backOff(p.restarts) + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+	p.restarts++
+}
+
+// backOff is the kubelet's: none at first, then 10 s doubling up to 5 min.
+func backOff(restarts int) time.Duration {
+	if restarts == 0 {
+		return 0
+	}
+	return min(10*time.Second<<min(restarts-1, 10), 5*time.Minute)
+}
+
+// LoseNode takes a node away with all its pods; their services get new ones.
+func (c *ControlPlane) LoseNode(node int, now time.Duration) {
+	c.nodes[node].lost = true
+	for service := range c.byService {
+		for i := len(c.byService[service]) - 1; i >= 0; i-- {
+			if slot := c.byService[service][i]; c.pods[slot].Node == node {
+				c.stop(slot, now)
+			}
+		}
+		c.reconcile(service, now)
+	}
+}
+
+// Next is the instant of the next thing that the control plane will do.
+func (c *ControlPlane) Next() time.Duration {
+	next := c.nextMeter
+	for _, slots := range c.byService {
+		for _, slot := range slots {
+			next = min(next, c.pods[slot].due, c.pods[slot].resizeAt)
+		}
+	}
+	return next
+}
+
+// Run does everything that is due.
+func (c *ControlPlane) Run(now time.Duration) {
+	for service := range c.byService {
+		for i := 0; i < len(c.byService[service]); i++ {
+			slot := c.byService[service][i]
+			p := &c.pods[slot]
+			if p.resizeAt <= now {
+				c.resizeNow(slot, now)
+			}
+			if p.due <= now {
+				switch p.Phase {
+				case loadline.PodStarting:
+					p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
+					c.kubelet.PodReady(slot)
+				case loadline.PodDraining: // its grace is over
+					c.stop(slot, now)
+					i--
+				}
+			}
+		}
+	}
+	if now >= c.nextMeter {
+		for _, slots := range c.byService {
+			for _, slot := range slots {
+				c.meterPod(slot, now)
+			}
+		}
+		c.nextMeter += (now - c.nextMeter + MeterInterval) / MeterInterval * MeterInterval
+	}
+}
+
+func (c *ControlPlane) placePending(now time.Duration) {
+	c.unplaced = false
+	for _, slots := range c.byService {
+		for _, slot := range slots {
+			if c.pods[slot].Phase == loadline.PodPending {
+				c.place(slot, now)
+			}
+		}
+	}
+}
+
+// resizeNow brings a resize into force; if the node has no room for it, it is
+// deferred and tried again.
+func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	if p.Node >= 0 {
+		n := &c.nodes[p.Node]
+		if !n.fits(max(0, p.resizeTo.CPURequest-p.Size.CPURequest), max(0, p.resizeTo.MemoryRequest-p.Size.MemoryRequest)) {
+			p.resizeAt = now + 10*time.Second
+			return
+		}
+		n.cpu += p.resizeTo.CPURequest - p.Size.CPURequest
+		n.mem += p.resizeTo.MemoryRequest - p.Size.MemoryRequest
+	}
+	c.meterPod(slot, now)
+	p.Size = p.resizeTo
+	p.resizeAt = Never
+	if c.cfg.ResizeRestarts && p.Phase == loadline.PodReady {
+		c.kubelet.PodStopped(slot)
+		p.Phase = loadline.PodStarting
+		p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+		return
+	}
+	c.kubelet.PodResized(slot)
+}
+
+// meterPod counts a pod's cost up to now: the larger of what it asked for and
+// what it used, averaged since it was last counted.
+func (c *ControlPlane) meterPod(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	if p.Phase == loadline.PodPending || now <= p.metered {
+		return
+	}
+	dt := (now - p.metered).Seconds()
+	cpu, mem := c.kubelet.PodUsage(slot, now)
+	s := &c.meter.Services[p.Service]
+	s.CoreSeconds += max(p.Size.CPURequest*dt, cpu-p.meteredCPU)
+	s.ByteSeconds += max(float64(p.Size.MemoryRequest)*dt, mem-p.meteredMem)
+	s.ReplicaSeconds += dt
+	c.meter.ReplicaSeconds += dt
+	p.metered, p.meteredCPU, p.meteredMem = now, cpu, mem
+}
+
+// Settle counts the cost of every pod up to now, at the end of a run.
+func (c *ControlPlane) Settle(now time.Duration) {
+	for _, slots := range c.byService {
+		for _, slot := range slots {
+			c.meterPod(slot, now)
+		}
+	}
+}

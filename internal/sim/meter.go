@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Window is the length of the windows whose percentile is held against the SLO.
+const Window = time.Minute
+
+// meterBits is the resolution of the latencies that results are made of.
+const meterBits = 7
+
+// Meter is what is measured of a run. Engines write it, results read it.
+type Meter struct {
+	WarmUp   time.Duration
+	Kinds    []KindMeter
+	Services []ServiceMeter
+
+	Windows, WindowsViolated float64 // minutes with traffic; those in which some kind broke its SLO
+	ReplicaSeconds           float64
+	Changes                  float64 // settings that were applied and changed something
+
+	slo        []loadline.SLO
+	windowEnds time.Duration
+}
+
+// KindMeter counts requests of one kind. Arrived = Completed + Failed + those
+// still in flight, at every instant.
+type KindMeter struct {
+	Arrived, Completed, Failed float64
+	TimedOut, Refused, Killed  float64 // why they failed
+
+	// After warm-up:
+	Ended   float64    // completed or failed
+	Over    float64    // of them: failed, or slower than the SLO
+	Latency *Histogram // of the completed ones
+
+	Exported      *Histogram // as an exporter would show it; from the start
+	ExportedOver  float64
+	ExportedEnded float64
+
+	windowEnded, windowOver float64
+}
+
+// ServiceMeter counts visits to one service, from the start of the run.
+type ServiceMeter struct {
+	Arrived, Ended, Failed, Refused float64
+	OptionalAsked, OptionalDropped  float64
+	BusySeconds, QueueSeconds       float64 // filled in by Engine.Read
+	CPUSeconds                      float64 // filled in by Engine.Read
+	Periods, ThrottledPeriods       float64
+	ThrottledSeconds                float64
+	Restarts                        float64
+	Latency, Own                    *Histogram
+
+	CoreSeconds, ByteSeconds float64 // the cost: integral of max(request, usage)
+	ReplicaSeconds           float64
+	Changes                  float64
+}
+
+// NewMeter makes a meter for an app.
+func NewMeter(app *loadline.App, warmUp time.Duration) *Meter {
+	m := &Meter{
+		WarmUp:     warmUp,
+		Kinds:      make([]KindMeter, len(app.Kinds)),
+		Services:   make([]ServiceMeter, len(app.Services)),
+		slo:        make([]loadline.SLO, len(app.Kinds)),
+		windowEnds: warmUp + Window,
+	}
+	for i := range m.Kinds {
+		m.Kinds[i].Latency = NewHistogram(meterBits)
+		m.Kinds[i].Exported = NewHistogram(ExporterBits)
+		m.slo[i] = app.Kinds[i].SLO
+	}
+	for i := range m.Services {
+		m.Services[i].Latency = NewHistogram(ExporterBits)
+		m.Services[i].Own = NewHistogram(ExporterBits)
+	}
+	return m
+}
+
+// Completed counts one request that ended well.
+func (m *Meter) Completed(kind int, arrived, now time.Duration) {
+	k := &m.Kinds[kind]
+	k.Completed++
+	ns := int64(now - arrived)
+	over := 0.0
+	if slo := m.slo[kind].Latency; slo > 0 && now-arrived > slo {
+		over = 1
+	}
+	k.Exported.Add(ns)
+	k.ExportedEnded++
+	k.ExportedOver += over
+	if arrived < m.WarmUp {
+		return
+	}
+	k.Latency.Add(ns)
+	m.ended(k, now, 1, over)
+}
+
+// Failed counts one request that failed.
+func (m *Meter) Failed(kind int, arrived, now time.Duration) {
+	k := &m.Kinds[kind]
+	k.Failed++
+	k.ExportedEnded++
+	k.ExportedOver++
+	if arrived >= m.WarmUp {
+		m.ended(k, now, 1, 1)
+	}
+}
+
+// EndedMany counts a flow of requests that ended at one instant: so many in
+// all, of which so many were over the SLO (the failed ones included). The
+// caller adds the latencies.
+func (m *Meter) EndedMany(kind int, now time.Duration, ended, over float64) {
+	k := &m.Kinds[kind]
+	k.ExportedEnded += ended
+	k.ExportedOver += over
+	if now >= m.WarmUp {
+		m.ended(k, now, ended, over)
+	}
+}
+
+func (m *Meter) ended(k *KindMeter, now time.Duration, ended, over float64) {
+	if now >= m.windowEnds {
+		m.closeWindows(now)
+	}
+	k.Ended += ended
+	k.Over += over
+	k.windowEnded += ended
+	k.windowOver += over
+}
+
+// closeWindows judges the window that has ended. Windows without traffic are
+// not counted.
+func (m *Meter) closeWindows(now time.Duration) {
+	m.judgeWindow()
+	m.windowEnds += (now - m.windowEnds + Window) / Window * Window
+}
+
+func (m *Meter) judgeWindow() {
+	traffic, violated := false, false
+	for i := range m.Kinds {
+		k := &m.Kinds[i]
+		if k.windowEnded > 0 {
+			traffic = true
+			if k.windowOver/k.windowEnded > 1-m.slo[i].Percentile/100 {
+				violated = true
+			}
+		}
+		k.windowEnded, k.windowOver = 0, 0
+	}
+	if traffic {
+		m.Windows++
+		if violated {
+			m.WindowsViolated++
+		}
+	}
+}
+
+// Finish judges the last, possibly shorter window. Call it once, at the end.
+func (m *Meter) Finish() { m.judgeWindow() }
+
+// InFlight is the number of requests of a kind that have not ended.
+func (k *KindMeter) InFlight() float64 { return k.Arrived - k.Completed - k.Failed }

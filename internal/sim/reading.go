@@ -1,0 +1,72 @@
+package sim
+
+import "time"
+
+// Reading is what the exporters of a cluster show at one instant: counters
+// since the start of the run, and gauges.
+type Reading struct {
+	At       time.Duration
+	Services []ServiceReading
+	Kinds    []KindReading
+	Nodes    []NodeReading
+}
+
+// ServiceReading is one service's part. Counters are float64 because the fluid
+// engine counts fractions.
+type ServiceReading struct {
+	Arrived, Ended, Failed, Refused, Dropped float64 // visits
+	BusySeconds, QueueSeconds                float64 // integrals of visits in the service, and of those waiting for a worker
+	CPUSeconds                               float64
+	MemoryBytes                              float64 // now
+	Periods, ThrottledPeriods                float64
+	Restarts                                 float64
+	Latency, Own                             LatencyReading
+	Pods                                     []PodReading
+}
+
+// PodReading is one pod's part; Slot leads to the rest in the ControlPlane.
+type PodReading struct {
+	Slot        int
+	ID          int64
+	CPUSeconds  float64 // of this pod
+	MemoryBytes float64
+	BusySeconds float64
+}
+
+// KindReading is one kind of request, seen from its users.
+type KindReading struct {
+	Arrived, Ended, Failed, Over float64 // Over: ended late or failed
+	Latency                      LatencyReading
+}
+
+// NodeReading is one node.
+type NodeReading struct {
+	CPUSeconds  float64
+	MemoryBytes float64
+}
+
+// LatencyReading is a cumulative histogram (event engine), or, where Histogram
+// is nil, the quantiles of the time since the last Read (fluid engine).
+type LatencyReading struct {
+	Count, SumSeconds  float64 // cumulative
+	Histogram          *Histogram
+	P50, P90, P95, P99 float64 // seconds; of the interval; NaN = nothing ended
+	AtSLO              float64 // seconds; kinds only: at the percentile of the SLO
+}
+
+// ExporterBits is the resolution of exported histograms: 8 buckets per
+// doubling, like a Prometheus native histogram of schema 3.
+const ExporterBits = 3
+
+// Resize makes the reading's slices fit an app.
+func (r *Reading) Resize(services, kinds, nodes int) {
+	if len(r.Services) != services {
+		r.Services = make([]ServiceReading, services)
+	}
+	if len(r.Kinds) != kinds {
+		r.Kinds = make([]KindReading, kinds)
+	}
+	if len(r.Nodes) != nodes {
+		r.Nodes = make([]NodeReading, nodes)
+	}
+}

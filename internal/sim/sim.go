@@ -1,0 +1,119 @@
+// Package sim is the cluster in memory, as far as its two engines share it:
+// what a run is given (Config), what an engine can do (Engine), how pods come
+// and go (ControlPlane), what exporters would show (Reading), what a metrics
+// system makes of that (Cluster), and what is measured of a run (Meter).
+//
+// sim/event follows every request and is the truth; sim/fluid advances a whole
+// step in closed form and is for training.
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Engine is a simulated cluster that can be advanced. Instants are nanoseconds
+// since the start of the run.
+type Engine interface {
+	// AdvanceTo simulates until the given instant; going back is a no-op.
+	AdvanceTo(t time.Duration)
+	// Apply hands over a plan at the current instant.
+	Apply(p loadline.Plan)
+	// Read fills r with what exporters expose now, reusing its slices.
+	Read(r *Reading)
+	// Meter is what has been measured so far.
+	Meter() *Meter
+	// ControlPlane holds the pods and what each service has been told to be.
+	ControlPlane() *ControlPlane
+}
+
+// Arrivals is the load: how many requests of each kind arrive.
+type Arrivals interface {
+	// Rate is the requests per second of a kind (index into App.Kinds) at t,
+	// constant until the returned instant, which is after t.
+	Rate(kind int, t time.Duration) (perSecond float64, until time.Duration)
+}
+
+// CPUModel says how a CPU limit holds a replica.
+type CPUModel int
+
+const (
+	// Quota is the kernel's bandwidth control: within each period of 100 ms a
+	// replica runs unhindered until its quota is used up, and then stands still
+	// until the period ends.
+	Quota CPUModel = iota
+	// Shared is the fluid ideal: the limit is a speed, shared by the requests at
+	// work, each at most at one core.
+	Shared
+)
+
+// QuotaPeriod is the kernel's default.
+const QuotaPeriod = 100 * time.Millisecond
+
+// MeterInterval is the interval over which usage is averaged before it is
+// compared with the request for the cost: max(request, usage).
+const MeterInterval = 15 * time.Second
+
+// Config is what a run is given. The zero value of every field but App and
+// Load is a usable default.
+type Config struct {
+	App  *loadline.App
+	Load Arrivals
+	Seed uint64
+	CPU  CPUModel
+
+	// WarmUp is left out of the Meter's latency and SLO figures: requests that
+	// arrive before it do not count. Cost is counted from the start.
+	WarmUp time.Duration
+
+	StartupFactor  float64       // on every sampled start-up; 0 = 1
+	Grace          time.Duration // a draining pod is killed after it; 0 = 30 s
+	ResizeDelay    loadline.Dist // from plan to effect of an in-place resize; zero = 0.8 s, CV 0.5
+	ResizeRestarts bool          // a resize restarts the replica, as with resizePolicy RestartContainer
+
+	Disturbances []Disturbance // sorted by At
+}
+
+// Disturbance is something that happens to the cluster in mid-run. Exactly one
+// of the fields after At is set.
+type Disturbance struct {
+	At       time.Duration
+	Version  *VersionChange
+	LoseNode *int // index into App.Nodes; its pods are gone at once
+}
+
+// VersionChange gives a service's versions new weights, as a roll-out would.
+// CPUFactor, if not 0, also multiplies the service's CPU time.
+type VersionChange struct {
+	Service   int
+	Weights   []float64 // in the order of Service.Versions; nil = as they are
+	CPUFactor float64
+}
+
+// WithDefaults returns the configuration with zero fields filled in.
+func (c Config) WithDefaults() Config {
+	if c.StartupFactor == 0 {
+		c.StartupFactor = 1
+	}
+	if c.Grace == 0 {
+		c.Grace = 30 * time.Second
+	}
+	if c.ResizeDelay.Mean == 0 {
+		c.ResizeDelay = loadline.Dist{Mean: 800 * time.Millisecond, CV: 0.5}
+	}
+	return c
+}
+
+// Never is an instant after every run.
+const Never = time.Duration(math.MaxInt64)
+
+// Epoch is the wall-clock instant that simulated time 0 stands for.
+var Epoch = time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // a Monday
+
+// Time turns a simulated instant into a wall-clock one.
+func Time(t time.Duration) time.Time { return Epoch.Add(t) }
+
+// Since turns a wall-clock instant into a simulated one.
+func Since(t time.Time) time.Duration { return t.Sub(Epoch) }
