@@ -101,6 +101,9 @@ func (h *Histogram) Reset() {
 // Count is the number counted.
 func (h *Histogram) Count() float64 { return h.total }
 
+// Sum of all latencies in nanoseconds.
+func (h *Histogram) Sum() float64 { return h.sum }
+
 // Buckets is the number of buckets.
 func (h *Histogram) Buckets() int { return len(h.counts) }
 

@@ -30,7 +30,7 @@ type Meter struct {
 // still in flight, at every instant.
 type KindMeter struct {
 	Arrived, Completed, Failed float64
-	TimedOut, Refused, Killed  float64 // why they failed
+	TimedOut                   float64 // of the failed ones: their user gave up
 
 	// After warm-up:
 	Ended   float64    // completed or failed

@@ -25,6 +25,8 @@ type Engine interface {
 	Read(r *Reading)
 	// Meter is what has been measured so far.
 	Meter() *Meter
+	// Finish counts what is still open at the end of a run. Call it once.
+	Finish()
 	// ControlPlane holds the pods and what each service has been told to be.
 	ControlPlane() *ControlPlane
 }

@@ -1,0 +1,272 @@
+// Package event follows every request through every service: the truth that
+// evaluations rest on.
+//
+// Reading order: engine.go (the run), requests.go (users come and give up),
+// visit.go (one call at one service), replica.go (its CPU), node.go (cores that
+// replicas share), kubelet.go (pods come and go), read.go (what exporters
+// show), queue.go and tree.go (data structures).
+//
+// Time is whole nanoseconds. Everything that will happen stands in one heap;
+// ties are broken by the order of scheduling. After warm-up nothing allocates:
+// visits, jobs and heap entries live in slices that only grow with the largest
+// crowd.
+package event
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// Engine is one simulated cluster. It is not safe for concurrent use.
+type Engine struct {
+	cfg          sim.Config
+	app          *loadline.App
+	quota        bool
+	leastRequest bool
+
+	now   int64
+	queue queue
+	meter *sim.Meter
+	cp    *sim.ControlPlane
+
+	calls    []call
+	services []service
+	sources  []source
+	replicas []replica // by pod slot
+	nodes    []node
+
+	visits    []visit
+	freeVisit int32
+
+	nextControl int64 // when the control plane is next due
+	cpDirty     bool  // that may have changed
+	disturbed   int   // disturbances that have happened
+	phase       *rand.Rand
+	events      uint64
+}
+
+// service is what all replicas of a service share.
+type service struct {
+	cpu, wait  sim.Sampler
+	waits      bool
+	cpuFactor  []float64 // by version
+	waitFactor []float64
+	weights    []float64 // cumulative shares of the versions
+	workers    int32
+	backlog    int32
+	ready      []int32 // slots
+
+	rng, calls, routing *rand.Rand
+
+	inside, queued  int32
+	busyNs, queueNs float64 // integrals
+	busyAt, queueAt int64
+	cpuNs           float64 // of requests, all pods that ever were
+	idleNs          float64 // of pods that are gone, without requests
+}
+
+// New makes a cluster with the app's initial replicas, all ready.
+func New(cfg sim.Config) *Engine {
+	cfg = cfg.WithDefaults()
+	app := cfg.App
+	e := &Engine{
+		cfg: cfg, app: app,
+		quota:        cfg.CPU == sim.Quota,
+		leastRequest: app.Routing == loadline.RouteLeastRequest,
+		meter:        sim.NewMeter(app, cfg.WarmUp),
+		freeVisit:    none,
+		phase:        sim.Stream(cfg.Seed, sim.StreamPhase, 0),
+	}
+	var roots []int32
+	e.calls, roots = compile(app)
+	for i := range app.Services {
+		e.services = append(e.services, newService(&app.Services[i], cfg.Seed, uint64(i)))
+	}
+	for _, n := range app.Nodes {
+		e.nodes = append(e.nodes, node{cores: n.Cores})
+	}
+	e.cp = sim.NewControlPlane(cfg, e.meter, e)
+	e.cp.Start()
+	e.nextControl = int64(e.cp.Next())
+	for k := range app.Kinds {
+		e.sources = append(e.sources, source{
+			rng:      sim.Stream(cfg.Seed, sim.StreamArrivals, uint64(k)),
+			root:     roots[k],
+			patience: int64(app.Kinds[k].Timeout),
+		})
+		e.scheduleArrival(int32(k))
+	}
+	return e
+}
+
+func newService(s *loadline.Service, seed, i uint64) service {
+	out := service{
+		cpu:     sim.NewSampler(s.CPU),
+		wait:    sim.NewSampler(s.Wait),
+		waits:   s.Wait.Mean > 0,
+		workers: int32(s.Workers),
+		backlog: int32(s.Backlog),
+		rng:     sim.Stream(seed, sim.StreamDemand, i),
+		calls:   sim.Stream(seed, sim.StreamCalls, i),
+		routing: sim.Stream(seed, sim.StreamRouting, i),
+	}
+	if len(s.Versions) == 0 {
+		out.cpuFactor, out.waitFactor = []float64{1}, []float64{1}
+	}
+	weights := make([]float64, 0, len(s.Versions))
+	for _, v := range s.Versions {
+		out.cpuFactor = append(out.cpuFactor, v.CPU)
+		out.waitFactor = append(out.waitFactor, v.Wait)
+		weights = append(weights, v.Weight)
+	}
+	out.setWeights(weights)
+	return out
+}
+
+func (s *service) setWeights(weights []float64) {
+	s.weights = s.weights[:0]
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	seen := 0.0
+	for _, w := range weights {
+		seen += w / sum
+		s.weights = append(s.weights, seen)
+	}
+}
+
+func (s *service) drawVersion() uint8 {
+	if len(s.weights) < 2 {
+		return 0
+	}
+	u := s.calls.Float64()
+	for i, w := range s.weights {
+		if u < w {
+			return uint8(i)
+		}
+	}
+	return uint8(len(s.weights) - 1)
+}
+
+// count changes the number of visits in a service and keeps its integral.
+func (s *service) count(now int64, by int32) {
+	s.busyNs += float64(s.inside) * float64(now-s.busyAt)
+	s.busyAt = now
+	s.inside += by
+}
+
+func (s *service) countQueue(now int64, by int32) {
+	s.queueNs += float64(s.queued) * float64(now-s.queueAt)
+	s.queueAt = now
+	s.queued += by
+}
+
+func (r *replica) count(now int64, by int32) {
+	r.busyNs += float64(r.inside) * float64(now-r.busyAt)
+	r.busyAt = now
+	r.inside += by
+}
+
+func (e *Engine) time() time.Duration { return time.Duration(e.now) }
+
+// Meter is what has been measured so far.
+func (e *Engine) Meter() *sim.Meter { return e.meter }
+
+// ControlPlane holds the pods.
+func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
+
+// Events is the number of things that have happened to visits and requests:
+// each arrival at a service, end of CPU work, and end of a waiting time.
+func (e *Engine) Events() uint64 { return e.events }
+
+// Apply hands over a plan.
+func (e *Engine) Apply(p loadline.Plan) {
+	e.cp.Apply(p, e.time())
+	e.nextControl = int64(e.cp.Next())
+}
+
+// AdvanceTo simulates until t, everything that is due at t included.
+func (e *Engine) AdvanceTo(t time.Duration) {
+	end := int64(t)
+	for {
+		next := never
+		if len(e.queue.heap) > 0 {
+			next = e.queue.heap[0].at
+		}
+		if at := min(e.nextControl, e.nextDisturbance()); at <= next {
+			if at > end {
+				break
+			}
+			e.control(at)
+			continue
+		}
+		if next > end {
+			break
+		}
+		e.now = next
+		e.happen()
+		if e.cpDirty {
+			e.nextControl = int64(e.cp.Next())
+			e.cpDirty = false
+		}
+	}
+	e.now = max(e.now, end)
+}
+
+// happen does what stands first in the queue.
+func (e *Engine) happen() {
+	top := e.queue.heap[0]
+	if top.kind == cpuTimer {
+		e.cpuEvent(top.id) // moves its own timer
+		return
+	}
+	e.queue.pop()
+	switch top.kind {
+	case arrival:
+		e.arrive(top.id)
+	case waitOver:
+		e.waitDone(top.id)
+	case giveUp:
+		e.losePatience(top.id)
+	}
+}
+
+// control lets the control plane and the disturbances act.
+func (e *Engine) control(at int64) {
+	e.now = at
+	if e.nextDisturbance() <= at {
+		e.disturb(e.cfg.Disturbances[e.disturbed])
+		e.disturbed++
+	}
+	e.cp.Run(e.time())
+	e.nextControl = int64(e.cp.Next())
+	e.cpDirty = false
+}
+
+func (e *Engine) nextDisturbance() int64 {
+	if e.disturbed == len(e.cfg.Disturbances) {
+		return never
+	}
+	return int64(e.cfg.Disturbances[e.disturbed].At)
+}
+
+func (e *Engine) disturb(d sim.Disturbance) {
+	if d.LoseNode != nil {
+		e.cp.LoseNode(*d.LoseNode, e.time())
+	}
+	if c := d.Version; c != nil {
+		s := &e.services[c.Service]
+		if c.Weights != nil {
+			s.setWeights(c.Weights)
+		}
+		if c.CPUFactor != 0 {
+			for i := range s.cpuFactor {
+				s.cpuFactor[i] *= c.CPUFactor
+			}
+		}
+	}
+}

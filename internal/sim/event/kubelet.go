@@ -1,0 +1,159 @@
+package event
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// PodReady lets a pod serve.
+func (e *Engine) PodReady(slot int) {
+	for len(e.replicas) <= slot {
+		e.replicas = append(e.replicas, replica{})
+	}
+	e.queue.grow(slot + 1)
+	p := e.cp.Pod(slot)
+	r := &e.replicas[slot]
+	if r.podID != p.ID {
+		*r = replica{jobs: r.jobs[:0], podID: p.ID}
+	}
+	r.service, r.node = int32(p.Service), int32(p.Node)
+	r.serving, r.draining, r.throttled, r.handling = true, false, false, false
+	r.queueHead, r.queueTail = none, none
+	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
+	r.want, r.got, r.rate = 0, 0, 0
+	// Periods of different pods are not in step.
+	r.periodEnd = e.now + e.phase.Int64N(periodNs)
+	r.budget = 0
+	e.size(r, slot)
+	if r.node >= 0 {
+		e.nodes[r.node].slots = append(e.nodes[r.node].slots, int32(slot))
+	}
+	s := &e.services[r.service]
+	s.ready = append(s.ready, int32(slot))
+}
+
+// size takes over a pod's limits.
+func (e *Engine) size(r *replica, slot int) {
+	p := e.cp.Pod(slot)
+	svc := &e.app.Services[p.Service]
+	r.request = p.Size.CPURequest
+	r.limit = math.Inf(1)
+	if p.Size.CPULimit > 0 {
+		// What a replica burns by itself comes out of the same limit.
+		r.limit = max(p.Size.CPULimit-svc.IdleCPU, 0.001)
+	}
+	r.maxInside = math.MaxInt32
+	if p.Size.MemoryLimit > 0 && svc.Memory.PerRequest > 0 {
+		r.maxInside = int32(min(max(p.Size.MemoryLimit-svc.Memory.Base, -1)/svc.Memory.PerRequest, math.MaxInt32))
+	}
+}
+
+// PodDraining takes a pod out of routing; it goes when it is empty.
+func (e *Engine) PodDraining(slot int) {
+	r := &e.replicas[slot]
+	e.unroute(int32(slot))
+	r.draining = true
+	if r.inside == 0 {
+		e.cp.Drained(slot, e.time())
+	}
+}
+
+func (e *Engine) unroute(slot int32) {
+	s := &e.services[e.replicas[slot].service]
+	if i := slices.Index(s.ready, slot); i >= 0 {
+		s.ready = slices.Delete(s.ready, i, i+1)
+	}
+}
+
+// PodStopped fails whatever a pod still has.
+func (e *Engine) PodStopped(slot int) {
+	if slot >= len(e.replicas) || !e.replicas[slot].serving || e.replicas[slot].podID != e.cp.Pod(slot).ID {
+		return // it never became ready
+	}
+	r := &e.replicas[slot]
+	e.sync(r)
+	e.unroute(int32(slot))
+	r.serving, r.draining, r.throttled = false, false, false
+	idle := e.idleNs(r)
+	e.services[r.service].idleNs += idle
+	r.idleNs += idle
+	r.upNs += float64(e.now - r.readyAt)
+	r.count(e.now, 0)
+	e.leaveNode(r, int32(slot))
+	e.queue.setTimer(int32(slot), never)
+	e.killAll(int32(slot))
+}
+
+func (e *Engine) leaveNode(r *replica, slot int32) {
+	r.got, r.rate = 0, 0
+	if r.node < 0 {
+		return
+	}
+	n := &e.nodes[r.node]
+	n.want -= r.want
+	r.want = 0
+	n.slots = slices.Delete(n.slots, slices.Index(n.slots, slot), slices.Index(n.slots, slot)+1)
+	if len(n.slots) == 0 {
+		n.want = 0 // rounding
+	}
+	if n.crowded {
+		e.shareNode(n)
+	}
+}
+
+// idleNs is what a serving replica has burnt without requests since it became
+// ready.
+func (e *Engine) idleNs(r *replica) float64 {
+	return e.app.Services[r.service].IdleCPU * float64(e.now-r.readyAt)
+}
+
+// PodResized takes over a pod's new size.
+func (e *Engine) PodResized(slot int) {
+	if slot >= len(e.replicas) || !e.replicas[slot].serving {
+		return
+	}
+	r := &e.replicas[slot]
+	e.sync(r)
+	old := r.limit
+	e.size(r, slot)
+	if e.quota && !math.IsInf(r.limit, 1) {
+		if math.IsInf(old, 1) {
+			e.openPeriodNow(r)
+		} else {
+			r.budget += (r.limit - old) * float64(periodNs)
+		}
+	}
+	if r.inside > r.maxInside {
+		e.cp.Killed(slot, e.time())
+		return
+	}
+	e.retime(int32(slot))
+}
+
+// openPeriodNow starts the bookkeeping of a replica that had no limit.
+func (e *Engine) openPeriodNow(r *replica) {
+	r.periodEnd = e.now
+	e.openPeriod(r)
+}
+
+// PodUsage is what a pod has used since it was created.
+func (e *Engine) PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64) {
+	if slot >= len(e.replicas) || e.replicas[slot].podID != e.cp.Pod(slot).ID {
+		return 0, 0 // starting: what it asks for is what it costs
+	}
+	r := &e.replicas[slot]
+	if r.serving {
+		e.sync(r)
+		r.count(e.now, 0)
+	}
+	svc := &e.app.Services[r.service]
+	cpu := r.cpuNs + r.idleNs
+	up := r.upNs
+	if r.serving {
+		cpu += e.idleNs(r)
+		up += float64(e.now - r.readyAt)
+	}
+	mem := float64(svc.Memory.Base)*up + float64(svc.Memory.PerRequest)*r.busyNs
+	return cpu / 1e9, mem / 1e9
+}

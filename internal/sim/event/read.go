@@ -1,0 +1,87 @@
+package event
+
+import (
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// Read fills r with what exporters show now.
+func (e *Engine) Read(r *sim.Reading) {
+	r.At = e.time()
+	r.Resize(len(e.services), len(e.sources), len(e.nodes))
+	for i := range r.Nodes {
+		r.Nodes[i].MemoryBytes = 0
+	}
+	for i := range e.services {
+		e.readService(i, r)
+	}
+	for i := range e.nodes {
+		r.Nodes[i].CPUSeconds = e.nodes[i].cpuNs / 1e9
+	}
+	for k := range e.sources {
+		m := &e.meter.Kinds[k]
+		out := &r.Kinds[k]
+		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
+		readLatency(&out.Latency, m.Exported)
+	}
+}
+
+func (e *Engine) readService(i int, r *sim.Reading) {
+	s, m, out := &e.services[i], &e.meter.Services[i], &r.Services[i]
+	s.count(e.now, 0)
+	s.countQueue(e.now, 0)
+	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
+	out.BusySeconds, out.QueueSeconds = s.busyNs/1e9, s.queueNs/1e9
+	out.MemoryBytes = 0
+	out.Pods = out.Pods[:0]
+	idle := s.idleNs
+	for _, slot := range e.cp.Slots(i) {
+		pod := sim.PodReading{Slot: slot, ID: e.cp.Pod(slot).ID}
+		if slot < len(e.replicas) && e.replicas[slot].podID == pod.ID {
+			e.readPod(&pod, slot, r)
+			if p := &e.replicas[slot]; p.serving {
+				idle += e.idleNs(p)
+			}
+		}
+		out.MemoryBytes += pod.MemoryBytes
+		out.Pods = append(out.Pods, pod)
+	}
+	out.CPUSeconds = (s.cpuNs + idle) / 1e9 // after the pods are up to date
+	out.Periods, out.ThrottledPeriods, out.Restarts = m.Periods, m.ThrottledPeriods, m.Restarts
+	m.BusySeconds, m.QueueSeconds, m.CPUSeconds = out.BusySeconds, out.QueueSeconds, out.CPUSeconds
+	readLatency(&out.Latency, m.Latency)
+	readLatency(&out.Own, m.Own)
+}
+
+func (e *Engine) readPod(pod *sim.PodReading, slot int, r *sim.Reading) {
+	p := &e.replicas[slot]
+	pod.CPUSeconds, _ = e.PodUsage(slot, e.time())
+	pod.BusySeconds = p.busyNs / 1e9
+	if p.serving {
+		svc := &e.app.Services[p.service]
+		pod.MemoryBytes = float64(svc.Memory.Base) + float64(svc.Memory.PerRequest)*float64(p.inside)
+	}
+	if p.node >= 0 {
+		n := &r.Nodes[p.node]
+		n.MemoryBytes += pod.MemoryBytes
+	}
+}
+
+func readLatency(out *sim.LatencyReading, h *sim.Histogram) {
+	if out.Histogram == nil {
+		out.Histogram = sim.NewHistogram(sim.ExporterBits)
+	}
+	out.Histogram.CopyFrom(h)
+	out.Count = h.Count()
+	out.SumSeconds = h.Sum() / 1e9
+}
+
+// Finish counts what is still open at the end of a run: the cost of pods up to
+// now and the last window.
+func (e *Engine) Finish() {
+	e.cp.Settle(e.time())
+	e.meter.Finish()
+	var r sim.Reading
+	e.Read(&r)
+}
+
+var _ sim.Engine = (*Engine)(nil)

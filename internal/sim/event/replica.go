@@ -1,0 +1,249 @@
+package event
+
+import (
+	"math"
+
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// replica is the data plane of one pod.
+//
+// Its requests at work advance together: v is the CPU time that each of them
+// has received since the replica was last idle, so a request that arrives when
+// v is x and needs d leaves when v is x+d, whatever happens in between. That is
+// processor sharing with one number per change instead of one per request.
+type replica struct {
+	jobs []job   // heap by finish
+	v    float64 // ns
+	rate float64 // dv/dt: share of a core that each job has
+	got  float64 // cores in use = rate * len(jobs)
+	want float64 // cores it would use on an empty node
+	at   int64   // v, budget and cpuNs are as of then
+
+	limit     float64 // cores that its jobs may use; +Inf = no limit
+	request   float64 // cores; its weight on a crowded node
+	budget    float64 // Quota: CPU ns left in this period
+	periodEnd int64   // Quota: of the last period in which it ran
+	throttled bool
+	handling  bool // its timer is being handled, and will be set at the end of that
+
+	serving   bool // ready or draining
+	service   int32
+	node      int32
+	podID     int64
+	holding   int32 // visits that hold a worker
+	inside    int32 // visits in the replica
+	maxInside int32 // more would not fit into its memory
+	queueHead int32
+	queueTail int32
+
+	cpuNs    float64
+	busyNs   float64 // integral of inside
+	busyAt   int64
+	readyAt  int64
+	idleNs   float64 // CPU ns burnt without requests, up to readyAt
+	upNs     float64 // time that it was ready, up to readyAt
+	draining bool
+}
+
+// job is a request at work on a replica's CPU.
+type job struct {
+	finish float64 // value of v at which it is done
+	visit  int32
+}
+
+func (r *replica) push(j job) {
+	r.jobs = append(r.jobs, j)
+	i := len(r.jobs) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if r.jobs[p].finish <= j.finish {
+			break
+		}
+		r.jobs[i] = r.jobs[p]
+		i = p
+	}
+	r.jobs[i] = j
+}
+
+func (r *replica) popJob() int32 {
+	top := r.jobs[0].visit
+	last := len(r.jobs) - 1
+	j := r.jobs[last]
+	r.jobs = r.jobs[:last]
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= last {
+			break
+		}
+		if c+1 < last && r.jobs[c+1].finish < r.jobs[c].finish {
+			c++
+		}
+		if r.jobs[c].finish >= j.finish {
+			break
+		}
+		r.jobs[i] = r.jobs[c]
+		i = c
+	}
+	if last > 0 {
+		r.jobs[i] = j
+	}
+	return top
+}
+
+const periodNs = int64(sim.QuotaPeriod)
+
+// doneEps absorbs the rounding of v: half a nanosecond.
+const doneEps = 0.5
+
+// sync brings a replica up to now. Nothing but time has happened to it since:
+// an exhausted quota is an event of its own, so none is passed over here.
+func (e *Engine) sync(r *replica) {
+	dt := e.now - r.at
+	if dt == 0 {
+		return
+	}
+	r.at = e.now
+	if r.got == 0 {
+		return
+	}
+	used := r.got * float64(dt)
+	r.v += r.rate * float64(dt)
+	r.cpuNs += used
+	e.services[r.service].cpuNs += used
+	if r.node >= 0 {
+		e.nodes[r.node].cpuNs += used
+	}
+	if !e.quota || math.IsInf(r.limit, 1) {
+		return
+	}
+	if e.now < r.periodEnd {
+		r.budget -= used
+		return
+	}
+	crossed := (e.now-r.periodEnd)/periodNs + 1
+	r.periodEnd += crossed * periodNs
+	r.budget = r.limit*float64(periodNs) - r.got*float64(e.now-(r.periodEnd-periodNs))
+	e.meter.Services[r.service].Periods += float64(crossed)
+}
+
+// openPeriod gives an idle replica that gets work the quota of the current
+// period, if it has not run in it yet.
+func (e *Engine) openPeriod(r *replica) {
+	if e.now < r.periodEnd {
+		return
+	}
+	r.periodEnd += ((e.now-r.periodEnd)/periodNs + 1) * periodNs
+	r.budget = r.limit * float64(periodNs)
+	e.meter.Services[r.service].Periods++
+}
+
+// addJob puts a visit to work. The replica is brought up to date first.
+func (e *Engine) addJob(slot int32, visit int32, cpu float64) {
+	r := &e.replicas[slot]
+	e.sync(r)
+	if len(r.jobs) == 0 {
+		r.v = 0 // keeps v small, so that its rounding stays below a nanosecond
+		if e.quota && !r.throttled && !math.IsInf(r.limit, 1) {
+			e.openPeriod(r)
+		}
+	}
+	r.push(job{finish: r.v + cpu, visit: visit})
+	if !r.handling {
+		e.retime(slot)
+	}
+}
+
+// cpuEvent handles a replica's timer: jobs done, quota exhausted, or a new
+// period after a throttled one.
+func (e *Engine) cpuEvent(slot int32) {
+	r := &e.replicas[slot]
+	e.sync(r)
+	r.handling = true
+	if r.throttled {
+		if e.now >= r.periodEnd {
+			r.throttled = false
+			if len(r.jobs) > 0 {
+				e.openPeriod(r)
+			}
+		}
+	} else {
+		for len(r.jobs) > 0 && r.jobs[0].finish <= r.v+doneEps {
+			visit := r.popJob()
+			e.cpuDone(visit)
+			r = &e.replicas[slot] // the slice may have grown
+		}
+		if e.quota && !math.IsInf(r.limit, 1) && r.budget <= doneEps && r.got > 0 {
+			r.throttled = true
+			m := &e.meter.Services[r.service]
+			m.ThrottledPeriods++
+			m.ThrottledSeconds += float64(r.periodEnd-e.now) / 1e9
+		}
+	}
+	r.handling = false
+	e.retime(slot)
+}
+
+// retime computes what a replica wants and gets, and when its next change is
+// due.
+func (e *Engine) retime(slot int32) {
+	r := &e.replicas[slot]
+	want := float64(len(r.jobs))
+	switch {
+	case e.quota && r.throttled:
+		want = 0
+	case !e.quota:
+		want = min(want, r.limit)
+	}
+	if r.node < 0 {
+		r.want = want
+		e.grant(slot, want)
+		return
+	}
+	n := &e.nodes[r.node]
+	n.want += want - r.want
+	r.want = want
+	if n.want <= n.cores+1e-9 && !n.crowded {
+		e.grant(slot, want)
+		return
+	}
+	e.shareNode(n)
+}
+
+// grant gives a replica its cores and sets its timer.
+func (e *Engine) grant(slot int32, cores float64) {
+	r := &e.replicas[slot]
+	if r.handling {
+		return
+	}
+	r.got = cores
+	if cores == 0 {
+		r.rate = 0
+		if r.throttled {
+			e.queue.setTimer(slot, r.periodEnd)
+		} else {
+			e.queue.setTimer(slot, never)
+		}
+		return
+	}
+	r.rate = cores / float64(len(r.jobs))
+	dt := (r.jobs[0].finish - r.v) / r.rate
+	if e.quota && !math.IsInf(r.limit, 1) {
+		dt = min(dt, r.untilExhausted(e.now))
+	}
+	e.queue.setTimer(slot, e.now+max(int64(math.Ceil(dt)), 0))
+}
+
+// untilExhausted is the time until the quota runs out at the present usage; the
+// periods that pass without running out need no event.
+func (r *replica) untilExhausted(now int64) float64 {
+	left := float64(r.periodEnd - now)
+	if r.budget < r.got*left {
+		return r.budget / r.got
+	}
+	if r.got <= r.limit {
+		return math.Inf(1)
+	}
+	return left + r.limit*float64(periodNs)/r.got
+}

@@ -1,0 +1,54 @@
+package event
+
+import "github.com/loadline/loadline"
+
+// call is one node of a compiled call tree.
+type call struct {
+	service  int32
+	kind     int32
+	times    int32
+	optional bool
+	always   bool    // probability 1 and any version of the caller
+	prob     float64 // of being made
+	work     float64
+	versions uint64 // bit set of the caller's versions that make it; 0 = all
+	stages   []span
+}
+
+// span is one stage: calls[from:to] in parallel.
+type span struct{ from, to int32 }
+
+// compile lays all call trees out in one slice, the calls of a stage side by
+// side, and returns the root of each kind.
+func compile(app *loadline.App) (calls []call, roots []int32) {
+	var children func(at int32, c *loadline.Call, kind int32)
+	node := func(c *loadline.Call, kind int32) call {
+		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), optional: c.Optional, prob: c.Probability, work: c.Work}
+		for _, v := range c.Versions {
+			n.versions |= 1 << v
+		}
+		n.always = n.prob >= 1 && n.versions == 0
+		return n
+	}
+	children = func(at int32, c *loadline.Call, kind int32) {
+		var spans []span
+		for _, stage := range c.Stages {
+			from := int32(len(calls))
+			for i := range stage {
+				calls = append(calls, node(&stage[i], kind))
+			}
+			spans = append(spans, span{from, int32(len(calls))})
+			for i := range stage {
+				children(from+int32(i), &stage[i], kind)
+			}
+		}
+		calls[at].stages = spans
+	}
+	for k := range app.Kinds {
+		at := int32(len(calls))
+		calls = append(calls, node(&app.Kinds[k].Root, int32(k)))
+		roots = append(roots, at)
+		children(at, &app.Kinds[k].Root, int32(k))
+	}
+	return calls, roots
+}

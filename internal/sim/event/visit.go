@@ -1,0 +1,360 @@
+package event
+
+// visit is one call at one service, from its arrival to its reply. Visits live
+// in one slice and are named by index; freed ones are chained for reuse, so a
+// run allocates only while its largest crowd grows.
+type visit struct {
+	arrived    int64
+	stageStart int64
+	inCalls    int64 // ns spent in stages
+	cpu        float64
+	gen        uint32 // counts the uses of this place
+	parent     int32  // -1: a user's request
+	call       int32
+	slot       int32 // of its replica
+	next       int32 // in the backlog, or in the chain of free places
+	pending    int32 // calls of the present stage that have not ended
+	times      int32 // how often it is still to be made, this one included
+	stage      int16
+	version    uint8
+	state      state
+	failed     bool // a call that it needed has failed
+	abandoned  bool // its user has given up
+}
+
+type state uint8
+
+const (
+	free state = iota
+	queued
+	onCPU
+	waiting // its own time without CPU
+	calling
+	dead // its replica was killed; waits for its timer or its calls before the place is reused
+)
+
+const none = int32(-1)
+
+func (e *Engine) newVisit(call, parent, times int32) int32 {
+	i := e.freeVisit
+	if i == none {
+		e.visits = append(e.visits, visit{})
+		i = int32(len(e.visits) - 1)
+	} else {
+		e.freeVisit = e.visits[i].next
+	}
+	v := &e.visits[i]
+	*v = visit{arrived: e.now, gen: v.gen + 1, parent: parent, call: call, slot: none, next: none, times: times}
+	return i
+}
+
+func (e *Engine) release(i int32) {
+	v := &e.visits[i]
+	v.state = free
+	v.gen++
+	v.next = e.freeVisit
+	e.freeVisit = i
+}
+
+// start sends a new visit to a replica of its service.
+func (e *Engine) start(i int32) {
+	v := &e.visits[i]
+	c := &e.calls[v.call]
+	s := &e.services[c.service]
+	m := &e.meter.Services[c.service]
+	m.Arrived++
+	e.events++
+	slot := e.route(s)
+	if slot == none {
+		m.Refused++
+		e.refuse(i)
+		return
+	}
+	v.version = s.drawVersion()
+	v.cpu = s.cpu.Draw(s.rng, s.cpuFactor[v.version]*c.work)
+	r := &e.replicas[slot]
+	full := r.holding >= s.workers
+	if full && r.inside-r.holding >= s.backlog {
+		m.Refused++
+		e.refuse(i)
+		return
+	}
+	v.slot = slot
+	r.count(e.now, +1)
+	s.count(e.now, +1)
+	if full {
+		v.state = queued
+		s.countQueue(e.now, +1)
+		r.enqueue(e.visits, i)
+	} else {
+		v.state = onCPU
+		r.holding++
+	}
+	if r.inside > r.maxInside {
+		e.cp.Killed(int(slot), e.time()) // fails this visit with the others
+		e.cpDirty = true
+		return
+	}
+	if !full {
+		e.work(i)
+	}
+}
+
+// route picks a ready replica.
+func (e *Engine) route(s *service) int32 {
+	n := len(s.ready)
+	switch n {
+	case 0:
+		return none
+	case 1:
+		return s.ready[0]
+	}
+	a := s.ready[s.routing.IntN(n)]
+	if e.leastRequest {
+		if b := s.ready[s.routing.IntN(n)]; e.replicas[b].inside < e.replicas[a].inside {
+			return b
+		}
+	}
+	return a
+}
+
+func (r *replica) enqueue(visits []visit, i int32) {
+	if r.queueTail == none {
+		r.queueHead = i
+	} else {
+		visits[r.queueTail].next = i
+	}
+	r.queueTail = i
+}
+
+// work begins a visit's own part: first the CPU.
+func (e *Engine) work(i int32) {
+	v := &e.visits[i]
+	v.state = onCPU
+	if v.cpu > 0 {
+		e.addJob(v.slot, i, v.cpu)
+		return
+	}
+	e.cpuDone(i)
+}
+
+// cpuDone goes on to the waiting time.
+func (e *Engine) cpuDone(i int32) {
+	e.events++
+	v := &e.visits[i]
+	c := &e.calls[v.call]
+	s := &e.services[c.service]
+	if s.waits {
+		if wait := s.wait.Draw(s.rng, s.waitFactor[v.version]*c.work); wait >= 1 {
+			v.state = waiting
+			e.queue.push(e.now+int64(wait), waitOver, i)
+			return
+		}
+	}
+	e.nextStage(i)
+}
+
+// waitDone goes on to the calls.
+func (e *Engine) waitDone(i int32) {
+	e.events++
+	if e.visits[i].state == dead {
+		e.release(i)
+		return
+	}
+	e.nextStage(i)
+}
+
+// nextStage makes the calls of the next stage that has any to make, or replies
+// when there is none left.
+func (e *Engine) nextStage(i int32) {
+	for {
+		v := &e.visits[i]
+		stages := e.calls[v.call].stages
+		if int(v.stage) == len(stages) {
+			e.reply(i, true)
+			return
+		}
+		st := stages[v.stage]
+		v.stage++
+		v.state = calling
+		v.stageStart = e.now
+		v.pending = 1 // our own hand on it, so that it cannot end while calls are being made
+		for c := st.from; c < st.to; c++ {
+			e.makeCall(c, i)
+			if e.visits[i].state == dead { // a call's failure ended us through our replica
+				break
+			}
+		}
+		if !e.dropHand(i) {
+			return
+		}
+	}
+}
+
+// dropHand ends one pending call of a visit. It says whether the visit may go
+// on to its next stage at once.
+func (e *Engine) dropHand(i int32) bool {
+	v := &e.visits[i]
+	v.pending--
+	if v.pending > 0 {
+		return false
+	}
+	if v.state == dead {
+		e.release(i)
+		return false
+	}
+	v.inCalls += e.now - v.stageStart
+	if v.failed {
+		e.reply(i, false)
+		return false
+	}
+	return true
+}
+
+// makeCall makes one call of a stage, if it is made at all.
+func (e *Engine) makeCall(c, parent int32) {
+	call := &e.calls[c]
+	if !call.always {
+		caller := e.calls[e.visits[parent].call].service
+		if call.versions != 0 && call.versions>>e.visits[parent].version&1 == 0 {
+			return
+		}
+		if call.prob < 1 && e.services[caller].calls.Float64() >= call.prob {
+			return
+		}
+	}
+	if call.optional {
+		m := &e.meter.Services[call.service]
+		m.OptionalAsked += float64(call.times)
+		if e.cp.Allocation()[call.service].Brownout {
+			m.OptionalDropped += float64(call.times)
+			return
+		}
+	}
+	e.visits[parent].pending++
+	e.start(e.newVisit(c, parent, call.times))
+}
+
+// reply ends a visit that has a worker.
+func (e *Engine) reply(i int32, ok bool) {
+	v := &e.visits[i]
+	c := &e.calls[v.call]
+	s := &e.services[c.service]
+	slot := v.slot
+	r := &e.replicas[slot]
+	r.count(e.now, -1)
+	s.count(e.now, -1)
+	r.holding--
+	e.recordVisit(v, c.service, ok)
+	e.tellCaller(i, ok)
+	e.freeWorker(slot)
+}
+
+func (e *Engine) recordVisit(v *visit, service int32, ok bool) {
+	m := &e.meter.Services[service]
+	m.Ended++
+	if !ok {
+		m.Failed++
+	}
+	m.Latency.Add(e.now - v.arrived)
+	m.Own.Add(e.now - v.arrived - v.inCalls)
+}
+
+// freeWorker gives a worker that has become free to the next in the backlog,
+// or, if the replica is draining and empty, lets it go.
+func (e *Engine) freeWorker(slot int32) {
+	r := &e.replicas[slot]
+	s := &e.services[r.service]
+	if i := r.queueHead; i != none && r.holding < s.workers {
+		v := &e.visits[i]
+		r.queueHead = v.next
+		if r.queueHead == none {
+			r.queueTail = none
+		}
+		v.next = none
+		r.holding++
+		s.countQueue(e.now, -1)
+		e.work(i)
+		return
+	}
+	if r.draining && r.inside == 0 {
+		e.cp.Drained(int(slot), e.time())
+		e.cpDirty = true
+	}
+}
+
+// refuse ends a visit that found no place.
+func (e *Engine) refuse(i int32) {
+	v := &e.visits[i]
+	m := &e.meter.Services[e.calls[v.call].service]
+	m.Ended++
+	m.Failed++
+	e.tellCaller(i, false)
+}
+
+// tellCaller passes on how a visit ended, and frees its place.
+func (e *Engine) tellCaller(i int32, ok bool) {
+	v := &e.visits[i]
+	parent, c, times := v.parent, v.call, v.times
+	if parent == none {
+		e.endRequest(i, ok)
+		return
+	}
+	e.release(i)
+	if ok && times > 1 && e.visits[parent].state != dead {
+		e.start(e.newVisit(c, parent, times-1))
+		return
+	}
+	p := &e.visits[parent]
+	if !ok && !e.calls[c].optional {
+		p.failed = true
+	}
+	if e.dropHand(parent) {
+		e.nextStage(parent)
+	}
+}
+
+// killAll fails every visit in a replica that stops.
+func (e *Engine) killAll(slot int32) {
+	r := &e.replicas[slot]
+	s := &e.services[r.service]
+	s.count(e.now, -r.inside)
+	r.count(e.now, -r.inside)
+	r.holding = 0
+	r.jobs = r.jobs[:0]
+	r.queueHead, r.queueTail = none, none
+	for i := range e.visits {
+		v := &e.visits[i]
+		if v.slot != slot || v.state == free || v.state == dead {
+			continue
+		}
+		e.kill(int32(i), s)
+	}
+}
+
+// kill ends one visit of a stopped replica. Its caller is told at once; its
+// place is kept while a timer or calls that are still under way refer to it.
+func (e *Engine) kill(i int32, s *service) {
+	v := &e.visits[i]
+	was := v.state
+	if was == queued {
+		s.countQueue(e.now, -1)
+	}
+	m := &e.meter.Services[e.calls[v.call].service]
+	m.Ended++
+	m.Failed++
+	if was == queued || was == onCPU {
+		e.tellCaller(i, false)
+		return
+	}
+	// The place lives on as a shadow without a caller; the caller hears from a
+	// stand-in.
+	stand := e.newVisit(v.call, v.parent, 1)
+	v = &e.visits[i]
+	sv := &e.visits[stand]
+	sv.arrived, sv.abandoned, sv.state = v.arrived, v.abandoned, dead
+	v.gen++ // its user's patience no longer finds it
+	v.state = dead
+	v.parent = none
+	e.tellCaller(stand, false)
+}
