@@ -165,3 +165,12 @@ func (m *Meter) Finish() { m.judgeWindow() }
 
 // InFlight is the number of requests of a kind that have not ended.
 func (k *KindMeter) InFlight() float64 { return k.Arrived - k.Completed - k.Failed }
+
+// Latency is that of all kinds together.
+func (m *Meter) Latency() *Histogram {
+	all := NewHistogram(meterBits)
+	for i := range m.Kinds {
+		all.Merge(m.Kinds[i].Latency)
+	}
+	return all
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Cluster is a simulated cluster as the loop sees a real one: something that
+// can be observed through its metrics and told what to be. It is its own
+// clock: waiting means simulating.
+type Cluster struct {
+	engine   Engine
+	observer *observer
+	now      time.Duration
+	scrapeAt time.Duration
+	onScrape func(*Reading)
+}
+
+// NewCluster puts a metrics system in front of an engine. The seed is that of
+// the run: lost scrapes and noise are drawn from it.
+func NewCluster(app *loadline.App, engine Engine, metrics Metrics, seed uint64) *Cluster {
+	return &Cluster{engine: engine, observer: newObserver(app, metrics.withDefaults(), seed)}
+}
+
+// OnScrape has f called with every reading, as the exporters show it: before
+// loss, lag and noise. The reading is valid during the call only. Nobody else
+// may read the engine, because a fluid engine's quantiles are those since the
+// last read.
+func (c *Cluster) OnScrape(f func(*Reading)) { c.onScrape = f }
+
+// Now is the simulated instant.
+func (c *Cluster) Now() time.Time { return Time(c.now) }
+
+// WaitUntil simulates until t and scrapes the metrics on the way.
+func (c *Cluster) WaitUntil(ctx context.Context, t time.Time) error {
+	until := Since(t)
+	for c.scrapeAt <= until {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.engine.AdvanceTo(c.scrapeAt)
+		c.now = c.scrapeAt
+		c.scrape()
+		c.scrapeAt += c.observer.metrics.Scrape
+	}
+	if until > c.now {
+		c.engine.AdvanceTo(until)
+		c.now = until
+	}
+	return ctx.Err()
+}
+
+func (c *Cluster) scrape() {
+	r := c.observer.next()
+	c.engine.Read(r)
+	if c.onScrape != nil {
+		c.onScrape(r)
+	}
+	c.observer.store()
+}
+
+// Observe fills into with what the metrics system knows now, reusing its
+// slices. The caller may keep it: nothing in it is shared.
+func (c *Cluster) Observe(ctx context.Context, into *loadline.Observation) error {
+	// The first scrape is due at the first instant, before anybody has waited.
+	if err := c.WaitUntil(ctx, c.Now()); err != nil {
+		return err
+	}
+	c.observer.observe(c.now, c.engine.ControlPlane(), into)
+	return nil
+}
+
+// Apply hands a plan to the control plane.
+func (c *Cluster) Apply(ctx context.Context, plan loadline.Plan) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.engine.Apply(plan)
+	return nil
+}
+
+// Allocation appends what each service has been told to be.
+func (c *Cluster) Allocation(into []loadline.Allocation) []loadline.Allocation {
+	return append(into, c.engine.ControlPlane().Allocation()...)
+}
