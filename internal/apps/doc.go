@@ -1,0 +1,59 @@
+// Package apps reads, checks, draws and writes models of applications.
+//
+// A model is one YAML file; five are embedded (see [Names]). [Parse] turns it
+// into a [loadline.App] or into every fault at once, each a [Fault] with its
+// file, line, field, value and what the value must be. Nothing essential is
+// guessed: a field without a default below is required.
+//
+//	version: 1                    # of this format
+//	name: shop
+//	description: what it is, and what it is not
+//	origins:                      # where the figures come from
+//	  bench: {kind: measured, source: "wrk2 on one core, 2026-01-07"}
+//	  guess: {kind: assumed, source: "usual for a Go service"}
+//	routing: random               # default; or least-request
+//	nodes:
+//	  small: {count: 3, cores: 4, memory: 16Gi}        # count: default 1
+//	services:
+//	  front:
+//	    cpu: {mean: !bench 3.1ms, cv: !guess 0.8}      # cv: default 1; shape: lognormal (default) or exponential
+//	    wait: !guess 1ms          # default 0; a plain duration is {mean: ...}
+//	    idle: 2m                  # cores burnt without requests; default 0
+//	    workers: 32
+//	    backlog: 64               # default: ten times the workers
+//	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
+//	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
+//	    replicas: 2               # default: the lower bound
+//	    size:                     # per replica; no limit = none
+//	      cpu: {request: 100m, limit: 200m}
+//	      memory: {request: 64Mi, limit: 128Mi}
+//	    bounds: {replicas: [1, 20], cpu: [50m, 2], memory: [32Mi, 1Gi]}
+//	    versions:                 # default: one that changes nothing
+//	      v1: {weight: 1}
+//	      v2: {weight: 1, cpu: 1.4, wait: 1}           # factors: default 1
+//	    optionalPrice: 0.2        # default 1: as dear as a request over its SLO
+//	calls:                        # sub-trees to share
+//	  stock: {service: back, stages: [db]}
+//	kinds:
+//	  buy:
+//	    share: 3                  # default 1
+//	    slo: {percentile: 99, latency: 250ms}
+//	    timeout: 5s               # default: the client waits for ever
+//	    call:
+//	      service: front
+//	      stages:                 # one after the other
+//	        - auth                # a plain call: always, once, work 1
+//	        - - {use: stock, times: 2}                 # the calls of one stage run in parallel
+//	          - {service: ads, optional: true, probability: 0.5, work: 2, versions: [v2]}
+//
+// Durations are written "3.1ms", CPU in cores "250m" or 0.25, memory "64Mi".
+// A call with use takes the shared sub-tree; what it states beside it
+// (probability, times, work, optional, versions) replaces what the sub-tree
+// states. A service may not be its own ancestor in a call tree: a worker is
+// held while it waits for its calls, so such a tree could deadlock.
+//
+// Provenance is a YAML tag that names an origin. A tag on a mapping or list
+// holds for every figure under it until a closer tag says otherwise. A figure
+// without a tag counts as unmarked, a figure that the file leaves to its
+// default as defaulted ([Check] gives the shares).
+package apps
