@@ -1,0 +1,48 @@
+# Targets that people use; `make help` lists them.
+GO      ?= go
+FUZZTIME ?= 10s
+GENERATED := internal/sim/fluid/surface/table.bin
+SOURCES := $(shell find . -name '*.go' -not -path './node_modules/*')
+
+.PHONY: help build demo test check bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/loadline ## build bin/loadline
+
+bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
+	$(GO) build -trimpath -o $@ ./cmd/loadline
+
+demo: bin/loadline ## a generated day on bookinfo under HPA: summary and picture in out/
+	@mkdir -p out
+	bin/loadline simulate --app bookinfo --workload day --peak 150 --policy hpa --seed 1 --svg out/demo.svg --out out/demo.txt
+	@cat out/demo.txt
+	@echo
+	@echo "Picture: out/demo.svg"
+
+test: ## run all tests
+	$(GO) test -timeout 9m ./...
+
+check: ## vet, staticcheck, formatting, generated files, layering
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@unformatted=$$(gofmt -l $(SOURCES)); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	$(GO) mod tidy -diff
+	$(GO) test -run TestLayering .
+	$(GO) generate ./...
+	@git diff --exit-code --stat -- $(GENERATED) || { echo "generated files were not up to date: commit them"; exit 1; }
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## fuzz every parser and guard for FUZZTIME each
+	@$(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | while read -r dir; do \
+		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2>/dev/null | sed 's/^func //'); do \
+			echo "$$target in $$dir"; \
+			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .) || exit 1; \
+		done; \
+	done
+
+clean: ## remove what was built
+	rm -rf bin out

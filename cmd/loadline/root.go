@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/nearest"
+)
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "loadline",
+		Short: "A learning autoscaler for Kubernetes, and a cluster in memory to prove it in",
+		Long: `Loadline keeps a service level at the lowest cost: as full as is safe, and no fuller.
+
+So far it has the cluster in memory: models of applications, workloads, a
+simulated cluster, and the policies that scale it.`,
+		Example: `  loadline apps                              what can be simulated
+  loadline workload show day                 what a workload looks like
+  loadline simulate --app bookinfo --workload day --policy hpa
+  loadline simulate --app bookinfo --workload day --policy hpa:target=60 --svg day.svg`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          subcommands,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{flagHint(c, err)}
+	})
+	root.AddCommand(newApps(), newWorkload(), newSimulate(), newEngines(), newValidate(), newVersion())
+	return root
+}
+
+// subcommands refuses words that are none, and says which one was meant.
+func subcommands(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
+		}
+	}
+	return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), nearest.Hint(args[0], known))
+}
+
+// exactly takes so many arguments, described by names.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		if len(names) == 0 {
+			return usagef("%s takes no arguments, got %q", c.CommandPath(), strings.Join(args, " "))
+		}
+		return usagef("%s needs %s; see %s --help", c.CommandPath(), strings.Join(names, " and "), c.CommandPath())
+	}
+}
+
+// flagHint names the flag that was meant.
+func flagHint(c *cobra.Command, err error) error {
+	name, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return err
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := nearest.Of(name, known); near != "" {
+		return usagef("unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return usagef("unknown flag --%s; see %s --help", name, c.CommandPath())
+}

@@ -1,0 +1,92 @@
+// Package bench compares policies: policies x applications x workloads x
+// perturbations x seeds, each a run of its own, kept on disk as it ends.
+package bench
+
+import (
+	"github.com/loadline/loadline/internal/result"
+)
+
+// FormatVersion of the files below. Another version is recognised and refused,
+// never mixed in.
+const FormatVersion = 1
+
+// Case is one cell of the comparison: everything but the seed. Two runs of one
+// case with one seed are the same run.
+type Case struct {
+	App          string `json:"app"`
+	Workload     string `json:"workload"`
+	Policy       string `json:"policy"`       // name:key=value,...
+	Label        string `json:"label"`        // how the policy is called in tables: "hpa", "hpa (calibrated)"
+	Perturbation string `json:"perturbation"` // "none", or the name of one
+	Engine       string `json:"engine"`
+}
+
+// Record is one finished run, DIR/runs/KEY.json.
+type Record struct {
+	Format     int                 `json:"format"`
+	Program    string              `json:"program"` // version and commit that made it
+	Key        string              `json:"key"`     // hash of everything that determines the run
+	Case       Case                `json:"case"`
+	Seed       uint64              `json:"seed"`
+	Result     result.Result       `json:"result"`
+	DecisionUs result.Number       `json:"decision_us"` // CPU time of a decision, mean; not repeatable
+	Story      Story               `json:"story"`
+	Latency    map[string][]Bucket `json:"latency"` // by kind of request
+	Decisions  []Decision          `json:"decisions"`
+}
+
+// Bucket of a latency distribution: so many requests up to so many ms.
+type Bucket struct {
+	UpToMs result.Number `json:"up_to_ms"`
+	Count  result.Number `json:"count"`
+}
+
+// Story is a run over time. Every slice has the length of T.
+type Story struct {
+	T        []result.Number            `json:"t_s"`
+	Load     []result.Number            `json:"load_rps"`
+	Failed   []result.Number            `json:"failed_rps"`
+	Used     []result.Number            `json:"used_cores"`
+	Asked    []result.Number            `json:"asked_cores"`
+	Replicas map[string][]result.Number `json:"replicas"`  // by service
+	AtSLO    map[string][]result.Number `json:"at_slo_ms"` // by kind: latency at the SLO's percentile; null = nothing ended
+	SLOMs    map[string]result.Number   `json:"slo_ms"`    // by kind
+}
+
+// Decision that changed something.
+type Decision struct {
+	T       result.Number `json:"t_s"`
+	Service string        `json:"service"`
+	Change  string        `json:"change"` // "replicas 3 -> 5"
+	Reason  string        `json:"reason"`
+}
+
+// Results is what the runs come to, DIR/results.json.
+type Results struct {
+	Format   int    `json:"format"`
+	Program  string `json:"program"`
+	Suite    string `json:"suite,omitempty"`
+	Baseline string `json:"baseline"` // label that differences are taken against
+	Seeds    int    `json:"seeds"`
+	Rows     []Row  `json:"rows"`
+}
+
+// Row is one case over its seeds.
+type Row struct {
+	Case     Case                `json:"case"`
+	Seeds    int                 `json:"seeds"`
+	Measures map[string]Interval `json:"measures"` // by the name that result.Result gives it: core_hours, over_slo_ratio, p99_ms, ...
+	Against  map[string]Interval `json:"against"`  // paired difference to the baseline, seed by seed
+	// OverClairvoyant is the cost relative to the clairvoyant's, where there is
+	// one.
+	OverClairvoyant *Interval `json:"over_clairvoyant,omitempty"`
+	Met             bool      `json:"met"` // at most 1 % of requests over the SLO: only then the cost counts
+	Runs            []string  `json:"runs"`
+}
+
+// Interval is a mean over seeds with its 95 % confidence interval.
+type Interval struct {
+	Mean result.Number `json:"mean"`
+	Low  result.Number `json:"low"`
+	High result.Number `json:"high"`
+}

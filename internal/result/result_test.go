@@ -1,0 +1,132 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens in testdata")
+
+func sample() Result {
+	app := &loadline.App{
+		Services: []loadline.Service{{Name: "web"}, {Name: "database"}},
+		Kinds: []loadline.Kind{
+			{Name: "get", SLO: loadline.SLO{Percentile: 99, Latency: 100 * time.Millisecond}},
+			{Name: "never", SLO: loadline.SLO{Percentile: 95, Latency: time.Second}},
+		},
+	}
+	m := sim.NewMeter(app, time.Second)
+	for i := range 1000 {
+		at := time.Duration(i) * 100 * time.Millisecond
+		took := time.Duration(20+i%50) * time.Millisecond
+		if i%200 == 199 {
+			took = 150 * time.Millisecond
+		}
+		if i%500 == 499 {
+			m.Failed(0, at, at+took)
+		} else {
+			m.Completed(0, at, at+took)
+		}
+	}
+	m.Finish()
+	m.ReplicaSeconds, m.Changes = 300, 4
+	m.Services[0] = sim.ServiceMeter{
+		Arrived: 1000, Ended: 1000, Failed: 2, CPUSeconds: 10, Periods: 100, ThrottledPeriods: 7,
+		Latency: m.Services[0].Latency, CoreSeconds: 50, ByteSeconds: 1 << 35, ReplicaSeconds: 200, Changes: 4,
+	}
+	m.Services[1].OptionalAsked, m.Services[1].OptionalDropped = 10, 1
+	return Of(Run{Policy: "hpa", App: "shop", Workload: "day", Engine: "event", Seed: 7, Duration: 100 * time.Second}, app, m)
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("differs from %s:\n%s", file, got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	r := sample()
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/result.json", b.Bytes())
+	var back Result
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := back.WriteJSON(&again); err != nil || again.String() != b.String() {
+		t.Errorf("does not survive being read: %v\n%s", err, again.String())
+	}
+	if !math.IsNaN(float64(back.Kinds[1].OverSLORatio)) {
+		t.Error("a share of nothing is not null")
+	}
+}
+
+func TestText(t *testing.T) {
+	r := sample()
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/result.txt", b.Bytes())
+}
+
+func TestVerdict(t *testing.T) {
+	r := sample()
+	if got := float64(r.OverSLORatio); math.Abs(got-6./990) > 1e-9 {
+		t.Errorf("over SLO %v, want 6 of 990", got)
+	}
+	if !r.SLOMet() || !r.Kinds[0].Met() {
+		t.Error("half a percent over a p99 is allowed")
+	}
+	r.OverSLORatio, r.Kinds[0].OverSLORatio = 0.011, 0.011
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if r.SLOMet() || !strings.Contains(b.String(), "BROKEN") || !strings.Contains(b.String(), "does not count") {
+		t.Errorf("1.1 %% over passed:\n%s", b.String())
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[Number]string{
+		0: "0", 0.1: "0.1", Number(0.1 + 0.2): "0.3", 8640000: "8640000", 123456789012: "123456789000",
+		1e-9: "1e-09", Number(math.NaN()): "null", Number(math.Inf(1)): "null",
+	} {
+		if got, err := v.MarshalJSON(); err != nil || string(got) != want {
+			t.Errorf("%v: %s, %v, want %s", float64(v), got, err, want)
+		}
+	}
+}
+
+func TestShortDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		24 * time.Hour: "24h", 90 * time.Minute: "1h30m", 10 * time.Minute: "10m", 10 * time.Second: "10s", 130 * time.Second: "2m10s",
+	} {
+		if got := shortDuration(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// CountsIf is the share of requests over the SLO up to which a run's cost
+// counts in a comparison: whoever lets requests wait can always be cheap.
+const CountsIf = 0.01
+
+// SLOMet says whether the run's cost counts.
+func (r *Result) SLOMet() bool { return float64(r.OverSLORatio) <= CountsIf }
+
+// Met says whether the kind kept its SLO over the whole run.
+func (k *Kind) Met() bool { return float64(k.OverSLORatio) <= 1-float64(k.SLO.Percentile)/100+1e-12 }
+
+// WriteJSON writes one object, indented, in the order of the fields.
+func (r *Result) WriteJSON(w io.Writer) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// WriteText writes the summary that people read.
+func (r *Result) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s, workload %s, %s, %s engine, seed %d\n\n", r.Policy, r.App, r.Workload,
+		duration(float64(r.DurationSeconds)), r.Engine, r.Seed)
+	r.writeKinds(&b)
+	r.writeServices(&b)
+	r.writeVerdict(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Result) writeKinds(b *strings.Builder) {
+	rows := [][]string{{"request", "SLO", "requests", "failed", "over SLO", "mean", "p50", "p95", "p99", "p99.9", "verdict"}}
+	for _, k := range r.Kinds {
+		verdict := "met"
+		if !k.Met() {
+			verdict = "BROKEN"
+		}
+		if math.IsNaN(float64(k.OverSLORatio)) {
+			verdict = "no requests"
+		}
+		l := k.Latency
+		rows = append(rows, []string{
+			k.Name, fmt.Sprintf("p%g < %s", float64(k.SLO.Percentile), ms(k.SLO.Latency)), count(k.Requests), Percent(k.FailedRatio), Percent(k.OverSLORatio),
+			ms(l.Mean), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.P999), verdict,
+		})
+	}
+	table(b, rows)
+}
+
+func (r *Result) writeServices(b *strings.Builder) {
+	rows := [][]string{{"service", "visits", "failed", "p50", "p99", "replicas", "core-hours", "used", "GiB-hours", "throttled", "restarts", "changes"}}
+	row := func(name string, s Service) []string {
+		used := Number(100 * float64(s.UsedCoreHours/s.CoreHours))
+		return []string{
+			name, count(s.Requests), Percent(s.FailedRatio), ms(s.Latency.P50), ms(s.Latency.P99),
+			fixed(s.MeanReplicas, 2), fixed(s.CoreHours, 2), whole(used), fixed(s.GiBHours, 2), Percent(s.ThrottledRatio), count(s.Restarts), count(s.Changes),
+		}
+	}
+	var used Number
+	for _, s := range r.Services {
+		rows = append(rows, row(s.Name, s))
+		used += s.UsedCoreHours
+	}
+	rows = append(rows, []string{
+		"all", "", "", "", "", fixed(r.MeanReplicas, 2), fixed(r.CoreHours, 2), whole(100 * used / r.CoreHours), fixed(r.GiBHours, 2), "", "", count(r.Changes),
+	})
+	table(b, rows)
+}
+
+func (r *Result) writeVerdict(b *strings.Builder) {
+	over := float64(r.OverSLORatio)
+	switch {
+	case math.IsNaN(over):
+		fmt.Fprintln(b, "No requests ended: there is nothing to judge.")
+	case r.SLOMet():
+		fmt.Fprintf(b, "The cost counts: %s of all requests over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), 100*CountsIf)
+	default:
+		fmt.Fprintf(b, "The cost does not count: %s of all requests over the SLO, more than %g %%.\n", Percent(r.OverSLORatio), 100*CountsIf)
+	}
+	if !math.IsNaN(float64(r.WindowsViolatedRatio)) {
+		fmt.Fprintf(b, "%s of the minutes broke it.", Percent(r.WindowsViolatedRatio))
+		if d := float64(r.OptionalDroppedRatio); d > 0 {
+			fmt.Fprintf(b, " %s of the optional calls were dropped.", Percent(r.OptionalDroppedRatio))
+		}
+		fmt.Fprintln(b)
+	}
+}
+
+func table(b *strings.Builder, rows [][]string) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	widest := 0
+	for _, row := range rows {
+		widest = max(widest, len(row[0]))
+	}
+	for _, row := range rows {
+		// Names to the left, figures to the right.
+		row[0] += strings.Repeat(" ", widest-len(row[0]))
+		fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
+	}
+	w.Flush()
+	b.WriteByte('\n')
+}
+
+func absent(n Number) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) }
+
+func fixed(n Number, digits int) string {
+	if absent(n) {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", digits, float64(n))
+}
+
+func count(n Number) string { return fixed(n, 0) }
+
+func whole(percent Number) string {
+	if absent(percent) {
+		return "-"
+	}
+	return fixed(percent, 0) + " %"
+}
+
+// Percent writes a ratio for people.
+func Percent(n Number) string {
+	v := 100 * float64(n)
+	switch {
+	case absent(n):
+		return "-"
+	case v == 0:
+		return "0 %"
+	case v < 0.01:
+		return "<0.01 %"
+	case v < 10:
+		return fmt.Sprintf("%.2f %%", v)
+	}
+	return fmt.Sprintf("%.1f %%", v)
+}
+
+func ms(n Number) string {
+	v := float64(n)
+	switch {
+	case absent(n):
+		return "-"
+	case v < 10:
+		return fmt.Sprintf("%.1f ms", v)
+	case v < 10000:
+		return fmt.Sprintf("%.0f ms", v)
+	}
+	return fmt.Sprintf("%.1f s", v/1000)
+}
+
+func duration(seconds float64) string {
+	return shortDuration(time.Duration(seconds * float64(time.Second)))
+}
+
+// shortDuration drops the zero parts that String writes: 24h, not 24h0m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,91 @@
+package fluid
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// station40 is an application the size of Train Ticket: 40 services, 4 kinds,
+// trees of 10 to 30 calls.
+func station40() *loadline.App {
+	app := &loadline.App{Name: "forty"}
+	for i := range 40 {
+		s := server(fmt.Sprint("s", i), lognormalCPU(1+float64(i%7), 0.8), 0.5, 200, 100, 1+i%3)
+		s.Wait = loadline.Dist{Mean: 500 * time.Microsecond, CV: 1}
+		s.IdleCPU = 0.01
+		app.Services = append(app.Services, s)
+	}
+	for k := range 4 {
+		at := k
+		var leafStages func(depth int) [][]loadline.Call
+		leafStages = func(depth int) [][]loadline.Call {
+			if depth == 0 {
+				return nil
+			}
+			var stages [][]loadline.Call
+			for range 2 {
+				var stage []loadline.Call
+				for range 1 + depth%2 {
+					at = (at*7 + 5) % 36
+					stage = append(stage, tree(4+at, leafStages(depth-1)...))
+				}
+				stages = append(stages, stage)
+			}
+			return stages
+		}
+		app.Kinds = append(app.Kinds, loadline.Kind{
+			Name: fmt.Sprint("k", k), Share: 1, Root: tree(k, leafStages(2+k%2)...),
+			SLO: loadline.SLO{Percentile: 99, Latency: 300 * time.Millisecond}, Timeout: 5 * time.Second,
+		})
+	}
+	return app
+}
+
+// wave is a load that changes at every step, like a day seen every 15 s.
+type wave struct{ mean, swing, period float64 }
+
+func (w wave) Rate(kind int, t time.Duration) (float64, time.Duration) {
+	at := t.Truncate(15 * time.Second)
+	return w.mean * (1 + w.swing*math.Sin(at.Seconds()/w.period*2*math.Pi+float64(kind))), at + 15*time.Second
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, bench := range []struct {
+		name  string
+		load  sim.Arrivals
+		noise bool
+		read  bool
+	}{
+		{"constant", constant{5, 5, 5, 5}, false, false},
+		{"a day", wave{5, .6, 86400}, false, false},
+		{"a day, read every step", wave{5, .6, 86400}, false, true},
+		{"an hour", wave{5, .6, 3600}, false, false},
+		{"noise", constant{5, 5, 5, 5}, true, false},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			app := station40()
+			e := New(sim.Config{App: app, Load: bench.load}, 15*time.Second)
+			if bench.noise {
+				e.AddNoise()
+			}
+			var r sim.Reading
+			e.AdvanceTo(10 * time.Minute)
+			e.Read(&r)
+			b.ReportAllocs()
+			t := e.now
+			for b.Loop() {
+				t += 15 * time.Second
+				e.AdvanceTo(t)
+				if bench.read {
+					e.Read(&r)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(app.Services))/b.Elapsed().Seconds(), "service-steps/s")
+		})
+	}
+}

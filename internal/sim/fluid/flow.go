@@ -1,0 +1,191 @@
+package fluid
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// setRates takes the load of the next h, and says whether it has jumped.
+func (e *Engine) setRates(from, h time.Duration) (jump bool) {
+	for k := range e.kinds {
+		kd := &e.kinds[k]
+		before := kd.rate
+		kd.rate = e.meanRate(k, from, from+h)
+		if kd.rate > 1.2*before+0.1 || kd.rate < before/1.2-0.1 {
+			jump = true
+		}
+	}
+	if e.unsetRates {
+		e.unsetRates = false
+		return false
+	}
+	return jump
+}
+
+// meanRate averages the load over a time.
+func (e *Engine) meanRate(kind int, from, to time.Duration) float64 {
+	sum, at := 0.0, from
+	for at < to {
+		rate, until := e.cfg.Load.Rate(kind, at)
+		until = min(max(until, at+1), to)
+		if at == from && until == to {
+			return rate
+		}
+		sum += rate * float64(until-at)
+		at = until
+	}
+	return sum / float64(to-from)
+}
+
+// flowDown sends the visits of one step down the call trees, service by
+// service, callers first: what a service's replicas let through arrives at the
+// services it calls.
+func (e *Engine) flowDown(h float64) {
+	for k := range e.kinds {
+		kd := &e.kinds[k]
+		kd.arrived = kd.rate * h
+		if e.noise != nil {
+			kd.arrived = poisson(e.noise[k], kd.arrived)
+		}
+		e.flow[e.p.roots[k]] = kd.arrived
+	}
+	now := e.now.Seconds()
+	e.unsettled = false
+	for pos, s := range e.p.order {
+		if g := e.p.groups[pos]; g.from < g.to || e.services[s].crowd > 0 {
+			e.flowThrough(int(s), g, h, now)
+		} else {
+			e.rest(int(s), h)
+		}
+	}
+}
+
+// flowThrough is one service's part of a step.
+func (e *Engine) flowThrough(i int, g span, h, now float64) {
+	s, m := &e.services[i], &e.meter.Services[i]
+	in, work, hold := 0.0, 0.0, 0.0
+	for n := g.from; n < g.to; n++ {
+		f := e.flow[n]
+		in += f
+		work += f * e.p.nodes[n].work
+		sh := e.p.nodes[n].shape
+		hold += f * (e.whole[sh].mean - e.own[e.p.shapes[sh].profile].mean)
+	}
+	factor := 1.0
+	if in > 0 {
+		factor = work / in
+		s.hold = hold/in + factor*s.work.wait
+	}
+	refused := e.serve(s, m, in, factor, h, now)
+	left := e.count(s, factor, h)
+	s.refused = 0
+	if in > 0 {
+		s.refused = refused / in
+	}
+	m.Arrived += in
+	m.Refused += refused
+	m.Failed += refused
+	m.Ended += refused + left
+	// What leaves is drawn from the crowd of every kind alike.
+	through := 0.0
+	if pool := s.crowd + in - refused; pool > 0 {
+		through = min(left/pool, 1)
+	}
+	s.crowd = 0
+	for n := g.from; n < g.to; n++ {
+		pool := e.pop[n] + e.flow[n]*(1-s.refused)
+		out := pool * through
+		e.pop[n] = pool - out
+		s.crowd += e.pop[n]
+		e.wholePend[e.p.nodes[n].shape] += out
+		e.ownPending[e.p.shapes[e.p.nodes[n].shape].profile] += out
+		e.callOn(&e.p.nodes[n], out)
+	}
+}
+
+// callOn passes visits that have done their own work on to the services they
+// call. Stages after a failed one are not reached.
+func (e *Engine) callOn(n *node, out float64) {
+	reach, stage, stageOkay := 1.0, int32(0), 1.0
+	for k, kid := range n.kids {
+		if st := n.kidStages[k]; st != stage {
+			reach, stage, stageOkay = reach*stageOkay, st, 1
+		}
+		c := &e.p.nodes[kid]
+		f := out * reach * e.nodeProb[kid]
+		e.flow[kid] = f
+		if c.optional {
+			e.countOptional(c, out*reach)
+		} else if e.okay[kid] < 1 {
+			stageOkay *= 1 - c.prob*(1-e.okay[kid])
+		}
+	}
+}
+
+func (e *Engine) countOptional(c *node, callers float64) {
+	m := &e.meter.Services[c.service]
+	asked := callers * c.prob * c.times * e.services[e.p.nodes[c.parent].service].versionShare(c.versions)
+	m.OptionalAsked += asked
+	if e.cp.Allocation()[c.service].Brownout {
+		m.OptionalDropped += asked
+	}
+}
+
+// serve advances the cohorts of a service and returns the visits refused.
+func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, now float64) (refused float64) {
+	if s.ready == 0 {
+		return in
+	}
+	d := demand{
+		rate: in / h / float64(s.ready), cpu: max(s.work.cpu*factor, 1e-9), factor: factor,
+		hold: s.hold, cv: s.work.cpuCV, workers: s.workers, places: s.places,
+	}
+	if e.app.Routing == loadline.RouteLeastRequest {
+		d.replicas = float64(s.ready)
+	}
+	for i := range s.cohorts {
+		c := &s.cohorts[i]
+		refused += c.advance(&d, h, now) * float64(c.pods)
+		if c.extra > 0 || d.rate*d.cpu > steadyLoad*c.limit {
+			e.unsettled = true
+		}
+		if c.quota {
+			c.countPeriods(m, d.cpu, h)
+		}
+	}
+	return refused
+}
+
+// count adds up what the replicas of a service have used in a step, and returns
+// the visits that left the CPU.
+func (e *Engine) count(s *service, factor, h float64) (left float64) {
+	s.inside = 0
+	cpu := s.work.cpu * factor
+	for i := range s.cohorts {
+		c := &s.cohorts[i]
+		pods := float64(c.pods)
+		left += c.out * h * pods
+		inside := c.crowd + c.out*s.hold
+		used := min(c.out*cpu, c.limit) + s.idle
+		c.perPod.cpu += used * h
+		c.perPod.bytes += (s.base + s.perVisit*inside) * h
+		c.perPod.busy += inside * h
+		s.inside += pods * inside
+		s.cpuSeconds += used * h * pods
+		s.queueSeconds += pods * (c.queue + c.out*c.stall) * h
+	}
+	left += e.drainStep(s, h, cpu)
+	s.busySeconds += (s.inside + s.draining) * h
+	return left
+}
+
+// rest is a step of a service that nobody calls.
+func (e *Engine) rest(i int, h float64) {
+	s := &e.services[i]
+	for c := range s.cohorts {
+		s.cohorts[c].in, s.cohorts[c].out = 0, 0
+	}
+	e.count(s, 1, h)
+}

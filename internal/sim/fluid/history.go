@@ -1,0 +1,59 @@
+package fluid
+
+// history remembers how an overload went, so that a visit that leaves now gets
+// the delay of the time it was there, not of the present.
+type history struct {
+	entry [historyLength]moment
+	head  int // of the next entry
+	n     int
+}
+
+const historyLength = 64
+
+// moment is one step of an overload.
+type moment struct {
+	span     float64 // seconds
+	served   float64 // CPU seconds that each visit in the crowd got
+	arrivals float64 // visits
+}
+
+// push adds a step. When the overload is over, what is left of it is forgotten
+// once every visit of its time has gone.
+func (h *history) push(now, span, speed, arrivals float64, on bool) {
+	if !on {
+		h.n = 0
+		return
+	}
+	h.entry[h.head] = moment{span: span, served: speed * span, arrivals: arrivals}
+	h.head = (h.head + 1) % historyLength
+	h.n = min(h.n+1, historyLength)
+}
+
+// since returns how long ago each of a crowd would have started in order to
+// have got so much CPU time by now.
+func (h *history) since(cpu float64) float64 {
+	ago := 0.0
+	for i := 1; i <= h.n; i++ {
+		m := &h.entry[(h.head-i+historyLength)%historyLength]
+		if m.served >= cpu {
+			return ago + m.span*cpu/m.served
+		}
+		cpu -= m.served
+		ago += m.span
+	}
+	return ago
+}
+
+// age returns how long ago the last but so many visits arrived.
+func (h *history) age(visits float64) float64 {
+	ago := 0.0
+	for i := 1; i <= h.n; i++ {
+		m := &h.entry[(h.head-i+historyLength)%historyLength]
+		if m.arrivals >= visits {
+			return ago + m.span*visits/m.arrivals
+		}
+		visits -= m.arrivals
+		ago += m.span
+	}
+	return ago
+}

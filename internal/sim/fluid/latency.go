@@ -1,0 +1,184 @@
+package fluid
+
+import (
+	"math"
+
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// still is how far a utilisation may move, as a share of what is free, before
+// latencies are combined anew: they move by about as much.
+const still = 0.008
+
+// latencies brings the distributions of all services and call trees up to
+// date, from the inside out. What has hardly changed is left alone.
+func (e *Engine) latencies() {
+	changed := e.allDirty
+	for i := range e.services {
+		s := &e.services[i]
+		if len(s.cohorts) == 0 {
+			continue
+		}
+		for local, profile := range s.profiles {
+			e.ownDirty[profile] = false
+			if e.ownLatency(s, local, profile) {
+				e.ownDirty[profile] = true
+				changed = true
+			}
+		}
+	}
+	if !changed {
+		return
+	}
+	for i := range e.p.shapes {
+		sh := &e.p.shapes[i]
+		dirty := e.allDirty || e.ownDirty[sh.profile]
+		for st := sh.stages.from; st < sh.stages.to && !dirty; st++ {
+			for c := e.p.stages[st].from; c < e.p.stages[st].to; c++ {
+				dirty = dirty || e.wholeDirty[e.p.calls[c].shape]
+			}
+		}
+		e.wholeDirty[i] = dirty
+		if dirty {
+			e.flushShape(i)
+			e.wholeLatency(sh, &e.whole[i])
+		}
+	}
+	for k := range e.kinds {
+		if root := e.p.nodes[e.p.roots[k]].shape; e.wholeDirty[root] {
+			e.flushKind(k)
+			e.kinds[k].judge(&e.whole[root])
+		}
+	}
+	for i := range e.wholeDirty {
+		e.wholeDirty[i] = false
+	}
+	e.allDirty = false
+}
+
+// ownLatency takes the distribution of a service's own part of a visit from the
+// curves of its replicas, and says whether it has changed.
+func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
+	c := &s.cohorts[0]
+	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0
+	last := e.ownLoad[profile]
+	if simple && c.curve == s.lastCurve[local] && math.Abs(c.load-last) <= still*(1-c.load) {
+		return false
+	}
+	e.flushOwn(profile)
+	out := &e.own[profile]
+	if len(s.cohorts) == 1 {
+		e.cohortLatency(c, local, out)
+	} else {
+		total := 0.0
+		for i := range s.cohorts {
+			c := &s.cohorts[i]
+			if w := c.out * float64(c.pods); w > 0 {
+				e.cohortLatency(c, local, &e.spare[0])
+				e.mixing.add(&e.spare[0], w)
+				total += w
+			}
+		}
+		if total > 0 {
+			e.mixing.cut(out, total)
+		}
+	}
+	e.ownLoad[profile], s.lastCurve[local] = math.Inf(1), nil
+	if simple {
+		e.ownLoad[profile], s.lastCurve[local] = c.load, c.curve
+	}
+	return true
+}
+
+// cohortLatency is the own part of visits to one cohort: what the surface says
+// of its utilisation, and what an overload or held workers add.
+func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
+	o := &c.curve.own[local]
+	o.ownAt(c.load, out)
+	if c.spread > 0 {
+		out.widen(1 - evenness*c.spread)
+	}
+	if c.odds >= 1e-3 && c.stall > 0 {
+		wait := exponential(c.stall / c.odds)
+		maybe(&wait, &wait, c.odds)
+		e.blend.sum(out, out, &wait)
+	}
+	if c.extra == 0 && c.queue == 0 {
+		return
+	}
+	age := c.trace.age(c.queue)
+	for k := range out.part {
+		out.part[k] += age
+		if c.extra > c.queue {
+			out.part[k] += c.trace.since(o.demand[k])
+		}
+	}
+	out.settle()
+}
+
+// evenness is how much narrower than at random the sojourns are where visits go
+// to the better of two replicas, beyond what even says of their mean; measured
+// against the event engine.
+const evenness = 0.17
+
+// wholeLatency is the latency of a visit with all its calls: its own part, then
+// stage after stage the slowest of the calls.
+func (e *Engine) wholeLatency(sh *shape, out *dist) {
+	*out = e.own[sh.profile]
+	for st := sh.stages.from; st < sh.stages.to; st++ {
+		sum, calls := &e.spare[0], 0
+		var next *service
+		for c := e.p.stages[st].from; c < e.p.stages[st].to; c++ {
+			p := e.callProb[c]
+			if p <= 0 {
+				continue
+			}
+			d := e.callLatency(&e.p.calls[c], p)
+			if calls++; calls == 1 {
+				*sum = *d
+				next = &e.services[e.p.calls[c].service]
+			} else {
+				larger(sum, sum, d)
+			}
+		}
+		if calls > 0 {
+			vx, vy := out.vari, sum.vari
+			e.blend.sum(out, out, sum)
+			if kin := e.kinship(&e.services[sh.service], next, &e.own[sh.profile]); kin > 0.01 {
+				out.widen(math.Sqrt(1 + 2*kin*math.Sqrt(vx*vy)/(vx+vy)))
+			}
+		}
+	}
+}
+
+// callLatency is the time that a call takes: repeated, and perhaps not made.
+func (e *Engine) callLatency(c *stageCall, p float64) *dist {
+	d := &e.whole[c.shape]
+	if c.times == 1 && p >= 1 {
+		return d
+	}
+	call := &e.spare[1]
+	*call = *d
+	for range c.times - 1 {
+		e.blend.sum(call, call, d)
+	}
+	if p < 1 {
+		maybe(call, call, p)
+	}
+	return call
+}
+
+// kinship is the correlation between a visit's own part and its calls. Visits
+// that met on a shared CPU leave it together and meet again at the next service,
+// the more so the less their demands vary and the fewer replicas part them.
+// Calibrated against chains of five; under a quota visits do not slow each other
+// down, and nothing is seen of it.
+func (e *Engine) kinship(s, next *service, own *dist) float64 {
+	if e.cfg.CPU == sim.Quota || len(s.cohorts) == 0 || own.vari <= 0 {
+		return 0
+	}
+	c := &s.cohorts[0]
+	alone := s.work.cpu * s.work.cpuCV / min(1, c.limit)
+	queueing := max(1-alone*alone/own.vari, 0) // share of the variance
+	return s.alike * (1 - c.load) * queueing / float64(max(s.ready, next.ready, 1))
+}

@@ -1,0 +1,278 @@
+package fluid
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// pod is what the engine keeps of one pod; Kubelet of sim.ControlPlane.
+type pod struct {
+	id     int64
+	node   int
+	cohort int // index into its service's cohorts; -1 = none
+	from   usage
+	used   usage // up to from
+
+	draining  bool
+	left      float64 // visits it had when it began to drain
+	drainFrom time.Duration
+	drainTo   time.Duration
+}
+
+// PodReady lets a pod serve.
+func (e *Engine) PodReady(slot int) {
+	for len(e.pods) <= slot {
+		e.pods = append(e.pods, pod{cohort: -1})
+	}
+	info := e.cp.Pod(slot)
+	if p := &e.pods[slot]; p.id != info.ID {
+		if p.id != 0 && p.node >= 0 {
+			e.nodeUsed[p.node] += p.used.cpu
+		}
+		*p = pod{id: info.ID, node: info.Node, cohort: -1}
+	}
+	s := &e.services[info.Service]
+	s.ready++
+	limit, quota := e.limitOf(slot)
+	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
+	e.checkNodes()
+}
+
+// limitOf is what a pod's visits may use: what a replica burns by itself comes
+// out of its limit, and without one the node is the limit.
+func (e *Engine) limitOf(slot int) (cores float64, quota bool) {
+	info := e.cp.Pod(slot)
+	idle := e.app.Services[info.Service].IdleCPU
+	if info.Size.CPULimit > 0 {
+		cores = max(info.Size.CPULimit-idle, 0.001)
+		return cores, e.cfg.CPU == sim.Quota
+	}
+	if info.Node >= 0 {
+		return max(e.app.Nodes[info.Node].Cores-idle, 0.001), false
+	}
+	return 64, false
+}
+
+// cohortFor finds or makes a cohort for a replica with so many visits in its
+// crowd. Where routing evens out, there is one cohort for all.
+func (e *Engine) cohortFor(s *service, limit float64, quota bool, crowd float64) int {
+	one := e.app.Routing == loadline.RouteLeastRequest
+	for i := range s.cohorts {
+		c := &s.cohorts[i]
+		alike := c.told == limit && c.quota == quota && math.Abs(c.crowd-crowd) <= closeCrowd(c.crowd, crowd)
+		if c.pods == 0 {
+			// Empty ones are kept only until somebody needs the place.
+			e.empty(s, i, limit, quota)
+			return i
+		}
+		if alike || one {
+			return i
+		}
+	}
+	if len(s.cohorts) == cap(s.cohorts) {
+		return len(s.cohorts) - 1
+	}
+	s.cohorts = s.cohorts[:len(s.cohorts)+1]
+	e.empty(s, len(s.cohorts)-1, limit, quota)
+	return len(s.cohorts) - 1
+}
+
+func (e *Engine) empty(s *service, i int, limit float64, quota bool) {
+	s.cohorts[i] = cohort{limit: limit, told: limit, quota: quota, curve: e.curveFor(s, limit, quota)}
+}
+
+func closeCrowd(a, b float64) float64 { return 0.05*max(a, b) + 0.02 }
+
+// join puts a pod without visits into a cohort.
+func (e *Engine) join(s *service, slot, at int) {
+	c, p := &s.cohorts[at], &e.pods[slot]
+	share := 1 / float64(c.pods+1)
+	c.crowd -= c.crowd * share
+	c.extra -= c.extra * share
+	if limit, _ := e.limitOf(slot); limit != c.told {
+		c.told += (limit - c.told) * share
+		c.limit = c.told
+		c.curve = e.curveFor(s, c.limit, c.quota)
+	}
+	c.pods++
+	p.cohort, p.from = at, c.perPod
+}
+
+// leave takes a pod out of its cohort and returns the visits that it had.
+func (e *Engine) leave(s *service, slot int) float64 {
+	p := &e.pods[slot]
+	if p.cohort < 0 {
+		return 0
+	}
+	c := &s.cohorts[p.cohort]
+	p.used = p.used.plus(c.perPod.minus(p.from))
+	p.cohort = -1
+	c.pods--
+	return c.crowd
+}
+
+func (u usage) plus(o usage) usage  { return usage{u.cpu + o.cpu, u.bytes + o.bytes, u.busy + o.busy} }
+func (u usage) minus(o usage) usage { return usage{u.cpu - o.cpu, u.bytes - o.bytes, u.busy - o.busy} }
+
+// PodDraining takes a pod out of routing. It goes when its visits have had the
+// time to end: the CPU work of its crowd, and a while for calls.
+func (e *Engine) PodDraining(slot int) {
+	info := e.cp.Pod(slot)
+	s := &e.services[info.Service]
+	p := &e.pods[slot]
+	limit := 1.0
+	if p.cohort >= 0 {
+		limit = s.cohorts[p.cohort].limit
+	}
+	p.left = e.leave(s, slot)
+	s.ready--
+	s.draining += p.left
+	p.draining = true
+	p.drainFrom = e.now
+	last := 2 * (s.hold + s.work.cpu/min(limit, 1))
+	p.drainTo = e.now + time.Duration((p.left*s.work.cpu/limit+last)*float64(time.Second))
+	e.drainAt = min(e.drainAt, p.drainTo)
+	e.checkNodes()
+}
+
+// drainStep lets draining pods work on; it returns the visits that left.
+func (e *Engine) drainStep(s *service, h, cpu float64) (left float64) {
+	if s.draining <= 0 {
+		return 0
+	}
+	for _, slot := range e.cp.Slots(s.index) {
+		p := &e.pods[slot]
+		if e.cp.Pod(slot).Phase != loadline.PodDraining || p.left <= 0 {
+			continue
+		}
+		rest := (p.drainTo - e.now).Seconds()
+		gone := p.left
+		if rest > h {
+			gone = p.left * h / rest
+		}
+		p.left -= gone
+		left += gone
+		p.used.cpu += gone*cpu + s.idle*h
+		p.used.bytes += (s.base + s.perVisit*p.left) * h
+		p.used.busy += p.left * h
+		s.cpuSeconds += gone*cpu + s.idle*h
+	}
+	s.draining = max(s.draining-left, 0)
+	return left
+}
+
+// endDrains tells the control plane of the pods that are empty.
+func (e *Engine) endDrains() {
+	for i := range e.services {
+		for again := true; again; {
+			again = false
+			for _, slot := range e.cp.Slots(i) {
+				if p := &e.pods[min(slot, len(e.pods)-1)]; slot < len(e.pods) && p.draining && p.drainTo <= e.now {
+					e.services[i].draining = max(e.services[i].draining-p.left, 0)
+					p.left, p.draining = 0, false
+					e.cp.Drained(slot, e.now)
+					again = true
+					break // the list has changed
+				}
+			}
+		}
+	}
+	e.drainAt = sim.Never
+	for i := range e.services {
+		for _, slot := range e.cp.Slots(i) {
+			if slot < len(e.pods) && e.pods[slot].draining {
+				e.drainAt = min(e.drainAt, e.pods[slot].drainTo)
+			}
+		}
+	}
+}
+
+// PodStopped fails whatever a pod still has.
+func (e *Engine) PodStopped(slot int) {
+	info := e.cp.Pod(slot)
+	if slot >= len(e.pods) || e.pods[slot].id != info.ID {
+		return // it never became ready
+	}
+	p, s := &e.pods[slot], &e.services[info.Service]
+	switch {
+	case p.cohort >= 0:
+		out := s.cohorts[p.cohort].out
+		s.ready--
+		e.loseVisits(info.Service, e.leave(s, slot), out*s.hold)
+	case p.draining:
+		s.draining = max(s.draining-p.left, 0)
+		e.loseVisits(info.Service, p.left, 0)
+		p.draining = false
+	}
+	e.checkNodes()
+}
+
+// loseVisits fails visits of a service, of all kinds alike: those in the crowd
+// of a pod, and those that it holds while they call others.
+func (e *Engine) loseVisits(service int, crowd, calling float64) {
+	s, m := &e.services[service], &e.meter.Services[service]
+	m.Ended += crowd
+	m.Failed += crowd
+	if s.crowd <= 0 {
+		return
+	}
+	share := min(crowd/s.crowd, 1)
+	s.crowd = 0
+	for pos, at := range e.p.order {
+		if int(at) != service {
+			continue
+		}
+		for n := e.p.groups[pos].from; n < e.p.groups[pos].to; n++ {
+			lost := e.pop[n] * share
+			e.pop[n] -= lost
+			s.crowd += e.pop[n]
+			e.kinds[e.p.nodes[n].kind].lost += lost
+		}
+	}
+}
+
+// PodResized takes over a pod's new size.
+func (e *Engine) PodResized(slot int) {
+	info := e.cp.Pod(slot)
+	if slot >= len(e.pods) || e.pods[slot].id != info.ID || e.pods[slot].cohort < 0 {
+		return
+	}
+	s := &e.services[info.Service]
+	limit, quota := e.limitOf(slot)
+	c := &s.cohorts[e.pods[slot].cohort]
+	if c.told == limit && c.quota == quota {
+		e.checkNodes()
+		return
+	}
+	before := *c
+	crowd := e.leave(s, slot)
+	at := e.cohortFor(s, limit, quota, crowd)
+	e.join(s, slot, at)
+	to := &s.cohorts[at]
+	to.crowd += crowd / float64(to.pods) // its visits come with it
+	if to.pods == 1 {
+		to.extra, to.out, to.in, to.trace = before.extra, before.out, before.in, before.trace
+	}
+	e.checkNodes()
+}
+
+// PodUsage is what a pod has used since it was created.
+func (e *Engine) PodUsage(slot int, _ time.Duration) (coreSeconds, byteSeconds float64) {
+	if slot >= len(e.pods) || e.pods[slot].id != e.cp.Pod(slot).ID {
+		return 0, 0 // starting: what it asks for is what it costs
+	}
+	u := e.usageOf(slot)
+	return u.cpu, u.bytes
+}
+
+func (e *Engine) usageOf(slot int) usage {
+	p := &e.pods[slot]
+	if p.cohort < 0 {
+		return p.used
+	}
+	c := &e.services[e.cp.Pod(slot).Service].cohorts[p.cohort]
+	return p.used.plus(c.perPod.minus(p.from))
+}

@@ -1,0 +1,91 @@
+package fluid
+
+import (
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/fluid/surface"
+)
+
+// Read fills r with what exporters show now. Latencies are quantiles of the time
+// since the last call.
+func (e *Engine) Read(r *sim.Reading) {
+	e.flushAll()
+	r.At = e.now
+	r.Resize(len(e.services), len(e.kinds), len(e.nodes))
+	for i := range r.Nodes {
+		r.Nodes[i] = sim.NodeReading{CPUSeconds: e.nodeUsed[i]}
+	}
+	for slot := range e.pods {
+		if p := &e.pods[slot]; p.id != 0 && p.node >= 0 {
+			u := p.used
+			if p.cohort >= 0 {
+				u = e.usageOf(slot)
+			}
+			r.Nodes[p.node].CPUSeconds += u.cpu
+		}
+	}
+	for i := range e.services {
+		e.readService(i, r)
+	}
+	for k := range e.kinds {
+		m, out := &e.meter.Kinds[k], &r.Kinds[k]
+		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
+		e.kinds[k].latency.read(&out.Latency, e.kinds[k].atSLO, m.Exported)
+	}
+}
+
+func (e *Engine) readService(i int, r *sim.Reading) {
+	s, m, out := &e.services[i], &e.meter.Services[i], &r.Services[i]
+	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
+	m.BusySeconds, m.QueueSeconds, m.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
+	out.BusySeconds, out.QueueSeconds, out.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
+	out.Periods, out.ThrottledPeriods, out.Restarts = m.Periods, m.ThrottledPeriods, m.Restarts
+	out.MemoryBytes = 0
+	out.Pods = out.Pods[:0]
+	for _, slot := range e.cp.Slots(i) {
+		pod := sim.PodReading{Slot: slot, ID: e.cp.Pod(slot).ID}
+		if slot < len(e.pods) && e.pods[slot].id == pod.ID {
+			e.readPod(s, &pod, r)
+		}
+		out.MemoryBytes += pod.MemoryBytes
+		out.Pods = append(out.Pods, pod)
+	}
+	s.latency.read(&out.Latency, 0, m.Latency)
+	s.own.read(&out.Own, 0, m.Own)
+}
+
+func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
+	p := &e.pods[pod.Slot]
+	u := e.usageOf(pod.Slot)
+	pod.CPUSeconds, pod.BusySeconds = u.cpu, u.busy
+	switch {
+	case p.cohort >= 0:
+		c := &s.cohorts[p.cohort]
+		pod.MemoryBytes = s.base + s.perVisit*(c.crowd+c.out*s.hold)
+	case p.draining:
+		pod.MemoryBytes = s.base + s.perVisit*p.left
+	}
+	if n := e.cp.Pod(pod.Slot).Node; n >= 0 {
+		r.Nodes[n].MemoryBytes += pod.MemoryBytes
+	}
+}
+
+// countPeriods counts quota periods: those that a replica ran in, and those that
+// were cut short. In an overload every one is.
+func (c *cohort) countPeriods(m *sim.ServiceMeter, cpu, h float64) {
+	low, frac := between(c.load)
+	at := func(v *[surface.LoadPoints]float64) float64 {
+		return min(max(v[low]+frac*(v[low+1]-v[low]), 0), 1)
+	}
+	active, cut := at(&c.curve.active), at(&c.curve.throttled)
+	if c.crowd > 0 {
+		over := c.extra / c.crowd
+		active += (1 - active) * over
+		cut += (1 - cut) * over
+	}
+	n := h / sim.QuotaPeriod.Seconds() * active * float64(c.pods)
+	m.Periods += n
+	m.ThrottledPeriods += n * cut
+	// A period that is cut short was run through by the crowd at a core each.
+	atWork := max(c.crowd-c.queue, max(1, c.limit))
+	m.ThrottledSeconds += n * cut * sim.QuotaPeriod.Seconds() * max(1-c.limit/atWork, 0)
+}

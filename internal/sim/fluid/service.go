@@ -1,0 +1,176 @@
+package fluid
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// service is what the engine keeps of one service.
+type service struct {
+	cohorts   []cohort
+	profiles  []int32
+	factors   []float64 // of the profiles, on the work
+	lastCurve []*curve  // of the profiles, that their distribution was taken from
+	weights   []float64 // of the versions
+	index     int
+	alike     float64 // how far visits that met stay together; see kinship
+	work      work
+	curves    map[curveKey]*curve
+
+	cpuFactor float64 // from version changes
+
+	ready    int
+	workers  float64
+	places   float64
+	idle     float64 // cores per ready replica
+	base     float64 // bytes per ready replica
+	perVisit float64 // bytes
+
+	crowd    float64 // visits before or on the CPU, all replicas, draining ones too
+	draining float64 // of them, in draining replicas
+	refused  float64 // share of the step's visits
+	hold     float64 // mean seconds of a visit after its CPU work
+	inside   float64 // visits in the service
+
+	busySeconds, queueSeconds, cpuSeconds float64
+
+	latency, own account
+}
+
+// curveKey names a size: limits within 1 % share a curve.
+type curveKey struct {
+	step  int
+	quota bool
+}
+
+const maxCohorts = 4
+
+func newService(s *loadline.Service, index int) service {
+	out := service{
+		index:   index,
+		cohorts: make([]cohort, 0, maxCohorts),
+		curves:  map[curveKey]*curve{},
+		workers: max(float64(s.Workers), 1), places: max(float64(s.Workers+s.Backlog), 1),
+		idle: s.IdleCPU, base: float64(s.Memory.Base), perVisit: float64(s.Memory.PerRequest),
+		cpuFactor: 1,
+		latency:   newAccount(), own: newAccount(),
+	}
+	for _, v := range s.Versions {
+		out.weights = append(out.weights, v.Weight)
+	}
+	out.setWork(s)
+	return out
+}
+
+// setWork works out what visits need from the versions that run.
+func (s *service) setWork(spec *loadline.Service) {
+	cpu, wait := moments(spec.CPU), moments(spec.Wait)
+	w := work{exponential: spec.CPU.Shape == loadline.Exponential}
+	sum, cpu1, cpu2, wait1, wait2 := 0.0, 0.0, 0.0, 0.0, 0.0
+	for i := range s.weights {
+		v, share := &spec.Versions[i], s.weights[i]
+		sum += share
+		cpu1 += share * v.CPU
+		cpu2 += share * v.CPU * v.CPU
+		wait1 += share * v.Wait
+		wait2 += share * v.Wait * v.Wait
+	}
+	if sum == 0 {
+		sum, cpu1, cpu2, wait1, wait2 = 1, 1, 1, 1, 1
+	}
+	w.cpu = max(cpu.mean*cpu1/sum*s.cpuFactor, 1e-9)
+	w.wait = wait.mean * wait1 / sum
+	w.cpuCV = mixedCV(cpu.cv, cpu1/sum, cpu2/sum)
+	w.waitCV = mixedCV(wait.cv, wait1/sum, wait2/sum)
+	s.work = w
+	s.alike = min(0.3/math.Pow(max(w.cpuCV, 0.1), 1.3), 1)
+	clear(s.curves)
+}
+
+type meanCV struct{ mean, cv float64 }
+
+func moments(d loadline.Dist) meanCV {
+	if d.Shape == loadline.Exponential {
+		return meanCV{d.Mean.Seconds(), 1}
+	}
+	return meanCV{d.Mean.Seconds(), d.CV}
+}
+
+// mixedCV is the variation of a time with the given one, times a random factor.
+func mixedCV(cv, factor, factor2 float64) float64 {
+	if factor == 0 {
+		return 0
+	}
+	return math.Sqrt(max((1+cv*cv)*factor2/(factor*factor)-1, 0))
+}
+
+// versionShare is the share of visits whose version is in the set.
+func (s *service) versionShare(set uint64) float64 {
+	if set == 0 || len(s.weights) == 0 {
+		return 1
+	}
+	in, all := 0.0, 0.0
+	for i, w := range s.weights {
+		all += w
+		if set>>i&1 == 1 {
+			in += w
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return in / all
+}
+
+// curveFor finds or cuts the curve of a limit.
+func (e *Engine) curveFor(s *service, limit float64, quota bool) *curve {
+	key := curveKey{int(math.Round(math.Log(limit) * 100)), quota}
+	c := s.curves[key]
+	if c == nil {
+		c = newCurve(e.table, e.blend, s.work, math.Exp(float64(key.step)/100), quota, s.factors)
+		s.curves[key] = c
+	}
+	return c
+}
+
+// setProbabilities works out which calls are made: versions and brownout
+// decide.
+func (e *Engine) setProbabilities() {
+	alloc := e.allocation()
+	for i := range e.p.nodes {
+		n := &e.p.nodes[i]
+		e.nodeProb[i] = n.prob * n.times
+		if n.parent >= 0 {
+			e.nodeProb[i] *= e.services[e.p.nodes[n.parent].service].versionShare(n.versions)
+		}
+		if n.optional && alloc != nil && alloc[n.service].Brownout {
+			e.nodeProb[i] = 0
+		}
+	}
+	for i := range e.p.calls {
+		c := &e.p.calls[i]
+		p := c.prob * e.services[c.caller].versionShare(c.versions)
+		if c.optional && alloc != nil && alloc[c.service].Brownout {
+			p = 0
+		}
+		if p != e.callProb[i] {
+			e.callProb[i] = p
+			e.allDirty = true
+		}
+	}
+	for k := range e.kinds {
+		e.kinds[k].waits = e.waitOf(e.p.roots[k])
+	}
+}
+
+func (e *Engine) allocation() []loadline.Allocation {
+	if e.cp == nil {
+		return nil
+	}
+	return e.cp.Allocation()
+}
+
+// quotaHolds says whether a limit is held by the kernel's quota.
+func (e *Engine) quotaHolds(limit float64) bool { return e.cfg.CPU == sim.Quota && limit > 0 }

@@ -1,0 +1,183 @@
+package fluid
+
+import "math"
+
+// cohort is a set of replicas of one service that are alike: same size, same
+// crowd. Replicas that became ready at different times differ while a backlog
+// lasts, since random routing leaves it where it is.
+type cohort struct {
+	pods  int
+	limit float64 // cores for visits
+	told  float64 // the same, by the pods' own limits alone
+	quota bool    // the limit is held by the kernel's quota, not as a speed
+	curve *curve
+	grant float64 // cores that the nodes leave it, while they are shared out
+
+	crowd  float64 // visits per replica before and on the CPU: the state
+	in     float64 // visits that came, per replica and second
+	out    float64 // visits that left the CPU, per replica and second
+	spread float64 // how far routing evens out; see even
+	inner  float64 // utilisation of those with a worker, as if workers were unlimited
+	load   float64 // utilisation that the latency distribution is taken at
+	extra  float64 // part of the crowd that is there from an overload, not from chance
+	queue  float64 // visits waiting for a worker, of the crowd
+	stall  float64 // mean wait for a worker while others are held by calls
+	odds   float64 // that a visit has such a wait
+	trace  history
+
+	perPod usage // since the start of the run, of a replica that was always in it
+}
+
+// usage is what a replica has used.
+type usage struct{ cpu, bytes, busy float64 } // core-seconds, byte-seconds, visit-seconds
+
+// demand is what a step asks of a replica.
+type demand struct {
+	rate     float64 // visits per second
+	cpu      float64 // mean CPU seconds per visit
+	factor   float64 // mean factor on the work, part of cpu
+	hold     float64 // mean seconds that a worker is held after its CPU work
+	cv       float64
+	workers  float64
+	places   float64 // workers and backlog
+	replicas float64 // that routing chooses the better of two among; 0 = it draws one
+}
+
+// advance moves the crowd over h seconds and returns the visits refused.
+//
+// The rate of service is that of a stationary station with the same crowd
+// (pointwise stationary fluid flow): crowd' = rate - speed*load(crowd). It rests
+// at the stationary crowd below saturation, grows and drains linearly above, and
+// takes the time it takes in between. The step is implicit, so steps much longer
+// than the station's memory are stable.
+func (c *cohort) advance(d *demand, h, now float64) (refused float64) {
+	speed := c.limit / d.cpu
+	floor := d.cpu / min(1, c.limit)
+	bound := d.workers / (floor + d.hold) // visits per second that workers allow
+	top := min(speed, bound)
+	share := top / speed
+	before := c.crowd
+	beforeExtra := c.extra
+	y := (before + h*d.rate) / top
+	load := min(y/h, 0.999)
+	for range 4 {
+		s := c.meanScaled(d, load, share, top)
+		z := s + h + y
+		next := 2 * y / (z + math.Sqrt(max(z*z-4*h*y, 0)))
+		moved := math.Abs(next - load)
+		if load = next; moved <= 1e-5*(1-load) {
+			break
+		}
+	}
+	c.in = d.rate
+	c.crowd = max(before+h*(d.rate-top*load), 0)
+	if room := max(d.places-d.hold*top*load, d.workers*0.1); c.crowd > room {
+		refused = c.crowd - room
+		c.crowd = room
+	}
+	c.out = max((before+h*d.rate-refused-c.crowd)/h, 0)
+	c.split(d, load, top, share)
+	c.queue = max(c.crowd+d.hold*c.out-d.workers, 0)
+	c.queue = min(c.queue, c.crowd)
+	if c.extra > 0 || c.trace.n > 0 {
+		mid := (max(c.extra-c.queue, 0) + max(beforeExtra-c.queue, 0)) / 2
+		c.trace.push(now+h, h, c.limit/max(mid, 1e-9), d.rate*h-refused, c.extra > 0)
+	}
+	return refused
+}
+
+// meanScaled is the mean sojourn times 1-load, on the CPU and in the queue for
+// a worker. It also leaves the pieces that the distribution is made of: the
+// utilisation to take the surface at, and the wait for a worker.
+func (c *cohort) meanScaled(d *demand, load, share, top float64) float64 {
+	on, spread := even(load*share, d.replicas)
+	c.spread = spread
+	inner := on
+	c.stall, c.odds = 0, 0
+	if held := load * top * d.hold; share < 0.999 || held > 0.5*d.workers || c.quota {
+		c.waitForHeld(d, load*top)
+	} else if free := d.workers - held; free*(1-on) < 8 {
+		inner = c.waitForBusy(d, on, free)
+	}
+	low, frac := between(inner)
+	c.inner = inner
+	s := d.factor * c.curve.meanAt(low, frac) / max(1-inner, 1e-12)
+	return (s + c.stall) * (1 - load)
+}
+
+// waitForHeld is the wait for workers that do not slow each other down, because
+// calls hold them or because each has a core until the quota is used up: many
+// servers with one queue, after Sakasegawa's approximation.
+func (c *cohort) waitForHeld(d *demand, out float64) {
+	alone := d.cpu
+	if !c.quota {
+		alone /= min(1, c.limit)
+	}
+	used := min(out*(alone+d.hold)/d.workers, 1)
+	depth := math.Sqrt(2*(d.workers+1)) - 1
+	if depth*(1-used) > 8 {
+		return
+	}
+	c.odds = math.Pow(used, depth)
+	c.stall = c.odds * (d.cpu + d.hold) / d.workers * (1 + d.cv*d.cv) / 2 / max(1-used, 1e-6)
+}
+
+// waitForBusy is the wait for workers that share the CPU, and the utilisation
+// at which unlimited sharing would give the sojourn that is left for those who
+// have one. With one worker it is the formula of Pollaczek and Khinchine, with
+// many it vanishes, and for exponential demand the sum stays that of sharing.
+func (c *cohort) waitForBusy(d *demand, on, workers float64) (inner float64) {
+	depth := max(workers, 1)
+	if c.limit > 1 {
+		depth = max(workers-c.limit, 0) + math.Sqrt(2*(c.limit+1)) - 1
+	}
+	c.odds = math.Pow(on, depth)
+	if c.odds < 1e-3 || c.odds > 1-1e-9 {
+		c.odds = 0
+		return on
+	}
+	c.stall = c.odds * d.cpu / c.limit * (1 + d.cv*d.cv) / 2 / max(1-on, 1e-9)
+	return max(1-(1-on)/(1-c.odds), 0)
+}
+
+// split tells the crowd that chance makes (which the surface describes) from
+// the one that an overload has left (which is there for certain).
+func (c *cohort) split(d *demand, load, top, share float64) {
+	offered := d.rate / top
+	most := offered
+	if offered > steadyLoad {
+		most = max(2*steadyLoad-offered, 0.7)
+	}
+	steady := min(load, most)
+	s := c.meanScaled(d, steady, share, top)
+	c.load = c.inner
+	usual := top * steady * s / (1 - steady)
+	c.extra = c.crowd - usual
+	if c.extra < 0.02*usual+0.01 {
+		c.extra = 0
+	}
+}
+
+// steadyLoad is the utilisation up to which a station is taken to have the time
+// to become stationary; above it, what does not fit builds up.
+const steadyLoad = 0.97
+
+// even is the utilisation of a randomly routed station with the same sojourns
+// as one whose visits go to the better of two replicas drawn at random. With
+// many replicas the k-th place in a queue is reached with probability
+// load^(2^k-1) (Mitzenmacher). With few, both draws may be the same one, and
+// near saturation all of them fill up together; that part is calibrated against
+// the event engine. spread says how far it goes, from 0 (at random) to 1.
+func even(load, replicas float64) (as, spread float64) {
+	if replicas < 2 || load <= 0 {
+		return load, 0
+	}
+	sum, p := 0.0, load
+	for range 8 {
+		sum += p
+		p = p * p * load
+	}
+	many := 1 - load/sum
+	spread = (1 - 1/replicas) / (1 + 0.17/(max(1-load, 1e-9)*replicas))
+	return load - spread*(load-many), spread
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/loadline/loadline/internal/sim/fluid/surface"
+)
+
+func mean(c surface.Cell) float64 {
+	m := 0.0
+	for k, v := range c.Parts {
+		m += (surface.Edges[k+1] - surface.Edges[k]) * v
+	}
+	return m
+}
+
+// The mean sojourn of processor sharing is 1/(1-rho), whatever the variation.
+func TestSharedStationHasTheMeanOfProcessorSharing(t *testing.T) {
+	for _, cv := range []float64{0, 1, 2} {
+		s := station{cores: 1, cv: cv, load: .7}
+		if got, want := mean(s.measure(1, 1, 200_000)), 1/(1-.7); math.Abs(got/want-1) > .04 {
+			t.Errorf("CV %v: mean sojourn %.3f, closed form %.3f", cv, got, want)
+		}
+	}
+}
+
+// A job that needs several periods' quota of an otherwise idle replica.
+func TestQuotaStationStandsStillBetweenQuotas(t *testing.T) {
+	s := station{cores: .2, load: .001, period: 2} // quota .4 per period of 2: demand 1 runs in three periods
+	c := s.measure(1, 1, 20_000)
+	if got := mean(c); got < 3 || got > 4.7 {
+		t.Errorf("mean sojourn %.3f, must lie between two full periods and two and the wait for the first", got)
+	}
+}

@@ -1,0 +1,25 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/event"
+	"github.com/loadline/loadline/internal/sim/fluid"
+)
+
+// Engines by name; the first is the default.
+func Engines() []string { return []string{"event", "fluid"} }
+
+// fluidStep is how far the fluid engine goes at once: as long as the metrics
+// system usually waits between scrapes would hide bursts, and shorter steps
+// cost more than they tell.
+const fluidStep = 5 * time.Second
+
+// newEngine makes the named engine; the name has been checked.
+func newEngine(name string, cfg sim.Config) sim.Engine {
+	if name == "fluid" {
+		return fluid.New(cfg, fluidStep)
+	}
+	return event.New(cfg)
+}

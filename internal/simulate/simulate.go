@@ -1,0 +1,175 @@
+// Package simulate is one run: an application, a workload, a policy and an
+// engine go in, a result comes out. The command line and everything that
+// compares policies call it.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/loop"
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// Spec is what to run.
+type Spec struct {
+	App      *loadline.App
+	Load     sim.Arrivals
+	Workload string // its name, for the result
+	Policy   string // name:key=value,...
+	Engine   string // one of Engines
+	Duration time.Duration
+	Seed     uint64
+	CPU      sim.CPUModel
+	WarmUp   time.Duration
+
+	Perturb Perturb
+	Hooks   Hooks
+}
+
+// Perturb is what goes wrong on purpose.
+type Perturb struct {
+	MetricsLate int     // scrapes
+	MetricsLoss float64 // probability that one scrape is lost
+	CPUNoise    float64 // relative deviation of CPU readings
+	SlowStart   float64 // factor on the pods' start-up; 0 = 1
+
+	Disturbances []sim.Disturbance
+}
+
+// Hooks watch a run without changing it. Each may be nil.
+type Hooks struct {
+	Progress func(at time.Duration)
+	Decision func(*loadline.Decision)
+	CPUTime  func() time.Duration // of this thread, to measure decisions by
+}
+
+// Outcome is what came of it.
+type Outcome struct {
+	Result result.Result
+	Meter  *sim.Meter
+	Story  *Story
+	Effort Effort
+}
+
+// seer is a policy that is told the load beforehand.
+type seer interface {
+	Foresee(start time.Time, duration time.Duration, rate policies.Rate)
+}
+
+// Effort is what deciding took. It differs from run to run, so it is no part of
+// the result.
+type Effort struct {
+	Decisions, Held int
+	CPUTime         time.Duration
+	Longest         time.Duration
+}
+
+// Validate says everything that is wrong, before hours are spent.
+func (s Spec) Validate() error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if s.Duration <= 0 {
+		add("duration %v must be longer than 0", s.Duration)
+	}
+	if s.WarmUp < 0 || s.WarmUp >= s.Duration && s.Duration > 0 {
+		add("warm-up %v must be shorter than the duration %v", s.WarmUp, s.Duration)
+	}
+	if !slices.Contains(Engines(), s.Engine) {
+		add("unknown engine %q%s", s.Engine, nearest.Hint(s.Engine, Engines()))
+	}
+	if s.Perturb.MetricsLate < 0 {
+		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
+	}
+	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
+		add("slow start %v must be a factor from 0 to 1000", f)
+	}
+	if _, err := policies.New(s.Policy, s.App); err != nil {
+		faults = append(faults, err)
+	}
+	if err := (sim.Metrics{Loss: s.Perturb.MetricsLoss, CPUNoise: s.Perturb.CPUNoise}).Validate(); err != nil {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// Run simulates. It ends early with the context's error.
+func Run(ctx context.Context, s Spec) (*Outcome, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	policy, err := policies.New(s.Policy, s.App)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := policy.(seer); ok {
+		p.Foresee(sim.Epoch, s.Duration, s.Load.Rate)
+	}
+	engine := newEngine(s.Engine, sim.Config{
+		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
+		StartupFactor: s.Perturb.SlowStart, Disturbances: s.Perturb.Disturbances,
+	})
+	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
+	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
+	cluster := sim.NewCluster(s.App, engine, metrics, s.Seed)
+
+	out := &Outcome{Story: newStory(s.App, s.Duration)}
+	cluster.OnScrape(func(r *sim.Reading) {
+		out.Story.watch(r, engine.ControlPlane())
+		if s.Hooks.Progress != nil {
+			s.Hooks.Progress(r.At)
+		}
+	})
+	run := &loop.Loop{
+		App: s.App, Policy: policy, Cluster: cluster, Clock: cluster,
+		Guards:  []loop.Guard{guard.Clamp{}},
+		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
+		CPUTime: s.Hooks.CPUTime,
+	}
+	if err := run.Run(ctx, sim.Time(s.Duration)); err != nil {
+		return nil, err
+	}
+	engine.Finish()
+	out.Meter = engine.Meter()
+	out.Result = result.Of(result.Run{
+		Policy: s.Policy, App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
+	}, s.App, out.Meter)
+	return out, nil
+}
+
+func (o *Outcome) note(d *loadline.Decision, also func(*loadline.Decision)) {
+	o.Effort.Decisions++
+	if d.Err != nil {
+		o.Effort.Held++
+	}
+	o.Effort.CPUTime += d.CPUTime
+	o.Effort.Longest = max(o.Effort.Longest, d.CPUTime)
+	if !d.Applied.IsZero() {
+		o.Story.Changes = append(o.Story.Changes, sim.Since(d.Applied))
+	}
+	if also != nil {
+		also(d)
+	}
+}
+
+// String says in one line what deciding took.
+func (e Effort) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d decisions", e.Decisions)
+	if e.Held > 0 {
+		fmt.Fprintf(&b, " (%d held for want of data)", e.Held)
+	}
+	if e.CPUTime > 0 && e.Decisions > 0 {
+		fmt.Fprintf(&b, ", CPU time %v each, %v at most", (e.CPUTime / time.Duration(e.Decisions)).Round(100*time.Nanosecond), e.Longest.Round(time.Microsecond))
+	}
+	return b.String()
+}

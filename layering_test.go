@@ -1,0 +1,151 @@
+package loadline_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/loadline/loadline"
+
+// layers is the architecture: which room may import which. A room that is not
+// here may not exist; what is not listed may not be imported. The vocabulary
+// (this package) is open to all. Outside modules are named by their path.
+//
+// Arrows point down: nothing imports a line below its own.
+var layers = []struct {
+	room    string
+	imports []string
+}{
+	{".", nil},
+	{"internal/nearest", nil},
+	{"internal/draw", nil},
+
+	// Networks know nothing of clusters.
+	{"internal/nn/gemm", []string{"golang.org/x/sys/cpu"}},
+
+	{"internal/apps", []string{"internal/nearest", "go.yaml.in/yaml/v3"}},
+	{"internal/workload", []string{"internal/nearest", "internal/apps"}},
+
+	{"internal/sim", nil},
+	{"internal/sim/event", []string{"internal/sim"}},
+	{"internal/sim/fluid/surface", []string{"internal/sim", "internal/sim/event"}},
+	{"internal/sim/fluid/surface/gen", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid/surface"}},
+	{"internal/sim/fluid", []string{"internal/sim", "internal/sim/fluid/surface"}},
+
+	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
+	{"internal/validate", []string{"internal/sim", "internal/sim/event"}},
+
+	{"internal/guard", nil},
+	{"internal/loop", nil},
+	{"internal/policies", []string{"internal/nearest"}},
+	{"internal/result", []string{"internal/sim"}},
+	{"internal/simulate", []string{
+		"internal/nearest", "internal/sim", "internal/sim/event", "internal/sim/fluid",
+		"internal/guard", "internal/loop", "internal/policies", "internal/result",
+	}},
+
+	{"internal/bench", []string{
+		"internal/nearest", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate",
+	}},
+
+	// Only the command joins everything.
+	{"cmd/loadline", []string{
+		"internal/nearest", "internal/draw", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench",
+		"internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+	}},
+}
+
+func TestLayering(t *testing.T) {
+	for room, files := range rooms(t) {
+		i := slices.IndexFunc(layers, func(l struct {
+			room    string
+			imports []string
+		}) bool {
+			return l.room == room
+		})
+		if i < 0 {
+			t.Errorf("room %s is not in the table", room)
+			continue
+		}
+		for _, file := range files {
+			for _, imported := range foreignImports(t, file) {
+				if imported != "." && !slices.Contains(layers[i].imports, imported) {
+					t.Errorf("%s imports %s, which %s may not", file, imported, room)
+				}
+			}
+		}
+	}
+}
+
+func TestLayeringTableOnlyPointsDown(t *testing.T) {
+	place := map[string]int{}
+	for i, l := range layers {
+		place[l.room] = i
+	}
+	for i, l := range layers {
+		for _, imported := range l.imports {
+			if j, ours := place[imported]; ours && j >= i {
+				t.Errorf("%s stands above %s and imports it", l.room, imported)
+			}
+		}
+	}
+}
+
+// rooms are all folders with Go files that are not tests.
+func rooms(t *testing.T) map[string][]string {
+	found := map[string][]string{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && d.IsDir() && name != "." {
+			return filepath.SkipDir // a module of its own
+		}
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			name = filepath.ToSlash(name)
+			found[path.Dir(name)] = append(found[path.Dir(name)], name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// foreignImports of a file: ours by their folder, others by their path, the
+// standard library not at all.
+func foreignImports(t *testing.T, file string) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var imports []string
+	for _, spec := range f.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(name, "/")
+		switch {
+		case name == module:
+			imports = append(imports, ".")
+		case strings.HasPrefix(name, module+"/"):
+			imports = append(imports, strings.TrimPrefix(name, module+"/"))
+		case strings.Contains(first, "."):
+			imports = append(imports, name)
+		}
+	}
+	return imports
+}
