@@ -108,7 +108,7 @@ func TestEveryFormat(t *testing.T) {
 				text := strings.TrimRight(f.text, "\r\n") + "\n" + strings.Repeat(f.bad+"\n", 1000)
 				_, err := ReadSeries(strings.NewReader(text), f.format, Options{})
 				var faults *Faults
-				if !errors.As(err, &faults) || len(faults.List) != maxFaults || faults.More != 1000-maxFaults {
+				if !errors.As(err, &faults) || len(faults.List) != maxFaults || faults.More < 1000-maxFaults {
 					t.Errorf("got %v", err)
 				}
 			})

@@ -35,6 +35,7 @@ type csvTable struct {
 	deltas  []deltaRun
 	lastAt  int64
 	firstAt int64
+	lost    bool // the time of the row before could not be read
 }
 
 // deltaRun is a run of rows that came the same time after their predecessors:
@@ -106,6 +107,7 @@ func (t *csvTable) row() {
 	in.report.Selected++
 	at, ok := in.instant("t_s", in.fields[t.time], time.Second)
 	if !ok {
+		t.lost = true
 		return
 	}
 	if most := in.opts.binLimit(); int64(len(t.values)/len(t.columns)) >= most {
@@ -122,40 +124,51 @@ func (t *csvTable) row() {
 		if len(in.fields[c]) == 0 {
 			// Unlike a public trace, a plain file has no readings to lack.
 			in.fault(in.names[c], "", "must be a number: the field is empty")
-			t.values = t.values[:before]
-			return
+			ok = false
+			t.values = append(t.values, 0)
+			continue
 		}
-		v, ok := in.reading(in.names[c], in.fields[c], 0, high)
-		if !ok {
-			t.values = t.values[:before]
-			return
-		}
+		v, fine := in.reading(in.names[c], in.fields[c], 0, high)
+		ok = ok && fine
 		t.values = append(t.values, v)
 	}
-	if before == 0 {
+	if !ok && in.opts.SkipBad {
+		t.values = t.values[:before]
+		return
+	}
+	// A bad value keeps its place: the file is refused, but the times around it
+	// are still judged.
+	t.place(at, before == 0)
+}
+
+// place notes the time of a row. After a row whose time could not be read the
+// distance to the next says nothing.
+func (t *csvTable) place(at int64, first bool) {
+	if first {
 		t.firstAt = at
-	} else {
+	} else if !t.lost || t.in.opts.SkipBad {
 		delta := at - t.lastAt
 		if n := len(t.deltas); n > 0 && t.deltas[n-1].delta == delta {
 			t.deltas[n-1].rows++
 		} else {
-			t.deltas = append(t.deltas, deltaRun{delta, 1, in.lines.number, at})
+			t.deltas = append(t.deltas, deltaRun{delta, 1, t.in.lines.number, at})
 		}
 	}
+	t.lost = false
 	t.lastAt = at
 }
 
 func (t *csvTable) series() *Series {
 	in := t.in
 	rows := len(t.values) / max(1, len(t.columns))
+	faulty := len(in.faults.List) > 0
 	if rows == 0 {
-		in.faultNothing()
+		if !faulty {
+			in.faultNothing()
+		}
 		return nil
 	}
 	step := t.step()
-	if step == 0 {
-		return nil
-	}
 	t.checkTimes(step)
 	if len(in.faults.List) > 0 {
 		return nil
@@ -188,7 +201,7 @@ func (t *csvTable) step() int64 {
 			best = d.delta
 		}
 	}
-	if best == 0 {
+	if best == 0 && len(t.in.faults.List) == 0 {
 		t.in.faults.add(0, "t_s", "", "must rise over at least two rows: the time between them is the bin")
 	}
 	return best
@@ -198,11 +211,12 @@ func (t *csvTable) checkTimes(step int64) {
 	for _, d := range t.deltas {
 		now, every := seconds(d.at), seconds(step)
 		switch {
-		case d.delta == step:
 		case d.delta == 0:
 			t.in.faults.add(d.line, "t_s", now, "must come once: it repeats the row before")
+		case d.delta == step:
 		case d.delta < 0:
 			t.in.faults.add(d.line, "t_s", now, "must be later than the row before ("+seconds(d.at-d.delta)+"): the rows are unsorted")
+		case step == 0: // the file does not rise at all, which is a fault by itself
 		case d.delta%step != 0:
 			t.in.faults.add(d.line, "t_s", now, "must be "+seconds(d.at-d.delta+step)+": rows are "+every+" s apart")
 		case t.in.opts.Gaps == GapsRefuse:
@@ -210,7 +224,7 @@ func (t *csvTable) checkTimes(step int64) {
 				": there is a gap; say what a gap is (hold or zero) to fill it")
 		}
 	}
-	if most := t.in.opts.binLimit(); (t.lastAt-t.firstAt)/step >= most {
+	if most := t.in.opts.binLimit(); step > 0 && (t.lastAt-t.firstAt)/step >= most {
 		t.in.faults.add(0, "t_s", seconds(t.lastAt), fmt.Sprintf("must lie within %d bins of %s s of the first row", most, seconds(step)))
 	}
 }

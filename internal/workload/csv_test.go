@@ -93,3 +93,17 @@ func TestKindColumnsAreAMix(t *testing.T) {
 		}
 	}
 }
+
+// Times are judged even where values are bad, so that one reading of the
+// message is enough.
+func TestPlainCSVReportsTimesAndValuesTogether(t *testing.T) {
+	_, err := ReadSeries(strings.NewReader("t_s,rps\n0,1\n0,2\nx,3\n60,NaN\n30,-4\n"), "bad.csv", Options{})
+	if err == nil {
+		t.Fatal("no fault found")
+	}
+	for _, want := range []string{`line 3: t_s: "0" must come once`, `line 4: t_s: "x"`, `line 5: rps: "NaN"`, `line 6: rps: "-4"`, `line 6: t_s: "30" must be later`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is missing from:\n%v", want, err)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func read(name string, parts []source, o Options, needRequests bool) (*Series, e
 	}
 	faults.File = name
 	var series *Series
-	if len(faults.List) == 0 {
+	if len(faults.List) == 0 || in.format == plainCSV { // which still has the order of its times to judge
 		series = in.finish()
 	}
 	if err := faults.err(); err != nil {
