@@ -211,3 +211,13 @@ func FuzzFigure(f *testing.F) {
 		}
 	})
 }
+
+func TestLongSubtitlesWrap(t *testing.T) {
+	lines := wrapped("one two three four", 9)
+	if want := []string{"one two", "three", "four"}; !slices.Equal(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+	if lines := wrapped("", 9); len(lines) != 0 {
+		t.Errorf("nothing became %q", lines)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,9 +39,8 @@ func (f Figure) SVG() []byte {
 	if f.Title != "" {
 		top += 20
 	}
-	if f.Subtitle != "" {
-		top += 18
-	}
+	subtitle := wrapped(f.Subtitle, int(float64(d.width-40)/softWidth))
+	top += 18 * float64(len(subtitle))
 	height := top
 	for i := range f.Panels {
 		height += headRoom + f.Panels[i].height() + panelGap
@@ -57,9 +57,9 @@ func (f Figure) SVG() []byte {
 		d.text(20, y, "title", "start", f.Title)
 		y += 8
 	}
-	if f.Subtitle != "" {
+	for _, line := range subtitle {
 		y += 10
-		d.text(20, y, "soft", "start", f.Subtitle)
+		d.text(20, y, "soft", "start", line)
 		y += 8
 	}
 	for i := range f.Panels {
@@ -69,6 +69,31 @@ func (f Figure) SVG() []byte {
 	}
 	d.out.WriteString("</svg>\n")
 	return d.out.Bytes()
+}
+
+// softWidth is about how wide a letter of a subtitle is: fonts differ, so it
+// errs to the wide side.
+const softWidth = 7.0
+
+// wrapped breaks a text into lines of at most so many letters, between words
+// where it can.
+func wrapped(text string, columns int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 func (p *Panel) height() float64 {
