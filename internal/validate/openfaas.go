@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -88,6 +89,8 @@ func OpenFaaS(ctx context.Context, o OpenFaaSOptions) (*OpenFaaSReport, error) {
 	}
 	fit, held := splitByFile(samples)
 	model := fitFaaS(fit, o.Seed)
+	untuned := model
+	untuned.Functions = maps.Clone(model.Functions)
 	if err := model.tune(ctx, fit, o.Tune, o.Seed); err != nil {
 		return nil, err
 	}
@@ -96,10 +99,15 @@ func OpenFaaS(ctx context.Context, o OpenFaaSOptions) (*OpenFaaSReport, error) {
 	rng.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
 	drawn := held[:min(o.Samples, len(held))]
 	answers := make([][]faasAnswer, len(drawn))
-	if err := each(ctx, len(drawn), func(i int) { answers[i] = model.answer(&drawn[i], o.Seed+uint64(i)) }); err != nil {
+	before := make([][]faasAnswer, len(drawn))
+	err = each(ctx, len(drawn), func(i int) {
+		answers[i] = model.answer(&drawn[i], o.Seed+uint64(i))
+		before[i] = untuned.answer(&drawn[i], o.Seed+uint64(i))
+	})
+	if err != nil {
 		return nil, err
 	}
 	report := &OpenFaaSReport{Model: model, Fitted: len(fit), Held: len(held), Simulated: len(drawn)}
-	report.compare(drawn, answers, trivial)
+	report.compare(drawn, answers, before, trivial)
 	return report, nil
 }

@@ -35,6 +35,8 @@ type Beside struct {
 	Mean  Errors `json:"mean"`
 	Line  Errors `json:"line"`
 	Log   Errors `json:"log_line"`
+	// Untuned is the model without the hidden demands.
+	Untuned Errors `json:"untuned"`
 }
 
 // Overload counts how the model foretells the data's overloaded flag.
@@ -61,26 +63,26 @@ func regionOf(utilisation float64) int {
 	return len(regions) - 1
 }
 
-type besidePairs struct{ model, mean, line, log pairs }
+type besidePairs struct{ model, untuned, mean, line, log pairs }
 
 func (p *besidePairs) errors() Beside {
-	return Beside{p.model.errors(), p.mean.errors(), p.line.errors(), p.log.errors()}
+	return Beside{p.model.errors(), p.mean.errors(), p.line.errors(), p.log.errors(), p.untuned.errors()}
 }
 
-func (r *OpenFaaSReport) compare(samples []faasSample, answers [][]faasAnswer, trivial trivialFaaS) {
+func (r *OpenFaaSReport) compare(samples []faasSample, answers, before [][]faasAnswer, trivial trivialFaaS) {
 	cpu, latency := map[string]*besidePairs{}, map[string]*besidePairs{}
 	for i := range samples {
 		s := &samples[i]
 		region := regionOf(r.Model.utilisation(s))
 		for j := range s.Functions {
-			f, a := &s.Functions[j], answers[i][j]
+			f, a, b := &s.Functions[j], answers[i][j], before[i][j]
 			r.Overload.count(a.success < overloadedBelow, f.Overloaded)
 			for _, group := range []string{fmt.Sprint(region), fmt.Sprintf("%s %d", f.Name, region)} {
 				if cpu[group] == nil {
 					cpu[group], latency[group] = &besidePairs{}, &besidePairs{}
 				}
-				cpu[group].add(f.Cores, a.cores, trivial.of(trivial.cpu, s, f))
-				latency[group].add(f.LatencyMs, a.latencyMs, trivial.of(trivial.latency, s, f))
+				cpu[group].add(f.Cores, a.cores, b.cores, trivial.of(trivial.cpu, s, f))
+				latency[group].add(f.LatencyMs, a.latencyMs, b.latencyMs, trivial.of(trivial.latency, s, f))
 			}
 		}
 	}
@@ -99,8 +101,9 @@ func (r *OpenFaaSReport) compare(samples []faasSample, answers [][]faasAnswer, t
 	}
 }
 
-func (p *besidePairs) add(measured, model float64, trivial [3]float64) {
+func (p *besidePairs) add(measured, model, untuned float64, trivial [3]float64) {
 	p.model.add(model, measured)
+	p.untuned.add(untuned, measured)
 	p.mean.add(trivial[0], measured)
 	p.line.add(trivial[1], measured)
 	p.log.add(trivial[2], measured)
@@ -143,10 +146,10 @@ func (r *OpenFaaSReport) WriteText(w io.Writer) error {
 	}
 	p.flush()
 	p.printf("\nHeld-out error, median (90 %%):\n\n")
-	p.row("", "n", "CPU: model", "mean", "line", "log line", "latency: model", "bias", "mean", "line", "log line")
+	p.row("", "n", "CPU: model", "mean", "line", "log line", "latency: model", "bias", "without hidden demand", "bias", "mean", "line", "log line")
 	for _, e := range slices.Concat(r.Regions, r.Functions) {
 		p.row(e.Name, fmt.Sprint(e.CPU.Model.N), e.CPU.Model.text(), e.CPU.Mean.text(), e.CPU.Line.text(), e.CPU.Log.text(),
-			e.Latency.Model.text(), signed(e.Latency.Model.Bias), e.Latency.Mean.text(), e.Latency.Line.text(), e.Latency.Log.text())
+			e.Latency.Model.text(), signed(e.Latency.Model.Bias), e.Latency.Untuned.text(), signed(e.Latency.Untuned.Bias), e.Latency.Mean.text(), e.Latency.Line.text(), e.Latency.Log.text())
 	}
 	p.flush()
 	o := r.Overload

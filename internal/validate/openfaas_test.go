@@ -14,7 +14,7 @@ func TestFunctionsOnANodeHeldOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
-	r, err := OpenFaaS(t.Context(), OpenFaaSOptions{Data: dir, Tune: 50, Samples: 150, Seed: 1})
+	r, err := OpenFaaS(t.Context(), OpenFaaSOptions{Data: dir, Tune: 30, Samples: 120, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
