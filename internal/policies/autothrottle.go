@@ -30,12 +30,14 @@ import (
 //     limit is what the original counts as allocated.
 //   - The tower's cost model is a straight line over the load and a local average
 //     over the targets, in place of Vowpal Wabbit's network of three neurons; a
-//     minute is learned from at its own load, not at that of the minute before. It trusts only targets next to those it has
-//     tried, where the other, at first, thinks best of what it has never tried;
-//     so it can start in production, from given targets, without the paper's
-//     hours of exploring everything.
+//     minute is learned from at its own load, not at that of the minute before. It
+//     chooses among targets that it has tried, and chance leads it to their
+//     neighbours, where the other at first thinks best of what it has never
+//     tried; so it can start in production, from given targets, without the
+//     paper's hours of exploring everything.
 //   - Whether the SLO held is judged exactly, by the share of requests over it;
 //     how far it was missed by the mean of one-second percentiles.
+//   - It learns from the last day only.
 //   - Services are grouped once, by their use in the first minutes, not by hand.
 type Autothrottle struct {
 	captains []captain

@@ -13,7 +13,7 @@ type captain struct {
 	target float64
 	margin float64 // deviations of use to leave above its peak
 
-	usage      []kpaReading // cores of each pod, of the last captainMemory
+	usage      []reading // cores of each pod, of the last captainMemory
 	throttleAt time.Time
 	now        time.Time
 
@@ -37,16 +37,12 @@ func newCaptain(target float64) captain {
 // note takes in a second's use of every ready pod, and says whether there was
 // any.
 func (c *captain) note(now time.Time, pods []loadline.PodObservation) bool {
-	old := 0
-	for old < len(c.usage) && !c.usage[old].at.After(now.Add(-captainMemory)) {
-		old++
-	}
-	c.usage = append(c.usage[:0], c.usage[old:]...)
+	c.usage = youngerThan(c.usage, now.Add(-captainMemory))
 	c.now = now
 	fresh := false
 	for i := range pods {
 		if pods[i].Phase == loadline.PodReady && pods[i].CPU.Present() {
-			c.usage = append(c.usage, kpaReading{now, pods[i].CPU.Value})
+			c.usage = append(c.usage, reading{now, pods[i].CPU.Value})
 			fresh = true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // best is the action with the least expected cost at a load, among those that
-// have been tried and their neighbours. Without samples it stays where it is.
+// have been tried. Without samples it stays where it is.
 func (t *tower) best(rps float64) action {
 	known := t.aggregate()
 	best, least := t.now, math.Inf(1)
@@ -117,20 +117,20 @@ func allocationTrend(samples []TowerSample, costs []float64) func(rps float64) f
 const ladderWidth = 0.5
 
 // expectedCost is the mean of the points, weighted by how near they are in
-// action and load. What is more than a step from everything tried is unknown.
+// action and load. What was never tried is unknown: it is left to chance to try it.
 func expectedCost(known []towerPoint, a action, rps, bin float64) (float64, bool) {
-	sum, weights, near := 0.0, 0.0, false
+	sum, weights, tried := 0.0, 0.0, false
 	for _, p := range known {
 		busy, quiet := float64(a.busy-p.busy), float64(a.quiet-p.quiet)
 		squares := busy*busy + quiet*quiet
-		near = near || squares <= 1
+		tried = tried || squares == 0
 		// The load's weight falls off slowly, so that a load never seen before is
 		// judged by the nearest ones.
 		w := math.Exp(-squares/(2*ladderWidth*ladderWidth)) * math.Exp(-math.Abs(rps-p.rps)/bin)
 		sum += w * p.cost
 		weights += w
 	}
-	if !near || weights == 0 {
+	if !tried || weights == 0 {
 		return 0, false
 	}
 	return sum / weights, true

@@ -52,9 +52,7 @@ func newTower(cfg towerConfig, rng *rand.Rand, services int) *tower {
 func (p *Autothrottle) Samples() []TowerSample { return slices.Clone(p.tower.samples) }
 
 // Learn gives the tower samples of an earlier run.
-func (p *Autothrottle) Learn(samples []TowerSample) {
-	p.tower.samples = append(p.tower.samples, samples...)
-}
+func (p *Autothrottle) Learn(samples []TowerSample) { p.tower.remember(samples...) }
 
 // target of a service.
 func (t *tower) target(service int) float64 {
@@ -90,11 +88,20 @@ func (t *tower) watch(now time.Time, s loadline.Situation) bool {
 	}
 	if t.chosen {
 		sample.Busy, sample.Quiet = throttleTargets[t.now.busy], throttleTargets[t.now.quiet]
-		t.samples = append(t.samples, sample)
+		t.remember(sample)
 	}
 	t.now = t.wander(t.best(sample.RPS))
 	t.chosen = true
 	return true
+}
+
+// towerMemory is how many samples count: a day's. Older ones may speak of a
+// version that is gone.
+const towerMemory = 24 * 60
+
+func (t *tower) remember(samples ...TowerSample) {
+	t.samples = append(t.samples, samples...)
+	t.samples = slices.Delete(t.samples, 0, max(0, len(t.samples)-towerMemory))
 }
 
 // wander tries a neighbour now and then: what is two steps away is never tried

@@ -6,16 +6,11 @@ import "time"
 // start covers for that as the original does.
 type kpaMemory struct {
 	started   bool
-	readings  []kpaReading // oldest first, of the stable window
-	wants     []stamped    // of the down-delay
-	panicAt   time.Time    // of the last breach; zero = calm
-	panicPods int          // the most that was wanted in this panic
+	readings  []reading // oldest first, of the stable window
+	wants     []stamped // of the down-delay
+	panicAt   time.Time // of the last breach; zero = calm
+	panicPods int       // the most that was wanted in this panic
 	idleSince time.Time
-}
-
-type kpaReading struct {
-	at    time.Time
-	value float64
 }
 
 // start begins in panic if there is something to lose: without a history an
@@ -32,12 +27,7 @@ func (m *kpaMemory) start(now time.Time, ready int) {
 
 // record keeps a reading, and those that are younger than the window.
 func (m *kpaMemory) record(now time.Time, value float64, window time.Duration) {
-	old := 0
-	for old < len(m.readings) && !m.readings[old].at.After(now.Add(-window)) {
-		old++
-	}
-	m.readings = append(m.readings[:0], m.readings[old:]...)
-	m.readings = append(m.readings, kpaReading{now, value})
+	m.readings = append(youngerThan(m.readings, now.Add(-window)), reading{now, value})
 }
 
 // average of the readings within a window. There is at least the one just

@@ -28,17 +28,17 @@ func TestEveryPolicyOnBookinfo(t *testing.T) {
 		over    float64 // requests over the SLO, at most
 		changes float64 // at least
 	}{
-		{"static", 1, 0},
-		{"hpa", 1, 5},
-		{"hpa:target=off,rps-target=25", 1, 5},
-		{"kpa", 1, 0},
-		{"kpa:target=2", 1, 5},
-		{"vpa", 1, 5},
-		{"vpa:min-memory=0,history=192h,percentile=99", 1, 5},
-		{"hpa+vpa", 1, 5},
-		{"hpa+vpa:target=off,rps-target=25,cpu=on", 1, 5},
-		{"ursa", 1, 5},
-		{"autothrottle", 1, 50},
+		{"static", 0.15, 0}, // too small at the peak: what the others must do better than
+		{"hpa", 0.01, 5},
+		{"hpa:target=off,rps-target=25", 0.01, 5},
+		{"kpa", 1, 5}, // 100 requests in flight are far too many for these services
+		{"kpa:target=1", 0.01, 5},
+		{"vpa", 0.06, 5},
+		{"vpa:min-memory=0,history=192h,percentile=99", 0.01, 5},
+		{"hpa+vpa", 0.01, 5},
+		{"hpa+vpa:target=off,rps-target=25,cpu=on", 0.01, 5},
+		{"ursa", 0.01, 5},
+		{"autothrottle", 0.01, 50},
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			model, err := apps.Load("bookinfo")
@@ -53,7 +53,17 @@ func TestEveryPolicyOnBookinfo(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := out.Result
-			t.Logf("over %.4f  core-hours %.3f  GiB-hours %.3f  replicas %.2f  changes %v  p99 %v held %d/%d", float64(r.OverSLORatio), float64(r.CoreHours), float64(r.GiBHours), float64(r.MeanReplicas), r.Changes, r.Latency.P99, out.Effort.Held, out.Effort.Decisions)
+			t.Logf("%.4f over the SLO, %.3f core-hours, %.3f GiB-hours, %.1f replicas, %v changes",
+				float64(r.OverSLORatio), float64(r.CoreHours), float64(r.GiBHours), float64(r.MeanReplicas), r.Changes)
+			if over := float64(r.OverSLORatio); !(over <= c.over) {
+				t.Errorf("%v of the requests over the SLO, want at most %v", over, c.over)
+			}
+			if changes := float64(r.Changes); changes < c.changes {
+				t.Errorf("%v changes: it does not react", changes)
+			}
+			if out.Effort.Held > out.Effort.Decisions/10 {
+				t.Errorf("%d of %d decisions held for want of data", out.Effort.Held, out.Effort.Decisions)
+			}
 		})
 	}
 }

@@ -17,14 +17,16 @@ import (
 //
 // Where it differs from the original:
 //   - One threshold per service, for all classes of requests together.
-//   - A service without a threshold gets one from what a request costs it at
-//     present: the load at which it would use so much of its CPU limit. The
-//     original has no such rule; it explores first.
+//   - A service without a threshold gets one from what a request costs it: the
+//     load at which it would use so much of its CPU limit. The cost is that of the
+//     app's model, or as measured at present if the model has none. The original
+//     has no such rule; it explores first.
 //   - A scale-down waits until a window has wanted it (down-window), so that
 //     arrivals at random do not make pods come and go.
 //   - It does not explore again by itself when a service has changed.
 type Ursa struct {
-	threshold   []float64 // requests per second and replica; 0 = from the utilisation
+	threshold   []float64 // by service: requests per second and replica; 0 = from the utilisation
+	cost        []float64 // by service: CPU seconds of a request; 0 = to be measured
 	utilisation float64
 	downWindow  time.Duration
 	wants       [][]stamped // by service
@@ -51,7 +53,7 @@ var ursaKind = kind{
 	make: func(app *loadline.App, v values) (loadline.Policy, error) {
 		p := &Ursa{
 			utilisation: v.float("utilisation") / 100, downWindow: v.span("down-window"),
-			threshold: make([]float64, len(app.Services)), wants: make([][]stamped, len(app.Services)),
+			threshold: make([]float64, len(app.Services)), cost: costPerVisit(app), wants: make([][]stamped, len(app.Services)),
 			// The original reads a Prometheus, which looks every few seconds.
 			needs: loadline.Needs{Period: v.span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		}
@@ -133,9 +135,12 @@ func (p *Ursa) thresholdOf(service int, seen *loadline.ServiceObservation, size 
 	if limit <= 0 {
 		limit = size.CPURequest
 	}
-	if !seen.CPU.Present() || !seen.Rate.Present() || seen.CPU.Value <= 0 || seen.Rate.Value <= 0 || limit <= 0 {
+	cost := p.cost[service]
+	if cost == 0 && seen.CPU.Present() && seen.Rate.Present() && seen.Rate.Value > 0 {
+		cost = seen.CPU.Value / seen.Rate.Value
+	}
+	if cost <= 0 || limit <= 0 {
 		return 0, false
 	}
-	perRequest := seen.CPU.Value / seen.Rate.Value
-	return p.utilisation * limit / perRequest, true
+	return p.utilisation * limit / cost, true
 }

@@ -40,6 +40,22 @@ func queueLatency(capacity []float64) MeasureLoad {
 	}
 }
 
+func TestUrsaKnowsTheCostOfAVisitFromTheModel(t *testing.T) {
+	app := chainApp(time.Second)
+	app.Kinds[0].Share = 1
+	app.Services[0].CPU.Mean = 10 * time.Millisecond
+	app.Services[0].Versions = []loadline.Version{{Weight: 1, CPU: 1}, {Weight: 3, CPU: 2}}
+	app.Services[1].CPU.Mean = 4 * time.Millisecond
+	back := &app.Kinds[0].Root.Stages[0][0]
+	back.Work, back.Times, back.Versions = 0.5, 3, []int{1}
+	got := costPerVisit(app)
+	for i, want := range []float64{0.0175, 0.002, 0} {
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("a visit to %s costs %v s, want %v", app.Services[i].Name, got[i], want)
+		}
+	}
+}
+
 func TestExploreThresholdsSpendTheSLO(t *testing.T) {
 	app := chainApp(300 * time.Millisecond)
 	capacity := []float64{1000, 100, 1}
