@@ -1,0 +1,38 @@
+package apps
+
+import (
+	"math"
+	"slices"
+
+	"github.com/loadline/loadline"
+)
+
+// SizedFor returns a copy of an application whose services start with the
+// replicas that a load needs: so many that each uses the given share of its CPU
+// limit (of its request where it has no limit), within its bounds. A run that
+// starts from the declared replicas measures first of all how far off those
+// were.
+func SizedFor(app *loadline.App, perSecond []float64, utilisation float64) *loadline.App {
+	sized := *app
+	sized.Services = slices.Clone(app.Services)
+	cpu := CPUSeconds(app)
+	for i := range sized.Services {
+		s := &sized.Services[i]
+		cores := 0.0
+		for kind, rate := range perSecond {
+			cores += rate * cpu[kind][i]
+		}
+		each := s.Size.CPULimit
+		if each == 0 {
+			each = s.Size.CPURequest
+		}
+		each = utilisation*each - s.IdleCPU
+		if each <= 0 {
+			s.Replicas = s.Bounds.MaxReplicas
+			continue
+		}
+		n := max(int(math.Ceil(cores/each-1e-9)), s.Bounds.MinReplicas, 1)
+		s.Replicas = min(n, s.Bounds.MaxReplicas)
+	}
+	return &sized
+}
