@@ -1,7 +1,7 @@
 # Targets that people use; `make help` lists them.
 GO      ?= go
 FUZZTIME ?= 10s
-GENERATED := internal/sim/fluid/surface/table.bin
+GENERATED := internal/sim/fluid/surface internal/nn/gemm
 SOURCES := $(shell find . -name '*.go' -not -path './node_modules/*')
 
 .PHONY: help build demo test check bench fuzz clean

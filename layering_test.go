@@ -30,6 +30,7 @@ var layers = []struct {
 
 	// Networks know nothing of clusters.
 	{"internal/nn/gemm", []string{"golang.org/x/sys/cpu"}},
+	{"internal/nn", []string{"internal/nn/gemm"}},
 
 	{"internal/apps", []string{"internal/nearest", "go.yaml.in/yaml/v3"}},
 	{"internal/workload", []string{"internal/nearest", "internal/apps"}},
