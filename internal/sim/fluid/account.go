@@ -2,70 +2,125 @@ package fluid
 
 import "github.com/loadline/loadline/internal/sim"
 
-// account collects the latencies of one service, or of one kind, since the last
-// reading.
+// account collects the latencies of one service, or of one kind, between
+// readings and over the run.
 type account struct {
+	first  dist    // the first distribution since the last reading: mostly the only one
+	weight float64 // requests since then
+	mixed  bool    // there were more, and all are in since
 	since  *blender
-	weight float64
-	count  float64 // since the start of the run
-	sum    float64 // seconds, since the start of the run
+
+	run   *blender // up to the last reading
+	total float64  // requests in it
+
+	count, sum float64 // requests and their seconds, all in all
 }
 
-func newAccount() account { return account{since: newBlender()} }
+func newAccount() account { return account{since: newBlender(), run: newBlender()} }
 
 func (a *account) add(d *dist, n float64) {
-	a.since.add(d, n)
-	a.weight += n
 	a.count += n
 	a.sum += n * d.mean
-}
-
-// read turns what was collected into a reading, counts it in the meter and
-// begins anew.
-func (a *account) read(out *sim.LatencyReading, slo float64, h *sim.Histogram) {
-	out.Histogram = nil
-	out.Count, out.SumSeconds = a.count, a.sum
-	a.countIn(h)
-	if a.weight <= 0 {
-		out.P50, out.P90, out.P95, out.P99, out.AtSLO = nan, nan, nan, nan, nan
+	if a.weight == 0 {
+		a.first, a.weight = *d, n
 		return
 	}
-	var d dist
-	a.since.cut(&d, a.weight)
-	a.weight = 0
+	if !a.mixed {
+		a.since.add(&a.first, a.weight)
+		a.mixed = true
+	}
+	a.since.add(d, n)
+	a.weight += n
+}
+
+// close returns the distribution since the last reading and begins anew; nil =
+// nothing ended.
+func (a *account) close() *dist {
+	if a.weight <= 0 {
+		return nil
+	}
+	if a.mixed {
+		a.since.cut(&a.first, a.weight)
+	}
+	a.run.add(&a.first, a.weight)
+	a.total += a.weight
+	a.weight, a.mixed = 0, false
+	return &a.first
+}
+
+// read turns what was collected into a reading; slo is the depth of the SLO's
+// percentile, 0 = there is none.
+func (a *account) read(out *sim.LatencyReading, slo float64) {
+	out.Histogram = nil
+	out.Count, out.SumSeconds = a.count, a.sum
+	out.P50, out.P90, out.P95, out.P99, out.AtSLO = nan, nan, nan, nan, nan
+	d := a.close()
+	if d == nil {
+		return
+	}
 	out.P50, out.P90, out.P95, out.P99 = d.at(depth50), d.at(depth90), d.at(depth95), d.at(depth99)
-	out.AtSLO = nan
 	if slo > 0 {
 		out.AtSLO = d.at(slo)
 	}
 }
 
+// finish puts all of the run into a histogram.
+func (a *account) finish(h *sim.Histogram) {
+	a.close()
+	if a.total <= 0 {
+		return
+	}
+	var d dist
+	a.run.cut(&d, a.total)
+	for _, s := range samples {
+		h.AddN(int64(d.sample(s)*1e9), a.total*s.weight)
+	}
+	a.total = 0
+}
+
 // flushOwn counts the visits that had a profile's distribution until now.
 func (e *Engine) flushOwn(profile int32) {
-	n := e.ownPending[profile]
-	if n <= 0 {
-		return
+	if n := e.ownPending[profile]; n > 0 {
+		e.services[e.p.profiles[profile].service].own.add(&e.own[profile], n)
+		e.ownPending[profile] = 0
 	}
-	e.ownPending[profile] = 0
-	i := e.p.profiles[profile].service
-	e.services[i].own.add(&e.own[profile], n)
 }
 
+// flushShape counts the visits that had a call tree's distribution until now.
 func (e *Engine) flushShape(shape int) {
-	n := e.wholePend[shape]
+	if n := e.wholePend[shape]; n > 0 {
+		e.services[e.p.shapes[shape].service].latency.add(&e.whole[shape], n)
+		e.wholePend[shape] = 0
+	}
+}
+
+// flushKind counts the requests that had a kind's distribution until now. Those
+// that took longer than the timeout are not among them.
+func (e *Engine) flushKind(k int) {
+	kd := &e.kinds[k]
+	n := kd.pending
 	if n <= 0 {
 		return
 	}
-	e.wholePend[shape] = 0
-	i := e.p.shapes[shape].service
-	e.services[i].latency.add(&e.whole[shape], n)
-}
-
-// countIn adds what was collected to a histogram of exporter resolution.
-func (a *account) countIn(h *sim.Histogram) {
-	for i := a.since.lo; i <= a.since.hi; i++ {
-		if c := &a.since.bins[i]; c.weight > 0 {
-			h.AddN(int64(c.sum/c.weight*1e9), c.weight)
+	kd.pending = 0
+	d := &e.whole[e.p.nodes[e.p.roots[k]].shape]
+	kd.latency.add(d, n)
+	if e.now < e.meter.WarmUp || e.warming {
+		return
+	}
+	within := 1.0
+	if kd.late > 0 {
+		within = 0
+		for _, s := range samples {
+			if d.sample(s) <= kd.timeout {
+				within += s.weight
+			}
+		}
+	}
+	h := e.meter.Kinds[k].Latency
+	for _, s := range samples {
+		if v := d.sample(s); v <= kd.timeout {
+			h.AddN(int64(v*1e9), n*s.weight/within)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // station40 is an application the size of Train Ticket: 40 services, 4 kinds,
-// trees of 10 to 30 calls.
+// call trees of 45 calls.
 func station40() *loadline.App {
 	app := &loadline.App{Name: "forty"}
 	for i := range 40 {
@@ -21,25 +21,26 @@ func station40() *loadline.App {
 		app.Services = append(app.Services, s)
 	}
 	for k := range 4 {
-		at := k
-		var leafStages func(depth int) [][]loadline.Call
-		leafStages = func(depth int) [][]loadline.Call {
+		count := k
+		var stages func(above, depth int) [][]loadline.Call
+		stages = func(above, depth int) [][]loadline.Call {
 			if depth == 0 {
 				return nil
 			}
-			var stages [][]loadline.Call
+			var out [][]loadline.Call
 			for range 2 {
 				var stage []loadline.Call
 				for range 1 + depth%2 {
-					at = (at*7 + 5) % 36
-					stage = append(stage, tree(4+at, leafStages(depth-1)...))
+					count++
+					at := above + 1 + count*3%4 // callees have higher numbers: nobody calls in circles
+					stage = append(stage, tree(at, stages(at, depth-1)...))
 				}
-				stages = append(stages, stage)
+				out = append(out, stage)
 			}
-			return stages
+			return out
 		}
 		app.Kinds = append(app.Kinds, loadline.Kind{
-			Name: fmt.Sprint("k", k), Share: 1, Root: tree(k, leafStages(2+k%2)...),
+			Name: fmt.Sprint("k", k), Share: 1, Root: tree(9*k, stages(9*k, 3)...),
 			SLO: loadline.SLO{Percentile: 99, Latency: 300 * time.Millisecond}, Timeout: 5 * time.Second,
 		})
 	}

@@ -23,13 +23,7 @@ func newBlender() *blender { return &blender{lo: noBin} }
 
 func binOf(v float64) uint {
 	b := int(math.Float64bits(v)>>(52-binBits)) - binBase
-	if uint(b) < bins {
-		return uint(b)
-	}
-	if b < 0 {
-		return 0
-	}
-	return bins
+	return uint(min(max(b, 0), bins))
 }
 
 // reach widens the range of buckets in use.
@@ -47,6 +41,14 @@ func (b *blender) add(d *dist, w float64) {
 		c.weight += p
 		c.sum += p * v
 	}
+}
+
+// addValue puts one value in.
+func (b *blender) addValue(v, w float64) {
+	b.reach(v, v)
+	c := &b.bins[binOf(v)]
+	c.weight += w
+	c.sum += w * v
 }
 
 // cut empties the blender into a distribution; total is the weight it holds.

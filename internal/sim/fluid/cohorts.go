@@ -40,6 +40,7 @@ func (e *Engine) merge(service, a, b int) {
 	n := float64(x.pods + y.pods)
 	mean := func(u, v float64) float64 { return (u*float64(x.pods) + v*float64(y.pods)) / n }
 	x.crowd, x.extra = mean(x.crowd, y.crowd), mean(x.extra, y.extra)
+	x.calling = mean(x.calling, y.calling)
 	x.pods += y.pods
 	y.pods = 0
 	e.dropCohort(service, b)

@@ -21,10 +21,10 @@ func (b *blender) sum(out, x, y *dist) {
 	}
 	b.reach(x.part[0]+coarse[0], x.part[levels-1]+coarse[coarseParts-1])
 	for i, xv := range x.part {
-		w := weight[i]
+		row := &products[i]
 		for j, yv := range coarse {
 			v := xv + yv
-			p := w * pairs[j].weight
+			p := row[j]
 			c := &b.bins[binOf(v)]
 			c.weight += p
 			c.sum += p * v
@@ -46,7 +46,20 @@ type pair struct {
 	first, weight float64 // first: share of its first part
 }
 
-var pairs = joinParts()
+var (
+	pairs    = joinParts()
+	products = multiplyWeights()
+)
+
+// multiplyWeights returns the probability of each part with each pair.
+func multiplyWeights() (out [levels][coarseParts]float64) {
+	for i := range out {
+		for j := range out[i] {
+			out[i][j] = weight[i] * pairs[j].weight
+		}
+	}
+	return out
+}
 
 func joinParts() (out [coarseParts]pair) {
 	for j := range out {

@@ -10,7 +10,6 @@ import (
 // machine is a node whose cores its replicas share.
 type machine struct {
 	wants float64 // cores that its replicas would use
-	other float64 // and without the ones that are cut
 }
 
 // checkNodes finds out whether some node could become too small for what its
@@ -141,7 +140,7 @@ func (e *Engine) checkMemory() {
 func (e *Engine) overfull(service, at int) int {
 	s := &e.services[service]
 	c := &s.cohorts[at]
-	calling := c.out * s.hold
+	calling := c.calling
 	usual := max(c.crowd-c.extra, 0)
 	peak := c.extra + 5*usual + calling + 4*math.Sqrt(calling) + 1
 	if peak*s.perVisit+s.base <= s.leastMemory(e.cp, service) {

@@ -11,8 +11,7 @@ import (
 // straight between grid points.
 type curve struct {
 	mean      [surface.LoadPoints]float64 // CPU sojourn of a visit with work 1
-	active    [surface.LoadPoints]float64 // share of quota periods that are run in
-	throttled [surface.LoadPoints]float64 // share of those that are cut short
+	throttled [surface.LoadPoints]float64 // share of the quota periods run in that are cut short
 	own       []ownCurve                  // by profile of the service
 }
 
@@ -35,48 +34,87 @@ const exponentialCV = 0.92
 
 // newCurve cuts the surface for a limit in cores (quota false: the limit is a
 // speed), for each factor on the work.
-func newCurve(t *surface.Table, b *blender, w work, cores float64, quota bool, factors []float64) *curve {
+func newCurve(t *surface.Table, b *blender, w work, together clump, cores float64, quota bool, factors []float64) *curve {
 	c := &curve{own: make([]ownCurve, len(factors))}
-	cv := w.cpuCV
 	if w.exponential {
-		cv = exponentialCV
+		w.cpuCV = exponentialCV
 	}
-	var cells [surface.LoadPoints]surface.Cell
-	fill := func(factor float64) {
-		if quota {
-			t.Quota(cores, factor*w.cpu/sim.QuotaPeriod.Seconds(), cv, &cells)
-		} else {
-			t.Shared(cores, cv, &cells)
-		}
-	}
-	fill(1)
-	for l := range cells {
-		free := 1 - surface.Load[l]
-		for k, v := range cells[l].Parts {
-			c.mean[l] += weight[k] * v * w.cpu * free
-		}
-		c.active[l], c.throttled[l] = cells[l].Active, cells[l].Throttled
+	k := cutting{table: t, blend: b, work: w, clump: together, cores: cores, quota: quota}
+	k.measure(1)
+	for l := range k.cells {
+		c.mean[l] = k.visit(l, 1).mean * (1 - surface.Load[l])
+		c.throttled[l] = k.cells[l].Throttled
 	}
 	for i, factor := range factors {
-		fill(factor)
+		k.measure(factor)
 		wait := lognormal(factor*w.wait, w.waitCV)
-		for l := range cells {
-			free := 1 - surface.Load[l]
-			var d dist
-			for k, v := range cells[l].Parts {
-				d.part[k] = v * w.cpu * factor
-			}
-			d.settle()
+		for l := range k.cells {
+			d := k.visit(l, factor)
 			if w.wait > 0 {
 				b.sum(&d, &d, &wait)
 			}
-			for k, v := range d.part {
-				c.own[i].parts[l][k] = v * free
+			for p, v := range d.part {
+				c.own[i].parts[l][p] = v * (1 - surface.Load[l])
 			}
 		}
-		c.own[i].demand = lognormal(factor*w.cpu, cv).part
+		c.own[i].demand = lognormal(factor*w.cpu, w.cpuCV).part
 	}
 	return c
+}
+
+// cutting is the work on one curve.
+type cutting struct {
+	table *surface.Table
+	blend *blender
+	work  work
+	clump clump
+	cores float64
+	quota bool
+	cells [surface.LoadPoints]surface.Cell
+}
+
+// measure looks up the cells for visits with a factor on their work.
+func (k *cutting) measure(factor float64) {
+	period := sim.QuotaPeriod.Seconds()
+	switch {
+	case !k.quota:
+		k.table.Shared(k.cores, k.work.cpuCV, &k.cells)
+	case k.clump.size > 1:
+		k.table.Quota(k.cores, k.clump.size*k.work.cpu/period, k.clump.cv, &k.cells)
+	default:
+		k.table.Quota(k.cores, factor*k.work.cpu/period, k.work.cpuCV, &k.cells)
+	}
+}
+
+// visit is the CPU sojourn of one visit at a grid point. What a clump of visits
+// loses to others and to the quota falls on as many of them as it takes stops:
+// hardly any stop lasts longer than a period without its quota.
+func (k *cutting) visit(l int, factor float64) (d dist) {
+	scale := factor * k.work.cpu
+	if !k.quota || k.clump.size <= 1 {
+		for p, v := range k.cells[l].Parts {
+			d.part[p] = v * scale
+		}
+		d.settle()
+		return d
+	}
+	whole := k.clump.size * k.work.cpu
+	needed := lognormal(whole, k.clump.cv)
+	stop := sim.QuotaPeriod.Seconds() * max(1-k.cores, 0.5)
+	none := 0.0
+	for p, v := range k.cells[l].Parts {
+		lost := max(v*whole-needed.part[p], 0)
+		stops := max(min(lost/stop, k.clump.size), 1)
+		share := min(factor*stops/k.clump.size, 1)
+		k.blend.addValue(lost/stops, weight[p]*share)
+		none += weight[p] * (1 - share)
+	}
+	k.blend.addValue(0, none)
+	var lost dist
+	k.blend.cut(&lost, 1)
+	d = lognormal(scale, k.work.cpuCV)
+	k.blend.sum(&d, &d, &lost)
+	return d
 }
 
 // between finds a utilisation among the grid's. Below the grid nothing queues:
@@ -110,6 +148,13 @@ func indexLoads() (low [lowestSteps + 1]int, per [surface.LoadPoints - 1]float64
 
 func (c *curve) meanAt(low int, frac float64) float64 {
 	return c.mean[low] + frac*(c.mean[low+1]-c.mean[low])
+}
+
+// partAt is one part of what ownAt fills out.
+func (o *ownCurve) partAt(load float64, k int) float64 {
+	low, frac := between(load)
+	a, b := o.parts[low][k], o.parts[low+1][k]
+	return (a + frac*(b-a)) / (1 - load)
 }
 
 // ownAt fills out with the own part of visits at a utilisation.

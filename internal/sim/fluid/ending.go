@@ -20,12 +20,16 @@ type kind struct {
 	over  float64 // share that takes longer than the SLO
 	usual float64 // mean latency
 
-	inside  float64 // requests in the system, those given up included
-	zombies float64 // of them, given up: only their work goes on
-	recent  float64 // requests that came within the last timeout, smoothed
-	lost    float64 // requests whose replica was stopped, since the last step
-	waits   float64 // mean seconds of a request in waiting times
-	pending float64 // completed, not yet counted with the present distribution
+	inside     float64 // requests in the system, those given up included
+	zombies    float64 // of them, given up: only their work goes on
+	recent     float64 // requests that came within the last timeout, smoothed
+	lost       float64 // requests whose visit was in a crowd that was stopped, since the last step
+	orphans    float64 // requests that failed with a stopped caller, their calls still going on, since the last step
+	ghosts     float64 // such requests still in the system
+	waits      float64 // mean seconds of a request in waiting times
+	unhindered float64 // seconds that a request takes with nobody in its way, one call after the other
+	lastRate   float64 // when clumps were set; -1 = never
+	pending    float64 // completed, not yet counted with the present distribution
 
 	latency account
 }
@@ -59,60 +63,86 @@ func (k *kind) judge(d *dist) {
 // the system have ended, well or not.
 func (e *Engine) endRequests(mid time.Duration, h float64) {
 	for i := len(e.p.nodes) - 1; i >= 0; i-- {
-		e.gather(i)
+		e.gather(i, 1/h)
 	}
 	for k := range e.kinds {
 		kd, m := &e.kinds[k], &e.meter.Kinds[k]
 		root := e.p.roots[k]
-		failed := min(kd.arrived*(1-e.okay[root])+kd.lost, kd.arrived+kd.inside)
-		kd.lost = 0
 		// In the crowds, and in waiting times besides.
 		inside := e.inflight[root] + kd.rate*e.okay[root]*kd.waits
-		inside = min(inside, kd.inside+kd.arrived-failed)
-		out := max(kd.inside+kd.arrived-failed-inside, 0)
-		kd.inside = inside
-		late := min(out*kd.late, kd.zombies+out)
-		gaveUp := kd.giveUp(out, late, h)
-		good := out - late
+		c := kd.end(kd.arrived*(1-e.okay[root]), inside, h)
 		m.Arrived += kd.arrived
-		m.Completed += good
-		m.Failed += failed + gaveUp
-		m.TimedOut += gaveUp
+		m.Completed += c.good
+		m.Failed += c.failed + c.gaveUp
+		m.TimedOut += c.gaveUp
 		over := 0.0
 		if kd.late < 1 {
-			over = good * max(kd.over-kd.late, 0) / (1 - kd.late)
+			over = c.good * max(kd.over-kd.late, 0) / (1 - kd.late)
 		}
-		kd.pending += good
-		e.meter.EndedMany(k, mid, good+failed+gaveUp, over+failed+gaveUp)
+		kd.pending += c.good
+		e.meter.EndedMany(k, mid, c.good+c.failed+c.gaveUp, over+c.failed+c.gaveUp)
 	}
+}
+
+// ending is what became of requests in a step.
+type ending struct{ good, failed, gaveUp float64 }
+
+// end settles a step: so many were refused, and so many are inside at its end.
+// A request fails once: users who gave up and callers who were stopped have been
+// counted, though the work for them goes on.
+func (k *kind) end(refused, inside, h float64) (c ending) {
+	refused = min(refused, k.arrived)
+	lost := min(k.lost, k.inside)
+	k.lost = 0
+	if lost > 0 {
+		left := 1 - lost/k.inside
+		c.failed = refused + lost - (1-left)*(k.zombies+k.ghosts)
+		k.zombies *= left
+		k.ghosts *= left
+	} else {
+		c.failed = refused
+	}
+	inside = min(inside, k.inside+k.arrived-refused-lost)
+	out := k.inside + k.arrived - refused - lost - inside
+	k.inside = inside
+
+	orphans := min(k.orphans, max(inside-k.zombies-k.ghosts, 0))
+	k.orphans = 0
+	k.ghosts += orphans
+	c.failed += orphans
+	ghosts := min(max(out*k.ghosts/max(inside+out, 1e-12), k.ghosts-inside), k.ghosts, out)
+	k.ghosts -= ghosts
+
+	late := min(max((out-ghosts)*k.late, k.zombies+k.ghosts-inside), out-ghosts)
+	c.gaveUp = k.giveUp(late, h)
+	c.good = out - ghosts - late
+	return c
 }
 
 // giveUp returns how many users lose patience in a step: all whose request is
 // older than the timeout, whether it has left the system yet or not.
-func (k *kind) giveUp(out, late, h float64) float64 {
+func (k *kind) giveUp(late, h float64) float64 {
 	if math.IsInf(k.timeout, 1) {
 		return 0
 	}
 	keep := math.Exp(-h / k.timeout)
 	k.recent = k.recent*keep + k.rate*k.timeout*(1-keep)
-	zombies := max(k.inside-max(k.recent, k.rate*min(k.usual, k.timeout)), 0)
+	zombies := max(k.inside-k.ghosts-max(k.recent, k.rate*min(k.usual, k.timeout)), 0)
 	if k.late < 1e-9 {
 		zombies = 0
 	}
+	zombies = max(zombies, k.zombies-late) // nobody takes it back
 	n := late + zombies - k.zombies
-	if n < 0 {
-		zombies, n = k.zombies-late, 0
-	}
-	k.zombies = max(zombies, 0)
+	k.zombies = zombies
 	return n
 }
 
 // gather sums up a call tree: the share of visits that ends well, and the
 // requests that are in its crowds. Calls of a stage go side by side, so a
 // request is in all of them at once and is counted in the fullest.
-func (e *Engine) gather(i int) {
+func (e *Engine) gather(i int, perSecond float64) {
 	n := &e.p.nodes[i]
-	okay, inside := 1-e.services[n.service].refused, e.pop[i]
+	okay, inside := 1-e.services[n.service].refused, e.pop[i]/n.times
 	stage, fullest := int32(0), 0.0
 	for k, kid := range n.kids {
 		if st := n.kidStages[k]; st != stage {
@@ -127,7 +157,9 @@ func (e *Engine) gather(i int) {
 			okay *= 1 - e.nodeProb[kid]/c.times*(1-good)
 		}
 	}
-	e.okay[i], e.inflight[i] = okay, inside+fullest
+	inside += fullest
+	e.growth[i] = (inside - e.inflight[i]) * perSecond
+	e.okay[i], e.inflight[i] = okay, inside
 }
 
 // waitOf is the mean time that a request spends in waiting times, one after the
@@ -143,68 +175,4 @@ func (e *Engine) waitOf(i int32) float64 {
 		longest = max(longest, e.nodeProb[kid]*e.waitOf(kid))
 	}
 	return wait + longest
-}
-
-// samples are the depths at which a distribution is put into the results'
-// histogram, and what each stands for: dense enough that a p99.9 read from it is
-// not a step of the staircase.
-var samples = placeSamples()
-
-type sample struct {
-	part         int
-	frac, weight float64
-}
-
-func placeSamples() (samples []sample) {
-	const perPart = 4
-	for k := range depth {
-		lo, hi := edgeDepth(k), edgeDepth(k+1)
-		for j := range perPart {
-			// Equal shares of the part's probability, each at its middle.
-			a := math.Exp(-lo)
-			b := math.Exp(-hi)
-			u := -math.Log(a + (b-a)*(float64(j)+0.5)/perPart)
-			at := 0
-			for at < levels-2 && depth[at+1] < u {
-				at++
-			}
-			samples = append(samples, sample{at, (u - depth[at]) / (depth[at+1] - depth[at]), weight[k] / perPart})
-		}
-	}
-	return samples
-}
-
-// flushKind counts the requests that had a kind's distribution until now.
-func (e *Engine) flushKind(k int) {
-	kd, m := &e.kinds[k], &e.meter.Kinds[k]
-	n := kd.pending
-	if n <= 0 {
-		return
-	}
-	kd.pending = 0
-	d := &e.whole[e.p.nodes[e.p.roots[k]].shape]
-	kd.latency.add(d, n)
-	if e.now < e.meter.WarmUp || e.warming {
-		return
-	}
-	within := 1.0
-	if kd.late > 0 {
-		within = 0
-		for _, s := range samples {
-			if d.part[s.part]+s.frac*(d.part[s.part+1]-d.part[s.part]) <= kd.timeout {
-				within += s.weight
-			}
-		}
-		if within == 0 {
-			return
-		}
-	}
-	for _, s := range samples {
-		v := max(d.part[s.part]+s.frac*(d.part[s.part+1]-d.part[s.part]), 0)
-		if v > kd.timeout {
-			continue
-		}
-		ns, w := int64(v*1e9), n*s.weight/within
-		m.Latency.AddN(ns, w)
-	}
 }

@@ -2,20 +2,22 @@
 // form: a cluster for training, where the event engine would be too slow.
 //
 // Reading order: engine.go (the run), flow.go (visits down the call trees),
-// station.go (one service's replicas over one step), history.go (delays of an
-// overload), curve.go and surface/ (latency by load, measured once), parts.go
-// and combine.go (distributions and their arithmetic), latency.go (distributions
-// up the call trees), ending.go (what becomes of requests), pods.go (pods come
-// and go), crowded.go (nodes that are too small), read.go (what exporters show),
-// program.go (the app laid out flat).
+// station.go (one service's replicas over one step), holdback.go (callees that
+// are full), history.go (delays of an overload), curve.go, clump.go and surface/
+// (latency by load, measured once), parts.go, combine.go and blender.go
+// (distributions and their arithmetic), latency.go (distributions up the call
+// trees), ending.go (what becomes of requests), account.go and sample.go (their
+// latencies, counted), pods.go and cohorts.go (pods come and go), crowded.go
+// (nodes and memory that are too small), read.go (what exporters show),
+// program.go and service.go (the app laid out flat).
 //
 // What it leaves out: replicas of a service that are alike share one state;
-// parts of a request are independent of each other; failed visits are as slow
-// as good ones; contention on a node counts by means, not by chance.
+// parts of a request depend on each other only as far as latency.go says; failed
+// visits are as slow as good ones; contention on a node counts by means, not by
+// chance.
 package fluid
 
 import (
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -31,43 +33,64 @@ type Engine struct {
 	step  time.Duration
 	table *surface.Table
 	p     *program
+	noise []*rand.Rand // by kind; nil = the mean flow
 
 	now         time.Duration
 	nextControl time.Duration
-	disturbed   int
+	drainAt     time.Duration // when the next draining pod is empty
+	disturbed   int           // disturbances that have happened
 	meter       *sim.Meter
 	cp          *sim.ControlPlane
 
-	services []service
-	pods     []pod // by slot
-	nodes    []machine
-	kinds    []kind
+	services    []service
+	kinds       []kind
+	pods        []pod // by slot
+	nodes       []machine
+	nodeUsed    []float64 // by node: core-seconds of pods that are gone
+	crowdedNode bool      // some node's limits exceed its cores
 
-	flow     []float64 // by node: visits that come in this step
-	pop      []float64 // by node: visits before or on the CPU
-	okay     []float64 // by node: share that ends well
-	inflight []float64 // by node: requests in it and below
-	nodeProb []float64 // by node: visits per visit of the caller
+	nodeFlow
+	latencyState
+	clumpSums  []clumpSum     // by service
+	perRequest [][]visitCount // by kind and service
+
+	unsettled bool          // some service has a backlog or is about to get one
+	unrest    bool          // the same, of the step that is being made
+	settledAt time.Duration // the last instant without a backlog
+	warming   bool          // what is flushed belongs to the time before the warm-up's end
+}
+
+// nodeFlow is what flows through the nodes of the call trees.
+type nodeFlow struct {
+	flow     []float64 // visits that come in this step
+	taken    []float64 // those of them that its service has taken
+	pop      []float64 // visits before or on the CPU
+	okay     []float64 // share that ends well
+	inflight []float64 // requests in it and below
+	growth   []float64 // change of that per second
+	nodeProb []float64 // visits per visit of the caller
+}
+
+// latencyState is the distributions that hold now, and how many visits have
+// had them without having been counted yet.
+type latencyState struct {
+	own        []dist    // by profile
+	ownTail    []float64 // by profile: the part of own that is watched for changes
+	ownDirty   []bool
+	ownPending []float64
+
+	whole      []dist // by shape
+	wholeDirty []bool
+	wholePend  []float64
+	usualTop   []float64 // by shape: the slowest part when there was no backlog
+	inCalls    []float64 // by shape: mean seconds in calls
+
 	callProb []float64 // by stage call: that it is made
-
-	own         []dist    // by profile
-	ownLoad     []float64 // by profile: where own was taken; -1 = nowhere
-	ownDirty    []bool
-	ownPending  []float64 // by profile: visits not yet counted with own
-	whole       []dist    // by shape
-	wholeDirty  []bool
-	wholePend   []float64
-	allDirty    bool
-	blend       *blender
-	mixing      *blender // for mixtures whose ingredients need blend
-	spare       [2]dist
-	warming     bool      // what is flushed belongs to the time before the warm-up's end
-	nodeUsed    []float64 // core-seconds of pods that are gone
-	unsettled   bool      // some service has a backlog or is about to get one
-	drainAt     time.Duration
-	noise       []*rand.Rand // by kind; nil = the mean flow
-	unsetRates  bool
-	crowdedNode bool // some node's limits exceed its cores
+	allDirty bool
+	blend    *blender
+	mixing   *blender // for mixtures whose ingredients need blend
+	spare    [2]dist
+	fresh    dist
 }
 
 // New makes a cluster with the app's initial replicas, all ready. It advances
@@ -75,41 +98,59 @@ type Engine struct {
 func New(cfg sim.Config, step time.Duration) *Engine {
 	cfg = cfg.WithDefaults()
 	app := cfg.App
+	p := compile(app)
 	e := &Engine{
-		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: compile(app),
-		meter: sim.NewMeter(app, cfg.WarmUp), blend: newBlender(), mixing: newBlender(), nodeUsed: make([]float64, len(app.Nodes)), drainAt: sim.Never, unsetRates: true,
-	}
-	p := e.p
-	n := len(p.nodes)
-	e.flow, e.pop, e.okay = make([]float64, n), make([]float64, n), make([]float64, n)
-	e.inflight, e.nodeProb = make([]float64, n), make([]float64, n)
-	e.callProb = make([]float64, len(p.calls))
-	e.own, e.ownLoad = make([]dist, len(p.profiles)), make([]float64, len(p.profiles))
-	e.ownDirty, e.ownPending = make([]bool, len(p.profiles)), make([]float64, len(p.profiles))
-	e.whole, e.wholeDirty = make([]dist, len(p.shapes)), make([]bool, len(p.shapes))
-	e.wholePend = make([]float64, len(p.shapes))
-	for i := range e.okay {
-		e.okay[i] = 1
+		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
+		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
+		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p),
+		nodes: make([]machine, len(app.Nodes)), nodeUsed: make([]float64, len(app.Nodes)),
+		clumpSums: make([]clumpSum, len(app.Services)),
 	}
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], i))
+	}
+	callers := p.callersOf(len(app.Services))
+	for pos, i := range p.order {
+		e.services[i].position = pos
+		e.services[i].callers = callers[i]
 	}
 	for i, pr := range p.profiles {
 		s := &e.services[pr.service]
 		s.profiles = append(s.profiles, int32(i))
 		s.factors = append(s.factors, pr.work)
 		s.lastCurve = append(s.lastCurve, nil)
-		e.ownLoad[i] = math.Inf(1)
 	}
 	for k := range app.Kinds {
 		e.kinds = append(e.kinds, newKind(&app.Kinds[k]))
+		e.perRequest = append(e.perRequest, make([]visitCount, len(app.Services)))
 	}
-	e.nodes = make([]machine, len(app.Nodes))
 	e.setProbabilities()
 	e.cp = sim.NewControlPlane(cfg, e.meter, e)
 	e.cp.Start()
 	e.nextControl = e.cp.Next()
 	return e
+}
+
+func newNodeFlow(n int) nodeFlow {
+	f := nodeFlow{
+		flow: make([]float64, n), taken: make([]float64, n), pop: make([]float64, n), okay: make([]float64, n),
+		inflight: make([]float64, n), growth: make([]float64, n), nodeProb: make([]float64, n),
+	}
+	for i := range f.okay {
+		f.okay[i] = 1
+	}
+	return f
+}
+
+func newLatencyState(p *program) latencyState {
+	profiles, shapes := len(p.profiles), len(p.shapes)
+	return latencyState{
+		own: make([]dist, profiles), ownTail: make([]float64, profiles),
+		ownDirty: make([]bool, profiles), ownPending: make([]float64, profiles),
+		whole: make([]dist, shapes), wholeDirty: make([]bool, shapes), wholePend: make([]float64, shapes),
+		usualTop: make([]float64, shapes), inCalls: make([]float64, shapes),
+		callProb: make([]float64, len(p.calls)), blend: newBlender(), mixing: newBlender(),
+	}
 }
 
 // AddNoise makes arrivals Poisson counts instead of their means, drawn from the
@@ -124,8 +165,8 @@ func (e *Engine) AddNoise() {
 func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
 
 // Meter is what has been measured so far. Its counts are always up to date, the
-// latencies of kinds after this call, and the exporters' histograms after Read
-// and Finish.
+// latencies of kinds after this call, and the exporters' histograms after
+// Finish.
 func (e *Engine) Meter() *sim.Meter {
 	e.flushAll()
 	return e.meter
@@ -200,6 +241,7 @@ func (e *Engine) disturb(d sim.Disturbance) {
 			s.cohorts[i].curve = e.curveFor(s, s.cohorts[i].limit, s.cohorts[i].quota)
 		}
 		e.setProbabilities()
+		e.countVisits()
 	}
 }
 
@@ -212,11 +254,13 @@ func (e *Engine) advance(next time.Duration) {
 	for e.now < next {
 		h := next - e.now
 		if jump := e.setRates(e.now, h); jump || e.unsettled {
+			e.unsettled = true
 			if fine := max(e.step/finer, time.Second); h > fine {
 				h = fine
 				e.setRates(e.now, h)
 			}
 		}
+		e.setClumps()
 		e.advanceBy(h)
 		e.now += h
 		e.checkMemory()
@@ -244,13 +288,13 @@ func (e *Engine) Finish() {
 	e.cp.Settle(e.now)
 	e.meter.Finish()
 	for k := range e.kinds {
-		e.kinds[k].latency.countIn(e.meter.Kinds[k].Exported)
+		e.kinds[k].latency.finish(e.meter.Kinds[k].Exported)
 	}
 	for i := range e.services {
 		s, m := &e.services[i], &e.meter.Services[i]
 		m.BusySeconds, m.QueueSeconds, m.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
-		s.latency.countIn(m.Latency)
-		s.own.countIn(m.Own)
+		s.latency.finish(m.Latency)
+		s.own.finish(m.Own)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fluid
 
 import (
+	"math"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -16,10 +17,6 @@ func (e *Engine) setRates(from, h time.Duration) (jump bool) {
 		if kd.rate > 1.2*before+0.1 || kd.rate < before/1.2-0.1 {
 			jump = true
 		}
-	}
-	if e.unsetRates {
-		e.unsetRates = false
-		return false
 	}
 	return jump
 }
@@ -51,39 +48,40 @@ func (e *Engine) flowDown(h float64) {
 		}
 		e.flow[e.p.roots[k]] = kd.arrived
 	}
-	now := e.now.Seconds()
-	e.unsettled = false
+	e.unrest = false
 	for pos, s := range e.p.order {
 		if g := e.p.groups[pos]; g.from < g.to || e.services[s].crowd > 0 {
-			e.flowThrough(int(s), g, h, now)
+			e.flowThrough(int(s), g, h)
 		} else {
 			e.rest(int(s), h)
 		}
 	}
+	e.unsettled = e.unrest
 }
 
 // flowThrough is one service's part of a step.
-func (e *Engine) flowThrough(i int, g span, h, now float64) {
+func (e *Engine) flowThrough(i int, g span, h float64) {
 	s, m := &e.services[i], &e.meter.Services[i]
 	in, work, hold := 0.0, 0.0, 0.0
 	for n := g.from; n < g.to; n++ {
 		f := e.flow[n]
+		e.taken[n] = f // a service that calls itself hears of it in the next step
 		in += f
-		work += f * e.p.nodes[n].work
-		sh := e.p.nodes[n].shape
-		hold += f * (e.whole[sh].mean - e.own[e.p.shapes[sh].profile].mean)
+		work += f * e.p.workOf[n]
+		hold += f * e.inCalls[e.p.shapeOf[n]]
 	}
 	factor := 1.0
 	if in > 0 {
 		factor = work / in
-		s.hold = hold/in + factor*s.work.wait
+		s.takeHold(hold/in+factor*s.work.wait, e.unsettled)
 	}
-	refused := e.serve(s, m, in, factor, h, now)
+	refused := e.serve(s, m, in, factor, h, e.holdBack(s, g, h))
 	left := e.count(s, factor, h)
 	s.refused = 0
 	if in > 0 {
 		s.refused = refused / in
 	}
+	s.lastIn, s.lastOut = in/h, left/h
 	m.Arrived += in
 	m.Refused += refused
 	m.Failed += refused
@@ -95,33 +93,57 @@ func (e *Engine) flowThrough(i int, g span, h, now float64) {
 	}
 	s.crowd = 0
 	for n := g.from; n < g.to; n++ {
-		pool := e.pop[n] + e.flow[n]*(1-s.refused)
+		pool := e.pop[n] + e.taken[n]*(1-s.refused)
 		out := pool * through
 		e.pop[n] = pool - out
 		s.crowd += e.pop[n]
-		e.wholePend[e.p.nodes[n].shape] += out
-		e.ownPending[e.p.shapes[e.p.nodes[n].shape].profile] += out
-		e.callOn(&e.p.nodes[n], out)
+		e.wholePend[e.p.shapeOf[n]] += out
+		e.ownPending[e.p.profileOf[n]] += out
+		if nd := &e.p.nodes[n]; len(nd.kids) > 0 {
+			e.callOn(nd, out, h)
+		}
 	}
 }
 
+// takeHold takes over how long a visit holds its worker after its CPU work. In
+// an overload callers wait for a service that gets the less from them the longer
+// they wait; half of the way at a time, in ratio, leads to where both agree.
+func (s *service) takeHold(hold float64, unsettled bool) {
+	if unsettled {
+		hold = math.Sqrt(hold * max(s.hold, 0.1*hold))
+	}
+	s.hold = hold
+}
+
 // callOn passes visits that have done their own work on to the services they
-// call. Stages after a failed one are not reached.
-func (e *Engine) callOn(n *node, out float64) {
-	reach, stage, stageOkay := 1.0, int32(0), 1.0
+// call. Stages after a failed one are not reached, and those after one that
+// backs up are reached by fewer: as many as got through it in the last step.
+func (e *Engine) callOn(n *node, out, h float64) {
+	reach, stage, stageOkay, stuck := 1.0, int32(0), 1.0, 0.0
 	for k, kid := range n.kids {
 		if st := n.kidStages[k]; st != stage {
 			reach, stage, stageOkay = reach*stageOkay, st, 1
+			out, stuck = max(out-stuck*h, 0), 0
 		}
 		c := &e.p.nodes[kid]
-		f := out * reach * e.nodeProb[kid]
-		e.flow[kid] = f
+		e.flow[kid] = out * reach * e.nodeProb[kid]
+		if e.unsettled || e.growth[kid] > 1 {
+			stuck = extreme(stuck, e.growth[kid])
+		}
 		if c.optional {
 			e.countOptional(c, out*reach)
 		} else if e.okay[kid] < 1 {
 			stageOkay *= 1 - c.prob*(1-e.okay[kid])
 		}
 	}
+}
+
+// extreme is the one further from zero.
+func extreme(a, b float64) float64 {
+	if b*b > a*a {
+		return b
+	}
+	return a
 }
 
 func (e *Engine) countOptional(c *node, callers float64) {
@@ -134,25 +156,26 @@ func (e *Engine) countOptional(c *node, callers float64) {
 }
 
 // serve advances the cohorts of a service and returns the visits refused.
-func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, now float64) (refused float64) {
+func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most float64) (refused float64) {
 	if s.ready == 0 {
 		return in
 	}
 	d := demand{
 		rate: in / h / float64(s.ready), cpu: max(s.work.cpu*factor, 1e-9), factor: factor,
-		hold: s.hold, cv: s.work.cpuCV, workers: s.workers, places: s.places,
+		hold: s.hold, cv: s.work.cpuCV, workers: s.workers, depth: s.depth, places: s.places,
+		most: most / h / float64(s.ready),
 	}
 	if e.app.Routing == loadline.RouteLeastRequest {
 		d.replicas = float64(s.ready)
 	}
 	for i := range s.cohorts {
 		c := &s.cohorts[i]
-		refused += c.advance(&d, h, now) * float64(c.pods)
+		refused += c.advance(&d, h) * float64(c.pods)
 		if c.extra > 0 || d.rate*d.cpu > steadyLoad*c.limit {
-			e.unsettled = true
+			e.unrest = true
 		}
 		if c.quota {
-			c.countPeriods(m, d.cpu, h)
+			c.countPeriods(m, s.clump.size, h)
 		}
 	}
 	return refused
@@ -167,7 +190,10 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		c := &s.cohorts[i]
 		pods := float64(c.pods)
 		left += c.out * h * pods
-		inside := c.crowd + c.out*s.hold
+		// Those that call others leave as calls end; there cannot be more of them
+		// than have come.
+		c.calling = (c.calling + c.out*h) / (1 + h/max(s.hold, 1e-9))
+		inside := c.crowd + c.calling
 		used := min(c.out*cpu, c.limit) + s.idle
 		c.perPod.cpu += used * h
 		c.perPod.bytes += (s.base + s.perVisit*inside) * h

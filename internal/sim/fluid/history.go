@@ -19,7 +19,7 @@ type moment struct {
 
 // push adds a step. When the overload is over, what is left of it is forgotten
 // once every visit of its time has gone.
-func (h *history) push(now, span, speed, arrivals float64, on bool) {
+func (h *history) push(span, speed, arrivals float64, on bool) {
 	if !on {
 		h.n = 0
 		return
@@ -33,7 +33,7 @@ func (h *history) push(now, span, speed, arrivals float64, on bool) {
 // have got so much CPU time by now.
 func (h *history) since(cpu float64) float64 {
 	ago := 0.0
-	for i := 1; i <= h.n; i++ {
+	for i := 1; i <= h.n && cpu > 0; i++ {
 		m := &h.entry[(h.head-i+historyLength)%historyLength]
 		if m.served >= cpu {
 			return ago + m.span*cpu/m.served
@@ -47,7 +47,7 @@ func (h *history) since(cpu float64) float64 {
 // age returns how long ago the last but so many visits arrived.
 func (h *history) age(visits float64) float64 {
 	ago := 0.0
-	for i := 1; i <= h.n; i++ {
+	for i := 1; i <= h.n && visits > 0; i++ {
 		m := &h.entry[(h.head-i+historyLength)%historyLength]
 		if m.arrivals >= visits {
 			return ago + m.span*visits/m.arrivals

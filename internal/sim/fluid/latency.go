@@ -6,9 +6,13 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// still is how far a utilisation may move, as a share of what is free, before
-// latencies are combined anew: they move by about as much.
+// still is how far the tail of a service's own latency may move before
+// everything that it is part of is combined anew.
 const still = 0.008
+
+// tail is the part that is watched: what service levels are stated at moves
+// first.
+const tail = 10
 
 // latencies brings the distributions of all services and call trees up to
 // date, from the inside out. What has hardly changed is left alone.
@@ -38,15 +42,10 @@ func (e *Engine) latencies() {
 				dirty = dirty || e.wholeDirty[e.p.calls[c].shape]
 			}
 		}
-		e.wholeDirty[i] = dirty
-		if dirty {
-			e.flushShape(i)
-			e.wholeLatency(sh, &e.whole[i])
-		}
+		e.wholeDirty[i] = dirty && e.combine(i)
 	}
 	for k := range e.kinds {
-		if root := e.p.nodes[e.p.roots[k]].shape; e.wholeDirty[root] {
-			e.flushKind(k)
+		if root := e.p.shapeOf[e.p.roots[k]]; e.wholeDirty[root] {
 			e.kinds[k].judge(&e.whole[root])
 		}
 	}
@@ -56,13 +55,56 @@ func (e *Engine) latencies() {
 	e.allDirty = false
 }
 
+// combine brings the latency of one call tree up to date, and says whether it
+// has changed by more than can be left to the next time.
+func (e *Engine) combine(i int) bool {
+	sh := &e.p.shapes[i]
+	e.wholeLatency(sh, &e.fresh)
+	old := &e.whole[i]
+	if !e.allDirty && !e.unsettled && alike(e.fresh.mean, old.mean) && alike(e.fresh.part[tail], old.part[tail]) {
+		return false
+	}
+	e.flushShape(i)
+	for k, root := range e.p.roots {
+		if e.p.shapeOf[root] == int32(i) {
+			e.flushKind(k)
+		}
+	}
+	e.whole[i] = e.fresh
+	e.boundLatency(i)
+	e.inCalls[i] = max(e.whole[i].mean-e.own[sh.profile].mean, 0)
+	return true
+}
+
+func alike(now, last float64) bool { return math.Abs(now-last) <= still*last }
+
+// boundLatency keeps delays within the time that the present overload has
+// lasted: a request that makes ten calls one after the other has not waited ten
+// times as long as the queue that it stands in for the first time.
+func (e *Engine) boundLatency(i int) {
+	d := &e.whole[i]
+	if !e.unsettled {
+		e.usualTop[i] = d.part[levels-1]
+		e.settledAt = e.now
+		return
+	}
+	most := (e.now - e.settledAt).Seconds() + e.usualTop[i]
+	if d.part[levels-1] <= most {
+		return
+	}
+	for k, v := range d.part {
+		d.part[k] = min(v, most)
+	}
+	d.settle()
+}
+
 // ownLatency takes the distribution of a service's own part of a visit from the
 // curves of its replicas, and says whether it has changed.
 func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	c := &s.cohorts[0]
 	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0
-	last := e.ownLoad[profile]
-	if simple && c.curve == s.lastCurve[local] && math.Abs(c.load-last) <= still*(1-c.load) {
+	now := c.curve.own[local].partAt(c.load, tail)
+	if last := e.ownTail[profile]; simple && c.curve == s.lastCurve[local] && alike(now, last) {
 		return false
 	}
 	e.flushOwn(profile)
@@ -83,9 +125,9 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 			e.mixing.cut(out, total)
 		}
 	}
-	e.ownLoad[profile], s.lastCurve[local] = math.Inf(1), nil
+	e.ownTail[profile], s.lastCurve[local] = now, nil
 	if simple {
-		e.ownLoad[profile], s.lastCurve[local] = c.load, c.curve
+		s.lastCurve[local] = c.curve
 	}
 	return true
 }
@@ -119,7 +161,7 @@ func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 // evenness is how much narrower than at random the sojourns are where visits go
 // to the better of two replicas, beyond what even says of their mean; measured
 // against the event engine.
-const evenness = 0.17
+const evenness = 0.2
 
 // wholeLatency is the latency of a visit with all its calls: its own part, then
 // stage after stage the slowest of the calls.
@@ -151,6 +193,10 @@ func (e *Engine) wholeLatency(sh *shape, out *dist) {
 	}
 }
 
+// rowKinship is the correlation between repetitions of one call: they meet the
+// same congestion. Measured on rows of ten under a quota.
+const rowKinship = 0.25
+
 // callLatency is the time that a call takes: repeated, and perhaps not made.
 func (e *Engine) callLatency(c *stageCall, p float64) *dist {
 	d := &e.whole[c.shape]
@@ -161,6 +207,9 @@ func (e *Engine) callLatency(c *stageCall, p float64) *dist {
 	*call = *d
 	for range c.times - 1 {
 		e.blend.sum(call, call, d)
+	}
+	if c.times > 1 {
+		call.widen(math.Sqrt(1 + float64(c.times-1)*rowKinship))
 	}
 	if p < 1 {
 		maybe(call, call, p)

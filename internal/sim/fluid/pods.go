@@ -92,6 +92,7 @@ func (e *Engine) join(s *service, slot, at int) {
 	share := 1 / float64(c.pods+1)
 	c.crowd -= c.crowd * share
 	c.extra -= c.extra * share
+	c.calling -= c.calling * share
 	if limit, _ := e.limitOf(slot); limit != c.told {
 		c.told += (limit - c.told) * share
 		c.limit = c.told
@@ -199,9 +200,9 @@ func (e *Engine) PodStopped(slot int) {
 	p, s := &e.pods[slot], &e.services[info.Service]
 	switch {
 	case p.cohort >= 0:
-		out := s.cohorts[p.cohort].out
+		calling := s.cohorts[p.cohort].calling
 		s.ready--
-		e.loseVisits(info.Service, e.leave(s, slot), out*s.hold)
+		e.loseVisits(info.Service, e.leave(s, slot), calling)
 	case p.draining:
 		s.draining = max(s.draining-p.left, 0)
 		e.loseVisits(info.Service, p.left, 0)
@@ -216,20 +217,23 @@ func (e *Engine) loseVisits(service int, crowd, calling float64) {
 	s, m := &e.services[service], &e.meter.Services[service]
 	m.Ended += crowd
 	m.Failed += crowd
-	if s.crowd <= 0 {
-		return
+	share, flow := 0.0, 0.0
+	if s.crowd > 0 {
+		share = min(crowd/s.crowd, 1)
 	}
-	share := min(crowd/s.crowd, 1)
+	g := e.p.groups[s.position]
+	for n := g.from; n < g.to; n++ {
+		flow += e.flow[n]
+	}
 	s.crowd = 0
-	for pos, at := range e.p.order {
-		if int(at) != service {
-			continue
-		}
-		for n := e.p.groups[pos].from; n < e.p.groups[pos].to; n++ {
-			lost := e.pop[n] * share
-			e.pop[n] -= lost
-			s.crowd += e.pop[n]
-			e.kinds[e.p.nodes[n].kind].lost += lost
+	for n := g.from; n < g.to; n++ {
+		kd := &e.kinds[e.p.nodes[n].kind]
+		lost := e.pop[n] * share
+		e.pop[n] -= lost
+		s.crowd += e.pop[n]
+		kd.lost += lost
+		if flow > 0 {
+			kd.orphans += calling * e.flow[n] / flow
 		}
 	}
 }
@@ -254,7 +258,7 @@ func (e *Engine) PodResized(slot int) {
 	to := &s.cohorts[at]
 	to.crowd += crowd / float64(to.pods) // its visits come with it
 	if to.pods == 1 {
-		to.extra, to.out, to.in, to.trace = before.extra, before.out, before.in, before.trace
+		to.extra, to.calling, to.out, to.in, to.trace = before.extra, before.calling, before.out, before.in, before.trace
 	}
 	e.checkNodes()
 }

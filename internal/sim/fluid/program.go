@@ -9,14 +9,17 @@ import (
 
 // program is an app laid out flat: what does not change while a run goes on.
 type program struct {
-	order    []int32 // services, callers before those they call
-	nodes    []node  // calls of all kinds, grouped by service in that order
-	groups   []span  // by position in order: its nodes
-	roots    []int32 // by kind: node
-	shapes   []shape // distinct call trees, inner ones first
-	stages   []span  // into calls
-	calls    []stageCall
-	profiles []profile
+	order  []int32 // services, callers before those they call
+	nodes  []node  // calls of all kinds, grouped by service in that order
+	groups []span  // by position in order: its nodes
+	// What every step asks of every node, apart from the rest for the cache's sake.
+	shapeOf, profileOf []int32
+	workOf             []float64
+	roots              []int32 // by kind: node
+	shapes             []shape // distinct call trees, inner ones first
+	stages             []span  // into calls
+	calls              []stageCall
+	profiles           []profile
 }
 
 type span struct{ from, to int32 }
@@ -234,4 +237,10 @@ func (c *compiler) group() {
 		c.p.roots[k] = name[c.p.roots[k]]
 	}
 	c.p.nodes = sorted
+	for i := range sorted {
+		sh := sorted[i].shape
+		c.p.shapeOf = append(c.p.shapeOf, sh)
+		c.p.profileOf = append(c.p.profileOf, c.p.shapes[sh].profile)
+		c.p.workOf = append(c.p.workOf, sorted[i].work)
+	}
 }

@@ -1,8 +1,9 @@
 package fluid
 
 import (
+	"math"
+
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/sim/fluid/surface"
 )
 
 // Read fills r with what exporters show now. Latencies are quantiles of the time
@@ -29,7 +30,7 @@ func (e *Engine) Read(r *sim.Reading) {
 	for k := range e.kinds {
 		m, out := &e.meter.Kinds[k], &r.Kinds[k]
 		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
-		e.kinds[k].latency.read(&out.Latency, e.kinds[k].atSLO, m.Exported)
+		e.kinds[k].latency.read(&out.Latency, e.kinds[k].atSLO)
 	}
 }
 
@@ -49,8 +50,8 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 		out.MemoryBytes += pod.MemoryBytes
 		out.Pods = append(out.Pods, pod)
 	}
-	s.latency.read(&out.Latency, 0, m.Latency)
-	s.own.read(&out.Own, 0, m.Own)
+	s.latency.read(&out.Latency, 0)
+	s.own.read(&out.Own, 0)
 }
 
 func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
@@ -60,7 +61,7 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 	switch {
 	case p.cohort >= 0:
 		c := &s.cohorts[p.cohort]
-		pod.MemoryBytes = s.base + s.perVisit*(c.crowd+c.out*s.hold)
+		pod.MemoryBytes = s.base + s.perVisit*(c.crowd+c.calling)
 	case p.draining:
 		pod.MemoryBytes = s.base + s.perVisit*p.left
 	}
@@ -70,22 +71,21 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 }
 
 // countPeriods counts quota periods: those that a replica ran in, and those that
-// were cut short. In an overload every one is.
-func (c *cohort) countPeriods(m *sim.ServiceMeter, cpu, h float64) {
+// were cut short. A period is not run in if the replica is empty when it begins
+// and nobody comes before it ends. In an overload every one is cut short.
+func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
+	period := sim.QuotaPeriod.Seconds()
+	active := 1 - math.Exp(-c.in*period/together-c.crowd)
 	low, frac := between(c.load)
-	at := func(v *[surface.LoadPoints]float64) float64 {
-		return min(max(v[low]+frac*(v[low+1]-v[low]), 0), 1)
-	}
-	active, cut := at(&c.curve.active), at(&c.curve.throttled)
+	cut := c.curve.throttled[low] + frac*(c.curve.throttled[low+1]-c.curve.throttled[low])
+	cut = min(max(cut, 0), 1)
 	if c.crowd > 0 {
-		over := c.extra / c.crowd
-		active += (1 - active) * over
-		cut += (1 - cut) * over
+		cut += (1 - cut) * c.extra / c.crowd
 	}
-	n := h / sim.QuotaPeriod.Seconds() * active * float64(c.pods)
+	n := h / period * active * float64(c.pods)
 	m.Periods += n
 	m.ThrottledPeriods += n * cut
 	// A period that is cut short was run through by the crowd at a core each.
-	atWork := max(c.crowd-c.queue, max(1, c.limit))
-	m.ThrottledSeconds += n * cut * sim.QuotaPeriod.Seconds() * max(1-c.limit/atWork, 0)
+	atWork := max(c.crowd-c.queue, 1, c.limit)
+	m.ThrottledSeconds += n * cut * period * (1 - c.limit/atWork)
 }

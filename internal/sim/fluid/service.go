@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/sim"
 )
 
 // service is what the engine keeps of one service.
@@ -15,24 +14,29 @@ type service struct {
 	lastCurve []*curve  // of the profiles, that their distribution was taken from
 	weights   []float64 // of the versions
 	index     int
+	position  int     // in program.order
 	alike     float64 // how far visits that met stay together; see kinship
 	work      work
 	curves    map[curveKey]*curve
 
 	cpuFactor float64 // from version changes
+	clump     clump
 
 	ready    int
 	workers  float64
+	depth    float64 // see demand
 	places   float64
 	idle     float64 // cores per ready replica
 	base     float64 // bytes per ready replica
 	perVisit float64 // bytes
 
-	crowd    float64 // visits before or on the CPU, all replicas, draining ones too
-	draining float64 // of them, in draining replicas
-	refused  float64 // share of the step's visits
-	hold     float64 // mean seconds of a visit after its CPU work
-	inside   float64 // visits in the service
+	crowd           float64 // visits before or on the CPU, all replicas, draining ones too
+	draining        float64 // of them, in draining replicas
+	refused         float64 // share of the step's visits
+	lastIn, lastOut float64 // visits per second in the last step
+	callers         []int32 // services that call it
+	hold            float64 // mean seconds of a visit after its CPU work
+	inside          float64 // visits in the service
 
 	busySeconds, queueSeconds, cpuSeconds float64
 
@@ -41,8 +45,9 @@ type service struct {
 
 // curveKey names a size: limits within 1 % share a curve.
 type curveKey struct {
-	step  int
-	quota bool
+	step     int
+	quota    bool
+	size, cv int // of the clump
 }
 
 const maxCohorts = 4
@@ -54,12 +59,13 @@ func newService(s *loadline.Service, index int) service {
 		curves:  map[curveKey]*curve{},
 		workers: max(float64(s.Workers), 1), places: max(float64(s.Workers+s.Backlog), 1),
 		idle: s.IdleCPU, base: float64(s.Memory.Base), perVisit: float64(s.Memory.PerRequest),
-		cpuFactor: 1,
-		latency:   newAccount(), own: newAccount(),
+		cpuFactor: 1, clump: alone,
+		latency: newAccount(), own: newAccount(),
 	}
 	for _, v := range s.Versions {
 		out.weights = append(out.weights, v.Weight)
 	}
+	out.depth = math.Sqrt(2*(out.workers+1)) - 1
 	out.setWork(s)
 	return out
 }
@@ -126,10 +132,14 @@ func (s *service) versionShare(set uint64) float64 {
 
 // curveFor finds or cuts the curve of a limit.
 func (e *Engine) curveFor(s *service, limit float64, quota bool) *curve {
-	key := curveKey{int(math.Round(math.Log(limit) * 100)), quota}
+	key := curveKey{step: int(math.Round(math.Log(limit) * 100)), quota: quota}
+	cl := alone
+	if quota {
+		cl, key.size, key.cv = s.clump.rounded()
+	}
 	c := s.curves[key]
 	if c == nil {
-		c = newCurve(e.table, e.blend, s.work, math.Exp(float64(key.step)/100), quota, s.factors)
+		c = newCurve(e.table, e.blend, s.work, cl, math.Exp(float64(key.step)/100), quota, s.factors)
 		s.curves[key] = c
 	}
 	return c
@@ -139,15 +149,18 @@ func (e *Engine) curveFor(s *service, limit float64, quota bool) *curve {
 // decide.
 func (e *Engine) setProbabilities() {
 	alloc := e.allocation()
+	changed := false
 	for i := range e.p.nodes {
 		n := &e.p.nodes[i]
-		e.nodeProb[i] = n.prob * n.times
+		p := n.prob * n.times
 		if n.parent >= 0 {
-			e.nodeProb[i] *= e.services[e.p.nodes[n.parent].service].versionShare(n.versions)
+			p *= e.services[e.p.nodes[n.parent].service].versionShare(n.versions)
 		}
 		if n.optional && alloc != nil && alloc[n.service].Brownout {
-			e.nodeProb[i] = 0
+			p = 0
 		}
+		changed = changed || p != e.nodeProb[i]
+		e.nodeProb[i] = p
 	}
 	for i := range e.p.calls {
 		c := &e.p.calls[i]
@@ -160,8 +173,8 @@ func (e *Engine) setProbabilities() {
 			e.allDirty = true
 		}
 	}
-	for k := range e.kinds {
-		e.kinds[k].waits = e.waitOf(e.p.roots[k])
+	if changed {
+		e.countVisits()
 	}
 }
 
@@ -171,6 +184,3 @@ func (e *Engine) allocation() []loadline.Allocation {
 	}
 	return e.cp.Allocation()
 }
-
-// quotaHolds says whether a limit is held by the kernel's quota.
-func (e *Engine) quotaHolds(limit float64) bool { return e.cfg.CPU == sim.Quota && limit > 0 }

@@ -13,17 +13,19 @@ type cohort struct {
 	curve *curve
 	grant float64 // cores that the nodes leave it, while they are shared out
 
-	crowd  float64 // visits per replica before and on the CPU: the state
-	in     float64 // visits that came, per replica and second
-	out    float64 // visits that left the CPU, per replica and second
-	spread float64 // how far routing evens out; see even
-	inner  float64 // utilisation of those with a worker, as if workers were unlimited
-	load   float64 // utilisation that the latency distribution is taken at
-	extra  float64 // part of the crowd that is there from an overload, not from chance
-	queue  float64 // visits waiting for a worker, of the crowd
-	stall  float64 // mean wait for a worker while others are held by calls
-	odds   float64 // that a visit has such a wait
-	trace  history
+	crowd   float64 // visits per replica before and on the CPU: the state
+	in      float64 // visits that came, per replica and second
+	out     float64 // visits that left the CPU, per replica and second
+	spread  float64 // how far routing evens out; see even
+	inner   float64 // utilisation of those with a worker, as if workers were unlimited
+	load    float64 // utilisation that the latency distribution is taken at
+	calling float64 // visits per replica that have done their CPU work and hold a worker
+	extra   float64 // part of the crowd that is there from an overload, not from chance
+	queue   float64 // visits waiting for a worker, of the crowd
+	top     float64 // visits per second that it could have let through
+	stall   float64 // mean wait for a worker while others are held by calls
+	odds    float64 // that a visit has such a wait
+	trace   history
 
 	perPod usage // since the start of the run, of a replica that was always in it
 }
@@ -39,7 +41,9 @@ type demand struct {
 	hold     float64 // mean seconds that a worker is held after its CPU work
 	cv       float64
 	workers  float64
+	depth    float64 // exponent of the odds that all workers are taken
 	places   float64 // workers and backlog
+	most     float64 // visits per second that the services it calls can take
 	replicas float64 // that routing chooses the better of two among; 0 = it draws one
 }
 
@@ -50,11 +54,12 @@ type demand struct {
 // at the stationary crowd below saturation, grows and drains linearly above, and
 // takes the time it takes in between. The step is implicit, so steps much longer
 // than the station's memory are stable.
-func (c *cohort) advance(d *demand, h, now float64) (refused float64) {
+func (c *cohort) advance(d *demand, h float64) (refused float64) {
 	speed := c.limit / d.cpu
 	floor := d.cpu / min(1, c.limit)
 	bound := d.workers / (floor + d.hold) // visits per second that workers allow
-	top := min(speed, bound)
+	top := max(min(speed, bound, d.most), 1e-6*speed)
+	c.top = top
 	share := top / speed
 	before := c.crowd
 	beforeExtra := c.extra
@@ -71,17 +76,17 @@ func (c *cohort) advance(d *demand, h, now float64) (refused float64) {
 	}
 	c.in = d.rate
 	c.crowd = max(before+h*(d.rate-top*load), 0)
-	if room := max(d.places-d.hold*top*load, d.workers*0.1); c.crowd > room {
-		refused = c.crowd - room
-		c.crowd = room
+	if room := max(d.places-c.calling, d.workers*0.1); c.crowd > room {
+		refused = min(c.crowd-room, h*d.rate) // those inside stay, even if calls have taken their places
+		c.crowd -= refused
 	}
 	c.out = max((before+h*d.rate-refused-c.crowd)/h, 0)
 	c.split(d, load, top, share)
-	c.queue = max(c.crowd+d.hold*c.out-d.workers, 0)
+	c.queue = max(c.crowd+c.calling-d.workers, 0)
 	c.queue = min(c.queue, c.crowd)
 	if c.extra > 0 || c.trace.n > 0 {
 		mid := (max(c.extra-c.queue, 0) + max(beforeExtra-c.queue, 0)) / 2
-		c.trace.push(now+h, h, c.limit/max(mid, 1e-9), d.rate*h-refused, c.extra > 0)
+		c.trace.push(h, c.limit/max(mid, 1e-9), d.rate*h-refused, c.extra > 0)
 	}
 	return refused
 }
@@ -91,7 +96,7 @@ func (c *cohort) advance(d *demand, h, now float64) (refused float64) {
 // utilisation to take the surface at, and the wait for a worker.
 func (c *cohort) meanScaled(d *demand, load, share, top float64) float64 {
 	on, spread := even(load*share, d.replicas)
-	c.spread = spread
+	c.spread = spread * load * load // alone in a replica, there is nothing to even out
 	inner := on
 	c.stall, c.odds = 0, 0
 	if held := load * top * d.hold; share < 0.999 || held > 0.5*d.workers || c.quota {
@@ -114,11 +119,10 @@ func (c *cohort) waitForHeld(d *demand, out float64) {
 		alone /= min(1, c.limit)
 	}
 	used := min(out*(alone+d.hold)/d.workers, 1)
-	depth := math.Sqrt(2*(d.workers+1)) - 1
-	if depth*(1-used) > 8 {
+	if d.depth*(1-used) > 8 {
 		return
 	}
-	c.odds = math.Pow(used, depth)
+	c.odds = math.Pow(used, d.depth)
 	c.stall = c.odds * (d.cpu + d.hold) / d.workers * (1 + d.cv*d.cv) / 2 / max(1-used, 1e-6)
 }
 

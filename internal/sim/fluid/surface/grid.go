@@ -18,7 +18,7 @@ const Levels = 15
 // LoadPoints is the number of utilisations in the grid.
 const LoadPoints = 10
 
-const channelCount = Levels + 2 // the parts and the two counts of periods
+const channelCount = Levels + 1 // the parts and the share of throttled periods
 
 // Edges are the probabilities between the parts.
 var Edges = [Levels + 1]float64{0, .1, .25, .4, .55, .7, .82, .9, .94, .965, .98, .99, .995, .9985, .9998, 1}
@@ -34,11 +34,9 @@ var (
 )
 
 // Cell is one measured point: the parts of the sojourn over the mean demand,
-// and, under a quota, how many of all periods were run in and of those, how
-// many were cut short.
+// and, under a quota, the share of the periods run in that were cut short.
 type Cell struct {
 	Parts     [Levels]float64
-	Active    float64
 	Throttled float64
 }
 

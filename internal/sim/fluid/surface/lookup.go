@@ -45,8 +45,8 @@ func (t *Table) Quota(cores, demand, variation float64, out *[LoadPoints]Cell) {
 
 // blend is a weighted mean of cells, geometric for sojourns.
 type blend struct {
-	logs              [Levels]float64
-	active, throttled float64
+	logs      [Levels]float64
+	throttled float64
 }
 
 func (b *blend) add(c *Cell, weight float64) {
@@ -56,7 +56,6 @@ func (b *blend) add(c *Cell, weight float64) {
 	for k, l := range c.Parts {
 		b.logs[k] += weight * l
 	}
-	b.active += weight * c.Active
 	b.throttled += weight * c.Throttled
 }
 
@@ -64,7 +63,7 @@ func (b *blend) into(c *Cell, stretch float64) {
 	for k, l := range b.logs {
 		c.Parts[k] = stretch * math.Exp(l)
 	}
-	c.Active, c.Throttled = b.active, b.throttled
+	c.Throttled = b.throttled
 }
 
 // spot is a value between two grid points.

@@ -25,9 +25,8 @@ type running struct {
 	throttled bool
 	sojourns  tally
 
-	measuring         bool
-	active, cutShort  float64
-	measuredFrom, end float64
+	measuring        bool
+	active, cutShort float64 // periods
 }
 
 type job struct{ finish, arrived float64 }
@@ -48,14 +47,20 @@ func (s station) measure(seed, index uint64, visits float64) surface.Cell {
 			r.arrive(math.Exp(mu + sigma*rng.NormFloat64()))
 			arrival += rng.ExpFloat64() / rate
 			if n++; n == warm {
-				r.measuring, r.measuredFrom = true, r.now
+				r.measuring = true
 			}
 		}
 	}
 	cell := surface.Cell{Parts: r.sojourns.parts()}
-	if s.period > 0 {
-		cell.Active = min(r.active/((r.now-r.measuredFrom)/s.period), 1)
+	switch {
+	case s.period > 0:
 		cell.Throttled = r.cutShort / max(r.active, 1)
+	case s.cores == 1:
+		// The mean is known, so what chance has done to it can be undone.
+		known := 1 / (1 - s.load)
+		for k := range cell.Parts {
+			cell.Parts[k] *= known / r.sojourns.mean()
+		}
 	}
 	return cell
 }

@@ -15,10 +15,11 @@ func mean(c surface.Cell) float64 {
 	return m
 }
 
-// The mean sojourn of processor sharing is 1/(1-rho), whatever the variation.
+// The mean sojourn of processor sharing is 1/(1-rho), whatever the variation. A
+// hair more than one core, so that the mean is measured and not imposed.
 func TestSharedStationHasTheMeanOfProcessorSharing(t *testing.T) {
 	for _, cv := range []float64{0, 1, 2} {
-		s := station{cores: 1, cv: cv, load: .7}
+		s := station{cores: 1.0001, cv: cv, load: .7}
 		if got, want := mean(s.measure(1, 1, 200_000)), 1/(1-.7); math.Abs(got/want-1) > .04 {
 			t.Errorf("CV %v: mean sojourn %.3f, closed form %.3f", cv, got, want)
 		}
@@ -31,5 +32,29 @@ func TestQuotaStationStandsStillBetweenQuotas(t *testing.T) {
 	c := s.measure(1, 1, 20_000)
 	if got := mean(c); got < 3 || got > 4.7 {
 		t.Errorf("mean sojourn %.3f, must lie between two full periods and two and the wait for the first", got)
+	}
+}
+
+// The embedded table is what this program makes. A whole run takes minutes, so
+// a few cells stand for it; rounding may differ between architectures.
+func TestTheEmbeddedTableIsOurs(t *testing.T) {
+	all := grid()
+	var cells [surface.LoadPoints]surface.Cell
+	for _, at := range []struct {
+		index int
+		fill  func()
+	}{
+		{surface.SharedIndex(0, 2, 1), func() { surface.Embedded().Shared(1, 1, &cells) }},
+		{surface.SharedCells() + surface.QuotaIndex(1, 5, 2, 1), func() { surface.Embedded().Quota(.2, .1, 1, &cells) }},
+		{surface.SharedCells() + surface.QuotaIndex(7, 8, 3, 1), func() { surface.Embedded().Quota(2, 1, 2, &cells) }},
+	} {
+		at.fill()
+		fresh := all[at.index].measure(1, uint64(at.index), 80_000)
+		for k, v := range fresh.Parts {
+			v = max(v, 1./16) // the smallest that the table holds
+			if got := cells[1].Parts[k]; math.Abs(got/v-1) > 1e-3 {
+				t.Errorf("cell %d, part %d: the table says %v, a fresh run %v; run go generate", at.index, k, got, v)
+			}
+		}
 	}
 }

@@ -23,6 +23,14 @@ func (t *tally) add(v float64) {
 	t.n++
 }
 
+func (t *tally) mean() float64 {
+	sum := 0.0
+	for _, v := range t.sum {
+		sum += v
+	}
+	return sum / t.n
+}
+
 // parts is the mean over each part of the distribution.
 func (t *tally) parts() (out [surface.Levels]float64) {
 	k, room, sum := 0, surface.Edges[1]*t.n, 0.0

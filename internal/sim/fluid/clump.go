@@ -1,0 +1,137 @@
+package fluid
+
+import (
+	"math"
+
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// clump says how visits to a service come in company: a request that calls it
+// ten times in a row brings ten visits' work within one quota period or two,
+// and meets the quota as one visit of ten times the demand would.
+type clump struct {
+	size float64 // visits that come together, mean over clumps
+	cv   float64 // of a clump's CPU time
+}
+
+// alone is a service whose visits come one by one.
+var alone = clump{size: 1}
+
+// quantum is how finely clumps are told apart: a curve belongs to one.
+const quantum = 20
+
+func (c clump) rounded() (c2 clump, size, cv int) {
+	size, cv = int(math.Round(math.Log(c.size)*quantum)), int(math.Round(c.cv*quantum))
+	return clump{math.Exp(float64(size) / quantum), float64(cv) / quantum}, size, cv
+}
+
+// setClumps works out the clumps of every service from the mix of requests, if
+// that has changed.
+func (e *Engine) setClumps() {
+	if e.cfg.CPU != sim.Quota || !e.mixChanged() {
+		return
+	}
+	clear(e.clumpSums)
+	for k := range e.kinds {
+		e.addClumps(k)
+	}
+	for i := range e.services {
+		s, sums := &e.services[i], &e.clumpSums[i]
+		next := alone
+		if sums.clumps > 0 && sums.visits > 1.1*sums.clumps {
+			n, n2 := sums.visits/sums.clumps, sums.squares/sums.clumps
+			cv := s.work.cpuCV
+			next = clump{n, math.Sqrt(max((n2+n*cv*cv)/(n*n)-1, 0))}
+		}
+		next, _, _ = next.rounded()
+		if next != s.clump {
+			s.clump = next
+			for c := range s.cohorts {
+				s.cohorts[c].curve = e.curveFor(s, s.cohorts[c].limit, s.cohorts[c].quota)
+			}
+		}
+	}
+}
+
+// clumpSum adds up clumps: their number, and their visits and its square.
+type clumpSum struct{ clumps, visits, squares float64 }
+
+// addClumps adds one kind's. Repetitions of one call always stay together; other
+// visits of a request to the same service do as far as it ends within a period.
+func (e *Engine) addClumps(k int) {
+	rate, mine := e.kinds[k].rate, e.perRequest[k]
+	together := min(1, sim.QuotaPeriod.Seconds()/max(e.kinds[k].unhindered, 1e-9))
+	for i := range mine {
+		v := &mine[i]
+		if v.visits <= 0 {
+			continue
+		}
+		n := v.visits / min(v.reach, 1)
+		n = v.row + max(n-v.row, 0)*together
+		clumps := rate * v.visits / n
+		sums := &e.clumpSums[i]
+		sums.clumps += clumps
+		sums.visits += clumps * n
+		sums.squares += clumps * n * n
+	}
+}
+
+// visitCount is how one kind's requests visit one service.
+type visitCount struct {
+	visits float64 // mean
+	reach  float64 // probability of any
+	row    float64 // longest row of repetitions
+}
+
+// countVisits fills perRequest, and what else follows from the probabilities of
+// calls and the work of services.
+func (e *Engine) countVisits() {
+	for k := range e.kinds {
+		clear(e.perRequest[k])
+		e.kinds[k].unhindered = e.countBelow(k, e.p.roots[k], 1)
+		e.kinds[k].lastRate = -1
+		e.kinds[k].waits = e.waitOf(e.p.roots[k])
+	}
+}
+
+func (e *Engine) countBelow(k int, n int32, visits float64) (seconds float64) {
+	at := &e.p.nodes[n]
+	v := &e.perRequest[k][at.service]
+	v.visits += visits
+	v.reach = max(v.reach, visits/at.times)
+	if visits > 0 {
+		v.row = max(v.row, at.times)
+	}
+	w := &e.services[at.service].work
+	seconds = visits * at.work * (w.cpu + w.wait)
+	for _, kid := range at.kids {
+		seconds += e.countBelow(k, kid, visits*e.nodeProb[kid])
+	}
+	return seconds
+}
+
+// mixChanged says whether the shares of the kinds have moved by more than a few
+// per cent since clumps were set.
+func (e *Engine) mixChanged() bool {
+	now, then := 0.0, 0.0
+	for k := range e.kinds {
+		if e.kinds[k].lastRate < 0 {
+			then = 0
+			break
+		}
+		now += e.kinds[k].rate
+		then += e.kinds[k].lastRate
+	}
+	changed := then == 0
+	for k := range e.kinds {
+		if !changed && now > 0 && math.Abs(e.kinds[k].rate/now-e.kinds[k].lastRate/then) > 0.03 {
+			changed = true
+		}
+	}
+	if changed {
+		for k := range e.kinds {
+			e.kinds[k].lastRate = e.kinds[k].rate
+		}
+	}
+	return changed
+}
