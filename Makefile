@@ -1,13 +1,13 @@
 # Targets that people use; `make help` lists them.
 GO      ?= go
 FUZZTIME ?= 10s
-GENERATED := internal/sim/fluid/surface internal/nn/gemm
-SOURCES := $(shell find . -name '*.go' -not -path './node_modules/*')
+GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets
+SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: help build demo test check bench fuzz clean
+.PHONY: help build demo test test-browser check generate bench fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/loadline ## build bin/loadline
 
@@ -24,14 +24,23 @@ demo: bin/loadline ## a generated day on bookinfo under HPA: summary and picture
 test: ## run all tests
 	$(GO) test -timeout 9m ./...
 
+test-browser: ## open a report in headless Chromium, light and dark; screenshots in out/browser
+	npm --prefix test/browser ci --no-audit --no-fund
+	$(GO) test -count=1 -run Browser -v ./internal/report
+
 check: ## vet, staticcheck, formatting, generated files, layering
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	@unformatted=$$(gofmt -l $(SOURCES)); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	$(GO) mod tidy -diff
 	$(GO) test -run TestLayering .
-	$(GO) generate ./...
+	$(MAKE) generate
 	@git diff --exit-code --stat -- $(GENERATED) || { echo "generated files were not up to date: commit them"; exit 1; }
+
+generate: ## make the generated files again: kernels, the fluid engine's surface, the report's page
+	$(GO) generate ./...
+	npm --prefix web ci --no-audit --no-fund
+	npm --prefix web run build
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestBrowser opens a report in a real browser: test/browser/report.mjs says
+// what must hold. The pictures stay in out/browser.
+func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser takes its time")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node: the browser test needs Node 20 or later")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "test/browser/node_modules/playwright-core")); err != nil {
+		t.Skip("playwright-core is not installed: run npm ci in test/browser")
+	}
+	chromium := browser()
+	if chromium == "" {
+		t.Skip("there is no Chromium: install Debian's package chromium, or name one in CHROMIUM")
+	}
+	out := filepath.Join(root, "out", "browser")
+	page := filepath.Join(out, "report.html")
+	writeReport(t, page)
+
+	cmd := exec.Command(node, "report.mjs", page, out)
+	cmd.Dir = filepath.Join(root, "test/browser")
+	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
+	text, err := cmd.CombinedOutput()
+	t.Logf("%s", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// browser is the Chromium to use; empty = none.
+func browser() string {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func writeReport(t testing.TB, page string) {
+	t.Helper()
+	dir := filepath.Join(filepath.Dir(page), "bench")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	writeFixture(t, dir)
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := r.WriteHTML(file); err != nil {
+		t.Fatal(err)
+	}
+}

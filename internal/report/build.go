@@ -1,0 +1,194 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/result"
+)
+
+// Report is a bench, ready to be written.
+type Report struct {
+	Summary Summary
+	runs    []string // packed, by Run.Chunk
+	scenes  []string // packed distributions, by scene
+}
+
+// builder sums up runs, row by row.
+type builder struct {
+	results *bench.Results
+	report  *Report
+	seeds   []map[uint64]figures  // by row
+	latency []map[string]*buckets // by row, then kind
+	chunk   map[string]int        // by key of a run
+	runs    int
+}
+
+// figures of one run that comparisons are made of.
+type figures struct{ cost, overSLO float64 }
+
+func newBuilder(results *bench.Results) *builder {
+	b := &builder{results: results, report: &Report{}, chunk: map[string]int{}}
+	s := &b.report.Summary
+	s.Suite, s.Baseline, s.Seeds, s.CountsIf = results.Suite, results.Baseline, results.Seeds, result.CountsIf
+	s.Measures = measuresOf(results.Rows)
+	for i := range results.Rows {
+		row := &results.Rows[i]
+		c := row.Case
+		addOnce(&s.Engines, c.Engine)
+		s.Rows = append(s.Rows, Row{
+			Scene: b.scene(c), Policy: b.policy(c), Settings: c.Policy, Met: row.Met,
+			Values: triples(row.Measures, s.Measures), Against: triples(row.Against, s.Measures),
+		})
+		s.Rows[i].OverBest = optional(row.OverClairvoyant)
+		s.Rows[i].Bound = optional(row.Bound)
+		b.seeds = append(b.seeds, map[uint64]figures{})
+		b.latency = append(b.latency, map[string]*buckets{})
+	}
+	addOnce(&s.Programs, results.Program)
+	s.Perturbations = map[string]string{}
+	for _, p := range bench.Perturbations() {
+		s.Perturbations[p.Name] = p.About
+	}
+	return b
+}
+
+func addOnce(list *[]string, s string) {
+	if !slices.Contains(*list, s) {
+		*list = append(*list, s)
+	}
+}
+
+func (b *builder) scene(c bench.Case) int {
+	s := &b.report.Summary
+	i := slices.IndexFunc(s.Scenes, func(o Scene) bool {
+		return o.App == c.App && o.Workload == c.Workload && o.Perturbation == c.Perturbation && o.Engine == c.Engine
+	})
+	if i < 0 {
+		i = len(s.Scenes)
+		s.Scenes = append(s.Scenes, Scene{App: c.App, Workload: c.Workload, Perturbation: c.Perturbation, Engine: c.Engine})
+	}
+	return i
+}
+
+func (b *builder) policy(c bench.Case) int {
+	s := &b.report.Summary
+	i := slices.IndexFunc(s.Policies, func(p Policy) bool { return p.Label == c.Label })
+	if i < 0 {
+		i = len(s.Policies)
+		family, _, _ := strings.Cut(c.Policy, ":")
+		s.Policies = append(s.Policies, Policy{Label: c.Label, Family: family, Reference: family == clairvoyant})
+	}
+	return i
+}
+
+// clairvoyant is the policy that knows the future.
+const clairvoyant = "clairvoyant"
+
+// run is what is kept of a record: its story packed, and what is summed up.
+type run struct {
+	key, program string
+	seed         uint64
+	figures      figures
+	kinds        []Kind
+	latency      map[string][]bench.Bucket
+	story        string
+}
+
+func packRun(r *bench.Record) (*run, error) {
+	story, err := storyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := pack(story)
+	if err != nil {
+		return nil, err
+	}
+	out := &run{
+		key: r.Key, program: r.Program, seed: r.Seed, latency: r.Latency, story: packed,
+		figures: figures{float64(r.Result.CoreHours), float64(r.Result.OverSLORatio)},
+	}
+	for _, k := range r.Result.Kinds {
+		out.kinds = append(out.kinds, Kind{Name: k.Name, Percentile: k.SLO.Percentile, SLOMs: k.SLO.Latency})
+	}
+	return out, nil
+}
+
+func (b *builder) addRun(row int, r *run) error {
+	if _, twice := b.seeds[row][r.seed]; twice {
+		return fmt.Errorf("seed %d is there twice", r.seed)
+	}
+	b.seeds[row][r.seed] = r.figures
+	for kind, list := range r.latency {
+		if b.latency[row][kind] == nil {
+			b.latency[row][kind] = newBuckets()
+		}
+		if err := b.latency[row][kind].add(list); err != nil {
+			return fmt.Errorf("latency of %s: %w", kind, err)
+		}
+	}
+	s := &b.report.Summary
+	addOnce(&s.Programs, r.program)
+	if scene := &s.Scenes[s.Rows[row].Scene]; scene.Kinds == nil {
+		scene.Kinds = r.kinds
+	}
+	s.Rows[row].Runs = append(s.Rows[row].Runs, Run{
+		ID: b.runs, Chunk: b.chunkOf(r), Seed: r.seed,
+		Cost: significant(result.Number(r.figures.cost), 5), OverSLO: significant(result.Number(r.figures.overSLO), 5),
+	})
+	b.runs++
+	return nil
+}
+
+func (b *builder) chunkOf(r *run) int {
+	if _, found := b.chunk[r.key]; !found {
+		b.chunk[r.key] = len(b.report.runs)
+		b.report.runs = append(b.report.runs, r.story)
+	}
+	return b.chunk[r.key]
+}
+
+func (b *builder) finish() (*Report, error) {
+	s := &b.report.Summary
+	for scene := range s.Scenes {
+		var rows []int
+		for i := range s.Rows {
+			if s.Rows[i].Scene == scene {
+				rows = append(rows, i)
+			}
+		}
+		b.markFront(rows)
+		s.Verdicts = append(s.Verdicts, b.verdict(rows))
+		packed, err := pack(b.survivals(rows))
+		if err != nil {
+			return nil, err
+		}
+		b.report.scenes = append(b.report.scenes, packed)
+	}
+	return b.report, nil
+}
+
+func triples(from map[string]bench.Interval, measures []Measure) map[string]triple {
+	to := make(map[string]triple, len(measures))
+	for _, m := range measures {
+		if interval, found := from[m.Key]; found {
+			to[m.Key] = tripleOf(interval)
+		}
+	}
+	return to
+}
+
+func optional(i *bench.Interval) *triple {
+	if i == nil || math.IsNaN(float64(i.Mean)) {
+		return nil
+	}
+	t := tripleOf(*i)
+	return &t
+}
+
+func tripleOf(i bench.Interval) triple {
+	return triple{significant(i.Mean, 5), significant(i.Low, 5), significant(i.High, 5)}
+}

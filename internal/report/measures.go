@@ -1,0 +1,62 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/loadline/loadline/internal/bench"
+)
+
+// known measures in the order of the table.
+var known = []Measure{
+	{"core_hours", "Cost", "core-hours", true, "Integral of the larger of CPU request and usage, over pods from binding to deletion"},
+	{"over_slo_ratio", "Over SLO", "%", true, "Share of requests that failed or took longer than their SLO"},
+	{"windows_violated_ratio", "Windows violated", "%", true, "Share of one-minute windows whose percentile broke the SLO"},
+	{"p99_ms", "p99", "ms", true, "99th percentile of the latency of requests that completed"},
+	{"changes", "Changes", "", true, "Changes to replicas, CPU or memory"},
+	{"worst_slo_ratio", "Latency / SLO", "", false, "Latency at the SLO's percentile over the SLO, of the kind of request for which it is worst"},
+	{"failed_ratio", "Failed", "%", false, "Share of requests refused, timed out or lost"},
+	{"mean_ms", "Mean latency", "ms", false, "Mean latency of requests that completed"},
+	{"p50_ms", "p50", "ms", false, "Median latency of requests that completed"},
+	{"p90_ms", "p90", "ms", false, "90th percentile of the latency of requests that completed"},
+	{"p95_ms", "p95", "ms", false, "95th percentile of the latency of requests that completed"},
+	{"p99_9_ms", "p99.9", "ms", false, "99.9th percentile of the latency of requests that completed"},
+	{"p99_99_ms", "p99.99", "ms", false, "99.99th percentile of the latency of requests that completed"},
+	{"used_core_hours", "CPU used", "core-hours", false, "CPU time that the requests took"},
+	{"gib_hours", "Memory", "GiB-hours", false, "Integral of the larger of memory request and usage"},
+	{"mean_replicas", "Replicas", "", false, "Pods of all services, averaged over time"},
+	{"optional_dropped_ratio", "Dropped", "%", false, "Share of optional calls dropped by brownout"},
+	{"decision_us", "CPU per decision", "µs", false, "CPU time of one decision; differs from run to run"},
+}
+
+// unlisted measures say little more in a table than those above do.
+var unlisted = []string{"p66_ms", "p75_ms", "p80_ms", "requests", "duration_s"}
+
+// measuresOf lists what the rows have. A measure that is new to this list is
+// shown under its own name rather than dropped.
+func measuresOf(rows []bench.Row) []Measure {
+	has := map[string]bool{}
+	var extra []string
+	for i := range rows {
+		for key := range rows[i].Measures {
+			if has[key] {
+				continue
+			}
+			has[key] = true
+			listed := slices.ContainsFunc(known, func(m Measure) bool { return m.Key == key })
+			if !listed && !slices.Contains(unlisted, key) {
+				extra = append(extra, key)
+			}
+		}
+	}
+	var measures []Measure
+	for _, m := range known {
+		if has[m.Key] {
+			measures = append(measures, m)
+		}
+	}
+	slices.Sort(extra)
+	for _, key := range extra {
+		measures = append(measures, Measure{Key: key, Name: key})
+	}
+	return measures
+}

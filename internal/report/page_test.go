@@ -1,0 +1,90 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func pageOf(t *testing.T, contenders ...contender) string {
+	t.Helper()
+	r, err := Read(tinyBench(t, contenders...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPageIsWhole(t *testing.T) {
+	page := pageOf(t, two...)
+	if page != pageOf(t, two...) {
+		t.Error("one bench, two pages")
+	}
+	if strings.Count(page, "</script>") != 1+1+6+1 { // summary, scene, runs, program
+		t.Errorf("%d scripts", strings.Count(page, "</script>"))
+	}
+	// The only addresses are names of things, never fetched.
+	for _, address := range regexp.MustCompile(`https?://[^\s"'<>)]*`).FindAllString(page, -1) {
+		if !strings.HasPrefix(address, "http://www.w3.org/") {
+			t.Errorf("the page knows the address %s", address)
+		}
+	}
+	if regexp.MustCompile(`<(link|img|iframe)[^>]*(href|src)="[^d]`).MatchString(page) || strings.Contains(styles, "@import") || strings.Contains(styles, "url(") {
+		t.Error("the page loads something")
+	}
+	if !strings.Contains(page, hashOf(script)) || !strings.Contains(page, hashOf(styles)) {
+		t.Error("the policy does not allow the page's own script and style")
+	}
+	if strings.Contains(script, "</script") || strings.Contains(script, "<!--") || strings.Contains(styles, "</style") {
+		t.Error("the built page cannot be put into a page: rebuild web/")
+	}
+}
+
+func TestHostileNamesStayText(t *testing.T) {
+	hostile := two[1]
+	hostile.label = hostileLabel + "<!-- \u2028 &amp;"
+	page := pageOf(t, two[0], hostile)
+	if strings.Contains(page, "<img") || strings.Contains(strings.TrimPrefix(page, "<!doctype"), "<!--") {
+		t.Error("a name became markup")
+	}
+	start := strings.Index(page, `id="summary">`) + len(`id="summary">`)
+	end := start + strings.Index(page[start:], "</script>")
+	var summary Summary
+	if err := json.Unmarshal([]byte(page[start:end]), &summary); err != nil {
+		t.Fatal(err)
+	}
+	if got := summary.Policies[1].Label; got != hostile.label {
+		t.Errorf("%q became %q", hostile.label, got)
+	}
+}
+
+func TestChunksCanBeOpened(t *testing.T) {
+	page := pageOf(t, two...)
+	for id, want := range map[string]string{"run-0": `"load":[10,20.1,30]`, "scene-0": `"slower":[0.1,0.01,0]`} {
+		found := regexp.MustCompile(`<script type="text/plain" id="` + id + `">([^<]*)</script>`).FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("no %s", id)
+		}
+		packed, err := base64.StdEncoding.DecodeString(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil || !json.Valid(text) || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, %s", id, err, text)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import "github.com/loadline/loadline/internal/result"
+
+// Summary is what the page knows from the start. web/src/report/data.ts has the
+// same types.
+type Summary struct {
+	Suite    string    `json:"suite"`
+	Programs []string  `json:"programs"` // versions that made the runs
+	Baseline string    `json:"baseline"`
+	Seeds    int       `json:"seeds"`
+	Engines  []string  `json:"engines"`
+	CountsIf float64   `json:"counts_if"` // share over the SLO up to which a cost counts
+	Measures []Measure `json:"measures"`
+	Policies []Policy  `json:"policies"`
+	Scenes   []Scene   `json:"scenes"`
+	// Perturbations by name, with what they are.
+	Perturbations map[string]string `json:"perturbations"`
+	Rows          []Row             `json:"rows"`
+	Verdicts      []Verdict         `json:"verdicts"` // by scene
+}
+
+// Measure that the table can show.
+type Measure struct {
+	Key   string `json:"key"`
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`  // "%" measures are shares of 1
+	Main  bool   `json:"main"`  // shown without being asked for
+	About string `json:"about"` // one sentence
+}
+
+// Policy as the tables call it.
+type Policy struct {
+	Label     string `json:"label"`
+	Family    string `json:"family"`    // name without settings: hpa, kpa
+	Reference bool   `json:"reference"` // knows the future: not a contender
+}
+
+// Scene is where policies are compared with each other: all but the policy and
+// the seed.
+type Scene struct {
+	App          string `json:"app"`
+	Workload     string `json:"workload"`
+	Perturbation string `json:"perturbation"`
+	Engine       string `json:"engine"`
+	Kinds        []Kind `json:"kinds"`
+}
+
+// Kind of request and its SLO.
+type Kind struct {
+	Name       string        `json:"name"`
+	Percentile result.Number `json:"percentile"`
+	SLOMs      result.Number `json:"slo_ms"`
+}
+
+// Row is one policy in one scene.
+type Row struct {
+	Scene    int               `json:"scene"`
+	Policy   int               `json:"policy"`
+	Settings string            `json:"settings"` // name:key=value,...
+	Met      bool              `json:"met"`
+	Front    bool              `json:"front"` // no contender is both cheaper and safer
+	Values   map[string]triple `json:"values"`
+	Against  map[string]triple `json:"against"`
+	OverBest *triple           `json:"over_clairvoyant"`
+	Bound    *triple           `json:"bound"` // below which no cost can be, in core-hours
+	Runs     []Run             `json:"runs"`
+}
+
+// Run of a row. Two rows may share a run, where a calibrated policy is the
+// default: they have runs of their own here, and one chunk.
+type Run struct {
+	ID      int           `json:"id"`
+	Chunk   int           `json:"chunk"`
+	Seed    uint64        `json:"seed,string"` // a script cannot count beyond 2^53
+	Cost    result.Number `json:"core_hours"`
+	OverSLO result.Number `json:"over_slo_ratio"`
+}
+
+// triple is mean, low and high.
+type triple [3]result.Number

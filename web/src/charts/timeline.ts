@@ -1,0 +1,132 @@
+// One quantity over time: a panel of lines that share a unit. Panels with the
+// same key move their cursors and zoom together.
+
+import uPlot from "uplot";
+import { logAxis, timeAxis, valueAxis } from "./axes";
+import { makeChart, type Chart } from "./chart";
+import { clock } from "./format";
+import { drawLevel, type Level } from "./marks";
+import { colour, hue } from "./theme";
+
+export interface Line {
+  name: string;
+  values: (number | null)[];
+  hue: number; // -1 = the colour of what goes wrong
+  dash?: number[];
+  step?: boolean; // holds its value until the next
+  area?: boolean;
+  bars?: boolean;
+  nudge?: number; // drawn so much of the axis higher, so that equal lines do not hide each other
+}
+
+export interface Panel {
+  title: string;
+  unit: string;
+  lines: Line[];
+  levels?: Level[];
+  format: (v: number | null | undefined) => string;
+  height?: number;
+  log?: boolean;
+  /** Common end of the axis, for panels that are compared. */
+  range?: [number, number];
+}
+
+export interface TimelineFrame {
+  box: HTMLElement;
+  t: number[];
+  panel: Panel;
+  key: string;
+  about: string;
+  onCursor?: (index: number | null) => void;
+}
+
+const HEIGHT = 132;
+
+export function timeline(frame: TimelineFrame): Chart {
+  const { panel, box } = frame;
+  const readings = legend(box, panel);
+  const range = panel.range ?? rangeOf(panel);
+  const canvas = box.appendChild(document.createElement("div"));
+  const show = (index: number | null) => {
+    readings(index);
+    frame.onCursor?.(index);
+  };
+  return makeChart(
+    { box: canvas, height: panel.height ?? HEIGHT, about: frame.about, onCursor: show },
+    {
+      cursor: { sync: { key: frame.key, scales: ["x", null] }, y: false, points: { size: 6 }, drag: { x: true, y: false } },
+      scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1, range } },
+      axes: [timeAxis(), panel.log ? logAxis({ size: 60 }, panel.format) : valueAxis(60, panel.format)],
+      series: [{}, ...panel.lines.map((line) => series(line))],
+      hooks: { draw: [(u) => panel.levels?.forEach((level) => drawLevel(u, level, "x", "y"))] },
+    },
+    [frame.t, ...panel.lines.map((line) => nudged(line, range[1]))] as uPlot.AlignedData,
+  );
+}
+
+function nudged(line: Line, top: number): (number | null)[] {
+  const by = (line.nudge ?? 0) * top;
+  return by === 0 ? line.values : line.values.map((v) => (v === null ? null : v + by));
+}
+
+function series(line: Line): uPlot.Series {
+  const ink = () => (line.hue < 0 ? colour("mark") : hue(line.hue));
+  const faint = () => ink() + "2e"; // hex colours only: see style.css
+  return {
+    label: line.name,
+    stroke: ink,
+    width: 1.5,
+    dash: line.dash,
+    points: { show: false },
+    fill: line.bars ? ink : line.area ? faint : undefined,
+    paths: line.bars ? uPlot.paths.bars!({ size: [0.8, 12], align: -1 }) : line.step ? uPlot.paths.stepped!({ align: -1 }) : undefined,
+  };
+}
+
+/** The axis of a panel alone: from 0, or around the data if logarithmic. */
+export function rangeOf(...panels: Panel[]): [number, number] {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const panel of panels) {
+    for (const v of [...panel.lines.flatMap((l) => l.values), ...(panel.levels ?? []).map((l) => l.value)]) {
+      if (v === null || !Number.isFinite(v) || (panel.log && v <= 0)) continue;
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
+  }
+  if (!(high > -Infinity)) return [panels[0]?.log ? 0.1 : 0, 1];
+  if (panels[0]?.log) return [low / 1.25, high * 1.4];
+  return [0, high > 0 ? high * 1.06 : 1];
+}
+
+/** Title, and for each line its colour, its name and its value at the cursor. */
+function legend(box: HTMLElement, panel: Panel): (index: number | null) => void {
+  const head = document.createElement("div");
+  head.className = "panel-head";
+  const title = document.createElement("span");
+  title.className = "panel-title";
+  title.textContent = panel.title;
+  const unit = document.createElement("span");
+  unit.className = "panel-unit";
+  unit.textContent = panel.unit;
+  head.append(title, unit);
+  const outputs = panel.lines.map((line) => {
+    const entry = document.createElement("span");
+    entry.className = "panel-entry";
+    const key = document.createElement("span");
+    key.className = `swatch ${line.hue < 0 ? "hue-mark" : `hue-${line.hue % 8}`}${line.dash ? " dashed" : ""}`;
+    const value = document.createElement("output");
+    entry.append(key, line.name, " ", value);
+    head.append(entry);
+    return value;
+  });
+  box.append(head);
+  return (index) => {
+    panel.lines.forEach((line, i) => {
+      outputs[i]!.textContent = index === null ? "" : panel.format(line.values[index]);
+    });
+  };
+}
+
+/** How a moment is called beside its values. */
+export const moment = clock;

@@ -1,0 +1,132 @@
+// What the page is given: the types of internal/report/summary.go and of the
+// packed chunks.
+
+export type Triple = [mean: number | null, low: number | null, high: number | null];
+
+export interface Measure {
+  key: string;
+  name: string;
+  unit: string;
+  main: boolean;
+  about: string;
+}
+
+export interface Policy {
+  label: string;
+  family: string;
+  reference: boolean;
+}
+
+export interface Kind {
+  name: string;
+  percentile: number;
+  slo_ms: number;
+}
+
+export interface Scene {
+  app: string;
+  workload: string;
+  perturbation: string;
+  engine: string;
+  kinds: Kind[] | null;
+}
+
+export interface Run {
+  id: number;
+  chunk: number;
+  seed: string;
+  core_hours: number | null;
+  over_slo_ratio: number | null;
+}
+
+export interface Row {
+  scene: number;
+  policy: number;
+  settings: string;
+  met: boolean;
+  front: boolean;
+  values: Record<string, Triple>;
+  against: Record<string, Triple>;
+  over_clairvoyant: Triple | null;
+  bound: Triple | null;
+  runs: Run[] | null;
+}
+
+export interface Verdict {
+  winner: number;
+  sentence: string;
+  notes: string[];
+}
+
+export interface Summary {
+  suite: string;
+  programs: string[];
+  baseline: string;
+  seeds: number;
+  engines: string[];
+  counts_if: number;
+  measures: Measure[];
+  policies: Policy[];
+  scenes: Scene[];
+  perturbations: Record<string, string>;
+  rows: Row[];
+  verdicts: Verdict[];
+}
+
+type Series = (number | null)[];
+
+export interface Decision {
+  t: number;
+  service: string;
+  change: string;
+  reason: string;
+}
+
+export interface Story {
+  from: number;
+  step: number;
+  steps: number;
+  t?: number[];
+  load: Series;
+  failed: Series;
+  used: Series;
+  asked: Series;
+  replicas: Record<string, Series>;
+  at_slo: Record<string, Series>;
+  changed: number[];
+  decisions: number;
+  shown: Decision[] | null;
+}
+
+/** Distributions of a scene: by kind of request, then by row. */
+export type Latencies = Record<string, Record<string, { ms: number[]; slower: number[] }>>;
+
+export function readSummary(): Summary {
+  return JSON.parse(document.getElementById("summary")!.textContent!) as Summary;
+}
+
+const opened = new Map<string, Promise<unknown>>();
+
+/** Opens a packed chunk, once. */
+export function openChunk<T>(kind: "run" | "scene", index: number): Promise<T> {
+  const id = `${kind}-${index}`;
+  let content = opened.get(id);
+  if (!content) {
+    content = unpack(id);
+    opened.set(id, content);
+  }
+  return content as Promise<T>;
+}
+
+async function unpack(id: string): Promise<unknown> {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the report has no part ${id}`);
+  const bytes = Uint8Array.from(atob(element.textContent!), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** The instants of a story's steps, in seconds. */
+export function times(story: Story): number[] {
+  return story.t ?? Array.from({ length: story.steps }, (_, i) => story.from + i * story.step);
+}

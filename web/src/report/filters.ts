@@ -1,0 +1,40 @@
+// The bar that stays in sight: which applications, workloads and perturbations.
+
+import type { Scene } from "./data";
+import { h, select } from "./dom";
+import type { Store } from "./state";
+
+type Axis = "app" | "workload" | "perturbation";
+const AXES: [Axis, string][] = [["app", "App"], ["workload", "Workload"], ["perturbation", "Perturbation"]];
+
+export function filters(store: Store): HTMLElement {
+  const bar = h("nav", { class: "filters", "aria-label": "Filter and sections" });
+  const draw = () => {
+    const focused = bar.contains(document.activeElement) ? [...bar.querySelectorAll("select")].indexOf(document.activeElement as HTMLSelectElement) : -1;
+    bar.replaceChildren(...AXES.map(([axis, name]) => axisSelect(store, axis, name)), h("span", { class: "count", role: "status" }, counted(store)), jumps());
+    if (focused >= 0) bar.querySelectorAll("select")[focused]?.focus();
+  };
+  store.listen((changed) => {
+    if (changed.has("app") || changed.has("workload") || changed.has("perturbation")) draw();
+  });
+  draw();
+  return bar;
+}
+
+function axisSelect(store: Store, axis: Axis, name: string): HTMLElement {
+  const values = [...new Set(store.summary.scenes.map((scene: Scene) => scene[axis]))];
+  const all = { value: "", text: `All ${values.length}` };
+  return select(name, values.length > 1 ? [all, ...values.map((v) => ({ value: v, text: v }))] : values.map((v) => ({ value: "", text: v })), store.state[axis], (value) => store.set({ [axis]: value }));
+}
+
+function counted(store: Store): string {
+  const scenes = store.scenes().length;
+  return scenes === 0 ? "nothing passes this filter" : `${scenes} of ${store.summary.scenes.length} scenes`;
+}
+
+const SECTIONS = [["verdicts", "Verdict"], ["table", "Table"], ["tradeoff", "Cost and SLO"], ["latency", "Latency"], ["perturbations", "Perturbations"], ["stories", "Runs"]] as const;
+
+// Not links: the address holds the reader's choices.
+function jumps(): HTMLElement {
+  return h("span", { class: "jumps" }, ...SECTIONS.map(([id, name]) => h("button", { type: "button", class: "quiet", onclick: () => document.getElementById(id)?.scrollIntoView() }, name)));
+}

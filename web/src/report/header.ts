@@ -1,0 +1,44 @@
+// What was compared, by whom, and with what.
+
+import { setTheme, type Theme } from "../charts/theme";
+import type { Summary } from "./data";
+import { h, s } from "./dom";
+
+export function header(summary: Summary): HTMLElement {
+  const distinct = (of: (i: number) => string) => new Set(summary.scenes.map((_, i) => of(i))).size;
+  const runs = summary.rows.reduce((n, r) => n + (r.runs?.length ?? 0), 0);
+  const facts: [string, string][] = [
+    ["Suite", summary.suite || "own choice"],
+    ["Runs", `${runs}: ${count(summary.policies.length, "policy", "policies")} × ${count(distinct((i) => summary.scenes[i]!.app), "app")} × ${count(distinct((i) => summary.scenes[i]!.workload), "workload")} × ${count(distinct((i) => summary.scenes[i]!.perturbation), "perturbation")}`],
+    ["Seeds", String(summary.seeds)],
+    ["Engine", summary.engines.join(", ")],
+    ["Baseline", summary.baseline || "none"],
+    ["Program", summary.programs.join(", ")],
+  ];
+  const mark = s("svg", { class: "logo", viewBox: "0 0 32 32", "aria-hidden": "true" }, s("circle", { cx: 16, cy: 16, r: 10 }), s("path", { d: "M2 16h28" }));
+  return h(
+    "header",
+    {},
+    h("div", { class: "title" }, mark, h("h1", {}, "Loadline report"), themeButton()),
+    h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program: differences may be theirs."),
+    h("p", { class: "rule" }, `A cost counts only where the SLO is met: at most ${summary.counts_if * 100} % of a run’s requests failed or took longer than it allows. Intervals are 95 %, over seeds; differences are paired, seed by seed.`),
+  );
+}
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+const THEMES: Theme[] = ["auto", "light", "dark"];
+
+function themeButton(): HTMLElement {
+  let chosen = 0;
+  const button = h("button", { type: "button", class: "quiet", id: "theme" }, "Theme: auto");
+  button.addEventListener("click", () => {
+    chosen = (chosen + 1) % THEMES.length;
+    button.textContent = `Theme: ${THEMES[chosen]}`;
+    setTheme(THEMES[chosen]!);
+  });
+  return button;
+}

@@ -1,0 +1,28 @@
+// The report, from top to bottom.
+
+import "./style.css";
+import { setTheme } from "../charts/theme";
+import { readSummary } from "./data";
+import { h } from "./dom";
+import { filters } from "./filters";
+import { header } from "./header";
+import { latency } from "./latency";
+import { perturbations } from "./perturbations";
+import { looks } from "./policies";
+import { Store } from "./state";
+import { stories } from "./stories";
+import { table } from "./table";
+import { tradeoff } from "./tradeoff";
+import { verdicts } from "./verdicts";
+
+setTheme("auto");
+const summary = readSummary();
+const store = new Store(summary);
+const look = looks(summary);
+
+const main = h("main", {}, verdicts(store, look), table(store, look), tradeoff(store, look), latency(store, look));
+const disturbed = perturbations(store, look);
+if (disturbed) main.append(disturbed);
+main.append(stories(store, look));
+document.body.prepend(header(summary), filters(store), main);
+document.documentElement.dataset["ready"] = "";

@@ -1,0 +1,69 @@
+// Cost against violations in one scene.
+
+import { figure, percent } from "../charts/format";
+import { scatter, type Point, type Scatter, type Spread } from "../charts/scatter";
+import type { Row, Triple } from "./data";
+import { h, section } from "./dom";
+import { legend } from "./legend";
+import type { Look } from "./policies";
+import { sceneName, sceneSelect } from "./scenes";
+import type { Store } from "./state";
+
+export function tradeoff(store: Store, looks: Look[]): HTMLElement {
+  const tools = h("div", { class: "tools" });
+  const box = h("div", { class: "chart" });
+  const side = h("div", { class: "side" });
+  let chart: Scatter | undefined;
+  const draw = () => {
+    chart?.destroy();
+    chart = undefined;
+    tools.replaceChildren(sceneSelect(store));
+    side.replaceChildren();
+    const rows = store.rowsOf(store.state.scene).map((i) => store.summary.rows[i]!);
+    const shown = rows.filter((r) => r.values["core_hours"]?.[0] != null && r.values["over_slo_ratio"]?.[0] != null);
+    if (shown.length === 0) return;
+    const points = shown.map((row): Point => {
+      const look = looks[row.policy]!;
+      return { name: store.summary.policies[row.policy]!.label, x: spread(row.values["core_hours"]!), y: spread(row.values["over_slo_ratio"]!), ink: look.ink, shape: look.shape, filled: look.filled, front: row.front };
+    });
+    const list = legend(
+      points.map((p, i) => ({ name: p.name, look: looks[shown[i]!.policy]!, note: standing(store, shown[i]!) })),
+      (i) => chart?.highlight(i),
+    );
+    list.show(points.map((p) => `${figure(p.x[0])} core-h, ${percent(p.y[0])}`));
+    side.append(list.element);
+    chart = scatter({
+      box,
+      height: points.length > 8 ? 500 : 400, // names need room
+      about: `Cost against share of requests over the SLO, ${sceneName(store, store.state.scene)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} core-hours and ${percent(p.y[0])}`).join("; ")}`,
+      points,
+      limit: store.summary.counts_if,
+      bound: lowest(shown.flatMap((r) => (store.summary.policies[r.policy]!.reference || !r.bound ? [] : [r.bound[0]!]))),
+      xLabel: "cost, core-hours",
+      yLabel: "requests over the SLO",
+      onPoint: (i) => list.highlight(i),
+    });
+  };
+  store.listen((changed) => {
+    if (["scene", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
+  });
+  queueMicrotask(draw); // the box has no width before it is on the page
+  return section("tradeoff", "Cost and SLO", "Down and left is better. The line is the Pareto front: no other contender is both cheaper and safer. Bars are 95 % intervals.", tools, h("div", { class: "with-side" }, box, side));
+}
+
+/** What a marker alone does not tell: the SLO must hold in every run. */
+function standing(store: Store, row: Row): string {
+  const runs = row.runs ?? [];
+  const broken = runs.filter((r) => !((r.over_slo_ratio ?? 1) <= store.summary.counts_if)).length;
+  if (!row.met) return broken < runs.length ? `✗ broken in ${broken} of ${runs.length} runs` : "✗ broken in every run";
+  return row.front ? "on the front" : "";
+}
+
+function lowest(values: number[]): number | undefined {
+  return values.length > 0 ? Math.min(...values) : undefined;
+}
+
+/** A mean without an interval is a point. */
+function spread([mean, low, high]: Triple): Spread {
+  return [mean!, low ?? NaN, high ?? NaN];
+}
