@@ -31,6 +31,16 @@ var layers = []struct {
 	// Networks know nothing of clusters.
 	{"internal/nn/gemm", []string{"golang.org/x/sys/cpu"}},
 	{"internal/nn", []string{"internal/nn/gemm"}},
+	{"internal/rl", []string{"internal/nn"}},
+	{"internal/rl/dqn", []string{"internal/nn", "internal/rl"}},
+	{"internal/rl/td3", []string{"internal/nn", "internal/rl"}},
+	{"internal/rl/clone", []string{"internal/nn", "internal/rl"}},
+	{"internal/rl/tabular", []string{"internal/rl"}},
+	{"internal/rl/lessons", []string{"internal/rl"}},
+	{"internal/rl/study", []string{"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/td3", "internal/rl/tabular"}},
+
+	{"internal/modelfile", []string{"internal/nn"}},
+	{"internal/forecast", []string{"internal/nearest", "internal/nn", "internal/modelfile", "gonum.org/v1/gonum/optimize"}},
 
 	{"internal/apps", []string{"internal/nearest", "go.yaml.in/yaml/v3"}},
 	{"internal/workload", []string{"internal/nearest", "internal/apps"}},
@@ -53,14 +63,16 @@ var layers = []struct {
 		"internal/guard", "internal/loop", "internal/policies", "internal/result",
 	}},
 
+	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
-		"internal/nearest", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate",
+		"internal/nearest", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate",
 	}},
+	{"internal/report", []string{"internal/bench", "internal/result"}},
 
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
-		"internal/nearest", "internal/draw", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench",
-		"internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/nearest", "internal/draw", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

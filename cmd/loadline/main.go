@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "loadline: interrupted; nothing was written")
+		fmt.Fprintln(stderr, "loadline: "+interruption(err))
 		return exitInterrupted
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "loadline: %v\n", err)

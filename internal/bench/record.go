@@ -33,6 +33,16 @@ type Record struct {
 	Story      Story               `json:"story"`
 	Latency    map[string][]Bucket `json:"latency"` // by kind of request
 	Decisions  []Decision          `json:"decisions"`
+
+	// Axes are what the policy moved in this run: replicas, cpu, memory, brownout.
+	Axes []string `json:"axes"`
+	// BoundCoreHours is the cost below which no policy can go over these axes, in
+	// expectation; BoundDeviation is its standard deviation.
+	BoundCoreHours result.Number `json:"bound_core_hours"`
+	BoundDeviation result.Number `json:"bound_deviation"`
+	// DecisionsLeftOut changed CPU or memory by little, or came after so many that
+	// nobody will read them.
+	DecisionsLeftOut int `json:"decisions_left_out,omitempty"`
 }
 
 // Bucket of a latency distribution: so many requests up to so many ms.
@@ -80,8 +90,10 @@ type Row struct {
 	// OverClairvoyant is the cost relative to the clairvoyant's, where there is
 	// one.
 	OverClairvoyant *Interval `json:"over_clairvoyant,omitempty"`
-	Met             bool      `json:"met"` // at most 1 % of requests over the SLO: only then the cost counts
-	Runs            []string  `json:"runs"`
+	// Bound on the cost in core-hours, over the axes that the policy moves.
+	Bound *Interval `json:"bound,omitempty"`
+	Met   bool      `json:"met"` // at most 1 % of requests over the SLO, in every run: only then the cost counts
+	Runs  []string  `json:"runs"`
 }
 
 // Interval is a mean over seeds with its 95 % confidence interval.

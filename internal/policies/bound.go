@@ -48,12 +48,13 @@ const boundForgives = 0.01
 // work four deviations below the mean.
 func (b Bound) Least() float64 { return b.CoreHours - 4*b.Deviation }
 
-// LowerBound of a run's cost. cpu: the CPU request is among the axes.
-func LowerBound(app *loadline.App, cpu bool, duration time.Duration, rate Rate) Bound {
+// LowerBound of a run's cost. cpu: the CPU request is among the axes. Requests
+// that arrive during the warm-up are not judged, so their work is not counted.
+func LowerBound(app *loadline.App, cpu bool, warmUp, duration time.Duration, rate Rate) Bound {
 	work := workPerRequest(app, false)
 	requests := 0.0
 	for k := range app.Kinds {
-		requests += requestsWithin(rate, k, 0, duration)
+		requests += requestsWithin(rate, k, warmUp, duration)
 	}
 	var total Bound
 	for s := range app.Services {
@@ -71,7 +72,7 @@ func LowerBound(app *loadline.App, cpu bool, duration time.Duration, rate Rate) 
 				if w.mean == 0 {
 					continue
 				}
-				n := requestsWithin(rate, k, from, to-app.Kinds[k].SLO.Latency)
+				n := requestsWithin(rate, k, max(from, warmUp), to-app.Kinds[k].SLO.Latency)
 				done += n * w.mean
 				variance += n * w.meanSquare
 				if n > 0 {

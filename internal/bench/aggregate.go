@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loadline/loadline/internal/result"
+)
+
+// Measures in the order of tables, by the names that result.Result gives them;
+// latencies are those of its latency_ms.
+var measures = []struct {
+	name string
+	of   func(*Record) result.Number
+}{
+	{"core_hours", func(r *Record) result.Number { return r.Result.CoreHours }},
+	{"used_core_hours", usedCoreHours},
+	{"gib_hours", func(r *Record) result.Number { return r.Result.GiBHours }},
+	{"over_slo_ratio", func(r *Record) result.Number { return r.Result.OverSLORatio }},
+	{"failed_ratio", func(r *Record) result.Number { return r.Result.FailedRatio }},
+	{"windows_violated_ratio", func(r *Record) result.Number { return r.Result.WindowsViolatedRatio }},
+	{"worst_slo_ratio", worstSLORatio},
+	{"requests", func(r *Record) result.Number { return r.Result.Requests }},
+	{"mean_replicas", func(r *Record) result.Number { return r.Result.MeanReplicas }},
+	{"changes", func(r *Record) result.Number { return r.Result.Changes }},
+	{"optional_dropped_ratio", func(r *Record) result.Number { return r.Result.OptionalDroppedRatio }},
+	{"mean_ms", func(r *Record) result.Number { return r.Result.Latency.Mean }},
+	{"p50_ms", func(r *Record) result.Number { return r.Result.Latency.P50 }},
+	{"p66_ms", func(r *Record) result.Number { return r.Result.Latency.P66 }},
+	{"p75_ms", func(r *Record) result.Number { return r.Result.Latency.P75 }},
+	{"p80_ms", func(r *Record) result.Number { return r.Result.Latency.P80 }},
+	{"p90_ms", func(r *Record) result.Number { return r.Result.Latency.P90 }},
+	{"p95_ms", func(r *Record) result.Number { return r.Result.Latency.P95 }},
+	{"p99_ms", func(r *Record) result.Number { return r.Result.Latency.P99 }},
+	{"p99_9_ms", func(r *Record) result.Number { return r.Result.Latency.P999 }},
+	{"p99_99_ms", func(r *Record) result.Number { return r.Result.Latency.P9999 }},
+	{DecisionUs, func(r *Record) result.Number { return r.DecisionUs }},
+}
+
+// DecisionUs is the one measure that does not repeat.
+const DecisionUs = "decision_us"
+
+// MeasureNames in the order of tables.
+func MeasureNames() []string {
+	var names []string
+	for _, m := range measures {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func usedCoreHours(r *Record) result.Number {
+	sum := result.Number(0)
+	for _, s := range r.Result.Services {
+		sum += s.UsedCoreHours
+	}
+	return sum
+}
+
+// worstSLORatio is the latency over its SLO, at the SLO's percentile, of the
+// kind of request for which it is worst.
+func worstSLORatio(r *Record) result.Number {
+	worst := math.NaN()
+	for _, k := range r.Result.Kinds {
+		if ratio := float64(k.AtSLO / k.SLO.Latency); !math.IsNaN(ratio) && !(ratio <= worst) {
+			worst = ratio
+		}
+	}
+	return result.Number(worst)
+}
+
+// aggregate turns runs, seed by seed within each case, into rows in the order in
+// which the cases come.
+func aggregate(records []*Record, baseline string) *Results {
+	var order []Case
+	byCase := map[Case][]*Record{}
+	for _, r := range records {
+		if byCase[r.Case] == nil {
+			order = append(order, r.Case)
+		}
+		byCase[r.Case] = append(byCase[r.Case], r)
+	}
+	results := &Results{Baseline: baseline, Rows: []Row{}}
+	for _, c := range order {
+		results.Rows = append(results.Rows, rowOf(c, byCase, order, baseline))
+	}
+	return results
+}
+
+func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row {
+	runs := byCase[c]
+	row := Row{Case: c, Seeds: len(runs), Measures: map[string]Interval{}, Against: map[string]Interval{}, Met: true}
+	for _, m := range measures {
+		row.Measures[m.name] = intervalOf(valuesOf(runs, m.of))
+	}
+	for _, r := range runs {
+		row.Met = row.Met && r.Result.SLOMet()
+		row.Runs = append(row.Runs, r.Key)
+	}
+	for _, other := range order {
+		if sameCell(c, other) && other.Label == baseline {
+			for _, m := range measures {
+				row.Against[m.name] = intervalOf(paired(runs, byCase[other], m.of, func(a, b float64) float64 { return a - b }))
+			}
+		}
+	}
+	row.OverClairvoyant = overClairvoyant(c, byCase, order)
+	bound := intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
+	row.Bound = &bound
+	return row
+}
+
+// sameCell: the two differ in the policy at most.
+func sameCell(a, b Case) bool {
+	return a.App == b.App && a.Workload == b.Workload && a.Perturbation == b.Perturbation && a.Engine == b.Engine
+}
+
+func valuesOf(runs []*Record, of func(*Record) result.Number) []float64 {
+	values := make([]float64, len(runs))
+	for i, r := range runs {
+		values[i] = float64(of(r))
+	}
+	return values
+}
+
+// paired compares runs of the same seed.
+func paired(runs, others []*Record, of func(*Record) result.Number, compare func(a, b float64) float64) []float64 {
+	var values []float64
+	for _, r := range runs {
+		for _, o := range others {
+			if r.Seed == o.Seed {
+				values = append(values, compare(float64(of(r)), float64(of(o))))
+			}
+		}
+	}
+	return values
+}
+
+// overClairvoyant is the cost relative to that of the clairvoyant over the same
+// axes, if it is among the policies and keeps the SLO itself.
+func overClairvoyant(c Case, byCase map[Case][]*Record, order []Case) *Interval {
+	for _, other := range order {
+		seer := byCase[other]
+		if !sameCell(c, other) || !isClairvoyant(other) || strings.Contains(other.Policy, "+cpu") != movesCPU(c, byCase[c]) {
+			continue
+		}
+		if slices.ContainsFunc(seer, func(r *Record) bool { return !r.Result.SLOMet() }) {
+			return nil
+		}
+		over := intervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours }, func(a, b float64) float64 { return a / b }))
+		return &over
+	}
+	return nil
+}
+
+func isClairvoyant(c Case) bool {
+	name, _, _ := strings.Cut(c.Policy, ":")
+	return name == "clairvoyant"
+}
+
+func movesCPU(c Case, runs []*Record) bool {
+	return isClairvoyant(c) && strings.Contains(c.Policy, "+cpu") ||
+		slices.ContainsFunc(runs, func(r *Record) bool { return slices.Contains(r.Axes, axisCPU) })
+}

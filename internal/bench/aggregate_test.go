@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loadline/loadline/internal/result"
+)
+
+func madeRecord(policy, label string, seed uint64, coreHours, over float64, axes ...string) *Record {
+	return &Record{
+		Key: label + string(rune('0'+seed)), Seed: seed, Axes: axes,
+		Case:   Case{App: "a", Workload: "w", Policy: policy, Label: label, Perturbation: none, Engine: "event"},
+		Result: result.Result{CoreHours: result.Number(coreHours), OverSLORatio: result.Number(over)},
+	}
+}
+
+func TestAggregateByHand(t *testing.T) {
+	r := aggregate([]*Record{
+		madeRecord("hpa", "hpa", 1, 10, 0.001, axisReplicas), madeRecord("hpa", "hpa", 2, 12, 0.002, axisReplicas), madeRecord("hpa", "hpa", 3, 14, 0.003, axisReplicas),
+		madeRecord("new", "new", 1, 9, 0.001, axisReplicas), madeRecord("new", "new", 2, 10, 0.02, axisReplicas), madeRecord("new", "new", 3, 11, 0.001, axisReplicas),
+		madeRecord("vpa", "vpa", 1, 9, 0, axisCPU),
+		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 2, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 3, 5, 0, axisReplicas),
+		madeRecord("clairvoyant:axes=replicas+cpu", "with cpu", 1, 3, 0, axisReplicas),
+	}, "hpa")
+	if len(r.Rows) != 5 {
+		t.Fatalf("%d rows", len(r.Rows))
+	}
+	hpa, next, vpa := r.Rows[0], r.Rows[1], r.Rows[2]
+	near(t, "mean", float64(hpa.Measures["core_hours"].Mean), 12, 1e-12)
+	near(t, "high", float64(hpa.Measures["core_hours"].High), 12+4.302653*2/math.Sqrt(3), 1e-6)
+	// Differences seed by seed: -1, -2, -3.
+	near(t, "difference", float64(next.Against["core_hours"].Mean), -2, 1e-12)
+	near(t, "its interval", float64(next.Against["core_hours"].High), -2+4.302653/math.Sqrt(3), 1e-6)
+	near(t, "baseline against itself", float64(hpa.Against["core_hours"].High), 0, 0)
+	near(t, "over the clairvoyant", float64(hpa.OverClairvoyant.Mean), (10+12+14)/15., 1e-12)
+	near(t, "over the one that moves CPU too", float64(vpa.OverClairvoyant.Mean), 3, 1e-12)
+	near(t, "that one over itself", float64(r.Rows[4].OverClairvoyant.Mean), 1, 0)
+	if !hpa.Met || next.Met {
+		t.Error("one run of three over 1 % breaks the SLO, none keeps it")
+	}
+	if !slices.Equal(next.Runs, []string{"new1", "new2", "new3"}) {
+		t.Errorf("runs %v", next.Runs)
+	}
+}
+
+func TestClairvoyantThatBrokeTheSLOIsNoMeasure(t *testing.T) {
+	r := aggregate([]*Record{madeRecord("hpa", "hpa", 1, 10, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 1, 5, 0.5, axisReplicas)}, "hpa")
+	if r.Rows[0].OverClairvoyant != nil {
+		t.Errorf("%+v", r.Rows[0].OverClairvoyant)
+	}
+}
+
+func TestCSVHasALineForEachMeasure(t *testing.T) {
+	r := aggregate([]*Record{madeRecord("hpa:target=60,down-window=0s", "tight", 1, 10, 0.001)}, "tight")
+	var b bytes.Buffer
+	if err := r.WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(b.String(), "\n"); lines != 1+len(measures)+1 {
+		t.Errorf("%d lines:\n%s", lines, b.String())
+	}
+	if !strings.Contains(b.String(), `a,w,none,event,tight,"hpa:target=60,down-window=0s",1,true,core_hours,10,,,0,,`) {
+		t.Errorf("no line of core-hours in:\n%s", b.String())
+	}
+}
+
+func TestDrift(t *testing.T) {
+	make := func(cost float64, labels ...string) *Results {
+		var all []*Record
+		for _, l := range labels {
+			r := madeRecord(l, l, 1, cost, 0)
+			r.DecisionUs = result.Number(cost * 100)
+			all = append(all, r)
+		}
+		return aggregate(all, labels[0])
+	}
+	if d := Drift(make(1, "hpa"), make(1+1e-9, "hpa")); len(d) != 0 {
+		t.Errorf("rounding is drift: %v", d)
+	}
+	d := strings.Join(Drift(make(1, "hpa", "kpa"), make(1.001, "hpa", "vpa")), "\n")
+	for _, want := range []string{"core_hours was 1, is 1.001", "kpa (kpa) on a, w, none: gone", "vpa (vpa) on a, w, none: new"} {
+		if !strings.Contains(d, want) {
+			t.Errorf("%q is not in:\n%s", want, d)
+		}
+	}
+	if strings.Contains(d, DecisionUs) {
+		t.Error("what never repeats is drift")
+	}
+}

@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// cell is one application under one workload and one perturbation, with what the
+// seeds make of it.
+type cell struct {
+	app          App
+	workload     string
+	perturbation string
+	perturb      simulate.Perturb
+	loads        []*workload.Workload // by seed
+	validation   []*workload.Workload // without the perturbation; empty = nothing is calibrated
+}
+
+// job is one run to be made.
+type job struct {
+	cell   *cell
+	policy int // index into Matrix.Policies
+	seed   int // index into the cell's loads
+}
+
+// cells makes everything that will be run, and says everything that cannot be,
+// before anything is run. Traces that are not at hand are left out and named.
+func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
+	o := &opened{data: data}
+	var faults []error
+	for _, a := range m.Apps {
+		for _, w := range m.Workloads {
+			for _, name := range m.Perturbations {
+				c, err := m.cell(o, a, w, name)
+				switch {
+				case errors.Is(err, errNoTrace):
+					if !slices.Contains(leftOut, w.Name) {
+						leftOut = append(leftOut, w.Name)
+					}
+				case err != nil:
+					faults = append(faults, fmt.Errorf("%s, workload %s, perturbation %s: %w", a.Name, w.Name, name, err))
+				default:
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	if len(faults) == 0 && len(all) == 0 {
+		faults = append(faults, fmt.Errorf("nothing is left to run: the traces of %s are not at hand", strings.Join(leftOut, ", ")))
+	}
+	return all, leftOut, joinOnce(faults)
+}
+
+func (m Matrix) cell(o *opened, a App, w Workload, perturbation string) (*cell, error) {
+	p, err := perturbationNamed(perturbation)
+	if err != nil {
+		return nil, err
+	}
+	c := &cell{app: a, workload: w.Name, perturbation: perturbation}
+	which := wholePart
+	if m.calibrates() {
+		which = testPart
+		if c.validation, err = o.validation(w); err != nil {
+			return nil, err
+		}
+	}
+	for i := range m.Seeds {
+		plain, err := o.open(w, which, m.FirstSeed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		load, err := p.onLoad(a.Model, plain)
+		if err != nil {
+			return nil, err
+		}
+		c.loads = append(c.loads, load)
+	}
+	if c.perturb, err = p.onRun(a.Model, c.duration()); err != nil {
+		return nil, err
+	}
+	return c, m.checkCell(c)
+}
+
+func (m Matrix) calibrates() bool {
+	return slices.ContainsFunc(m.Policies, func(p Policy) bool { return p.Calibrated })
+}
+
+// checkCell validates every policy in the cell.
+func (m Matrix) checkCell(c *cell) error {
+	var faults []error
+	for _, w := range append(slices.Clone(c.loads), c.validation...) {
+		if _, err := w.For(c.app.Model); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	for i, p := range m.Policies {
+		if err := m.spec(c, p.Spec, 0).Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("policy %s: %w", m.Policies[i].Label, err))
+			continue
+		}
+		switch {
+		case p.Calibrated && p.foresees():
+			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
+		case p.Calibrated:
+			faults = append(faults, calibrate.Check(p.Spec, c.app.Model))
+		case p.foresees():
+			faults = append(faults, calibrate.CheckForesight(p.Spec, c.app.Model))
+		}
+	}
+	return joinOnce(faults)
+}
+
+func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
+
+// spec of one run of the cell; the load is bound by whoever runs it.
+func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
+	return simulate.Spec{
+		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
+		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb,
+	}
+}
+
+// caseOf a job; spec is the policy as it is run, for a calibrated one.
+func (m Matrix) caseOf(j job, spec string) Case {
+	p := m.Policies[j.policy]
+	if p.foresees() {
+		spec = p.Spec // its levels differ from seed to seed; the result names them
+	}
+	return Case{
+		App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
+		Perturbation: j.cell.perturbation, Engine: m.Engine,
+	}
+}
+
+// jobs in the order of tables.
+func (m Matrix) jobs(cells []*cell) []job {
+	var all []job
+	for _, c := range cells {
+		for p := range m.Policies {
+			for s := range c.loads {
+				all = append(all, job{c, p, s})
+			}
+		}
+	}
+	return all
+}
+
+// bound on the cost of a run.
+func (c *cell) bound(rate policies.Rate, axes []string, warmUp time.Duration) policies.Bound {
+	return policies.LowerBound(c.app.Model, slices.Contains(axes, axisCPU), warmUp, c.duration(), rate)
+}
+
+// joinOnce joins errors and says each thing once: a wrong policy is wrong in
+// every cell.
+func joinOnce(faults []error) error {
+	var once []error
+	seen := map[string]bool{}
+	for _, err := range faults {
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			once = append(once, err)
+		}
+	}
+	return errors.Join(once...)
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Workload is one to run under. Generated ones are drawn anew for every seed, so
+// that no conclusion hangs on one draw; a trace is what it is.
+type Workload struct {
+	Name    string // in tables
+	Spec    string // generators, a built-in, or a file
+	Options workload.Options
+
+	// Trace: the file lies below the folder of public traces, and the workload is
+	// left out where that is not at hand.
+	Trace bool
+	// Test and Validation are the parts of a trace that are run and that policies
+	// are calibrated on; zero: the last fifth and the fifth before it, or all of it
+	// where nothing is calibrated.
+	Test, Validation Span
+	// Peak to which each part is scaled by itself; 0 = as it is.
+	Peak float64
+}
+
+// Span of time from the beginning of a trace.
+type Span struct{ From, To time.Duration }
+
+// Hour is the n-th hour of a trace, from 0.
+func Hour(n int) Span {
+	return Span{time.Duration(n) * time.Hour, time.Duration(n+1) * time.Hour}
+}
+
+// Shorter is the workload with another length: of a trace, the beginnings of its
+// parts.
+func (w Workload) Shorter(d time.Duration) Workload {
+	if !w.Trace {
+		w.Options.Duration = d
+		return w
+	}
+	w.Test.To = min(w.Test.To, w.Test.From+d)
+	w.Validation.To = min(w.Validation.To, w.Validation.From+d)
+	return w
+}
+
+// Seeds of generated validation data, far from those of any test.
+const (
+	validationSeed  = 900_001
+	validationSeeds = 2
+)
+
+// longRun is a time of which one draw of the validation data says enough.
+const longRun = 6 * time.Hour
+
+// validation is what policies are calibrated on: a generated workload drawn with
+// seeds that no test has, or the validation part of a trace.
+func (o *opened) validation(w Workload) ([]*workload.Workload, error) {
+	var all []*workload.Workload
+	for i := range validationSeeds {
+		v, err := o.open(w, validationPart, validationSeed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+		if v.Duration() > longRun {
+			break
+		}
+	}
+	return all, nil
+}
+
+// generated says whether a specification names generators rather than a file.
+func generated(spec string) bool {
+	word := spec
+	if i := strings.IndexAny(spec, ":+"); i >= 0 {
+		word = spec[:i]
+	}
+	for _, known := range workload.Known() {
+		if known.Group != "format" && known.Name == strings.TrimSpace(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// part of a workload that is asked for.
+type part int
+
+const (
+	wholePart part = iota
+	testPart
+	validationPart
+)
+
+// opened reads and generates workloads, each file once.
+type opened struct {
+	data  string // folder of public traces
+	files map[string]*workload.Workload
+}
+
+// errNoTrace: the public traces are not at hand.
+var errNoTrace = errors.New("the trace is not at hand")
+
+func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, error) {
+	if generated(w.Spec) {
+		options := w.Options
+		options.Seed = seed
+		if w.Peak > 0 {
+			options.Peak = w.Peak
+		}
+		made, _, err := workload.Open(w.Spec, options)
+		return made, err
+	}
+	all, err := o.file(w)
+	if err != nil || which == wholePart && w.Test == (Span{}) {
+		return scaled(all, w.Peak, err)
+	}
+	span := w.Test
+	if which == validationPart {
+		span = w.Validation
+	}
+	if span != (Span{}) {
+		cut, err := all.Slice(span.From, span.To)
+		return scaled(cut, w.Peak, err)
+	}
+	parts, err := all.Split(0.6, 0.2, 0.2)
+	if err != nil {
+		return nil, err
+	}
+	if which == validationPart {
+		return scaled(parts[1], w.Peak, nil)
+	}
+	return scaled(parts[2], w.Peak, nil)
+}
+
+func scaled(w *workload.Workload, peak float64, err error) (*workload.Workload, error) {
+	if err != nil || peak == 0 {
+		return w, err
+	}
+	return w.Peak(peak)
+}
+
+func (o *opened) file(w Workload) (*workload.Workload, error) {
+	name := w.Spec
+	if w.Trace {
+		name = filepath.Join(o.data, w.Spec)
+		if _, err := os.Stat(name); o.data == "" || errors.Is(err, fs.ErrNotExist) {
+			return nil, errNoTrace
+		}
+	}
+	key := fmt.Sprintf("%s %+v", name, w.Options)
+	if known, ok := o.files[key]; ok {
+		return known, nil
+	}
+	read, _, err := workload.Open(name, w.Options)
+	if err != nil {
+		return nil, err
+	}
+	if o.files == nil {
+		o.files = map[string]*workload.Workload{}
+	}
+	o.files[key] = read
+	return read, nil
+}

@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// Matrix is what to compare: everything in it with everything else.
+type Matrix struct {
+	Suite         string
+	Apps          []App
+	Workloads     []Workload
+	Policies      []Policy
+	Perturbations []string // names; none = "none"
+
+	Seeds     int    // runs of each case
+	FirstSeed uint64 // 0 = 1
+	Engine    string // "" = event
+	CPU       sim.CPUModel
+	WarmUp    time.Duration
+	Baseline  string // label that differences are taken against; "" = the first policy
+}
+
+// App is an application to run.
+type App struct {
+	Name  string
+	Model *loadline.App
+}
+
+// LoadApp reads one by its name or file.
+func LoadApp(name string) (App, error) {
+	m, err := apps.Load(name)
+	if err != nil {
+		return App{}, err
+	}
+	return App{Name: m.App.Name, Model: m.App}, nil
+}
+
+// Policy is one contender.
+type Policy struct {
+	Spec       string // name:key=value,...
+	Label      string // its name in tables
+	Calibrated bool   // its best setting is to be found on validation data
+}
+
+const calibratedSuffix = "@calibrated"
+
+// ParsePolicy reads "hpa:target=60" or "hpa@calibrated", each perhaps with a
+// label, a colon and a space before it: "tight: hpa:target=90".
+func ParsePolicy(text string) Policy {
+	label, spec, named := strings.Cut(text, ": ")
+	if !named {
+		label, spec = "", text
+	}
+	p := Policy{Spec: strings.TrimSpace(spec), Label: strings.TrimSpace(label)}
+	if bare, ok := strings.CutSuffix(p.Spec, calibratedSuffix); ok {
+		p.Spec, p.Calibrated = bare, true
+	}
+	if p.Label == "" {
+		p.Label = p.Spec
+		if p.Calibrated {
+			p.Label += " (calibrated)"
+		}
+	}
+	return p
+}
+
+// foresees: its schedule has to be searched for.
+func (p Policy) foresees() bool {
+	name, settings, _ := strings.Cut(p.Spec, ":")
+	return name == "clairvoyant" && !strings.Contains(","+settings, ",level=")
+}
+
+func (m Matrix) withDefaults() Matrix {
+	if len(m.Perturbations) == 0 {
+		m.Perturbations = []string{none}
+	}
+	if m.Seeds == 0 {
+		m.Seeds = 1
+	}
+	if m.FirstSeed == 0 {
+		m.FirstSeed = 1
+	}
+	if m.Engine == "" {
+		m.Engine = simulate.Engines()[0]
+	}
+	if m.Baseline == "" && len(m.Policies) > 0 {
+		m.Baseline = m.Policies[0].Label
+	}
+	return m
+}
+
+// Cases is how many rows the comparison has, and Runs how many runs.
+func (m Matrix) Cases() int {
+	return len(m.Apps) * len(m.Workloads) * len(m.Policies) * max(len(m.Perturbations), 1)
+}
+
+// Runs is how many runs the comparison has.
+func (m Matrix) Runs() int { return m.Cases() * max(m.Seeds, 1) }
+
+// check says everything that is wrong with the lists themselves; what is wrong
+// with a combination shows when the cells are made.
+func (m Matrix) check() error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	for what, n := range map[string]int{"application": len(m.Apps), "workload": len(m.Workloads), "policy": len(m.Policies)} {
+		if n == 0 {
+			add("there is no %s to compare", what)
+		}
+	}
+	if m.Seeds < 1 || m.Seeds > 10000 {
+		add("%d seeds: must be from 1 to 10000", m.Seeds)
+	}
+	if last := m.FirstSeed + uint64(max(m.Seeds, 1)); last > validationSeed && m.FirstSeed < validationSeed+validationSeeds {
+		add("seeds %d to %d: those from %d on are kept for validation", m.FirstSeed, last-1, uint64(validationSeed))
+	}
+	var labels, appNames, loads []string
+	for _, p := range m.Policies {
+		labels = append(labels, p.Label)
+	}
+	for _, a := range m.Apps {
+		appNames = append(appNames, a.Name)
+	}
+	for _, w := range m.Workloads {
+		loads = append(loads, w.Name)
+	}
+	for what, names := range map[string][]string{"policy": labels, "application": appNames, "workload": loads, "perturbation": m.Perturbations} {
+		if twice := repeated(names); twice != "" {
+			add("%s %q is there twice: give one of them another name", what, twice)
+		}
+	}
+	if !slices.Contains(labels, m.Baseline) {
+		add("the baseline %q is not among the policies%s", m.Baseline, nearest.Hint(m.Baseline, labels))
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(faults...)
+}
+
+func repeated(names []string) string {
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			return n
+		}
+	}
+	return ""
+}

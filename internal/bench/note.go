@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// Axes of Record.Axes.
+const (
+	axisReplicas = "replicas"
+	axisCPU      = "cpu"
+	axisMemory   = "memory"
+	axisBrownout = "brownout"
+)
+
+// Decisions kept of a run. A captain that moves forty limits each second makes
+// more than anybody reads.
+const (
+	decisionsAtMost = 2000
+	worthNoting     = 0.2 // relative change of CPU or memory since it was last noted
+)
+
+// notebook turns decisions into what changed, as they are made.
+type notebook struct {
+	app       *loadline.App
+	now       []loadline.Allocation // what services have been told
+	noted     []loadline.Allocation // what was last written down
+	decisions []Decision
+	leftOut   int
+	moved     map[string]bool
+}
+
+func newNotebook(app *loadline.App) *notebook {
+	n := &notebook{app: app, moved: map[string]bool{}}
+	for _, s := range app.Services {
+		n.now = append(n.now, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
+	}
+	n.noted = slices.Clone(n.now)
+	return n
+}
+
+// note a decision that was applied.
+func (n *notebook) note(d *loadline.Decision) {
+	if d.Applied.IsZero() {
+		return
+	}
+	for _, sp := range d.Plan.Services {
+		before := n.now[sp.Service]
+		after := before.With(sp.Setting)
+		n.now[sp.Service] = after
+		n.watch(before, after)
+		change := describeChange(n.noted[sp.Service], after)
+		if change == "" || len(n.decisions) >= decisionsAtMost {
+			n.leftOut++
+			continue
+		}
+		n.noted[sp.Service] = after
+		n.decisions = append(n.decisions, Decision{
+			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change, Reason: reasonOf(d, sp.Service),
+		})
+	}
+}
+
+func (n *notebook) watch(before, after loadline.Allocation) {
+	n.moved[axisReplicas] = n.moved[axisReplicas] || before.Replicas != after.Replicas
+	a, b := before.Size, after.Size
+	n.moved[axisCPU] = n.moved[axisCPU] || a.CPURequest != b.CPURequest || a.CPULimit != b.CPULimit
+	n.moved[axisMemory] = n.moved[axisMemory] || a.MemoryRequest != b.MemoryRequest || a.MemoryLimit != b.MemoryLimit
+	n.moved[axisBrownout] = n.moved[axisBrownout] || before.Brownout != after.Brownout
+}
+
+func (n *notebook) axes() []string {
+	axes := []string{}
+	for _, a := range []string{axisReplicas, axisCPU, axisMemory, axisBrownout} {
+		if n.moved[a] {
+			axes = append(axes, a)
+		}
+	}
+	return axes
+}
+
+func reasonOf(d *loadline.Decision, service int) string {
+	for _, p := range d.Proposal.Services {
+		if p.Service == service {
+			return p.Reason
+		}
+	}
+	return ""
+}
+
+// describeChange says what is worth saying; "" = nothing.
+func describeChange(from, to loadline.Allocation) string {
+	text := ""
+	add := func(format string, args ...any) {
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf(format, args...)
+	}
+	if from.Replicas != to.Replicas {
+		add("replicas %d -> %d", from.Replicas, to.Replicas)
+	}
+	sizes := []struct {
+		what     string
+		from, to float64
+		unit     float64
+		suffix   string
+	}{
+		{"CPU request", from.Size.CPURequest, to.Size.CPURequest, 1, ""},
+		{"CPU limit", from.Size.CPULimit, to.Size.CPULimit, 1, ""},
+		{"memory request", float64(from.Size.MemoryRequest), float64(to.Size.MemoryRequest), 1 << 20, " MiB"},
+		{"memory limit", float64(from.Size.MemoryLimit), float64(to.Size.MemoryLimit), 1 << 20, " MiB"},
+	}
+	for _, s := range sizes {
+		if s.from != s.to && math.Abs(s.to-s.from) >= worthNoting*s.from {
+			add("%s %.3g -> %.3g%s", s.what, s.from/s.unit, s.to/s.unit, s.suffix)
+		}
+	}
+	if from.Brownout != to.Brownout {
+		add("brownout %v -> %v", from.Brownout, to.Brownout)
+	}
+	return text
+}
+
+// rounded keeps five digits: files of pictures need no more.
+func rounded(v float64) result.Number {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return result.Number(v)
+	}
+	scale := math.Pow(10, 4-math.Floor(math.Log10(math.Abs(v))))
+	return result.Number(math.Round(v*scale) / scale)
+}
+
+func roundedAll(values []float64) []result.Number {
+	out := make([]result.Number, len(values))
+	for i, v := range values {
+		out[i] = rounded(v)
+	}
+	return out
+}
+
+func storyOf(app *loadline.App, s *simulate.Story) Story {
+	story := Story{
+		Load: roundedAll(s.Load), Failed: roundedAll(s.Failed), Used: roundedAll(s.Used), Asked: roundedAll(s.Asked),
+		T: make([]result.Number, len(s.At)), Replicas: map[string][]result.Number{},
+		AtSLO: map[string][]result.Number{}, SLOMs: map[string]result.Number{},
+	}
+	for i, at := range s.At {
+		story.T[i] = rounded(at.Seconds())
+	}
+	for i := range app.Services {
+		story.Replicas[app.Services[i].Name] = roundedAll(s.Ready[i])
+	}
+	for k := range app.Kinds {
+		ms := make([]float64, len(s.Latency[k]))
+		for i, seconds := range s.Latency[k] {
+			ms[i] = 1000 * seconds
+		}
+		story.AtSLO[app.Kinds[k].Name] = roundedAll(ms)
+		story.SLOMs[app.Kinds[k].Name] = result.Number(app.Kinds[k].SLO.Latency.Seconds() * 1e3)
+	}
+	return story
+}
+
+// bucketsOf a histogram, as coarse as exporters show it; empty ones are left out.
+func bucketsOf(h *sim.Histogram) []Bucket {
+	buckets := []Bucket{}
+	if !(h.Count() > 0) {
+		return buckets
+	}
+	edges := sim.NewHistogram(sim.ExporterBits)
+	above := 1.0
+	for i := range edges.Buckets() {
+		if above < 1e-12 {
+			break
+		}
+		upper := edges.Lower(i + 1)
+		next := h.ShareAbove(upper)
+		if n := (above - next) * h.Count(); n > 1e-6 {
+			buckets = append(buckets, Bucket{rounded(upper / 1e6), rounded(n)})
+		}
+		above = next
+	}
+	return buckets
+}

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// runOne makes one run, or finds it made.
+func (r *runner) runOne(ctx context.Context, j job, policy string) (*Record, error) {
+	cost := j.cell.cost(r.matrix.Engine)
+	spec := r.matrix.spec(j.cell, policy, j.seed)
+	key, err := keyOf(spec, j.cell.loads[j.seed], nil)
+	if err != nil {
+		return nil, err
+	}
+	kept := &Record{}
+	if found, err := r.store.read(runsFolder, key, kept); err != nil {
+		return nil, err
+	} else if found {
+		r.meter.skip(cost)
+		// The same run may go by another name now.
+		kept.Case = r.matrix.caseOf(j, spec.Policy)
+		return kept, nil
+	}
+	share := r.meter.begin(cost)
+	record, err := r.simulate(ctx, j, spec, share)
+	if err != nil {
+		return nil, err
+	}
+	share(1)
+	record.Key = key
+	if err := r.store.write(runsFolder, key, record); err != nil {
+		return nil, err
+	}
+	// What counts is what is written: numbers are rounded there, and a bench that
+	// was resumed must come to the same figures.
+	if found, err := r.store.read(runsFolder, key, kept); err != nil {
+		return nil, err
+	} else if !found {
+		return nil, fmt.Errorf("run %s was written to %s and is not there", key, r.options.Dir)
+	}
+	return kept, nil
+}
+
+func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share func(float64)) (*Record, error) {
+	app := j.cell.app.Model
+	load, err := j.cell.loads[j.seed].For(app)
+	if err != nil {
+		return nil, err
+	}
+	notes := newNotebook(app)
+	spec.Load = load
+	spec.Hooks = simulate.Hooks{
+		CPUTime:  r.options.CPUTime,
+		Decision: notes.note,
+		Progress: func(at time.Duration) { share(at.Seconds() / spec.Duration.Seconds()) },
+	}
+	out, err := simulate.Run(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s, workload %s, perturbation %s, seed %d: %w", spec.Policy, app.Name, spec.Workload, j.cell.perturbation, spec.Seed, err)
+	}
+	axes := notes.axes()
+	bound := j.cell.bound(load.Rate, axes, spec.WarmUp)
+	record := &Record{
+		Format: FormatVersion, Program: r.options.Program, Case: r.matrix.caseOf(j, spec.Policy), Seed: spec.Seed,
+		Result: out.Result, DecisionUs: r.decisionUs(out.Effort), Story: storyOf(app, out.Story), Latency: latencyOf(app, out),
+		Decisions: notes.decisions, DecisionsLeftOut: notes.leftOut, Axes: axes,
+		BoundCoreHours: result.Number(bound.CoreHours), BoundDeviation: result.Number(bound.Deviation),
+	}
+	if record.Decisions == nil {
+		record.Decisions = []Decision{}
+	}
+	if cost := float64(out.Result.CoreHours); out.Result.SLOMet() && cost < bound.Least() {
+		return nil, fmt.Errorf("%s on %s, workload %s, seed %d costs %.6g core-hours, less than the bound of %.6g: this is a bug, in the simulator or in the bound",
+			spec.Policy, app.Name, spec.Workload, spec.Seed, cost, bound.Least())
+	}
+	return record, nil
+}
+
+func (r *runner) decisionUs(e simulate.Effort) result.Number {
+	if r.options.CPUTime == nil {
+		return result.Number(math.NaN())
+	}
+	return result.Number(float64(e.CPUTime) / float64(time.Microsecond) / float64(e.Decisions))
+}
+
+func latencyOf(app *loadline.App, out *simulate.Outcome) map[string][]Bucket {
+	all := map[string][]Bucket{}
+	for k := range app.Kinds {
+		all[app.Kinds[k].Name] = bucketsOf(out.Meter.Kinds[k].Latency)
+	}
+	return all
+}

@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Prepared is what was calibrated or searched for, DIR/prepared/KEY.json.
+type Prepared struct {
+	Format  int    `json:"format"`
+	Program string `json:"program"`
+	Key     string `json:"key"`
+
+	App      string `json:"app"`
+	Workload string `json:"workload"`
+	Label    string `json:"label"`
+	calibrate.Found
+}
+
+// preparation is one search, and the jobs that wait for it. Calibrations are
+// shared by all seeds and perturbations of an application and a workload: nobody
+// is calibrated to what goes wrong.
+type preparation struct {
+	key   string
+	first job // of those that wait for it
+	cost  float64
+	check func(ctx context.Context, share func(float64)) (*calibrate.Found, error)
+
+	done chan struct{} // closed once spec is there
+	spec string
+}
+
+// foresightSeed begins the seeds that schedules are verified with. They are no
+// run's: who knows the rates does not know the arrivals. Runs under one trace
+// share one schedule.
+const foresightSeed = 800_001
+
+// How many runs a search is worth, about.
+const (
+	costOfCalibration = 12
+	costOfForesight   = 8
+)
+
+// preparations that the jobs need, each once.
+func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*preparation, err error) {
+	of = map[job]*preparation{}
+	byKey := map[string]*preparation{}
+	for _, j := range jobs {
+		p, err := r.preparation(j)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p == nil {
+			continue
+		}
+		if byKey[p.key] == nil {
+			p.first, p.done = j, make(chan struct{})
+			byKey[p.key] = p
+			all = append(all, p)
+		}
+		of[j] = byKey[p.key]
+	}
+	return all, of, nil
+}
+
+// prepare makes one, and lets go those who wait for it.
+func (r *runner) prepare(ctx context.Context, p *preparation) error {
+	share := r.meter.begin(p.cost)
+	found, err := r.search(ctx, p, share)
+	if err != nil {
+		return err
+	}
+	share(1)
+	p.spec = found.Spec
+	close(p.done)
+	return nil
+}
+
+// wait for the policy as it is to be run.
+func (p *preparation) wait(ctx context.Context) (spec string, err error) {
+	select {
+	case <-p.done:
+		return p.spec, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// search, or find it searched.
+func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*calibrate.Found, error) {
+	var kept Prepared
+	if found, err := r.store.read(preparedFolder, p.key, &kept); err != nil || found {
+		return &kept.Found, err
+	}
+	cell, label := p.first.cell, r.matrix.Policies[p.first.policy].Label
+	found, err := p.check(ctx, share)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s on %s, workload %s: %w", label, cell.app.Name, cell.workload, err)
+	}
+	kept = Prepared{
+		Format: FormatVersion, Program: r.options.Program, Key: p.key,
+		App: cell.app.Name, Workload: cell.workload, Label: label, Found: *found,
+	}
+	return found, r.store.write(preparedFolder, p.key, kept)
+}
+
+// preparation that a job needs; nil = none.
+func (r *runner) preparation(j job) (*preparation, error) {
+	p := r.matrix.Policies[j.policy]
+	switch {
+	case p.Calibrated:
+		return r.calibration(j, p)
+	case p.foresees():
+		return r.foresight(j, p)
+	}
+	return nil, nil
+}
+
+func (r *runner) calibration(j job, p Policy) (*preparation, error) {
+	loads, err := loadsOf(j.cell.app, j.cell.validation)
+	if err != nil {
+		return nil, err
+	}
+	task := calibrate.Task{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	var keys []string
+	for i, w := range j.cell.validation {
+		spec := r.matrix.spec(j.cell, p.Spec, 0)
+		spec.Duration, spec.Seed, spec.Engine = w.Duration(), validationSeed+uint64(i), ""
+		spec.Perturb = simulate.Perturb{}
+		key, err := keyOf(spec, w, "calibration")
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	key, err := digest([]any{calibrate.Version, keys})
+	return &preparation{
+		key: key, cost: costOfCalibration * j.cell.cost(r.matrix.Engine),
+		check: func(ctx context.Context, share func(float64)) (*calibrate.Found, error) {
+			task.Progress = share
+			return calibrate.Run(ctx, task)
+		},
+	}, err
+}
+
+func (r *runner) foresight(j job, p Policy) (*preparation, error) {
+	w := j.cell.loads[j.seed]
+	load, err := w.For(j.cell.app.Model)
+	if err != nil {
+		return nil, err
+	}
+	spec := r.matrix.spec(j.cell, p.Spec, j.seed)
+	spec.Engine = ""
+	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
+	task := calibrate.Foresight{
+		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
+		Load: calibrate.Load{Rates: load, Duration: w.Duration(), Seed: foresightSeed},
+	}
+	spec.Seed = foresightSeed
+	key, err := keyOf(spec, w, []any{"foresight", calibrate.Version})
+	return &preparation{
+		key: key, cost: costOfForesight * j.cell.cost(r.matrix.Engine),
+		check: func(ctx context.Context, _ func(float64)) (*calibrate.Found, error) {
+			return calibrate.Foresee(ctx, task)
+		},
+	}, err
+}
+
+// CalibrationTask is the task of calibrating a policy outside a bench, on the
+// same validation data as a bench would.
+func CalibrationTask(a App, w Workload, policy string) (calibrate.Task, error) {
+	task := calibrate.Task{App: a.Model, Policy: policy}
+	if err := calibrate.Check(policy, a.Model); err != nil {
+		return task, err
+	}
+	validation, err := new(opened).validation(w)
+	if err != nil {
+		return task, err
+	}
+	task.Loads, err = loadsOf(a, validation)
+	return task, err
+}
+
+func loadsOf(a App, validation []*workload.Workload) ([]calibrate.Load, error) {
+	var loads []calibrate.Load
+	for i, w := range validation {
+		load, err := w.For(a.Model)
+		if err != nil {
+			return nil, err
+		}
+		loads = append(loads, calibrate.Load{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
+	}
+	return loads, nil
+}

@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Options of a bench that do not change its results.
+type Options struct {
+	Dir     string // where everything is kept
+	Program string // version and commit
+	Data    string // folder of public traces; "" = not at hand
+	Workers int    // runs at once; 0 = one for each core
+	Redo    bool   // make again what another version made
+
+	CPUTime  func() time.Duration // of the calling thread; nil = decisions are not timed
+	Progress func(Progress)       // called from any worker, one at a time; may be nil
+	Log      func(line string)    // what people should know; may be nil
+}
+
+// Progress of a bench.
+type Progress struct {
+	Done, Runs int     // runs, those found made included
+	Share      float64 // of the work that had to be done, 0 to 1
+}
+
+type runner struct {
+	matrix  Matrix
+	options Options
+	store   *store
+	meter   *workMeter
+}
+
+// Check says everything that cannot be run, without running anything, and which
+// traces are not at hand.
+func (m Matrix) Check(data string) (leftOut []string, err error) {
+	m = m.withDefaults()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	_, leftOut, err = m.cells(data)
+	return leftOut, err
+}
+
+// Run compares: it calibrates and searches what has to be, makes every run that
+// is not in the folder yet, and writes the results there. Interrupted, it keeps
+// what is finished, and the same call goes on from there.
+func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
+	m = m.withDefaults()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	cells, leftOut, err := m.cells(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	for _, name := range leftOut {
+		o.Log(fmt.Sprintf("workload %s is left out: its trace is not at hand", name))
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	s, err := openStore(o.Dir, o.Program, o.Redo)
+	if err != nil {
+		return nil, err
+	}
+	jobs := m.jobs(cells)
+	r := &runner{matrix: m, options: o, store: s, meter: newWorkMeter(len(jobs), o.Progress)}
+	records, err := r.work(ctx, jobs)
+	if err != nil {
+		return nil, r.interrupted(err)
+	}
+	results := aggregate(records, m.Baseline)
+	results.Format, results.Program, results.Suite, results.Seeds = FormatVersion, o.Program, m.Suite, m.Seeds
+	return results, results.write(o.Dir)
+}
+
+// work does everything: first what others wait for, then the runs that wait for
+// nothing, then the rest. A run that waits holds up one worker only at the end,
+// when all that it could wait for is under way.
+func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, error) {
+	preparations, of, err := r.preparations(jobs)
+	if err != nil {
+		return nil, err
+	}
+	var order, waiting []int // indices into jobs
+	for i, j := range jobs {
+		r.meter.plan(j.cell.cost(r.matrix.Engine))
+		if of[j] == nil {
+			order = append(order, i)
+		} else {
+			waiting = append(waiting, i)
+		}
+	}
+	order = append(order, waiting...)
+	for _, p := range preparations {
+		r.meter.plan(p.cost)
+	}
+	records := make([]*Record, len(jobs))
+	err = inParallel(ctx, r.options.Workers, len(preparations)+len(jobs), func(ctx context.Context, n int) error {
+		if n < len(preparations) {
+			return r.prepare(ctx, preparations[n])
+		}
+		i := order[n-len(preparations)]
+		spec, err := r.matrix.Policies[jobs[i].policy].Spec, error(nil)
+		if p := of[jobs[i]]; p != nil {
+			spec, err = p.wait(ctx)
+		}
+		if err == nil {
+			records[i], err = r.runOne(ctx, jobs[i], spec)
+		}
+		if err == nil {
+			r.meter.ended()
+		}
+		return err
+	})
+	return records, err
+}
+
+// Interrupted is the error of a bench that was asked to stop.
+type Interrupted struct {
+	Kept, Runs int
+	Dir        string
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command goes on from there", e.Kept, e.Runs, filepath.ToSlash(e.Dir))
+}
+
+// Unwrap makes it a context.Canceled.
+func (*Interrupted) Unwrap() error { return context.Canceled }
+
+// interrupted turns the context's error into one that says what is kept.
+func (r *runner) interrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return &Interrupted{Kept: r.meter.finished(), Runs: r.meter.runs, Dir: r.options.Dir}
+	}
+	return err
+}

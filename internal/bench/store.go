@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// store is the folder of a bench: runs/KEY.json for each finished run, prepared/
+// KEY.json for what was calibrated or searched, results.json and results.csv.
+// Every file appears whole or not at all.
+type store struct {
+	dir     string
+	program string
+	redo    bool
+}
+
+// OtherVersionError: results in the folder were made by another version. They are
+// never mixed with new ones.
+type OtherVersionError struct {
+	Path              string
+	Format            int
+	Program, Expected string
+}
+
+func (e *OtherVersionError) Error() string {
+	if e.Format != FormatVersion {
+		return fmt.Sprintf("%s has format %d, and this program writes %d", e.Path, e.Format, FormatVersion)
+	}
+	return fmt.Sprintf("%s was made by %q, and this is %q", e.Path, e.Program, e.Expected)
+}
+
+const (
+	runsFolder     = "runs"
+	preparedFolder = "prepared"
+	leftover       = ".part" // ending of a file that was being written
+)
+
+func openStore(dir, program string, redo bool) (*store, error) {
+	for _, folder := range []string{runsFolder, preparedFolder} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return nil, fmt.Errorf("open %s: %w", dir, err)
+		}
+		removeLeftovers(filepath.Join(dir, folder))
+	}
+	return &store{dir: dir, program: program, redo: redo}, nil
+}
+
+// removeLeftovers of a run that was killed while writing. A young one may be
+// another program's that is still at it.
+func removeLeftovers(folder string) {
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+leftover))
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
+			os.Remove(path)
+		}
+	}
+}
+
+func (s *store) path(folder, key string) string {
+	return filepath.Join(s.dir, folder, key+".json")
+}
+
+// stamp is what every kept file begins with.
+type stamp struct {
+	Format  int    `json:"format"`
+	Program string `json:"program"`
+	Key     string `json:"key"`
+}
+
+// read a kept file. Absent and torn ones are not found: they will be made again.
+// One of another version is an error, unless it is to be made again too.
+func (s *store) read(folder, key string, into any) (found bool, err error) {
+	path := s.path(folder, key)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	var made stamp
+	if json.Unmarshal(text, &made) != nil || made.Format == FormatVersion && made.Key != key {
+		return false, nil
+	}
+	if made.Format != FormatVersion || made.Program != s.program {
+		if s.redo {
+			return false, nil
+		}
+		return false, &OtherVersionError{path, made.Format, made.Program, s.program}
+	}
+	return json.Unmarshal(text, into) == nil, nil
+}
+
+func (s *store) write(folder, key string, what any) error {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", s.path(folder, key), err)
+	}
+	return writeWhole(s.path(folder, key), append(text, '\n'))
+}
+
+// writeWhole writes beside the place and moves there.
+func writeWhole(path string, text []byte) error {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+name+".*"+leftover)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(temp.Name()) // fails once it has been moved, which is well
+	_, err = temp.Write(text)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if closeErr := temp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

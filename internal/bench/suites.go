@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Suite is a named comparison, so that two people get the same table.
+type Suite struct {
+	Name  string
+	About string // what it compares, and how long that takes
+
+	apps   []string
+	matrix Matrix
+}
+
+// rivals are all of them, as they come and at their best. The clairvoyants are
+// what they are measured by: one over the replicas, one over the CPU as well.
+func rivals() []Policy {
+	var all []Policy
+	for _, name := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "autothrottle"} {
+		all = append(all, ParsePolicy(name), ParsePolicy(name+calibratedSuffix))
+	}
+	return append(all, ParsePolicy("clairvoyant"), ParsePolicy("clairvoyant (with cpu): clairvoyant:axes=replicas+cpu"))
+}
+
+// hour is an hour of generated load at a peak of about 40 requests per second.
+func hour(name, spec string) Workload {
+	return Workload{Name: name, Spec: spec, Options: workload.Options{Duration: time.Hour}}
+}
+
+const (
+	diurnalHour = "diurnal:low=10,high=40,period=1h,peak=35m+noise:cv=0.03"
+	burstyHour  = "bursty:low=12,high=40,calm=6m,burst=90s+noise:cv=0.05"
+	noisyHour   = "constant:rps=20+noise:cv=0.25,corr=1m"
+	flashHour   = "constant:rps=10+flash:at=20m,factor=4,rise=1m,hold=10m,fall=5m+noise:cv=0.05"
+)
+
+// settled is left out of the SLO's figures, though not of the cost: everybody
+// begins with the application's own replicas, whatever the load, and how long a
+// policy takes to mend that once is not what is compared.
+const settled = 5 * time.Minute
+
+// Suites in the order in which they are listed.
+func Suites() []Suite {
+	return []Suite{
+		{
+			Name: "rivals",
+			About: "every rival as it comes and calibrated, and the clairvoyants, on three applications at a peak of about 40 requests/s: " +
+				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are at hand; 5 seeds, the SLO judged from the sixth minute on",
+			apps: []string{"bookinfo", "boutique", "trainticket"},
+			matrix: Matrix{
+				Policies: rivals(), Seeds: 5, WarmUp: settled,
+				Workloads: []Workload{
+					hour("diurnal", diurnalHour), hour("bursty", burstyHour), hour("noisy", noisyHour), hour("flash", flashHour),
+					// The messages of a public stream: four times the load within a minute, hour
+					// by hour. Both hours have it; they are six days apart.
+					{Name: "twitter", Spec: "twitter_2021_08/twitter_1min.csv.gz", Trace: true, Validation: Hour(327), Test: Hour(473), Peak: 40},
+					// Afternoons at a space centre's web server, six days apart.
+					{Name: "nasa", Spec: "nasa_http/nasa_jul95_1min.csv.gz", Trace: true, Validation: Hour(489), Test: Hour(638), Peak: 40},
+				},
+			},
+		},
+		{
+			Name: "perturbations",
+			About: "the same policies on boutique, calibrated to an hour in which nothing goes wrong, " +
+				"in hours in which one thing does: " + perturbationList() + "; 5 seeds",
+			apps: []string{"boutique"},
+			matrix: Matrix{
+				Policies: rivals(), Seeds: 5, WarmUp: settled, Perturbations: PerturbationNames(),
+				Workloads: []Workload{hour("diurnal", diurnalHour)},
+			},
+		},
+		{
+			Name:  "demo",
+			About: "HPA at its default and calibrated, autothrottle and the clairvoyant on bookinfo over a generated day; under a minute",
+			apps:  []string{"bookinfo"},
+			matrix: Matrix{
+				Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("autothrottle"), ParsePolicy("clairvoyant")},
+				Seeds:    1,
+				Workloads: []Workload{
+					{Name: "day", Spec: "day", Options: workload.Options{Duration: 24 * time.Hour, Scale: 0.25}},
+				},
+			},
+		},
+		{
+			Name:  "drift",
+			About: "ten minutes of a few policies, to be compared with the figures that were committed; seconds",
+			apps:  []string{"bookinfo"},
+			matrix: Matrix{
+				Policies: []Policy{
+					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"), ParsePolicy("hpa+vpa"),
+					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("clairvoyant"),
+				},
+				Seeds: 2, Perturbations: []string{none, "version-2x"},
+				Workloads: []Workload{
+					{Name: "bursty", Spec: "bursty:low=12,high=60,calm=2m,burst=1m+noise:cv=0.05", Options: workload.Options{Duration: 10 * time.Minute}},
+				},
+			},
+		},
+	}
+}
+
+func perturbationList() string {
+	text := ""
+	for i, p := range Perturbations()[1:] {
+		if i > 0 {
+			text += ", "
+		}
+		text += p.Name
+	}
+	return text
+}
+
+// SuiteNames lists them.
+func SuiteNames() []string {
+	var names []string
+	for _, s := range Suites() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// SuiteNamed gives the comparison of a suite.
+func SuiteNamed(name string) (Matrix, error) {
+	for _, s := range Suites() {
+		if s.Name != name {
+			continue
+		}
+		m := s.matrix
+		m.Suite = name
+		for _, a := range s.apps {
+			app, err := LoadApp(a)
+			if err != nil {
+				return m, err
+			}
+			m.Apps = append(m.Apps, app)
+		}
+		return m.withDefaults(), nil
+	}
+	return Matrix{}, fmt.Errorf("unknown suite %q%s", name, nearest.Hint(name, SuiteNames()))
+}

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/loadline/loadline/internal/result"
+)
+
+// WriteText writes the table that people read: for every application, workload
+// and perturbation what each policy cost, whether it kept the SLO, how it
+// compares, and below what nobody who moves the same axes can go.
+func (r *Results) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for i, row := range r.Rows {
+		if i == 0 || !sameCell(row.Case, r.Rows[i-1].Case) {
+			r.writeCell(&b, i)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeCell writes the rows from the first of a cell to its last.
+func (r *Results) writeCell(b *strings.Builder, from int) {
+	c := r.Rows[from].Case
+	fmt.Fprintf(b, "%s, workload %s", c.App, c.Workload)
+	if c.Perturbation != none {
+		fmt.Fprintf(b, ", perturbation %s", c.Perturbation)
+	}
+	fmt.Fprintf(b, ", %s engine, mean of %d\n", c.Engine, r.Rows[from].Seeds)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  policy\tcore-hours\tagainst %s\tover clairvoyant\tbound\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
+	for _, row := range r.Rows[from:] {
+		if !sameCell(row.Case, c) {
+			break
+		}
+		m := row.Measures
+		over := "-"
+		if row.OverClairvoyant != nil {
+			over = fmt.Sprintf("%.2f x", float64(row.OverClairvoyant.Mean))
+		}
+		bound := "-"
+		if row.Bound != nil {
+			bound = fmt.Sprintf("%.3g", float64(row.Bound.Mean))
+		}
+		verdict := ""
+		if !row.Met {
+			verdict = "  SLO broken: the cost does not count"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["core_hours"]), difference(row.Against["core_hours"], m["core_hours"]),
+			over, bound, result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
+	}
+	t.Flush()
+	b.WriteByte('\n')
+}
+
+func spread(i Interval) string {
+	half := float64(i.High-i.Low) / 2
+	if math.IsNaN(half) {
+		return fmt.Sprintf("%.3g", float64(i.Mean))
+	}
+	return fmt.Sprintf("%.3g +- %.1g", float64(i.Mean), half)
+}
+
+// difference in percent of what the baseline costs; a star where the interval
+// leaves out zero.
+func difference(d, own Interval) string {
+	base := float64(own.Mean - d.Mean)
+	percent := 100 * float64(d.Mean) / base
+	if math.IsNaN(percent) {
+		return "-"
+	}
+	star := ""
+	if d.Low > 0 || d.High < 0 {
+		star = " *"
+	}
+	return fmt.Sprintf("%+.1f %%%s", percent, star)
+}

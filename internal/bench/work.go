@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/loadline/loadline/internal/apps"
+)
+
+// inParallel does n things over so many workers. The first error stops the
+// rest; what has begun ends by its context.
+func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(workers, max(n, 1)) {
+		group.Go(func() {
+			// Decisions are timed by the thread's own clock.
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for i := range next {
+				if err := do(ctx, i); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+feed:
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	group.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return ctx.Err()
+}
+
+// workMeter knows how much work there is and how much is done, in units of
+// simulated visits.
+type workMeter struct {
+	mu          sync.Mutex
+	runs        int
+	done        int
+	total, made float64
+	tell        func(Progress)
+}
+
+func newWorkMeter(runs int, tell func(Progress)) *workMeter {
+	return &workMeter{runs: runs, tell: tell}
+}
+
+func (m *workMeter) plan(cost float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.total += cost
+}
+
+// skip work that was planned and is there already.
+func (m *workMeter) skip(cost float64) { m.plan(-cost) }
+
+// begin a piece of work: the returned function is told how far it is, 0 to 1.
+func (m *workMeter) begin(cost float64) func(share float64) {
+	counted := 0.0
+	return func(share float64) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.made += cost * (share - counted)
+		counted = share
+		m.say()
+	}
+}
+
+// ended counts a run.
+func (m *workMeter) ended() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done++
+	m.say()
+}
+
+func (m *workMeter) finished() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.done
+}
+
+func (m *workMeter) say() {
+	if m.tell != nil && m.total > 0 {
+		m.tell(Progress{Done: m.done, Runs: m.runs, Share: min(1, m.made/m.total)})
+	}
+}
+
+// cost of a run, about, in visits.
+func (c *cell) cost(engine string) float64 {
+	visits := 1.0
+	for _, v := range apps.Mix(c.app.Model, apps.Visits(c.app.Model)) {
+		visits += v
+	}
+	cost := c.loads[0].Requests() * visits
+	if engine == "fluid" {
+		cost /= 5
+	}
+	return cost
+}

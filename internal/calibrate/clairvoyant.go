@@ -1,0 +1,296 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// Foresight is the search for the schedule of one who knows the load: levels of
+// utilisation, one per service, that make the cheapest run within the SLO.
+//
+// First one level for all, by bisection; then service by service as high as it
+// goes, while that saves anything; all in the fluid engine. The result is
+// verified in the event engine with other seeds than the run's, because who
+// knows the rates does not know the arrivals, and corrected there: down until it
+// is feasible, or up while it stays so and saves.
+type Foresight struct {
+	App     *loadline.App
+	Policy  string // clairvoyant, with axes if not the default
+	Load    Load   // of the run itself
+	CPU     sim.CPUModel
+	WarmUp  time.Duration
+	Perturb simulate.Perturb // what happens to the cluster is foreseen too
+}
+
+// Levels that are tried for all services together, from wasteful to reckless.
+const (
+	levelLow, levelHigh = 0.1, 1.6
+	levelLeast          = 0.02
+	levelSteps          = 24
+	evaluationsAtMost   = 120
+)
+
+type foresight struct {
+	Foresight
+	ctx   context.Context
+	cache map[string]Try // by schedule
+	tried []Try
+	runs  int
+}
+
+// Foresee finds the schedule.
+func Foresee(ctx context.Context, task Foresight) (*Found, error) {
+	name, _, _ := strings.Cut(task.Policy, ":")
+	if name != "clairvoyant" {
+		return nil, fmt.Errorf("only clairvoyant foresees, not %s", name)
+	}
+	f := &foresight{Foresight: task, ctx: ctx, cache: map[string]Try{}}
+	// Noise, loss and lag of metrics mean nothing to it; pods that start slowly do.
+	f.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
+	levels, err := f.commonLevel()
+	if err != nil {
+		return nil, err
+	}
+	if levels, err = f.serviceBy(levels, f.inFluid, []float64{2.5, 1.5, 1.2, 1.08}); err != nil {
+		return nil, err
+	}
+	best, err := f.verify(levels)
+	if err != nil {
+		return nil, err
+	}
+	return &Found{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
+}
+
+// evaluator tries levels in one engine.
+type evaluator func(levels []float64) (Try, error)
+
+// commonLevel is the highest level that is feasible for all services alike.
+func (f *foresight) commonLevel() ([]float64, error) {
+	at := func(i int) []float64 {
+		level := levelLow * math.Pow(levelHigh/levelLow, float64(i)/levelSteps)
+		return slices.Repeat([]float64{level}, len(f.App.Services))
+	}
+	low, high := 0, levelSteps+1 // feasible, or as good as it gets; and one that is not
+	for high-low > 1 {
+		middle := (low + high) / 2
+		t, err := f.inFluid(at(middle))
+		if err != nil {
+			return nil, err
+		}
+		if t.feasible() {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return at(low), nil
+}
+
+// serviceBy raises the levels one service at a time while it saves, the one
+// with most to save first.
+func (f *foresight) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
+	best, err := try(levels)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range f.bySavings(levels) {
+		for _, factor := range factors {
+			for f.runs < evaluationsAtMost {
+				higher := slices.Clone(levels)
+				higher[s] = min(higher[s]*factor, 100)
+				if f.schedule(higher) == f.schedule(levels) {
+					break
+				}
+				t, err := try(higher)
+				if err != nil {
+					return nil, err
+				}
+				if !t.feasible() || !best.feasible() || t.CoreHours >= best.CoreHours*(1-1e-4) {
+					break
+				}
+				levels, best = higher, t
+			}
+		}
+	}
+	return levels, nil
+}
+
+// bySavings lists the services that have more than their fewest replicas at
+// some time, those with most above first.
+func (f *foresight) bySavings(levels []float64) []int {
+	p := f.policy(levels)
+	saving := make([]float64, len(levels))
+	var order []int
+	for s := range levels {
+		sum, least := p.ReplicaSteps(s)
+		saving[s] = float64(sum-least) * f.App.Services[s].Size.CPURequest
+		if saving[s] > 0 {
+			order = append(order, s)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if saving[a] != saving[b] {
+			if saving[a] > saving[b] {
+				return -1
+			}
+			return 1
+		}
+		return a - b
+	})
+	return order
+}
+
+// verify corrects levels in the event engine.
+func (f *foresight) verify(levels []float64) (Try, error) {
+	f.runs, f.cache = 0, map[string]Try{}
+	best, err := f.inEvents(levels)
+	if err != nil {
+		return best, err
+	}
+	const down = 0.93
+	for range 40 {
+		if best.feasible() {
+			break
+		}
+		for s := range levels {
+			levels[s] = max(levels[s]*down, levelLeast)
+		}
+		t, err := f.inEvents(levels)
+		if err != nil {
+			return best, err
+		}
+		if t.feasible() || t.Over < best.Over {
+			best = t
+		}
+	}
+	if !best.feasible() {
+		return best, nil
+	}
+	if levels, err = f.serviceBy(levels, f.inEvents, []float64{1.3, 1.1}); err != nil {
+		return best, err
+	}
+	return f.inEvents(levels)
+}
+
+func (f *foresight) inFluid(levels []float64) (Try, error) {
+	return f.try(levels, "fluid", f.Load.Seed)
+}
+
+// inEvents tries with two seeds that are not the run's; one, if the run is long:
+// its many requests say as much.
+func (f *foresight) inEvents(levels []float64) (Try, error) {
+	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003}
+	if f.Load.Duration.Hours() > 6 {
+		seeds = seeds[:1]
+	}
+	return f.try(levels, "event", seeds...)
+}
+
+func (f *foresight) try(levels []float64, engine string, seeds ...uint64) (Try, error) {
+	key := engine + f.schedule(levels)
+	if t, known := f.cache[key]; known {
+		t.Spec = f.spec(levels)
+		return t, nil
+	}
+	t := Try{Spec: f.spec(levels), Engine: engine}
+	for _, seed := range seeds {
+		out, err := simulate.Run(f.ctx, simulate.Spec{
+			App: f.App, Load: f.Load.Rates, Policy: t.Spec, Engine: engine, Duration: f.Load.Duration, Seed: seed,
+			CPU: f.CPU, WarmUp: f.WarmUp, Perturb: f.Perturb,
+		})
+		if err != nil {
+			return t, describe(err, t.Spec)
+		}
+		t.CoreHours += float64(out.Result.CoreHours) / float64(len(seeds))
+		t.Over = max(t.Over, overOf(out))
+	}
+	f.runs++
+	f.cache[key] = t
+	f.tried = append(f.tried, t)
+	return t, nil
+}
+
+// spec with the levels rounded, which are then what is tried.
+func (f *foresight) spec(levels []float64) string {
+	var b strings.Builder
+	b.WriteString(f.Policy)
+	join := ":"
+	if strings.Contains(f.Policy, ":") {
+		join = ","
+	}
+	if slow := f.Perturb.SlowStart; slow > 0 && slow != 1 {
+		b.WriteString(join + "lead=" + strconv.FormatFloat(slow, 'g', 4, 64))
+		join = ","
+	}
+	common := mostCommon(levels)
+	b.WriteString(join + "level=" + formatLevel(common))
+	for s, level := range levels {
+		if formatLevel(level) != formatLevel(common) {
+			b.WriteString("," + f.App.Services[s].Name + "=" + formatLevel(level))
+		}
+	}
+	return b.String()
+}
+
+func formatLevel(level float64) string { return strconv.FormatFloat(level, 'g', 4, 64) }
+
+func mostCommon(levels []float64) float64 {
+	best, most := levels[0], 0
+	for _, a := range levels {
+		n := 0
+		for _, b := range levels {
+			if a == b {
+				n++
+			}
+		}
+		if n > most {
+			best, most = a, n
+		}
+	}
+	return best
+}
+
+// policy that has foreseen the load.
+func (f *foresight) policy(levels []float64) *policies.Clairvoyant {
+	p, err := policies.New(f.spec(levels), f.App)
+	if err != nil {
+		panic(err) // the levels are ours; the rest has been checked
+	}
+	c := p.(*policies.Clairvoyant)
+	c.Foresee(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate)
+	return c
+}
+
+// schedule as a text that two equal ones share.
+func (f *foresight) schedule(levels []float64) string {
+	p := f.policy(levels)
+	var b strings.Builder
+	for s := range levels {
+		sum, _ := p.ReplicaSteps(s)
+		b.WriteString(strconv.Itoa(sum))
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// CheckForesight says what is wrong with a clairvoyant that is to be searched
+// for.
+func CheckForesight(policy string, app *loadline.App) error {
+	_, settings, _ := strings.Cut(policy, ":")
+	if strings.Contains(","+settings, ",level=") {
+		return errors.New("the level is what is searched")
+	}
+	_, err := policies.New(policy, app)
+	return err
+}

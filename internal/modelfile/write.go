@@ -1,0 +1,93 @@
+package modelfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Encode writes the file's bytes. The same model gives the same bytes.
+func (f *File) Encode(w io.Writer) error {
+	if err := f.check(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	card, err := json.Marshal(f.Card)
+	if err != nil {
+		return fmt.Errorf("model card: %w", err)
+	}
+	metadata := map[string]string{keyFormat: formatName, keyVersion: strconv.Itoa(version), keyCard: string(card)}
+	tensors := f.all()
+	metadata[keyChecksum] = digest(metadata, tensors)
+	head := map[string]any{metadataKey: metadata}
+	at := int64(0)
+	for _, t := range tensors {
+		end := at + int64(len(t.Data)*float32Size)
+		shape := make([]int64, len(t.Shape))
+		for i, n := range t.Shape {
+			shape[i] = int64(n)
+		}
+		head[t.Name] = entry{Type: float32Type, Shape: shape, Offsets: [2]int64{at, end}}
+		at = end
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return fmt.Errorf("model header: %w", err)
+	}
+	// Tensors begin at a multiple of eight, as the library writes them.
+	text = append(text, bytes.Repeat([]byte{' '}, (8-len(text)%8)%8)...)
+	if len(text) > longestHeader {
+		return fmt.Errorf("model header has %d bytes, must be at most %d", len(text), longestHeader)
+	}
+	out := bytes.NewBuffer(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
+	out.Write(text)
+	for _, t := range tensors {
+		out.Write(littleEndian(t.Data))
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// Write keeps the model at a path: whole, or not at all. It is written beside
+// its place, forced to disk, and then moved there, and the folder is forced to
+// disk too, so that a power cut leaves the old file or the new one.
+func (f *File) Write(path string) error {
+	if err := f.write(path); err != nil {
+		return fmt.Errorf("write model %s: %w", path, err)
+	}
+	return nil
+}
+
+func (f *File) write(path string) error {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails if it has been moved, which is well
+	err = f.Encode(temp)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if closeErr := temp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync() // some file systems cannot, and the file is in place
+		folder.Close()
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+// Package rl is what all learning agents share. It knows nothing of clusters:
+// an [Env] shows numbers, takes an [Action] and gives a reward.
+//
+// An [Agent] explores, learns from each [Transition], and decides by what it
+// has learned. [Training] takes one through the episodes of an environment,
+// evaluates it on the way, and can be saved and resumed at any end of an
+// episode: the resumed run ends where the unbroken one would have, byte for
+// byte. [Evaluate] only watches.
+//
+//	agent, err := dqn.New(dqn.Default(), env.Spaces(), seed)
+//	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: 50_000, EvaluateEvery: 2_000, Episodes: 20})
+//	err = training.Run(ctx, rl.Hooks{})
+//	training.AdoptBest()
+//
+// All chance comes from seeds. An agent draws from one [Chance], whose state is
+// part of what is saved; each episode of an environment gets its own generator,
+// made from the seed and the episode's number, so that an environment has no
+// state that outlives an episode.
+//
+// Reading order: env.go and agent.go (the contracts), train.go and evaluate.go
+// (what is done with them), replay.go with nstep.go and priority.go (memory),
+// schedule.go, settings.go, archive.go (checkpoints). The algorithms are in
+// rooms of their own: dqn, td3, tabular, clone. Package lessons has small
+// environments with known answers; package study compares settings on them.
+package rl

@@ -1,0 +1,61 @@
+package rl
+
+import "math"
+
+// Streams of chance made from one seed. Episodes count from their stream on.
+const (
+	agentStream      = 0
+	trainingStream   = 1 << 32
+	evaluationStream = 2 << 32
+)
+
+// AgentChance is an agent's own chance.
+func AgentChance(seed uint64) *Chance { return NewChance(seed, agentStream) }
+
+// Evaluation is what a policy achieved, episode by episode.
+type Evaluation struct {
+	Returns []float64 // sums of rewards
+	Lengths []int     // steps
+}
+
+// Evaluate lets a policy act without learning. Episodes are cut off after
+// longest steps, if that is not 0. The same seed gives the same episodes,
+// which training with that seed never meets.
+func Evaluate(env Env, policy Policy, seed uint64, episodes, longest int) Evaluation {
+	var e Evaluation
+	spaces := env.Spaces()
+	action, observation := spaces.NewAction(), make([]float32, spaces.Observation)
+	chance := NewChance(seed, evaluationStream)
+	for i := range episodes {
+		chance.Restart(seed, evaluationStream+uint64(i))
+		env.Reset(chance.Rand, observation)
+		sum, length, over := 0.0, 0, false
+		for !over {
+			policy.Decide(observation, &action)
+			result := env.Step(&action, observation)
+			sum += result.Reward
+			length++
+			over = result.Ends() || length == longest
+		}
+		e.Returns, e.Lengths = append(e.Returns, sum), append(e.Lengths, length)
+	}
+	return e
+}
+
+// Mean return.
+func (e Evaluation) Mean() float64 {
+	sum := 0.0
+	for _, r := range e.Returns {
+		sum += r
+	}
+	return sum / float64(len(e.Returns))
+}
+
+// Deviation of the returns, as of a sample.
+func (e Evaluation) Deviation() float64 {
+	mean, sum := e.Mean(), 0.0
+	for _, r := range e.Returns {
+		sum += (r - mean) * (r - mean)
+	}
+	return math.Sqrt(sum / float64(len(e.Returns)-1))
+}

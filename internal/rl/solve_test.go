@@ -1,0 +1,58 @@
+package rl_test
+
+import (
+	"context"
+	"flag"
+	"testing"
+
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/rl/lessons"
+	"github.com/loadline/loadline/internal/rl/td3"
+)
+
+var seeds = flag.Int("seeds", 1, "how many seeds must solve CartPole and Pendulum")
+
+// solve trains until an evaluation is good enough or the steps are done, takes
+// the best policy that was seen, and evaluates it on 20 episodes of its own. It
+// chooses by 40: fewer would let policies pass that fail from a rare start.
+func solve(t *testing.T, env rl.Env, agent rl.Agent, seed uint64, steps int, goodEnough float64) (mean float64, used int) {
+	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: steps, EvaluateEvery: 1_000, Episodes: 40, GoodEnough: &goodEnough})
+	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	training.AdoptBest()
+	return rl.Evaluate(env, agent, seed+1_000, 20, 0).Mean(), training.Steps()
+}
+
+func TestDQNSolvesCartPole(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		env, config := lessons.NewCartPole(), dqn.Default()
+		config.Steps = 3
+		agent, err := dqn.New(config, env.Spaces(), seed+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, steps := solve(t, env, agent, seed+1, 60_000, 500)
+		t.Logf("seed %d: mean return %.1f after %d steps", seed+1, mean, steps)
+		if mean < 475 {
+			t.Errorf("seed %d: mean return %.1f, want at least 475", seed+1, mean)
+		}
+	}
+}
+
+func TestTD3SolvesPendulum(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		env, config := lessons.NewPendulum(), td3.Default()
+		config.ActorRate, config.CriticRate, config.Batch, config.Soft = 1e-3, 1e-3, 64, 0.01
+		agent, err := td3.New(config, env.Spaces(), seed+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, steps := solve(t, env, agent, seed+1, 10_000, -100)
+		t.Logf("seed %d: mean return %.1f after %d steps", seed+1, mean, steps)
+		if mean < -200 {
+			t.Errorf("seed %d: mean return %.1f, want at least -200", seed+1, mean)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+// Package td3 learns a deterministic policy for continuous actions: twin delayed
+// deep deterministic policy gradient.
+//
+// It follows Algorithm 3 of DRPC, with its line and equation numbers, which is
+// Algorithm 1 of Fujimoto, van Hoof and Meger, "Addressing function
+// approximation error in actor-critic methods" (2018). DDPG (Lillicrap et al.,
+// "Continuous control with deep reinforcement learning", 2016) is the special
+// case of one critic, no smoothing, no delay, and noise that remembers; [DDPG]
+// is that configuration.
+//
+// Where it deviates:
+//   - Actions are within [-1, 1]; environments scale them.
+//   - rho of line 17 is 1 - Config.Soft.
+//   - Line 15 counts updates, not steps of the episode.
+//   - Until Config.WarmUp transitions are remembered, actions are drawn evenly
+//     from all (as Fujimoto et al. do, not in Algorithm 3).
+//   - An episode that is cut off is not taken to be terminated (d = 0).
+//   - The actor may be trained on what was applied where a guard changed an
+//     action, since that is what the replay holds.
+//   - Of DDPG: actions enter the critic's first layer, not its second, and there
+//     is neither batch normalisation nor, by default, weight decay.
+package td3
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// Agent is one TD3 or DDPG. It is for one goroutine.
+type Agent struct {
+	config  Config
+	spaces  rl.Spaces
+	chance  *rl.Chance
+	replay  *rl.Replay   // R
+	actor   rl.Learner   // pi
+	critics []rl.Learner // Q_theta1, Q_theta2
+
+	actorTarget   target // pi'
+	criticTargets []target
+
+	acting         *rl.NetPolicy
+	noise          []float32 // of the last exploration, for noise that remembers
+	steps, updates int
+
+	// Room for one update.
+	batch   *rl.Batch
+	actions []float32 // a'
+	targets []float32 // y
+	slopes  []float32 // of a critic's loss with respect to its value
+	ascent  []float32 // of the actor's loss with respect to the critic's value
+}
+
+// target is a network that follows another.
+type target struct {
+	net     *nn.Net
+	context *nn.Context
+}
+
+func targetOf(net *nn.Net) target {
+	clone := net.Clone()
+	return target{clone, clone.NewContext()}
+}
+
+// New initialises actor, critics, targets and replay buffer (lines 1 to 3).
+func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if err := spaces.Validate(); err != nil {
+		return nil, err
+	}
+	if spaces.Discrete() {
+		return nil, fmt.Errorf("td3: needs a continuous action space, this one has %d choices", spaces.Choices)
+	}
+	a := &Agent{
+		config: config, spaces: spaces, chance: rl.AgentChance(seed), replay: rl.NewReplay(spaces, config.replay()),
+		noise: make([]float32, spaces.Dimensions), actions: make([]float32, config.Batch*spaces.Dimensions),
+		targets: make([]float32, config.Batch), slopes: make([]float32, config.Batch), ascent: make([]float32, config.Batch),
+	}
+	actor, err := nn.MLP{
+		Inputs: []int{spaces.Observation}, Hidden: config.Hidden, Outputs: spaces.Dimensions, Output: nn.Tanh, Norm: config.Norm,
+	}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("td3: actor: %w", err)
+	}
+	a.actor = rl.NewLearner(actor, nn.AdamConfig{Rate: float32(config.ActorRate)}, config.Longest)
+	a.actorTarget, a.acting = targetOf(actor), rl.NewNetPolicy(actor, spaces)
+	for range config.Critics {
+		critic, err := nn.MLP{
+			Inputs: []int{spaces.Observation, spaces.Dimensions}, Hidden: config.Hidden, Outputs: 1, Norm: config.Norm,
+		}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
+		if err != nil {
+			return nil, fmt.Errorf("td3: critic: %w", err)
+		}
+		adam := nn.AdamConfig{Rate: float32(config.CriticRate), Decay: float32(config.Decay)}
+		a.critics = append(a.critics, rl.NewLearner(critic, adam, config.Longest))
+		a.criticTargets = append(a.criticTargets, targetOf(critic))
+	}
+	for i := range a.ascent {
+		a.ascent[i] = -1 / float32(config.Batch)
+	}
+	a.batch = a.replay.NewBatch(config.Batch)
+	return a, nil
+}
+
+// Explore selects a = clip(pi(s) + epsilon, -1, 1) (line 7). DDPG's epsilon is an
+// Ornstein-Uhlenbeck process: each step it falls back by a share and is pushed
+// anew.
+func (a *Agent) Explore(observation []float32, action *rl.Action) {
+	if a.steps < a.config.WarmUp {
+		for i := range action.Values {
+			action.Values[i] = 2*a.chance.Float32() - 1
+		}
+		return
+	}
+	a.Decide(observation, action)
+	keep := float32(1 - a.config.Revert)
+	for i := range action.Values {
+		a.noise[i] = keep*a.noise[i] + float32(a.config.Noise*a.chance.NormFloat64())
+		action.Values[i] = clip(action.Values[i]+a.noise[i], 1)
+	}
+}
+
+func clip(v, bound float32) float32 { return min(max(v, -bound), bound) }
+
+// Decide is pi(s).
+func (a *Agent) Decide(observation []float32, action *rl.Action) {
+	a.acting.Decide(observation, action)
+}
+
+// Learn stores the transition in R (line 9) and updates when it is time to
+// (line 10).
+func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
+	a.Remember(t)
+	a.steps++
+	if t.Ends() {
+		clear(a.noise)
+	}
+	if a.steps%a.config.Every != 0 || a.replay.Len() < max(1, a.config.WarmUp) {
+		return 0, false
+	}
+	for range a.config.Updates {
+		loss += a.Update() / float64(a.config.Updates)
+	}
+	return loss, true
+}
+
+// Remember stores a transition that need not be the agent's own: DRPC's teacher
+// learns from its students' too.
+func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
+
+// Update learns from one batch (lines 11 to 17) and returns the critics' mean
+// loss. Something must be remembered.
+func (a *Agent) Update() float64 {
+	a.replay.Draw(a.batch, a.chance)
+	a.setTargetActions()
+	a.setTargets()
+	loss := a.improveCritics()
+	a.updates++
+	if a.updates%a.config.Delay == 0 {
+		a.improveActor()
+		a.moveTargets()
+	}
+	return loss
+}
+
+// setTargetActions smooths the target policy (line 12):
+//
+//	a' = clip(pi'(s') + clip(epsilon, -c, c), -1, 1)    (eq. 5)
+func (a *Agent) setTargetActions() {
+	copy(a.actions, a.actorTarget.context.Forward(a.batch.Size, a.batch.Next))
+	if a.config.Smoothing == 0 {
+		return
+	}
+	deviation, bound := float32(a.config.Smoothing), float32(a.config.Clip)
+	for i, action := range a.actions {
+		epsilon := deviation * float32(a.chance.NormFloat64())
+		a.actions[i] = clip(action+clip(epsilon, bound), 1)
+	}
+}
+
+// setTargets lets the critics judge, and believes the more cautious one
+// (line 13):
+//
+//	y = r + gamma * (1 - d) * min_i Q'_i(s', a')    (eq. 6)
+func (a *Agent) setTargets() {
+	b := a.batch
+	copy(a.targets, a.criticTargets[0].context.Forward(b.Size, b.Next, a.actions))
+	if len(a.criticTargets) > 1 {
+		for i, q := range a.criticTargets[1].context.Forward(b.Size, b.Next, a.actions) {
+			a.targets[i] = min(a.targets[i], q)
+		}
+	}
+	for i, q := range a.targets {
+		a.targets[i] = b.Returns[i] + b.Discounts[i]*q
+	}
+}
+
+// improveCritics minimises (line 14)
+//
+//	L(theta_i) = mean (Q_i(s, a) - y)^2    (eq. 7)
+func (a *Agent) improveCritics() float64 {
+	b, loss := a.batch, 0.0
+	for i := range a.critics {
+		critic := &a.critics[i]
+		q := critic.Context.Forward(b.Size, b.Observations, b.Actions)
+		loss += float64(nn.Loss(nn.MSE).Mean(a.slopes, q, a.targets)) / float64(len(a.critics))
+		critic.Descend(a.slopes)
+	}
+	return loss
+}
+
+// improveActor minimises (line 16)
+//
+//	L(theta) = mean -Q_1(s, pi(s))    (eq. 8)
+//
+// by way of the critic's gradient with respect to the action: the deterministic
+// policy gradient (Silver et al., 2014).
+func (a *Agent) improveActor() {
+	b, critic := a.batch, a.critics[0].Context
+	critic.Forward(b.Size, b.Observations, a.actor.Context.Forward(b.Size, b.Observations))
+	critic.Backward(a.ascent, nn.InputGradients)
+	a.actor.Descend(critic.InputGradient(1))
+}
+
+// moveTargets lets the targets follow (line 17): theta' = rho*theta' +
+// (1-rho)*theta.
+func (a *Agent) moveTargets() {
+	soft := float32(a.config.Soft)
+	nn.SoftUpdate(a.actorTarget.net.Params(), a.actor.Net.Params(), soft)
+	for i := range a.critics {
+		nn.SoftUpdate(a.criticTargets[i].net.Params(), a.critics[i].Net.Params(), soft)
+	}
+}
+
+// Actor is the policy's network itself.
+func (a *Agent) Actor() *nn.Net { return a.actor.Net }
+
+// Weights implements rl.Agent.
+func (a *Agent) Weights() []float32 { return a.actor.Net.Params() }
+
+// Archive implements rl.Agent.
+func (a *Agent) Archive(to *rl.Archive) {
+	to.Label("TD3 with " + rl.Describe(a.config.Settings()))
+	a.chance.Archive(to)
+	a.actor.Archive(to)
+	to.Floats(a.actorTarget.net.Params())
+	for i := range a.critics {
+		a.critics[i].Archive(to)
+		to.Floats(a.criticTargets[i].net.Params())
+	}
+	to.Floats(a.noise)
+	to.Int(&a.steps)
+	to.Int(&a.updates)
+	a.replay.Archive(to)
+}

@@ -1,0 +1,149 @@
+package rl_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc64"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/rl/tabular"
+)
+
+// counter is an environment that shows how many steps an episode has had,
+// rewards each by 1, and never ends. Asked for choice 1, it applies 0.
+type counter struct{ steps int }
+
+func (c *counter) Spaces() rl.Spaces { return rl.Spaces{Observation: 1, Choices: 2} }
+
+func (c *counter) Reset(_ *rand.Rand, observation []float32) { c.steps, observation[0] = 0, 0 }
+
+func (c *counter) Step(action *rl.Action, observation []float32) rl.Result {
+	c.steps++
+	observation[0], action.Choice = float32(c.steps), 0
+	return rl.Result{Reward: 1}
+}
+
+// listener is an agent that always chooses 1 and writes down what it is told.
+type listener struct {
+	heard   []rl.Transition
+	weights []float32
+}
+
+func (l *listener) Decide(_ []float32, action *rl.Action)  { action.Choice = 1 }
+func (l *listener) Explore(o []float32, action *rl.Action) { l.Decide(o, action) }
+func (l *listener) Weights() []float32                     { return l.weights }
+func (l *listener) Archive(a *rl.Archive)                  { a.Floats(l.weights) }
+func (l *listener) Learn(t rl.Transition) (float64, bool) {
+	t.Observation, t.Next = slices.Clone(t.Observation), slices.Clone(t.Next)
+	l.heard = append(l.heard, t)
+	l.weights[0]++
+	return float64(len(l.heard)), true
+}
+
+func TestTrainingTellsTheAgentWhatHappened(t *testing.T) {
+	agent := &listener{weights: make([]float32, 1)}
+	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 10, LongestEpisode: 4, EvaluateEvery: 4, Episodes: 1})
+	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(agent.heard) != 10 {
+		t.Fatalf("%d steps, want 10", len(agent.heard))
+	}
+	for i, h := range agent.heard {
+		cut := i == 3 || i == 7 || i == 9 // by the longest episode, and by the end of the steps
+		if h.Observation[0] != float32(i%4) || h.Next[0] != float32(i%4+1) || h.Truncated != cut || h.Terminated {
+			t.Errorf("step %d: %+v", i, h)
+		}
+		if h.Action.Choice != 0 {
+			t.Errorf("step %d: heard of what was asked for, not of what was applied", i)
+		}
+	}
+	want := []rl.Point{{4, 1, 4, 2.5, 4}, {8, 2, 4, 6.5, 4}, {10, 3, 2, 9.5, 4}}
+	if got := training.Curve(); !slices.Equal(got, want) {
+		t.Errorf("curve %v, want %v", got, want)
+	}
+}
+
+func TestTrainingEndsWhenItIsGoodEnough(t *testing.T) {
+	enough := 4.0
+	agent := &listener{weights: make([]float32, 1)}
+	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 1_000, LongestEpisode: 4, EvaluateEvery: 10, Episodes: 2, GoodEnough: &enough})
+	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if training.Steps() != 12 || training.Best() != 4 {
+		t.Errorf("best %v after %d steps, want 4 after 12", training.Best(), training.Steps())
+	}
+	agent.weights[0] = 99
+	training.AdoptBest()
+	if agent.weights[0] != 12 {
+		t.Errorf("adopted the weights %v, want those of the evaluation", agent.weights)
+	}
+}
+
+func TestTrainingTellsItsProgress(t *testing.T) {
+	now := time.Unix(0, 0)
+	var told []rl.Progress
+	var points int
+	training := rl.NewTraining(&counter{}, &listener{weights: make([]float32, 1)}, 1, rl.TrainingConfig{Steps: 2_048, LongestEpisode: 100})
+	err := training.Run(context.Background(), rl.Hooks{
+		Now:        func() time.Time { now = now.Add(time.Second); return now },
+		Progress:   func(p rl.Progress) { told = append(told, p) },
+		EveryPoint: func(rl.Point) { points++ },
+	})
+	if err != nil || len(told) != 4 || points != 1 {
+		t.Fatalf("%v; told %d times of progress, want 4, and of %d points, want 1", err, len(told), points)
+	}
+	p := told[1] // after 1,024 steps and two seconds by that clock
+	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second || !math.IsNaN(p.Evaluation) {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestTrainingStopsWhenAsked(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	training := rl.NewTraining(&counter{}, &listener{weights: make([]float32, 1)}, 1, rl.TrainingConfig{Steps: 1_000, LongestEpisode: 10})
+	err := training.Run(ctx, rl.Hooks{AtEpisode: func(t *rl.Training) { cancel() }})
+	if !errors.Is(err, context.Canceled) || training.Steps() != 10 {
+		t.Errorf("%v after %d steps, want to stop after the episode's 10", err, training.Steps())
+	}
+}
+
+func TestEvaluation(t *testing.T) {
+	e := rl.Evaluate(&counter{}, &listener{}, 1, 3, 7)
+	if e.Mean() != 7 || e.Deviation() != 0 || !slices.Equal(e.Lengths, []int{7, 7, 7}) {
+		t.Errorf("%+v", e)
+	}
+}
+
+// FuzzRestore: whatever a checkpoint holds, restoring it never panics. The
+// checksum is made to fit, since a fuzzer would not get past it.
+func FuzzRestore(f *testing.F) {
+	build := func() *rl.Training {
+		c := tabular.Default()
+		c.Edges = [][]float32{{1}}
+		env := &counter{}
+		agent, err := tabular.NewSARSA(c, env.Spaces(), 1)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return rl.NewTraining(env, agent, 1, rl.TrainingConfig{Steps: 20, LongestEpisode: 5, EvaluateEvery: 5, Episodes: 1})
+	}
+	training := build()
+	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
+		f.Fatal(err)
+	}
+	saved := training.Save()
+	f.Add(saved[:len(saved)-8])
+	f.Add(saved[:50])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sealed := binary.LittleEndian.AppendUint64(slices.Clone(body), crc64.Checksum(body, crc64.MakeTable(crc64.ECMA)))
+		_ = build().Restore(sealed)
+	})
+}
