@@ -68,7 +68,11 @@ func (r *evalResult) print(out io.Writer) error {
 		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on what decides when to stop\n", r.GRU.Windows, r.GRU.Epochs, r.GRU.Loss)
 	}
 	width, colour := screen(out)
-	_, err := fmt.Fprintf(out, "\n%s\n%s", r.errorFigure().Terminal(width, colour), r.storyFigure().Terminal(width, colour))
+	drawn := r.Models
+	if !colour && len(drawn) > 2 { // more lines than two could not be told apart
+		drawn = []forecast.Errors{drawn[0], drawn[len(drawn)-1]}
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n%s", r.errorFigure(drawn).Terminal(width, colour), r.storyFigure().Terminal(width, colour))
 	return err
 }
 
@@ -98,9 +102,9 @@ func (r *evalResult) against(model string, h int, mse float64) string {
 }
 
 // errorFigure is the errors by horizon, a panel for each kind.
-func (r *evalResult) errorFigure() draw.Figure {
+func (r *evalResult) errorFigure(models []forecast.Errors) draw.Figure {
 	error, inside := draw.Panel{Title: "Root of MSE"}, draw.Panel{Title: "Outcomes within the outermost quantiles", Unit: "%"}
-	for _, m := range r.Models {
+	for _, m := range models {
 		e, c := draw.Line{Name: m.Model}, draw.Line{Name: m.Model}
 		for _, a := range m.Horizons {
 			e.X, e.Y = append(e.X, a.Seconds), append(e.Y, math.Sqrt(a.MSE))
@@ -146,7 +150,7 @@ func (r *evalResult) storyFigure() draw.Figure {
 
 // writeFiles writes what was asked for besides the table.
 func (e *forecastEval) writeFiles(r *evalResult) error {
-	for path, figure := range map[string]func() draw.Figure{e.svg: r.errorFigure, e.story: r.storyFigure} {
+	for path, figure := range map[string]func() draw.Figure{e.svg: func() draw.Figure { return r.errorFigure(r.Models) }, e.story: r.storyFigure} {
 		if path == "" {
 			continue
 		}

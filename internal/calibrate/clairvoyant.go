@@ -12,6 +12,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -72,6 +73,12 @@ func Foresee(ctx context.Context, task Foresight) (*Found, error) {
 	return &Found{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
 }
 
+// foreseen is the margin of a schedule. It is tighter than that of a calibration:
+// a schedule that is searched to its edge falls off it with other arrivals.
+const foreseen = 0.6
+
+func keeps(t Try) bool { return t.Over <= foreseen*result.CountsIf }
+
 // evaluator tries levels in one engine.
 type evaluator func(levels []float64) (Try, error)
 
@@ -88,7 +95,7 @@ func (f *foresight) commonLevel() ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.feasible() {
+		if keeps(t) {
 			low = middle
 		} else {
 			high = middle
@@ -116,7 +123,7 @@ func (f *foresight) serviceBy(levels []float64, try evaluator, factors []float64
 				if err != nil {
 					return nil, err
 				}
-				if !t.feasible() || !best.feasible() || t.CoreHours >= best.CoreHours*(1-1e-4) {
+				if !keeps(t) || !keeps(best) || t.CoreHours >= best.CoreHours*(1-1e-4) {
 					break
 				}
 				levels, best = higher, t
@@ -160,7 +167,7 @@ func (f *foresight) verify(levels []float64) (Try, error) {
 	}
 	const down = 0.93
 	for range 40 {
-		if best.feasible() {
+		if keeps(best) {
 			break
 		}
 		for s := range levels {
@@ -170,11 +177,11 @@ func (f *foresight) verify(levels []float64) (Try, error) {
 		if err != nil {
 			return best, err
 		}
-		if t.feasible() || t.Over < best.Over {
+		if keeps(t) || t.Over < best.Over {
 			best = t
 		}
 	}
-	if !best.feasible() {
+	if !keeps(best) {
 		return best, nil
 	}
 	if levels, err = f.serviceBy(levels, f.inEvents, []float64{1.3, 1.1}); err != nil {
@@ -187,10 +194,10 @@ func (f *foresight) inFluid(levels []float64) (Try, error) {
 	return f.try(levels, "fluid", f.Load.Seed)
 }
 
-// inEvents tries with two seeds that are not the run's; one, if the run is long:
-// its many requests say as much.
+// inEvents tries with three seeds that are not the run's, and the worst counts;
+// with one, if the run is long: its many requests say as much.
 func (f *foresight) inEvents(levels []float64) (Try, error) {
-	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003}
+	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003, f.Load.Seed + 3_000_017}
 	if f.Load.Duration.Hours() > 6 {
 		seeds = seeds[:1]
 	}

@@ -289,6 +289,9 @@ func pastIsRefused(t *testing.T, name string) {
 	if err := f.Observe(history.At(399), 1); err == nil {
 		t.Error("a sample of the past was taken")
 	}
+	if err := f.Observe(history.At(400), math.Inf(1)); err == nil {
+		t.Error("an infinite sample was taken")
+	}
 	if err := f.Observe(history.At(400), 1, 2); err == nil {
 		t.Error("two samples of one series were taken")
 	}

@@ -175,6 +175,9 @@ func (f *Forecaster) Observe(at time.Time, row ...float64) error {
 	if len(row) != f.series {
 		return fmt.Errorf("forecast: %d samples, must be %d, one per series", len(row), f.series)
 	}
+	if slices.ContainsFunc(row, func(v float64) bool { return math.IsInf(v, 0) }) {
+		return fmt.Errorf("forecast: samples of %v are %v, must be finite, or NaN where missing", at, row)
+	}
 	if at.Before(f.next) {
 		return fmt.Errorf("forecast: a sample of %v comes after one of %v: samples must come in order", at, f.next.Add(-f.step))
 	}

@@ -158,3 +158,25 @@ func TestGRUNeedsEnoughHistory(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestWorkersDoNotChangeWhatIsLearned(t *testing.T) {
+	var answers []Forecast
+	history := noisyDays(400, 6)
+	for _, workers := range []int{1, 3} {
+		m, err := NewGRU(contractTask, GRUConfig{Window: 8, Hidden: 4, Members: 4, Epochs: 2, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := NewForecaster(m, contractTask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Fit(context.Background(), history); err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, mustForecast(t, f, history.At(399)))
+	}
+	if !same(answers[0], answers[1]) {
+		t.Error("three workers learn something else than one")
+	}
+}
