@@ -26,6 +26,7 @@ var layers = []struct {
 }{
 	{".", nil},
 	{"internal/nearest", nil},
+	{"internal/wholefile", nil},
 	{"internal/draw", nil},
 
 	// Networks know nothing of clusters.
@@ -39,7 +40,7 @@ var layers = []struct {
 	{"internal/rl/lessons", []string{"internal/rl"}},
 	{"internal/rl/study", []string{"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/td3", "internal/rl/tabular"}},
 
-	{"internal/modelfile", []string{"internal/nn"}},
+	{"internal/modelfile", []string{"internal/nn", "internal/wholefile"}},
 	{"internal/forecast", []string{"internal/nearest", "internal/nn", "internal/modelfile", "gonum.org/v1/gonum/optimize"}},
 
 	{"internal/apps", []string{"internal/nearest", "go.yaml.in/yaml/v3"}},
@@ -48,7 +49,7 @@ var layers = []struct {
 	{"internal/sim", nil},
 	{"internal/sim/event", []string{"internal/sim"}},
 	{"internal/sim/fluid/surface", []string{"internal/sim", "internal/sim/event"}},
-	{"internal/sim/fluid/surface/gen", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid/surface"}},
+	{"internal/sim/fluid/surface/gen", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid/surface", "internal/wholefile"}},
 	{"internal/sim/fluid", []string{"internal/sim", "internal/sim/fluid/surface"}},
 
 	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
@@ -65,13 +66,13 @@ var layers = []struct {
 
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
-		"internal/nearest", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate",
+		"internal/nearest", "internal/wholefile", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",
 	}},
 	{"internal/report", []string{"internal/bench", "internal/result"}},
 
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
-		"internal/nearest", "internal/draw", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
+		"internal/nearest", "internal/wholefile", "internal/draw", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
 		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/wholefile"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -78,5 +79,5 @@ func importApp(stdout, stderr io.Writer, file, out string, o workload.CallGraphO
 		_, err = stdout.Write(yaml)
 		return err
 	}
-	return writeFile(out, func(w io.Writer) error { _, err := w.Write(yaml); return err })
+	return wholefile.Write(out, func(w io.Writer) error { _, err := w.Write(yaml); return err })
 }

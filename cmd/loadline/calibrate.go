@@ -11,6 +11,7 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 type calibrateFlags struct {
@@ -75,7 +76,7 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		fmt.Fprintf(stderr, "no setting kept the SLO with the margin: this one broke it least, with %.2f %% of the requests over it\n", 100*found.Best.Over)
 	}
 	if f.out != "" {
-		return writeFile(f.out, found.WriteText)
+		return wholefile.Write(f.out, found.WriteText)
 	}
 	return found.WriteText(stdout)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // evalResult is what forecast eval found.
@@ -158,7 +159,7 @@ func (e *forecastEval) writeFiles(r *evalResult) error {
 			_, err := w.Write(figure().SVG())
 			return err
 		}
-		if err := writeFile(path, write); err != nil {
+		if err := wholefile.Write(path, write); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func TestMain(m *testing.M) {
@@ -63,7 +64,7 @@ func TestInterruptedSimulationWritesNothing(t *testing.T) {
 func TestWriteFileIsWholeOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result")
 	write := func(text string, err error) error {
-		return writeFile(path, func(w io.Writer) error {
+		return wholefile.Write(path, func(w io.Writer) error {
 			if _, err := io.WriteString(w, text); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/report"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func newReport() *cobra.Command {
@@ -47,7 +48,7 @@ func writeReport(c *cobra.Command, dir, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(out, r.WriteHTML); err != nil {
+	if err := wholefile.Write(out, r.WriteHTML); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), out)

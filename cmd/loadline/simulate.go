@@ -15,6 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/policies"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 type simulateFlags struct {
@@ -110,7 +111,7 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	// The picture first: whoever sees the result may look for it.
 	if f.svg != "" {
 		picture := storyFigure(spec.App, outcome).SVG()
-		if err := writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+		if err := wholefile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
 			return err
 		}
 	}
@@ -120,7 +121,7 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	}
 	fmt.Fprintln(stderr, outcome.Effort)
 	if f.out != "" {
-		return writeFile(f.out, write)
+		return wholefile.Write(f.out, write)
 	}
 	return write(stdout)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/lessons"
 	"github.com/loadline/loadline/internal/rl/study"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // tasks are all environments that agents can be studied on.
@@ -163,7 +164,7 @@ func (f *studyFlags) complete(environment string) error {
 func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 	if f.svg != "" {
 		picture := studyFigure(report, f.spec.Task).SVG()
-		if err := writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+		if err := wholefile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 		return report.WriteText(w)
 	}}[f.output]
 	if f.out != "" {
-		return writeFile(f.out, write)
+		return wholefile.Write(f.out, write)
 	}
 	return write(stdout)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loadline/loadline/internal/draw"
+	"github.com/loadline/loadline/internal/wholefile"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -37,7 +38,7 @@ func newWorkloadShow() *cobra.Command {
 					_, err := out.Write(workloadFigure(w).SVG())
 					return err
 				}
-				if err := writeFile(svg, write); err != nil {
+				if err := wholefile.Write(svg, write); err != nil {
 					return err
 				}
 			}

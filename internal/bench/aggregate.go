@@ -92,7 +92,7 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 	runs := byCase[c]
 	row := Row{Case: c, Seeds: len(runs), Measures: map[string]Interval{}, Against: map[string]Interval{}, Met: true}
 	for _, m := range measures {
-		row.Measures[m.name] = intervalOf(valuesOf(runs, m.of))
+		row.Measures[m.name] = IntervalOf(valuesOf(runs, m.of))
 	}
 	for _, r := range runs {
 		row.Met = row.Met && r.Result.SLOMet()
@@ -101,12 +101,12 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 	for _, other := range order {
 		if sameCell(c, other) && other.Label == baseline {
 			for _, m := range measures {
-				row.Against[m.name] = intervalOf(paired(runs, byCase[other], m.of, func(a, b float64) float64 { return a - b }))
+				row.Against[m.name] = IntervalOf(paired(runs, byCase[other], m.of, func(a, b float64) float64 { return a - b }))
 			}
 		}
 	}
 	row.OverClairvoyant = overClairvoyant(c, byCase, order)
-	bound := intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
+	bound := IntervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
 	row.Bound = &bound
 	return row
 }
@@ -148,7 +148,7 @@ func overClairvoyant(c Case, byCase map[Case][]*Record, order []Case) *Interval 
 		if slices.ContainsFunc(seer, func(r *Record) bool { return !r.Result.SLOMet() }) {
 			return nil
 		}
-		over := intervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours }, func(a, b float64) float64 { return a / b }))
+		over := IntervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours }, func(a, b float64) float64 { return a / b }))
 		return &over
 	}
 	return nil

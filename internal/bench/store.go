@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // store is the folder of a bench: runs/KEY.json for each finished run, prepared/
@@ -38,7 +40,6 @@ func (e *OtherVersionError) Error() string {
 const (
 	runsFolder     = "runs"
 	preparedFolder = "prepared"
-	leftover       = ".part" // ending of a file that was being written
 )
 
 func openStore(dir, program string, redo bool) (*store, error) {
@@ -54,7 +55,7 @@ func openStore(dir, program string, redo bool) (*store, error) {
 // removeLeftovers of a run that was killed while writing. A young one may be
 // another program's that is still at it.
 func removeLeftovers(folder string) {
-	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+leftover))
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+wholefile.Suffix))
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
 			os.Remove(path)
@@ -105,29 +106,6 @@ func (s *store) write(folder, key string, what any) error {
 	return writeWhole(s.path(folder, key), append(text, '\n'))
 }
 
-// writeWhole writes beside the place and moves there.
 func writeWhole(path string, text []byte) error {
-	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+name+".*"+leftover)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(temp.Name()) // fails once it has been moved, which is well
-	_, err = temp.Write(text)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if closeErr := temp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

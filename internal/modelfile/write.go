@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
+
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Encode writes the file's bytes. The same model gives the same bytes.
@@ -52,42 +52,5 @@ func (f *File) Encode(w io.Writer) error {
 	return err
 }
 
-// Write keeps the model at a path: whole, or not at all. It is written beside
-// its place, forced to disk, and then moved there, and the folder is forced to
-// disk too, so that a power cut leaves the old file or the new one.
-func (f *File) Write(path string) error {
-	if err := f.write(path); err != nil {
-		return fmt.Errorf("write model %s: %w", path, err)
-	}
-	return nil
-}
-
-func (f *File) write(path string) error {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) // fails if it has been moved, which is well
-	err = f.Encode(temp)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if closeErr := temp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	if folder, err := os.Open(dir); err == nil {
-		_ = folder.Sync() // some file systems cannot, and the file is in place
-		folder.Close()
-	}
-	return nil
-}
+// Write keeps the model at a path: whole, or not at all.
+func (f *File) Write(path string) error { return wholefile.Write(path, f.Encode) }

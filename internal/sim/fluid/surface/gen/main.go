@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/loadline/loadline/internal/sim/fluid/surface"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
@@ -40,7 +40,8 @@ func run(args []string, stderr io.Writer) int {
 	}
 	wg.Wait()
 	n := surface.SharedCells()
-	if err := writeWhole(*out, surface.Encode(cells[:n], cells[n:])); err != nil {
+	table := surface.Encode(cells[:n], cells[n:])
+	if err := wholefile.Write(*out, func(w io.Writer) error { _, err := w.Write(table); return err }); err != nil {
 		fmt.Fprintln(stderr, "gen:", err)
 		return 1
 	}
@@ -67,24 +68,4 @@ func grid() []station {
 		}
 	}
 	return all
-}
-
-// writeWhole leaves the old file in place unless the new one is complete.
-func writeWhole(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".table-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
