@@ -34,8 +34,9 @@ func (b *blender) sum(out, x, y *dist) {
 }
 
 // narrow is the share of variance below which a summand only shifts and
-// slightly widens the other: the p99 moves by well under 1 %.
-const narrow = 0.02
+// slightly widens the other. From 2 to 15 % the grid of package engines shows
+// no difference in the p99, and a step takes two thirds of the time.
+const narrow = 0.15
 
 // pairs are the parts of the narrower summand, two by two; the last stays
 // alone.

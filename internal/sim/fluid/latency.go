@@ -8,7 +8,7 @@ import (
 
 // still is how far the tail of a service's own latency may move before
 // everything that it is part of is combined anew.
-const still = 0.008
+const still = 0.02
 
 // tail is the part that is watched: what service levels are stated at moves
 // first.
