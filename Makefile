@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets
 SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: help build demo test test-browser check generate bench fuzz clean
+.PHONY: help build demo demo-rivals test test-browser check generate bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ demo: bin/loadline ## a generated day on bookinfo under HPA: summary and picture
 	@cat out/demo.txt
 	@echo
 	@echo "Picture: out/demo.svg"
+
+demo-rivals: bin/loadline ## the same day under four policies: table, and a report in out/
+	bin/loadline bench --suite demo --out out/demo
+	bin/loadline report out/demo -o out/demo.html
 
 test: ## run all tests
 	$(GO) test -timeout 9m ./...
