@@ -72,7 +72,7 @@ var layers = []struct {
 
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
-		"internal/nearest", "internal/wholefile", "internal/draw", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
+		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
 		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }

@@ -287,11 +287,15 @@ func program() string {
 }
 
 // interruption is what to say when somebody pressed Ctrl-C: a bench keeps what is
-// finished.
+// finished, a training how far it was.
 func interruption(err error) string {
 	var kept *bench.Interrupted
 	if errors.As(err, &kept) {
 		return kept.Error()
+	}
+	var saved *trainingInterrupted
+	if errors.As(err, &saved) {
+		return saved.Error()
 	}
 	return "interrupted; nothing was written"
 }

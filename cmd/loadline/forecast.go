@@ -39,7 +39,7 @@ type forecastEval struct {
 	seed       uint64
 	gru        forecast.GRUConfig
 	svg, story string
-	save       string
+	save, log  string
 	output     string
 }
 
@@ -100,6 +100,7 @@ func (e *forecastEval) addFlags(c *cobra.Command) {
 	f.StringVar(&e.svg, "svg", "", "draw the errors by horizon to this file as well")
 	f.StringVar(&e.story, "story", "", "draw the forecasts over time to this file as well")
 	f.StringVar(&e.save, "save", "", "write the trained GRU to this model file")
+	f.StringVar(&e.log, "log", "", "write the GRU's learning curves to this CSV file: loss by network and pass")
 	f.StringVarP(&e.output, "output", "o", "text", "text or json")
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -163,6 +165,11 @@ func (e *forecastEval) writeFiles(r *evalResult) error {
 			return err
 		}
 	}
+	if e.log != "" {
+		if err := wholefile.Write(e.log, r.writeCurves); err != nil {
+			return err
+		}
+	}
 	if e.save == "" {
 		return nil
 	}
@@ -171,6 +178,20 @@ func (e *forecastEval) writeFiles(r *evalResult) error {
 		return err
 	}
 	return file.Write(e.save)
+}
+
+// writeCurves writes how the GRU's networks learned, in the last training.
+func (r *evalResult) writeCurves(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"network", "pass", "loss", "held_back_loss"}) // Error tells
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for member, curve := range r.GRU.Curves {
+		for pass, loss := range curve {
+			_ = out.Write([]string{strconv.Itoa(member + 1), strconv.Itoa(pass + 1), number(loss.Trained), number(loss.Held)})
+		}
+	}
+	out.Flush()
+	return out.Error()
 }
 
 // results are the GRU's errors for its model file, beside persistence's.

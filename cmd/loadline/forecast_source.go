@@ -146,10 +146,10 @@ func (e *forecastEval) check() error {
 		}
 	}
 	e.models = naive
-	if e.save != "" && !slices.Contains(e.models, "gru") {
-		return usagef("--save writes the GRU: it must be among --model")
+	if (e.save != "" || e.log != "") && !slices.Contains(e.models, "gru") {
+		return usagef("--save and --log write the GRU and how it learned: it must be among --model")
 	}
-	for flag, path := range map[string]string{"svg": e.svg, "story": e.story, "save": e.save} {
+	for flag, path := range map[string]string{"svg": e.svg, "story": e.story, "save": e.save, "log": e.log} {
 		if err := checkWritable(flag, path); err != nil {
 			return err
 		}

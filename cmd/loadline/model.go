@@ -66,6 +66,9 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 	}
 	fmt.Fprintf(t, "SAMPLES\t%d\n", card.Training.Samples)
 	fmt.Fprintf(t, "SEED\t%d\n", card.Training.Seed)
+	if card.Training.By != "" {
+		fmt.Fprintf(t, "TRAINED BY\t%s\n", card.Training.By)
+	}
 	if len(card.Settings) > 0 {
 		fmt.Fprintf(t, "SETTINGS\t%s\n", card.Settings)
 	}

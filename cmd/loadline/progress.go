@@ -17,6 +17,7 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	what     string
+	from     float64 // share that was done before it began
 	began    time.Time
 	shown    time.Time
 	now      func() time.Time
@@ -52,8 +53,8 @@ func (p *progress) at(share float64) {
 	p.shown = now
 	elapsed := now.Sub(p.began)
 	left := "?"
-	if share > 0 {
-		left = time.Duration(float64(elapsed) * (1 - share) / share).Round(time.Second).String()
+	if share > p.from {
+		left = time.Duration(float64(elapsed) * (1 - share) / (share - p.from)).Round(time.Second).String()
 	}
 	if !p.terminal {
 		fmt.Fprintf(p.w, "%s: %.0f %%, about %s left\n", p.what, 100*share, left)

@@ -30,7 +30,7 @@ simulated cluster, and the policies that scale it.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{flagHint(c, err)}
 	})
-	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newStudy(), newVersion())
+	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newTrain(), newStudy(), newVersion())
 	return root
 }
 

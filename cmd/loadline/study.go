@@ -19,8 +19,27 @@ import (
 	"github.com/loadline/loadline/internal/wholefile"
 )
 
-// tasks are all environments that agents can be studied on.
+// tasks are all environments that agents can be trained and studied on.
 func tasks() []rl.Task { return lessons.Lessons() }
+
+func taskNamed(name string) (rl.Task, error) {
+	var names []string
+	for _, t := range tasks() {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return rl.Task{}, usagef("unknown environment %q%s", name, nearest.Hint(name, names))
+}
+
+// usualAgent is the one to take where none is named.
+func usualAgent(spaces rl.Spaces) string {
+	if spaces.Discrete() {
+		return "dqn"
+	}
+	return "td3"
+}
 
 type studyFlags struct {
 	spec             study.Spec
@@ -134,16 +153,11 @@ func (f *studyFlags) complete(environment string) error {
 		}
 		f.spec.Vary = append(f.spec.Vary, axis)
 	}
-	var names []string
-	for _, t := range tasks() {
-		names = append(names, t.Name)
+	task, err := taskNamed(environment)
+	if err != nil {
+		return errors.Join(append(faults, err)...)
 	}
-	i := slices.Index(names, environment)
-	if i < 0 {
-		faults = append(faults, usagef("unknown environment %q%s", environment, nearest.Hint(environment, names)))
-		return errors.Join(faults...)
-	}
-	f.spec.Task = tasks()[i]
+	f.spec.Task = task
 	if f.spec.Training.Steps == 0 {
 		f.spec.Training.Steps = f.spec.Task.Steps
 	}
@@ -153,9 +167,8 @@ func (f *studyFlags) complete(environment string) error {
 	if f.spec.Agent == "" {
 		env, err := f.spec.Task.New()
 		faults = append(faults, err)
-		f.spec.Agent = "td3"
-		if err == nil && env.Spaces().Discrete() {
-			f.spec.Agent = "dqn"
+		if err == nil {
+			f.spec.Agent = usualAgent(env.Spaces())
 		}
 	}
 	return errors.Join(faults...)

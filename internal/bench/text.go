@@ -55,6 +55,14 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 			over, bound, result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
+	for _, row := range r.Rows[from:] {
+		if !sameCell(row.Case, c) {
+			break
+		}
+		if o := row.OverClairvoyant; o != nil && row.Met && o.Mean < 0.999 {
+			fmt.Fprintf(b, "  %s beats the clairvoyant: there is a better schedule than the one that was found.\n", row.Case.Label)
+		}
+	}
 	b.WriteByte('\n')
 }
 

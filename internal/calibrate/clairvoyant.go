@@ -275,7 +275,7 @@ func (f *foresight) policy(levels []float64) *policies.Clairvoyant {
 		panic(err) // the levels are ours; the rest has been checked
 	}
 	c := p.(*policies.Clairvoyant)
-	c.Foresee(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate)
+	c.Foresee(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
 	return c
 }
 

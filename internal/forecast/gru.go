@@ -123,6 +123,14 @@ type GRUReport struct {
 	Loss    []float64 `json:"loss"`    // pinball on what was held back, by member
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
+
+	Curves [][]GRUEpoch `json:"-"` // pass by pass, by member
+}
+
+// GRUEpoch is the mean pinball loss of one pass over the windows.
+type GRUEpoch struct {
+	Trained float64 // on what was learned from, as it was learned from
+	Held    float64 // on what was held back, after it
 }
 
 // NewGRU makes an untrained GRU.

@@ -20,7 +20,7 @@ const longestGradient = 1
 func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error) {
 	members := m.config.Members
 	nets, faults := make([]*nn.Net, members), make([]error, members)
-	report := GRUReport{Windows: len(w.ends), Epochs: make([]int, members), Loss: make([]float64, members)}
+	report := GRUReport{Windows: len(w.ends), Epochs: make([]int, members), Loss: make([]float64, members), Curves: make([][]GRUEpoch, members)}
 	progress := sharedProgress(members, m.config.Progress)
 	free := make(chan struct{}, m.config.Workers)
 	var all sync.WaitGroup
@@ -33,7 +33,10 @@ func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error
 				return
 			}
 			tell := func(share, loss float64) { progress(member, share, loss) }
-			report.Epochs[member], report.Loss[member], faults[member] = m.trainMember(ctx, nets[member], w, member, rng, tell)
+			curve, best, err := m.trainMember(ctx, nets[member], w, member, rng, tell)
+			if faults[member] = err; err == nil {
+				report.Curves[member], report.Epochs[member], report.Loss[member] = curve, best, curve[best-1].Held
+			}
 		})
 	}
 	all.Wait()
@@ -64,39 +67,43 @@ func sharedProgress(members int, tell func(share, loss float64)) func(member int
 	}
 }
 
-// trainMember keeps the weights that were best on what is held back.
-func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member int, rng *rand.Rand, progress func(share, loss float64)) (best int, loss float64, err error) {
+// trainMember keeps the weights of the pass, counted from 1, that was best on
+// what is held back.
+func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member int, rng *rand.Rand, progress func(share, loss float64)) (curve []GRUEpoch, best int, err error) {
 	order, held := m.parts(w, member)
 	adam := nn.NewAdam(net.Size(), nn.AdamConfig{Rate: float32(m.config.Rate), Decay: float32(m.config.Decay)})
 	c, b := net.NewContext(), m.newBatch()
 	kept := slices.Clone(net.Params())
-	loss = math.Inf(1)
+	least := math.Inf(1)
 	for epoch := 1; epoch <= m.config.Epochs && epoch-best <= m.config.Patience; epoch++ {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		adam.SetRate(float32(m.config.Rate * falling(float64(epoch-1)/float64(m.config.Epochs))))
+		sum, known := 0.0, 0.0
 		for chunk := range slices.Chunk(order, m.config.Batch) {
 			if err := ctx.Err(); err != nil {
-				return 0, 0, err
+				return nil, 0, err
 			}
 			b.fill(m, w, chunk)
-			b.loss(c)
+			sum += b.loss(c) * b.known
+			known += b.known
 			c.Backward(b.dOut, nn.ParamGradients)
 			nn.ClipNorm(c.Gradient(), longestGradient)
 			adam.Step(net.Params(), c.Gradient())
 		}
 		latest := m.heldLoss(c, b, w, held)
-		if latest < loss {
-			best, loss = epoch, latest
+		if latest < least {
+			best, least = epoch, latest
 			copy(kept, net.Params())
 		}
+		curve = append(curve, GRUEpoch{sum / known, latest})
 		progress(float64(epoch)/float64(m.config.Epochs), latest)
 	}
-	if math.IsInf(loss, 1) {
-		return 0, 0, errors.New("training does not converge: the loss is not finite; lower the rate")
+	if best == 0 {
+		return nil, 0, errors.New("training does not converge: the loss is not finite; lower the rate")
 	}
 	copy(net.Params(), kept)
-	progress(1, loss)
-	return best, loss, nil
+	progress(1, least)
+	return curve, best, nil
 }
 
 // falling is a cosine from 1 to a tenth.

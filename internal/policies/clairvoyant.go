@@ -77,8 +77,16 @@ func (*Clairvoyant) Needs() loadline.Needs {
 // at an instant since its start, constant until the returned one.
 type Rate func(kind int, t time.Duration) (perSecond float64, until time.Duration)
 
-// Foresee tells the policy the load of the whole run.
-func (p *Clairvoyant) Foresee(start time.Time, duration time.Duration, rate Rate) {
+// DemandChange is a version to come that asks more or less of the CPU.
+type DemandChange struct {
+	At      time.Duration
+	Service int
+	Factor  float64
+}
+
+// Foresee tells the policy the load of the whole run, and what will become of the
+// services' demands.
+func (p *Clairvoyant) Foresee(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
 	p.start = start
 	steps := int((duration + clairvoyantStep - 1) / clairvoyantStep)
 	work := workPerRequest(p.app, true)
@@ -93,6 +101,11 @@ func (p *Clairvoyant) Foresee(start time.Time, duration time.Duration, rate Rate
 			for s := range cores {
 				cores[s][i] += mean * work[k][s].mean
 			}
+		}
+	}
+	for _, c := range changes {
+		for i := int(c.At / clairvoyantStep); i < steps; i++ {
+			cores[c.Service][i] *= c.Factor
 		}
 	}
 	p.schedule = make([][]int, len(cores))

@@ -100,33 +100,6 @@ func (l *Learner) Descend(dOutput []float32) {
 	norm := float64(nn.ClipNorm(l.Context.Gradient(), l.longest))
 	if !math.IsNaN(norm) && !math.IsInf(norm, 0) {
 		l.adam.Step(l.Net.Params(), l.Context.Gradient())
-		l.dropFaded()
-	}
-}
-
-// Where a unit is dead, its gradients' means fade to numbers so small that the
-// processor handles them by microcode: a step of Adam over such takes sixty
-// times as long. They are dropped before, when they no longer move a weight.
-const (
-	fadedEvery   = 100   // steps, in which the mean falls by 0.9^100, to 3e-5 of itself
-	fadedMean    = 1e-30 // so it stays well above the smallest normal number, 1e-38
-	fadedSquares = 1e-35 // whose root is far below Adam's epsilon
-)
-
-func (l *Learner) dropFaded() {
-	state := l.adam.State()
-	if state.Steps%fadedEvery != 0 {
-		return
-	}
-	for i, m := range state.M1 {
-		if m < fadedMean && m > -fadedMean {
-			state.M1[i] = 0
-		}
-	}
-	for i, m := range state.M2 {
-		if m < fadedSquares {
-			state.M2[i] = 0
-		}
 	}
 }
 

@@ -63,7 +63,18 @@ type Outcome struct {
 
 // seer is a policy that is told the load beforehand.
 type seer interface {
-	Foresee(start time.Time, duration time.Duration, rate policies.Rate)
+	Foresee(start time.Time, duration time.Duration, rate policies.Rate, changes []policies.DemandChange)
+}
+
+// DemandChanges are the disturbances that change what a visit asks of the CPU.
+func (p Perturb) DemandChanges() []policies.DemandChange {
+	var changes []policies.DemandChange
+	for _, d := range p.Disturbances {
+		if v := d.Version; v != nil && v.CPUFactor != 0 {
+			changes = append(changes, policies.DemandChange{At: d.At, Service: v.Service, Factor: v.CPUFactor})
+		}
+	}
+	return changes
 }
 
 // Effort is what deciding took. It differs from run to run, so it is no part of
@@ -112,7 +123,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		return nil, err
 	}
 	if p, ok := policy.(seer); ok {
-		p.Foresee(sim.Epoch, s.Duration, s.Load.Rate)
+		p.Foresee(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,

@@ -83,3 +83,22 @@ func BenchmarkVector(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAdamOfDeadUnits is a step over parameters whose gradients have been
+// zero for thousands of steps.
+func BenchmarkAdamOfDeadUnits(b *testing.B) {
+	const n = 4096
+	rng := newRand(1)
+	p, g, m, v := randoms(rng, n), make([]float32, n), randoms(rng, n), randoms(rng, n)
+	for i := range v {
+		v[i] *= v[i] * 1e-36 // squares fade a hundred times more slowly
+	}
+	step := AdamStep{Keep1: 0.9, Keep2: 0.999, Rate: 1e-3, RootBias2: 1, Epsilon: 1e-8, Decay: 1}
+	for range 3_000 {
+		Adam(p, g, m, v, step)
+	}
+	for b.Loop() {
+		Adam(p, g, m, v, step)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/value")
+}

@@ -5396,12 +5396,21 @@ whole294:
 	VMOVUPS     (CX)(DI*1), Y8
 	VMOVUPS     (DX)(DI*1), Y9
 	VMOVUPS     (BX)(DI*1), Y10
+	VANDPS      const7fffffff<>+0(SB), Y8, Y11
+	VCMPPS      $0x15, const219392ef<>+0(SB), Y11, Y11
+	VANDPS      Y11, Y8, Y8
 	VMULPS      Y0, Y9, Y9
 	VFMADD231PS Y8, Y6, Y9
+	VANDPS      const7fffffff<>+0(SB), Y9, Y11
+	VCMPPS      $0x15, const0da24260<>+0(SB), Y11, Y11
+	VANDPS      Y11, Y9, Y9
 	VMOVUPS     Y9, (DX)(DI*1)
 	VMULPS      Y8, Y8, Y8
 	VMULPS      Y1, Y10, Y10
 	VFMADD231PS Y8, Y7, Y10
+	VANDPS      const7fffffff<>+0(SB), Y10, Y8
+	VCMPPS      $0x15, const0554ad2e<>+0(SB), Y8, Y8
+	VANDPS      Y8, Y10, Y10
 	VMOVUPS     Y10, (BX)(DI*1)
 	VSQRTPS     Y10, Y8
 	VFMADD213PS Y4, Y3, Y8
@@ -5424,12 +5433,21 @@ tail295:
 	VMASKMOVPS  (CX)(DI*1), Y8, Y9
 	VMASKMOVPS  (DX)(DI*1), Y8, Y10
 	VMASKMOVPS  (BX)(DI*1), Y8, Y11
+	VANDPS      const7fffffff<>+0(SB), Y9, Y12
+	VCMPPS      $0x15, const219392ef<>+0(SB), Y12, Y12
+	VANDPS      Y12, Y9, Y9
 	VMULPS      Y0, Y10, Y10
 	VFMADD231PS Y9, Y6, Y10
+	VANDPS      const7fffffff<>+0(SB), Y10, Y0
+	VCMPPS      $0x15, const0da24260<>+0(SB), Y0, Y0
+	VANDPS      Y0, Y10, Y10
 	VMASKMOVPS  Y10, Y8, (DX)(DI*1)
 	VMULPS      Y9, Y9, Y0
 	VMULPS      Y1, Y11, Y11
 	VFMADD231PS Y0, Y7, Y11
+	VANDPS      const7fffffff<>+0(SB), Y11, Y0
+	VCMPPS      $0x15, const0554ad2e<>+0(SB), Y0, Y0
+	VANDPS      Y0, Y11, Y11
 	VMASKMOVPS  Y11, Y8, (BX)(DI*1)
 	VSQRTPS     Y11, Y0
 	VFMADD213PS Y4, Y3, Y0
@@ -5442,6 +5460,36 @@ tail295:
 done296:
 	VZEROUPPER
 	RET
+
+DATA const219392ef<>+0(SB)/4, $0x219392ef
+DATA const219392ef<>+4(SB)/4, $0x219392ef
+DATA const219392ef<>+8(SB)/4, $0x219392ef
+DATA const219392ef<>+12(SB)/4, $0x219392ef
+DATA const219392ef<>+16(SB)/4, $0x219392ef
+DATA const219392ef<>+20(SB)/4, $0x219392ef
+DATA const219392ef<>+24(SB)/4, $0x219392ef
+DATA const219392ef<>+28(SB)/4, $0x219392ef
+GLOBL const219392ef<>(SB), RODATA|NOPTR, $32
+
+DATA const0da24260<>+0(SB)/4, $0x0da24260
+DATA const0da24260<>+4(SB)/4, $0x0da24260
+DATA const0da24260<>+8(SB)/4, $0x0da24260
+DATA const0da24260<>+12(SB)/4, $0x0da24260
+DATA const0da24260<>+16(SB)/4, $0x0da24260
+DATA const0da24260<>+20(SB)/4, $0x0da24260
+DATA const0da24260<>+24(SB)/4, $0x0da24260
+DATA const0da24260<>+28(SB)/4, $0x0da24260
+GLOBL const0da24260<>(SB), RODATA|NOPTR, $32
+
+DATA const0554ad2e<>+0(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+4(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+8(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+12(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+16(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+20(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+24(SB)/4, $0x0554ad2e
+DATA const0554ad2e<>+28(SB)/4, $0x0554ad2e
+GLOBL const0554ad2e<>(SB), RODATA|NOPTR, $32
 
 // func normForwardRows(y []float32, unit []float32, inverse []float32, x []float32, scale []float32, shift []float32, epsilon float32, floor float32)
 // Requires: AVX, AVX2, FMA3

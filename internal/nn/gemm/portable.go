@@ -155,13 +155,32 @@ func dotPortable(x, y []float32) float32 {
 	return sum
 }
 
+// Where a unit is dead, the means of its gradients fade until they are
+// subnormal, which processors handle by microcode: a step over such takes tens
+// of times as long. Adam drops them before, when they no longer move a weight,
+// and gradients whose squares would be subnormal. gen/ has the same numbers.
+const (
+	fadedGradient = 1e-18 // its square stays above the smallest normal number, 1.2e-38
+	fadedMean     = 1e-30 // so does its product with a learning rate
+	fadedSquares  = 1e-35 // whose root is far below Adam's epsilon
+)
+
+// unfaded is x, or 0 where its size is below least; NaN stays NaN.
+func unfaded(x, least float32) float32 {
+	if x < least && x > -least {
+		return 0
+	}
+	return x
+}
+
 // adamPortable is algorithm 1 of Kingma and Ba (2015), with both bias
 // corrections folded into the constants, after the decoupled decay of
 // Loshchilov and Hutter (2019).
 func adamPortable(p, g, m, v []float32, keep1, keep2, rate, rootBias2, epsilon, decay float32) {
 	for i, gradient := range g {
-		m[i] = keep1*m[i] + (1-keep1)*gradient
-		v[i] = keep2*v[i] + (1-keep2)*gradient*gradient
+		gradient = unfaded(gradient, fadedGradient)
+		m[i] = unfaded(keep1*m[i]+(1-keep1)*gradient, fadedMean)
+		v[i] = unfaded(keep2*v[i]+(1-keep2)*gradient*gradient, fadedSquares)
 		root := float32(math.Sqrt(float64(v[i])))*rootBias2 + epsilon
 		p[i] = decay*p[i] - rate*m[i]/root
 	}

@@ -84,6 +84,8 @@ type AdamStep struct {
 }
 
 // Adam updates parameters p and moments m and v from gradients g in one pass.
+// What has faded too far to move a parameter becomes 0: moments are never
+// subnormal, which would be slow.
 func Adam(p, g, m, v []float32, s AdamStep) {
 	same(len(p), len(g), len(m), len(v))
 	active.adam(p, g, m, v, s.Keep1, s.Keep2, s.Rate, s.RootBias2, s.Epsilon, s.Decay)

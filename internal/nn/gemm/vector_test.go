@@ -134,6 +134,43 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
+// TestAdamLeavesNoSubnormals lets moments fade for thousands of steps, under no
+// gradient and under ones too small to square.
+func TestAdamLeavesNoSubnormals(t *testing.T) {
+	const n, smallest = 37, 0x1p-126
+	subnormal := func(x float32) bool { return x != 0 && x < smallest && x > -smallest }
+	onBothKernels(t, func(t *testing.T) {
+		for _, size := range []float32{0, 1e-45, 1e-30, 1e-22, 3e-19, 2e-18} {
+			rng := newRand(7)
+			p, g, m, v := randoms(rng, n), make([]float32, n), randoms(rng, n), make([]float32, n)
+			for i := range g {
+				g[i] = size * float32(1-2*(i%2))
+				v[i] = m[i] * m[i] * 1e-30
+			}
+			for step := range 20_000 {
+				Adam(p, g, m, v, AdamStep{Keep1: 0.9, Keep2: 0.999, Rate: 1e-3, RootBias2: 1, Epsilon: 1e-8, Decay: 1})
+				if slices.ContainsFunc(m, subnormal) || slices.ContainsFunc(v, subnormal) {
+					t.Fatalf("gradients of %g, step %d: moments %v and %v", size, step, m, v)
+				}
+			}
+			if size == 0 && (slices.Max(m) != 0 || slices.Min(m) != 0 || slices.Max(v) != 0) {
+				t.Errorf("moments have not faded to 0: %v and %v", m, v)
+			}
+		}
+	})
+}
+
+func TestAdamKeepsWhatIsNotANumber(t *testing.T) {
+	nan := float32(math.NaN())
+	onBothKernels(t, func(t *testing.T) {
+		p, g, m, v := []float32{1}, []float32{nan}, []float32{0}, []float32{0}
+		Adam(p, g, m, v, AdamStep{Keep1: 0.9, Keep2: 0.999, Rate: 1e-3, RootBias2: 1, Epsilon: 1e-8, Decay: 1})
+		if p[0] == p[0] || m[0] == m[0] || v[0] == v[0] {
+			t.Errorf("a gradient that is no number gave %v, %v, %v", p, m, v)
+		}
+	})
+}
+
 func TestNormOfSeveralRowsIsRowByRow(t *testing.T) {
 	onBothKernels(t, func(t *testing.T) {
 		const rows, width = 5, 20

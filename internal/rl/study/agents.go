@@ -105,6 +105,17 @@ func Parse(agent string) (Kind, []Assignment, error) {
 	return Kinds()[i], settings, errors.Join(faults...)
 }
 
+// NewRecipe reads an agent as Parse does, with what it says changed from the
+// kind's default.
+func NewRecipe(agent string) (Kind, Recipe, error) {
+	kind, settings, err := Parse(agent)
+	if err != nil {
+		return kind, nil, err
+	}
+	recipe, err := kind.with(settings...)
+	return kind, recipe, err
+}
+
 // Assignment gives a setting a value.
 type Assignment struct{ Key, Value string }
 

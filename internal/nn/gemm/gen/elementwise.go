@@ -89,6 +89,23 @@ func vectorArithmetic() {
 	finish()
 }
 
+// Below these sizes Adam takes a gradient, and the means of gradients and of
+// their squares, for zero; the portable version has the same ones, and says why.
+const (
+	fadedGradient = 1e-18
+	fadedMean     = 1e-30
+	fadedSquares  = 1e-35
+)
+
+// dropFaded zeroes the lanes of v whose size is below least; NaN stays NaN.
+func dropFaded(v reg.VecVirtual, least float32) {
+	const notLess = 0x15 // or unordered, quietly
+	size := YMM()
+	VANDPS(constantBits(0x7fffffff), v, size)
+	VCMPPS(Imm(notLess), constant(least), size, size)
+	VANDPS(size, v, v)
+}
+
 // adamStep emits one pass over parameters, gradients and both moments.
 func adamStep() {
 	kernel("adamVector", "func(p, g, m, v []float32, keep1, keep2, rate, rootBias2, epsilon, decay float32)",
@@ -104,13 +121,16 @@ func adamStep() {
 	VSUBPS(keep2, take2, take2)
 	eachVector(n, func(l lane) {
 		gradient, first, second := l.load(g), l.load(m), l.load(v)
+		dropFaded(gradient, fadedGradient)
 		VMULPS(keep1, first, first)
 		VFMADD231PS(gradient, take1, first)
+		dropFaded(first, fadedMean)
 		l.store(first, m)
 		square := YMM()
 		VMULPS(gradient, gradient, square)
 		VMULPS(keep2, second, second)
 		VFMADD231PS(square, take2, second)
+		dropFaded(second, fadedSquares)
 		l.store(second, v)
 		root := YMM()
 		VSQRTPS(second, root)
