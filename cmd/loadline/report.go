@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -22,10 +23,12 @@ front, latency distributions, how policies hold up under perturbations, and the
 story of every run over time with its decisions.
 
 The file needs nothing else and loads nothing: it can be mailed, archived and
-opened offline. The same directory gives the same file, byte for byte.`,
+opened offline. The same directory gives the same file, byte for byte. With a name
+that ends in .md only the tables are written, as Markdown.`,
 		Example: `  loadline bench --suite rivals --out out/rivals
   loadline report out/rivals
-  loadline report out/rivals -o rivals.html`,
+  loadline report out/rivals -o rivals.html
+  loadline report out/rivals -o rivals.md`,
 		Args: exactly("the directory of a bench"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
@@ -34,7 +37,7 @@ opened offline. The same directory gives the same file, byte for byte.`,
 			return writeReport(c, args[0], out)
 		},
 	}
-	c.Flags().StringVarP(&out, "out", "o", "", "file to write (DIR/report.html)")
+	c.Flags().StringVarP(&out, "out", "o", "", "file to write: .html or .md (DIR/report.html)")
 	return c
 }
 
@@ -44,13 +47,29 @@ func writeReport(c *cobra.Command, dir, out string) error {
 			return err
 		}
 	}
-	r, err := report.Read(dir)
+	write, err := reportWriter(dir, out)
 	if err != nil {
 		return err
 	}
-	if err := wholefile.Write(out, r.WriteHTML); err != nil {
+	if err := wholefile.Write(out, write); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.OutOrStdout(), out)
 	return err
+}
+
+// reportWriter chooses the form by the name of the file.
+func reportWriter(dir, out string) (func(io.Writer) error, error) {
+	if filepath.Ext(out) == ".md" {
+		r, err := report.Results(dir)
+		if err != nil {
+			return nil, err
+		}
+		return r.WriteMarkdown, nil
+	}
+	r, err := report.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return r.WriteHTML, nil
 }

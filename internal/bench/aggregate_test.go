@@ -91,3 +91,23 @@ func TestDrift(t *testing.T) {
 		t.Error("what never repeats is drift")
 	}
 }
+
+func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
+	row := func(label string, cost float64, met bool) Row {
+		return Row{
+			Case: Case{App: "shop", Workload: "day", Policy: label, Label: label, Perturbation: none}, Seeds: 3, Met: met,
+			Measures: map[string]Interval{"core_hours": {Mean: result.Number(cost), Low: result.Number(cost - 1), High: result.Number(cost + 1)}},
+			Against:  map[string]Interval{"core_hours": {Mean: result.Number(cost - 10), Low: -3, High: -1}},
+		}
+	}
+	r := Results{Suite: "test", Baseline: "hpa", Seeds: 3, Rows: []Row{row("hpa", 10, true), row("ursa", 8, true), row("vpa", 5, false), row("clairvoyant", 7, true)}}
+	var b strings.Builder
+	if err := r.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| shop | day | none | **ursa** | 8 +- 1 | -20.0 % * | - | vpa |", "| vpa | broken | (5 +- 1) |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, b.String())
+		}
+	}
+}

@@ -19,7 +19,7 @@ import (
 
 // Read makes the report of a bench directory.
 func Read(dir string) (*Report, error) {
-	results, err := readResults(dir)
+	results, err := Results(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,8 @@ func readRuns(dir string, results *bench.Results) (map[string]*run, error) {
 	return runs, nil
 }
 
-func readResults(dir string) (*bench.Results, error) {
+// Results reads the table of a bench alone, without its runs.
+func Results(dir string) (*bench.Results, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("there is no directory %s; `loadline bench --out %s` makes one", dir, dir)
 	}

@@ -145,8 +145,11 @@ func (e *Engine) drainStep(s *service, h, cpu float64) (left float64) {
 		return 0
 	}
 	for _, slot := range e.cp.Slots(s.index) {
+		if e.cp.Pod(slot).Phase != loadline.PodDraining {
+			continue // it may be so new that it has no place here yet
+		}
 		p := &e.pods[slot]
-		if e.cp.Pod(slot).Phase != loadline.PodDraining || p.left <= 0 {
+		if p.left <= 0 {
 			continue
 		}
 		rest := (p.drainTo - e.now).Seconds()

@@ -187,3 +187,21 @@ func TestCostIsTheLargerOfRequestAndUsage(t *testing.T) {
 	e.Finish()
 	near(t, "cost while busy", e.Meter().Services[0].CoreSeconds, 150+1.2*300, .01)
 }
+
+// A service may have a pod that drains and newer ones that have never been
+// ready.
+func TestDrainingBesidePodsThatHaveNeverBeenReady(t *testing.T) {
+	app := station(0.5, 2)
+	app.Services[0].Startup = loadline.Dist{Mean: time.Minute}
+	e := New(sim.Config{App: app, Load: constant{30}, Grace: time.Minute}, 5*time.Second)
+	e.AdvanceTo(time.Minute)
+	replicas := func(n int) { e.Apply(set(0, loadline.Setting{Replicas: loadline.Some(n)})) }
+	replicas(1)
+	replicas(6)
+	for s := range 30 {
+		e.AdvanceTo(time.Minute + time.Duration(s)*time.Second)
+	}
+	if got := e.ControlPlane().Ready(0); got != 1 {
+		t.Errorf("%d ready, want the one that was left", got)
+	}
+}

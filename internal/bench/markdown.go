@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/loadline/loadline/internal/result"
+)
+
+// WriteMarkdown writes the results as tables for a document: first who is
+// cheapest where, then every cell.
+func (r *Results) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Costs are means over seeds with half the width of their 95 %% interval; differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the SLO is met in every run: at most 1 %% of its requests over it.\n\n", r.Suite, r.Seeds, r.Program, r.Baseline)
+	b.WriteString("## Who is cheapest with the SLO met\n\n")
+	fmt.Fprintf(&b, "| application | workload | perturbation | cheapest | core-hours | against %s | over the clairvoyant | policies that broke the SLO |\n|---|---|---|---|---|---|---|---|\n", r.Baseline)
+	cells := r.cells()
+	for _, cell := range cells {
+		writeWinner(&b, cell)
+	}
+	for _, cell := range cells {
+		c := cell[0].Case
+		fmt.Fprintf(&b, "\n## %s, %s", c.App, c.Workload)
+		if c.Perturbation != none {
+			fmt.Fprintf(&b, ", %s", c.Perturbation)
+		}
+		fmt.Fprintf(&b, "\n\n| policy | SLO | core-hours | against %s | over the clairvoyant | over SLO | minutes violated | p99 | replicas | changes |\n|---|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
+		for _, row := range cell {
+			writeRow(&b, row)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cells are the rows of one application, workload and perturbation each.
+func (r *Results) cells() [][]Row {
+	var all [][]Row
+	for i, row := range r.Rows {
+		if i == 0 || !sameCell(row.Case, r.Rows[i-1].Case) {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], row)
+	}
+	return all
+}
+
+// writeWinner leaves the clairvoyants out: they know what nobody can.
+func writeWinner(b *strings.Builder, cell []Row) {
+	c := cell[0].Case
+	var best *Row
+	var broken []string
+	for i := range cell {
+		row := &cell[i]
+		switch {
+		case ParsePolicy(row.Case.Policy).foresees():
+		case !row.Met:
+			broken = append(broken, row.Case.Label)
+		case best == nil || row.Measures["core_hours"].Mean < best.Measures["core_hours"].Mean:
+			best = row
+		}
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | ", c.App, c.Workload, c.Perturbation)
+	if best == nil {
+		b.WriteString("nobody | - | - | - | ")
+	} else {
+		fmt.Fprintf(b, "**%s** | %s | %s | %s | ", best.Case.Label, spread(best.Measures["core_hours"]), difference(best.Against["core_hours"], best.Measures["core_hours"]), times(best.OverClairvoyant))
+	}
+	if len(broken) == 0 {
+		broken = []string{"none"}
+	}
+	fmt.Fprintf(b, "%s |\n", strings.Join(broken, ", "))
+}
+
+func writeRow(b *strings.Builder, row Row) {
+	m := row.Measures
+	met, cost := "met", spread(m["core_hours"])
+	if !row.Met {
+		met, cost = "broken", "("+cost+")"
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
+		difference(row.Against["core_hours"], m["core_hours"]), times(row.OverClairvoyant),
+		result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean),
+		float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
+}
+
+func times(i *Interval) string {
+	if i == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f x", float64(i.Mean))
+}
