@@ -4,7 +4,9 @@ FUZZTIME ?= 10s
 GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets
 SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: help build demo demo-rivals test test-browser check generate bench fuzz clean
+DRIFT := internal/bench/testdata/drift.json
+
+.PHONY: help build demo demo-rivals test test-browser check generate results drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +34,7 @@ test-browser: ## open a report in headless Chromium, light and dark; screenshots
 	npm --prefix test/browser ci --no-audit --no-fund
 	$(GO) test -count=1 -run Browser -v ./internal/report
 
-check: ## vet, staticcheck, formatting, generated files, layering
+check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	@unformatted=$$(gofmt -l $(SOURCES)); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -40,11 +42,25 @@ check: ## vet, staticcheck, formatting, generated files, layering
 	$(GO) test -run TestLayering .
 	$(MAKE) generate
 	@git diff --exit-code --stat -- $(GENERATED) || { echo "generated files were not up to date: commit them"; exit 1; }
+	rm -rf out/drift
+	bin/loadline bench --suite drift --out out/drift --expect $(DRIFT)
 
 generate: ## make the generated files again: kernels, the fluid engine's surface, the report's page
 	$(GO) generate ./...
 	npm --prefix web ci --no-audit --no-fund
 	npm --prefix web run build
+
+results: bin/loadline ## run the suite of rivals and write docs/results.md (half an hour on two cores)
+	rm -rf out/rivals
+	bin/loadline bench --suite rivals --out out/rivals
+	bin/loadline report out/rivals -o out/rivals.html
+	bin/loadline report out/rivals -o out/rivals.md
+	{ cat docs/results.head.md; cat out/rivals.md; } > docs/results.md
+
+drift: bin/loadline ## accept the present figures as the ones that check compares with
+	rm -rf out/drift
+	bin/loadline bench --suite drift --out out/drift
+	cp out/drift/results.json $(DRIFT)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
