@@ -6,7 +6,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build demo demo-rivals test test-browser check generate results drift bench fuzz clean
+.PHONY: help build demo test test-browser check generate results drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,16 +16,14 @@ build: bin/loadline ## build bin/loadline
 bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
 	$(GO) build -trimpath -o $@ ./cmd/loadline
 
-demo: bin/loadline ## a generated day on bookinfo under HPA: summary and picture in out/
-	@mkdir -p out
-	bin/loadline simulate --app bookinfo --workload day --peak 150 --policy hpa --seed 1 --svg out/demo.svg --out out/demo.txt
+demo: bin/loadline ## a generated day on bookinfo: under HPA, then four policies compared; picture and report in out/
+	@mkdir -p out && rm -rf out/demo
+	bin/loadline simulate --app bookinfo --workload day --scale 0.25 --policy hpa --seed 1 --svg out/demo.svg --out out/demo.txt
 	@cat out/demo.txt
 	@echo
-	@echo "Picture: out/demo.svg"
-
-demo-rivals: bin/loadline ## the same day under four policies: table, and a report in out/
 	bin/loadline bench --suite demo --out out/demo
 	bin/loadline report out/demo -o out/demo.html
+	@echo "Picture of the day under HPA: out/demo.svg; report of the four: out/demo.html"
 
 test: ## run all tests
 	$(GO) test -timeout 9m ./...
