@@ -111,3 +111,11 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 		}
 	}
 }
+
+func TestDigitsAreForPeople(t *testing.T) {
+	for v, want := range map[float64]string{0.12345: "0.123", 12.3456: "12.3", 512: "512", 2048: "2048"} {
+		if got := digits(v); got != want {
+			t.Errorf("%v is written %s, want %s", v, got, want)
+		}
+	}
+}

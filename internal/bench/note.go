@@ -119,7 +119,7 @@ func describeChange(from, to loadline.Allocation) string {
 	}
 	for _, s := range sizes {
 		if s.from != s.to && math.Abs(s.to-s.from) >= worthNoting*s.from {
-			add("%s %.3g -> %.3g%s", s.what, s.from/s.unit, s.to/s.unit, s.suffix)
+			add("%s %s -> %s%s", s.what, digits(s.from/s.unit), digits(s.to/s.unit), s.suffix)
 		}
 	}
 	if from.Brownout != to.Brownout {
@@ -188,4 +188,12 @@ func bucketsOf(h *sim.Histogram) []Bucket {
 		above = next
 	}
 	return buckets
+}
+
+// digits writes three significant ones, and never an exponent for thousands.
+func digits(v float64) string {
+	if math.Abs(v) >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
