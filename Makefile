@@ -14,7 +14,7 @@ help: ## list the targets
 build: bin/loadline ## build bin/loadline
 
 bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
-	$(GO) build -trimpath -o $@ ./cmd/loadline
+	$(GO) build -trimpath -buildvcs=auto -o $@ ./cmd/loadline
 
 demo: bin/loadline ## a generated day on bookinfo: under HPA, then four policies compared; picture and report in out/
 	@mkdir -p out && rm -rf out/demo
@@ -53,7 +53,7 @@ results: bin/loadline ## run the suite of rivals and write docs/results.md (half
 	bin/loadline bench --suite rivals --out out/rivals
 	bin/loadline report out/rivals -o out/rivals.html
 	bin/loadline report out/rivals -o out/rivals.md
-	{ cat docs/results.head.md; cat out/rivals.md; } > docs/results.md
+	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; } > docs/results.md
 
 drift: bin/loadline ## accept the present figures as the ones that check compares with
 	rm -rf out/drift
