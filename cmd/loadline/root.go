@@ -15,12 +15,15 @@ func newRoot() *cobra.Command {
 		Short: "A learning autoscaler for Kubernetes, and a cluster in memory to prove it in",
 		Long: `Loadline keeps a service level at the lowest cost: as full as is safe, and no fuller.
 
-So far it has the cluster in memory: models of applications, workloads, a
-simulated cluster, and the policies that scale it.`,
+So far it has a cluster in memory with models of applications, workloads and the
+policies that scale them; a bench that compares policies fairly; and the agents
+and forecasters that will learn.`,
 		Example: `  loadline apps                              what can be simulated
   loadline workload show day                 what a workload looks like
   loadline simulate --app bookinfo --workload day --policy hpa
-  loadline simulate --app bookinfo --workload day --policy hpa:target=60 --svg day.svg`,
+  loadline simulate --app bookinfo --workload day --policy hpa:target=60 --svg day.svg
+  loadline bench --suite demo --out out/demo              policies compared
+  loadline report out/demo                                one page of it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommands,
