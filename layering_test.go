@@ -52,6 +52,10 @@ var layers = []struct {
 	{"internal/sim/fluid/surface/gen", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid/surface", "internal/wholefile"}},
 	{"internal/sim/fluid", []string{"internal/sim", "internal/sim/fluid/surface"}},
 
+	// What is known of the past, and the application that is fitted to it.
+	{"internal/history", []string{"internal/wholefile", "github.com/parquet-go/parquet-go"}},
+	{"internal/twin", []string{"internal/nearest", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/sim/fluid", "internal/sim/fluid/surface"}},
+
 	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
 	{"internal/validate", []string{"internal/sim", "internal/sim/event"}},
 
@@ -70,10 +74,13 @@ var layers = []struct {
 	}},
 	{"internal/report", []string{"internal/bench", "internal/result"}},
 
+	// The edges, one technology each.
+	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
+
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

@@ -1,0 +1,120 @@
+// Package history is an application's past as a metrics system has kept it:
+// per service, and per call from one service to another, what was measured at
+// every step. It is read from a folder that a pull, an import or a recording
+// wrote, and it is what a twin is fitted to.
+//
+// Reading order: history.go (the past in memory), metric.go (what is measured),
+// manifest.go (what the folder says of itself), writer.go and reader.go (the
+// folder).
+package history
+
+import (
+	"math"
+	"time"
+)
+
+// History is the past of one application, in memory. All its series have Steps
+// values; value i speaks of the step that ends at At(i).
+type History struct {
+	Manifest Manifest
+	Start    time.Time // the end of the first step
+	Step     time.Duration
+	Steps    int
+	Services []Service // sorted by name
+	Calls    []Calls   // sorted by From, To, Operation
+}
+
+// Series is one measure over time, one value per step. NaN is absent: it was
+// not measured, which is not the same as zero. A nil series was never measured
+// at all.
+type Series []float32
+
+// Service is one deployment and what was measured of it.
+type Service struct {
+	Name   string
+	Series [ServiceMetrics]Series
+}
+
+// Calls are the requests that one service sent to another, or that users sent.
+type Calls struct {
+	From      string // empty: from outside, by users
+	To        string
+	Operation string // route, method or host, where the metrics tell them apart; may be empty
+	Series    [CallMetrics]Series
+}
+
+// At is the instant that value i speaks of: the end of its step.
+func (h *History) At(i int) time.Time { return h.Start.Add(time.Duration(i) * h.Step) }
+
+// Duration that the history covers.
+func (h *History) Duration() time.Duration { return time.Duration(h.Steps) * h.Step }
+
+// Service by its name, or nil.
+func (h *History) Service(name string) *Service {
+	for i := range h.Services {
+		if h.Services[i].Name == name {
+			return &h.Services[i]
+		}
+	}
+	return nil
+}
+
+// Cut is the part from step a up to but not including step b. It shares memory.
+func (h *History) Cut(a, b int) *History {
+	part := &History{Manifest: h.Manifest, Start: h.At(a), Step: h.Step, Steps: b - a}
+	part.Services = append(part.Services, h.Services...)
+	for i := range part.Services {
+		part.Services[i].Series = cutAll(part.Services[i].Series, a, b)
+	}
+	part.Calls = append(part.Calls, h.Calls...)
+	for i := range part.Calls {
+		s := &part.Calls[i].Series
+		for m := range s {
+			s[m] = s[m].cut(a, b)
+		}
+	}
+	return part
+}
+
+func cutAll(all [ServiceMetrics]Series, a, b int) [ServiceMetrics]Series {
+	for m := range all {
+		all[m] = all[m].cut(a, b)
+	}
+	return all
+}
+
+func (s Series) cut(a, b int) Series {
+	if s == nil {
+		return nil
+	}
+	return s[a:b:b]
+}
+
+// Get is the value of a step, and whether it is there.
+func (s Series) Get(i int) (value float64, present bool) {
+	if s == nil {
+		return math.NaN(), false
+	}
+	v := float64(s[i])
+	return v, !math.IsNaN(v)
+}
+
+// Present counts the values that are there.
+func (s Series) Present() int {
+	n := 0
+	for _, v := range s {
+		if v == v {
+			n++
+		}
+	}
+	return n
+}
+
+// NewSeries is a series of which nothing is known yet.
+func NewSeries(steps int) Series {
+	s := make(Series, steps)
+	for i := range s {
+		s[i] = float32(math.NaN())
+	}
+	return s
+}
