@@ -68,6 +68,10 @@ var layers = []struct {
 		"internal/guard", "internal/loop", "internal/policies", "internal/result",
 	}},
 
+	// What a simulated cluster showed, kept as a history or as metrics.
+	{"internal/record", []string{"internal/history", "internal/sim", "internal/simulate"}},
+	{"internal/exposition", []string{"internal/sim"}},
+
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
 		"internal/nearest", "internal/wholefile", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",
@@ -80,7 +84,7 @@ var layers = []struct {
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

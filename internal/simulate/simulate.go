@@ -50,7 +50,10 @@ type Perturb struct {
 type Hooks struct {
 	Progress func(at time.Duration)
 	Decision func(*loadline.Decision)
-	CPUTime  func() time.Duration // of this thread, to measure decisions by
+	// Scrape sees what the exporters show at every scrape, before loss, lag and
+	// noise; both are valid during the call only.
+	Scrape  func(*sim.Reading, *sim.ControlPlane)
+	CPUTime func() time.Duration // of this thread, to measure decisions by
 }
 
 // Outcome is what came of it.
@@ -136,6 +139,9 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	out := &Outcome{Story: newStory(s.App, s.Duration)}
 	cluster.OnScrape(func(r *sim.Reading) {
 		out.Story.watch(r, engine.ControlPlane())
+		if s.Hooks.Scrape != nil {
+			s.Hooks.Scrape(r, engine.ControlPlane())
+		}
 		if s.Hooks.Progress != nil {
 			s.Hooks.Progress(r.At)
 		}
