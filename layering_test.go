@@ -53,15 +53,19 @@ var layers = []struct {
 	{"internal/sim/fluid", []string{"internal/sim", "internal/sim/fluid/surface"}},
 
 	// What is known of the past, and the application that is fitted to it.
-	{"internal/history", []string{"internal/wholefile", "github.com/parquet-go/parquet-go"}},
+	{"internal/history", []string{"internal/nearest", "internal/wholefile", "github.com/parquet-go/parquet-go"}},
 	{"internal/twin", []string{"internal/nearest", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/sim/fluid", "internal/sim/fluid/surface"}},
 
 	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
 	{"internal/validate", []string{"internal/sim", "internal/sim/event"}},
 
+	// Where clusters meet agents.
+	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
+
 	{"internal/guard", nil},
 	{"internal/loop", nil},
-	{"internal/policies", []string{"internal/nearest"}},
+	{"internal/policies", []string{"internal/nearest", "internal/env"}},
+	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
 	{"internal/result", []string{"internal/sim"}},
 	{"internal/simulate", []string{
 		"internal/nearest", "internal/sim", "internal/sim/event", "internal/sim/fluid",
@@ -78,13 +82,24 @@ var layers = []struct {
 	}},
 	{"internal/report", []string{"internal/bench", "internal/result"}},
 
+	// From the past to a policy that is proven on it.
+	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/modelfile"}},
+	{"internal/pipeline", []string{
+		"internal/nearest", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
+		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
+	}},
+	{"internal/papers", []string{
+		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
+		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result", "internal/pipeline",
+	}},
+
 	// The edges, one technology each.
 	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
 
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/env", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

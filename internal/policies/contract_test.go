@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/nn"
 )
 
 // contractSpecs are the settings under which each policy is held to the
@@ -23,6 +27,38 @@ var contractSpecs = []string{
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",
 	"clairvoyant", "clairvoyant:axes=replicas+cpu,s1=0.3",
+	"model", "model:elastic-dqn", "model:serverless-vertical", "model:loadline",
+}
+
+// contractSpec is a spec as New takes it: one that names a formulation becomes a
+// file with a model of it that has learned nothing.
+func contractSpec(t *testing.T, spec string) string {
+	formulation, trained := strings.CutPrefix(spec, "model:")
+	if spec == "model" {
+		formulation, trained = "scaling-ops", true
+	}
+	if !trained {
+		return spec
+	}
+	problem, err := env.NewProblem(formulation, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spaces := problem.Spaces()
+	net, err := nn.MLP{Inputs: []int{spaces.Observation}, Hidden: []int{16}, Outputs: spaces.Choices}.Design().Build(nn.PyTorchUniform, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scales := make([]env.Scale, spaces.Observation)
+	for i := range scales {
+		scales[i].Spread = 1
+	}
+	model := env.Model{Problem: problem, Brains: []env.Brain{{Service: env.Every, Scales: scales, Net: net}}}
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := model.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return "model:file=" + path
 }
 
 func TestContractCoversEveryPolicy(t *testing.T) {
@@ -40,6 +76,7 @@ func TestContractCoversEveryPolicy(t *testing.T) {
 func TestContract(t *testing.T) {
 	for _, spec := range contractSpecs {
 		t.Run(spec, func(t *testing.T) {
+			spec := contractSpec(t, spec)
 			t.Run("has a name and a cadence", func(t *testing.T) { contractNeeds(t, spec) })
 			t.Run("same situations give same proposals", func(t *testing.T) { contractDeterministic(t, spec) })
 			t.Run("holds on absent data", func(t *testing.T) { contractAbsent(t, spec) })
