@@ -21,7 +21,7 @@ import (
 )
 
 // Version of the search: what was found by another one may differ.
-const Version = 1
+const Version = 2
 
 // Load is one stretch of validation data.
 type Load struct {

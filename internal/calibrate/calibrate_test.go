@@ -126,7 +126,7 @@ func TestSpaces(t *testing.T) {
 	if got := s.spec(s.defaults()); got != "hpa:target=80,down-window=300s" {
 		t.Errorf("default %s", got)
 	}
-	if n := len(s.gridPoints()); n != 20 {
+	if n := len(s.gridPoints()); n != 32 {
 		t.Errorf("%d points", n)
 	}
 	if got := s.around([]float64{60, 0}, 0, 0); !slices.EqualFunc(got, [][]float64{{52.5, 0}, {67.5, 0}}, slices.Equal) {

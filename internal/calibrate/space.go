@@ -22,8 +22,9 @@ type Dimension struct {
 	Only   []float64 // the values that there are, if not all
 }
 
-// spaces by policy. HPA's is BASELINES' (CPU target 30..90 %, scale-down window
-// 0..300 s); the others follow what their authors leave to be set.
+// spaces by policy. HPA's target may go beyond the request, since limits do; its
+// scale-down window is from none to the default. The others follow what their
+// authors leave to be set.
 var spaces = map[string][]Dimension{
 	"hpa": hpaSpace,
 	"kpa": {
@@ -49,7 +50,7 @@ var spaces = map[string][]Dimension{
 }
 
 var hpaSpace = []Dimension{
-	{Key: "target", Coarse: []float64{30, 45, 60, 75, 90}, Step: 2.5},
+	{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
 	{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
 }
 
