@@ -138,11 +138,21 @@ func TestMoves(t *testing.T) {
 		{fillTo(0.8), loadline.Setting{Replicas: loadline.Some(3)}},
 		{scaleCPU(1.25), loadline.Setting{CPURequest: loadline.Some(1.25), CPULimit: loadline.Some(1.25)}},
 		{scaleCPU(0.01), loadline.Setting{CPURequest: loadline.Some(0.1), CPULimit: loadline.Some(0.1)}},
-		{leave(), loadline.Setting{}},
+		{leave(), loadline.Setting{Replicas: loadline.Some(3)}},
 	} {
 		if got := c.move.to(&v); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.move.Name, got, c.want)
 		}
+	}
+	// 2.4 cores of visits on four replicas need 0.6 each, and a margin; half a core
+	// more or less is more than a little.
+	v.follow = true
+	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4), CPURequest: loadline.Some(0.72)}); got != want {
+		t.Errorf("with the request following: %+v, want %+v", got, want)
+	}
+	v.told.Size.CPURequest = 0.7
+	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4)}); got != want {
+		t.Errorf("with the request near enough: %+v, want %+v", got, want)
 	}
 	p, err := NewProblem("scaling-ops", 0, nil)
 	if err != nil {
@@ -158,7 +168,7 @@ func TestMoves(t *testing.T) {
 func TestRewards(t *testing.T) {
 	app := chain()
 	g, s := NewGround(app), busy(app)
-	paid := Paid{Replicas: 3, CPU: 0.5, Reference: 2}
+	paid := Paid{Replicas: 3, CPU: 0.5, Memory: 1 << 30, Changed: true, Reference: 2}
 	for _, c := range []struct {
 		formulation string
 		params      map[string]float64
@@ -172,7 +182,7 @@ func TestRewards(t *testing.T) {
 		{"serverless-horizontal", nil, -1 - 1.5/20},
 		{"serverless-vertical", map[string]float64{"cpu": 0}, -1},
 		// The budget is broken: as bad as it gets, for 60 visits of 40 ms.
-		{"loadline", map[string]float64{"over": 0.5}, (-1.5 - 0.5*20*2.4) / 2},
+		{"loadline", map[string]float64{"over": 0.5}, (-1.5-3*0.13-0.5*10*2.4)/2 - 0.05},
 	} {
 		p, err := NewProblem(c.formulation, 0, c.params)
 		if err != nil {

@@ -17,7 +17,7 @@ type Formulation struct {
 	Keep        int           // observations that trends look back on
 	Features    []string
 	Moves       []Move
-	Params      []Param // of the reward
+	Params      []Param // of the reward and the moves
 	PerService  bool    // one network for each service; else one that serves all
 
 	reward func(*outcome, map[string]float64) float64
@@ -55,7 +55,7 @@ var formulations = []Formulation{
 	},
 	{
 		Name:   "loadline",
-		About:  "Loadline's own: load by the model, its trend, latency over budget; chooses how full the replicas may be",
+		About:  "Loadline's own: load by the model, its trend, latency over budget; chooses how full the replicas may be, and lets what they ask for follow what they use",
 		Period: 15 * time.Second, Window: 30 * time.Second, Keep: 21,
 		Features: []string{"load", "need", "cpu_limit", "latency", "starting", "trend", "trend_5m", "fill"},
 		Moves:    fillMoves, Params: costParams, reward: costReward,

@@ -42,17 +42,47 @@ func scaleCPU(factor float64) Move {
 }
 
 // fillTo asks for so many replicas that the visits of the last window would use
-// the given share of them, by the model.
+// the given share of them, by the model. What a replica asks for then follows what
+// it uses.
 func fillTo(share float64) Move {
 	return Move{fmt.Sprintf("fill to %g %%", 100*share), func(v *view) loadline.Setting {
 		replicas := int(math.Ceil(v.needed(v.seen.Rate.Or(0))/share - 1e-9))
-		return loadline.Setting{Replicas: loadline.Some(v.boundReplicas(max(replicas, 1)))}
+		return v.withRequest(v.boundReplicas(max(replicas, 1)))
 	}}
 }
 
-// leave changes nothing.
+// leave keeps the replicas.
 func leave() Move {
-	return Move{keep, func(*view) loadline.Setting { return loadline.Setting{} }}
+	return Move{keep, func(v *view) loadline.Setting { return v.withRequest(v.told.Replicas) }}
+}
+
+// How a request follows what is used: with a margin above it, and not for every
+// little change.
+const (
+	requestMargin = 1.2
+	requestStill  = 0.15 // of the request
+)
+
+// withRequest sets replicas and, where requests follow, what each asks for: what
+// the visits need of it by the model, or what it was measured to use if that is
+// more, since the model may be of an older release.
+func (v *view) withRequest(replicas int) loadline.Setting {
+	setting := loadline.Setting{Replicas: loadline.Some(replicas)}
+	if !v.follow || replicas == 0 {
+		return setting
+	}
+	use := v.seen.Rate.Or(0)*v.ground.CPU/float64(replicas) + v.service.IdleCPU
+	if serving := v.serving(); serving > 0 {
+		use = max(use, v.seen.CPU.Or(0)/max(serving, float64(replicas)))
+	}
+	request := v.boundCPU(math.Ceil(requestMargin*use*100) / 100)
+	if limit := v.told.Size.CPULimit; limit > 0 {
+		request = min(request, limit)
+	}
+	if now := v.told.Size.CPURequest; abs(request-now) > requestStill*now {
+		setting.CPURequest = loadline.Some(request)
+	}
+	return setting
 }
 
 func (v *view) boundReplicas(n int) int {

@@ -16,6 +16,8 @@ type Problem struct {
 	Formulation string             `json:"formulation"`
 	Period      time.Duration      `json:"period_ns"`
 	Params      map[string]float64 `json:"params"`
+	// Window over which rates and quantiles are taken; 0 = the formulation's.
+	Window time.Duration `json:"window_ns,omitempty"`
 
 	form     *Formulation
 	features []Feature
@@ -68,8 +70,12 @@ func (p *Problem) Form() *Formulation { return p.form }
 
 // Needs is what a policy for this problem is given.
 func (p *Problem) Needs() loadline.Needs {
+	window := p.form.Window
+	if p.Window > 0 {
+		window = p.Window
+	}
 	return loadline.Needs{
-		Period: p.Period, Scrape: min(15*time.Second, p.Period), Window: max(p.form.Window, p.Period), Keep: p.form.Keep,
+		Period: p.Period, Scrape: min(15*time.Second, p.Period), Window: max(window, p.Period), Keep: p.form.Keep,
 		Delay: time.Second,
 	}
 }
@@ -84,6 +90,7 @@ func (p *Problem) See(g *Ground, s loadline.Situation, service int, into []float
 // Setting that a choice stands for.
 func (p *Problem) Setting(g *Ground, s loadline.Situation, service, choice int) loadline.Setting {
 	v := look(g, s, service)
+	v.follow = p.Params["requests"] > 0
 	return p.form.Moves[choice].to(&v)
 }
 
@@ -91,6 +98,8 @@ func (p *Problem) Setting(g *Ground, s loadline.Situation, service, choice int) 
 type Paid struct {
 	Replicas  float64
 	CPU       float64 // request of each, in cores
+	Memory    float64 // request of each, in bytes
+	Changed   bool    // the number of replicas was
 	Reference float64 // cores that the service needs on the mean, to compare with
 }
 
@@ -105,6 +114,7 @@ func (p *Problem) Reward(g *Ground, after loadline.Situation, service int, paid 
 // the one that keeps.
 func (p *Problem) ChoiceOf(g *Ground, s loadline.Situation, service int, done loadline.Allocation) int {
 	v := look(g, s, service)
+	v.follow = p.Params["requests"] > 0
 	best, nearest := -1, 0.0
 	for i, m := range p.form.Moves {
 		got := v.told.With(m.to(&v))

@@ -79,15 +79,26 @@ func serverlessReward(o *outcome, p map[string]float64) float64 {
 
 var serverlessParams = []Param{{"cpu", 1, "what the CPU that is held weighs, in the most that is allowed; 0 is the published code's reward"}}
 
-// costReward is Loadline's own: what was paid over what the visits needed, and the
-// requests over the SLO over what the objective allows (1 %), by how many there
-// were.
+// costReward is Loadline's own: what was paid over what the visits need on the
+// mean, and the requests over the SLO over what the objective allows (1 %), by how
+// many there were. They count by their square root: a step in which everything
+// is late must not drown all that could be learned from the others. Memory counts,
+// or a thousand tiny replicas would be free; so does unrest.
 func costReward(o *outcome, p map[string]float64) float64 {
 	reference := max(o.Reference, 1e-9)
 	needed := o.seen.Rate.Or(0) * o.ground.CPU
-	return (-o.Replicas*o.CPU - p["over"]*min(o.over()/0.01, 20)*needed) / reference
+	cpu := max(o.CPU*o.Replicas, o.seen.CPU.Or(0))
+	paid := cpu + p["memory"]*o.Memory/(1<<30)*o.Replicas
+	reward := (-paid - p["over"]*math.Sqrt(o.over()/0.01)*needed) / reference
+	if o.Changed {
+		reward -= p["change"]
+	}
+	return reward
 }
 
 var costParams = []Param{
 	{"over", 1, "what it weighs when 1 % of the requests are over the SLO, in the cost of what they need"},
+	{"memory", 0.13, "what a GiB costs, in cores: about what clouds charge"},
+	{"change", 0.05, "what a changed number of replicas costs, in the mean cost of a step"},
+	{"requests", 1, "1: what a replica asks for follows what it uses; 0: it stays as it is"},
 }

@@ -16,6 +16,7 @@ type view struct {
 	seen      *loadline.ServiceObservation
 	told      loadline.Allocation // plans in flight included
 	budget    loadline.SLO
+	follow    bool // requests follow what is used
 }
 
 func look(g *Ground, s loadline.Situation, service int) view {
