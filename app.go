@@ -23,6 +23,7 @@ type Service struct {
 	IdleCPU  float64 // cores that a ready replica burns without any request
 	Workers  int     // requests that a replica works on at once; one is held until its reply, calls included
 	Backlog  int     // requests that may wait for a worker, per replica; beyond it the answer is a refusal
+	Hold     int     // requests that are held while no replica is ready, as Knative's activator does; 0 = they are refused
 	Memory   Memory
 	Startup  Dist // from binding to ready
 	Replicas int  // at the start of a run

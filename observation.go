@@ -39,6 +39,7 @@ type ServiceObservation struct {
 	Dropped     Sample // optional calls to this service that brownout dropped
 	Concurrency Sample // visits in the service, mean over the window
 	Queue       Sample // of them, those waiting for a worker
+	Held        Sample // of those, held because no replica was ready; absent if the service holds none
 	Latency     Latency
 	Own         Latency // without the time spent in calls to other services
 	CPU         Sample

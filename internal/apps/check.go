@@ -95,6 +95,11 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 			list = append(list, fmt.Sprintf("service %s is never called", app.Services[s].Name))
 		}
 	}
+	for s, needed := range needed(app) {
+		if svc := &app.Services[s]; needed && svc.Hold == 0 && svc.Bounds.MinReplicas == 0 {
+			list = append(list, fmt.Sprintf("service %s may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 replica at least", svc.Name))
+		}
+	}
 	for _, o := range r.Origins {
 		if o.Figures == 0 {
 			list = append(list, fmt.Sprintf("origin %s marks no figure", o.Name))
@@ -107,6 +112,18 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 		if k.Timeout > 0 && k.Timeout < k.SLO.Latency {
 			list = append(list, fmt.Sprintf("kind %s times out after %v, before its SLO of %v", k.Name, k.Timeout, k.SLO.Latency))
 		}
+	}
+	return list
+}
+
+// needed says of each service whether some request fails without it: a user's
+// begins there, or a call to it is not optional.
+func needed(app *loadline.App) []bool {
+	list := make([]bool, len(app.Services))
+	for k := range app.Kinds {
+		walkVisits(app, &app.Kinds[k].Root, -1, 1, func(c *loadline.Call, _ int, _ float64) {
+			list[c.Service] = list[c.Service] || !c.Optional
+		})
 	}
 	return list
 }

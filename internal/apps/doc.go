@@ -1,6 +1,6 @@
 // Package apps reads, checks, draws and writes models of applications.
 //
-// A model is one YAML file; five are embedded (see [Names]). [Parse] turns it
+// A model is one YAML file; several are embedded (see [Names]). [Parse] turns it
 // into a [loadline.App] or into every fault at once, each a [Fault] with its
 // file, line, field, value and what the value must be. Nothing essential is
 // guessed: a field without a default below is required.
@@ -21,6 +21,7 @@
 //	    idle: 2m                  # cores burnt without requests; default 0
 //	    workers: 32
 //	    backlog: 64               # default: ten times the workers
+//	    hold: 1000                # requests held while no replica is ready, the first of which wakes a service at zero; default: none, they are refused
 //	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
 //	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
 //	    replicas: 2               # default: the lower bound

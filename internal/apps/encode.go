@@ -15,6 +15,15 @@ import (
 // same application. With an origin, every figure is marked with it; further
 // origins are listed for a person to use.
 func Encode(app *loadline.App, origins ...Origin) ([]byte, error) {
+	root, err := encode(app, origins)
+	if err != nil {
+		return nil, err
+	}
+	return write(app, root)
+}
+
+// encode makes the nodes of a model file, all under the first origin.
+func encode(app *loadline.App, origins []Origin) (*yaml.Node, error) {
 	if err := encodable(app); err != nil {
 		return nil, fmt.Errorf("write the application %q: %w", app.Name, err)
 	}
@@ -42,6 +51,10 @@ func Encode(app *loadline.App, origins ...Origin) ([]byte, error) {
 	put(root, "nodes", marked(encodeNodes(app), tag))
 	put(root, "services", marked(encodeServices(app), tag))
 	put(root, "kinds", marked(encodeKinds(app), tag))
+	return root, nil
+}
+
+func write(app *loadline.App, root *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
@@ -120,6 +133,9 @@ func encodeServices(app *loadline.App) *yaml.Node {
 		put(m, "idle", word(formatCores(s.IdleCPU)))
 		put(m, "workers", count(s.Workers))
 		put(m, "backlog", count(s.Backlog))
+		if s.Hold != 0 {
+			put(m, "hold", count(s.Hold))
+		}
 		put(m, "memory", pairs("base", formatMemory(s.Memory.Base), "perRequest", formatMemory(s.Memory.PerRequest)))
 		put(m, "startup", encodeDist(s.Startup))
 		put(m, "replicas", count(s.Replicas))

@@ -92,6 +92,7 @@ func TestEveryFaultIsNamedWithItsLine(t *testing.T) {
 		{"an infinite variation", "cv: 0.5", "cv: .inf", 9, "services.front.cpu.cv", ".inf", "0 or more"},
 		{"NaN as a weight", "v1: {weight: 1}", "v1: {weight: NaN}", 19, "services.front.versions.v1.weight", "NaN", "0 or more"},
 		{"a negative count", "replicas: 2", "replicas: -2", 13, "services.front.replicas", "-2", "a whole number"},
+		{"a negative hold", "replicas: 2", "hold: -1", 13, "services.front.hold", "-1", "a whole number from 0"},
 		{"a variation beside an exponential shape", "cv: 0.5}", "cv: 0.5, shape: exponential}", 9, "services.front.cpu.cv", "0.5", "exponential"},
 		{"an unknown shape", "cv: 0.5}", "shape: lognromal}", 9, "services.front.cpu.shape", "lognromal", `did you mean "lognormal"`},
 		{"memory in an unknown unit", "base: 32Mi, p", "base: 32MB, p", 11, "services.front.memory.base", "32MB", "such as 64Mi"},

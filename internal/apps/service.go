@@ -28,7 +28,7 @@ func (r *reader) services(top object) []loadline.Service {
 
 func (r *reader) service(e entry) loadline.Service {
 	o := r.object(e.at, "a mapping that describes a service",
-		"cpu", "wait", "idle", "workers", "backlog", "memory", "startup",
+		"cpu", "wait", "idle", "workers", "backlog", "hold", "memory", "startup",
 		"replicas", "size", "bounds", "versions", "optionalPrice")
 	s := loadline.Service{Name: e.key}
 	s.CPU = r.dist(o, "cpu", positiveDuration, 1)
@@ -40,6 +40,7 @@ func (r *reader) service(e entry) loadline.Service {
 	s.IdleCPU = orDefault(o, "idle", anyCores, 0)
 	s.Workers = need(o, "workers", countRule(1, maxCount))
 	s.Backlog = orDefault(o, "backlog", countRule(0, maxCount), min(10*s.Workers, maxCount))
+	s.Hold = orNone(o, "hold", countRule(0, maxCount), 0)
 	s.Memory = r.memory(o)
 	s.Startup = r.dist(o, "startup", anyDuration, 0.2)
 	s.Bounds = r.bounds(o)

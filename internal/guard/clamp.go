@@ -1,5 +1,3 @@
-// Package guard keeps any policy safe. Each guard is one idea; the loop asks
-// them in order and records what each of them changed and why.
 package guard
 
 import (

@@ -13,7 +13,9 @@ import (
 
 // Cluster is what the loop watches and changes.
 type Cluster interface {
-	// Observe fills into with what is known now, reusing its slices.
+	// Observe fills into with what is known now, reusing its slices. Metrics that
+	// cannot be had are absent samples, so that the guards can do what is right
+	// without them; an error is for when not even the pods are known.
 	Observe(ctx context.Context, into *loadline.Observation) error
 	// Allocation appends what each service has been told to be.
 	Allocation(into []loadline.Allocation) []loadline.Allocation
@@ -45,9 +47,15 @@ type Loop struct {
 
 	Forecast func(window []loadline.Observation) []loadline.Forecast // per service
 	Split    func(window []loadline.Observation) []loadline.SLO      // per service
-	Guards   []Guard
-	Record   func(*loadline.Decision) // valid during the call only
-	Learn    *Learn
+	// Filter corrects each observation before anything looks at it.
+	Filter func(now time.Time, o *loadline.Observation)
+	Guards []Guard
+	// Decided is told of every decision once the guards have spoken, with what it
+	// rests on; both are valid during the call only. What became of it, which may
+	// take a while, goes to Record. A pass that could not observe has a Record only.
+	Decided func(*loadline.Decision, loadline.Situation)
+	Record  func(*loadline.Decision) // valid during the call only
+	Learn   *Learn
 
 	// CPUTime is the processor time used so far, by which deciding is measured.
 	CPUTime func() time.Duration
@@ -61,6 +69,7 @@ type Loop struct {
 	inFlight  []flight // decided and not yet applied, in the order of their due
 	forecast  []loadline.Forecast
 	partial   []loadline.SLO
+	spoken    []bool // of which services the policy speaks
 }
 
 // Run decides once per period, from now until the given instant. It returns
@@ -100,14 +109,26 @@ func (l *Loop) step(ctx context.Context) error {
 		l.hold(now, fmt.Errorf("observe: %w", err))
 		return ctx.Err()
 	}
+	if l.Filter != nil {
+		l.Filter(now, &l.seen[len(l.seen)-1])
+	}
 	l.allocated = l.Cluster.Allocation(l.allocated[:0])
 	l.forecastRates()
 	l.splitSLO()
 	situation := l.situation()
 	l.learn(now, situation)
+	watched := l.watch(now, situation)
 	decision, delay := l.decide(now, situation)
 	l.guard(now, situation, &decision)
+	if watched {
+		l.guardUnspoken(now, situation, &decision)
+		l.decided(now, situation, &decision)
+	}
 	l.expect(now, situation, &decision)
+	if l.Decided != nil {
+		told := decision // a copy, so that what nobody is told of need not be on the heap
+		l.Decided(&told, situation)
+	}
 	return l.launch(ctx, decision, now.Add(delay))
 }
 
@@ -202,20 +223,24 @@ func (l *Loop) checkNames(p loadline.Proposal) error {
 
 // guard turns the proposal into a plan of what is left to change.
 func (l *Loop) guard(now time.Time, s loadline.Situation, d *loadline.Decision) {
-	for _, p := range d.Proposal.Services {
-		setting := p.Setting
-		for _, g := range l.Guards {
-			to, reason := g.Check(now, s, p.Service, setting)
-			if to != setting {
-				d.Changed = append(d.Changed, loadline.GuardChange{
-					Guard: g.Name(), Service: p.Service, From: setting, To: to, Reason: reason,
-				})
-				setting = to
-			}
+	for i := range d.Proposal.Services {
+		p := &d.Proposal.Services[i]
+		l.guardService(now, s, p.Service, p.Setting, d)
+	}
+}
+
+func (l *Loop) guardService(now time.Time, s loadline.Situation, service int, setting loadline.Setting, d *loadline.Decision) {
+	for _, g := range l.Guards {
+		to, reason := g.Check(now, s, service, setting)
+		if to != setting {
+			d.Changed = append(d.Changed, loadline.GuardChange{
+				Guard: g.Name(), Service: service, From: setting, To: to, Reason: reason,
+			})
+			setting = to
 		}
-		if change := s.InFlight[p.Service].Changes(setting); !change.Empty() {
-			d.Plan.Services = append(d.Plan.Services, loadline.ServicePlan{Service: p.Service, Setting: change})
-		}
+	}
+	if change := s.InFlight[service].Changes(setting); !change.Empty() {
+		d.Plan.Services = append(d.Plan.Services, loadline.ServicePlan{Service: service, Setting: change})
 	}
 }
 

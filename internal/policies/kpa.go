@@ -16,9 +16,10 @@ import (
 //   - The scraper reads every ready pod, never a sample of them. A reading is the
 //     mean over two seconds each two seconds, instead of one each second: the
 //     windows' means are the same.
-//   - There is no activator: requests to a service without replicas fail instead
-//     of waiting, and a burst is not buffered. So scaling to zero is off unless
-//     asked for, and then the rate of what fails wakes the service.
+//   - The activator is the service's own hold: it keeps requests while no replica
+//     is ready and reports them, but a burst is not buffered. A service without
+//     one refuses instead, so it goes to zero only if asked to, and then the rate
+//     of what fails wakes it.
 //   - Readings that are missing are left out of a window, and without a fresh
 //     one nothing is decided; the original counts on with what it has.
 type KPA struct {
@@ -32,7 +33,7 @@ type kpaConfig struct {
 	threshold        float64 // of wanted to ready pods, at which it panics
 	upRate, downRate float64
 	downDelay        time.Duration
-	toZero           bool
+	toZero           string // on, off, or auto: services that hold requests
 	grace            time.Duration
 }
 
@@ -51,7 +52,7 @@ var kpaKind = kind{
 			{"max-up-rate", "1000", "times the ready pods that it may go to at once", number(1.01, 1e6)},
 			{"max-down-rate", "2", "divides the ready pods for the least it may go to at once", number(1.01, 1e6)},
 			{"down-delay", "0s", "how long a lower number must be wanted", span(0, time.Hour)},
-			{"scale-to-zero", "off", "on: the last pod goes too when nothing is in flight", oneOf("on", "off")},
+			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight", oneOf("auto", "on", "off")},
 			{"grace", "30s", "for which the last pod is kept then", span(0, time.Hour)},
 		}
 	},
@@ -66,7 +67,7 @@ var kpaKind = kind{
 				threshold: v.float("panic-threshold") / 100,
 				upRate:    v.float("max-up-rate"), downRate: v.float("max-down-rate"),
 				downDelay: v.span("down-delay"),
-				toZero:    v["scale-to-zero"] == "on", grace: v.span("grace"),
+				toZero:    v["scale-to-zero"], grace: v.span("grace"),
 			},
 			of: make([]kpaMemory, len(app.Services)),
 		}, nil
@@ -85,7 +86,7 @@ func (*KPA) Needs() loadline.Needs {
 func (p *KPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	for i := range s.App.Services {
-		replicas, reason, seen := p.tick(now, &s.Now().Services[i], s.Allocation[i].Replicas, i)
+		replicas, reason, seen := p.tick(now, &s.Now().Services[i], s.Allocation[i].Replicas, i, s.App.Services[i].Hold > 0)
 		if !seen {
 			continue
 		}
@@ -102,15 +103,29 @@ func (p *KPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, er
 
 // tick is one service's autoscaler: note the concurrency, size for both
 // windows, and panic or calm down.
-func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, service int) (int, string, bool) {
+func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, service int, holds bool) (int, string, bool) {
+	m := &p.of[service]
+	toZero := p.cfg.toZero == "on" || p.cfg.toZero == "auto" && holds
 	if told == 0 {
-		return p.wake(seen)
+		m.atZero = true
+		if !holds {
+			return p.wake(seen, toZero)
+		}
+		if seen.Held.Present() && seen.Held.Value <= 0 {
+			return 0, "idle", true
+		}
 	}
 	concurrency, ready, ok := concurrencyOf(seen.Pods)
+	if seen.Held.Present() { // as the activator reports it
+		concurrency += seen.Held.Value
+		ok = ok || ready == 0
+	}
 	if !ok {
 		return 0, "", false
 	}
-	m := &p.of[service]
+	if m.atZero { // woken: nothing is known of how long it has been idle since
+		m.atZero, m.idleSince = false, time.Time{}
+	}
 	m.start(now, ready)
 	m.record(now, concurrency, p.cfg.stable)
 	stable, burst := m.average(now, p.cfg.stable), m.average(now, p.cfg.panic)
@@ -131,7 +146,7 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, servi
 		}
 	}
 	if wanted == 0 {
-		wanted, reason = p.lastPod(now, m, reason)
+		wanted, reason = p.lastPod(now, m, toZero, reason)
 	} else {
 		m.idleSince = time.Time{}
 	}
@@ -144,8 +159,8 @@ func (p *KPA) clamp(wanted, ready float64) int {
 }
 
 // lastPod goes only if that is wanted, and after a grace.
-func (p *KPA) lastPod(now time.Time, m *kpaMemory, reason string) (int, string) {
-	if !p.cfg.toZero {
+func (p *KPA) lastPod(now time.Time, m *kpaMemory, toZero bool, reason string) (int, string) {
+	if !toZero {
 		return 1, reason
 	}
 	if m.idleSince.IsZero() {
@@ -157,12 +172,13 @@ func (p *KPA) lastPod(now time.Time, m *kpaMemory, reason string) (int, string) 
 	return 0, reason + "; idle"
 }
 
-// wake starts a pod for a service that is at zero and asked for.
-func (p *KPA) wake(seen *loadline.ServiceObservation) (int, string, bool) {
+// wake starts a pod for a service that is at zero and asked for, if it does not
+// hold requests, which would wake it themselves.
+func (p *KPA) wake(seen *loadline.ServiceObservation, toZero bool) (int, string, bool) {
 	switch {
 	case !seen.Rate.Present():
 		return 0, "", false
-	case p.cfg.toZero && seen.Rate.Value <= 0:
+	case toZero && seen.Rate.Value <= 0:
 		return 0, "idle", true
 	}
 	return 1, fmt.Sprintf("%.1f requests/s and no pod", seen.Rate.Value), true

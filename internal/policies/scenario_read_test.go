@@ -26,6 +26,8 @@ func readService(t *testing.T, text string, s *loadline.Service, a *loadline.All
 			s.Bounds.MinReplicas = int(n)
 		case "max":
 			s.Bounds.MaxReplicas = int(n)
+		case "hold":
+			s.Hold = int(n)
 		case "cpu":
 			a.Size.CPURequest, a.Size.CPULimit = n, readNumber(t, field, limit)
 		case "mem":
@@ -76,6 +78,8 @@ func readSeen(t *testing.T, now time.Time, text string, size loadline.Size, name
 				seen.Rate = sample
 			case "cpu":
 				seen.CPU = sample
+			case "held":
+				seen.Held = sample
 			case "throttled":
 				seen.Throttled = sample
 			case "restarts":

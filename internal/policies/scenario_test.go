@@ -33,7 +33,8 @@ var update = flag.Bool("update", false, "rewrite the expected decisions in testd
 // sample), unready (starting, with one) or fresh (ready for less than a
 // sample's window). Each group may say what each pod uses: 90% (of its CPU
 // request), mem=90%, busy=4 (visits), cores=0.3, MiB=200, age=13h. The service's own samples
-// stand between the groups: rate=120, throttled=0.2, restarts=1.
+// stand between the groups: rate=120, throttled=0.2, restarts=1, held=3 (of a
+// service with hold=100, say).
 //
 // "2s..60s/2s: ..." is a line for each step. It shows the decisions that changed
 // something, with their time, and the last one.

@@ -143,6 +143,17 @@ func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 	}
 }
 
+// Wake gives a service that has been told to have no replicas one, as Knative's
+// activator and KEDA's activation do: whoever holds a request for it asks for
+// it, whatever the policy decides and whenever it decides next. It is no change
+// of the policy's and is not counted as one.
+func (c *ControlPlane) Wake(service int, now time.Duration) {
+	if a := &c.alloc[service]; a.Replicas == 0 {
+		a.Replicas = 1
+		c.reconcile(service, now)
+	}
+}
+
 func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Duration) {
 	for _, slot := range c.byService[service] {
 		p := &c.pods[slot]

@@ -86,6 +86,19 @@ func (h *Histogram) Sub(o *Histogram) {
 	h.max = math.Inf(1)
 }
 
+// AddSince adds a share of what one histogram counted from an earlier state of
+// it to a later one. As with Sub, the maximum is not known then.
+func (h *Histogram) AddSince(earlier, later *Histogram, share float64) {
+	for i, c := range later.counts {
+		if d := c - earlier.counts[i]; d != 0 {
+			h.counts[i] += share * d
+		}
+	}
+	h.total += share * (later.total - earlier.total)
+	h.sum += share * (later.sum - earlier.sum)
+	h.max = math.Inf(1)
+}
+
 // CopyFrom makes h equal to o.
 func (h *Histogram) CopyFrom(o *Histogram) {
 	copy(h.counts, o.counts)

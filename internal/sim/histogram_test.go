@@ -69,3 +69,26 @@ func TestWhatWasCountedSince(t *testing.T) {
 		t.Errorf("since then: %v values, median %v", h.Count(), h.Quantile(0.5))
 	}
 }
+
+// Half of what was counted between two states has their quantiles and half
+// their number.
+func TestAddSinceTakesAShare(t *testing.T) {
+	earlier, later, sum := NewHistogram(ExporterBits), NewHistogram(ExporterBits), NewHistogram(ExporterBits)
+	earlier.AddN(1000, 8)
+	later.CopyFrom(earlier)
+	later.AddN(50_000, 4)
+	later.AddN(90_000, 2)
+	sum.AddSince(earlier, later, 0.5)
+	if sum.Count() != 3 || sum.Sum() != 0.5*(4*50_000+2*90_000) {
+		t.Errorf("count %v, sum %v", sum.Count(), sum.Sum())
+	}
+	whole := NewHistogram(ExporterBits)
+	whole.AddSince(earlier, later, 1)
+	if a, b := sum.Quantile(0.9), whole.Quantile(0.9); a != b || a < 80_000 {
+		t.Errorf("quantiles %v and %v", a, b)
+	}
+	sum.AddSince(later, later, 0.3)
+	if sum.Count() != 3 {
+		t.Errorf("nothing happened, but the count is %v", sum.Count())
+	}
+}

@@ -158,6 +158,9 @@ func (o *observer) service(now time.Duration, i int, into *loadline.ServiceObser
 	into.Dropped = rate(first.Dropped, last.Dropped, seconds, at)
 	into.Concurrency = rate(first.BusySeconds, last.BusySeconds, seconds, at)
 	into.Queue = rate(first.QueueSeconds, last.QueueSeconds, seconds, at)
+	if o.app.Services[i].Hold > 0 {
+		into.Held = rate(first.HeldSeconds, last.HeldSeconds, seconds, at)
+	}
 	into.CPU = rate(first.CPUSeconds, last.CPUSeconds, seconds, at)
 	into.CPU.Value *= o.at(newest).services[i].cpuNoise
 	into.Throttled = sample(increase(first.ThrottledPeriods, last.ThrottledPeriods)/increase(first.Periods, last.Periods), at)

@@ -9,6 +9,7 @@ type Reading struct {
 	Services []ServiceReading
 	Kinds    []KindReading
 	Nodes    []NodeReading
+	Calls    []CallReading // in the order of Edges
 }
 
 // ServiceReading is one service's part. Counters are float64 because the fluid
@@ -16,6 +17,7 @@ type Reading struct {
 type ServiceReading struct {
 	Arrived, Ended, Failed, Refused, Dropped float64 // visits
 	BusySeconds, QueueSeconds                float64 // integrals of visits in the service, and of those waiting for a worker
+	HeldSeconds                              float64 // of those, held because no replica was ready
 	CPUSeconds                               float64
 	MemoryBytes                              float64 // now
 	Periods, ThrottledPeriods                float64
@@ -37,6 +39,15 @@ type PodReading struct {
 type KindReading struct {
 	Arrived, Ended, Failed, Over float64 // Over: ended late or failed
 	Latency                      LatencyReading
+}
+
+// CallReading is the calls of one service to another, as the caller sees them
+// (Edge names the pair). A call that is made several times in a row counts each
+// time; one that brownout drops is not made.
+type CallReading struct {
+	Count      float64 // calls that ended
+	Failed     float64 // of them: refused, or without a good reply
+	SumSeconds float64 // the time that they took, queueing at the callee included
 }
 
 // NodeReading is one node.

@@ -26,11 +26,20 @@ type Spec struct {
 	Load     sim.Arrivals
 	Workload string // its name, for the result
 	Policy   string // name:key=value,...
-	Engine   string // one of Engines
-	Duration time.Duration
-	Seed     uint64
-	CPU      sim.CPUModel
-	WarmUp   time.Duration
+	// Decider decides instead of a policy by name, if there is one; Policy is then
+	// only what it is called. It is for this run alone.
+	Decider loadline.Policy
+	// Guard is the rule that the policy falls back on, name:key=value,..., and puts
+	// every guard around it, as they are in production. Empty: nothing but the
+	// bounds.
+	Guard string
+	// GuardSettings are those of the guards; nil = the defaults.
+	GuardSettings *guard.Settings
+	Engine        string // one of Engines
+	Duration      time.Duration
+	Seed          uint64
+	CPU           sim.CPUModel
+	WarmUp        time.Duration
 
 	Perturb Perturb
 	Hooks   Hooks
@@ -43,6 +52,10 @@ type Perturb struct {
 	CPUNoise    float64 // relative deviation of CPU readings
 	SlowStart   float64 // factor on the pods' start-up; 0 = 1
 
+	// ResizeRestarts: a pod that is resized restarts, as on clusters that cannot
+	// resize in place.
+	ResizeRestarts bool `json:",omitempty"`
+
 	Disturbances []sim.Disturbance
 }
 
@@ -50,6 +63,9 @@ type Perturb struct {
 type Hooks struct {
 	Progress func(at time.Duration)
 	Decision func(*loadline.Decision)
+	// Decided sees a decision with what it rests on, before its plan sets out;
+	// both are valid during the call only.
+	Decided func(*loadline.Decision, loadline.Situation)
 	// Scrape sees what the exporters show at every scrape, before loss, lag and
 	// noise; both are valid during the call only.
 	Scrape  func(*sim.Reading, *sim.ControlPlane)
@@ -62,6 +78,7 @@ type Outcome struct {
 	Meter  *sim.Meter
 	Story  *Story
 	Effort Effort
+	Rungs  []guard.Transition // steps on the guard's ladder
 }
 
 // seer is a policy that is told the load beforehand.
@@ -107,7 +124,9 @@ func (s Spec) Validate() error {
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
 	}
-	if _, err := policies.New(s.Policy, s.App); err != nil {
+	if policy, err := s.decider(); err != nil {
+		faults = append(faults, err)
+	} else if _, err := s.guarded(policy); err != nil {
 		faults = append(faults, err)
 	}
 	if err := (sim.Metrics{Loss: s.Perturb.MetricsLoss, CPUNoise: s.Perturb.CPUNoise}).Validate(); err != nil {
@@ -116,21 +135,63 @@ func (s Spec) Validate() error {
 	return errors.Join(faults...)
 }
 
+func (s Spec) decider() (loadline.Policy, error) {
+	if s.Decider != nil {
+		return s.Decider, nil
+	}
+	return policies.New(s.Policy, s.App)
+}
+
+// title is what a result calls the policy.
+func (s Spec) title() string {
+	if s.Guard == "" {
+		return s.Policy
+	}
+	return s.Policy + " guarded by " + s.Guard
+}
+
+// guarded puts the guards around a policy, or returns nil if there are to be none.
+func (s Spec) guarded(policy loadline.Policy) (*guard.Guarded, error) {
+	if s.Guard == "" {
+		return nil, nil
+	}
+	rule, err := policies.New(s.Guard, s.App)
+	if err != nil {
+		return nil, fmt.Errorf("guard: the rule: %w", err)
+	}
+	settings := guard.Defaults()
+	if s.GuardSettings != nil {
+		settings = *s.GuardSettings
+	}
+	g, err := guard.Around(settings, s.App, policy, rule)
+	if err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	return g, nil
+}
+
 // Run simulates. It ends early with the context's error.
 func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	policy, err := policies.New(s.Policy, s.App)
+	policy, err := s.decider()
 	if err != nil {
 		return nil, err
 	}
 	if p, ok := policy.(seer); ok {
 		p.Foresee(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
+	guarded, err := s.guarded(policy)
+	if err != nil {
+		return nil, err
+	}
+	if guarded != nil {
+		policy = guarded.Ladder
+	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
-		StartupFactor: s.Perturb.SlowStart, Disturbances: s.Perturb.Disturbances,
+		StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
 	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
@@ -149,8 +210,13 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	run := &loop.Loop{
 		App: s.App, Policy: policy, Cluster: cluster, Clock: cluster,
 		Guards:  []loop.Guard{guard.Clamp{}},
+		Decided: s.Hooks.Decided,
 		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
 		CPUTime: s.Hooks.CPUTime,
+	}
+	if guarded != nil {
+		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }
+		guarded.Install(run)
 	}
 	if err := run.Run(ctx, sim.Time(s.Duration)); err != nil {
 		return nil, err
@@ -158,7 +224,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	engine.Finish()
 	out.Meter = engine.Meter()
 	out.Result = result.Of(result.Run{
-		Policy: s.Policy, App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
+		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
 	}, s.App, out.Meter)
 	return out, nil
 }

@@ -25,13 +25,16 @@ func (e *Engine) inTree(kind int) float64 {
 // failed + in flight, where those in flight are really there.
 func TestEveryRequestIsAccountedFor(t *testing.T) {
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
-		for seed := range uint64(6) {
+		for seed := range uint64(9) {
 			t.Run(fmt.Sprintf("model %d seed %d", cpu, seed), func(t *testing.T) {
 				t.Parallel()
 				app := shop()
 				app.Services[1].Size.MemoryLimit = 65 << 20 // cart is killed now and then
 				app.Services[1].Backlog = 30
 				app.Kinds[0].Timeout = 150 * time.Millisecond
+				if seed >= 6 { // the first ones refuse instead
+					app.Services[0].Hold, app.Services[1].Hold = 50, 10
+				}
 				app.Routing = loadline.Routing(seed % 2)
 				node := 1
 				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second, Disturbances: []sim.Disturbance{
@@ -73,14 +76,24 @@ func checkReplicas(t *testing.T, e *Engine) {
 	t.Helper()
 	inside := make([]int32, len(e.replicas))
 	queuedIn := make([]int32, len(e.replicas))
+	heldBy := make([]int32, len(e.services))
 	for i := range e.visits {
 		v := &e.visits[i]
 		if v.state == free || v.state == dead {
 			continue
 		}
+		if v.state == held {
+			heldBy[e.calls[v.call].service]++
+			continue
+		}
 		inside[v.slot]++
 		if v.state == queued {
 			queuedIn[v.slot]++
+		}
+	}
+	for i := range e.services {
+		if got := e.services[i].held.count; got != heldBy[i] {
+			t.Fatalf("at %v: service %d holds %d, there are %d", e.time(), i, got, heldBy[i])
 		}
 	}
 	for slot := range e.replicas {

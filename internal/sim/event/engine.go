@@ -2,7 +2,8 @@
 // evaluations rest on.
 //
 // Reading order: engine.go (the run), requests.go (users come and give up),
-// visit.go (one call at one service), replica.go (its CPU), node.go (cores that
+// visit.go (one call at one service), hold.go (those for whom no replica is
+// ready), replica.go (its CPU), node.go (cores that
 // replicas share), kubelet.go (pods come and go), read.go (what exporters
 // show), queue.go and tree.go (data structures).
 //
@@ -33,7 +34,9 @@ type Engine struct {
 	cp    *sim.ControlPlane
 
 	calls    []call
+	made     []sim.CallReading // by edge
 	services []service
+	holders  []int32 // services that hold requests
 	sources  []source
 	replicas []replica // by pod slot
 	nodes    []node
@@ -57,6 +60,7 @@ type service struct {
 	weights    []float64 // cumulative shares of the versions
 	workers    int32
 	backlog    int32
+	hold       int32   // requests that may be held
 	ready      []int32 // slots
 
 	rng, calls, routing *rand.Rand
@@ -64,6 +68,7 @@ type service struct {
 	inside, queued  int32
 	busyNs, queueNs float64 // integrals
 	busyAt, queueAt int64
+	held            holding
 	cpuNs           float64 // of requests, all pods that ever were
 	idleNs          float64 // of pods that are gone, without requests
 }
@@ -81,9 +86,14 @@ func New(cfg sim.Config) *Engine {
 		phase:        sim.Stream(cfg.Seed, sim.StreamPhase, 0),
 	}
 	var roots []int32
-	e.calls, roots = compile(app)
+	edges := sim.Edges(app)
+	e.calls, roots = compile(app, edges)
+	e.made = make([]sim.CallReading, len(edges))
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], cfg.Seed, uint64(i)))
+		if app.Services[i].Hold > 0 {
+			e.holders = append(e.holders, int32(i))
+		}
 	}
 	for _, n := range app.Nodes {
 		e.nodes = append(e.nodes, node{cores: n.Cores})
@@ -109,6 +119,8 @@ func newService(s *loadline.Service, seed, i uint64) service {
 		waits:   s.Wait.Mean > 0,
 		workers: int32(s.Workers),
 		backlog: int32(s.Backlog),
+		hold:    int32(s.Hold),
+		held:    holding{head: none, tail: none},
 		rng:     sim.Stream(seed, sim.StreamDemand, i),
 		calls:   sim.Stream(seed, sim.StreamCalls, i),
 		routing: sim.Stream(seed, sim.StreamRouting, i),
@@ -186,6 +198,7 @@ func (e *Engine) Events() uint64 { return e.events }
 // Apply hands over a plan.
 func (e *Engine) Apply(p loadline.Plan) {
 	e.cp.Apply(p, e.time())
+	e.serveHolders()
 	e.nextControl = int64(e.cp.Next())
 }
 
@@ -210,6 +223,7 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 		e.now = next
 		e.happen()
 		if e.cpDirty {
+			e.serveHolders()
 			e.nextControl = int64(e.cp.Next())
 			e.cpDirty = false
 		}
@@ -243,6 +257,7 @@ func (e *Engine) control(at int64) {
 		e.disturbed++
 	}
 	e.cp.Run(e.time())
+	e.serveHolders()
 	e.nextControl = int64(e.cp.Next())
 	e.cpDirty = false
 }

@@ -23,6 +23,7 @@ func (e *Engine) Read(r *sim.Reading) {
 		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
 		readLatency(&out.Latency, m.Exported)
 	}
+	r.Calls = append(r.Calls[:0], e.made...)
 }
 
 func (e *Engine) readService(i int, r *sim.Reading) {
@@ -30,7 +31,8 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 	s.count(e.now, 0)
 	s.countQueue(e.now, 0)
 	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
-	out.BusySeconds, out.QueueSeconds = s.busyNs/1e9, s.queueNs/1e9
+	s.held.add(e.now, 0)
+	out.BusySeconds, out.QueueSeconds, out.HeldSeconds = s.busyNs/1e9, s.queueNs/1e9, s.held.ns/1e9
 	out.MemoryBytes = 0
 	out.Pods = out.Pods[:0]
 	idle := s.idleNs

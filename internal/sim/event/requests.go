@@ -80,7 +80,7 @@ func (e *Engine) await(kind int32, w waiter) {
 }
 
 // losePatience fails the requests that have waited too long. Their work goes
-// on, in vain.
+// on, in vain, unless no replica has got it yet.
 func (e *Engine) losePatience(kind int32) {
 	src := &e.sources[kind]
 	for src.size > 0 {
@@ -97,6 +97,9 @@ func (e *Engine) losePatience(kind int32) {
 			v.abandoned = true
 			e.meter.Kinds[kind].TimedOut++
 			e.meter.Failed(int(kind), time.Duration(v.arrived), e.time())
+			if v.state == held {
+				e.letGo(w.visit)
+			}
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package event
 
-import "github.com/loadline/loadline"
+import (
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
 
 // call is one node of a compiled call tree.
 type call struct {
 	service  int32
 	kind     int32
 	times    int32
+	edge     int32 // from its caller; none = a user's request
 	optional bool
 	always   bool    // probability 1 and any version of the caller
 	prob     float64 // of being made
@@ -20,10 +24,10 @@ type span struct{ from, to int32 }
 
 // compile lays all call trees out in one slice, the calls of a stage side by
 // side, and returns the root of each kind.
-func compile(app *loadline.App) (calls []call, roots []int32) {
+func compile(app *loadline.App, edges []sim.Edge) (calls []call, roots []int32) {
 	var children func(at int32, c *loadline.Call, kind int32)
 	node := func(c *loadline.Call, kind int32) call {
-		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), optional: c.Optional, prob: c.Probability, work: c.Work}
+		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), edge: none, optional: c.Optional, prob: c.Probability, work: c.Work}
 		for _, v := range c.Versions {
 			n.versions |= 1 << v
 		}
@@ -35,7 +39,9 @@ func compile(app *loadline.App) (calls []call, roots []int32) {
 		for _, stage := range c.Stages {
 			from := int32(len(calls))
 			for i := range stage {
-				calls = append(calls, node(&stage[i], kind))
+				n := node(&stage[i], kind)
+				n.edge = int32(sim.EdgeIndex(edges, sim.Edge{From: c.Service, To: stage[i].Service}))
+				calls = append(calls, n)
 			}
 			spans = append(spans, span{from, int32(len(calls))})
 			for i := range stage {

@@ -30,6 +30,7 @@ const (
 	onCPU
 	waiting // its own time without CPU
 	calling
+	held // no replica of its service is ready
 	dead // its replica was killed; waits for its timer or its calls before the place is reused
 )
 
@@ -64,12 +65,25 @@ func (e *Engine) start(i int32) {
 	m := &e.meter.Services[c.service]
 	m.Arrived++
 	e.events++
+	if s.hold > 0 && (len(s.ready) == 0 || s.held.count > 0) {
+		e.holdVisit(i)
+		return
+	}
 	slot := e.route(s)
 	if slot == none {
 		m.Refused++
 		e.refuse(i)
 		return
 	}
+	e.admit(i, slot)
+}
+
+// admit gives a visit to a replica.
+func (e *Engine) admit(i, slot int32) {
+	v := &e.visits[i]
+	c := &e.calls[v.call]
+	s := &e.services[c.service]
+	m := &e.meter.Services[c.service]
 	v.version = s.drawVersion()
 	v.cpu = s.cpu.Draw(s.rng, s.cpuFactor[v.version]*c.work)
 	r := &e.replicas[slot]
@@ -280,6 +294,10 @@ func (e *Engine) freeWorker(slot int32) {
 	if r.draining && r.inside == 0 {
 		e.cp.Drained(int(slot), e.time())
 		e.cpDirty = true
+		return
+	}
+	if s.held.count > 0 {
+		e.handOver(slot)
 	}
 }
 
@@ -299,6 +317,12 @@ func (e *Engine) tellCaller(i int32, ok bool) {
 	if parent == none {
 		e.endRequest(i, ok)
 		return
+	}
+	made := &e.made[e.calls[c].edge]
+	made.Count++
+	made.SumSeconds += float64(e.now-v.arrived) / 1e9
+	if !ok {
+		made.Failed++
 	}
 	e.release(i)
 	if ok && times > 1 && e.visits[parent].state != dead {

@@ -92,6 +92,7 @@ func (e *Engine) flushShape(shape int) {
 		e.services[e.p.shapes[shape].service].latency.add(&e.whole[shape], n)
 		e.wholePend[shape] = 0
 	}
+	e.flushCalls(shape)
 }
 
 // flushKind counts the requests that had a kind's distribution until now. Those

@@ -23,6 +23,7 @@ type kind struct {
 	inside     float64 // requests in the system, those given up included
 	zombies    float64 // of them, given up: only their work goes on
 	recent     float64 // requests that came within the last timeout, smoothed
+	expired    float64 // of the lost ones: their user gave up while they were held
 	lost       float64 // requests whose visit was in a crowd that was stopped, since the last step
 	orphans    float64 // requests that failed with a stopped caller, their calls still going on, since the last step
 	ghosts     float64 // such requests still in the system
@@ -74,7 +75,8 @@ func (e *Engine) endRequests(mid time.Duration, h float64) {
 		m.Arrived += kd.arrived
 		m.Completed += c.good
 		m.Failed += c.failed + c.gaveUp
-		m.TimedOut += c.gaveUp
+		m.TimedOut += c.gaveUp + kd.expired
+		kd.expired = 0
 		over := 0.0
 		if kd.late < 1 {
 			over = c.good * max(kd.over-kd.late, 0) / (1 - kd.late)
@@ -142,7 +144,7 @@ func (k *kind) giveUp(late, h float64) float64 {
 // request is in all of them at once and is counted in the fullest.
 func (e *Engine) gather(i int, perSecond float64) {
 	n := &e.p.nodes[i]
-	okay, inside := 1-e.services[n.service].refused, e.pop[i]/n.times
+	okay, below, inside := 1-e.services[n.service].refused, 1.0, e.pop[i]/n.times
 	stage, fullest := int32(0), 0.0
 	for k, kid := range n.kids {
 		if st := n.kidStages[k]; st != stage {
@@ -154,12 +156,14 @@ func (e *Engine) gather(i int, perSecond float64) {
 			if c.times > 1 {
 				good = math.Pow(good, c.times)
 			}
-			okay *= 1 - e.nodeProb[kid]/c.times*(1-good)
+			share := 1 - e.nodeProb[kid]/c.times*(1-good)
+			okay *= share
+			below *= share
 		}
 	}
 	inside += fullest
 	e.growth[i] = (inside - e.inflight[i]) * perSecond
-	e.okay[i], e.inflight[i] = okay, inside
+	e.okay[i], e.calls.below[i], e.inflight[i] = okay, below, inside
 }
 
 // waitOf is the mean time that a request spends in waiting times, one after the

@@ -2,14 +2,15 @@
 // form: a cluster for training, where the event engine would be too slow.
 //
 // Reading order: engine.go (the run), flow.go (visits down the call trees),
-// station.go (one service's replicas over one step), holdback.go (callees that
+// station.go (one service's replicas over one step), hold.go (visits for whom none
+// is ready), holdback.go (callees that
 // are full), history.go (delays of an overload), curve.go, clump.go and surface/
 // (latency by load, measured once), parts.go, combine.go and blender.go
 // (distributions and their arithmetic), latency.go (distributions up the call
 // trees), ending.go (what becomes of requests), account.go and sample.go (their
 // latencies, counted), pods.go and cohorts.go (pods come and go), crowded.go
-// (nodes and memory that are too small), read.go (what exporters show),
-// program.go and service.go (the app laid out flat).
+// (nodes and memory that are too small), calls.go (what callers see of their
+// calls), read.go (what exporters show), program.go and service.go (the app laid out flat).
 //
 // What it leaves out: replicas of a service that are alike share one state;
 // parts of a request depend on each other only as far as latency.go says; failed
@@ -34,6 +35,7 @@ type Engine struct {
 	table *surface.Table
 	p     *program
 	noise []*rand.Rand // by kind; nil = the mean flow
+	rare  []*rand.Rand // by kind, of the requests that come one by one; nil = they flow too
 
 	now         time.Duration
 	nextControl time.Duration
@@ -43,6 +45,7 @@ type Engine struct {
 	cp          *sim.ControlPlane
 
 	services    []service
+	holders     []int // services that hold visits
 	kinds       []kind
 	pods        []pod // by slot
 	nodes       []machine
@@ -51,6 +54,7 @@ type Engine struct {
 
 	nodeFlow
 	latencyState
+	calls      callsMade
 	clumpSums  []clumpSum     // by service
 	perRequest [][]visitCount // by kind and service
 
@@ -102,12 +106,16 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 	e := &Engine{
 		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
 		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
-		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p),
+		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p), calls: newCallsMade(p),
 		nodes: make([]machine, len(app.Nodes)), nodeUsed: make([]float64, len(app.Nodes)),
 		clumpSums: make([]clumpSum, len(app.Services)),
 	}
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], i))
+		if app.Services[i].Hold > 0 {
+			e.holders = append(e.holders, i)
+			e.services[i].held = newHolding(app, cfg, i)
+		}
 	}
 	callers := p.callersOf(len(app.Services))
 	for pos, i := range p.order {
@@ -123,6 +131,9 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 	for k := range app.Kinds {
 		e.kinds = append(e.kinds, newKind(&app.Kinds[k]))
 		e.perRequest = append(e.perRequest, make([]visitCount, len(app.Services)))
+	}
+	if len(e.holders) > 0 {
+		e.drawRare()
 	}
 	e.setProbabilities()
 	e.cp = sim.NewControlPlane(cfg, e.meter, e)
@@ -153,6 +164,15 @@ func newLatencyState(p *program) latencyState {
 	}
 }
 
+// drawRare makes the arrivals of kinds that come seldom whole requests. As a
+// flow they would never cease, and no service would ever be idle; it matters
+// only where services sleep when they are.
+func (e *Engine) drawRare() {
+	for k := range e.kinds {
+		e.rare = append(e.rare, sim.Stream(e.cfg.Seed, sim.StreamArrivals, uint64(k)))
+	}
+}
+
 // AddNoise makes arrivals Poisson counts instead of their means, drawn from the
 // seed of the run. Call it before the first step.
 func (e *Engine) AddNoise() {
@@ -175,6 +195,7 @@ func (e *Engine) Meter() *sim.Meter {
 // Apply hands over a plan.
 func (e *Engine) Apply(p loadline.Plan) {
 	e.cp.Apply(p, e.now)
+	e.wakeHolders()
 	e.nextControl = e.cp.Next()
 	e.setProbabilities()
 }
@@ -260,12 +281,21 @@ func (e *Engine) advance(next time.Duration) {
 				e.setRates(e.now, h)
 			}
 		}
+		if len(e.holders) > 0 {
+			if fine := e.holdStep(); h > fine {
+				h = max(fine, 1)
+				e.setRates(e.now, h)
+			}
+		}
 		e.setClumps()
 		e.advanceBy(h)
 		e.now += h
 		e.checkMemory()
 		if e.nextControl <= e.now || e.drainAt <= e.now {
 			return
+		}
+		if len(e.holders) > 0 {
+			next = min(next, e.nextControl) // of a service that was woken on the way
 		}
 	}
 }
@@ -279,6 +309,7 @@ func (e *Engine) advanceBy(h time.Duration) {
 	e.flowDown(seconds)
 	e.latencies()
 	e.endRequests(e.now+h/2, seconds)
+	e.settleHeld()
 	e.mergeCohorts()
 }
 

@@ -36,6 +36,11 @@ func (e *Engine) meanRate(kind int, from, to time.Duration) float64 {
 	return sum / float64(to-from)
 }
 
+// rarely is the rate, in requests per second, below which a kind may leave its
+// services idle for the minute that autoscalers wait for: above it that happens
+// less than once in a hundred thousand minutes.
+const rarely = 0.2
+
 // flowDown sends the visits of one step down the call trees, service by
 // service, callers first: what a service's replicas let through arrives at the
 // services it calls.
@@ -45,6 +50,8 @@ func (e *Engine) flowDown(h float64) {
 		kd.arrived = kd.rate * h
 		if e.noise != nil {
 			kd.arrived = poisson(e.noise[k], kd.arrived)
+		} else if e.rare != nil && kd.rate < rarely {
+			kd.arrived = poisson(e.rare[k], kd.arrived)
 		}
 		e.flow[e.p.roots[k]] = kd.arrived
 	}
@@ -75,6 +82,9 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 		factor = work / in
 		s.takeHold(hold/in+factor*s.work.wait, e.unsettled)
 	}
+	if s.held.count > 0 {
+		e.expire(s, m)
+	}
 	refused := e.serve(s, m, in, factor, h, e.holdBack(s, g, h))
 	left := e.count(s, factor, h)
 	s.refused = 0
@@ -82,6 +92,9 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 		s.refused = refused / in
 	}
 	s.lastIn, s.lastOut = in/h, left/h
+	if s.held.places > 0 {
+		e.mixHeld(s, g)
+	}
 	m.Arrived += in
 	m.Refused += refused
 	m.Failed += refused
@@ -99,6 +112,13 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 		s.crowd += e.pop[n]
 		e.wholePend[e.p.shapeOf[n]] += out
 		e.ownPending[e.p.profileOf[n]] += out
+		e.calls.pending[n] += out
+		if s.refused > 0 {
+			e.countRefused(n, e.taken[n]*s.refused)
+		}
+		if e.calls.below[n] < 1 {
+			e.countFailed(n, out)
+		}
 		if nd := &e.p.nodes[n]; len(nd.kids) > 0 {
 			e.callOn(nd, out, h)
 		}
@@ -157,14 +177,23 @@ func (e *Engine) countOptional(c *node, callers float64) {
 
 // serve advances the cohorts of a service and returns the visits refused.
 func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most float64) (refused float64) {
-	if s.ready == 0 {
+	if s.ready == 0 && s.held.places == 0 {
 		return in
 	}
 	d := demand{
-		rate: in / h / float64(s.ready), cpu: max(s.work.cpu*factor, 1e-9), factor: factor,
+		cpu: max(s.work.cpu*factor, 1e-9), factor: factor,
 		hold: s.hold, cv: s.work.cpuCV, workers: s.workers, depth: s.depth, places: s.places,
-		most: most / h / float64(s.ready),
 	}
+	if s.held.places > 0 && (s.ready == 0 || s.held.count > 0) {
+		in, refused = e.hold(s, &d, in, h)
+		if s.held.awake() > 0 {
+			e.unrest = true
+		}
+		if s.ready == 0 {
+			return refused
+		}
+	}
+	d.rate, d.most = in/h/float64(s.ready), most/h/float64(s.ready)
 	if e.app.Routing == loadline.RouteLeastRequest {
 		d.replicas = float64(s.ready)
 	}
@@ -176,6 +205,9 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 		}
 		if c.quota {
 			c.countPeriods(m, s.clump.size, h)
+		}
+		if s.held.places > 0 {
+			c.forget(in, h)
 		}
 	}
 	return refused
@@ -204,6 +236,13 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 	}
 	left += e.drainStep(s, h, cpu)
 	s.busySeconds += (s.inside + s.draining) * h
+	if s.held.mean > 0 {
+		held := s.held.mean * h
+		s.held.mean = 0
+		s.held.seconds += held
+		s.queueSeconds += held
+		s.busySeconds += held
+	}
 	return left
 }
 

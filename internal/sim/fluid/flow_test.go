@@ -31,6 +31,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 		"steady":   {App: station40(), Load: constant{5, 5, 5, 5}},
 		"overload": {App: station40(), Load: constant{60, 5, 60, 5}},
 		"a wave":   {App: station40(), Load: wave{20, .9, 600}, CPU: sim.Shared},
+		"held":     {App: holding40(), Load: wave{20, .9, 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := New(c, 15*time.Second)
@@ -65,6 +66,15 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 			near(t, app40Name(i)+": visits in it", s.BusySeconds/3600, s.Arrived/3600*s.Latency.SumSeconds/s.Latency.Count, .01)
 		}
 	}
+}
+
+// holding40 is station40 where every service holds requests, though not many.
+func holding40() *loadline.App {
+	app := station40()
+	for i := range app.Services {
+		app.Services[i].Hold = 10 + 20*(i%3)
+	}
+	return app
 }
 
 func app40Name(i int) string { return station40().Services[i].Name }
@@ -156,4 +166,22 @@ func TestPartialStepsAgree(t *testing.T) {
 	near(t, "completed", b.Kinds[0].Completed, a.Kinds[0].Completed, .005)
 	near(t, "over the SLO", b.Kinds[0].Over, a.Kinds[0].Over, .05)
 	near(t, "cost", b.Services[0].CoreSeconds, a.Services[0].CoreSeconds, .001)
+}
+
+// A run begins with a jump of the load from nothing. Services that are calm from
+// then on must have their latency all the same.
+func TestCalmServicesHaveTheirLatencyFromTheStart(t *testing.T) {
+	app := &loadline.App{
+		Services: []loadline.Service{server("busy", lognormalCPU(10, 1), 1, 100, 100, 1), server("calm", lognormalCPU(1, 1), 1, 100, 100, 1)},
+		Kinds:    []loadline.Kind{{Name: "k", Share: 1, Root: tree(0, []loadline.Call{tree(1)})}},
+	}
+	e := New(sim.Config{App: app, Load: constant{50}}, 15*time.Second)
+	e.AdvanceTo(5 * time.Minute)
+	var r sim.Reading
+	e.Read(&r)
+	for i, least := range []float64{0.01, 0.00095} {
+		if l := &r.Services[i].Latency; !(l.SumSeconds/l.Count >= least) || !(l.P99 > least) {
+			t.Errorf("%s: mean %v, p99 %v, want at least its CPU time", app.Services[i].Name, l.SumSeconds/l.Count, l.P99)
+		}
+	}
 }

@@ -88,6 +88,9 @@ func (e *Engine) boundLatency(i int) {
 		e.settledAt = e.now
 		return
 	}
+	if e.usualTop[i] == 0 { // a run begins with a jump; what has just begun to queue is nearly the usual
+		e.usualTop[i] = d.part[levels-1]
+	}
 	most := (e.now - e.settledAt).Seconds() + e.usualTop[i]
 	if d.part[levels-1] <= most {
 		return
@@ -102,7 +105,7 @@ func (e *Engine) boundLatency(i int) {
 // curves of its replicas, and says whether it has changed.
 func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	c := &s.cohorts[0]
-	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0
+	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0 && s.held.share == 0
 	now := c.curve.own[local].partAt(c.load, tail)
 	if last := e.ownTail[profile]; simple && c.curve == s.lastCurve[local] && alike(now, last) {
 		return false
@@ -124,6 +127,9 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 		if total > 0 {
 			e.mixing.cut(out, total)
 		}
+	}
+	if s.held.share > 0 {
+		e.addHeld(s, out)
 	}
 	e.ownTail[profile], s.lastCurve[local] = now, nil
 	if simple {
@@ -183,7 +189,9 @@ func (e *Engine) wholeLatency(sh *shape, out *dist) {
 				larger(sum, sum, d)
 			}
 		}
-		if calls > 0 {
+		if calls > 0 && next.held.share > 0 && e.services[sh.service].held.share > 0 {
+			out.addInStep(sum)
+		} else if calls > 0 {
 			vx, vy := out.vari, sum.vari
 			e.blend.sum(out, out, sum)
 			if kin := e.kinship(&e.services[sh.service], next, &e.own[sh.profile]); kin > 0.01 {

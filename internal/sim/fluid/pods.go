@@ -235,6 +235,10 @@ func (e *Engine) loseVisits(service int, crowd, calling float64) {
 		e.pop[n] -= lost
 		s.crowd += e.pop[n]
 		kd.lost += lost
+		e.calls.pending[n] += lost
+		if edge := e.p.edgeOf[n]; edge >= 0 {
+			e.calls.made[edge].Failed += lost
+		}
 		if flow > 0 {
 			kd.orphans += calling * e.flow[n] / flow
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
 )
 
 // program is an app laid out flat: what does not change while a run goes on.
@@ -20,6 +21,9 @@ type program struct {
 	stages             []span  // into calls
 	calls              []stageCall
 	profiles           []profile
+	edges              int       // distinct pairs of caller and callee
+	edgeOf             []int32   // by node; -1 = a user's request
+	withShape          [][]int32 // by shape: its nodes
 }
 
 type span struct{ from, to int32 }
@@ -77,6 +81,7 @@ func compile(app *loadline.App) *program {
 	}
 	c.p.order = callersFirst(len(app.Services), c.p.nodes)
 	c.group()
+	c.p.setEdges(sim.Edges(app))
 	return c.p
 }
 
@@ -242,5 +247,21 @@ func (c *compiler) group() {
 		c.p.shapeOf = append(c.p.shapeOf, sh)
 		c.p.profileOf = append(c.p.profileOf, c.p.shapes[sh].profile)
 		c.p.workOf = append(c.p.workOf, sorted[i].work)
+	}
+}
+
+// setEdges finds the pair of caller and callee of every node.
+func (p *program) setEdges(edges []sim.Edge) {
+	p.edges = len(edges)
+	p.edgeOf = make([]int32, len(p.nodes))
+	p.withShape = make([][]int32, len(p.shapes))
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		p.edgeOf[i] = -1
+		if n.parent >= 0 {
+			from := int(p.nodes[n.parent].service)
+			p.edgeOf[i] = int32(sim.EdgeIndex(edges, sim.Edge{From: from, To: int(n.service)}))
+		}
+		p.withShape[n.shape] = append(p.withShape[n.shape], int32(i))
 	}
 }

@@ -32,6 +32,7 @@ func (e *Engine) Read(r *sim.Reading) {
 		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
 		e.kinds[k].latency.read(&out.Latency, e.kinds[k].atSLO)
 	}
+	r.Calls = append(r.Calls[:0], e.calls.made...)
 }
 
 func (e *Engine) readService(i int, r *sim.Reading) {
@@ -39,6 +40,7 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
 	m.BusySeconds, m.QueueSeconds, m.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
 	out.BusySeconds, out.QueueSeconds, out.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
+	out.HeldSeconds = s.held.seconds
 	out.Periods, out.ThrottledPeriods, out.Restarts = m.Periods, m.ThrottledPeriods, m.Restarts
 	out.MemoryBytes = 0
 	out.Pods = out.Pods[:0]

@@ -41,6 +41,8 @@ type service struct {
 	busySeconds, queueSeconds, cpuSeconds float64
 
 	latency, own account
+
+	held holding
 }
 
 // curveKey names a size: limits within 1 % share a curve.

@@ -45,6 +45,7 @@ type demand struct {
 	places   float64 // workers and backlog
 	most     float64 // visits per second that the services it calls can take
 	replicas float64 // that routing chooses the better of two among; 0 = it draws one
+	full     bool    // every worker that becomes free is taken at once by a visit that is held elsewhere
 }
 
 // advance moves the crowd over h seconds and returns the visits refused.
@@ -60,6 +61,10 @@ func (c *cohort) advance(d *demand, h float64) (refused float64) {
 	bound := d.workers / (floor + d.hold) // visits per second that workers allow
 	top := max(min(speed, bound, d.most), 1e-6*speed)
 	c.top = top
+	if d.full {
+		c.stayFull(top, h)
+		return 0
+	}
 	share := top / speed
 	before := c.crowd
 	beforeExtra := c.extra
@@ -89,6 +94,15 @@ func (c *cohort) advance(d *demand, h float64) (refused float64) {
 		c.trace.push(h, c.limit/max(mid, 1e-9), d.rate*h-refused, c.extra > 0)
 	}
 	return refused
+}
+
+// stayFull is a step in which the crowd stays what it is: for every visit that
+// leaves, one that is held elsewhere comes in, so none queues here.
+func (c *cohort) stayFull(top, h float64) {
+	c.in, c.out = top, top
+	c.extra = max(c.crowd-max(c.limit, 1), 0)
+	c.queue, c.stall, c.odds, c.load, c.inner, c.spread = 0, 0, 0, 0, 0, 0
+	c.trace.push(h, c.limit/max(c.extra, 1e-9), top*h, c.extra > 0)
 }
 
 // meanScaled is the mean sojourn times 1-load, on the CPU and in the queue for

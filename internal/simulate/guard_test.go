@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// hill is a load that rises to its peak at half time and falls again.
+type hill struct{ low, high, seconds float64 }
+
+func (h hill) Rate(_ int, t time.Duration) (float64, time.Duration) {
+	const step = 30 * time.Second
+	phase := 2 * math.Pi * t.Truncate(step).Seconds() / h.seconds
+	return h.low + (h.high-h.low)*(1-math.Cos(phase))/2, t.Truncate(step) + step
+}
+
+// mad is a sound policy but for some minutes, in which it does something else.
+type mad struct {
+	loadline.Policy
+	from, to time.Duration
+	do       func(s loadline.Situation) loadline.Proposal
+}
+
+func (m mad) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	p, err := m.Policy.Decide(now, s)
+	if at := sim.Since(now); at >= m.from && at < m.to {
+		return m.do(s), nil
+	}
+	return p, err
+}
+
+func toOne(loadline.Situation) loadline.Proposal {
+	return loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: loadline.Setting{Replicas: loadline.Some(1)}}}}
+}
+
+// asleep wants what there is, whatever the load.
+func asleep(loadline.Situation) loadline.Proposal { return loadline.Proposal{} }
+
+func runMad(t *testing.T, m mad, edit func(*Spec)) *Outcome {
+	t.Helper()
+	spec := smallSpec()
+	spec.Load, spec.Duration = hill{15, 90, 5400}, 90*time.Minute
+	sound, err := policies.New("hpa", spec.App)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Policy = sound
+	spec.Decider, spec.Policy = m, "mad"
+	edit(&spec)
+	out, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.5f over the SLO, %.3f core-hours", float64(out.Result.OverSLORatio), float64(out.Result.CoreHours))
+	for _, r := range out.Rungs {
+		t.Logf("%v: %v", sim.Since(r.At), r)
+	}
+	return out
+}
+
+// TestGuardsHoldAMadPolicy: at the peak it wants one replica of eight. Without the
+// guards the SLO breaks; with them it is kept, because nothing of it comes to pass.
+func TestGuardsHoldAMadPolicy(t *testing.T) {
+	m := mad{from: 40 * time.Minute, to: 60 * time.Minute, do: toOne}
+	bare := runMad(t, m, func(*Spec) {})
+	if over := float64(bare.Result.OverSLORatio); over < 0.1 {
+		t.Fatalf("%v of the requests over the SLO without the guards: the policy is not mad enough to show anything", over)
+	}
+	held := runMad(t, m, func(s *Spec) { s.Guard = "hpa" })
+	if over := float64(held.Result.OverSLORatio); over > 0.01 {
+		t.Errorf("%v of the requests over the SLO with the guards, want at most 0.01", over)
+	}
+}
+
+// TestLadderCatchesAMadPolicy leaves the ladder alone with it: every guard that
+// would hold its reductions is off. The burn hands the application to the rule
+// within minutes, and recovery hands it back.
+func TestLadderCatchesAMadPolicy(t *testing.T) {
+	for name, m := range map[string]mad{
+		"to one": {from: 20 * time.Minute, to: 48 * time.Minute, do: toOne},
+		"asleep": {from: 5 * time.Minute, to: 60 * time.Minute, do: asleep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := runMad(t, m, func(s *Spec) {
+				settings := guard.Defaults()
+				settings.Off = []string{"disagreement", "observed", "starting", "burning", "gray", "cool-down", "step"}
+				s.Guard, s.GuardSettings = "hpa", &settings
+			})
+			if over := float64(out.Result.OverSLORatio); over > 0.06 {
+				t.Errorf("%v of the requests over the SLO, want at most 0.06: some minutes until the burn shows", over)
+			}
+			var caught, returned time.Duration
+			for _, r := range out.Rungs {
+				switch at := sim.Since(r.At); {
+				case r.To == guard.Rule && caught == 0 && at > m.from:
+					caught = at
+					if !strings.Contains(r.Why, "burned its error budget") {
+						t.Errorf("handed over because %s", r.Why)
+					}
+				case r.To == guard.Learned && caught > 0:
+					returned = at
+				}
+			}
+			if caught == 0 || caught > m.to {
+				t.Errorf("caught after %v, want before %v", caught, m.to)
+			}
+			if returned < caught+guard.Defaults().Burn.Recovery {
+				t.Errorf("handed back after %v, want after the recovery", returned)
+			}
+			if last := out.Rungs[len(out.Rungs)-1]; last.To != guard.Learned {
+				t.Errorf("it ends on %v", last)
+			}
+		})
+	}
+}
+
+// TestGuardsCostLittleAroundASoundPolicy: what they cost when nothing is wrong.
+func TestGuardsCostLittleAroundASoundPolicy(t *testing.T) {
+	run := func(rule string) *Outcome {
+		spec := smallSpec()
+		spec.Load, spec.Duration, spec.Guard = hill{15, 90, 3600}, time.Hour, rule
+		out, err := Run(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	bare, guarded := run("").Result, run("hpa").Result
+	t.Logf("%v core-hours bare, %v guarded", bare.CoreHours, guarded.CoreHours)
+	if extra := float64(guarded.CoreHours/bare.CoreHours) - 1; extra > 0.05 {
+		t.Errorf("%.1f%% dearer under the guards, want at most 5%%", 100*extra)
+	}
+	if float64(guarded.OverSLORatio) > float64(bare.OverSLORatio)+0.002 {
+		t.Errorf("%v over the SLO under the guards, %v without", guarded.OverSLORatio, bare.OverSLORatio)
+	}
+}
+
+// TestLostMetricsUnderTheGuards: with nothing to see, nothing falls, and after a
+// while everything is at its floor.
+func TestLostMetricsUnderTheGuards(t *testing.T) {
+	spec := smallSpec()
+	spec.Duration = 30 * time.Minute
+	spec.Perturb.MetricsLoss = 1
+	settings := guard.Defaults()
+	settings.Floor = map[string]guard.Safe{"web": {Replicas: 5}}
+	spec.Guard, spec.GuardSettings = "hpa", &settings
+	out, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := out.Rungs[len(out.Rungs)-1]; last.To != guard.Floor {
+		t.Errorf("it ends on %v", last)
+	}
+	ready := out.Story.Ready[0]
+	for i := 1; i < len(ready); i++ {
+		if ready[i] < ready[i-1] {
+			t.Errorf("from %v to %v replicas with nothing to see", ready[i-1], ready[i])
+		}
+	}
+	if end := ready[len(ready)-1]; end != 5 {
+		t.Errorf("%v replicas in the end, want the floor of 5", end)
+	}
+}
+
+func TestFaultyGuardsAreRefused(t *testing.T) {
+	spec := smallSpec()
+	settings := guard.Defaults()
+	settings.Gray.Part = 3
+	spec.Guard, spec.GuardSettings = "hpa", &settings
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "gray.part 3") {
+		t.Errorf("err %v", err)
+	}
+	spec.Guard = "hps"
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), `did you mean "hpa"`) {
+		t.Errorf("err %v", err)
+	}
+}
