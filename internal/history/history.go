@@ -4,8 +4,9 @@
 // wrote, and it is what a twin is fitted to.
 //
 // Reading order: history.go (the past in memory), metric.go (what is measured),
-// manifest.go (what the folder says of itself), writer.go and reader.go (the
-// folder).
+// tidy.go (its normal form), manifest.go (what the folder says of itself),
+// layout.go (the files in it), writer.go and writepart.go, reader.go and
+// readpart.go (the folder).
 package history
 
 import (

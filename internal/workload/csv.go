@@ -261,10 +261,14 @@ func (t *csvTable) fill(s *Series) {
 	for _, d := range t.deltas {
 		for range d.rows {
 			for range d.delta/int64(s.Step) - 1 {
-				t.in.report.Filled++
-				if t.in.opts.Gaps == GapsHold {
+				switch t.in.opts.Gaps {
+				case GapsAbsent:
+					take(math.NaN())
+				case GapsHold:
+					t.in.report.Filled++
 					take(1)
-				} else {
+				default:
+					t.in.report.Filled++
 					take(0)
 				}
 			}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -105,5 +106,19 @@ func TestPlainCSVReportsTimesAndValuesTogether(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is missing from:\n%v", want, err)
 		}
+	}
+}
+
+func TestGapsMayBeLeftOpenInASeriesOnly(t *testing.T) {
+	const text = "t_s,rps\n0,10\n60,20\n180,5\n"
+	s, err := ReadSeries(strings.NewReader(text), "a.csv", Options{Gaps: GapsAbsent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Values) != 4 || !math.IsNaN(s.Values[2]) || s.Values[3] != 5 || s.Report.Filled != 0 {
+		t.Errorf("values %v, %d filled", s.Values, s.Report.Filled)
+	}
+	if _, _, err := Read(strings.NewReader(text), "a.csv", Options{Gaps: GapsAbsent}); err == nil || !strings.Contains(err.Error(), "must be hold or zero") {
+		t.Errorf("error %v: a workload has no gaps", err)
 	}
 }

@@ -74,9 +74,10 @@ const (
 type Gaps string
 
 const (
-	GapsRefuse Gaps = ""     // an error: the file does not say
-	GapsHold   Gaps = "hold" // the value before it
-	GapsZero   Gaps = "zero" // no load
+	GapsRefuse Gaps = ""       // an error: the file does not say
+	GapsHold   Gaps = "hold"   // the value before it
+	GapsZero   Gaps = "zero"   // no load
+	GapsAbsent Gaps = "absent" // left open, as NaN: for ReadSeries, since a workload has no gaps
 )
 
 // validate returns every wrong option.
@@ -92,9 +93,9 @@ func (o Options) validate(faults *Faults) {
 		faults.add(0, "combine", string(o.Combine), "must be sum or mean")
 	}
 	switch o.Gaps {
-	case GapsRefuse, GapsHold, GapsZero:
+	case GapsRefuse, GapsHold, GapsZero, GapsAbsent:
 	default:
-		faults.add(0, "gaps", string(o.Gaps), "must be hold or zero, or absent to refuse")
+		faults.add(0, "gaps", string(o.Gaps), "must be hold or zero; without it a gap is refused")
 	}
 	if o.Step < 0 {
 		faults.add(0, "step", o.Step.String(), "must be longer than 0")

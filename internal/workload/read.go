@@ -49,6 +49,9 @@ func only(r io.Reader, name string) source {
 // read streams the parts of a trace, one after the other, into one series.
 func read(name string, parts []source, o Options, needRequests bool) (*Series, error) {
 	faults := newFaults(name)
+	if needRequests && o.Gaps == GapsAbsent {
+		faults.add(0, "gaps", string(o.Gaps), "must be hold or zero: requests need a rate at every instant")
+	}
 	if o.validate(faults); len(faults.List) > 0 {
 		return nil, faults.err()
 	}
@@ -257,6 +260,8 @@ func (in *input) filled(s *Series, cells []cell) []float64 {
 		switch {
 		case c.weight > 0:
 			values[i] = c.sum / c.weight
+		case in.opts.Gaps == GapsAbsent:
+			values[i] = math.NaN()
 		case in.opts.Gaps == GapsHold && i > 0:
 			values[i] = values[i-1]
 			in.report.Filled++

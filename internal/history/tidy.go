@@ -1,0 +1,53 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Tidy brings a history that was put together by hand into the form that Read
+// gives: services and calls sorted, a series of which nothing is present nil,
+// and the manifest in agreement with the span.
+func (h *History) Tidy() {
+	for i := range h.Services {
+		dropEmpty(h.Services[i].Series[:])
+	}
+	for i := range h.Calls {
+		dropEmpty(h.Calls[i].Series[:])
+	}
+	slices.SortFunc(h.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(h.Calls, func(a, b Calls) int { return a.compare(&b) })
+	m := &h.Manifest
+	m.Version, m.Start, m.Step, m.Steps = Version, h.Start, h.Step, h.Steps
+}
+
+func dropEmpty(series []Series) {
+	for m, s := range series {
+		if s != nil && s.Present() == 0 {
+			series[m] = nil
+		}
+	}
+}
+
+func (c *Calls) compare(o *Calls) int {
+	return cmp.Or(cmp.Compare(c.From, o.From), cmp.Compare(c.To, o.To), cmp.Compare(c.Operation, o.Operation))
+}
+
+// Absences are the metrics that no service, or no call, has a single value of,
+// each with the same reason and what it costs a fit.
+func (h *History) Absences(reason string) []Absence {
+	var absent []Absence
+	for m := range ServiceMetrics {
+		there := slices.ContainsFunc(h.Services, func(s Service) bool { return s.Series[m].Present() > 0 })
+		if !there {
+			absent = append(absent, Absence{Of: "service", Metric: m.String(), Reason: reason, Cost: m.About().Cost})
+		}
+	}
+	for m := range CallMetrics {
+		there := slices.ContainsFunc(h.Calls, func(c Calls) bool { return c.Series[m].Present() > 0 })
+		if !there {
+			absent = append(absent, Absence{Of: "call", Metric: m.String(), Reason: reason, Cost: m.About().Cost})
+		}
+	}
+	return absent
+}

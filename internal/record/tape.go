@@ -1,0 +1,336 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// tape turns readings into steps. Counters between two readings are taken to
+// have grown evenly: a step that ends between them gets its share. Gauges hold
+// from the reading before up to the reading that shows them.
+type tape struct {
+	spec     Spec
+	began    bool
+	at       time.Duration // of the last reading
+	steps    int           // that are over
+	services []serviceTape // in the order of the app
+	kinds    []callTape    // in the order of the app
+	edges    []callTape    // in the order of sim.Edges
+	pods     []int64       // by slot: the pod that was last seen ready there
+	rng      *rand.Rand
+}
+
+// serviceTape is one service: what its counters last said, the step that is
+// open, and the steps that are over.
+type serviceTape struct {
+	last sim.ServiceReading
+	open serviceSums
+	done [history.ServiceMetrics]history.Series
+}
+
+// callTape is one kind of request, or the calls along one edge.
+type callTape struct {
+	from, to, operation string
+	last                callReading
+	open                callSums
+	done                [history.CallMetrics]history.Series
+}
+
+// callReading is a counter of calls at one instant.
+type callReading struct {
+	count, failed float64
+	latency       sim.LatencyReading
+}
+
+func newTape(s Spec) *tape {
+	t := &tape{
+		spec:     s,
+		services: make([]serviceTape, len(s.App.Services)),
+		kinds:    make([]callTape, len(s.App.Kinds)),
+		rng:      sim.Stream(s.Seed, sim.StreamMetrics, 1),
+	}
+	steps := int(s.Duration / s.Step)
+	for i := range t.services {
+		for m := range t.services[i].done {
+			t.services[i].done[m] = make(history.Series, 0, steps)
+		}
+	}
+	for k, kind := range s.App.Kinds {
+		t.kinds[k] = newCallTape("", s.App.Services[kind.Root.Service].Name, kind.Name, steps)
+	}
+	for _, e := range sim.Edges(s.App) {
+		t.edges = append(t.edges, newCallTape(s.App.Services[e.From].Name, s.App.Services[e.To].Name, "", steps))
+	}
+	return t
+}
+
+func newCallTape(from, to, operation string, steps int) callTape {
+	c := callTape{from: from, to: to, operation: operation}
+	for m := range c.done {
+		c.done[m] = make(history.Series, 0, steps)
+	}
+	return c
+}
+
+// watch takes a reading. It refuses steps that are shorter than the time
+// between readings: their values would be made up.
+func (t *tape) watch(r *sim.Reading, cp *sim.ControlPlane) error {
+	if !t.began {
+		t.began = true
+		t.keep(r)
+		t.noteReady(cp, nil)
+		return nil
+	}
+	between := r.At - t.at
+	if between > t.spec.Step {
+		return fmt.Errorf("step %v is shorter than the %v between the scrapes of policy %s: choose a step of at least %v",
+			t.spec.Step, between, t.spec.Policy, between)
+	}
+	for from := t.at; from < r.At; {
+		ends := time.Duration(t.steps+1) * t.spec.Step
+		until := min(r.At, ends)
+		t.add(r, cp, from, until)
+		if until == ends {
+			t.close()
+		}
+		from = until
+	}
+	t.keep(r)
+	return nil
+}
+
+// add takes what happened in a part of the time since the last reading.
+func (t *tape) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
+	share := float64(until-from) / float64(r.At-t.at)
+	seconds := (until - from).Seconds()
+	for i := range t.services {
+		s := &t.services[i]
+		s.addCounters(&r.Services[i], share)
+		s.addGauges(&r.Services[i], seconds)
+		s.open.ready.add(float64(cp.Ready(i)), seconds)
+		s.open.desired.add(float64(cp.Allocation()[i].Replicas), seconds)
+		for _, slot := range cp.Slots(i) {
+			s.addSize(cp.Pod(slot).Size, seconds)
+		}
+	}
+	for k := range t.kinds {
+		t.kinds[k].add(kindReading(&r.Kinds[k]), share)
+	}
+	for e := range t.edges {
+		t.edges[e].add(edgeReading(&r.Calls[e]), share)
+	}
+	t.noteReady(cp, func(p *sim.Pod) bool {
+		if p.Ready <= from || p.Ready > until {
+			return false
+		}
+		t.services[p.Service].open.startup.add((p.Ready - p.Created).Seconds(), 1)
+		return true
+	})
+}
+
+func (s *serviceTape) addCounters(now *sim.ServiceReading, share float64) {
+	o, last := &s.open, &s.last
+	o.arrived += share * (now.Arrived - last.Arrived)
+	o.failed += share * (now.Failed - last.Failed)
+	o.busySeconds += share * (now.BusySeconds - last.BusySeconds)
+	o.queueSeconds += share * (now.QueueSeconds - last.QueueSeconds)
+	o.cpuSeconds += share * (now.CPUSeconds - last.CPUSeconds)
+	o.periods += share * (now.Periods - last.Periods)
+	o.throttled += share * (now.ThrottledPeriods - last.ThrottledPeriods)
+	o.restarts += share * (now.Restarts - last.Restarts)
+	o.latency.add(&last.Latency, &now.Latency, share)
+}
+
+func (s *serviceTape) addGauges(now *sim.ServiceReading, seconds float64) {
+	s.open.memory.add(now.MemoryBytes, seconds)
+}
+
+// addSize takes one pod's size. A limit of 0 is none, which is not a number.
+func (s *serviceTape) addSize(z loadline.Size, seconds float64) {
+	s.open.cpuRequest.add(z.CPURequest, seconds)
+	s.open.memRequest.add(float64(z.MemoryRequest), seconds)
+	if z.CPULimit > 0 {
+		s.open.cpuLimit.add(z.CPULimit, seconds)
+	}
+	if z.MemoryLimit > 0 {
+		s.open.memLimit.add(float64(z.MemoryLimit), seconds)
+	}
+}
+
+// noteReady shows the pods that are ready for the first time. A pod that has
+// restarted becomes ready again, long after its creation: that is no start-up.
+// Those that a run begins with were not seen starting: without a function they
+// are only remembered.
+func (t *tape) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
+	for i := range t.services {
+		for _, slot := range cp.Slots(i) {
+			p := cp.Pod(slot)
+			for len(t.pods) <= slot {
+				t.pods = append(t.pods, 0)
+			}
+			if p.Ready == sim.Never || t.pods[slot] == p.ID {
+				continue
+			}
+			if take == nil || take(p) {
+				t.pods[slot] = p.ID
+			}
+		}
+	}
+}
+
+func kindReading(k *sim.KindReading) callReading {
+	return callReading{count: k.Arrived, failed: k.Failed, latency: k.Latency}
+}
+
+// edgeReading has no quantiles: callers are not asked for them.
+func edgeReading(c *sim.CallReading) callReading {
+	none := math.NaN()
+	return callReading{count: c.Count, failed: c.Failed, latency: sim.LatencyReading{
+		Count: c.Count, SumSeconds: c.SumSeconds, P50: none, P90: none, P95: none, P99: none,
+	}}
+}
+
+func (c *callTape) add(now callReading, share float64) {
+	c.open.count += share * (now.count - c.last.count)
+	c.open.failed += share * (now.failed - c.last.failed)
+	c.open.latency.add(&c.last.latency, &now.latency, share)
+}
+
+func (c *callTape) keep(now callReading) {
+	c.last.count, c.last.failed = now.count, now.failed
+	keepLatency(&c.last.latency, &now.latency)
+}
+
+// keep remembers a reading.
+func (t *tape) keep(r *sim.Reading) {
+	t.at = r.At
+	for i := range t.services {
+		last := &t.services[i].last
+		latency := last.Latency
+		*last = r.Services[i]
+		last.Pods, last.Own = nil, sim.LatencyReading{}
+		last.Latency = latency
+		keepLatency(&last.Latency, &r.Services[i].Latency)
+	}
+	for k := range t.kinds {
+		t.kinds[k].keep(kindReading(&r.Kinds[k]))
+	}
+	for e := range t.edges {
+		t.edges[e].keep(edgeReading(&r.Calls[e]))
+	}
+}
+
+// close ends a step.
+func (t *tape) close() {
+	seconds := t.spec.Step.Seconds()
+	for i := range t.services {
+		s := &t.services[i]
+		lost, noise := t.draw()
+		values := s.values(seconds)
+		values[history.CPU] *= noise
+		for m := range s.done {
+			s.done[m] = append(s.done[m], kept(values[m], lost))
+		}
+		latency := s.open.latency
+		latency.reset()
+		s.open = serviceSums{latency: latency}
+	}
+	for k := range t.kinds {
+		lost, _ := t.draw()
+		t.kinds[k].close(seconds, lost)
+	}
+	for e := range t.edges {
+		lost, _ := t.draw()
+		t.edges[e].close(seconds, lost)
+	}
+	t.steps++
+}
+
+func (c *callTape) close(seconds float64, lost bool) {
+	l := &c.open.latency
+	values := [history.CallMetrics]float64{
+		history.CallRate:   c.open.count / seconds,
+		history.CallErrors: c.open.failed / seconds,
+		history.CallMean:   l.mean(),
+		history.CallP50:    l.quantile(0),
+		history.CallP90:    l.quantile(1),
+		history.CallP95:    l.quantile(2),
+		history.CallP99:    l.quantile(3),
+	}
+	for m := range c.done {
+		c.done[m] = append(c.done[m], kept(values[m], lost))
+	}
+	latency := *l
+	latency.reset()
+	c.open = callSums{latency: latency}
+}
+
+func (s *serviceTape) values(seconds float64) [history.ServiceMetrics]float64 {
+	o := &s.open
+	return [history.ServiceMetrics]float64{
+		history.Rate:          o.arrived / seconds,
+		history.Errors:        o.failed / seconds,
+		history.LatencyMean:   o.latency.mean(),
+		history.LatencyP50:    o.latency.quantile(0),
+		history.LatencyP90:    o.latency.quantile(1),
+		history.LatencyP95:    o.latency.quantile(2),
+		history.LatencyP99:    o.latency.quantile(3),
+		history.Concurrency:   o.busySeconds / seconds,
+		history.Queue:         o.queueSeconds / seconds,
+		history.CPU:           o.cpuSeconds / seconds,
+		history.Memory:        o.memory.value(),
+		history.Throttled:     o.throttled / o.periods,
+		history.Ready:         o.ready.value(),
+		history.Desired:       o.desired.value(),
+		history.CPURequest:    o.cpuRequest.value(),
+		history.CPULimit:      o.cpuLimit.value(),
+		history.MemoryRequest: o.memRequest.value(),
+		history.MemoryLimit:   o.memLimit.value(),
+		history.Restarts:      o.restarts,
+		history.Startup:       o.startup.value(),
+	}
+}
+
+// draw says whether a step of one target is lost, and how far off its CPU is.
+func (t *tape) draw() (lost bool, noise float64) {
+	p := &t.spec.Perturb
+	noise = 1
+	if p.MetricsLoss > 0 {
+		lost = t.rng.Float64() < p.MetricsLoss
+	}
+	if p.CPUNoise > 0 {
+		noise = max(0, 1+p.CPUNoise*t.rng.NormFloat64())
+	}
+	return lost, noise
+}
+
+func kept(v float64, lost bool) float32 {
+	if lost {
+		v = math.NaN()
+	}
+	return float32(v)
+}
+
+// history is all that was kept.
+func (t *tape) history() *history.History {
+	h := &history.History{
+		Start: sim.Epoch.Add(t.spec.Step), Step: t.spec.Step, Steps: t.steps,
+		Manifest: history.Manifest{Version: history.Version, Source: t.spec.source()},
+	}
+	for i := range t.services {
+		h.Services = append(h.Services, history.Service{Name: t.spec.App.Services[i].Name, Series: t.services[i].done})
+	}
+	for _, c := range slices.Concat(t.kinds, t.edges) {
+		h.Calls = append(h.Calls, history.Calls{From: c.from, To: c.to, Operation: c.operation, Series: c.done})
+	}
+	h.Tidy()
+	h.Manifest.Absent = h.Absences("it did not happen in the simulated cluster, or the engine does not measure it")
+	return h
+}
