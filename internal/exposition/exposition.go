@@ -1,0 +1,100 @@
+// Package exposition turns what a simulated cluster showed into the metrics
+// that a real one would have exposed: Istio's proxies, cAdvisor and
+// kube-state-metrics, as an OpenMetrics text whose samples carry their times.
+// Prometheus makes blocks of it ("promtool tsdb create-blocks-from
+// openmetrics"), so that everything that reads from Prometheus can be held
+// against a cluster whose truth is known.
+//
+// Reading order: exposition.go (a recording), istio.go, cadvisor.go and
+// kubestate.go (what each exporter shows), buckets.go (histograms), text.go
+// (families and series).
+package exposition
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// Recorder keeps what the exporters show, scrape by scrape. It holds eight
+// bytes for every sample: a week of a few services, or a day of forty, is what
+// fits.
+type Recorder struct {
+	app       *loadline.App
+	namespace string
+	edges     []sim.Edge
+	entered   []bool // by service: users call it
+
+	times    []time.Duration
+	families []*family
+	byName   map[string]*family
+	pods     map[int64]*podSeen
+	services []serviceSeen
+}
+
+// serviceSeen is what the last reading of a service came to, where only the
+// difference to it can be attributed.
+type serviceSeen struct {
+	periods, throttled, restarts float64
+	arrivals                     []arrivalSeen // by caller
+	buckets                      []float64
+	sum, count                   float64
+}
+
+// podSeen is what is remembered of a pod from scrape to scrape.
+type podSeen struct {
+	name                         string
+	periods, throttled, restarts float64
+}
+
+// New makes a recorder for an application that runs in a namespace.
+func New(app *loadline.App, namespace string) *Recorder {
+	r := &Recorder{
+		app: app, namespace: namespace, edges: sim.Edges(app),
+		entered: make([]bool, len(app.Services)),
+		byName:  map[string]*family{}, pods: map[int64]*podSeen{},
+		services: make([]serviceSeen, len(app.Services)),
+	}
+	for _, k := range app.Kinds {
+		r.entered[k.Root.Service] = true
+	}
+	for s := range r.services {
+		r.services[s].arrivals = make([]arrivalSeen, len(r.callers(s)))
+	}
+	return r
+}
+
+// Watch keeps one scrape; it fits simulate.Hooks.Scrape.
+func (r *Recorder) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
+	if n := len(r.times); n > 0 && reading.At <= r.times[n-1] {
+		return // the same instant twice; Prometheus would refuse it
+	}
+	r.times = append(r.times, reading.At)
+	r.istio(reading)
+	for s := range r.app.Services {
+		r.cadvisor(s, &reading.Services[s], cp)
+		r.kubeState(s, &reading.Services[s], cp)
+	}
+}
+
+// Samples counts what has been kept.
+func (r *Recorder) Samples() int {
+	n := 0
+	for _, f := range r.families {
+		for _, s := range f.series {
+			n += len(s.values)
+		}
+	}
+	return n
+}
+
+// Write writes everything as OpenMetrics text.
+func (r *Recorder) Write(w io.Writer) error {
+	if len(r.times) == 0 {
+		return fmt.Errorf("nothing was scraped of %s", r.app.Name)
+	}
+	return r.writeText(w)
+}

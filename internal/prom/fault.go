@@ -1,0 +1,136 @@
+package prom
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+)
+
+// ErrRefused is an answer that no waiting will change: who asks is not let in.
+var ErrRefused = errors.New("the server does not let us in")
+
+// errTooMuch says that a query asks for more than the server gives at once. The
+// same query over a shorter range may pass.
+type errTooMuch struct {
+	err  error
+	slow bool // there was no answer in time
+}
+
+func (e errTooMuch) Error() string { return e.err.Error() }
+func (e errTooMuch) Unwrap() error { return e.err }
+
+// tooMuch recognises by its words a refusal of a query for its size: those of
+// Prometheus, Thanos, Mimir and VictoriaMetrics.
+func tooMuch(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{
+		"exceeded maximum resolution", "too many samples", "too many points", "too many series", "too many chunks",
+		"too large", "exceeds the limit", "exceeded the limit", "exceeds limit", "limit exceeded", "exceeded maximum", "maxsamplesperquery", "maxpointspertimeseries",
+		"max-query-length", "max_query_length", "err-mimir-max", "query timed out", "search.max", "maximum number of",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func isTLS(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verify) || errors.As(err, &record)
+}
+
+// explain turns a failure into what it means and what to do.
+func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := c.hide(firstLine(message(err, seen)))
+	switch {
+	case errors.Is(err, errTooLarge):
+		return errTooMuch{err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		slow := fmt.Errorf("%s does not answer within %v; give it longer with --timeout, or ask for less at once with --concurrency 1", c.server.URL, c.server.Timeout)
+		if !c.retry.reached.Load() {
+			return slow // nobody may be there at all
+		}
+		return errTooMuch{err: slow, slow: true}
+	case isTLS(err):
+		return fmt.Errorf("%s: %s; give the certificate authority with --ca-file, or the name in the certificate with --server-name", c.server.URL, said)
+	case seen.code == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %s answers 401 (%s); check --token-file, or --user and --password-file", ErrRefused, c.server.URL, said)
+	case seen.code == http.StatusForbidden:
+		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.server.URL, said)
+	case seen.code == http.StatusNotFound:
+		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics cluster: .../select/0/prometheus)", c.server.URL)
+	case seen.code == http.StatusRequestEntityTooLarge,
+		seen.code/100 >= 4 && tooMuch(said+" "+seen.body):
+		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)}
+	case seen.asked > mostAsked:
+		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.server.URL, seen.code, seen.asked.Round(time.Second))
+	case seen.code == http.StatusTooManyRequests:
+		return fmt.Errorf("%s answers 429 (%s) after %s; ask for less at once with --concurrency 1", c.server.URL, said, attempts(seen))
+	case seen.code >= 500:
+		return fmt.Errorf("%s answers %d (%s) after %s; what has been pulled is kept, run the same command again", c.server.URL, seen.code, said, attempts(seen))
+	case seen.code/100 == 2:
+		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.server.URL, said)
+	case seen.code == 0:
+		return fmt.Errorf("%s cannot be reached: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL, said, attempts(seen))
+	}
+	return fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)
+}
+
+// message is what the server said, or what went wrong before it could.
+func message(err error, seen *outcome) string {
+	var e *v1.Error
+	if errors.As(err, &e) {
+		if text := strings.TrimSpace(e.Detail); text != "" && !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "{") {
+			return e.Msg + ": " + text
+		}
+		return e.Msg
+	}
+	if err == nil {
+		return seen.body
+	}
+	return err.Error()
+}
+
+// hide keeps secrets out of messages even if a server sends them back.
+func (c *Client) hide(text string) string {
+	secrets := []string{c.server.Token, c.server.Password}
+	for _, file := range []string{c.server.TokenFile, c.server.PasswordFile} {
+		if content, err := os.ReadFile(file); file != "" && err == nil {
+			secrets = append(secrets, strings.TrimSpace(string(content)))
+		}
+	}
+	for _, secret := range secrets {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "<hidden>")
+		}
+	}
+	return text
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return short(s)
+}
+
+func attempts(seen *outcome) string {
+	if seen.attempts == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", seen.attempts)
+}
