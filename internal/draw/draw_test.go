@@ -221,3 +221,28 @@ func TestLongSubtitlesWrap(t *testing.T) {
 		t.Errorf("nothing became %q", lines)
 	}
 }
+
+func TestAFigureNeedNotBeOverTime(t *testing.T) {
+	f := Figure{
+		XUnit: "% of the limit",
+		Panels: []Panel{{Title: "p99", Unit: "s", Lines: []Line{
+			{Name: "measured", X: []float64{10, 50, 90}, Y: []float64{0.1, math.NaN(), 0.9}, Dots: true},
+			{Name: "twin", X: []float64{10, 50, 90}, Y: []float64{0.1, 0.2, 0.8}},
+		}}},
+	}
+	svg := string(f.SVG())
+	if n := strings.Count(svg, "<circle"); n != 2 {
+		t.Errorf("%d dots, want 2: one is not a number", n)
+	}
+	for _, want := range []string{"% of the limit", ">50</text>", ">90</text>"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%q is not in the picture", want)
+		}
+	}
+	if regexp.MustCompile(`\d+ s</text>\s*$`).MatchString(svg) || strings.Contains(svg, "0:00") {
+		t.Error("the axis tells the time")
+	}
+	if text := f.Terminal(80, false); !strings.Contains(text, "╵40") {
+		t.Errorf("the ruler does not count by the unit:\n%s", text)
+	}
+}

@@ -2,12 +2,13 @@ package draw
 
 import "math"
 
-// Figure is stacked panels over one time axis.
+// Figure is stacked panels over one axis, of time unless XUnit says otherwise.
 type Figure struct {
 	Title    string
 	Subtitle string
 	Panels   []Panel
-	Width    int // pixels of the SVG; 0 = 960
+	Width    int    // pixels of the SVG; 0 = 960
+	XUnit    string // what X counts, written at the axis: "% of the CPU limit"; empty = time, in seconds
 }
 
 // Panel is one plot: lines that share a unit.
@@ -24,10 +25,11 @@ type Panel struct {
 // Line is one series. NaN is a gap.
 type Line struct {
 	Name string
-	X    []float64 // seconds, never falling
+	X    []float64 // seconds, or the figure's XUnit; never falling
 	Y    []float64
 	Step bool // holds its value until the next point
 	Area bool // filled down to the axis
+	Dots bool // points of their own, not joined
 }
 
 // HLine is a level to compare with, such as an SLO.

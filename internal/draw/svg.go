@@ -34,6 +34,7 @@ func (f Figure) SVG() []byte {
 	d := &drawing{
 		width: max(width, smallestWidth),
 		time:  f.timeRange(),
+		unit:  f.XUnit,
 	}
 	top := 18.0
 	if f.Title != "" {
@@ -46,6 +47,9 @@ func (f Figure) SVG() []byte {
 		height += headRoom + f.Panels[i].height() + panelGap
 	}
 	height += axisRoom - panelGap
+	if f.XUnit != "" {
+		height += 14
+	}
 
 	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" class="ll" viewBox="0 0 %d %s" width="%d" height="%s" role="img">`+"\n",
 		d.width, px(height), d.width, px(height))
@@ -108,6 +112,7 @@ type drawing struct {
 	out   bytes.Buffer
 	width int
 	time  extent
+	unit  string // of the axis below; empty = time
 }
 
 func (d *drawing) left() float64  { return leftMargin }
@@ -201,7 +206,7 @@ func (d *drawing) bands(p *Panel, top, height float64) {
 
 func (d *drawing) timeAxis(top, height float64, last bool) {
 	bottom := top + height
-	ticks, labels := timeTicks(d.time, max(2, d.width/96))
+	ticks, labels := axisTicks(d.time, d.unit, max(2, d.width/96))
 	for i, t := range ticks {
 		x := min(d.x(t), d.right())
 		d.line(x, top, x, bottom, "grid faint")
@@ -210,6 +215,9 @@ func (d *drawing) timeAxis(top, height float64, last bool) {
 		}
 	}
 	d.line(d.left(), bottom, d.right(), bottom, "axis")
+	if last && d.unit != "" {
+		d.text(d.right(), bottom+34, "soft", "end", d.unit)
+	}
 }
 
 func (d *drawing) line(x1, y1, x2, y2 float64, class string) {

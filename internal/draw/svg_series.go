@@ -18,6 +18,10 @@ type piece struct {
 // series draws one line: its area, the spread of what is too dense to draw,
 // and the line.
 func (d *drawing) series(l *Line, colour int, y func(float64) float64, bottom float64) {
+	if l.Dots {
+		d.dots(l, colour, y)
+		return
+	}
 	var line, spread, area bytes.Buffer
 	for _, p := range d.pieces(l, y) {
 		path(&line, 'M', p.line)
@@ -45,6 +49,15 @@ func (d *drawing) series(l *Line, colour int, y func(float64) float64, bottom fl
 	}{{"area f", &area}, {"spread f", &spread}, {"line c", &line}} {
 		if shape.data.Len() > 0 {
 			fmt.Fprintf(&d.out, `<path class="%s%d" d="%s"/>`+"\n", shape.class, colour, shape.data.Bytes())
+		}
+	}
+}
+
+// dots draws every point by itself.
+func (d *drawing) dots(l *Line, colour int, y func(float64) float64) {
+	for i := range l.points() {
+		if v := l.X[i] + l.Y[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+			fmt.Fprintf(&d.out, `<circle class="f%d" cx="%s" cy="%s" r="3"/>`+"\n", colour, px(d.x(l.X[i])), px(y(l.Y[i])))
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (f Figure) Terminal(width int, colour bool) string {
 	}
 	time := f.timeRange()
 	for i := range f.Panels {
-		f.Panels[i].terminal(&out, width, time, colour, i == len(f.Panels)-1)
+		f.Panels[i].terminal(&out, width, time, f.XUnit, colour, i == len(f.Panels)-1)
 	}
 	return out.String()
 }
@@ -30,7 +30,7 @@ const terminalRows = 10
 
 var terminalColours = [...]string{"\x1b[34m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[36m", "\x1b[31m"}
 
-func (p *Panel) terminal(out *strings.Builder, width int, time extent, colour, last bool) {
+func (p *Panel) terminal(out *strings.Builder, width int, time extent, unit string, colour, last bool) {
 	values, ticks := p.valueRange(4)
 	labels := numberLabels(ticks, p.Unit)
 	margin := 0
@@ -58,7 +58,7 @@ func (p *Panel) terminal(out *strings.Builder, width int, time extent, colour, l
 		out.WriteByte('\n')
 	}
 	if last {
-		out.WriteString(strings.Repeat(" ", margin) + timeRuler(time, g.columns) + "\n")
+		out.WriteString(strings.Repeat(" ", margin) + timeRuler(time, unit, g.columns) + "\n")
 	}
 }
 
@@ -107,8 +107,8 @@ func axisMark(row, rows int, values extent, ticks []float64) string {
 }
 
 // timeRuler is the labels of the time axis, each beginning below its instant.
-func timeRuler(time extent, columns int) string {
-	ticks, labels := timeTicks(time, max(2, columns/12))
+func timeRuler(time extent, unit string, columns int) string {
+	ticks, labels := axisTicks(time, unit, max(2, columns/12))
 	ruler := []rune(strings.Repeat(" ", columns+2))
 	free := 0
 	for i, t := range ticks {

@@ -80,6 +80,15 @@ func timeTicks(e extent, most int) (ticks []float64, labels []string) {
 	return ticks, labels
 }
 
+// axisTicks are the ticks of the axis below: of time, or of a plain unit.
+func axisTicks(e extent, unit string, most int) (ticks []float64, labels []string) {
+	if unit == "" {
+		return timeTicks(e, most)
+	}
+	ticks = ticksOf(e, niceStep((e.high-e.low)/float64(max(1, most))))
+	return ticks, numberLabels(ticks, "")
+}
+
 func timeLabel(t, step, span float64) string {
 	switch {
 	case math.Abs(t) >= 1e15:

@@ -1,0 +1,168 @@
+package twin
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/history"
+)
+
+// demand is what a service's visits ask of the CPU.
+type demand struct {
+	perVisit float64 // CPU seconds
+	idle     float64 // cores of a ready replica without requests
+	scale    float64 // spread of the CPU per replica that is left over, cores
+	from     int     // step from which on it holds
+	changes  []Change
+	rows     int
+	measured bool
+}
+
+// Change is a release, or whatever else changed the CPU time of a request.
+type Change struct {
+	At            time.Time
+	Before, After time.Duration // CPU per request
+}
+
+// maxRows bounds the points of a fit; they are spread over the range of loads,
+// because most of a history is of its usual load.
+const maxRows = 2000
+
+// demand fits CPU per replica = idle + perVisit * requests per replica, on what
+// came after the last change.
+func (t *track) demand(p *past, size loadline.Size, n *notes) demand {
+	rows := t.cpuRows(p)
+	if len(rows) < 12 {
+		return t.assumedDemand(n)
+	}
+	d := demand{measured: true}
+	starts := changePoints(rows)
+	lines := make([]line, len(starts))
+	for i, from := range starts {
+		to := len(rows)
+		if i+1 < len(starts) {
+			to = starts[i+1]
+		}
+		lines[i] = fitCPU(rows[from:to])
+	}
+	for i := 1; i < len(starts); i++ {
+		d.changes = append(d.changes, Change{
+			At:     p.h.At(rows[starts[i]].from),
+			Before: seconds(lines[i-1].slope).Round(time.Microsecond), After: seconds(lines[i].slope).Round(time.Microsecond),
+		})
+	}
+	last := starts[len(starts)-1]
+	if last > 0 {
+		d.from = rows[last].from
+		c := d.changes[len(d.changes)-1]
+		n.warn("service %s: CPU per request changed from %v to %v at %s, as a release would; only what came after is fitted",
+			t.name, c.Before, c.After, c.At.UTC().Format(time.RFC3339))
+	}
+	l := lines[len(lines)-1]
+	d.perVisit, d.idle, d.scale, d.rows = l.slope, l.base, l.scale, len(rows)-last
+	if d.perVisit <= 0 {
+		n.warn("service %s: its CPU does not grow with its requests: CPU per request is a guess", t.name)
+		d.perVisit, d.idle = max(medianOf(rows[last:], func(r cpuRow) float64 { return r.cpu / r.rate }), 1e-6), 0
+	}
+	return d
+}
+
+// cpuRow is one point of the fit, per replica.
+type cpuRow struct {
+	from      int // step
+	rate, cpu float64
+}
+
+// cpuRows are the windows that tell what requests ask of the CPU. A replica at
+// its limit uses what it gets, not what it needs.
+func (t *track) cpuRows(p *past) []cpuRow {
+	var rows []cpuRow
+	for i := range t.windows {
+		w := &t.windows[i]
+		if !w.sound() || !w.even || math.IsNaN(w.cpu) || w.cpu > 0.9*w.ready*w.limit {
+			continue
+		}
+		rows = append(rows, cpuRow{w.from, w.rate / w.ready, w.cpu / w.ready})
+	}
+	return rows
+}
+
+func medianOf[T any](rows []T, f func(T) float64) float64 {
+	v := make([]float64, len(rows))
+	for i := range rows {
+		v[i] = f(rows[i])
+	}
+	return median(v)
+}
+
+// fitCPU fits one stretch without changes. The base cannot be below 0.
+func fitCPU(rows []cpuRow) line {
+	rows = stratified(rows, maxRows, func(r cpuRow) float64 { return r.rate })
+	x, y := make([]float64, len(rows)), make([]float64, len(rows))
+	for i, r := range rows {
+		x[i], y[i] = r.rate, r.cpu
+	}
+	l := robustLine(x, y)
+	if l.base < 0 {
+		f, scale := refine([][]float64{x}, y, []float64{medianOf(rows, func(r cpuRow) float64 { return r.cpu / r.rate })})
+		l = line{0, f[0], scale}
+	}
+	return l
+}
+
+// stratified takes at most so many rows, as evenly over the range of a measure
+// as there are rows: of each of 20 slices of the range its share, spread over
+// time.
+func stratified[T any](rows []T, most int, by func(T) float64) []T {
+	if len(rows) <= most {
+		return rows
+	}
+	const slices20 = 20
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		low, high = min(low, by(r)), max(high, by(r))
+	}
+	parts := make([][]T, slices20)
+	for _, r := range rows {
+		k := min(int(float64(slices20)*(by(r)-low)/max(high-low, 1e-300)), slices20-1)
+		parts[k] = append(parts[k], r)
+	}
+	// Sparse slices give all they have; what they leave goes to the others.
+	order := make([]int, slices20)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(parts[a]) - len(parts[b]) })
+	var out []T
+	left := most
+	for i, k := range order {
+		share := min(left/(slices20-i), len(parts[k]))
+		for j := range share {
+			out = append(out, parts[k][j*len(parts[k])/share])
+		}
+		left -= share
+	}
+	return out
+}
+
+// assumedDemand stands in where CPU was not measured: half of what a request
+// takes when there is little load.
+func (t *track) assumedDemand(n *notes) demand {
+	var quick []float64
+	for i := range t.windows {
+		if w := &t.windows[i]; w.sound() && !math.IsNaN(w.mean) {
+			quick = append(quick, w.mean)
+		}
+	}
+	slices.Sort(quick)
+	guess := 0.5 * quantile(quick, 0.1)
+	if math.IsNaN(guess) {
+		guess = 0.01
+	}
+	n.warn("service %s: too little CPU (metric %q) was measured: %s", t.name, history.CPU, history.CPU.About().Cost)
+	n.assume("services."+t.name+".cpu", seconds(guess).Round(time.Microsecond), "CPU was not measured: half of the mean response time at little load")
+	n.assume("services."+t.name+".idle", 0, "CPU was not measured")
+	return demand{perVisit: max(guess, 1e-6)}
+}

@@ -1,0 +1,285 @@
+package twin
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/fluid"
+)
+
+// trial asks the simulator how long requests would take: one service by itself,
+// with callees that take as long as they were measured to take. So each service
+// is fitted apart from what is wrong with the others.
+type trial struct {
+	p       *past
+	g       *graph
+	service int
+	m       *model
+	points  []point
+	callees []int
+	clumped bool // a request visits the service several times
+}
+
+// guess is what a trial tries out.
+type guess struct {
+	cpuCV        float64
+	wait, waitCV float64 // seconds
+	workers      int
+	parallel     bool // calls are made side by side
+}
+
+// answer is the response time at one point.
+type answer struct {
+	mean      float64
+	quantiles [4]float64
+}
+
+// trialStep is how far the engine goes at once. Its steps are implicit, so long
+// ones settle; it shortens them itself where a queue builds up.
+const trialStep = 2 * time.Minute
+
+// run gives the response times at all points.
+func (t *trial) run(gs guess) []answer {
+	out := make([]answer, len(t.points))
+	if len(t.callees) == 0 && !t.clumped && t.p.options.Routing == loadline.RouteRandom {
+		t.climb(gs, out)
+		return out
+	}
+	for i := range t.points {
+		t.one(gs, &t.points[i], &out[i])
+	}
+	return out
+}
+
+// climb runs all points one after the other in one engine, the lowest first. At
+// random routing one replica speaks for all.
+func (t *trial) climb(gs guess, out []answer) {
+	load := make(stairs, len(t.points))
+	for i := range load {
+		load[i] = t.points[i].rate
+	}
+	app := &loadline.App{
+		Services: []loadline.Service{t.station(gs, 1)},
+		Kinds:    []loadline.Kind{{Name: "k", Share: 1, Root: visit(0)}},
+	}
+	e := fluid.New(sim.Config{App: app, Load: load, CPU: t.p.options.CPU}, trialStep)
+	var before, after sim.Reading
+	for i := range load {
+		e.AdvanceTo(time.Duration(3*i+2) * trialStep)
+		e.Read(&before)
+		start := before.Services[0].Latency
+		e.AdvanceTo(time.Duration(3*i+3) * trialStep)
+		e.Read(&after)
+		out[i] = answerOf(start, after.Services[0].Latency)
+	}
+}
+
+// stairs is a load of one kind that takes each step for three trial steps.
+type stairs []float64
+
+func (s stairs) Rate(_ int, t time.Duration) (float64, time.Duration) {
+	i := int(t / (3 * trialStep))
+	if i >= len(s) {
+		return 0, sim.Never
+	}
+	return s[i], time.Duration(i+1) * 3 * trialStep
+}
+
+// one runs a service with its callers and callees at one point.
+func (t *trial) one(gs guess, pt *point, out *answer) {
+	replicas := 1.0
+	if t.p.options.Routing != loadline.RouteRandom {
+		replicas = pt.replicas
+	}
+	app := &loadline.App{Services: []loadline.Service{t.station(gs, int(replicas))}, Routing: t.p.options.Routing}
+	stubs := make([]loadline.Call, len(t.callees))
+	for i, c := range pt.callees {
+		stubs[i] = visit(len(app.Services))
+		app.Services = append(app.Services, stub(c.mean, c.cv))
+		if c.odds > 0 {
+			stall := visit(len(app.Services))
+			stall.Probability = c.odds
+			stubs[i].Stages = [][]loadline.Call{{stall}}
+			app.Services = append(app.Services, stub(c.stall, 0.4))
+		}
+	}
+	var load flat
+	sum := 0.0
+	for k := range t.g.kinds {
+		if !(pt.kinds[k] > 0) {
+			continue
+		}
+		root := t.called(gs, k, stubs)
+		visits := t.g.kinds[k].visits[t.service]
+		if t.g.kinds[k].to != t.service {
+			root = t.asked(app, pt, k, root)
+		}
+		app.Kinds = append(app.Kinds, loadline.Kind{Name: t.g.kinds[k].name, Share: 1, Root: root})
+		load = append(load, pt.kinds[k]/visits)
+		sum += pt.kinds[k]
+	}
+	// The kinds need not sum to what the service saw; its own count is better.
+	for k := range load {
+		load[k] *= replicas * pt.rate / sum
+	}
+	e := fluid.New(sim.Config{App: app, Load: load, CPU: t.p.options.CPU}, trialStep)
+	var r sim.Reading
+	e.AdvanceTo(2 * trialStep)
+	e.Read(&r)
+	start := r.Services[0].Latency
+	e.AdvanceTo(3 * trialStep)
+	e.Read(&r)
+	*out = answerOf(start, r.Services[0].Latency)
+}
+
+// called is one visit to the service with its calls to stubs.
+func (t *trial) called(gs guess, k int, stubs []loadline.Call) loadline.Call {
+	root := visit(0)
+	for _, c := range t.g.kinds[k].calls[t.service] {
+		root.Stages = append(root.Stages, repeated(stubs[indexOf(t.callees, c.service)], 1, c.ratio)...)
+	}
+	if gs.parallel {
+		root.Stages = sideBySide(root.Stages)
+	}
+	return root
+}
+
+// repeated are the stages that make so many calls by each of so many callers.
+// Callers of whom there is at most one make theirs in a row.
+func repeated(call loadline.Call, callers, ratio float64) (stages [][]loadline.Call) {
+	share := 1.0
+	if callers < 1 {
+		share = round(callers, 4)
+	} else {
+		ratio *= callers
+	}
+	whole, rest := times(ratio)
+	if whole > 0 {
+		c := call
+		c.Times, c.Probability = whole, share
+		stages = append(stages, []loadline.Call{c})
+	}
+	if rest > 0 {
+		c := call
+		c.Probability = share * rest
+		stages = append(stages, []loadline.Call{c})
+	}
+	return stages
+}
+
+// asked puts visits under a stub of everything above them: visits of one request
+// come together, and meet the quota of the kernel together. The stub takes the
+// rest of the request's time.
+func (t *trial) asked(app *loadline.App, pt *point, k int, call loadline.Call) loadline.Call {
+	kd := &t.g.kinds[k]
+	root := visit(len(app.Services))
+	for caller := range kd.calls {
+		for _, c := range kd.calls[caller] {
+			if c.service == t.service {
+				root.Stages = append(root.Stages, repeated(call, kd.visits[caller], c.ratio)...)
+			}
+		}
+	}
+	inside := kd.visits[t.service] * pt.mean
+	rest := t.p.kindTimes[k] - inside
+	if !(rest > 0) {
+		rest = 0.1 * max(inside, 0.001)
+	}
+	app.Services = append(app.Services, stub(rest, 1))
+	return root
+}
+
+// flat is a constant load, by kind.
+type flat []float64
+
+func (f flat) Rate(kind int, _ time.Duration) (float64, time.Duration) { return f[kind], sim.Never }
+
+func indexOf(list []int, v int) int {
+	for i, x := range list {
+		if x == v {
+			return i
+		}
+	}
+	return -1
+}
+
+func answerOf(before, after sim.LatencyReading) answer {
+	return answer{
+		mean:      (after.SumSeconds - before.SumSeconds) / (after.Count - before.Count),
+		quantiles: [4]float64{after.P50, after.P90, after.P95, after.P99},
+	}
+}
+
+// station is the service with a guess, in so many replicas.
+func (t *trial) station(gs guess, replicas int) loadline.Service {
+	return loadline.Service{
+		Name: "it", CPU: loadline.Dist{Mean: max(seconds(t.m.demand.perVisit), 1), CV: gs.cpuCV},
+		Wait:    loadline.Dist{Mean: seconds(gs.wait), CV: gs.waitCV},
+		IdleCPU: t.m.demand.idle, Workers: gs.workers, Backlog: max(gs.workers, 1000), Replicas: replicas,
+		Size: loadline.Size{CPURequest: t.m.size.CPURequest, CPULimit: t.m.size.CPULimit},
+	}
+}
+
+// stub is a callee that takes a given time and never fills up.
+func stub(mean, cv float64) loadline.Service {
+	const plenty = 1 << 20
+	return loadline.Service{
+		Name: "stub", CPU: loadline.Dist{Mean: 1}, Wait: loadline.Dist{Mean: seconds(mean), CV: cv},
+		Workers: plenty, Backlog: plenty, Replicas: 1, Size: loadline.Size{CPURequest: 1},
+	}
+}
+
+// Weights of the measures in the misfit: mean, p50, p90, p95, p99. The mean and
+// the tail are what objectives are stated in, the others tell their shape. Of a
+// service with callees the shape is mostly theirs, and of all kinds of requests
+// together, while its mean is exact: times add up.
+var (
+	leafWeights   = [5]float64{4, 1, 0.5, 1, 2}
+	callerWeights = [5]float64{6, 0.25, 0.25, 0.25, 0.5}
+)
+
+// misfit is how far a guess is off, as a mean relative error; large errors
+// count by their size, not by its square.
+func (t *trial) misfit(gs guess) float64 {
+	weights := &leafWeights
+	if len(t.callees) > 0 {
+		weights = &callerWeights
+	}
+	sum, weight := 0.0, 0.0
+	for i, a := range t.run(gs) {
+		pt := &t.points[i]
+		got := [5]float64{a.mean, a.quantiles[0], a.quantiles[1], a.quantiles[2], a.quantiles[3]}
+		seen := [5]float64{pt.mean, pt.quantiles[0], pt.quantiles[1], pt.quantiles[2], pt.quantiles[3]}
+		for k := range got {
+			if !(seen[k] > 0) {
+				continue
+			}
+			w := pt.weight * weights[k]
+			off := 3.0 // nothing came out at all
+			if got[k] > 0 {
+				off = min(math.Abs(math.Log(got[k]/seen[k])), 3)
+			}
+			// Nearly quadratic when small, so that the best is not a corner.
+			sum += w * (math.Sqrt(off*off+0.0025) - 0.05)
+			weight += w
+		}
+	}
+	// Between guesses that fit alike, the one nearest to what is usual: a
+	// variation of 1.
+	unusual := math.Log(gs.cpuCV)*math.Log(gs.cpuCV) + math.Log(gs.waitCV)*math.Log(gs.waitCV)
+	pull := usualPull
+	if t.clumped {
+		pull = clumpedPull
+	}
+	return sum/max(weight, 1e-9) + pull*unusual
+}
+
+// usualPull is what an unusual variation must be worth, as a share of misfit. Of
+// visits that come in clumps under a quota the fluid engine knows less, and a
+// variation bent to its errors would be wrong in the event engine.
+const (
+	usualPull   = 0.001
+	clumpedPull = 0.02
+)

@@ -1,0 +1,175 @@
+// Package twin makes an application out of its past: a [loadline.App] that the
+// simulator runs, fitted to a [history.History], and beside it Scaling-Ops'
+// regressor, both scored on the last part of the history, which neither has
+// seen.
+//
+// Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go
+// make the history ready and refuse what cannot be fitted; graph.go, ratios.go
+// and tree.go find who calls whom; demand.go and change.go CPU per request and
+// releases that changed it; station.go, points.go and trial.go the load-latency
+// profile; resources.go memory, start-up and sizes; objective.go what is
+// promised; linear.go Scaling-Ops' regressor; build.go puts the application
+// together; replay.go, score.go
+// and stretch.go hold both models against the unseen part;
+// coverage.go says where the twin extrapolates; load.go turns the past into a
+// workload; origins.go says of every figure where it comes from; robust.go is
+// the arithmetic.
+//
+// What is assumed is listed in the [Report] and marked in the written model.
+package twin
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// Options say how to fit. The zero value is usable.
+type Options struct {
+	Name       string      // of the application; "twin"
+	Objectives []Objective // none: assumed, see [UsualFactor]
+	Unseen     float64     // share of the history, at its end, that is held out to score on; 0.2
+	Without    []string    // services to leave out
+
+	// Delay is what the linear model is fitted to: LatencyMean, or one of the
+	// percentiles. The zero value is the mean.
+	Delay history.ServiceMetric
+
+	CPU     sim.CPUModel     // how a CPU limit holds
+	Routing loadline.Routing // metrics do not tell it; the default is at random
+
+	Progress func(share float64) // may be nil; called by one goroutine at a time
+}
+
+// Objective is what users are promised of one kind of request.
+type Objective struct {
+	Kind string // empty = every kind
+	SLO  loadline.SLO
+}
+
+// DefaultUnseen is the share of a history that is held out.
+const DefaultUnseen = 0.2
+
+// Twin is an application fitted to its past.
+type Twin struct {
+	App    *loadline.App
+	Linear []Linear // in the order of App.Services; zero Rows = it could not be fitted
+	// LinearP99 is the same regressor of the 99th percentile.
+	LinearP99 []Linear
+	Report    Report
+
+	origins []apps.Origin
+	marks   map[string]string // from field to origin
+}
+
+// Fit makes a twin of a history. The last part, as much as Options.Unseen says,
+// is used for nothing but the scores.
+func Fit(h *history.History, o Options) (*Twin, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p, err := prepare(h, o)
+	if err != nil {
+		return nil, err
+	}
+	g := p.callGraph()
+	models := fitServices(p, g)
+	t, err := build(p, g, models)
+	if err != nil {
+		return nil, err
+	}
+	t.fitLinear(p)
+	t.score(p, models)
+	progress(o, 1)
+	return t, nil
+}
+
+func (o Options) withDefaults() (Options, error) {
+	var faults []error
+	if o.Name == "" {
+		o.Name = "twin"
+	}
+	if o.Unseen == 0 {
+		o.Unseen = DefaultUnseen
+	}
+	if !(o.Unseen > 0 && o.Unseen <= 0.9) {
+		faults = append(faults, fmt.Errorf("unseen share %v must be above 0 and at most 0.9", o.Unseen))
+	}
+	if o.Delay == 0 {
+		o.Delay = history.LatencyMean
+	}
+	if o.Delay < history.LatencyMean || o.Delay > history.LatencyP99 {
+		faults = append(faults, fmt.Errorf("delay %v must be the mean or a percentile of the response time", o.Delay))
+	}
+	for _, ob := range o.Objectives {
+		if !(ob.SLO.Percentile > 0 && ob.SLO.Percentile < 100) || ob.SLO.Latency <= 0 {
+			faults = append(faults, fmt.Errorf("objective %v %% within %v: the percentile must be between 0 and 100, the time above 0", ob.SLO.Percentile, ob.SLO.Latency))
+		}
+	}
+	return o, errors.Join(faults...)
+}
+
+// model is what was found of one service.
+type model struct {
+	demand  demand
+	station station
+	memory  loadline.Memory
+	startup loadline.Dist
+	size    loadline.Size
+	seen    coverage
+	notes   notes
+}
+
+// fitServices fits every service by itself, some at once.
+func fitServices(p *past, g *graph) []model {
+	models := make([]model, len(p.tracks))
+	next := make(chan int)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(runtime.GOMAXPROCS(0), len(models)) {
+		wait.Go(func() {
+			for i := range next {
+				models[i] = fitService(p, g, i)
+				mu.Lock()
+				done++
+				progress(p.options, 0.8*float64(done)/float64(len(models)))
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range models {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	return models
+}
+
+func fitService(p *past, g *graph, i int) (m model) {
+	t := p.tracks[i]
+	m.size = t.sizes(p, &m.notes)
+	m.demand = t.demand(p, m.size, &m.notes)
+	m.seen = t.coverage(p, &m)
+	m.memory = t.memory(p, &m)
+	m.startup = t.startup(p, &m.notes)
+	m.station = fitStation(p, g, i, &m)
+	return m
+}
+
+func progress(o Options, share float64) {
+	if o.Progress != nil {
+		o.Progress(share)
+	}
+}
+
+// seconds makes a duration of seconds, to the nanosecond.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
