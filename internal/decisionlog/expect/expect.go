@@ -1,0 +1,124 @@
+// Package expect asks the twin what an allocation will come to: the latency of
+// users and the cost, if the load stays as it is.
+package expect
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/fluid"
+)
+
+// How long the load is held. An allocation that is too small has no stationary
+// state: what is foreseen is its latency within these two minutes, which is
+// over its SLO by far and grows from there.
+const (
+	step   = 5 * time.Second
+	settle = time.Minute // not judged
+	judged = time.Minute
+)
+
+// Twin foresees by the fluid engine. It is for one goroutine.
+type Twin struct {
+	App *loadline.App
+	// Budget of time for one answer, by the clock Now; 0 = however long it takes. A
+	// twin that takes longer does not answer, since decisions do not wait for it.
+	Budget time.Duration
+	Now    func() time.Time
+}
+
+// Of is a decisionlog.Expect. All pods are taken to be there and ready: it is
+// about where the allocation leads, not about the way there.
+func (t *Twin) Of(perSecond []float64, told []loadline.Allocation) (decisionlog.Outlook, bool) {
+	if len(perSecond) != len(t.App.Kinds) || len(told) != len(t.App.Services) || !positive(perSecond) {
+		return decisionlog.Outlook{}, false
+	}
+	late := func() bool { return false }
+	if t.Budget > 0 && t.Now != nil {
+		until := t.Now().Add(t.Budget)
+		late = func() bool { return t.Now().After(until) }
+	}
+	engine := fluid.New(sim.Config{App: t.as(told), Load: constant(perSecond), WarmUp: settle}, step)
+	engine.Apply(brownouts(told))
+	for at := step; at <= settle+judged; at += step {
+		if late() {
+			return decisionlog.Outlook{}, false
+		}
+		engine.AdvanceTo(at)
+	}
+	engine.Finish()
+	return outlook(t.App, engine.Meter())
+}
+
+// positive says whether there is a load at all that can be held.
+func positive(perSecond []float64) bool {
+	sum := 0.0
+	for _, r := range perSecond {
+		if !(r >= 0) || math.IsInf(r, 1) {
+			return false
+		}
+		sum += r
+	}
+	return sum > 0
+}
+
+// as is the application with services as they are told to be from the start.
+func (t *Twin) as(told []loadline.Allocation) *loadline.App {
+	app := *t.App
+	app.Services = append([]loadline.Service(nil), t.App.Services...)
+	for i := range app.Services {
+		app.Services[i].Replicas, app.Services[i].Size = told[i].Replicas, told[i].Size
+	}
+	return &app
+}
+
+func brownouts(told []loadline.Allocation) loadline.Plan {
+	var p loadline.Plan
+	for i := range told {
+		if told[i].Brownout {
+			p.Services = append(p.Services, loadline.ServicePlan{Service: i, Setting: loadline.Setting{Brownout: loadline.Some(true)}})
+		}
+	}
+	return p
+}
+
+// constant is a load that never changes.
+type constant []float64
+
+func (c constant) Rate(kind int, _ time.Duration) (float64, time.Duration) { return c[kind], sim.Never }
+
+// outlook takes the kind of request that stands worst against its SLO. A kind
+// of which nothing completes stands worse than any latency.
+func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
+	o := decisionlog.Outlook{OverSLO: decisionlog.Number(-1)}
+	var ended, failed float64
+	for i := range m.Kinds {
+		k, slo := &m.Kinds[i], app.Kinds[i].SLO
+		if !(k.Ended > 0) || slo.Latency <= 0 {
+			continue
+		}
+		ended += k.Ended
+		failed += max(k.Ended-k.Latency.Count(), 0)
+		latency, over := time.Duration(0), math.Inf(1)
+		if k.Latency.Count() > 0 {
+			ns := k.Latency.Quantile(slo.Percentile / 100)
+			latency, over = time.Duration(ns), ns/float64(slo.Latency)
+		}
+		if over > float64(o.OverSLO) {
+			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, decisionlog.Number(slo.Percentile), decisionlog.Seconds(latency), decisionlog.Number(over)
+		}
+	}
+	if ended == 0 {
+		return decisionlog.Outlook{}, false
+	}
+	if failed > 1e-9*ended {
+		o.Failed = decisionlog.Number(failed / ended)
+	}
+	for i := range m.Services {
+		o.Cores += decisionlog.Number(m.Services[i].CoreSeconds / (settle + judged).Seconds())
+	}
+	return o, true
+}

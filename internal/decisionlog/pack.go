@@ -1,0 +1,66 @@
+package decisionlog
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+// packLast packs the segment that was just closed, to a tenth or so. If it
+// cannot be packed it stays as it is, which is no worse than before.
+func (l *Log) packLast() {
+	if n := len(l.closed); n > 0 {
+		before := l.closed[n-1].size
+		l.closed[n-1].pack()
+		l.total += l.closed[n-1].size - before
+	}
+}
+
+// pack makes the packed file appear whole before the other goes, so that one of
+// them is there whatever is killed when.
+func (s *segment) pack() {
+	if s.packed() {
+		return
+	}
+	packed := s.path + packedSuffix
+	err := wholefile.Write(packed, func(w io.Writer) error {
+		from, err := os.Open(s.path)
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		to := gzip.NewWriter(w)
+		if _, err := io.Copy(to, from); err != nil {
+			return err
+		}
+		return to.Close()
+	})
+	if err != nil {
+		return
+	}
+	info, err := os.Stat(packed)
+	if err != nil {
+		return
+	}
+	_ = os.Remove(s.path) // or the next writer does
+	s.path, s.size = packed, info.Size()
+}
+
+// tidy packs what a killed writer had closed and not packed, and removes what it
+// had left over.
+func tidy(dir string, closed []segment) {
+	for i := range closed {
+		if closed[i].packed() {
+			_ = os.Remove(strings.TrimSuffix(closed[i].path, packedSuffix))
+		}
+		closed[i].pack()
+	}
+	parts, _ := filepath.Glob(filepath.Join(dir, "."+segmentPrefix+"*"+wholefile.Suffix))
+	for _, part := range parts {
+		_ = os.Remove(part)
+	}
+}

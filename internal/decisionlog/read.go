@@ -1,0 +1,165 @@
+package decisionlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// ErrEmpty is of a folder without any decision.
+var ErrEmpty = errors.New("there are no decisions in it")
+
+// Damage is part of a log that cannot be read and is left out.
+type Damage struct {
+	File  string
+	At    int64 // byte where it begins
+	Bytes int64 // 0 = nobody knows how many
+	Why   string
+	// Tail: it is the end of the segment. It is being written, or was when the
+	// writer was killed.
+	Tail bool
+}
+
+func (d Damage) String() string {
+	if d.Bytes == 0 {
+		return fmt.Sprintf("%s cannot be read from byte %d on: %s", d.File, d.At, d.Why)
+	}
+	if d.Tail {
+		return fmt.Sprintf("%s ends with %d bytes that are no whole record: it is being written, or its writer was killed", d.File, d.Bytes)
+	}
+	return fmt.Sprintf("%s has %d bytes at %d that are left out: %s", d.File, d.Bytes, d.At, d.Why)
+}
+
+// Reader reads a log, while it is written or after. Read it from the first
+// segment on, or from the last back. A decision that was applied late is
+// written after ones that were made later.
+type Reader struct {
+	dir      string
+	segments []segment
+	// Progress, if not nil, hears which share of what may have to be read has been.
+	Progress func(share float64)
+	// Damage that was met so far.
+	Damage []Damage
+}
+
+func (r *Reader) progress(share float64) {
+	if r.Progress != nil {
+		r.Progress(share)
+	}
+}
+
+// Entry is one record with the application as it was then, nil if it is unknown.
+// Entries share applications; records are the caller's.
+type Entry struct {
+	App    *loadline.App
+	Record *Record
+}
+
+// OpenReader lists the segments of a log. What the writer adds later is not
+// seen.
+func OpenReader(dir string) (*Reader, error) {
+	all, err := listSegments(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("decision log %s: %w", dir, ErrEmpty)
+	}
+	return &Reader{dir: dir, segments: all}, nil
+}
+
+// Segments counts them.
+func (r *Reader) Segments() int { return len(r.segments) }
+
+// Bytes of a segment, as it was listed.
+func (r *Reader) Bytes(segment int) int64 { return r.segments[segment].size }
+
+// Begins is the instant of a segment's first decision; zero = it has none, or
+// the writer has dropped it meanwhile.
+func (r *Reader) Begins(segment int) (time.Time, error) {
+	s := &r.segments[segment]
+	if s.first.IsZero() {
+		if err := s.begin(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return time.Time{}, err
+		}
+	}
+	return s.first, nil
+}
+
+// Read visits the whole records of a segment in the order of writing. A segment
+// that the writer has dropped since it was listed has none.
+func (r *Reader) Read(segment int, visit func(Entry) error) error {
+	s := &r.segments[segment]
+	file, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return r.readAll(file, s.path, visit)
+}
+
+// readAll visits what is whole. A packed segment that is damaged cannot be read
+// beyond that.
+func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) error {
+	in := newLines(from)
+	var app *loadline.App
+	var at int64
+	for {
+		text, length, whole, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if _, packed := from.(*unpacked); packed && err != nil {
+			r.note(Damage{File: path, At: at, Why: err.Error()})
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("decision log: read %s: %w", path, err)
+		}
+		start := at
+		at += length
+		if !whole {
+			r.note(Damage{File: path, At: start, Bytes: length, Tail: true})
+			return nil
+		}
+		l, err := readLine(text, path)
+		var future *FutureError
+		switch {
+		case errors.As(err, &future):
+			return err
+		case err != nil:
+			r.note(Damage{File: path, At: start, Bytes: length, Why: err.Error()})
+		case l.App != nil:
+			app = l.App
+		case l.Decision != nil:
+			if err := visit(Entry{app, l.Decision}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// note damage once, however often a segment is read.
+func (r *Reader) note(d Damage) {
+	for _, known := range r.Damage {
+		if known.File == d.File && known.At == d.At {
+			return
+		}
+	}
+	r.Damage = append(r.Damage, d)
+}
+
+func readLine(text []byte, path string) (*line, error) {
+	object, err := checkLine(text)
+	if err != nil {
+		return nil, err
+	}
+	return parseLine(object, path)
+}

@@ -1,0 +1,187 @@
+package decisionlog
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Seen says whether the record holds an observation: a pass that could not
+// observe has none.
+func (r *Record) Seen() bool { return len(r.Services) > 0 }
+
+// Observation is what was seen, in the order of an application's services,
+// kinds and nodes. What the record does not speak of is absent.
+func (r *Record) Observation(app *loadline.App) loadline.Observation {
+	o := loadline.Observation{
+		At: r.At, Services: make([]loadline.ServiceObservation, len(app.Services)),
+		Kinds: make([]loadline.KindObservation, len(app.Kinds)),
+	}
+	for i := range r.Services {
+		if at := app.ServiceIndex(r.Services[i].Name); at >= 0 {
+			o.Services[at] = r.Services[i].observation(r.At)
+		}
+	}
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		if at := app.KindIndex(k.Name); at >= 0 {
+			o.Kinds[at] = loadline.KindObservation{
+				Rate: k.Rate.at(r.At), Failed: k.Failed.at(r.At), OverSLO: k.OverSLO.at(r.At),
+				Latency: k.Latency.at(r.At), AtSLO: k.AtSLO.at(r.At),
+			}
+		}
+	}
+	for _, n := range r.Nodes {
+		o.Nodes = append(o.Nodes, loadline.NodeObservation{CPU: n.CPU.at(r.At), Memory: n.Memory.at(r.At), Lost: n.Lost})
+	}
+	return o
+}
+
+// Situation is what the policy knew. The window is that of the observations up
+// to this record's, which the caller has collected.
+func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loadline.Situation {
+	s := loadline.Situation{
+		App: app, Window: window,
+		Allocation: make([]loadline.Allocation, len(app.Services)), InFlight: make([]loadline.Allocation, len(app.Services)),
+	}
+	for i := range app.Services {
+		of := r.Service(app.Services[i].Name)
+		if of == nil {
+			s.Allocation[i] = loadline.Allocation{Replicas: app.Services[i].Replicas, Size: app.Services[i].Size}
+			s.InFlight[i] = s.Allocation[i]
+			continue
+		}
+		s.Allocation[i] = of.Told.Allocation()
+		s.InFlight[i] = of.Before()
+		if of.Forecast != nil {
+			if s.Forecast == nil {
+				s.Forecast = make([]loadline.Forecast, len(app.Services))
+			}
+			s.Forecast[i] = of.Forecast.from(r.At)
+		}
+		if of.PartialSLO != nil {
+			if s.PartialSLO == nil {
+				s.PartialSLO = make([]loadline.SLO, len(app.Services))
+			}
+			s.PartialSLO[i] = loadline.SLO{Percentile: float64(of.PartialSLO.Percentile), Latency: time.Duration(of.PartialSLO.Latency)}
+		}
+	}
+	return s
+}
+
+// Before is what the service would have been without this decision.
+func (s *Service) Before() loadline.Allocation {
+	if s.Expecting != nil {
+		return s.Expecting.Allocation()
+	}
+	return s.Told.Allocation()
+}
+
+func (s *Service) observation(at time.Time) loadline.ServiceObservation {
+	n := &s.Seen
+	o := loadline.ServiceObservation{
+		Rate: n.Rate.at(at), Errors: n.Errors.at(at), Refused: n.Refused.at(at), Dropped: n.Dropped.at(at),
+		Concurrency: n.Concurrency.at(at), Queue: n.Queue.at(at), Held: n.Held.at(at), Latency: n.Latency.at(at), Own: n.Own.at(at),
+		CPU: n.CPU.at(at), Memory: n.Memory.at(at), Throttled: n.Throttled.at(at), Restarts: n.Restarts.at(at), Brownout: n.Brownout,
+	}
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		size := s.Told.Size
+		if p.Size != nil {
+			size = *p.Size
+		}
+		o.Pods = append(o.Pods, loadline.PodObservation{
+			ID: p.ID, Node: p.Node, Phase: phaseOf(p.Phase), Created: before(at, p.Created), Ready: before(at, p.Ready),
+			Size: size.size(), CPU: p.CPU.at(at), Memory: p.Memory.at(at), Busy: p.Busy.at(at),
+		})
+	}
+	return o
+}
+
+// phaseOf a name. One that is unknown is of a pod that does not serve.
+func phaseOf(name string) loadline.PodPhase {
+	for _, p := range []loadline.PodPhase{loadline.PodStarting, loadline.PodReady, loadline.PodDraining} {
+		if p.String() == name {
+			return p
+		}
+	}
+	return loadline.PodPending
+}
+
+func (s Sample) at(at time.Time) loadline.Sample {
+	if !s.Present {
+		return loadline.Sample{}
+	}
+	return loadline.Sample{Value: s.Value, At: at.Add(-s.Age)}
+}
+
+func (l Latency) at(at time.Time) loadline.Latency {
+	return loadline.Latency{Mean: l.Mean.at(at), P50: l.P50.at(at), P90: l.P90.at(at), P95: l.P95.at(at), P99: l.P99.at(at)}
+}
+
+func before(at time.Time, ago *Seconds) time.Time {
+	if ago == nil {
+		return time.Time{}
+	}
+	return at.Add(-time.Duration(*ago))
+}
+
+// Allocation in the vocabulary's terms.
+func (t Told) Allocation() loadline.Allocation {
+	return loadline.Allocation{Replicas: t.Replicas, Size: t.Size.size(), Brownout: t.Brownout}
+}
+
+func (s Size) size() loadline.Size {
+	return loadline.Size{
+		CPURequest: float64(s.CPURequest), CPULimit: float64(s.CPULimit), MemoryRequest: s.MemoryRequest, MemoryLimit: s.MemoryLimit,
+	}
+}
+
+// Setting in the vocabulary's terms.
+func (s Setting) Setting() loadline.Setting {
+	number := func(n *Number) loadline.Opt[float64] {
+		if n == nil {
+			return loadline.Opt[float64]{}
+		}
+		return loadline.Some(float64(*n))
+	}
+	return loadline.Setting{
+		Replicas: opt(s.Replicas), CPURequest: number(s.CPURequest), CPULimit: number(s.CPULimit),
+		MemoryRequest: opt(s.MemoryRequest), MemoryLimit: opt(s.MemoryLimit), Brownout: opt(s.Brownout),
+	}
+}
+
+func opt[T any](v *T) loadline.Opt[T] {
+	if v == nil {
+		return loadline.Opt[T]{}
+	}
+	return loadline.Some(*v)
+}
+
+func (f *Forecast) from(at time.Time) loadline.Forecast {
+	samples := func(values []Number) []loadline.Sample {
+		var all []loadline.Sample
+		for i, v := range values {
+			s := loadline.Sample{}
+			if !math.IsNaN(float64(v)) {
+				s = loadline.Sample{Value: float64(v), At: at.Add(time.Duration(i+1) * time.Duration(f.Step))}
+			}
+			all = append(all, s)
+		}
+		return all
+	}
+	return loadline.Forecast{Step: time.Duration(f.Step), Median: samples(f.Median), High: samples(f.High)}
+}
+
+// Needs in the vocabulary's terms.
+func (n Needs) Needs() loadline.Needs {
+	return loadline.Needs{
+		Period: time.Duration(n.Period), Delay: time.Duration(n.Delay), Scrape: time.Duration(n.Scrape),
+		Window: time.Duration(n.Window), Lag: time.Duration(n.Lag), Keep: n.Keep,
+	}
+}
+
+func needsOf(n loadline.Needs) Needs {
+	return Needs{Seconds(n.Period), Seconds(n.Delay), Seconds(n.Scrape), Seconds(n.Window), Seconds(n.Lag), n.Keep}
+}

@@ -1,0 +1,200 @@
+package decisionlog
+
+import "time"
+
+// Version of the records. Another version is recognised and refused, never
+// mixed in. Fields may be added under the same version; whatever changes the
+// meaning of one that is there needs a new one.
+const Version = 1
+
+// Record is one pass of the loop. What was not measured, not said or not done
+// is absent.
+type Record struct {
+	At      time.Time `json:"at"`               // when the observation was taken
+	Applied time.Time `json:"applied,omitzero"` // when the plan was handed to the cluster
+	Policy  string    `json:"policy"`
+	Mode    string    `json:"mode,omitempty"` // Observe, Recommend or Act; empty = it acts
+	Rung    string    `json:"rung,omitempty"` // of the guard's ladder, where the loop stands on one
+	Needs   Needs     `json:"needs"`          // how the policy was shown the cluster
+	// Error is why nothing was decided, or why what was planned was not applied.
+	Error string `json:"error,omitempty"`
+
+	Services []Service `json:"services,omitempty"`
+	Kinds    []Kind    `json:"kinds,omitempty"`
+	Nodes    []Node    `json:"nodes,omitempty"`
+	// Expected is what the twin foresees with the plan.
+	Expected *Outlook `json:"expected,omitempty"`
+}
+
+// Needs are loadline.Needs.
+type Needs struct {
+	Period Seconds `json:"period_s"`
+	Delay  Seconds `json:"delay_s"`
+	Scrape Seconds `json:"scrape_s"`
+	Window Seconds `json:"window_s"`
+	Lag    Seconds `json:"lag_s"`
+	Keep   int     `json:"keep,omitempty"`
+}
+
+// Service is one service's part of a record.
+type Service struct {
+	Name string `json:"name"`
+	Seen Seen   `json:"seen"`
+	Told Told   `json:"told"`
+	// Expecting is what it will be told with plans that were still under way, if
+	// that differs from Told.
+	Expecting  *Told     `json:"expecting,omitempty"`
+	Forecast   *Forecast `json:"forecast,omitempty"`
+	PartialSLO *SLO      `json:"partial_slo,omitempty"`
+	Proposal   *Proposal `json:"proposal,omitempty"` // absent: the policy did not speak of it
+	Guards     []Guard   `json:"guards,omitempty"`   // in the order in which they spoke
+	Plan       *Setting  `json:"plan,omitempty"`     // what was left to change; absent: nothing
+}
+
+// Seen is loadline.ServiceObservation.
+type Seen struct {
+	Rate        Sample  `json:"rate,omitzero"`
+	Errors      Sample  `json:"errors,omitzero"`
+	Refused     Sample  `json:"refused,omitzero"`
+	Dropped     Sample  `json:"dropped,omitzero"`
+	Concurrency Sample  `json:"concurrency,omitzero"`
+	Queue       Sample  `json:"queue,omitzero"`
+	Held        Sample  `json:"held,omitzero"`
+	Latency     Latency `json:"latency_s,omitzero"`
+	Own         Latency `json:"own_latency_s,omitzero"`
+	CPU         Sample  `json:"cpu,omitzero"`
+	Memory      Sample  `json:"memory,omitzero"`
+	Throttled   Sample  `json:"throttled,omitzero"`
+	Restarts    Sample  `json:"restarts,omitzero"`
+	Brownout    bool    `json:"brownout,omitempty"`
+	Pods        []Pod   `json:"pods,omitempty"`
+}
+
+// Latency is loadline.Latency, in seconds.
+type Latency struct {
+	Mean Sample `json:"mean,omitzero"`
+	P50  Sample `json:"p50,omitzero"`
+	P90  Sample `json:"p90,omitzero"`
+	P95  Sample `json:"p95,omitzero"`
+	P99  Sample `json:"p99,omitzero"`
+}
+
+// Pod is loadline.PodObservation. Instants are seconds before the observation.
+type Pod struct {
+	ID      int64    `json:"id"`
+	Node    int      `json:"node"` // index into the record's nodes; -1 = not bound
+	Phase   string   `json:"phase"`
+	Created *Seconds `json:"created_s_ago,omitempty"`
+	Ready   *Seconds `json:"ready_s_ago,omitempty"` // absent: not yet
+	Size    *Size    `json:"size,omitempty"`        // absent: as the service is told to be
+	CPU     Sample   `json:"cpu,omitzero"`
+	Memory  Sample   `json:"memory,omitzero"`
+	Busy    Sample   `json:"busy,omitzero"`
+}
+
+// Kind is loadline.KindObservation.
+type Kind struct {
+	Name    string  `json:"name"`
+	Rate    Sample  `json:"rate,omitzero"`
+	Failed  Sample  `json:"failed,omitzero"`
+	OverSLO Sample  `json:"over_slo,omitzero"`
+	Latency Latency `json:"latency_s,omitzero"`
+	AtSLO   Sample  `json:"at_slo_s,omitzero"`
+}
+
+// Node is loadline.NodeObservation.
+type Node struct {
+	CPU    Sample `json:"cpu,omitzero"`
+	Memory Sample `json:"memory,omitzero"`
+	Lost   bool   `json:"lost,omitempty"`
+}
+
+// Told is loadline.Allocation.
+type Told struct {
+	Replicas int  `json:"replicas"`
+	Size     Size `json:"size"`
+	Brownout bool `json:"brownout,omitempty"`
+}
+
+// Size is loadline.Size.
+type Size struct {
+	CPURequest    Number `json:"cpu_request"`
+	CPULimit      Number `json:"cpu_limit"` // 0 = none
+	MemoryRequest int64  `json:"memory_request"`
+	MemoryLimit   int64  `json:"memory_limit"` // 0 = none
+}
+
+// Setting is loadline.Setting. An axis that is absent is left as it is.
+type Setting struct {
+	Replicas      *int    `json:"replicas,omitempty"`
+	CPURequest    *Number `json:"cpu_request,omitempty"`
+	CPULimit      *Number `json:"cpu_limit,omitempty"`
+	MemoryRequest *int64  `json:"memory_request,omitempty"`
+	MemoryLimit   *int64  `json:"memory_limit,omitempty"`
+	Brownout      *bool   `json:"brownout,omitempty"`
+}
+
+// Forecast is loadline.Forecast.
+type Forecast struct {
+	Step   Seconds  `json:"step_s"`
+	Median []Number `json:"median"`         // at +step, +2 steps, ...; NaN = not foreseen
+	High   []Number `json:"high,omitempty"` // upper quantile, same instants
+}
+
+// SLO is loadline.SLO.
+type SLO struct {
+	Percentile Number  `json:"percentile"`
+	Latency    Seconds `json:"latency_s"`
+}
+
+// Proposal is what the policy wanted of one service.
+type Proposal struct {
+	Setting  Setting      `json:"setting"`
+	Reason   string       `json:"reason,omitempty"`
+	RunnerUp *Alternative `json:"runner_up,omitempty"`
+}
+
+// Alternative is what the policy would have done otherwise.
+type Alternative struct {
+	Setting  Setting  `json:"setting"`
+	Reason   string   `json:"reason,omitempty"`
+	Expected *Outlook `json:"expected,omitempty"` // with this, and all else as planned
+}
+
+// Guard is one guard's correction.
+type Guard struct {
+	Name   string  `json:"name"`
+	From   Setting `json:"from"`
+	To     Setting `json:"to"`
+	Reason string  `json:"reason,omitempty"`
+}
+
+// Outlook is what the twin foresees if the load stays as it was seen.
+type Outlook struct {
+	Kind       string  `json:"kind"`       // of request that comes nearest to its SLO, or breaks it most
+	Percentile Number  `json:"percentile"` // of its SLO
+	Latency    Seconds `json:"latency_s"`  // at that percentile
+	OverSLO    Number  `json:"over_slo"`   // that latency over the SLO's: above 1 it is broken
+	Failed     Number  `json:"failed"`     // share of all requests
+	Cores      Number  `json:"cores"`      // core-hours per hour: max(request, usage) over all pods
+}
+
+// Changes says whether the record changes something, applied or not.
+func (r *Record) Changes() bool {
+	for i := range r.Services {
+		if r.Services[i].Plan != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Service of that name, or nil.
+func (r *Record) Service(name string) *Service {
+	for i := range r.Services {
+		if r.Services[i].Name == name {
+			return &r.Services[i]
+		}
+	}
+	return nil
+}

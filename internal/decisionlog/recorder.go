@@ -1,0 +1,110 @@
+package decisionlog
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Expect says what becomes of the users and the cost if services are told to be
+// so while requests of each kind arrive at such rates; false = it cannot say.
+type Expect func(perSecond []float64, told []loadline.Allocation) (Outlook, bool)
+
+// Recorder stands beside one loop and writes its decisions: Decided and Done go
+// into the loop's fields Decided and Record. It is for one goroutine. Log, App
+// and Needs are needed, the others may be empty.
+type Recorder struct {
+	Log   *Log
+	App   *loadline.App
+	Needs loadline.Needs // of the policy
+
+	Mode   string
+	Rung   func() string // of the ladder, at this decision
+	Expect Expect
+	// Fault is told of every record that could not be written. A full disk is no
+	// reason not to scale.
+	Fault func(error)
+
+	open []*Record // decided, and not yet done with
+	told []loadline.Allocation
+	rate []float64
+}
+
+// Decided makes the record of a decision whose plan is about to set out.
+func (r *Recorder) Decided(d *loadline.Decision, s loadline.Situation) {
+	record := r.begin(d, s)
+	r.App = s.App
+	if r.Expect != nil && len(d.Plan.Services) > 0 {
+		r.foresee(record, d, s)
+	}
+	r.open = append(r.open, record)
+}
+
+// Done completes the record and writes it.
+func (r *Recorder) Done(d *loadline.Decision) {
+	record := r.take(d.At)
+	if record == nil {
+		record = r.begin(d, loadline.Situation{App: r.App}) // nothing could be observed
+	}
+	record.Finish(d)
+	if err := r.Log.Append(r.App, record); err != nil && r.Fault != nil {
+		r.Fault(err)
+	}
+}
+
+func (r *Recorder) begin(d *loadline.Decision, s loadline.Situation) *Record {
+	record := Of(d, s)
+	record.Needs, record.Mode = needsOf(r.Needs), r.Mode
+	if r.Rung != nil {
+		record.Rung = r.Rung()
+	}
+	return record
+}
+
+// take the open record of an instant. A loop decides once at a time.
+func (r *Recorder) take(at time.Time) *Record {
+	for i, record := range r.open {
+		if record.At.Equal(at) {
+			r.open = append(r.open[:i], r.open[i+1:]...)
+			return record
+		}
+	}
+	return nil
+}
+
+// foresee asks what the plan will come to, and what the runner-up of each
+// service that is changed would have come to instead.
+func (r *Recorder) foresee(record *Record, d *loadline.Decision, s loadline.Situation) {
+	r.rate = r.rate[:0]
+	for i := range s.Now().Kinds {
+		rate := s.Now().Kinds[i].Rate
+		if !rate.Present() {
+			return // a load that was not measured is not zero
+		}
+		r.rate = append(r.rate, rate.Value)
+	}
+	if len(r.rate) != len(s.App.Kinds) || len(r.rate) == 0 {
+		return
+	}
+	r.told = append(r.told[:0], s.InFlight...)
+	for _, p := range d.Plan.Services {
+		r.told[p.Service] = r.told[p.Service].With(p.Setting)
+	}
+	chosen, ok := r.Expect(r.rate, r.told)
+	if !ok {
+		return
+	}
+	record.Expected = &chosen
+	for _, p := range d.Plan.Services {
+		of := record.Services[p.Service].Proposal
+		if of == nil || of.RunnerUp == nil {
+			continue
+		}
+		planned := r.told[p.Service]
+		r.told[p.Service] = s.InFlight[p.Service].With(of.RunnerUp.Setting.Setting())
+		if outlook, ok := r.Expect(r.rate, r.told); ok {
+			of.RunnerUp.Expected = &outlook
+		}
+		r.told[p.Service] = planned
+	}
+}

@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
+)
+
+// Load is the recorded rate of users' requests, as a load for a simulated
+// cluster that starts with the record.
+type Load struct {
+	app   *loadline.App
+	start time.Time
+	end   time.Time
+	kinds [][]reading
+
+	over, weight float64
+	told         []loadline.Allocation
+}
+
+// reading is a rate that was measured up to an instant.
+type reading struct {
+	until time.Duration // since the start
+	rate  float64
+}
+
+// NewLoad of an application's kinds of requests.
+func NewLoad(app *loadline.App) *Load {
+	return &Load{app: app, kinds: make([][]reading, len(app.Kinds))}
+}
+
+// Add a record, in the order of the instants.
+func (l *Load) Add(r *decisionlog.Record) {
+	if !r.Seen() {
+		return
+	}
+	if l.start.IsZero() {
+		l.start = r.At
+		l.told = r.Situation(l.app, nil).Allocation
+	}
+	l.end = r.At
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		at := l.app.KindIndex(k.Name)
+		if at < 0 || !k.Rate.Present {
+			continue
+		}
+		if k.OverSLO.Present {
+			l.over += k.OverSLO.Value * k.Rate.Value
+			l.weight += k.Rate.Value
+		}
+		until := r.At.Add(-k.Rate.Age).Sub(l.start)
+		if known := l.kinds[at]; until > 0 && (len(known) == 0 || until > known[len(known)-1].until) && k.Rate.Value >= 0 {
+			l.kinds[at] = append(known, reading{until, k.Rate.Value})
+		}
+	}
+}
+
+// Check says whether there is a load to run.
+func (l *Load) Check() error {
+	if l.Duration() <= 0 {
+		return fmt.Errorf("replay: the stretch holds fewer than two observations, which is no load to run")
+	}
+	for i, k := range l.kinds {
+		if len(k) == 0 {
+			return fmt.Errorf("replay: the rate of %s was never measured in this stretch, so there is no load to run", l.app.Kinds[i].Name)
+		}
+	}
+	return nil
+}
+
+// Duration of the load.
+func (l *Load) Duration() time.Duration { return l.end.Sub(l.start) }
+
+// OverSLO is the share of requests that was over its SLO as recorded; NaN = it
+// was not measured.
+func (l *Load) OverSLO() float64 { return l.over / l.weight }
+
+// Onto has another model of the same application take the load: a twin, say. It
+// must have the same services and kinds of requests, in any order.
+func (l *Load) Onto(app *loadline.App) error {
+	if len(app.Services) != len(l.app.Services) || len(app.Kinds) != len(l.app.Kinds) {
+		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
+			app.Name, len(app.Services), len(app.Kinds), l.app.Name, len(l.app.Services), len(l.app.Kinds))
+	}
+	told, kinds := make([]loadline.Allocation, len(l.told)), make([][]reading, len(l.kinds))
+	for i := range l.app.Services {
+		at := app.ServiceIndex(l.app.Services[i].Name)
+		if at < 0 {
+			return fmt.Errorf("%s has no service %s, which the recorded one has", app.Name, l.app.Services[i].Name)
+		}
+		told[at] = l.told[i]
+	}
+	for i := range l.app.Kinds {
+		at := app.KindIndex(l.app.Kinds[i].Name)
+		if at < 0 {
+			return fmt.Errorf("%s has no kind of requests %s, which the recorded one has", app.Name, l.app.Kinds[i].Name)
+		}
+		kinds[at] = l.kinds[i]
+	}
+	l.app, l.told, l.kinds = app, told, kinds
+	return nil
+}
+
+// Rate implements the simulator's arrivals. A reading holds from the one before
+// it up to its own instant; the last one holds on.
+func (l *Load) Rate(kind int, t time.Duration) (float64, time.Duration) {
+	k := l.kinds[kind]
+	i := sort.Search(len(k), func(i int) bool { return k[i].until > t })
+	if i >= len(k)-1 {
+		return k[len(k)-1].rate, never
+	}
+	return k[i].rate, k[i].until
+}
+
+const never = time.Duration(1<<63 - 1)
+
+// Start is the application as it was told to be when the stretch begins.
+func (l *Load) Start() *loadline.App {
+	app := *l.app
+	app.Services = slices.Clone(l.app.Services)
+	for i := range l.told {
+		app.Services[i].Replicas, app.Services[i].Size = l.told[i].Replicas, l.told[i].Size
+	}
+	return &app
+}
