@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// asked is a policy that is asked at its own period, shown as much of the past
+// as it asked for, and whose answers are looked at before anybody follows them.
+// What it does wrong, up to a panic, becomes an error.
+type asked struct {
+	policy loadline.Policy
+	strict bool // refuse what is far out of bounds, too
+
+	last     instant
+	answer   answer // the latest
+	window   []loadline.Observation
+	mentions []bool // by service
+}
+
+// answer of a policy.
+type answer struct {
+	due      bool // it was asked just now
+	proposal loadline.Proposal
+	err      error
+}
+
+// ok says whether the policy knew what to do when it was last asked.
+func (a answer) ok() bool { return a.err == nil }
+
+// noData says whether it was for want of data that it did not.
+func (a answer) noData() bool { return errors.Is(a.err, loadline.ErrNoData) }
+
+// ask at a tick of the ladder's clock. A policy that is not due is not asked; its
+// latest answer stands, without the proposal.
+func (q *asked) ask(at time.Duration, now time.Time, tick time.Duration, s loadline.Situation) answer {
+	needs := q.policy.Needs()
+	// Ticks come a little early or late.
+	if q.last.within(at, needs.Period-tick/2) {
+		q.answer.due, q.answer.proposal = false, loadline.Proposal{}
+		return q.answer
+	}
+	q.last.mark(at)
+	s.Window = q.view(needs, tick, s.Window)
+	proposal, err := decide(q.policy, now, s)
+	if err == nil {
+		err = q.inspect(s, proposal)
+	}
+	if err != nil {
+		proposal = loadline.Proposal{} // half a thought is none
+	}
+	q.answer = answer{due: true, proposal: proposal, err: err}
+	return q.answer
+}
+
+// decide asks a policy that may panic: one application's model must not take
+// down the process that scales all others.
+func decide(p loadline.Policy, now time.Time, s loadline.Situation) (proposal loadline.Proposal, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			proposal, err = loadline.Proposal{}, fmt.Errorf("it panicked: %v", r)
+		}
+	}()
+	return p.Decide(now, s)
+}
+
+// view picks from the ladder's window the observations that the policy would
+// have made at its own period.
+func (q *asked) view(needs loadline.Needs, tick time.Duration, all []loadline.Observation) []loadline.Observation {
+	keep, stride := max(needs.Keep, 1), strideOf(needs.Period, tick)
+	if stride == 1 {
+		return all[max(0, len(all)-keep):]
+	}
+	n := min(keep, (len(all)-1)/stride+1)
+	q.window = q.window[:0]
+	for i := n - 1; i >= 0; i-- {
+		q.window = append(q.window, all[len(all)-1-i*stride])
+	}
+	return q.window
+}
+
+// strideOf is how many ticks there are from one decision of a policy to the next.
+func strideOf(period, tick time.Duration) int {
+	if tick <= 0 {
+		return 1
+	}
+	return max(1, int((period+tick/2)/tick))
+}
+
+// inspect refuses what nobody could mean.
+func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
+	if len(q.mentions) != len(s.App.Services) {
+		q.mentions = make([]bool, len(s.App.Services))
+	}
+	clear(q.mentions)
+	for i := range p.Services {
+		sp := &p.Services[i]
+		if sp.Service < 0 || sp.Service >= len(q.mentions) {
+			return fmt.Errorf("it proposed something for service %d of %d", sp.Service, len(q.mentions))
+		}
+		service := &s.App.Services[sp.Service]
+		if q.mentions[sp.Service] {
+			return fmt.Errorf("it proposed two things for service %s", service.Name)
+		}
+		q.mentions[sp.Service] = true
+		for a := range axes {
+			switch v, set := a.raw(&sp.Setting); {
+			case !set:
+			case a.nonsense(v):
+				return fmt.Errorf("it proposed %v %v for service %s", a, v, service.Name)
+			case q.strict && a.isCount() && v > mostReplicas(service.Bounds, s.InFlight[sp.Service].Replicas):
+				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name, s.InFlight[sp.Service].Replicas, service.Bounds.MaxReplicas)
+			}
+		}
+	}
+	return nil
+}
+
+// mostReplicas is beyond what a policy in its right mind asks for.
+func mostReplicas(b loadline.Bounds, now int) float64 {
+	if b.MaxReplicas > 0 {
+		return 10 * float64(max(b.MaxReplicas, now))
+	}
+	return 100 * float64(max(now, 10))
+}

@@ -1,0 +1,162 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// BurnWindows is one condition under which an error budget burns: it is spent
+// at Rate times the pace that would just use it up, over the long window, so
+// that it is no hiccup, and over the short one, so that it is not over already.
+type BurnWindows struct {
+	Short, Long time.Duration
+	Rate        float64
+}
+
+// Burn measures how fast each kind of request spends its error budget: the
+// share of requests over the SLO, divided by the share that the SLO allows.
+type Burn struct {
+	width   time.Duration // of a bucket
+	maxAge  time.Duration
+	clock   clock
+	budgets []float64 // by kind
+	kinds   []spending
+}
+
+// spending is one kind's requests, bucket by bucket.
+type spending struct {
+	ring     []bucket
+	newest   int64
+	counted  time.Time // the sample that was counted last
+	rate     float64   // last seen, requests per second
+	measured instant
+}
+
+type bucket struct{ over, all float64 } // requests
+
+// NewBurn makes a meter that answers for windows up to the longest, to within a
+// sixth of the shortest.
+func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
+	b := &Burn{width: max(shortest/6, time.Second), maxAge: maxAge}
+	b.budgets = make([]float64, len(app.Kinds))
+	b.kinds = make([]spending, len(app.Kinds))
+	for i := range b.kinds {
+		const least = 1e-6 // an SLO of 100 % would burn infinitely with one request
+		b.budgets[i] = max(1-app.Kinds[i].SLO.Percentile/100, least)
+		b.kinds[i].ring = make([]bucket, int(longest/b.width)+2)
+		b.kinds[i].rate = 1
+	}
+	return b
+}
+
+// See takes in an observation.
+func (b *Burn) See(now time.Time, s loadline.Situation) {
+	at := b.clock.advance(now)
+	for i := range b.kinds {
+		k := &b.kinds[i]
+		k.turn(int64(at / b.width))
+		if len(s.Window) == 0 || i >= len(s.Now().Kinds) {
+			continue
+		}
+		b.count(k, at, now, &s.Now().Kinds[i])
+	}
+}
+
+// count adds one kind's latest sample. A sample that is seen twice counts once;
+// each stands for the time since the one before. Of a kind that nobody asks for,
+// there is no share over the SLO, and that is known.
+func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadline.KindObservation) {
+	if usable(seen.Rate, now, b.maxAge) {
+		k.rate = seen.Rate.Value
+		if k.rate == 0 {
+			k.measured.mark(at)
+		}
+	}
+	over := seen.OverSLO
+	if !usable(over, now, b.maxAge) || over.Value > 1 {
+		return
+	}
+	k.measured.mark(at)
+	elapsed := b.width
+	if !k.counted.IsZero() {
+		elapsed = min(over.At.Sub(k.counted), b.maxAge)
+	}
+	if elapsed <= 0 {
+		return
+	}
+	k.counted = over.At
+	all := k.rate * elapsed.Seconds()
+	bucket := &k.ring[k.newest%int64(len(k.ring))]
+	bucket.all += all
+	bucket.over += all * over.Value
+}
+
+// turn empties the buckets that time has come round to.
+func (k *spending) turn(n int64) {
+	size := int64(len(k.ring))
+	for i := max(k.newest+1, n-size+1); i <= n; i++ {
+		k.ring[i%size] = bucket{}
+	}
+	k.newest = max(k.newest, n)
+}
+
+// Rate is how many times faster than allowed a kind has spent its budget over a
+// window, and how many requests were over; not known if the window holds no
+// measurement.
+func (b *Burn) Rate(kind int, window time.Duration) (rate, over float64, known bool) {
+	k := &b.kinds[kind]
+	all := 0.0
+	size := int64(len(k.ring))
+	for i := range min(int64(window/b.width)+1, size) {
+		if k.newest-i < 0 {
+			break
+		}
+		bucket := &k.ring[(k.newest-i)%size]
+		over += bucket.over
+		all += bucket.all
+	}
+	if all > 0 {
+		rate = over / all / b.budgets[kind]
+	}
+	return rate, over, k.measured.within(b.clock.at, window)
+}
+
+// Worst is the kind that burns fastest over a window; not known if none is
+// measured.
+func (b *Burn) Worst(window time.Duration) (kind int, rate, over float64, known bool) {
+	for i := range b.kinds {
+		r, o, measured := b.Rate(i, window)
+		if measured && (!known || r > rate) {
+			kind, rate, over, known = i, r, o, true
+		}
+	}
+	return kind, rate, over, known
+}
+
+// lost names a kind that was measured once and is not over the window, or -1.
+func (b *Burn) lost(window time.Duration) int {
+	for i := range b.kinds {
+		if m := b.kinds[i].measured; m.set && !m.within(b.clock.at, window) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Firing is the first condition that holds, and the kind for which it does.
+// minOver keeps the few requests of a quiet night from being a percentage. Time
+// before the beginning counts as kept: five minutes are no hour.
+func (b *Burn) Firing(conditions []BurnWindows, minOver float64) (kind int, which BurnWindows, firing bool) {
+	for _, c := range conditions {
+		for i := range b.kinds {
+			short, _, _ := b.Rate(i, c.Short)
+			long, over, _ := b.Rate(i, c.Long)
+			long *= min(1, float64(b.clock.at+b.width)/float64(c.Long))
+			if short >= c.Rate && long >= c.Rate && over >= minOver {
+				return i, c, true
+			}
+		}
+	}
+	return 0, BurnWindows{}, false
+}

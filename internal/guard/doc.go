@@ -1,0 +1,27 @@
+// Package guard keeps any policy safe. The ladder decides who is followed: a
+// fresh model, the calibrated rule, nobody (hold), or the floor. The guards then
+// correct what whoever is followed wants, each one idea; the loop asks them in
+// order and records what each of them changed and why.
+//
+// Nothing here has a clock or does I/O: time and data come in as arguments, and
+// memory is bounded by the number of services and kinds of requests.
+//
+// Reading order: settings.go (what can be set, and the defaults), chain.go (the
+// order of the guards, and why), ladder.go with ask.go, objection.go, rung.go,
+// floor.go and homeward.go, then the guards:
+//
+//	sense.go         what is not a number is not set
+//	disagreement.go  bounded distance from the rule
+//	observed.go      a reduction must fit the load that is observed
+//	starting.go      no reduction while pods are starting
+//	burning.go       no reduction while the SLO is burning
+//	gray.go          part of the way, watch, then the rest
+//	cooldown.go      time between changes, per direction
+//	step.go          the most that one decision may change
+//	absent.go        no reduction of what nobody can see
+//	clamp.go         the user's bounds
+//
+// What is seen is put in order first: fresh.go (late and impossible samples
+// become absent) and startupcpu.go (start-up is not load). What several share is
+// in axis.go, clock.go, burn.go, sight.go and peak.go.
+package guard

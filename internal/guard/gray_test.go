@@ -1,0 +1,81 @@
+package guard_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
+)
+
+func grayGuard() *guard.Gray {
+	return guard.NewGray(guard.Gray{
+		Part: 0.5, Span: 2 * time.Minute, Retreat: 15 * time.Minute, Window: 2 * time.Minute, Rate: 1, MinOver: 10,
+	}, webApp(), maxAge)
+}
+
+func TestGrayGoesDownInTwoSteps(t *testing.T) {
+	sc, g := newScene(), grayGuard()
+	at := func(d time.Duration, want, got loadline.Setting, why string) {
+		t.Helper()
+		sc.now = start.Add(d)
+		sc.observe(100, 5, 0)
+		sc.expect(t, g, want, got, why)
+	}
+	nothing := loadline.Setting{}
+	at(0, toReplicas(4), toReplicas(7), "part of the way")
+	at(time.Minute, toReplicas(4), nothing, "watched")
+	at(2*time.Minute, toReplicas(2), toReplicas(4), "the rest")
+	at(3*time.Minute, toReplicas(2), nothing, "watched")
+	at(4*time.Minute, toReplicas(2), toReplicas(3), "part of the way")
+	at(5*time.Minute, toReplicas(9), toReplicas(9), "") // wanted again: the way down is over
+	at(5*time.Minute+15*time.Second, toReplicas(5), toReplicas(7), "part of the way")
+}
+
+func TestGrayIsNoWayOfItsOwnForOneReplica(t *testing.T) {
+	sc, g := newScene(), grayGuard()
+	sc.expect(t, g, toReplicas(9), toReplicas(9), "")
+	sc.later(time.Minute)
+	sc.observe(100, 5, 0)
+	sc.expect(t, g, toReplicas(8), loadline.Setting{}, "watched")
+	sc.later(time.Minute)
+	sc.observe(100, 5, 0)
+	sc.expect(t, g, toReplicas(8), toReplicas(8), "")
+}
+
+func TestGrayBacksOut(t *testing.T) {
+	for name, silent := range map[string]bool{"while the policy insists": false, "while the policy is silent": true} {
+		t.Run(name, func(t *testing.T) {
+			sc, g := newScene(), grayGuard()
+			want := loadline.Setting{Replicas: loadline.Some(4), CPULimit: loadline.Some(0.5)}
+			sc.expect(t, g, want, loadline.Setting{Replicas: loadline.Some(7), CPULimit: loadline.Some(0.75)}, "part of the way")
+			if silent {
+				want = loadline.Setting{}
+			}
+			sc.later(time.Minute)
+			sc.observe(100, 5, 0.2)
+			sc.expect(t, g, want, loadline.Setting{Replicas: loadline.Some(10), CPULimit: loadline.Some(1.0)}, "back to what it was")
+			sc.later(14 * time.Minute)
+			sc.observe(100, 5, 0)
+			sc.expect(t, g, toReplicas(4), loadline.Setting{}, "back to what it was")
+			sc.later(time.Minute)
+			sc.observe(100, 5, 0)
+			sc.expect(t, g, toReplicas(4), toReplicas(7), "part of the way")
+		})
+	}
+}
+
+// TestGrayDoesNotPassATestThatNobodySaw: without a measured SLO the watch goes on.
+func TestGrayDoesNotPassATestThatNobodySaw(t *testing.T) {
+	sc, g := newScene(), grayGuard()
+	sc.expect(t, g, toReplicas(4), toReplicas(7), "part of the way")
+	sc.later(5 * time.Minute)
+	sc.blind()
+	sc.expect(t, g, toReplicas(4), loadline.Setting{}, "watched")
+	sc.later(time.Minute)
+	sc.observe(100, 5, 0)
+	sc.expect(t, g, toReplicas(4), loadline.Setting{}, "watched")
+	sc.later(time.Minute)
+	sc.observe(100, 5, 0)
+	sc.expect(t, g, toReplicas(4), toReplicas(4), "")
+}

@@ -1,0 +1,170 @@
+package guard
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Observed lets a service be reduced only as far as the load that is observed
+// would still fit: a forecast alone is no reason to take away what is in use.
+// What counts is the highest load of the last Window, not that of the instant.
+type Observed struct {
+	Window    time.Duration
+	MaxAge    time.Duration
+	OfLimit   float64 // share of the CPU limit that may be in use afterwards
+	OfRequest float64 // share of the CPU request, where there is no limit
+	OfWorkers float64 // share of the workers that may be busy, where their number is known
+	OfMemory  float64 // share of a replica's memory limit or request
+
+	clock clock
+	peaks []loadPeaks // by service
+}
+
+type loadPeaks struct {
+	rate peak // visits per second
+	cpu  peak // cores of the service
+	busy peak // visits in the service
+	pod  peak // bytes of its largest pod
+}
+
+// NewObserved remembers loads of so many services.
+func NewObserved(g Observed, services int) *Observed {
+	g.peaks = make([]loadPeaks, services)
+	return &g
+}
+
+// Name of the guard in records.
+func (*Observed) Name() string { return "observed" }
+
+// Watch remembers how high the load was.
+func (g *Observed) Watch(now time.Time, s loadline.Situation) {
+	at := g.clock.advance(now)
+	for i := range g.peaks {
+		o := observed(s, i)
+		if o == nil {
+			continue
+		}
+		p := &g.peaks[i]
+		if cores, known := coresUsed(o, now, g.MaxAge); known {
+			p.cpu.add(at, g.Window, cores)
+		}
+		if usable(o.Rate, now, g.MaxAge) {
+			p.rate.add(at, g.Window, o.Rate.Value)
+		}
+		if usable(o.Concurrency, now, g.MaxAge) {
+			p.busy.add(at, g.Window, o.Concurrency.Value)
+		}
+		for j := range o.Pods {
+			if m := o.Pods[j].Memory; usable(m, now, g.MaxAge) {
+				p.pod.add(at, g.Window, m.Value)
+			}
+		}
+	}
+}
+
+// coresUsed by a service, by its own count or its pods'.
+func coresUsed(o *loadline.ServiceObservation, now time.Time, maxAge time.Duration) (cores float64, known bool) {
+	if usable(o.CPU, now, maxAge) {
+		return o.CPU.Value, true
+	}
+	for i := range o.Pods {
+		if usable(o.Pods[i].CPU, now, maxAge) {
+			cores += o.Pods[i].CPU.Value
+			known = true
+		}
+	}
+	return cores, known
+}
+
+// Check first leaves sizes as they are that are too small, then asks for as many
+// replicas as the load needs, and never for more than there are.
+func (g *Observed) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
+	is := &s.InFlight[service]
+	if !falls(&want, is) {
+		return want, ""
+	}
+	var why reasons
+	g.holdMemory(is, service, &want, &why)
+	g.holdCPU(s, service, &want, &why)
+	return want, strings.Join(why, "; ")
+}
+
+// holdMemory keeps a replica's memory above what its largest pod uses: less
+// would kill it.
+func (g *Observed) holdMemory(is *loadline.Allocation, service int, want *loadline.Setting, why *reasons) {
+	for _, a := range []axis{memoryRequest, memoryLimit} {
+		if !a.falls(want, is) {
+			continue
+		}
+		used, known := g.peaks[service].pod.get(g.clock.at, g.Window)
+		v, _ := a.wanted(want)
+		switch {
+		case !known:
+			*why = append(*why, fmt.Sprintf("%v stays: what its pods use is not measured", a))
+			a.unset(want)
+		case v*g.OfMemory < used:
+			*why = append(*why, fmt.Sprintf("%v stays: a pod has used %.0f MiB, which is over %.0f%% of %.0f MiB", a, used/(1<<20), 100*g.OfMemory, v/(1<<20)))
+			a.unset(want)
+		}
+	}
+}
+
+// holdCPU keeps the CPU and the workers of all replicas together above what has
+// been in use.
+func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Setting, why *reasons) {
+	is := &s.InFlight[service]
+	if !replicas.falls(want, is) && !cpuLimit.falls(want, is) && !cpuRequest.falls(want, is) {
+		return
+	}
+	cores, knownCPU := g.peaks[service].cpu.get(g.clock.at, g.Window)
+	busy, knownBusy := g.peaks[service].busy.get(g.clock.at, g.Window)
+	workers := float64(s.App.Services[service].Workers) * g.OfWorkers
+	byWorkers := workers > 0 && knownBusy
+	next := is.With(*want)
+	if rate, known := g.peaks[service].rate.get(g.clock.at, g.Window); next.Replicas == 0 && known && rate == 0 {
+		return // nobody has called: what it uses, it uses for itself
+	}
+	room := g.roomPerReplica(next.Size)
+	byCPU := room > 0 && knownCPU
+	if !byCPU && !byWorkers {
+		*want = noLess(*want, is)
+		*why = append(*why, "not reduced: there is no measured CPU with a request or limit to compare it with, nor busy workers of a known number")
+		return
+	}
+	if byCPU && cores > float64(next.Replicas)*room && next.Size != is.Size {
+		for _, a := range []axis{cpuRequest, cpuLimit} {
+			if a.falls(want, is) {
+				a.unset(want)
+				*why = append(*why, fmt.Sprintf("%v stays: %.3g cores have been in use", a, cores))
+			}
+		}
+		next = is.With(*want)
+		room = g.roomPerReplica(next.Size)
+	}
+	need := 0.0
+	if byCPU {
+		need = math.Ceil(cores / room)
+	}
+	if byWorkers {
+		need = max(need, math.Ceil(busy/workers))
+	}
+	if need = min(need, float64(is.Replicas)); float64(next.Replicas) < need {
+		*why = append(*why, fmt.Sprintf("%d replicas would not hold what has been seen in the last %v (%.3g cores, %.3g visits at once): %.0f", next.Replicas, g.Window, cores, busy, need))
+		replicas.set(want, need)
+	}
+}
+
+// roomPerReplica is the CPU that a replica may be observed to use.
+func (g *Observed) roomPerReplica(size loadline.Size) float64 {
+	if size.CPULimit > 0 {
+		return size.CPULimit * g.OfLimit
+	}
+	return size.CPURequest * g.OfRequest
+}
+
+// Decided implements loop.Watcher.
+func (*Observed) Decided(time.Time, loadline.Situation, loadline.Plan) {}

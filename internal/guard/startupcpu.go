@@ -1,0 +1,52 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// IgnoreStartupCPU takes out of an observation the CPU that pods burn to get
+// going: loading classes and filling caches is not load, and whoever takes it
+// for load adds pods, which burn more of it.
+//
+// The CPU of a pod that is not ready, or has been for less than settle, becomes
+// absent. The service's CPU becomes what its ready pods would use if all of them
+// were as busy as the settled ones, which is what they will be. Without one
+// settled pod nothing is known of the load, and the service's CPU is absent.
+func IgnoreStartupCPU(settle time.Duration, o *loadline.Observation) {
+	for i := range o.Services {
+		ignoreStartup(settle, &o.Services[i])
+	}
+}
+
+func ignoreStartup(settle time.Duration, s *loadline.ServiceObservation) {
+	ready, settled, dropped := 0, 0, 0
+	used := 0.0
+	var at time.Time
+	for j := range s.Pods {
+		p := &s.Pods[j]
+		if p.Phase == loadline.PodReady {
+			ready++
+		}
+		switch {
+		case !p.CPU.Present():
+		case p.Phase == loadline.PodDraining:
+			// It has been serving until now: neither start-up nor the future.
+		case p.Phase != loadline.PodReady || p.CPU.At.Before(p.Ready.Add(settle)):
+			p.CPU = loadline.Sample{}
+			dropped++
+		default:
+			settled++
+			used += p.CPU.Value
+			at = p.CPU.At
+		}
+	}
+	switch {
+	case dropped == 0 || !s.CPU.Present():
+	case settled == 0:
+		s.CPU = loadline.Sample{}
+	default:
+		s.CPU = loadline.Sample{Value: used / float64(settled) * float64(ready), At: at}
+	}
+}
