@@ -6,7 +6,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build demo test test-browser check generate results drift bench fuzz clean
+.PHONY: help build demo test test-browser check generate generate-proto results papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,14 +16,24 @@ build: bin/loadline ## build bin/loadline
 bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
 	$(GO) build -trimpath -buildvcs=auto -o $@ ./cmd/loadline
 
-demo: bin/loadline ## a generated day on bookinfo: under HPA, then four policies compared; picture and report in out/
-	@mkdir -p out && rm -rf out/demo
-	bin/loadline simulate --app bookinfo --workload day --scale 0.25 --policy hpa --seed 1 --svg out/demo.svg --out out/demo.txt
-	@cat out/demo.txt
+# The demo is the way that people go with their own cluster, command by command.
+DEMO := out/demo
+DEMO_WEEK := diurnal:low=20,high=100,peak=15h+noise:cv=0.06,corr=5m
+
+demo: bin/loadline ## from a week of metrics to a proven policy: record, fit, train, evaluate; report in out/demo
+	@mkdir -p out && rm -rf $(DEMO)
+	@echo "1. A week of bookinfo under HPA at 80 %, as Prometheus would have kept it"
+	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa -o $(DEMO)/past
+	@echo; echo "2. Its twin is fitted to six days, and candidates are trained on it; the seventh day stays unseen"
+	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --unseen 0.1429 --candidates 6 -o $(DEMO)/run
+	@echo; echo "3. All of them against HPA at 80 %, HPA calibrated, Autothrottle and one who knows the load, on the unseen day"
+	bin/loadline evaluate $(DEMO)/run --seeds 2 --stretch 40m
 	@echo
-	bin/loadline bench --suite demo --out out/demo
-	bin/loadline report out/demo -o out/demo.html
-	@echo "Picture of the day under HPA: out/demo.svg; report of the four: out/demo.html"
+	@echo "The page with every run: $(DEMO)/run/report.html"
+	@echo "Now with your own cluster:"
+	@echo "  bin/loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past"
+	@echo "  bin/loadline train --history past --objective \"99% < 300ms\" -o shop"
+	@echo "  bin/loadline evaluate shop && bin/loadline promote shop"
 
 test: ## run all tests
 	$(GO) test -timeout 9m ./...
@@ -48,12 +58,23 @@ generate: ## make the generated files again: kernels, the fluid engine's surface
 	npm --prefix web ci --no-audit --no-fund
 	npm --prefix web run build
 
+# Apart from generate: it needs protoc, and is needed only when the protocol changes.
+generate-proto: ## make the Go files of KEDA's protocol again (needs protoc: apt-get install protobuf-compiler)
+	internal/kedascaler/externalscaler/generate.sh
+
 results: bin/loadline ## run the suite of rivals and write docs/results.md (half an hour on two cores)
 	rm -rf out/rivals
 	bin/loadline bench --suite rivals --out out/rivals
 	bin/loadline report out/rivals -o out/rivals.html
 	bin/loadline report out/rivals -o out/rivals.md
 	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; } > docs/results.md
+
+papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (twenty minutes on two cores)
+	rm -rf out/papers
+	for p in scaling-ops serverless elastic-dqn; do bin/loadline paper $$p --out out/papers > /dev/null || exit 1; done
+	for s in gamma learning-rate sampling loss data-size; do bin/loadline study $$s --out out/papers > /dev/null || exit 1; done
+	{ cat docs/papers.head.md; echo; echo "---"; echo; echo "Commit $$(git rev-parse --short HEAD), seeds 1 to 5."; echo; \
+	for p in scaling-ops serverless elastic-dqn gamma learning-rate sampling loss data-size; do cat out/papers/$$p.md; done; } > docs/papers.md
 
 drift: bin/loadline ## accept the present figures as the ones that check compares with
 	rm -rf out/drift

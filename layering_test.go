@@ -54,16 +54,23 @@ var layers = []struct {
 
 	// What is known of the past, and the application that is fitted to it.
 	{"internal/history", []string{"internal/nearest", "internal/wholefile", "github.com/parquet-go/parquet-go"}},
-	{"internal/twin", []string{"internal/nearest", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/sim/fluid", "internal/sim/fluid/surface"}},
+	{"internal/twin", []string{"internal/nearest", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/sim/event", "internal/sim/fluid"}},
+	{"internal/intake", []string{"internal/nearest", "internal/workload", "internal/sim", "internal/history"}},
 
 	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
 	{"internal/validate", []string{"internal/sim", "internal/sim/event"}},
 
+	// What was decided and why.
+	{"internal/decisionlog", []string{"internal/nearest", "internal/wholefile"}},
+	{"internal/decisionlog/tell", []string{"internal/decisionlog"}},
+	{"internal/decisionlog/replay", []string{"internal/decisionlog"}},
+	{"internal/decisionlog/expect", []string{"internal/decisionlog", "internal/sim", "internal/sim/fluid"}},
+
 	// Where clusters meet agents.
 	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
 
-	{"internal/guard", nil},
 	{"internal/loop", nil},
+	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
 	{"internal/policies", []string{"internal/nearest", "internal/env"}},
 	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
 	{"internal/result", []string{"internal/sim"}},
@@ -85,7 +92,7 @@ var layers = []struct {
 	// From the past to a policy that is proven on it.
 	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/modelfile"}},
 	{"internal/pipeline", []string{
-		"internal/nearest", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
+		"internal/nearest", "internal/wholefile", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
 		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
 	}},
 	{"internal/papers", []string{
@@ -95,11 +102,15 @@ var layers = []struct {
 
 	// The edges, one technology each.
 	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
+	{"internal/kedascaler/externalscaler", []string{"google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/status", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/runtime/protoimpl"}},
+	{"internal/kedascaler", []string{
+		"internal/nearest", "internal/kedascaler/externalscaler", "google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/credentials", "google.golang.org/grpc/health", "google.golang.org/grpc/health/grpc_health_v1", "google.golang.org/grpc/keepalive", "google.golang.org/grpc/status",
+	}},
 
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/env", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

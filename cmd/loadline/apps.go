@@ -118,6 +118,15 @@ func showApp(w io.Writer, name string) error {
 	for _, n := range groupNodes(app.Nodes) {
 		fmt.Fprintln(w, n)
 	}
+	var holders []string
+	for _, s := range app.Services {
+		if s.Hold > 0 {
+			holders = append(holders, fmt.Sprintf("%s %d", s.Name, s.Hold))
+		}
+	}
+	if len(holders) > 0 {
+		fmt.Fprintf(w, "requests held while no replica is ready: %s\n", strings.Join(holders, ", "))
+	}
 	return nil
 }
 

@@ -297,5 +297,9 @@ func interruption(err error) string {
 	if errors.As(err, &saved) {
 		return saved.Error()
 	}
+	var trained *runInterrupted
+	if errors.As(err, &trained) {
+		return trained.Error()
+	}
 	return "interrupted; nothing was written"
 }

@@ -22,6 +22,7 @@ func main() {
 const (
 	exitFailure     = 1
 	exitUsage       = 2
+	exitNotBetter   = 3 // a policy that does not beat the rule was not promoted
 	exitInterrupted = 130
 )
 
@@ -34,6 +35,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var notBetter *notBetterError
 	switch {
 	case err == nil:
 		return 0
@@ -43,6 +45,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "loadline: %v\n", err)
 		return exitUsage
+	case errors.As(err, &notBetter):
+		fmt.Fprintf(stderr, "loadline: %v\n", err)
+		return exitNotBetter
 	}
 	fmt.Fprintf(stderr, "loadline: %v\n", err)
 	return exitFailure

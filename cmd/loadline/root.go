@@ -33,7 +33,7 @@ and forecasters that will learn.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{flagHint(c, err)}
 	})
-	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newTrain(), newStudy(), newVersion())
+	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newTrain(), newEvaluate(), newPromote(), newStudy(), newPaper(), newHistory(), newFit(), newExplain(), newReplay(), newVersion())
 	return root
 }
 

@@ -21,11 +21,12 @@ import (
 type simulateFlags struct {
 	workloadFlags
 	app, workload, policy, engine string
-	cpuModel                      string
+	guard, cpuModel               string
 	slo                           []string
 	warmUp                        time.Duration
 	perturb                       simulate.Perturb
 	output, out, svg              string
+	decisions                     string
 }
 
 func newSimulate() *cobra.Command {
@@ -54,6 +55,12 @@ Policies:
   # A file of rates, scaled to 100 requests per second at its peak, with a stricter SLO
   loadline simulate --app boutique --workload rates.csv --peak 100 --slo p99=200ms
 
+  # A trained model under the guards of production, which fall back on HPA
+  loadline simulate --app bookinfo --policy model:file=model.safetensors --guard hpa:target=60
+
+  # Functions that sleep while nobody calls them, under Knative's autoscaler
+  loadline simulate --app functions --workload constant:rps=0.1 --duration 12h --policy kpa
+
   # Under a metrics system that loses one scrape in ten and is one scrape late
   loadline simulate --app bookinfo --workload bursts --policy hpa --metrics-loss 0.1 --metrics-late 1`,
 		Args: exactly(),
@@ -66,6 +73,7 @@ Policies:
 	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy")
+	flags.StringVar(&f.guard, "guard", "", "put the guards of production around the policy, with this one to fall back on: name[:key=value,...]")
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	f.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
@@ -75,9 +83,11 @@ Policies:
 	flags.IntVar(&f.perturb.MetricsLate, "metrics-late", 0, "scrapes by which metrics are late")
 	flags.Float64Var(&f.perturb.CPUNoise, "cpu-noise", 0, "relative deviation of CPU readings")
 	flags.Float64Var(&f.perturb.SlowStart, "slow-start", 1, "factor on the time that pods need to start")
+	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false, "a pod that is resized restarts, as on clusters that cannot resize in place")
 	flags.StringVar(&f.output, "output", "text", "text or json")
 	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw load, replicas, CPU and latency over time to this file")
+	flags.StringVar(&f.decisions, "decisions", "", "write the log of every decision to this new folder (see explain and replay)")
 	return c
 }
 
@@ -104,7 +114,14 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
+	closeLog := func() error { return nil }
+	if f.decisions != "" {
+		if closeLog, err = recordDecisions(&spec, f.decisions); err != nil {
+			return err
+		}
+	}
 	outcome, err := f.simulate(ctx, spec, stderr)
+	err = errors.Join(err, closeLog())
 	if err != nil {
 		return err
 	}
@@ -120,6 +137,9 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 		write = outcome.Result.WriteJSON
 	}
 	fmt.Fprintln(stderr, outcome.Effort)
+	for _, t := range outcome.Rungs {
+		fmt.Fprintf(stderr, "guard after %v: %v\n", sim.Since(t.At).Round(time.Second), t)
+	}
 	if f.out != "" {
 		return wholefile.Write(f.out, write)
 	}
@@ -136,7 +156,7 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	w, report, err := f.open(f.workload)
 	faults = append(faults, err)
 	spec := simulate.Spec{
-		Policy: f.policy, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
+		Policy: f.policy, Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
 	}
 	if model != nil {
 		spec.App = model.App

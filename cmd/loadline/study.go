@@ -66,6 +66,10 @@ Agents and their settings:
 		Example: `  # Which learning rate, over five seeds, with the learning curves as a picture
   loadline study cartpole --agent dqn:steps=3 --vary rate=1e-4,1e-3,1e-2 --seeds 5 --svg rates.svg
 
+  # Elastic-DQN's own studies, beside the paper's figures
+  loadline study gamma
+  loadline study learning-rate
+
   # A grid of two settings, the curves as CSV
   loadline study pendulum --agent td3:hidden=32x32 --vary actor-rate=3e-4,1e-3 --vary batch=64,128 --output csv --out curves.csv`,
 		Args: exactly("an environment"),
@@ -87,6 +91,7 @@ Agents and their settings:
 	flags.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
 	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw the learning curves to this file")
+	c.AddCommand(newNamedStudies()...)
 	return c
 }
 

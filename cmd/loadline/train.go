@@ -23,6 +23,7 @@ import (
 )
 
 type trainFlags struct {
+	run                          runFlags // of candidates for an application
 	task, agent                  string
 	seed                         uint64
 	training                     rl.TrainingConfig
@@ -33,8 +34,19 @@ func newTrain() *cobra.Command {
 	var f trainFlags
 	c := &cobra.Command{
 		Use:   "train",
-		Short: "Train a learning agent, and keep the best policy it met as a model file",
-		Long: `Trains an agent in an environment. On the way it is evaluated now and then; the
+		Short: "Train candidate policies on an application's past, or one agent in an environment",
+		Long: `With --history, or --app and --workload, trains candidate policies for an
+application: fits its twin, keeps the last part of the past for the proof, and
+trains several candidates side by side, each in its paper's own formulation. They
+differ by seed, reward, discount and network. Everything goes to one folder, which
+loadline evaluate judges and loadline promote takes a policy from. With an
+application's model instead of a history, what HPA shows of it is recorded first.
+docs/pipeline.md tells the whole way.
+
+Interrupted, no finished candidate is lost: the same command goes on with those
+that are missing. Formulations:
+` + formulationHelp() + `
+With --task, trains an agent in an environment. On the way it is evaluated now and then; the
 policy of the best evaluation is written to the model file, together with what it
 achieves on episodes of their own. The same seed gives the same file.
 
@@ -45,31 +57,48 @@ With --checkpoint one is also saved at the end: resumed with more --steps, and t
 same --evaluate-every, the training goes on.
 
 Environments and agents are those of "loadline study"; its help lists them.`,
-		Example: `  loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --log curves.csv
+		Example: `  # Eight candidates on two weeks of one's own cluster
+  loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
+  loadline train --history past --objective "99% < 300ms" -o shop
+  loadline evaluate shop
+
+  # On a model of an application, two formulations only
+  loadline train --app bookinfo --workload week --formulations scaling-ops,loadline --candidates 4 -o run
+
+  # One agent in an environment
+  loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --log curves.csv
   loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --resume cartpole.safetensors.checkpoint
   loadline model show cartpole.safetensors`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			candidates, err := f.forApplication(c.Flags())
+			switch {
+			case err != nil:
+				return err
+			case candidates:
+				return f.trainRun(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			}
+			return f.trainTask(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.task, "task", "", "environment to learn")
+	f.run.add(flags)
+	flags.StringVar(&f.task, "task", "", "environment to learn, instead of an application")
 	flags.StringVar(&f.agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
-	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment (as it needs)")
+	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment, of each candidate (as it needs)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of everything random")
 	flags.IntVar(&f.training.LongestEpisode, "longest-episode", 0, "cut episodes off after so many steps (as the environment does)")
 	flags.IntVar(&f.training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (a twentieth of --steps)")
 	flags.IntVar(&f.training.Episodes, "episodes", 20, "episodes of an evaluation")
-	flags.StringVar(&f.out, "out", "", "model file to write")
+	flags.StringVarP(&f.out, "out", "o", "", "folder of the run, or with --task the model file to write")
 	flags.StringVar(&f.log, "log", "", "write the learning curve to this CSV file, as it grows")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "where to save what can be resumed (--resume, or --out with .checkpoint)")
 	flags.StringVar(&f.resume, "resume", "", "go on from this checkpoint")
 	return c
 }
 
-func (f *trainFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (f *trainFlags) trainTask(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -123,7 +152,7 @@ func (f *trainFlags) check() error {
 		}
 	}
 	if f.task == "" {
-		faults = append(faults, usagef("--task is missing: the environment to learn"))
+		faults = append(faults, usagef("--task is missing: the environment to learn; or --history, or --app and --workload, to train for an application"))
 	}
 	if f.out == "" {
 		faults = append(faults, usagef("--out is missing: the model file to write"))

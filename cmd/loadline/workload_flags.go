@@ -22,8 +22,14 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.options.Duration, "duration", 0, "how long; default: the workload's own length, a day for generators")
+	f.addReading(flags)
+	flags.DurationVar(&f.options.Step, "step", 0, "length of the bins of a workload")
+}
+
+// addReading adds all but duration and step, which some verbs have of their own.
+func (f *workloadFlags) addReading(flags *pflag.FlagSet) {
 	o := &f.options
-	flags.DurationVar(&o.Duration, "duration", 0, "how long; default: the workload's own length, a day for generators")
 	flags.Uint64Var(&o.Seed, "seed", 1, "of everything random")
 	flags.Float64Var(&o.Scale, "scale", 0, "multiply every rate")
 	flags.Float64Var(&o.Peak, "peak", 0, "scale so that the highest rate is this many requests per second")
@@ -33,7 +39,6 @@ func (f *workloadFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.combine, "combine", "", "how selected rows of one instant become one value: sum or mean")
 	flags.StringVar(&f.gaps, "gaps", "", "what a time without rows is: hold or zero; otherwise it is an error")
 	flags.BoolVar(&o.SkipBad, "skip-bad", false, "leave out faulty rows of a trace file and count them")
-	flags.DurationVar(&o.Step, "step", 0, "length of the bins of a workload")
 	flags.Float64Var(&f.rpsAtFull, "rps-at-full", 0, "for utilisation traces: requests per second at 100 %")
 	flags.StringVar(&f.profile, "profile", "", "for utilisation traces: a CSV file with columns utilisation, rps")
 }

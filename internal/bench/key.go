@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -16,7 +18,7 @@ import (
 // SimulationVersion is raised with every change that gives a run another result:
 // the engines', the control plane's, a policy's. What was run under another one
 // is run again.
-const SimulationVersion = 1
+const SimulationVersion = 2
 
 // identity is everything that determines a run. Names are not in it: an
 // application with another content is another one, whatever it is called.
@@ -31,7 +33,8 @@ type identity struct {
 	Duration time.Duration
 	WarmUp   time.Duration
 	Seed     uint64
-	Extra    any `json:",omitempty"` // of what is prepared rather than run
+	Guard    string `json:",omitempty"`
+	Extra    any    `json:",omitempty"` // of what is prepared rather than run
 }
 
 // digest is short enough for a file name and long enough never to meet another.
@@ -47,8 +50,28 @@ func digest(what any) (string, error) {
 func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) {
 	nameless := *load
 	nameless.Name = ""
+	policy, err := policyByContent(s.Policy)
+	if err != nil {
+		return "", err
+	}
 	return digest(identity{
-		Version: SimulationVersion, App: s.App, Load: &nameless, Policy: s.Policy, Perturb: s.Perturb, Engine: s.Engine,
-		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Extra: extra,
+		Version: SimulationVersion, App: s.App, Load: &nameless, Policy: policy, Perturb: s.Perturb, Engine: s.Engine,
+		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Guard: s.Guard, Extra: extra,
 	})
+}
+
+// policyByContent names a trained policy by what is in its file: the same path
+// may hold another model tomorrow.
+func policyByContent(spec string) (string, error) {
+	const prefix = "model:file="
+	path, isModel := strings.CutPrefix(spec, prefix)
+	if !isModel {
+		return spec, nil
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("name a run of %s: %w", spec, err)
+	}
+	sum := sha256.Sum256(content)
+	return "model:sha256=" + hex.EncodeToString(sum[:]), nil
 }

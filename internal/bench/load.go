@@ -28,6 +28,17 @@ type Workload struct {
 	Test, Validation Span
 	// Peak to which each part is scaled by itself; 0 = as it is.
 	Peak float64
+
+	// Given is a workload that is at hand already. Everything above but the name
+	// is of no use then.
+	Given *Given
+}
+
+// Given is a workload in memory: what is run, and what policies are calibrated
+// on. Stretches with the same validation data share one calibration.
+type Given struct {
+	Test       *workload.Workload
+	Validation []*workload.Workload // the search is on the first; none = nothing can be calibrated
 }
 
 // Span of time from the beginning of a trace.
@@ -62,6 +73,12 @@ const longRun = 6 * time.Hour
 // validation is what policies are calibrated on: a generated workload drawn with
 // seeds that no test has, or the validation part of a trace.
 func (o *opened) validation(w Workload) ([]*workload.Workload, error) {
+	if w.Given != nil {
+		if len(w.Given.Validation) == 0 {
+			return nil, errors.New("it comes without data to calibrate on")
+		}
+		return w.Given.Validation, nil
+	}
 	var all []*workload.Workload
 	for i := range validationSeeds {
 		v, err := o.open(w, validationPart, validationSeed+uint64(i))
@@ -109,6 +126,9 @@ type opened struct {
 var errNoTrace = errors.New("the trace is not at hand")
 
 func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, error) {
+	if w.Given != nil {
+		return w.Given.Test, nil
+	}
 	if generated(w.Spec) {
 		options := w.Options
 		options.Seed = seed

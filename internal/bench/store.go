@@ -109,3 +109,17 @@ func (s *store) write(folder, key string, what any) error {
 func writeWhole(path string, text []byte) error {
 	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
+
+// ReadRecord reads one run of a bench's folder by its key.
+func ReadRecord(dir, key string) (*Record, error) {
+	s := &store{dir: dir}
+	text, err := os.ReadFile(s.path(runsFolder, key))
+	if err != nil {
+		return nil, fmt.Errorf("read a run: %w", err)
+	}
+	record := &Record{}
+	if err := json.Unmarshal(text, record); err != nil || record.Key != key {
+		return nil, fmt.Errorf("%s is damaged: delete it and run the same command again", s.path(runsFolder, key))
+	}
+	return record, nil
+}

@@ -144,13 +144,13 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.move.Name, got, c.want)
 		}
 	}
-	// 2.4 cores of visits on four replicas need 0.6 each, and a margin; half a core
-	// more or less is more than a little.
+	// 2.4 cores of visits on four replicas need 0.6 each: more than a little more
+	// than half a core.
 	v.follow = true
-	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4), CPURequest: loadline.Some(0.72)}); got != want {
+	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4), CPURequest: loadline.Some(0.6)}); got != want {
 		t.Errorf("with the request following: %+v, want %+v", got, want)
 	}
-	v.told.Size.CPURequest = 0.7
+	v.told.Size.CPURequest = 0.55
 	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4)}); got != want {
 		t.Errorf("with the request near enough: %+v, want %+v", got, want)
 	}

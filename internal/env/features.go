@@ -185,9 +185,14 @@ func per(s loadline.Sample, of float64) (float64, bool) {
 func clip(value float64, present bool) (float64, bool) { return min(value, most), present }
 
 // overBudget is a response time over the service's budget. When no visit ended
-// because none was asked for there is nothing to be late.
+// because none was asked for there is nothing to be late. When visits are there and
+// none ended, all of them are as late as can be: otherwise a service without
+// replicas would look like the quickest of all, and never be woken.
 func (v *view) overBudget(l loadline.Sample) (float64, bool) {
 	if !l.Present() {
+		if v.seen.Concurrency.Or(0) > 0 {
+			return most, true
+		}
 		return 0, v.seen.Rate.Present() && v.seen.Rate.Value == 0
 	}
 	return clip(ratio(l.Value, v.budget.Latency.Seconds()))

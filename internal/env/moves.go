@@ -56,12 +56,9 @@ func leave() Move {
 	return Move{keep, func(v *view) loadline.Setting { return v.withRequest(v.told.Replicas) }}
 }
 
-// How a request follows what is used: with a margin above it, and not for every
-// little change.
-const (
-	requestMargin = 1.2
-	requestStill  = 0.15 // of the request
-)
+// requestStill is the share of a request by which what is used must differ before
+// the request follows.
+const requestStill = 0.15
 
 // withRequest sets replicas and, where requests follow, what each asks for: what
 // the visits need of it by the model, or what it was measured to use if that is
@@ -75,7 +72,7 @@ func (v *view) withRequest(replicas int) loadline.Setting {
 	if serving := v.serving(); serving > 0 {
 		use = max(use, v.seen.CPU.Or(0)/max(serving, float64(replicas)))
 	}
-	request := v.boundCPU(math.Ceil(requestMargin*use*100) / 100)
+	request := v.boundCPU(math.Ceil(use*100) / 100)
 	if limit := v.told.Size.CPULimit; limit > 0 {
 		request = min(request, limit)
 	}

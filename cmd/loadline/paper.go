@@ -1,0 +1,177 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/papers"
+	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// experimentFlags are what papers and their studies share.
+type experimentFlags struct {
+	options           papers.Options
+	data, output, out string
+}
+
+func (f *experimentFlags) add(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.IntVar(&f.options.Seeds, "seeds", 5, "runs of everything, each with its own seed")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "the first seed")
+	flags.IntVar(&f.options.Steps, "steps", 0, "training steps of each learned policy (as the experiment has them)")
+	flags.DurationVar(&f.options.Length, "length", 0, "of each run in the event engine (as the experiment has it)")
+	flags.IntVar(&f.options.Workers, "parallel", runtime.GOMAXPROCS(0), "runs at a time; figures do not depend on it")
+	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces; a generated load takes the place of an absent one")
+	flags.StringVarP(&f.output, "output", "o", "text", "text, markdown or json")
+	flags.StringVar(&f.out, "out", "", "write text, markdown and JSON into this folder as well")
+}
+
+func newPaper() *cobra.Command {
+	var f experimentFlags
+	c := &cobra.Command{
+		Use:   "paper PAPER",
+		Short: "Run a paper's experiment in the simulated cluster and print its table beside ours",
+		Long: `Runs the experiment of one of the papers that Loadline is built on, in our
+simulated cluster, and prints its figures beside ours: what holds, what does not,
+and why. Final figures come from the event engine, with seeds and 95 % intervals;
+every learned policy has the same number of training steps and tuning trials. The
+same seeds give the same figures, but for the time that training took.
+
+Papers (times on two quiet cores with 5 seeds):
+` + experimentHelp(papers.Papers()),
+		Example: `  loadline paper scaling-ops
+  loadline paper elastic-dqn --seeds 10 --out out/papers
+  loadline paper serverless --output json`,
+		Args: exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
+		RunE: func(c *cobra.Command, args []string) error {
+			e, err := experimentNamed("paper", args[0], papers.Papers())
+			if err != nil {
+				return err
+			}
+			return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f.add(c.Flags())
+	return c
+}
+
+// newNamedStudies are Elastic-DQN's studies, commands of study.
+func newNamedStudies() []*cobra.Command {
+	var all []*cobra.Command
+	for _, e := range papers.Studies() {
+		f := &experimentFlags{}
+		c := &cobra.Command{
+			Use:   e.Name,
+			Short: "Elastic-DQN's study: " + e.About,
+			Long: `Trains elastic-dqn on the cluster trace and prints our figures beside the paper's:
+` + e.About + `.
+
+` + papers.Convergence,
+			Example: "  loadline study " + e.Name + " --seeds 5",
+			Args:    exactly(),
+			RunE: func(c *cobra.Command, _ []string) error {
+				return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+			},
+		}
+		f.add(c.Flags())
+		all = append(all, c)
+	}
+	return all
+}
+
+func experimentHelp(all []papers.Experiment) string {
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "  %-14s %s\n", e.Name, e.About)
+	}
+	return b.String()
+}
+
+func experimentNames(all []papers.Experiment) []string {
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func experimentNamed(what, name string, all []papers.Experiment) (papers.Experiment, error) {
+	for _, e := range all {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return papers.Experiment{}, usagef("unknown %s %q%s", what, name, nearest.Hint(name, experimentNames(all)))
+}
+
+func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, stderr io.Writer) error {
+	formats := map[string]func(*papers.Report, io.Writer) error{
+		"text": (*papers.Report).WriteText, "markdown": (*papers.Report).WriteMarkdown, "json": (*papers.Report).WriteJSON,
+	}
+	write, known := formats[f.output]
+	if !known {
+		return usagef("--output %q must be text, markdown or json", f.output)
+	}
+	if err := f.options.Validate(); err != nil {
+		return usageError{err}
+	}
+	var err error
+	if f.options.Trace, err = googleTrace(f.data); err != nil {
+		return err
+	}
+	bar := newProgress(stderr, e.Name)
+	f.options.Progress, f.options.Now = bar.at, time.Now
+	report, err := e.Run(ctx, f.options)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+		for ending, format := range map[string]string{"txt": "text", "md": "markdown", "json": "json"} {
+			path := filepath.Join(f.out, e.Name+"."+ending)
+			if err := wholefile.Write(path, func(w io.Writer) error { return formats[format](report, w) }); err != nil {
+				return err
+			}
+		}
+	}
+	return write(report, stdout)
+}
+
+// googleTrace of the folder of public traces; nil if it is not there.
+func googleTrace(data string) (*workload.Workload, error) {
+	path := filepath.Join(data, filepath.FromSlash(papers.GoogleFile))
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	w, err := papers.ReadGoogle(plain)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}

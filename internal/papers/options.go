@@ -1,0 +1,131 @@
+package papers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Options of an experiment.
+type Options struct {
+	Seeds   int    // of everything: training, arrivals, start-ups
+	Seed    uint64 // the first
+	Workers int    // runs at a time
+
+	// Trace is the cluster trace as request rates with a peak of 1; nil = a
+	// generated one takes its place, and the report says so.
+	Trace *workload.Workload
+
+	// Steps that each learned policy is trained for; 0 = the experiment's own. The
+	// same for all of them.
+	Steps int
+	// Length of each run in the event engine; 0 = the experiment's own.
+	Length time.Duration
+
+	// Now tells how long training took; no other figure depends on it. nil = it is
+	// not told.
+	Now func() time.Time
+	few bool // functions, for tests
+	// Progress is told the share of the work that is done, one call at a time; it
+	// may be nil.
+	Progress func(share float64)
+}
+
+// Experiment is one that can be run by name.
+type Experiment struct {
+	Name, About string
+	Run         func(context.Context, Options) (*Report, error)
+}
+
+// Papers whose experiments can be run.
+func Papers() []Experiment {
+	return []Experiment{
+		{"scaling-ops", "one service under recurring slopes: HPA at 70 %, Model 1, Model 2; whether ENV2 foretells the event engine; about 2 minutes", ScalingOps},
+		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about 4 minutes", Serverless},
+		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace; about 4 minutes", ElasticDQN},
+	}
+}
+
+// Validate reports every fault at once.
+func (o Options) Validate() error {
+	var faults []error
+	for _, f := range []struct {
+		what  string
+		value int
+	}{{"seeds", o.Seeds}, {"workers", o.Workers}} {
+		if f.value < 1 {
+			faults = append(faults, fmt.Errorf("%s is %d, must be at least 1", f.what, f.value))
+		}
+	}
+	if o.Steps < 0 {
+		faults = append(faults, fmt.Errorf("steps is %d, must not be negative", o.Steps))
+	}
+	if o.Length < 0 || o.Length > 0 && o.Length < 5*time.Minute {
+		faults = append(faults, fmt.Errorf("length is %v, must be at least 5m", o.Length))
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) steps(own int) int {
+	if o.Steps > 0 {
+		return o.Steps
+	}
+	return own
+}
+
+func (o Options) length(own time.Duration) time.Duration {
+	if o.Length > 0 {
+		return o.Length
+	}
+	return own
+}
+
+// part of the work, so that stages of an experiment can each tell from 0 to 1.
+func (o Options) part(from, to float64) Options {
+	if tell := o.Progress; tell != nil {
+		o.Progress = func(share float64) { tell(from + (to-from)*share) }
+	}
+	return o
+}
+
+// each does n jobs, several at a time. What a job finds must not depend on the
+// order. After a fault or the end of ctx no new job begins.
+func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
+	var (
+		mu     sync.Mutex
+		faults []error
+		done   int
+		group  sync.WaitGroup
+		free   = make(chan struct{}, o.Workers)
+	)
+	for i := range n {
+		free <- struct{}{}
+		mu.Lock()
+		stop := len(faults) > 0 || ctx.Err() != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-free }()
+			err := do(i)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				faults = append(faults, err)
+			}
+			if done++; o.Progress != nil {
+				o.Progress(float64(done) / float64(n))
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,245 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/record"
+	"github.com/loadline/loadline/internal/twin"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Past says how a subject is made of a history.
+type Past struct {
+	Name       string // of the application
+	Objectives []twin.Objective
+	Without    []string // services to leave out
+	Unseen     float64  // share at the end that is kept for the proof; 0 = a fifth
+	Progress   func(share float64)
+}
+
+// FromHistory fits a twin to a history and keeps its last part for the proof:
+// neither the twin nor a candidate ever sees it.
+func FromHistory(h *history.History, p Past) (*Subject, error) {
+	if p.Unseen == 0 {
+		p.Unseen = twin.DefaultUnseen
+	}
+	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, Unseen: p.Unseen, Without: p.Without, Progress: p.Progress})
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{Name: t.App.Name, Source: h.Manifest.Source, App: t.App, Notes: t.Report.Warnings}
+	for _, a := range t.Report.Assumed {
+		if len(p.Objectives) == 0 && isObjective(a.Field) {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; say what users were promised with --objective", a.Field, a.Value, a.Why))
+		}
+	}
+	if s.Model, err = t.Encode(); err != nil {
+		return nil, err
+	}
+	cut := h.Steps - int(math.Round(p.Unseen*float64(h.Steps)))
+	s.History = h.Cut(0, cut)
+	if s.Seen, s.SeenFrom, err = s.longest(s.History, "to learn from"); err != nil {
+		return nil, err
+	}
+	if s.Unseen, s.UnseenFrom, err = s.longest(h.Cut(cut, h.Steps), "to prove policies on"); err != nil {
+		return nil, err
+	}
+	s.Delays = delaysOf(s.App, t.Linear, s.History)
+	s.remark()
+	return s, s.Check()
+}
+
+// isObjective: the field of a model file is what users are promised.
+func isObjective(field string) bool {
+	return len(field) > 4 && field[len(field)-4:] == ".slo"
+}
+
+// longest stretch of the requests of a history without a gap that is too long to
+// be filled.
+func (s *Subject) longest(h *history.History, what string) (*workload.Workload, time.Time, error) {
+	stretches, err := twin.Loads(h, s.App)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if len(stretches) == 0 {
+		return nil, time.Time{}, fmt.Errorf("no requests were measured in the part %s: give a history that has them throughout", what)
+	}
+	best := slices.MaxFunc(stretches, func(a, b twin.Stretch) int { return (a.To - a.From) - (b.To - b.From) })
+	if len(stretches) > 1 {
+		s.Notes = append(s.Notes, fmt.Sprintf("the part %s has %d gaps that are too long to be filled: the longest stretch between them is taken, %v from %s",
+			what, len(stretches)-1, best.Load.Duration(), h.At(best.From).UTC().Format(time.RFC3339)))
+	}
+	return best.Load, h.At(best.From).Add(-h.Step), nil
+}
+
+// Model is how a subject is made of an application's own model.
+type Model struct {
+	Unseen   float64 // share at the end that is kept for the proof; 0 = a fifth
+	Policy   string  // the autoscaler in charge while the history is recorded; "" = HPA at its default
+	Seed     uint64
+	Progress func(share float64)
+}
+
+// FromApp takes an application as it is modelled. What an autoscaler showed on
+// the seen part is recorded in the fluid engine, and Scaling-Ops' regressor is
+// fitted to it.
+func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Model) (*Subject, error) {
+	if m.Unseen == 0 {
+		m.Unseen = twin.DefaultUnseen
+	}
+	if !(m.Unseen > 0 && m.Unseen <= 0.9) {
+		return nil, fmt.Errorf("unseen share %v must be above 0 and at most 0.9", m.Unseen)
+	}
+	if m.Policy == "" {
+		m.Policy = "hpa"
+	}
+	parts, err := w.Split(1-m.Unseen, 0, m.Unseen)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{Name: app.Name, App: app, Seen: parts[0], Unseen: parts[2]}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if s.Model, err = apps.Encode(app); err != nil {
+		return nil, err
+	}
+	load, err := s.Seen.For(app)
+	if err != nil {
+		return nil, err
+	}
+	s.History, err = record.Run(ctx, record.Spec{
+		App: app, Load: load, Workload: w.Name, Policy: m.Policy, Engine: "fluid", Duration: s.Seen.Duration(), Seed: m.Seed,
+		Progress: func(at time.Duration) {
+			if m.Progress != nil {
+				m.Progress(at.Seconds() / s.Seen.Duration().Seconds())
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("record %s under %s: %w", app.Name, m.Policy, err)
+	}
+	s.Source = s.History.Manifest.Source
+	s.SeenFrom = s.History.Start.Add(-s.History.Step)
+	s.UnseenFrom = s.SeenFrom.Add(s.Seen.Duration())
+	linear := make([]twin.Linear, len(app.Services))
+	for i := range app.Services {
+		if service := s.History.Service(app.Services[i].Name); service != nil {
+			linear[i] = twin.FitLinear(twin.LinearRows(service, history.LatencyMean, 0, s.History.Steps))
+		}
+	}
+	s.Delays = delaysOf(app, linear, s.History)
+	s.remark()
+	s.remarkReplicas()
+	return s, nil
+}
+
+// delaysOf takes Scaling-Ops' model of each service as its environments need it.
+// The SLA is the service's part of the users' objective.
+func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[string]gym.Delays {
+	ground := env.NewGround(app)
+	all := map[string]gym.Delays{}
+	for i, l := range linear {
+		if l.Rows == 0 || !(l.MeanRequests > 0) || !(l.MeanReplicas > 0) {
+			continue
+		}
+		d := gym.Delays{
+			CPUSlope: l.CPUSlope, RequestSlope: l.RequestSlope, Smoothing: Smoothing,
+			SLA: ground.Services[i].Budget.Latency.Seconds(), MeanCPU: l.MeanCPU, MeanRequests: l.MeanRequests, MeanReplicas: l.MeanReplicas,
+		}
+		name := app.Services[i].Name
+		if s := h.Service(name); s == nil || s.Series[history.CPURequest].Present() == 0 {
+			// The regressor was given cores; the environments speak of shares of the
+			// request that the twin assumes.
+			if request := app.Services[i].Size.CPURequest; request > 0 {
+				d.CPUSlope *= request
+				d.MeanCPU /= request
+			}
+		}
+		if d.SLA > 0 {
+			all[name] = d
+		}
+	}
+	return all
+}
+
+// stillLoad is the relative range below which a load hardly moves.
+const stillLoad = 0.1
+
+// remark on what makes a past a poor teacher. None of it stops the training.
+func (s *Subject) remark() {
+	add := func(format string, args ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, args...)) }
+	low, high := math.Inf(1), 0.0
+	for i := 0; i < len(s.Seen.Rates); {
+		to := min(len(s.Seen.Rates), i+max(1, int(10*time.Minute/s.Seen.Step)))
+		sum := 0.0
+		for _, r := range s.Seen.Rates[i:to] {
+			sum += r
+		}
+		mean := sum / float64(to-i)
+		low, high = min(low, mean), max(high, mean)
+		i = to
+	}
+	if high-low < stillLoad*high {
+		add("the load hardly moves (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned of peaks; give a history with a busy day in it", low, high)
+	}
+	if unseen := s.Unseen.Max(); unseen > 1.2*s.Seen.Max() {
+		add("the unseen part goes up to %.3g requests/s, the seen one only to %.3g: policies are proven on more than they learned from", unseen, s.Seen.Max())
+	}
+}
+
+// remarkReplicas names services that never scaled. Of a history, the fit does.
+func (s *Subject) remarkReplicas() {
+	var fixed []string
+	for i := range s.App.Services {
+		name := s.App.Services[i].Name
+		if service := s.History.Service(name); service != nil && oneCount(service.Series[history.Ready]) {
+			fixed = append(fixed, name)
+		}
+	}
+	if len(fixed) > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("fewer than two replica counts were seen of %s: there is little to learn from what the autoscaler did; a load that makes it move would show more",
+			listed(fixed)))
+	}
+}
+
+// oneCount says that a series was measured and has one value only.
+func oneCount(s history.Series) bool {
+	first, found := 0.0, false
+	for i := range s {
+		v, present := s.Get(i)
+		switch {
+		case !present || v != math.Round(v): // between two counts is no count
+		case !found:
+			first, found = v, true
+		case v != first:
+			return false
+		}
+	}
+	return found
+}
+
+// listed names a few of many.
+func listed(names []string) string {
+	const most = 5
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(names)-most)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}

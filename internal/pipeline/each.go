@@ -1,0 +1,134 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/loadline/loadline/internal/env"
+)
+
+// Each says how candidates are trained side by side.
+type Each struct {
+	Workers int
+	// Have are candidates that were trained before, by name: they are not trained
+	// again.
+	Have map[string]*env.Model
+	// Done is told of every candidate as it is ready, one at a time. An error stops
+	// those that have not begun.
+	Done func(*Trained) error
+	// Progress is told the share of all steps that are done; it may be nil.
+	Progress func(share float64)
+}
+
+// TrainEach trains candidates side by side and hands over each as it is ready.
+// Those that begin with another's weights wait for it.
+func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Each) error {
+	if err := checkCandidates(s, candidates); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	t := &team{models: map[string]*env.Model{}, ready: map[string]chan struct{}{}, done: each.Done}
+	for _, c := range candidates {
+		t.ready[c.Name] = make(chan struct{})
+	}
+	shares := newShares(candidates, each.Progress)
+	faults := make([]error, len(candidates))
+	free := make(chan struct{}, max(each.Workers, 1))
+	var group sync.WaitGroup
+	for i, c := range candidates {
+		if m := each.Have[c.Name]; m != nil {
+			t.keep(c.Name, m)
+			shares.of(i)(1)
+			continue
+		}
+		group.Go(func() {
+			defer close(t.ready[c.Name])
+			from := t.await(c.From)
+			free <- struct{}{}
+			defer func() { <-free }()
+			if ctx.Err() != nil {
+				return
+			}
+			trained, err := Train(ctx, s, c, from, shares.of(i))
+			if err != nil {
+				faults[i] = err
+				return
+			}
+			if err := t.hand(trained); err != nil {
+				stop(err)
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(faults...)
+}
+
+// checkCandidates says everything that is wrong before anything is trained.
+func checkCandidates(s *Subject, candidates []Candidate) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if len(candidates) == 0 {
+		return errors.New("there is no candidate to train")
+	}
+	var faults []error
+	before := map[string]bool{}
+	for _, c := range candidates {
+		if before[c.Name] {
+			faults = append(faults, fmt.Errorf("candidate %s is there twice: give one of them another name", c.Name))
+		}
+		if c.From != "" && !before[c.From] {
+			faults = append(faults, fmt.Errorf("candidate %s begins with the weights of %s, which must come before it", c.Name, c.From))
+		}
+		if c.Steps < 1 {
+			faults = append(faults, fmt.Errorf("candidate %s is trained for %d steps, must be at least 1", c.Name, c.Steps))
+		}
+		if _, err := c.Problem(); err != nil {
+			faults = append(faults, fmt.Errorf("candidate %s: %w", c.Name, err))
+		}
+		before[c.Name] = true
+	}
+	return errors.Join(faults...)
+}
+
+// team is the candidates that wait for each other.
+type team struct {
+	mu     sync.Mutex
+	models map[string]*env.Model
+	ready  map[string]chan struct{}
+	done   func(*Trained) error
+}
+
+func (t *team) keep(name string, m *env.Model) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.models[name] = m
+	close(t.ready[name])
+}
+
+// await the weights of another candidate; nil = none, or it failed.
+func (t *team) await(name string) *env.Model {
+	if name == "" {
+		return nil
+	}
+	<-t.ready[name]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.models[name]
+}
+
+func (t *team) hand(trained *Trained) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.models[trained.Candidate.Name] = trained.Model
+	if t.done == nil {
+		return nil
+	}
+	return t.done(trained)
+}

@@ -1,0 +1,277 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Judging says how candidates are judged.
+type Judging struct {
+	Prefer    Preference
+	Seeds     int           // runs of each policy on each stretch; 0 = 3
+	Baselines []string      // as bench takes policies; none = DefaultBaselines
+	Stretch   time.Duration // 0 = an hour
+
+	Program  string
+	Workers  int
+	Redo     bool                 // make again what another version made
+	CPUTime  func() time.Duration // of the calling thread; may be nil
+	Progress func(share float64)  // may be nil
+	Log      func(line string)    // may be nil
+}
+
+// DefaultSeeds is how often each policy is run on each stretch.
+const DefaultSeeds = 3
+
+// DefaultBaselines are what candidates are compared with: HPA as it comes and at
+// its best for this application, Autothrottle, and one who knows the load.
+func DefaultBaselines() []string {
+	return []string{"hpa", "hpa@calibrated", "autothrottle", "clairvoyant"}
+}
+
+func (j Judging) withDefaults() Judging {
+	if j.Seeds == 0 {
+		j.Seeds = DefaultSeeds
+	}
+	if len(j.Baselines) == 0 {
+		j.Baselines = DefaultBaselines()
+	}
+	if j.Stretch == 0 {
+		j.Stretch = DefaultStretch
+	}
+	if j.Prefer == "" {
+		j.Prefer = PreferCost
+	}
+	if j.Progress == nil {
+		j.Progress = func(float64) {}
+	}
+	return j
+}
+
+// benchShare of the work is the event engine's.
+const benchShare = 0.8
+
+// Evaluate judges every candidate of a run and every baseline on the part of the
+// past that none of them has seen: request by request on stretches of it, and
+// where it can be done on Scaling-Ops' equations over all of it. Rules are
+// calibrated on the seen part. Interrupted, it keeps the runs that are over, and
+// the same call goes on from there.
+func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
+	j = j.withDefaults()
+	if err := j.Prefer.Check(); err != nil {
+		return nil, err
+	}
+	candidates, err := f.Trained()
+	if err != nil {
+		return nil, err
+	}
+	on, err := stretches(f.Unseen, j.Stretch, true)
+	if err != nil {
+		return nil, err
+	}
+	matrix, err := j.matrix(f, candidates, on)
+	if err != nil {
+		return nil, err
+	}
+	results, err := bench.Run(ctx, matrix, bench.Options{
+		Dir: filepath.Join(f.Dir, BenchDir), Program: j.Program, Workers: j.Workers, Redo: j.Redo, CPUTime: j.CPUTime, Log: j.Log,
+		Progress: func(p bench.Progress) { j.Progress(benchShare * p.Share) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := &Evaluation{
+		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Seeds: j.Seeds, Prefer: j.Prefer,
+	}
+	for _, s := range on {
+		e.Stretches = append(e.Stretches, Judged{
+			s.Name, f.Subject.Unseen.From.Add(s.From), f.Subject.Unseen.From.Add(s.To), result.Number(s.Load.Mean()), result.Number(s.Load.Max()),
+		})
+	}
+	if e.Entries, err = entriesOf(filepath.Join(f.Dir, BenchDir), f.App, results, matrix.Policies, candidates); err != nil {
+		return nil, err
+	}
+	if err := f.tryENV2(ctx, e.Entries, j); err != nil {
+		return nil, err
+	}
+	e.rank()
+	if err := j.rehearse(ctx, f, e); err != nil {
+		return nil, err
+	}
+	e.judge()
+	return e, e.write(f.Dir)
+}
+
+// CheckBaselines says what cannot be compared with on a run, without running
+// anything.
+func (j Judging) CheckBaselines(f *Folder) error {
+	j = j.withDefaults()
+	_, err := j.matrix(f, nil, []Stretch{{Name: wholeStretch, Load: f.Unseen}})
+	return err
+}
+
+// matrix of the comparison in the event engine.
+func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Matrix, error) {
+	app, err := sizedFor(f.App, f.Seen)
+	if err != nil {
+		return bench.Matrix{}, err
+	}
+	m := bench.Matrix{
+		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name, Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch),
+	}
+	calibrated := false
+	for _, text := range j.Baselines {
+		p := bench.ParsePolicy(text)
+		m.Policies = append(m.Policies, p)
+		calibrated = calibrated || p.Calibrated
+	}
+	for _, p := range m.Policies {
+		if p.Calibrated || !calibrated {
+			m.Baseline = p.Label
+			break
+		}
+	}
+	for _, c := range candidates {
+		path := f.ModelPath(c.Name)
+		if strings.Contains(path, ",") {
+			return m, fmt.Errorf("the path %s has a comma in it, which parts the settings of a policy: give the run's folder another name", path)
+		}
+		m.Policies = append(m.Policies, bench.Policy{Spec: "model:file=" + path, Label: c.Name})
+	}
+	var validation []*workload.Workload
+	if calibrated {
+		if validation, err = validationStretches(f.Seen, f.Unseen.Duration(), j.Stretch); err != nil {
+			return m, err
+		}
+	}
+	for _, s := range on {
+		m.Workloads = append(m.Workloads, bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: validation}})
+	}
+	_, err = m.Check("")
+	return m, err
+}
+
+// sizedFor is the application with replicas for the mean of its past, half busy:
+// the same for everybody to begin with.
+func sizedFor(app *loadline.App, seen *workload.Workload) (*loadline.App, error) {
+	load, err := seen.For(app)
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]float64, len(app.Kinds))
+	for t := time.Duration(0); t < seen.Duration(); t += seen.Step {
+		for k := range sums {
+			rate, _ := load.Rate(k, t)
+			sums[k] += rate
+		}
+	}
+	for k := range sums {
+		sums[k] /= float64(len(seen.Rates))
+	}
+	return apps.SizedFor(app, sums, 0.5), nil
+}
+
+// entriesOf gathers what each policy did over all stretches.
+func entriesOf(dir string, app *loadline.App, results *bench.Results, policies []bench.Policy, candidates []Outcome) ([]Entry, error) {
+	var all []Entry
+	for _, p := range policies {
+		e := Entry{Label: p.Label, Role: RoleBaseline, Calibrated: p.Calibrated, Met: true, SLORatio: result.Number(math.NaN())}
+		if name, _, _ := strings.Cut(p.Spec, ":"); name == "clairvoyant" {
+			e.Role = RoleReference
+		}
+		if i := slices.IndexFunc(candidates, func(c Outcome) bool { return c.Name == p.Label }); i >= 0 {
+			e.Role, e.Formulation, e.SHA256 = RoleCandidate, candidates[i].Formulation, candidates[i].SHA256
+		}
+		for i := range results.Rows {
+			if row := &results.Rows[i]; row.Case.Label == p.Label {
+				if err := e.add(dir, row); err != nil {
+					return nil, err
+				}
+			}
+		}
+		e.sumUp(app)
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// add one stretch.
+func (e *Entry) add(dir string, row *bench.Row) error {
+	e.Policy = row.Case.Policy
+	m := row.Measures
+	e.Stretches = append(e.Stretches, Figures{row.Case.Workload, m["core_hours"].Mean, m["over_slo_ratio"].Mean, m["worst_slo_ratio"].Mean, row.Met})
+	e.CoreHours += m["core_hours"].Mean
+	e.Met = e.Met && row.Met
+	if worst := m["worst_slo_ratio"].Mean; !(worst <= e.SLORatio) {
+		e.SLORatio = worst
+	}
+	for _, key := range row.Runs {
+		record, err := bench.ReadRecord(dir, key)
+		if err != nil {
+			return err
+		}
+		record.Case = row.Case // the same run may have gone by another name
+		e.runs = append(e.runs, record)
+	}
+	return nil
+}
+
+// sumUp what the runs say together.
+func (e *Entry) sumUp(app *loadline.App) {
+	var requests, over, hours, replicaHours, changes float64
+	var atMin, atMax, points float64
+	for _, r := range e.runs {
+		n, share := float64(r.Result.Requests), float64(r.Result.OverSLORatio)
+		if n > 0 && !math.IsNaN(share) {
+			requests += n
+			over += n * share
+			e.WorstOver = max(e.WorstOver, r.Result.OverSLORatio)
+		}
+		h := float64(r.Result.DurationSeconds) / 3600
+		hours += h
+		replicaHours += h * float64(r.Result.MeanReplicas)
+		changes += float64(r.Result.Changes)
+		for i := range app.Services {
+			s := &app.Services[i]
+			if s.Bounds.MinReplicas == s.Bounds.MaxReplicas {
+				continue // nothing to sit on
+			}
+			for _, n := range r.Story.Replicas[s.Name] {
+				points++
+				if n := float64(n); n <= float64(s.Bounds.MinReplicas) {
+					atMin++
+				} else if n >= float64(s.Bounds.MaxReplicas) {
+					atMax++
+				}
+			}
+		}
+	}
+	e.Over = result.Number(over / requests)
+	e.Replicas = result.Number(replicaHours / hours)
+	e.Changes = result.Number(changes / hours)
+	e.Bound = boundOf(atMin/points, atMax/points)
+}
+
+// sits is the share of the time from which on a policy sits on a bound.
+const sits = 0.95
+
+func boundOf(atMin, atMax float64) string {
+	switch {
+	case atMin > sits:
+		return "min"
+	case atMax > sits:
+		return "max"
+	}
+	return ""
+}

@@ -1,0 +1,252 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/result"
+)
+
+// Begin a run, or go on with one of the same subject: candidates that are trained
+// with the same settings stay. Of another subject, or with other settings of a
+// candidate of the same name, nothing is touched and the difference is named.
+func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (*Folder, error) {
+	f := &Folder{Dir: dir, App: s.App, Seen: s.Seen, Unseen: s.Unseen}
+	f.Run = Run{Format: RunFormat, Program: program, Subject: s.summary()}
+	for _, c := range candidates {
+		f.Candidates = append(f.Candidates, Outcome{Candidate: c.clone(), Agent: c.clone().Agent})
+	}
+	var before *Run
+	if !redo {
+		var err error
+		if before, err = readRun(dir); err != nil && !errors.Is(err, ErrNoRun) {
+			return nil, err
+		}
+	}
+	if before != nil {
+		if err := f.takeOver(before); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, CandidatesDir), 0o755); err != nil {
+		return nil, fmt.Errorf("begin a run in %s: %w", dir, err)
+	}
+	removeLeftovers(dir)
+	removeLeftovers(filepath.Join(dir, CandidatesDir))
+	for _, file := range []struct {
+		name string
+		what any
+	}{{SeenFile, keptWorkload(s.Seen)}, {UnseenFile, keptWorkload(s.Unseen)}} {
+		if err := writeJSON(filepath.Join(dir, file.name), file.what, ""); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeWhole(filepath.Join(dir, TwinFile), s.Model); err != nil {
+		return nil, err
+	}
+	return f, f.write()
+}
+
+func (f *Folder) write() error { return writeJSON(filepath.Join(f.Dir, RunFile), f.Run, " ") }
+
+// takeOver what an earlier training left.
+func (f *Folder) takeOver(before *Run) error {
+	path := filepath.Join(f.Dir, RunFile)
+	if before.Program != f.Program {
+		return &OtherVersionError{path, before.Format, before.Program, f.Program}
+	}
+	if before.Subject.Digest != f.Subject.Digest {
+		return fmt.Errorf("%s is a run on %s (%s, unseen from %s), this is on %s (%s, unseen from %s): choose another folder, or begin it anew with --redo",
+			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.Unseen.From), f.Subject.Name, f.Subject.Source, stamp(f.Subject.Unseen.From))
+	}
+	for i := range f.Candidates {
+		now := &f.Candidates[i]
+		at := slices.IndexFunc(before.Candidates, func(o Outcome) bool { return o.Name == now.Name })
+		if at < 0 {
+			continue
+		}
+		then := before.Candidates[at]
+		if difference := settingsDiffer(then, *now); difference != "" {
+			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or begin it anew with --redo", path, now.Name, difference)
+		}
+		if then.SHA256 != "" && fileDigest(f.ModelPath(now.Name)) == then.SHA256 {
+			now.SHA256, now.Curves = then.SHA256, then.Curves
+		}
+	}
+	return nil
+}
+
+// settingsDiffer names the first setting in which two candidates differ.
+func settingsDiffer(then, now Outcome) string {
+	fields := func(o Outcome) map[string]any {
+		o.SHA256, o.Curves = "", nil
+		text, _ := json.Marshal(o) // plain numbers and words
+		all := map[string]any{}
+		_ = json.Unmarshal(text, &all)
+		return all
+	}
+	a, b := fields(then), fields(now)
+	var names []string
+	for name := range a {
+		names = append(names, name)
+	}
+	for name := range b {
+		if _, both := a[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		before, _ := json.Marshal(a[name])
+		after, _ := json.Marshal(b[name])
+		if !bytes.Equal(before, after) {
+			return fmt.Sprintf("%s %s, this is %s", name, before, after)
+		}
+	}
+	return ""
+}
+
+// Missing counts the candidates that are not trained yet.
+func (f *Folder) Missing() int {
+	n := 0
+	for _, c := range f.Candidates {
+		if c.SHA256 == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Have reads the models of the candidates that are trained.
+func (f *Folder) Have() (map[string]*env.Model, error) {
+	have := map[string]*env.Model{}
+	for _, c := range f.Candidates {
+		if c.SHA256 == "" {
+			continue
+		}
+		m, err := env.Open(f.ModelPath(c.Name))
+		if err != nil {
+			return nil, err
+		}
+		have[c.Name] = m
+	}
+	return have, nil
+}
+
+// Keep a candidate that is ready: its model first, then run.json that names it.
+func (f *Folder) Keep(t *Trained) error {
+	at := slices.IndexFunc(f.Candidates, func(o Outcome) bool { return o.Name == t.Candidate.Name })
+	if at < 0 {
+		return fmt.Errorf("candidate %s is not one of this run", t.Candidate.Name)
+	}
+	path := f.ModelPath(t.Candidate.Name)
+	t.Model.Training.By = f.Program
+	if err := t.Model.Write(path); err != nil {
+		return err
+	}
+	o := &f.Candidates[at]
+	o.SHA256 = fileDigest(path)
+	o.Curves = nil
+	for _, c := range t.Curves {
+		curve := OutcomeCurve{Service: c.Service}
+		for _, p := range c.Points {
+			curve.Points = append(curve.Points, OutcomePoint{p.Steps, result.Number(p.Return), result.Number(p.Loss), result.Number(p.Evaluation)})
+		}
+		o.Curves = append(o.Curves, curve)
+	}
+	return f.write()
+}
+
+// OpenRun reads a run whose training is over, or as much of it as is there.
+func OpenRun(dir string) (*Folder, error) {
+	r, err := readRun(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Dir: dir, Run: *r}
+	path := filepath.Join(dir, TwinFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the run in %s: %w; train again", dir, err)
+	}
+	model, err := apps.Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	f.App = model.App
+	if f.Seen, err = readWorkload(filepath.Join(dir, SeenFile)); err != nil {
+		return nil, err
+	}
+	if f.Unseen, err = readWorkload(filepath.Join(dir, UnseenFile)); err != nil {
+		return nil, err
+	}
+	if digest := subjectDigest(text, f.Seen, f.Unseen, f.Subject.Delays); digest != f.Subject.Digest {
+		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s or %s was changed since the training; train again", dir, TwinFile, SeenFile, UnseenFile)
+	}
+	return f, nil
+}
+
+// Trained are the candidates that have a model, which must be the one that was
+// trained.
+func (f *Folder) Trained() ([]Outcome, error) {
+	var all []Outcome
+	for _, c := range f.Candidates {
+		if c.SHA256 == "" {
+			continue
+		}
+		path := f.ModelPath(c.Name)
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("candidate %s: %w; the command that trained the run makes it again", c.Name, err)
+		}
+		if fileDigest(path) != c.SHA256 {
+			return nil, fmt.Errorf("%s is not the file that was trained: it was changed or damaged since; the command that trained the run makes it again", path)
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no candidate of %s is trained yet: the command that began the training goes on with it", f.Dir)
+	}
+	return all, nil
+}
+
+func readRun(dir string) (*Run, error) {
+	path := filepath.Join(dir, RunFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w in %s: there is no %s; make one with loadline train --history DIR -o %s", ErrNoRun, dir, RunFile, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var made struct {
+		Format  int    `json:"format"`
+		Program string `json:"program"`
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		return nil, fmt.Errorf("%s is not a run: %w; train again into another folder", path, err)
+	}
+	if made.Format != RunFormat {
+		return nil, &OtherVersionError{Path: path, Format: made.Format, Program: made.Program}
+	}
+	r := &Run{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s is not a run: %w; train again into another folder", path, err)
+	}
+	for i := range r.Candidates {
+		c := &r.Candidates[i]
+		c.Candidate.Agent = c.Agent
+		if c.Name == "" || strings.ContainsAny(c.Name, `/\,`) {
+			return nil, fmt.Errorf("%s: candidate %q is not the name of a file", path, c.Name)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+func (s *Subject) summary() Summary {
+	names := make([]string, len(s.App.Services))
+	for i := range names {
+		names[i] = s.App.Services[i].Name
+	}
+	return Summary{
+		Name: s.Name, Source: s.Source, Services: names, Delays: s.Delays, Notes: s.Notes,
+		Digest: subjectDigest(s.Model, s.Seen, s.Unseen, s.Delays),
+		Seen:   Span{s.SeenFrom.UTC(), s.SeenFrom.Add(s.Seen.Duration()).UTC()},
+		Unseen: Span{s.UnseenFrom.UTC(), s.UnseenFrom.Add(s.Unseen.Duration()).UTC()},
+	}
+}
+
+func subjectDigest(model []byte, seen, unseen *workload.Workload, delays map[string]gym.Delays) string {
+	sum := sha256.New()
+	sum.Write(model)
+	// Numbers and names, which JSON can always hold.
+	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(seen), keptWorkload(unseen), delays})
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// workloadFile is a workload as it is kept.
+type workloadFile struct {
+	Format int           `json:"format"`
+	Name   string        `json:"name"`
+	Step   time.Duration `json:"step_ns"`
+	Rates  []float64     `json:"rates"`
+	Mix    *workload.Mix `json:"mix,omitempty"`
+}
+
+func keptWorkload(w *workload.Workload) workloadFile {
+	return workloadFile{RunFormat, w.Name, w.Step, w.Rates, w.Mix}
+}
+
+func readWorkload(path string) (*workload.Workload, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; train again", err)
+	}
+	var kept workloadFile
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fmt.Errorf("%s: %w; train again", path, err)
+	}
+	w := &workload.Workload{Name: kept.Name, Step: kept.Step, Rates: kept.Rates, Mix: kept.Mix}
+	return w, w.Validate()
+}
+
+func writeJSON(path string, what any, indent string) error {
+	var text []byte
+	var err error
+	if indent == "" {
+		text, err = json.Marshal(what)
+	} else {
+		text, err = json.MarshalIndent(what, "", indent)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return writeWhole(path, append(text, '\n'))
+}
+
+func writeWhole(path string, text []byte) error {
+	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+// fileDigest of a file's content; empty if it cannot be read.
+func fileDigest(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// removeLeftovers of a training that was killed while writing. A young one may be
+// another program's that is still at it.
+func removeLeftovers(folder string) {
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+wholefile.Suffix))
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
+			os.Remove(path)
+		}
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

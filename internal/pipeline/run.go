@@ -1,0 +1,113 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// RunFormat is the version of a run's files. Another one is recognised and
+// refused.
+const RunFormat = 1
+
+// Files of a run's folder. Each appears whole or not at all; run.json names only
+// what is there.
+const (
+	RunFile        = "run.json"
+	TwinFile       = "twin.yaml"
+	SeenFile       = "seen.json"
+	UnseenFile     = "unseen.json"
+	CandidatesDir  = "candidates"
+	BenchDir       = "bench"
+	EvaluationFile = "evaluation.json"
+)
+
+// Run is a training as it is kept, run.json: what was learned on and who was
+// trained. With the files beside it, it can be judged without the history.
+type Run struct {
+	Format     int       `json:"format"`
+	Program    string    `json:"program"`
+	Subject    Summary   `json:"subject"`
+	Candidates []Outcome `json:"candidates"`
+}
+
+// Summary of a subject.
+type Summary struct {
+	Name     string                `json:"name"`
+	Source   string                `json:"source"`
+	Digest   string                `json:"digest"` // of the model and of both parts
+	Services []string              `json:"services"`
+	Seen     Span                  `json:"seen"`
+	Unseen   Span                  `json:"unseen"`
+	Delays   map[string]gym.Delays `json:"delays"` // Scaling-Ops' model of each service
+	Notes    []string              `json:"notes,omitempty"`
+}
+
+// Span of time.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Outcome is a candidate with all its settings and, once it is trained, where its
+// model is and how it learned.
+type Outcome struct {
+	Candidate
+	Agent  dqn.Config     `json:"agent"`
+	SHA256 string         `json:"sha256,omitempty"` // of the model file; empty = not trained yet
+	Curves []OutcomeCurve `json:"curves,omitempty"`
+}
+
+// OutcomeCurve is how the learning of one brain went; what is not known is null.
+type OutcomeCurve struct {
+	Service string         `json:"service"`
+	Points  []OutcomePoint `json:"points"`
+}
+
+// OutcomePoint of a learning curve.
+type OutcomePoint struct {
+	Steps      int           `json:"steps"`
+	Return     result.Number `json:"return"`
+	Loss       result.Number `json:"loss"`
+	Evaluation result.Number `json:"evaluation"`
+}
+
+// Folder is a run on disk.
+type Folder struct {
+	Dir string
+	Run
+	App    *loadline.App
+	Seen   *workload.Workload
+	Unseen *workload.Workload
+}
+
+// OtherVersionError: the folder was made by another version of the program.
+type OtherVersionError struct {
+	Path              string
+	Format            int
+	Program, Expected string
+}
+
+func (e *OtherVersionError) Error() string {
+	if e.Format != RunFormat {
+		return fmt.Sprintf("%s has format %d, and this program reads %d: train again into another folder, or use the loadline that made it", e.Path, e.Format, RunFormat)
+	}
+	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or begin it anew with --redo", e.Path, e.Program, e.Expected)
+}
+
+// ErrNoRun is what opening a folder gives that holds none.
+var ErrNoRun = errors.New("no run")
+
+// ModelPath is where a candidate's model is.
+func (f *Folder) ModelPath(name string) string { return modelPath(f.Dir, name) }
+
+func modelPath(dir, name string) string {
+	return filepath.Join(dir, CandidatesDir, name+".safetensors")
+}

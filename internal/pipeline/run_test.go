@@ -1,0 +1,355 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/twin"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+const smallLoad = "diurnal:low=40,high=180,period=1h,peak=20m+noise:cv=0.05"
+
+var recordOnce = sync.OnceValues(func() (*history.History, error) {
+	s, err := FromApp(context.Background(), single(), waves(2*time.Hour), Model{Seed: 1})
+	if err != nil {
+		return nil, err
+	}
+	return s.History, nil
+})
+
+// smallSubject learns on an hour and a half of one service and is proven on the
+// rest of two hours.
+func smallSubject(t *testing.T) *Subject {
+	t.Helper()
+	s, err := FromApp(context.Background(), single(), waves(2*time.Hour), Model{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// smallLineUp is of scaling-ops, whose episodes are short, unless others are asked
+// for.
+func smallLineUp(t *testing.T, n int, formulations ...string) []Candidate {
+	t.Helper()
+	if len(formulations) == 0 {
+		formulations = []string{"scaling-ops"}
+	}
+	candidates, err := LineUp(formulations, n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range candidates {
+		candidates[i].Steps = 200
+		candidates[i].Agent.Hidden = []int{8}
+	}
+	return candidates
+}
+
+func train(t *testing.T, dir string, s *Subject, candidates []Candidate) *Folder {
+	t.Helper()
+	f, err := Begin(dir, "test", s, candidates, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := f.Have()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := TrainEach(context.Background(), s, candidates, Each{Workers: 2, Have: have, Done: f.Keep}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestAnInterruptedTrainingGoesOn(t *testing.T) {
+	s, candidates := smallSubject(t), smallLineUp(t, 3)
+	dir := filepath.Join(t.TempDir(), "run")
+	f, err := Begin(dir, "test", s, candidates, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	err = TrainEach(ctx, s, candidates, Each{Workers: 1, Done: func(done *Trained) error {
+		defer stop() // after the first
+		return f.Keep(done)
+	}})
+	if !errors.Is(err, context.Canceled) || f.Missing() != 2 {
+		t.Fatalf("%d are missing: %v", f.Missing(), err)
+	}
+	f, err = Begin(dir, "test", s, candidates, false)
+	if err != nil || f.Missing() != 2 {
+		t.Fatalf("%d are missing: %v", f.Missing(), err)
+	}
+	f = train(t, dir, s, candidates)
+	whole := train(t, filepath.Join(t.TempDir(), "whole"), s, candidates)
+	for i := range candidates {
+		if f.Candidates[i].SHA256 != whole.Candidates[i].SHA256 || len(f.Candidates[i].Curves) == 0 {
+			t.Errorf("%s differs from one that was not interrupted", candidates[i].Name)
+		}
+	}
+}
+
+func TestARunIsReadBack(t *testing.T) {
+	s, candidates := smallSubject(t), smallLineUp(t, 1)
+	dir := t.TempDir()
+	train(t, dir, s, candidates)
+	f, err := OpenRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Unseen.Duration() != s.Unseen.Duration() || f.Seen.Max() != s.Seen.Max() || f.App.Name != "single" || !f.Subject.Unseen.From.Equal(s.UnseenFrom) {
+		t.Errorf("%+v", f.Subject)
+	}
+	if all, err := f.Trained(); err != nil || len(all) != 1 || all[0].Candidate.Agent.Hidden[0] != 8 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	// A model that is changed after the training is not taken for it.
+	path := f.ModelPath(candidates[0].Name)
+	if err := os.WriteFile(path, []byte("torn"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Trained(); err == nil || !strings.Contains(err.Error(), "is not the file that was trained") {
+		t.Error(err)
+	}
+	if again, err := Begin(dir, "test", s, candidates, false); err != nil || again.Missing() != 1 {
+		t.Errorf("it is to be made again: %v", err)
+	}
+}
+
+func TestRunsThatDoNotFitAreRefused(t *testing.T) {
+	s, candidates := smallSubject(t), smallLineUp(t, 2)
+	dir := t.TempDir()
+	if _, err := Begin(dir, "test", s, candidates, false); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, RunFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := smallLineUp(t, 2)
+	longer[1].Steps = 300
+	other := *s
+	other.Unseen = mustScale(t, s.Unseen, 2)
+	for want, begin := range map[string]func() error{
+		"has candidate scaling-ops-2 with steps 200, this is 300": func() error { _, err := Begin(dir, "test", s, longer, false); return err },
+		"is a run on single":               func() error { _, err := Begin(dir, "test", &other, candidates, false); return err },
+		`was begun by "test", and this is`: func() error { _, err := Begin(dir, "newer", s, candidates, false); return err },
+	} {
+		if err := begin(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--redo") {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+		if after, err := os.ReadFile(filepath.Join(dir, RunFile)); err != nil || !bytes.Equal(before, after) {
+			t.Error("run.json was changed")
+		}
+	}
+	if _, err := Begin(dir, "newer", &other, longer, true); err != nil {
+		t.Errorf("begun anew: %v", err)
+	}
+	for content, want := range map[string]string{`{"format":7}`: "has format 7, and this program reads 1", `{`: "is not a run", `{"format":1,"candidates":[{"name":"../x"}]}`: "is not the name of a file"} {
+		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenRun(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", content, err)
+		}
+	}
+	if _, err := OpenRun(t.TempDir()); !errors.Is(err, ErrNoRun) {
+		t.Error(err)
+	}
+}
+
+func TestChangedFilesOfARunAreNoticed(t *testing.T) {
+	s := smallSubject(t)
+	dir := t.TempDir()
+	if _, err := Begin(dir, "test", s, smallLineUp(t, 1), false); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Trained(); err == nil || !strings.Contains(err.Error(), "no candidate") {
+		t.Error(err)
+	}
+	if err := writeJSON(filepath.Join(dir, UnseenFile), keptWorkload(mustScale(t, s.Unseen, 0.5)), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenRun(dir); err == nil || !strings.Contains(err.Error(), "do not belong together") {
+		t.Error(err)
+	}
+}
+
+func TestBadCandidatesAreNamedBeforeAnythingIsTrained(t *testing.T) {
+	s := smallSubject(t)
+	candidates := smallLineUp(t, 2)
+	candidates[1].Name, candidates[1].From, candidates[1].Steps, candidates[1].Params = candidates[0].Name, "nobody", 0, map[string]float64{"wieght": 1}
+	err := TrainEach(context.Background(), s, candidates, Each{})
+	for _, want := range []string{"there twice", "weights of nobody", "0 steps", `no constant "wieght"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	full := errors.New("no space left on device")
+	err = TrainEach(context.Background(), s, smallLineUp(t, 2), Each{Done: func(*Trained) error { return full }})
+	if !errors.Is(err, full) {
+		t.Error(err)
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	s, candidates := smallSubject(t), smallLineUp(t, 2, "scaling-ops", "loadline")
+	dir := t.TempDir()
+	f := train(t, dir, s, candidates)
+	f, err := OpenRun(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judging := Judging{
+		Seeds: 2, Stretch: 5 * time.Minute, Program: "test", Workers: runtime.GOMAXPROCS(0), Baselines: []string{"hpa", "hpa@calibrated"},
+	}
+	e, err := Evaluate(context.Background(), f, judging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Entries) != 4 || len(e.Stretches) == 0 || e.Rule != "hpa (calibrated)" || e.Verdict.Sentence == "" {
+		t.Errorf("%+v", e)
+	}
+	for i := range e.Entries {
+		entry := &e.Entries[i]
+		if !(entry.CoreHours > 0) || len(entry.Stretches) != len(e.Stretches) {
+			t.Errorf("%+v", entry)
+		}
+		// Scaling-Ops' equations are enough for its own policy and for HPA, not for ours.
+		if on := entry.ENV2 != nil; on != (entry.Label != "loadline-1") || !on && entry.NotENV2 == "" {
+			t.Errorf("%s on ENV2: %v, %s", entry.Label, on, entry.NotENV2)
+		}
+		if entry.Label != e.Rule && entry.Pairs != 2*len(e.Stretches) {
+			t.Errorf("%s has %d pairs", entry.Label, entry.Pairs)
+		}
+	}
+	read, err := ReadEvaluation(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(e)
+	b, _ := json.Marshal(read)
+	if !bytes.Equal(a, b) {
+		t.Errorf("read back:\n%s\nwas\n%s", b, a)
+	}
+	// What was run is not run again, and comes to the same.
+	runs, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json"))
+	again, err := Evaluate(context.Background(), f, judging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := json.Marshal(again); !bytes.Equal(a, c) {
+		t.Error("another outcome")
+	}
+	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) != len(runs) {
+		t.Errorf("%d runs became %d", len(runs), len(after))
+	}
+	// Another training of the same name is another policy.
+	candidates = candidates[:1]
+	candidates[0].Seed = 7
+	if f, err = Begin(dir, "test", s, candidates, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadEvaluation(f); err != nil {
+		t.Errorf("the subject is the same: %v", err)
+	}
+	train(t, dir, s, candidates)
+	f, _ = OpenRun(dir)
+	other, err := Evaluate(context.Background(), f, judging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Entry("scaling-ops-1").SHA256 == e.Entry("scaling-ops-1").SHA256 {
+		t.Error("the same model")
+	}
+	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
+		t.Error("the other model was not run")
+	}
+	if _, err := Evaluate(context.Background(), f, Judging{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err, new(*bench.OtherVersionError)) {
+		t.Errorf("runs of another version: %v", err)
+	}
+}
+
+func TestFromHistory(t *testing.T) {
+	h, err := recordOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := FromHistory(h, Past{Name: "shop", Unseen: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.App.Name != "shop" || s.History.Steps+len(s.Unseen.Rates) != h.Steps || !s.UnseenFrom.Equal(h.At(s.History.Steps-1)) {
+		t.Errorf("%d steps of %d seen, %d unseen from %v", s.History.Steps, h.Steps, len(s.Unseen.Rates), s.UnseenFrom)
+	}
+	d, known := s.Delays["server"]
+	if !known || !(d.SLA > 0) || d.Smoothing != 0.4 || !(d.MeanCPU > 0.05 && d.MeanCPU < 2) || !(d.MeanReplicas >= 1) {
+		t.Errorf("%+v", s.Delays)
+	}
+	if _, err := apps.Parse("twin.yaml", s.Model); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(strings.Join(s.Notes, "\n"), "--objective") {
+		t.Errorf("an assumed objective is not named: %q", s.Notes)
+	}
+	s, err = FromHistory(h, Past{Unseen: 0.25, Objectives: []twin.Objective{{SLO: single().Kinds[0].SLO}}})
+	if err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "--objective") {
+		t.Errorf("with an objective: %v", err)
+	}
+	if _, err := FromHistory(h.Cut(0, 100), Past{}); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Error(err)
+	}
+	if _, err := FromHistory(h, Past{Unseen: 0.1}); err == nil || !strings.Contains(err.Error(), "--unseen") {
+		t.Errorf("too little to prove on: %v", err)
+	}
+}
+
+func TestFromAppRefusesWhatIsTooShort(t *testing.T) {
+	ctx := context.Background()
+	if _, err := FromApp(ctx, single(), waves(30*time.Minute), Model{}); err == nil || !strings.Contains(err.Error(), "must be at least 1h") {
+		t.Error(err)
+	}
+	nothing := waves(2 * time.Hour)
+	clear(nothing.Rates)
+	if _, err := FromApp(ctx, single(), nothing, Model{}); err == nil || !strings.Contains(err.Error(), "nobody asked for anything in the part to learn from") {
+		t.Error(err)
+	}
+	if _, err := FromApp(ctx, single(), waves(2*time.Hour), Model{Unseen: 2}); err == nil || !strings.Contains(err.Error(), "unseen share") {
+		t.Error(err)
+	}
+}
+
+func waves(d time.Duration) *workload.Workload {
+	w, err := workload.Parse(smallLoad, d, 15*time.Second, 1)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+func single() *loadline.App {
+	m, err := apps.Load("single")
+	if err != nil {
+		panic(err)
+	}
+	return m.App
+}

@@ -1,0 +1,182 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// Stretch of a workload that policies are tried on, request by request.
+type Stretch struct {
+	Name string        `json:"name"` // what it is: peak, steepest, typical, or several of them
+	From time.Duration `json:"from_ns"`
+	To   time.Duration `json:"to_ns"`
+	Load *workload.Workload
+}
+
+// DefaultStretch is how long a stretch is that is judged.
+const DefaultStretch = time.Hour
+
+// leadOf is how long before a stretch a run begins: everybody begins with the same
+// replicas, and how long it takes to mend that once is not what is judged.
+func leadOf(length time.Duration) time.Duration { return min(10*time.Minute, length/6) }
+
+// Names of stretches.
+const (
+	peakStretch     = "peak"
+	steepestStretch = "steepest"
+	typicalStretch  = "typical"
+	wholeStretch    = "whole"
+)
+
+// stretches are the busiest stretch of a workload, the one with the steepest rise
+// and, if it is asked for, one like most others, each with its lead. Those that
+// overlap become one. Of a workload that is hardly longer than a stretch all is
+// taken.
+func stretches(w *workload.Workload, length time.Duration, typical bool) ([]Stretch, error) {
+	lead := leadOf(length)
+	if w.Duration() < 2*length+lead {
+		return []Stretch{{wholeStretch, 0, w.Duration(), w}}, nil
+	}
+	v := newViewOver(w, length, lead)
+	found := []Stretch{v.at(peakStretch, v.busiest()), v.at(steepestStretch, v.steepest())}
+	if typical {
+		found = append(found, v.at(typicalStretch, v.typical(found)))
+	}
+	found = merged(found)
+	for i := range found {
+		load, err := w.Slice(found[i].From, found[i].To)
+		if err != nil {
+			return nil, fmt.Errorf("the %s stretch: %w", found[i].Name, err)
+		}
+		found[i].Load = load
+	}
+	return found, nil
+}
+
+// merged joins those that overlap, in the order of time.
+func merged(all []Stretch) []Stretch {
+	slices.SortStableFunc(all, func(a, b Stretch) int { return int(min(max(a.From-b.From, -1), 1)) })
+	out := all[:1:1]
+	for _, s := range all[1:] {
+		last := &out[len(out)-1]
+		if s.From >= last.To {
+			out = append(out, s)
+			continue
+		}
+		last.To = max(last.To, s.To)
+		if !slices.Contains(strings.Split(last.Name, "+"), s.Name) {
+			last.Name += "+" + s.Name
+		}
+	}
+	return out
+}
+
+// viewOver looks at a workload through a window that begins at places a twelfth of
+// its length apart.
+type viewOver struct {
+	w            *workload.Workload
+	length, lead time.Duration
+	step         time.Duration
+	places       int
+	sums         []float64 // requests up to each bin
+}
+
+func newViewOver(w *workload.Workload, length, lead time.Duration) *viewOver {
+	v := &viewOver{w: w, length: length, lead: lead, step: max(length/12, w.Step), sums: make([]float64, len(w.Rates)+1)}
+	for i, r := range w.Rates {
+		v.sums[i+1] = v.sums[i] + r
+	}
+	v.places = 1 + int((w.Duration()-length-lead)/v.step)
+	return v
+}
+
+// start of the n-th window, without its lead.
+func (v *viewOver) start(n int) time.Duration { return v.lead + time.Duration(n)*v.step }
+
+func (v *viewOver) at(name string, n int) Stretch {
+	start := v.start(n)
+	return Stretch{Name: name, From: start - v.lead, To: start + v.length}
+}
+
+// mean rate over a time, in whole bins.
+func (v *viewOver) mean(from, to time.Duration) float64 {
+	a := min(int(from/v.w.Step), len(v.w.Rates)-1)
+	b := min(max(int(to/v.w.Step), a+1), len(v.w.Rates))
+	return (v.sums[b] - v.sums[a]) / float64(b-a)
+}
+
+func (v *viewOver) meanOf(n int) float64 { return v.mean(v.start(n), v.start(n)+v.length) }
+
+func (v *viewOver) busiest() int {
+	best := 0
+	for n := range v.places {
+		if v.meanOf(n) > v.meanOf(best) {
+			best = n
+		}
+	}
+	return best
+}
+
+// steepest is where a sixth of the window has most more requests than the sixth
+// before it; that rise is in the window's middle.
+func (v *viewOver) steepest() int {
+	rise := func(n int) float64 {
+		middle, sixth := v.start(n)+v.length/2, v.length/6
+		return v.mean(middle, middle+sixth) - v.mean(middle-sixth, middle)
+	}
+	best := 0
+	for n := range v.places {
+		if rise(n) > rise(best) {
+			best = n
+		}
+	}
+	return best
+}
+
+// typical is the window whose mean is nearest to the median of all, apart from
+// those that are taken.
+func (v *viewOver) typical(taken []Stretch) int {
+	means := make([]float64, v.places)
+	for n := range means {
+		means[n] = v.meanOf(n)
+	}
+	sorted := slices.Sorted(slices.Values(means))
+	median := sorted[len(sorted)/2]
+	best, nearest := 0, math.Inf(1)
+	for n, m := range means {
+		s := v.at("", n)
+		apart := !slices.ContainsFunc(taken, func(t Stretch) bool { return s.From < t.To && t.From < s.To })
+		if off := math.Abs(m - median); apart && off < nearest {
+			best, nearest = n, off
+		}
+	}
+	return best
+}
+
+// validationStretches are what rules are calibrated on: the busiest and the
+// steepest stretch of the last of the seen part, a day of it at least if it has
+// one.
+func validationStretches(seen *workload.Workload, unseen, length time.Duration) ([]*workload.Workload, error) {
+	from := max(0, seen.Duration()-max(24*time.Hour, unseen))
+	last, err := seen.Slice(from, seen.Duration())
+	if err != nil {
+		return nil, err
+	}
+	found, err := stretches(last, length, false)
+	if err != nil {
+		return nil, err
+	}
+	var loads []*workload.Workload
+	for _, s := range found {
+		loads = append(loads, s.Load)
+	}
+	if len(loads) == 1 {
+		loads = append(loads, loads[0]) // confirmed with another seed
+	}
+	return loads, nil
+}

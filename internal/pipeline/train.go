@@ -1,0 +1,263 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/rl/dqn"
+)
+
+// Trained is a candidate and what became of it.
+type Trained struct {
+	Candidate Candidate
+	Model     *env.Model
+	Curves    []Curve
+}
+
+// Curve is how the learning of one brain went.
+type Curve struct {
+	Service string     `json:"service"`
+	Points  []rl.Point `json:"points"`
+}
+
+// Episodes are an hour of quarter-minute decisions or four of minutes: long enough
+// to see a ramp, short enough to see many.
+const (
+	episodeSteps = 240
+	heldRequests = 20 // K: steps of an episode of ENV1
+)
+
+// looks is how often a brain is looked at while it learns, and how many episodes
+// each time: the best of them is kept. Where there are many brains each has few
+// steps, and looking must not take longer than learning.
+func looks(brains int) (times, episodes int) {
+	if brains > 4 {
+		return 3, 6
+	}
+	return 6, 20
+}
+
+// TrainAll trains candidates side by side and gives them in their order. Progress
+// is told the share of all steps that are done; it may be nil.
+func TrainAll(ctx context.Context, s *Subject, candidates []Candidate, workers int, progress func(share float64)) ([]*Trained, error) {
+	trained := make([]*Trained, len(candidates))
+	err := TrainEach(ctx, s, candidates, Each{Workers: workers, Progress: progress, Done: func(t *Trained) error {
+		trained[slices.IndexFunc(candidates, func(c Candidate) bool { return c.Name == t.Candidate.Name })] = t
+		return nil
+	}})
+	return trained, err
+}
+
+// Train trains one candidate, from another's weights if they are given.
+func Train(ctx context.Context, s *Subject, c Candidate, from *env.Model, progress func(share float64)) (*Trained, error) {
+	problem, err := c.Problem()
+	if err != nil {
+		return nil, fmt.Errorf("candidate %s: %w", c.Name, err)
+	}
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	groups := [][]gym.Place{places}
+	if problem.Form().PerService {
+		groups = groups[:0]
+		for i := range places {
+			groups = append(groups, places[i:i+1])
+		}
+	}
+	t := &Trained{Candidate: c, Model: &env.Model{Problem: problem, Training: modelfile.Training{
+		Data: s.Name, From: s.History.Start, To: s.History.At(s.History.Steps - 1), Samples: c.Steps, Seed: c.Seed,
+	}}}
+	for i, group := range groups {
+		l := lesson{
+			subject: s, candidate: c, problem: problem, places: group, seed: c.Seed,
+			steps: max(c.Steps/len(groups), leastSteps), brains: len(groups), service: env.Every,
+			progress: func(share float64) { progress((float64(i) + share) / float64(len(groups))) },
+		}
+		if problem.Form().PerService {
+			l.service = group[0].Service
+		}
+		if from != nil {
+			l.from = brainOf(from, l.service)
+		}
+		brain, curve, err := l.learn(ctx)
+		if errors.Is(err, errNothingToLearn) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("candidate %s, service %s: %w", c.Name, l.service, err)
+		}
+		t.Model.Brains = append(t.Model.Brains, brain)
+		t.Curves = append(t.Curves, curve)
+	}
+	if len(t.Model.Brains) == 0 {
+		return nil, fmt.Errorf("candidate %s: no service has a history that it could learn from", c.Name)
+	}
+	return t, nil
+}
+
+// leastSteps that one brain is trained for, however many there are.
+const leastSteps = 4_000
+
+var errNothingToLearn = errors.New("nothing to learn")
+
+func brainOf(m *env.Model, service string) *env.Brain {
+	for i := range m.Brains {
+		if m.Brains[i].Service == service {
+			return &m.Brains[i]
+		}
+	}
+	return nil
+}
+
+// lesson is the training of one brain.
+type lesson struct {
+	subject   *Subject
+	candidate Candidate
+	problem   *env.Problem
+	places    []gym.Place
+	service   string
+	seed      uint64
+	steps     int
+	brains    int // that the candidate has in all
+	from      *env.Brain
+	progress  func(float64)
+}
+
+func (l *lesson) learn(ctx context.Context) (env.Brain, Curve, error) {
+	where, longest, err := l.where()
+	if err != nil {
+		return env.Brain{}, Curve{}, err
+	}
+	var scales []env.Scale
+	if l.from != nil {
+		scales = l.from.Scales // the weights only mean something with them
+	} else {
+		scales = gym.Measure(where, l.seed, 16, longest)
+	}
+	scaled := &gym.Scaled{Env: where, Scales: scales}
+	config := l.candidate.Agent
+	config.Explore.Steps = min(config.Explore.Steps, l.steps/2)
+	config.WarmUp = min(config.WarmUp, l.steps/8)
+	agent, err := dqn.New(config, scaled.Spaces(), l.seed)
+	if err != nil {
+		return env.Brain{}, Curve{}, err
+	}
+	if l.from != nil {
+		if err := agent.Adopt(l.from.Net); err != nil {
+			return env.Brain{}, Curve{}, err
+		}
+	}
+	if l.candidate.Bootstrap {
+		l.bootstrap(agent, scales)
+	}
+	times, episodes := looks(l.brains)
+	training := rl.NewTraining(scaled, agent, l.seed, rl.TrainingConfig{
+		Steps: l.steps, EvaluateEvery: max(l.steps/times, 1), Episodes: episodes,
+	})
+	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { l.progress(float64(p.Steps) / float64(p.Of)) }})
+	if err != nil {
+		return env.Brain{}, Curve{}, err
+	}
+	training.AdoptBest()
+	l.progress(1)
+	return env.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, Curve{l.service, training.Curve()}, nil
+}
+
+// where the brain learns, and how long an episode lasts.
+func (l *lesson) where() (rl.Env, int, error) {
+	if l.candidate.Linear {
+		e, err := l.env1()
+		return e, heldRequests, err
+	}
+	steps := episodeSteps
+	for _, p := range l.places {
+		steps = min(steps, int(p.Duration/(2*l.problem.Period)))
+	}
+	e, err := gym.NewCluster(gym.ClusterConfig{
+		Problem: l.problem, Places: l.places, Steps: steps, CPUNoise: 0.05,
+	})
+	return e, steps, err
+}
+
+func (l *lesson) env1() (rl.Env, error) {
+	delays, known := l.subject.Delays[l.service]
+	rows := l.subject.rows(l.service)
+	if !known || len(rows) == 0 {
+		return nil, errNothingToLearn
+	}
+	bounds := l.places[0].App.Services[0].Bounds
+	return gym.NewENV1(gym.ENV1Config{
+		Rows: rows, Delays: delays, MinReplicas: max(bounds.MinReplicas, 1), MaxReplicas: bounds.MaxReplicas, Steps: heldRequests,
+		Weight: l.problem.Params["weight"], Penalty: l.problem.Params["penalty"],
+	})
+}
+
+// bootstrap fills the agent's memory with what the autoscaler in charge did, and
+// lets it learn from that before it ever acts.
+func (l *lesson) bootstrap(agent *dqn.Agent, scales []env.Scale) {
+	past := gym.Past{
+		Problem: l.problem, Ground: env.NewGround(l.places[0].App), History: l.subject.History, Service: l.service,
+		Reference: l.places[0].Reference,
+	}
+	seen, next := make([]float32, len(scales)), make([]float32, len(scales))
+	known := 0
+	past.Each(func(t rl.Transition) {
+		if known >= bootstrapSteps {
+			return
+		}
+		copy(seen, t.Observation)
+		copy(next, t.Next)
+		env.Apply(scales, seen)
+		env.Apply(scales, next)
+		t.Observation, t.Next = seen, next
+		agent.Remember(t)
+		if known++; known > l.candidate.Agent.Batch {
+			agent.Update()
+		}
+	})
+}
+
+// bootstrapSteps of the past at most are learned from.
+const bootstrapSteps = 20_000
+
+// shares adds up how far each candidate is.
+type shares struct {
+	mu       sync.Mutex
+	each     []float64
+	weight   []float64
+	all      float64
+	progress func(float64)
+}
+
+func newShares(candidates []Candidate, progress func(float64)) *shares {
+	s := &shares{each: make([]float64, len(candidates)), progress: progress}
+	for _, c := range candidates {
+		s.weight = append(s.weight, float64(c.Steps))
+		s.all += float64(c.Steps)
+	}
+	return s
+}
+
+// of gives one candidate's progress its place.
+func (s *shares) of(i int) func(float64) {
+	return func(share float64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.each[i] = share
+		sum := 0.0
+		for j, e := range s.each {
+			sum += e * s.weight[j]
+		}
+		if s.progress != nil {
+			s.progress(sum / s.all)
+		}
+	}
+}

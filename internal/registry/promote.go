@@ -1,0 +1,200 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+// Offer is a policy that is to be put in charge.
+type Offer struct {
+	App    *loadline.App
+	Model  string // path of its file
+	SHA256 string // of the file that was judged
+	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The
+	// rest is filled in.
+	Promotion Promotion
+}
+
+// Promote puts a policy in charge of its application. What was in charge stays in
+// the folder for going back.
+func (r *Registry) Promote(o Offer) (Promotion, error) {
+	name := o.App.Name
+	if err := checkName(name); err != nil {
+		return Promotion{}, err
+	}
+	model, err := accept(o)
+	if err != nil {
+		return Promotion{}, err
+	}
+	now, err := r.App(name)
+	if err != nil {
+		return Promotion{}, err
+	}
+	p := o.Promotion
+	p.Format, p.App, p.Former, p.Version = Format, name, now.Current, 1
+	if n := len(now.Versions); n > 0 {
+		p.Version = now.Versions[n-1].Version + 1
+	}
+	p.Formulation, p.Training = model.Problem.Formulation, model.Training
+	model.Results = p.Results
+	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, now.Versions[i].SHA256) {
+		return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)
+	}
+	if err := r.place(&p, model); err != nil {
+		return p, fmt.Errorf("promote %s: %w; the former version is still in charge", p.Candidate, err)
+	}
+	if err := r.put(name, p.Version, p.At); err != nil {
+		return p, fmt.Errorf("promote %s: %w; the former version is still in charge", p.Candidate, err)
+	}
+	return p, nil
+}
+
+// ErrInCharge is what promoting a policy gives that is in charge.
+var ErrInCharge = errors.New("this policy is in charge already")
+
+// sameModel says whether a model would make the file of this digest.
+func sameModel(m *env.Model, digest string) bool {
+	file, err := m.File()
+	if err != nil {
+		return false
+	}
+	sum := sha256.New()
+	return file.Encode(sum) == nil && hex.EncodeToString(sum.Sum(nil)) == digest
+}
+
+// accept reads the model and refuses one that is torn, of another version or of
+// another application, or not the one that was judged.
+func accept(o Offer) (*env.Model, error) {
+	if digestOf(o.Model) != o.SHA256 && o.SHA256 != "" {
+		if _, err := os.Stat(o.Model); err != nil {
+			return nil, fmt.Errorf("the model is gone: %w; train it again", err)
+		}
+		return nil, fmt.Errorf("%s is not the file that was evaluated: it is torn or was changed since; evaluate again", o.Model)
+	}
+	m, err := env.Open(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	if m.Training.Data != o.App.Name {
+		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on its own history", o.Model, m.Training.Data, o.App.Name)
+	}
+	if _, err := env.NewPolicy(m, o.App); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Model, err)
+	}
+	return m, nil
+}
+
+// place makes the version's folder appear, whole or not at all.
+func (r *Registry) place(p *Promotion, model *env.Model) error {
+	home := filepath.Join(r.dir, p.App)
+	if err := r.do("make the folder", func() error { return os.MkdirAll(home, 0o755) }); err != nil {
+		return err
+	}
+	removeLeftovers(home)
+	temp, err := os.MkdirTemp(home, leftoverPrefix)
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done {
+			os.RemoveAll(temp)
+		}
+	}()
+	path := filepath.Join(temp, modelFile)
+	if err := r.do("write the model", func() error { return model.Write(path) }); err != nil {
+		return err
+	}
+	p.SHA256 = digestOf(path)
+	if err := r.do("write the promotion", func() error { return writeJSON(filepath.Join(temp, promotionFile), p) }); err != nil {
+		return err
+	}
+	card := func(w io.Writer) error { return p.WriteCard(w, model) }
+	if err := r.do("write the card", func() error { return wholefile.Write(filepath.Join(temp, cardFile), card) }); err != nil {
+		return err
+	}
+	if err := os.Chmod(temp, 0o755); err != nil {
+		return err
+	}
+	if err := r.do("move it into place", func() error { return os.Rename(temp, r.folder(p.App, p.Version)) }); err != nil {
+		return err
+	}
+	done = true
+	return nil
+}
+
+// put a version in charge.
+func (r *Registry) put(name string, version int, at time.Time) error {
+	return r.do("switch to it", func() error {
+		return writeJSON(filepath.Join(r.dir, name, currentFile), current{Format, name, version, at.UTC()})
+	})
+}
+
+// Rollback puts the version in charge that was before the present one.
+func (r *Registry) Rollback(name string, at time.Time) (Promotion, error) {
+	now, err := r.current(name)
+	if err != nil {
+		return Promotion{}, err
+	}
+	if now.Version == 0 {
+		return Promotion{}, fmt.Errorf("%w for %s in %s%s", ErrNone, name, r.dir, r.hint(name))
+	}
+	present, err := r.promotion(name, now.Version)
+	if err != nil {
+		return Promotion{}, err
+	}
+	if present.Former == 0 {
+		return Promotion{}, fmt.Errorf("version %d of %s is the first: there is nothing to go back to; take the rule that you had before, or promote another candidate", now.Version, name)
+	}
+	former, _, err := r.intact(name, present.Former)
+	if err != nil {
+		return Promotion{}, err
+	}
+	if err := r.put(name, former.Version, at); err != nil {
+		return Promotion{}, fmt.Errorf("go back to version %d: %w; version %d is still in charge", former.Version, err, now.Version)
+	}
+	return former, nil
+}
+
+// do one step that changes the folder.
+func (r *Registry) do(step string, change func() error) error {
+	if err := r.before(step); err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	return change()
+}
+
+func writeJSON(path string, what any) error {
+	text, err := json.MarshalIndent(what, "", " ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+}
+
+// leftoverPrefix begins the names of folders that a killed promotion may leave.
+const leftoverPrefix = ".new-"
+
+// removeLeftovers of a promotion that was killed. A young one may be another
+// program's that is still at it.
+func removeLeftovers(home string) {
+	entries, _ := os.ReadDir(home)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), leftoverPrefix) && time.Since(info.ModTime()) > time.Hour {
+			os.RemoveAll(filepath.Join(home, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/nearest"
+)
+
+// Format of the files. Another one is recognised and refused.
+const Format = 1
+
+const (
+	currentFile   = "current.json"
+	promotionFile = "promotion.json"
+	modelFile     = "model.safetensors"
+	cardFile      = "card.md"
+)
+
+// Registry is a folder of promoted policies.
+type Registry struct {
+	dir string
+	// before is called ahead of every step that changes the folder. Tests let it
+	// fail, as a full disk or a kill does.
+	before func(step string) error
+}
+
+// Open a registry; the folder is made by the first promotion.
+func Open(dir string) *Registry {
+	return &Registry{dir: dir, before: func(string) error { return nil }}
+}
+
+// Promotion is a version and why it is there, promotion.json.
+type Promotion struct {
+	Format  int    `json:"format"`
+	App     string `json:"app"`
+	Version int    `json:"version"`
+	Former  int    `json:"former"` // version that was in charge before; 0 = none
+
+	Candidate   string             `json:"candidate"`
+	Formulation string             `json:"formulation"`
+	SHA256      string             `json:"sha256"` // of the model file
+	Training    modelfile.Training `json:"training"`
+	Prefer      string             `json:"prefer,omitempty"`
+	Verdict     string             `json:"verdict"`
+	Forced      bool               `json:"forced"` // though it does not beat the rule
+	Results     []modelfile.Result `json:"results"`
+	At          time.Time          `json:"at"`
+	By          string             `json:"by"`
+}
+
+// current says which version is in charge, current.json.
+type current struct {
+	Format  int       `json:"format"`
+	App     string    `json:"app"`
+	Version int       `json:"version"`
+	Since   time.Time `json:"since"`
+}
+
+// App is one application's versions.
+type App struct {
+	Name     string      `json:"name"`
+	Current  int         `json:"current"`  // 0 = none yet
+	Versions []Promotion `json:"versions"` // rising
+}
+
+// ErrNone is what asking for a version gives where nothing was promoted.
+var ErrNone = errors.New("nothing was promoted")
+
+// Apps lists what the registry holds, by name.
+func (r *Registry) Apps() ([]App, error) {
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w yet: there is no registry %s; loadline promote makes one", ErrNone, r.dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open registry: %w", err)
+	}
+	all := []App{}
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		a, err := r.App(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// App reads one application's versions.
+func (r *Registry) App(name string) (App, error) {
+	a := App{Name: name, Versions: []Promotion{}}
+	if err := checkName(name); err != nil {
+		return a, err
+	}
+	entries, err := os.ReadDir(filepath.Join(r.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	if err != nil {
+		return a, fmt.Errorf("open registry: %w", err)
+	}
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil || !e.IsDir() || n < 1 {
+			continue
+		}
+		p, err := r.promotion(name, n)
+		if err != nil {
+			return a, err
+		}
+		a.Versions = append(a.Versions, p)
+	}
+	slices.SortFunc(a.Versions, func(x, y Promotion) int { return x.Version - y.Version })
+	now, err := r.current(name)
+	if err != nil {
+		return a, err
+	}
+	a.Current = now.Version
+	return a, nil
+}
+
+// Current is the version in charge of an application and the path of its model,
+// which is checked to be what was promoted.
+func (r *Registry) Current(name string) (Promotion, string, error) {
+	now, err := r.current(name)
+	if err != nil {
+		return Promotion{}, "", err
+	}
+	if now.Version == 0 {
+		return Promotion{}, "", fmt.Errorf("%w for %s in %s%s", ErrNone, name, r.dir, r.hint(name))
+	}
+	return r.intact(name, now.Version)
+}
+
+// intact reads a version and checks that its model is the one that was promoted.
+func (r *Registry) intact(name string, version int) (Promotion, string, error) {
+	p, err := r.promotion(name, version)
+	if err != nil {
+		return p, "", err
+	}
+	path := r.modelPath(name, version)
+	if digestOf(path) != p.SHA256 {
+		return p, "", fmt.Errorf("%s is not the model that was promoted: it is missing, torn or changed; promote again, or go back with --rollback", path)
+	}
+	return p, path, nil
+}
+
+func (r *Registry) hint(name string) string {
+	entries, _ := os.ReadDir(r.dir)
+	var known []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			known = append(known, e.Name())
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return nearest.Hint(name, known)
+}
+
+func (r *Registry) folder(name string, version int) string {
+	return filepath.Join(r.dir, name, fmt.Sprintf("%04d", version))
+}
+
+func (r *Registry) modelPath(name string, version int) string {
+	return filepath.Join(r.folder(name, version), modelFile)
+}
+
+func (r *Registry) current(name string) (current, error) {
+	var c current
+	path := filepath.Join(r.dir, name, currentFile)
+	err := readVersioned(path, &c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return current{}, nil
+	}
+	if err == nil && (c.App != name || c.Version < 1) {
+		err = fmt.Errorf("%s speaks of version %d of %s, not of %s: it was copied or changed; promote again", path, c.Version, c.App, name)
+	}
+	return c, err
+}
+
+func (r *Registry) promotion(name string, version int) (Promotion, error) {
+	var p Promotion
+	path := filepath.Join(r.folder(name, version), promotionFile)
+	err := readVersioned(path, &p)
+	if err == nil && (p.App != name || p.Version != version) {
+		err = fmt.Errorf("%s is of version %d of %s: it was copied or changed; remove its folder", path, p.Version, p.App)
+	}
+	return p, err
+}
+
+// readVersioned reads a file of the registry and refuses what another version
+// wrote.
+func readVersioned(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("open registry: %w", err)
+	}
+	var made struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		return fmt.Errorf("%s cannot be read: %w; restore it, or promote into another --registry", path, err)
+	}
+	if made.Format != Format {
+		return fmt.Errorf("%s has format %d, and this program reads %d: use the loadline that wrote it, or promote into another --registry", path, made.Format, Format)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s cannot be read: %w; restore it, or promote into another --registry", path, err)
+	}
+	return nil
+}
+
+// checkName refuses names that are no folder.
+func checkName(name string) error {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) {
+		return fmt.Errorf("application name %q must be a word that can name a folder: train again with --name", name)
+	}
+	return nil
+}
+
+func digestOf(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
