@@ -144,14 +144,13 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.move.Name, got, c.want)
 		}
 	}
-	// 2.4 cores of visits on four replicas need 0.6 each: more than a little more
-	// than half a core.
+	// 2.4 cores of visits on three replicas need 0.8 each; a little below that is 0.68.
 	v.follow = true
-	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4), CPURequest: loadline.Some(0.6)}); got != want {
+	if got, want := fillTo(0.8).to(&v), (loadline.Setting{Replicas: loadline.Some(3), CPURequest: loadline.Some(0.68)}); got != want {
 		t.Errorf("with the request following: %+v, want %+v", got, want)
 	}
-	v.told.Size.CPURequest = 0.55
-	if got, want := fillTo(0.6).to(&v), (loadline.Setting{Replicas: loadline.Some(4)}); got != want {
+	v.told.Size.CPURequest = 0.65
+	if got, want := fillTo(0.8).to(&v), (loadline.Setting{Replicas: loadline.Some(3)}); got != want {
 		t.Errorf("with the request near enough: %+v, want %+v", got, want)
 	}
 	p, err := NewProblem("scaling-ops", 0, nil)
@@ -182,7 +181,7 @@ func TestRewards(t *testing.T) {
 		{"serverless-horizontal", nil, -1 - 1.5/20},
 		{"serverless-vertical", map[string]float64{"cpu": 0}, -1},
 		// The budget is broken: as bad as it gets, for 60 visits of 40 ms.
-		{"loadline", map[string]float64{"over": 0.5}, (-1.5-3*0.13-0.5*10*2.4)/2 - 0.05},
+		{"loadline", map[string]float64{"over": 0.5}, (-1.5-3*0.13-0.5*10*2.4)/2 - 0.1},
 	} {
 		p, err := NewProblem(c.formulation, 0, c.params)
 		if err != nil {

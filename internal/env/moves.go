@@ -56,9 +56,12 @@ func leave() Move {
 	return Move{keep, func(v *view) loadline.Setting { return v.withRequest(v.told.Replicas) }}
 }
 
-// requestStill is the share of a request by which what is used must differ before
-// the request follows.
-const requestStill = 0.15
+// How a request follows what is used: a little below it, since what is used is
+// paid for anyway, and not for every little change.
+const (
+	requestShare = 0.85 // of what is used
+	requestStill = 0.15 // of the request
+)
 
 // withRequest sets replicas and, where requests follow, what each asks for: what
 // the visits need of it by the model, or what it was measured to use if that is
@@ -72,7 +75,7 @@ func (v *view) withRequest(replicas int) loadline.Setting {
 	if serving := v.serving(); serving > 0 {
 		use = max(use, v.seen.CPU.Or(0)/max(serving, float64(replicas)))
 	}
-	request := v.boundCPU(math.Ceil(use*100) / 100)
+	request := v.boundCPU(math.Ceil(requestShare*use*100) / 100)
 	if limit := v.told.Size.CPULimit; limit > 0 {
 		request = min(request, limit)
 	}

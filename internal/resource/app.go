@@ -1,0 +1,222 @@
+package resource
+
+import (
+	"fmt"
+	"slices"
+
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/nearest"
+)
+
+// AllRequests is the kind of an application without a twin whose objective names
+// none.
+const AllRequests = "all requests"
+
+// build makes the application: the twin's with what the user says of it, or one
+// that is nothing but what the user says.
+func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults) {
+	if twin != nil {
+		a.App = copyApp(twin)
+		a.objectivesOfTwin(l, f)
+	} else {
+		a.App = &loadline.App{Name: l.Name}
+		a.skeleton(l, f)
+	}
+	a.Targets = make([]*v1alpha1.Service, len(a.App.Services))
+	a.Axes = make(Axes, len(a.App.Services))
+	var known []string
+	for i := range a.App.Services {
+		known = append(known, a.App.Services[i].Name)
+	}
+	for j := range l.Spec.Services {
+		s, field := &l.Spec.Services[j], fmt.Sprintf("spec.services[%d]", j)
+		i := a.App.ServiceIndex(s.Name)
+		switch {
+		case i < 0:
+			f.add("%s.name: the twin has no service %q%s", field, s.Name, nearest.Hint(s.Name, known))
+			continue
+		case a.Targets[i] != nil:
+			f.add("%s.name: service %q is there twice", field, s.Name)
+			continue
+		}
+		a.Targets[i], a.Axes[i] = s, permit(s)
+		f.bound(field+".bounds", &a.App.Services[i].Bounds, &s.Bounds)
+		if s.Optional != nil {
+			a.App.Services[i].OptionalPrice = f.price(field+".optional.price", s.Optional.Price)
+			markOptional(a.App, i)
+		}
+		if twin == nil {
+			a.App.Services[i].Replicas = max(1, a.App.Services[i].Bounds.MinReplicas)
+		}
+	}
+}
+
+// skeleton has the services and the kinds that the user names, and no demands.
+func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
+	for i := range l.Spec.Services {
+		if name := l.Spec.Services[i].Name; a.App.ServiceIndex(name) < 0 { // one that is there twice is told later
+			a.App.Services = append(a.App.Services, loadline.Service{Name: name})
+		}
+	}
+	for i := range l.Spec.Objectives {
+		o, field := &l.Spec.Objectives[i], fmt.Sprintf("spec.objectives[%d]", i)
+		name := o.Kind
+		if isAny(o) {
+			name = AllRequests
+		}
+		if a.App.KindIndex(name) >= 0 {
+			f.add("%s.kind: %q is there twice", field, name)
+			continue
+		}
+		entry := 0
+		if o.Service != "" {
+			entry = a.App.ServiceIndex(o.Service)
+			if entry < 0 { // where users arrive need not be ours to move
+				entry = len(a.App.Services)
+				a.App.Services = append(a.App.Services, loadline.Service{Name: o.Service, Replicas: 1})
+			}
+		}
+		a.App.Kinds = append(a.App.Kinds, loadline.Kind{
+			Name: name, Share: 1, SLO: f.slo(field, o),
+			Root: loadline.Call{Service: entry, Probability: 1, Times: 1, Work: 1},
+		})
+		a.Sources = append(a.Sources, Source{o.Service, o.Operation})
+	}
+	if len(a.App.Services) == 0 {
+		f.add("spec.services: there is none")
+	}
+	if len(a.App.Kinds) == 0 {
+		f.add("spec.objectives: there is none")
+	}
+}
+
+// objectivesOfTwin gives every kind of the twin the user's objective.
+func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
+	kinds := make([]string, len(a.App.Kinds))
+	for k := range a.App.Kinds {
+		kinds[k] = a.App.Kinds[k].Name
+	}
+	a.Sources = make([]Source, len(kinds))
+	has := make([]bool, len(kinds))
+	var rest *loadline.SLO
+	for i := range l.Spec.Objectives {
+		o, field := &l.Spec.Objectives[i], fmt.Sprintf("spec.objectives[%d]", i)
+		slo := f.slo(field, o)
+		if isAny(o) {
+			rest = &slo
+			continue
+		}
+		k := slices.Index(kinds, o.Kind)
+		switch {
+		case k < 0:
+			f.add("%s.kind: the twin has no kind of request %q%s", field, o.Kind, nearest.Hint(o.Kind, kinds))
+			continue
+		case has[k]:
+			f.add("%s.kind: %q is there twice", field, o.Kind)
+			continue
+		}
+		has[k], a.App.Kinds[k].SLO = true, slo
+		a.Sources[k] = Source{o.Service, o.Operation}
+	}
+	for k := range kinds {
+		switch {
+		case has[k]:
+		case rest != nil:
+			a.App.Kinds[k].SLO = *rest
+		default:
+			f.add("spec.objectives: the twin's kind of request %q has none: add one, or one without a kind for all that are not named", kinds[k])
+		}
+	}
+}
+
+func isAny(o *v1alpha1.Objective) bool { return o.Kind == "" || o.Kind == v1alpha1.AnyKind }
+
+func (f *faults) slo(field string, o *v1alpha1.Objective) loadline.SLO {
+	slo := loadline.SLO{Percentile: defaultPercentile, Latency: o.Latency.Span()}
+	if o.Percentile != (v1alpha1.Number{}) {
+		slo.Percentile = f.number(field+".percentile", &o.Percentile, 0)
+	}
+	if !(slo.Percentile > 0 && slo.Percentile < 100) {
+		f.add("%s.percentile %v must be above 0 and below 100", field, slo.Percentile)
+	}
+	if slo.Latency <= 0 {
+		f.add("%s.latency %v must be longer than 0", field, slo.Latency)
+	}
+	return slo
+}
+
+func (f *faults) price(field string, n v1alpha1.Number) float64 {
+	if n == (v1alpha1.Number{}) {
+		return 1
+	}
+	return f.number(field, &n, 1)
+}
+
+// bound sets the bounds that the user gives. Where there are none for CPU or
+// memory the twin's stay: the axes see to it that nothing is moved.
+func (f *faults) bound(field string, to *loadline.Bounds, from *v1alpha1.Bounds) {
+	to.MinReplicas, to.MaxReplicas = 1, int(from.Replicas.Max)
+	if from.Replicas.Min != nil {
+		to.MinReplicas = int(*from.Replicas.Min)
+	}
+	if to.MinReplicas > to.MaxReplicas || to.MaxReplicas < 1 || to.MinReplicas < 0 {
+		f.add("%s.replicas: min (%d) and max (%d) must be in this order, and max at least 1", field, to.MinReplicas, to.MaxReplicas)
+	}
+	if b := from.CPU; b != nil {
+		to.MinCPU, to.MaxCPU = cores(b.Min), cores(b.Max)
+		f.inOrder(field+".cpu", b)
+	}
+	if b := from.Memory; b != nil {
+		to.MinMemory, to.MaxMemory = b.Min.Value(), b.Max.Value()
+		f.inOrder(field+".memory", b)
+	}
+}
+
+func (f *faults) inOrder(field string, b *v1alpha1.QuantityBounds) {
+	if b.Min.Sign() <= 0 || b.Min.Cmp(b.Max) > 0 {
+		f.add("%s: min (%s) and max (%s) must be in this order, and min above 0", field, b.Min.String(), b.Max.String())
+	}
+}
+
+func cores(q quantity.Quantity) float64 { return q.AsApproximateFloat64() }
+
+// markOptional has every call to a service be one that may be dropped.
+func markOptional(app *loadline.App, service int) {
+	var mark func(stages [][]loadline.Call)
+	mark = func(stages [][]loadline.Call) {
+		for _, calls := range stages {
+			for i := range calls {
+				calls[i].Optional = calls[i].Optional || calls[i].Service == service
+				mark(calls[i].Stages)
+			}
+		}
+	}
+	for k := range app.Kinds {
+		mark(app.Kinds[k].Root.Stages)
+	}
+}
+
+// copyApp copies all that is changed here.
+func copyApp(from *loadline.App) *loadline.App {
+	app := *from
+	app.Services = slices.Clone(from.Services)
+	app.Kinds = slices.Clone(from.Kinds)
+	for k := range app.Kinds {
+		app.Kinds[k].Root.Stages = copyStages(app.Kinds[k].Root.Stages)
+	}
+	return &app
+}
+
+func copyStages(from [][]loadline.Call) [][]loadline.Call {
+	stages := slices.Clone(from)
+	for i := range stages {
+		stages[i] = slices.Clone(stages[i])
+		for j := range stages[i] {
+			stages[i][j].Stages = copyStages(stages[i][j].Stages)
+		}
+	}
+	return stages
+}
