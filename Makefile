@@ -62,12 +62,13 @@ generate: ## make the generated files again: kernels, the fluid engine's surface
 generate-proto: ## make the Go files of KEDA's protocol again (needs protoc: apt-get install protobuf-compiler)
 	internal/kedascaler/externalscaler/generate.sh
 
-results: bin/loadline ## run the suite of rivals and write docs/results.md (half an hour on two cores)
-	rm -rf out/rivals
-	bin/loadline bench --suite rivals --out out/rivals
-	bin/loadline report out/rivals -o out/rivals.html
-	bin/loadline report out/rivals -o out/rivals.md
-	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; } > docs/results.md
+results: bin/loadline ## run the suites of rivals and perturbations and write docs/results.md (half an hour on two cores)
+	rm -rf out/rivals out/perturbations
+	for suite in rivals perturbations; do \
+		bin/loadline bench --suite $$suite --out out/$$suite && bin/loadline report out/$$suite -o out/$$suite.html && bin/loadline report out/$$suite -o out/$$suite.md || exit 1; \
+	done
+	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; \
+	printf '\n# When something goes wrong\n\n'; cat out/perturbations.md; } > docs/results.md
 
 papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (twenty minutes on two cores)
 	rm -rf out/papers

@@ -83,6 +83,10 @@ var layers = []struct {
 	{"internal/record", []string{"internal/history", "internal/sim", "internal/simulate"}},
 	{"internal/exposition", []string{"internal/sim"}},
 
+	// What a platform engineer writes, and what is made of it.
+	{"api/v1alpha1", []string{"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/intstr"}},
+	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
+
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
 		"internal/nearest", "internal/wholefile", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",

@@ -1,0 +1,202 @@
+package kedascaler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/loadline/loadline/internal/nearest"
+)
+
+// Board is a Source that is written to: the controller posts each application's
+// decision when it is made, a standby when it sees one in a resource's status.
+// It is not ready until it is told so, or else it would answer that nothing is
+// known of a service that the next second knows of.
+type Board struct {
+	mu      sync.RWMutex
+	ready   bool
+	posted  map[Name]map[string]Decision // by LoadLine and service
+	bound   map[Name]place               // by ScaledObject
+	changed chan struct{}
+}
+
+// place is a service of a LoadLine.
+type place struct {
+	loadline Name
+	service  string
+}
+
+// NewBoard returns an empty one that is not ready.
+func NewBoard() *Board {
+	return &Board{posted: map[Name]map[string]Decision{}, bound: map[Name]place{}, changed: make(chan struct{})}
+}
+
+// SetReady says whether questions can be answered.
+func (b *Board) SetReady(ready bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ready != ready {
+		b.ready = ready
+		b.tell()
+	}
+}
+
+// Post replaces the last good decision of a whole application, by service. The
+// map is copied.
+func (b *Board) Post(loadline Name, services map[string]Decision) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.posted[loadline]
+	b.posted[loadline] = maps.Clone(services)
+	// Thousands of streams wait for a change: they are woken only for one that
+	// they would tell.
+	if !maps.EqualFunc(was, services, func(a, b Decision) bool { return active(a) == active(b) }) {
+		b.tell()
+	}
+}
+
+// Bind says which service a ScaledObject moves, for triggers that do not name it.
+func (b *Board) Bind(scaledObject, loadline Name, service string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if to := (place{loadline, service}); b.bound[scaledObject] != to {
+		b.bound[scaledObject] = to
+		b.tell()
+	}
+}
+
+// Unbind forgets what a ScaledObject moves.
+func (b *Board) Unbind(scaledObject Name) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, there := b.bound[scaledObject]; there {
+		delete(b.bound, scaledObject)
+		b.tell()
+	}
+}
+
+// Forget drops an application and what is bound to it: it was deleted, or is not
+// to be acted for any more.
+func (b *Board) Forget(loadline Name) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.posted, loadline)
+	maps.DeleteFunc(b.bound, func(_ Name, p place) bool { return p.loadline == loadline })
+	b.tell()
+}
+
+func (b *Board) tell() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Changed is as in Source.
+func (b *Board) Changed() <-chan struct{} {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.changed
+}
+
+// Ready is as in Source.
+func (b *Board) Ready() error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.whetherReady()
+}
+
+func (b *Board) whetherReady() error {
+	if !b.ready {
+		return fmt.Errorf("%w: this replica has not caught up with the cluster, or is a standby", ErrNotReady)
+	}
+	return nil
+}
+
+// Decision is as in Source.
+func (b *Board) Decision(t Target) (Decision, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if err := b.whetherReady(); err != nil {
+		return Decision{}, err
+	}
+	at, err := b.find(t)
+	if err != nil {
+		return Decision{}, err
+	}
+	services, there := b.posted[at.loadline]
+	if !there {
+		return Decision{}, fmt.Errorf("%w for LoadLine %s%s", ErrUnknown, at.loadline, b.hintLoadLine(at.loadline))
+	}
+	d, there := services[at.service]
+	if !there {
+		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline, nearest.Hint(at.service, sorted(services)))
+	}
+	return d, nil
+}
+
+// find the service that is asked about. What the trigger says counts before what
+// is bound; what is left open must have one meaning only.
+func (b *Board) find(t Target) (place, error) {
+	bound, isBound := b.bound[t.ScaledObject]
+	switch {
+	case t.LoadLine != Name{} && t.Service != "":
+		return place{t.LoadLine, t.Service}, nil
+	case t.LoadLine != Name{}:
+		if isBound && bound.loadline == t.LoadLine {
+			return bound, nil
+		}
+		services := sorted(b.posted[t.LoadLine])
+		if len(services) > 1 {
+			return place{}, fmt.Errorf("%w for %s: LoadLine %s has several services; add the metadata \"service\", one of %s", ErrUnknown, t, t.LoadLine, strings.Join(services, ", "))
+		}
+		if len(services) == 1 {
+			return place{t.LoadLine, services[0]}, nil
+		}
+		return place{loadline: t.LoadLine}, nil
+	case t.Service != "":
+		if isBound && bound.service == t.Service {
+			return bound, nil
+		}
+		return b.findService(t)
+	case isBound:
+		return bound, nil
+	}
+	return place{}, fmt.Errorf("%w for %s: no LoadLine moves its target by KEDA; add the metadata \"loadline\" and \"service\"", ErrUnknown, t)
+}
+
+// findService among the LoadLines of the ScaledObject's own namespace.
+func (b *Board) findService(t Target) (place, error) {
+	var in []string
+	for loadline, services := range b.posted {
+		if _, there := services[t.Service]; there && loadline.Namespace == t.ScaledObject.Namespace {
+			in = append(in, loadline.Name)
+		}
+	}
+	slices.Sort(in)
+	switch len(in) {
+	case 0:
+		return place{}, fmt.Errorf("%w for %s: no LoadLine of namespace %s has that service", ErrUnknown, t, t.ScaledObject.Namespace)
+	case 1:
+		return place{Name{t.ScaledObject.Namespace, in[0]}, t.Service}, nil
+	}
+	return place{}, fmt.Errorf("%w for %s: several LoadLines have that service; add the metadata \"loadline\", one of %s", ErrUnknown, t, strings.Join(in, ", "))
+}
+
+// hintLoadLine names what is known in the same namespace only: another's names
+// are none of the asker's business.
+func (b *Board) hintLoadLine(missing Name) string {
+	var known []string
+	for n := range b.posted {
+		if n.Namespace == missing.Namespace {
+			known = append(known, n.Name)
+		}
+	}
+	if len(known) == 0 {
+		return " yet"
+	}
+	slices.Sort(known)
+	return nearest.Hint(missing.Name, known)
+}
+
+func sorted(services map[string]Decision) []string { return slices.Sorted(maps.Keys(services)) }

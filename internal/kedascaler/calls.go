@@ -1,0 +1,112 @@
+package kedascaler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// calls stands around every call: streams are bounded and end when the server
+// does, a panic stays within its call (the process also drives applications),
+// and what became of each is counted and logged.
+type calls struct {
+	stopping context.Context
+	options  Options
+
+	mu   sync.Mutex
+	open int // streams
+}
+
+func newCalls(stopping context.Context, o Options) *calls {
+	return &calls{stopping: stopping, options: o}
+}
+
+func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
+	began := time.Now()
+	defer func() { c.answered(info.FullMethod, began, err) }()
+	defer c.recovered(info.FullMethod, &err)
+	return handle(ctx, req)
+}
+
+func (c *calls) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	began := time.Now()
+	defer func() { c.answered(info.FullMethod, began, err) }()
+	if !c.enter() {
+		return status.Errorf(codes.ResourceExhausted, "%d streams are open, and no more are allowed", c.options.MaxStreams)
+	}
+	defer c.leave()
+	defer c.recovered(info.FullMethod, &err)
+
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(c.stopping, cancel)()
+	err = handle(srv, endingStream{stream, ctx})
+	if c.stopping.Err() != nil {
+		return nil // a clean end: whoever listens comes back soon
+	}
+	return err
+}
+
+// endingStream has a context of its own.
+type endingStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s endingStream) Context() context.Context { return s.ctx }
+
+func (c *calls) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open >= c.options.MaxStreams {
+		return false
+	}
+	c.open++
+	c.tellOpen()
+	return true
+}
+
+func (c *calls) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	c.tellOpen()
+}
+
+// tellOpen is called under the lock, so that the last figure told is the true one.
+func (c *calls) tellOpen() {
+	if c.options.Hooks.Streams != nil {
+		c.options.Hooks.Streams(c.open)
+	}
+}
+
+func (c *calls) recovered(method string, err *error) {
+	if r := recover(); r != nil {
+		c.options.Log.Error("panic while answering KEDA", "method", path.Base(method), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		*err = status.Error(codes.Internal, "a fault in the scaler; its log has more")
+	}
+}
+
+func (c *calls) answered(method string, began time.Time, err error) {
+	a := Answer{Method: path.Base(method), Code: status.Code(err), Took: time.Since(began)}
+	if c.options.Hooks.Answered != nil {
+		c.options.Hooks.Answered(a)
+	}
+	// KEDA logs refusals and puts them into events: here they are for those who
+	// look closer.
+	level := slog.LevelDebug
+	if a.Code == codes.Internal {
+		level = slog.LevelError
+	}
+	if c.options.Log.Enabled(context.Background(), level) {
+		c.options.Log.Log(context.Background(), level, "answered KEDA", "method", a.Method, "code", a.Code.String(), "took", a.Took, "error", err)
+	}
+}

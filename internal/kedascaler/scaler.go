@@ -1,0 +1,130 @@
+package kedascaler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/loadline/loadline/internal/kedascaler/externalscaler"
+)
+
+// metricName is the metric's name; KEDA puts the trigger's index before it, so
+// that it is s0-loadline-replicas in the HPA.
+const metricName = "loadline-replicas"
+
+// clocksApart is how far ahead of ours the clock of the replica that decided may
+// be.
+const clocksApart = time.Minute
+
+var (
+	errStale  = errors.New("the last decision is too old")
+	errBroken = errors.New("the last decision cannot be used")
+)
+
+// scaler answers. All that it says follows from the source at that instant.
+type scaler struct {
+	pb.UnimplementedExternalScalerServer
+	source  Source
+	options Options
+}
+
+// GetMetricSpec is the same for every target and needs no decision: KEDA makes
+// the HPA from it, and could not if this failed at the wrong moment.
+func (s *scaler) GetMetricSpec(context.Context, *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
+	return metricSpec(), nil
+}
+
+func metricSpec() *pb.GetMetricSpecResponse {
+	return &pb.GetMetricSpecResponse{MetricSpecs: []*pb.MetricSpec{{
+		MetricName: metricName, TargetSize: target, TargetSizeFloat: target,
+	}}}
+}
+
+// GetMetrics is the number of replicas that the HPA is to arrive at.
+func (s *scaler) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
+	if name := r.GetMetricName(); name != "" && name != metricName {
+		return nil, status.Errorf(codes.InvalidArgument, "unknown metric %q: there is only %q", name, metricName)
+	}
+	t, d, err := s.decided(r.GetScaledObjectRef())
+	if err != nil {
+		return nil, refusal(err)
+	}
+	value := float64(d.Replicas)
+	if t.tolerance == toleranceOvershoot && d.Current.Set {
+		value = Overshoot(d.Replicas, d.Current.Value, s.options.HPATolerance)
+	}
+	if s.options.Hooks.Published != nil {
+		s.options.Hooks.Published(t.Target, d, value)
+	}
+	return &pb.GetMetricsResponse{MetricValues: []*pb.MetricValue{{
+		MetricName: metricName, MetricValue: int64(math.Ceil(value)), MetricValueFloat: value,
+	}}}, nil
+}
+
+// IsActive says whether any replica is wanted. Not to know is an error: false
+// would take the service to zero.
+func (s *scaler) IsActive(_ context.Context, r *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
+	_, d, err := s.decided(r)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return &pb.IsActiveResponse{Result: active(d)}, nil
+}
+
+func active(d Decision) bool { return d.Replicas > 0 }
+
+// decided is what a ScaledObject's trigger says, and the decision that it may be
+// answered with.
+func (s *scaler) decided(r *pb.ScaledObjectRef) (trigger, Decision, error) {
+	t, err := parseTrigger(r.GetNamespace(), r.GetName(), r.GetScalerMetadata())
+	if err != nil {
+		return t, Decision{}, err
+	}
+	d, err := s.usable(t.Target)
+	return t, d, err
+}
+
+// usable is the target's decision if it is good enough to answer with.
+func (s *scaler) usable(t Target) (Decision, error) {
+	d, err := s.source.Decision(t)
+	if err != nil {
+		return Decision{}, err
+	}
+	if d.Replicas < 0 || d.Replicas > math.MaxInt32 || d.Current.Set && (d.Current.Value < 0 || d.Current.Value > math.MaxInt32) {
+		return Decision{}, fmt.Errorf("%w: %d replicas wanted of %d for %s", errBroken, d.Replicas, d.Current.Value, t)
+	}
+	goodFor := d.GoodFor
+	if goodFor <= 0 {
+		goodFor = s.options.MaxAge
+	}
+	switch age := s.options.Now().Sub(d.Made); {
+	case d.Made.IsZero():
+		return Decision{}, fmt.Errorf("%w: nobody knows when it was made, for %s", errStale, t)
+	case age > goodFor:
+		return Decision{}, fmt.Errorf("%w: made %s ago, good for %s, for %s", errStale, age.Round(time.Second), goodFor, t)
+	case age < -clocksApart:
+		return Decision{}, fmt.Errorf("%w: made %s in the future, for %s; the clocks of two nodes differ", errBroken, (-age).Round(time.Second), t)
+	}
+	return d, nil
+}
+
+// refusal is an error as the caller gets it: the code says whose turn it is, the
+// text what to do. KEDA shows the text in its log and in the ScaledObject's
+// events.
+func refusal(err error) error {
+	code := codes.Internal
+	switch {
+	case errors.Is(err, errMetadata):
+		code = codes.InvalidArgument
+	case errors.Is(err, ErrUnknown):
+		code = codes.NotFound
+	case errors.Is(err, ErrNotReady), errors.Is(err, errStale):
+		code = codes.Unavailable
+	}
+	return status.Error(code, err.Error())
+}
