@@ -6,7 +6,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build demo test test-browser check generate generate-proto results papers drift bench fuzz clean
+.PHONY: help build demo test test-browser test-crd check generate generate-crd generate-proto results papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-browser: ## open a report in headless Chromium, light and dark; screenshots
 	npm --prefix test/browser ci --no-audit --no-fund
 	$(GO) test -count=1 -run Browser -v ./internal/report
 
+test-crd: ## hold the LoadLine resource against the API server's own code (two minutes the first time, then seconds)
+	cd test/crd && $(GO) vet . && $(GO) test -count=1 .
+
 check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -61,6 +64,11 @@ generate: ## make the generated files again: kernels, the fluid engine's surface
 # Apart from generate: it needs protoc, and is needed only when the protocol changes.
 generate-proto: ## make the Go files of KEDA's protocol again (needs protoc: apt-get install protobuf-compiler)
 	internal/kedascaler/externalscaler/generate.sh
+
+# The generator needs the API server's modules, so it is a tool of test/crd; make test-crd
+# finds what is not up to date.
+generate-crd: ## make deploy/crd and the deep copies from api/v1alpha1 again (a minute the first time, then seconds)
+	"$$(cd test/crd && $(GO) tool -n controller-gen)" object crd paths=./api/... output:crd:dir=deploy/crd
 
 results: bin/loadline ## run the suites of rivals and perturbations and write docs/results.md (half an hour on two cores)
 	rm -rf out/rivals out/perturbations

@@ -66,9 +66,12 @@ func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 
 	var f faults
 	a.build(l, twin, &f)
-	a.Guard = settings(l, &f)
+	a.Guard = settings(l, a.App, &f)
 	if len(f) == 0 { // only a sound application can be held against the rest
 		f.wrap("spec.guard", a.Guard.Validate(a.App))
+		if a.Needs.Scrape >= a.Guard.Data.MaxAge {
+			f.add("spec.prometheus.scrapeInterval %v must be shorter than guard.data.maxAge %v, or every sample would be absent: raise maxAge", a.Needs.Scrape, a.Guard.Data.MaxAge)
+		}
 		a.tryPolicies(l, &f)
 	}
 	if len(f) > 0 {

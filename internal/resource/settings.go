@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
 )
 
 // settings are the guard's: the defaults, and what the resource says otherwise.
-func settings(l *v1alpha1.LoadLine, f *faults) guard.Settings {
+func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings {
 	set := guard.Defaults()
 	for i := range l.Spec.Services {
 		if s := &l.Spec.Services[i]; s.Floor != nil {
 			if set.Floor == nil {
 				set.Floor = map[string]guard.Safe{}
 			}
-			set.Floor[s.Name] = floor(s.Floor)
+			set.Floor[s.Name] = floor(s.Floor, app, app.ServiceIndex(s.Name))
 		}
 	}
 	g := l.Spec.Guard
@@ -93,8 +94,13 @@ func burn(set *guard.BurnSettings, d *v1alpha1.BurnSettings, f *faults) {
 	set.Unmeasured = d.Unmeasured
 }
 
-func floor(d *v1alpha1.Floor) guard.Safe {
+// floor of a service. Without replicas of its own it has those that the
+// application declares, as a service without any floor has.
+func floor(d *v1alpha1.Floor, app *loadline.App, service int) guard.Safe {
 	var safe guard.Safe
+	if service >= 0 {
+		safe.Replicas = app.Services[service].Replicas
+	}
 	setCount(&safe.Replicas, d.Replicas)
 	if d.CPU != nil {
 		safe.CPU = cores(*d.CPU)

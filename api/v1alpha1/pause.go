@@ -1,0 +1,80 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PausedAnnotation pauses: on a LoadLine "true" the whole application, or names of
+// services with commas between them those; on a workload "true" the service.
+const PausedAnnotation = "loadline.dev/paused"
+
+// Pause is what somebody has stopped.
+type Pause struct {
+	All      bool
+	Services []string // names, if not all
+	// Reason is that of the condition Paused, and Why a sentence for it.
+	Reason, Why string
+}
+
+// Of says whether a service is paused.
+func (p Pause) Of(service string) bool { return p.All || slices.Contains(p.Services, service) }
+
+// Pause of an application, by its spec and its annotation. An annotation that
+// cannot be understood pauses everything: somebody wanted something stopped.
+func (l *LoadLine) Pause() Pause {
+	if l.Spec.Paused {
+		return Pause{All: true, Reason: ReasonPausedInSpec, Why: "spec.paused is true"}
+	}
+	p := Pause{Reason: ReasonNotPaused}
+	var known []string
+	for i := range l.Spec.Services {
+		s := &l.Spec.Services[i]
+		known = append(known, s.Name)
+		if s.Paused {
+			p.Services = append(p.Services, s.Name)
+		}
+	}
+	text := l.Annotations[PausedAnnotation]
+	all, named, unknown := readPause(text, known)
+	switch {
+	case len(unknown) > 0:
+		return Pause{All: true, Reason: ReasonAnnotationNotUnderstood, Why: fmt.Sprintf(
+			"annotation %s: no service is called %q: write true, false, or names of services with commas between them; until then everything is paused", PausedAnnotation, unknown[0])}
+	case all:
+		return Pause{All: true, Reason: ReasonPausedByAnnotation, Why: fmt.Sprintf("annotation %s is %q", PausedAnnotation, text)}
+	}
+	for _, name := range named {
+		if !slices.Contains(p.Services, name) {
+			p.Services = append(p.Services, name)
+		}
+	}
+	if len(p.Services) > 0 {
+		slices.Sort(p.Services)
+		p.Reason, p.Why = ReasonSomeServicesPaused, "paused: "+strings.Join(p.Services, ", ")
+	}
+	return p
+}
+
+// WorkloadPaused reads the annotation of a workload. Anything but false pauses it.
+func WorkloadPaused(annotations map[string]string) bool {
+	text, there := annotations[PausedAnnotation]
+	return there && !strings.EqualFold(strings.TrimSpace(text), "false")
+}
+
+func readPause(text string, known []string) (all bool, named, unknown []string) {
+	for _, word := range strings.Split(text, ",") {
+		word = strings.TrimSpace(word)
+		switch {
+		case word == "" || strings.EqualFold(word, "false"):
+		case strings.EqualFold(word, "true"):
+			all = true
+		case slices.Contains(known, word):
+			named = append(named, word)
+		default:
+			unknown = append(unknown, word)
+		}
+	}
+	return all, named, unknown
+}
