@@ -1,6 +1,9 @@
 package loadline
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // App is a model of an application: its services, the kinds of requests that
 // its users send, and the nodes it runs on. It is data; the file format is
@@ -124,6 +127,50 @@ type Dist struct {
 	Mean  time.Duration
 	CV    float64
 	Shape Shape
+}
+
+// overVersions is the mean of a factor over the service's visits, by the weights of
+// the versions that they run; 1 for a service without versions.
+func (s *Service) overVersions(of func(*Version) float64) float64 {
+	sum, all := 0.0, 0.0
+	for i := range s.Versions {
+		v := &s.Versions[i]
+		sum += v.Weight * of(v)
+		all += v.Weight
+	}
+	if all == 0 {
+		return 1
+	}
+	return sum / all
+}
+
+// VersionCPU is the mean factor of the service's versions on its CPU time.
+func (s *Service) VersionCPU() float64 {
+	return s.overVersions(func(v *Version) float64 { return v.CPU })
+}
+
+// VersionWait is the mean factor of the service's versions on its waiting time.
+func (s *Service) VersionWait() float64 {
+	return s.overVersions(func(v *Version) float64 { return v.Wait })
+}
+
+// VersionShare is the share of the service's visits whose version makes a call: all
+// of them where the call names none.
+func (s *Service) VersionShare(versions []int) float64 {
+	if len(versions) == 0 {
+		return 1
+	}
+	some, all := 0.0, 0.0
+	for i, v := range s.Versions {
+		all += v.Weight
+		if slices.Contains(versions, i) {
+			some += v.Weight
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return some / all
 }
 
 // ServiceIndex returns the index of the named service, or -1.

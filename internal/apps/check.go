@@ -134,8 +134,8 @@ func needed(app *loadline.App) []bool {
 // little less than the mean of the longest.
 func unloaded(app *loadline.App, c *loadline.Call, caller int) time.Duration {
 	s := &app.Services[c.Service]
-	cpu := float64(s.CPU.Mean) * versionFactor(s, func(v loadline.Version) float64 { return v.CPU })
-	wait := float64(s.Wait.Mean) * versionFactor(s, func(v loadline.Version) float64 { return v.Wait })
+	cpu := float64(s.CPU.Mean) * s.VersionCPU()
+	wait := float64(s.Wait.Mean) * s.VersionWait()
 	if limit := s.Size.CPULimit; limit > 0 && limit < 1 {
 		cpu /= limit
 	}
@@ -149,7 +149,7 @@ func unloaded(app *loadline.App, c *loadline.Call, caller int) time.Duration {
 	}
 	made := c.Probability * float64(c.Times)
 	if caller >= 0 && len(c.Versions) > 0 {
-		made *= versionShare(&app.Services[caller], c.Versions)
+		made *= app.Services[caller].VersionShare(c.Versions)
 	}
 	return time.Duration(once * made)
 }

@@ -1,10 +1,6 @@
 package apps
 
-import (
-	"slices"
-
-	"github.com/loadline/loadline"
-)
+import "github.com/loadline/loadline"
 
 // Visits gives the expected visits of one request: kind by kind, service by
 // service, nothing browned out.
@@ -17,7 +13,7 @@ func Visits(app *loadline.App) [][]float64 {
 func CPUSeconds(app *loadline.App) [][]float64 {
 	mean := make([]float64, len(app.Services))
 	for i := range app.Services {
-		mean[i] = app.Services[i].CPU.Mean.Seconds() * versionFactor(&app.Services[i], func(v loadline.Version) float64 { return v.CPU })
+		mean[i] = app.Services[i].CPU.Mean.Seconds() * app.Services[i].VersionCPU()
 	}
 	return perKind(app, func(c *loadline.Call) float64 { return mean[c.Service] * c.Work })
 }
@@ -54,7 +50,7 @@ func perKind(app *loadline.App, of func(*loadline.Call) float64) [][]float64 {
 func walkVisits(app *loadline.App, c *loadline.Call, caller int, parent float64, visit func(c *loadline.Call, caller int, visits float64)) {
 	n := parent * c.Probability * float64(c.Times)
 	if caller >= 0 && len(c.Versions) > 0 {
-		n *= versionShare(&app.Services[caller], c.Versions)
+		n *= app.Services[caller].VersionShare(c.Versions)
 	}
 	visit(c, caller, n)
 	for _, stage := range c.Stages {
@@ -69,32 +65,4 @@ func visitsOf(app *loadline.App, c loadline.Call) float64 {
 	total := 0.0
 	walkVisits(app, &c, -1, 1, func(_ *loadline.Call, _ int, visits float64) { total += visits })
 	return total
-}
-
-// versionShare is the share of visits that run one of the given versions.
-func versionShare(s *loadline.Service, versions []int) float64 {
-	some, all := 0.0, 0.0
-	for i, v := range s.Versions {
-		all += v.Weight
-		if slices.Contains(versions, i) {
-			some += v.Weight
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return some / all
-}
-
-// versionFactor is the mean of a factor over a service's visits.
-func versionFactor(s *loadline.Service, of func(loadline.Version) float64) float64 {
-	sum, all := 0.0, 0.0
-	for _, v := range s.Versions {
-		sum += v.Weight * of(v)
-		all += v.Weight
-	}
-	if all == 0 {
-		return 1
-	}
-	return sum / all
 }

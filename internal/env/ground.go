@@ -69,11 +69,11 @@ func (s *survey) time(c *loadline.Call) float64 {
 
 func (s *survey) own(c *loadline.Call) float64 {
 	service := &s.app.Services[c.Service]
-	cpu := service.CPU.Mean.Seconds() * versionMean(service, func(v *loadline.Version) float64 { return v.CPU })
+	cpu := service.CPU.Mean.Seconds() * service.VersionCPU()
 	if limit := service.Size.CPULimit; limit > 0 && limit < 1 {
 		cpu /= limit
 	}
-	wait := service.Wait.Mean.Seconds() * versionMean(service, func(v *loadline.Version) float64 { return v.Wait })
+	wait := service.Wait.Mean.Seconds() * service.VersionWait()
 	return (cpu + wait) * c.Work
 }
 
@@ -94,16 +94,8 @@ func (s *survey) calls(c *loadline.Call) float64 {
 // made is how often a call is made on the mean per visit of its caller.
 func (s *survey) made(c *loadline.Call, caller int) float64 {
 	n := c.Probability * float64(c.Times)
-	if caller >= 0 && len(c.Versions) > 0 {
-		service := &s.app.Services[caller]
-		n *= versionMean(service, func(v *loadline.Version) float64 {
-			for _, i := range c.Versions {
-				if v == &service.Versions[i] {
-					return 1
-				}
-			}
-			return 0
-		})
+	if caller >= 0 {
+		n *= s.app.Services[caller].VersionShare(c.Versions)
 	}
 	return n
 }
@@ -140,24 +132,10 @@ func (s *survey) finish() {
 	for i := range s.ground.Services {
 		g, service := &s.ground.Services[i], &s.app.Services[i]
 		g.Depth = float64(s.depth[i]) / float64(deepest)
-		g.CPU = service.CPU.Mean.Seconds() * versionMean(service, func(v *loadline.Version) float64 { return v.CPU })
+		g.CPU = service.CPU.Mean.Seconds() * service.VersionCPU()
 		if s.weight[i] > 0 {
 			g.CPU *= s.work[i] / s.weight[i]
 			g.Below = s.below[i] / s.weight[i]
 		}
 	}
-}
-
-// versionMean is the mean of a figure over a service's versions, by their
-// weights; 1 for a service without versions.
-func versionMean(s *loadline.Service, of func(*loadline.Version) float64) float64 {
-	sum, all := 0.0, 0.0
-	for i := range s.Versions {
-		sum += s.Versions[i].Weight * of(&s.Versions[i])
-		all += s.Versions[i].Weight
-	}
-	if all == 0 {
-		return 1
-	}
-	return sum / all
 }

@@ -35,7 +35,7 @@ func Alone(ground *env.Ground, service int, load sim.Arrivals, duration time.Dur
 		}
 	}
 	work := 1.0
-	if mean := s.CPU.Mean.Seconds() * versionFactor(&s); mean > 0 {
+	if mean := s.CPU.Mean.Seconds() * s.VersionCPU(); mean > 0 {
 		work = g.CPU / mean
 	}
 	s.CPU.Mean = time.Duration(float64(s.CPU.Mean) * work)
@@ -112,16 +112,4 @@ func (f from) Rate(kind int, t time.Duration) (perSecond float64, until time.Dur
 		until -= f.start
 	}
 	return perSecond, until
-}
-
-func versionFactor(s *loadline.Service) float64 {
-	sum, all := 0.0, 0.0
-	for _, v := range s.Versions {
-		sum += v.Weight * v.CPU
-		all += v.Weight
-	}
-	if all == 0 {
-		return 1
-	}
-	return sum / all
 }

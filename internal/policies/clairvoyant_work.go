@@ -1,10 +1,6 @@
 package policies
 
-import (
-	"slices"
-
-	"github.com/loadline/loadline"
-)
+import "github.com/loadline/loadline"
 
 // work is the CPU time that one request asks of one service, in seconds.
 type work struct{ mean, meanSquare float64 }
@@ -30,15 +26,10 @@ func addWork(app *loadline.App, c *loadline.Call, caller int, parent float64, wi
 	}
 	visits := parent * c.Probability * float64(max(c.Times, 1))
 	if caller >= 0 && len(c.Versions) > 0 {
-		visits *= shareOf(&app.Services[caller], func(i int) float64 {
-			if slices.Contains(c.Versions, i) {
-				return 1
-			}
-			return 0
-		})
+		visits *= app.Services[caller].VersionShare(c.Versions)
 	}
 	s := &app.Services[c.Service]
-	one := s.CPU.Mean.Seconds() * c.Work * shareOf(s, func(i int) float64 { return s.Versions[i].CPU })
+	one := s.CPU.Mean.Seconds() * c.Work * s.VersionCPU()
 	cv := s.CPU.CV
 	if s.CPU.Shape == loadline.Exponential {
 		cv = 1
@@ -50,18 +41,4 @@ func addWork(app *loadline.App, c *loadline.Call, caller int, parent float64, wi
 			addWork(app, &stage[i], c.Service, visits, withOptional, into)
 		}
 	}
-}
-
-// shareOf is the mean of a figure over a service's versions, by their weights; 1
-// for a service without versions.
-func shareOf(s *loadline.Service, of func(version int) float64) float64 {
-	sum, all := 0.0, 0.0
-	for i, v := range s.Versions {
-		sum += v.Weight * of(i)
-		all += v.Weight
-	}
-	if all == 0 {
-		return 1
-	}
-	return sum / all
 }

@@ -1,10 +1,6 @@
 package policies
 
-import (
-	"slices"
-
-	"github.com/loadline/loadline"
-)
+import "github.com/loadline/loadline"
 
 // demand is what the requests of all kinds, by their shares, ask of a service.
 type demand struct{ visits, seconds float64 }
@@ -28,16 +24,11 @@ func costPerVisit(app *loadline.App) []float64 {
 func addDemand(app *loadline.App, c *loadline.Call, caller int, parent float64, into []demand) {
 	visits := parent * c.Probability * float64(max(c.Times, 1))
 	if caller >= 0 && len(c.Versions) > 0 {
-		visits *= shareOf(&app.Services[caller], func(version int) float64 {
-			if slices.Contains(c.Versions, version) {
-				return 1
-			}
-			return 0
-		})
+		visits *= app.Services[caller].VersionShare(c.Versions)
 	}
 	s := &app.Services[c.Service]
 	into[c.Service].visits += visits
-	into[c.Service].seconds += visits * s.CPU.Mean.Seconds() * c.Work * shareOf(s, func(version int) float64 { return s.Versions[version].CPU })
+	into[c.Service].seconds += visits * s.CPU.Mean.Seconds() * c.Work * s.VersionCPU()
 	for _, stage := range c.Stages {
 		for i := range stage {
 			addDemand(app, &stage[i], c.Service, visits, into)

@@ -175,44 +175,17 @@ func ProfileFromApp(app *loadline.App) (*Profile, error) {
 // the service that makes it, -1 = a user.
 func cpuSeconds(app *loadline.App, call *loadline.Call, caller int) float64 {
 	s := &app.Services[call.Service]
-	own := s.CPU.Mean.Seconds() * call.Work * versionFactor(s)
+	own := s.CPU.Mean.Seconds() * call.Work * s.VersionCPU()
 	for _, stage := range call.Stages {
 		for i := range stage {
 			own += cpuSeconds(app, &stage[i], call.Service)
 		}
 	}
-	return own * call.Probability * float64(call.Times) * versionShare(app, call, caller)
-}
-
-// versionFactor is the mean CPU factor of a service's versions.
-func versionFactor(s *loadline.Service) float64 {
-	sum, weights := 0.0, 0.0
-	for _, v := range s.Versions {
-		sum += v.Weight * v.CPU
-		weights += v.Weight
+	own *= call.Probability * float64(call.Times)
+	if caller >= 0 {
+		own *= app.Services[caller].VersionShare(call.Versions)
 	}
-	if weights == 0 {
-		return 1
-	}
-	return sum / weights
-}
-
-// versionShare is the part of the caller's visits whose version makes the call.
-func versionShare(app *loadline.App, call *loadline.Call, caller int) float64 {
-	if caller < 0 || len(call.Versions) == 0 {
-		return 1
-	}
-	makes, weights := 0.0, 0.0
-	for i, v := range app.Services[caller].Versions {
-		weights += v.Weight
-		if slices.Contains(call.Versions, i) {
-			makes += v.Weight
-		}
-	}
-	if weights == 0 {
-		return 0
-	}
-	return makes / weights
+	return own
 }
 
 // ReadProfile fits a profile to a CSV with the columns utilisation (1 = all of
