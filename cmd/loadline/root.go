@@ -15,13 +15,18 @@ func newRoot() *cobra.Command {
 		Short: "A learning autoscaler for Kubernetes, and a cluster in memory to prove it in",
 		Long: `Loadline keeps a service level at the lowest cost: as full as is safe, and no fuller.
 
-So far it has a cluster in memory with models of applications, workloads and the
-policies that scale them; a bench that compares policies fairly; and the agents
-and forecasters that will learn.`,
-		Example: `  loadline apps                              what can be simulated
-  loadline workload show day                 what a workload looks like
-  loadline simulate --app bookinfo --workload day --policy hpa
-  loadline simulate --app bookinfo --workload day --policy hpa:target=60 --svg day.svg
+It takes the past of an application from Prometheus, fits a twin to it, trains
+policies on the twin within a minute, and proves them on the part of the past that
+nobody has seen, against the autoscaler that you run today. Below that are a cluster
+in memory, the rivals as they are deployed, and a bench that treats them fairly.`,
+		Example: `  # From your metrics to a proven policy
+  loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
+  loadline train --history past --objective "99% < 300ms" -o shop
+  loadline evaluate shop
+  loadline promote shop
+
+  # A cluster in memory
+  loadline simulate --app bookinfo --workload day --policy hpa --svg day.svg
   loadline bench --suite demo --out out/demo              policies compared
   loadline report out/demo                                one page of it`,
 		SilenceErrors: true,
