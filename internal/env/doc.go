@@ -10,7 +10,7 @@
 // Reading order: view.go (one service in one situation), features.go (what can be
 // seen of it), moves.go (what can be done), rewards.go (what it was worth),
 // formulations.go and problem.go (which of these make up
-// a paper's problem), ground.go (what an
+// a paper's problem), unloaded.go and ground.go (what an
 // application's model says beforehand), model.go (a trained policy on disk),
 // policy.go (a trained policy at work).
 package env

@@ -319,3 +319,20 @@ func TestPolicyHoldsWithoutData(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestTheDocumentHasEveryName(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "formulations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(FeatureNames(), FormulationNames()...) {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/formulations.md does not name %s", name)
+		}
+	}
+	for _, f := range Features() {
+		if !strings.Contains(string(text), f.About) {
+			t.Errorf("docs/formulations.md says something else of %s than %q", f.Name, f.About)
+		}
+	}
+}

@@ -39,12 +39,12 @@ func NewGround(app *loadline.App) *Ground {
 		g.Services[i].Visits = make([]float64, len(app.Kinds))
 	}
 	s := survey{
-		app: app, ground: g, weight: make([]float64, len(app.Services)),
+		Unloaded: Unloaded{app}, ground: g, weight: make([]float64, len(app.Services)),
 		work: make([]float64, len(app.Services)), below: make([]float64, len(app.Services)), depth: make([]int, len(app.Services)),
 	}
 	for k := range app.Kinds {
 		s.kind = k
-		whole := s.time(&app.Kinds[k].Root)
+		whole := s.Time(&app.Kinds[k].Root)
 		s.walk(&app.Kinds[k].Root, -1, 1, 0, whole)
 	}
 	s.finish()
@@ -53,7 +53,7 @@ func NewGround(app *loadline.App) *Ground {
 
 // survey walks the call trees.
 type survey struct {
-	app    *loadline.App
+	Unloaded
 	ground *Ground
 	kind   int
 	weight []float64 // visits of the mean request, by service
@@ -62,57 +62,19 @@ type survey struct {
 	depth  []int
 }
 
-// time of a call when nothing waits, in seconds, its own calls included.
-func (s *survey) time(c *loadline.Call) float64 {
-	return s.own(c) + s.calls(c)
-}
-
-func (s *survey) own(c *loadline.Call) float64 {
-	service := &s.app.Services[c.Service]
-	cpu := service.CPU.Mean.Seconds() * service.VersionCPU()
-	if limit := service.Size.CPULimit; limit > 0 && limit < 1 {
-		cpu /= limit
-	}
-	wait := service.Wait.Mean.Seconds() * service.VersionWait()
-	return (cpu + wait) * c.Work
-}
-
-// calls is the time in calls to others: the longest of each stage, stage after
-// stage.
-func (s *survey) calls(c *loadline.Call) float64 {
-	sum := 0.0
-	for _, stage := range c.Stages {
-		longest := 0.0
-		for i := range stage {
-			longest = max(longest, s.made(&stage[i], c.Service)*s.time(&stage[i]))
-		}
-		sum += longest
-	}
-	return sum
-}
-
-// made is how often a call is made on the mean per visit of its caller.
-func (s *survey) made(c *loadline.Call, caller int) float64 {
-	n := c.Probability * float64(c.Times)
-	if caller >= 0 {
-		n *= s.app.Services[caller].VersionShare(c.Versions)
-	}
-	return n
-}
-
 func (s *survey) walk(c *loadline.Call, caller int, visits float64, depth int, whole float64) {
-	visits *= s.made(c, caller)
+	visits *= s.Made(c, caller)
 	g := &s.ground.Services[c.Service]
-	kind := &s.app.Kinds[s.kind]
+	kind := &s.App.Kinds[s.kind]
 	g.Visits[s.kind] += visits
 	mean := visits * kind.Share
 	s.weight[c.Service] += mean
 	s.work[c.Service] += mean * c.Work
-	s.below[c.Service] += mean * s.calls(c)
+	s.below[c.Service] += mean * s.Calls(c)
 	s.depth[c.Service] = max(s.depth[c.Service], depth)
 	budget := loadline.SLO{
 		Percentile: kind.SLO.Percentile,
-		Latency:    time.Duration(float64(kind.SLO.Latency) * s.time(c) / whole),
+		Latency:    time.Duration(float64(kind.SLO.Latency) * s.Time(c) / whole),
 	}
 	if g.Budget.Latency == 0 || budget.Latency < g.Budget.Latency {
 		g.Budget = budget
@@ -130,7 +92,7 @@ func (s *survey) finish() {
 		deepest = max(deepest, d)
 	}
 	for i := range s.ground.Services {
-		g, service := &s.ground.Services[i], &s.app.Services[i]
+		g, service := &s.ground.Services[i], &s.App.Services[i]
 		g.Depth = float64(s.depth[i]) / float64(deepest)
 		g.CPU = service.CPU.Mean.Seconds() * service.VersionCPU()
 		if s.weight[i] > 0 {

@@ -96,9 +96,12 @@ func costReward(o *outcome, p map[string]float64) float64 {
 	return reward
 }
 
+// MemoryPrice is what a GiB of memory costs in cores, about as clouds charge.
+const MemoryPrice = 0.13
+
 var costParams = []Param{
 	{"over", 1, "what it weighs when 1 % of the requests are over the SLO, in the cost of what they need"},
-	{"memory", 0.13, "what a GiB costs, in cores: about what clouds charge"},
+	{"memory", MemoryPrice, "what a GiB costs, in cores: about what clouds charge"},
 	{"change", 0.1, "what a changed number of replicas costs, in the mean cost of a step"},
 	{"requests", 1, "1: what a replica asks for follows what it uses; 0: it stays as it is"},
 }
