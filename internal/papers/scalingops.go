@@ -465,7 +465,7 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 		r.find("Several models are trained and evaluated in under ten minutes.", v, fmt.Sprintf("Three models of one seed are trained in %s s.", spread(took, 1)))
 	}
 	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, in ENV1 as printed.", opsVerdict(one, hpa), fmt.Sprintf(
-		"Replicas %s against %s, delay %s ms against %s ms; Model 1 spends %s %% of the time at a bound, and Model 2, grown from it, %s %%. Eq. 4 lets CPU grow beyond what a pod can use, eq. 1 pays for CPU and charges 0.3 a replica, so every replica less pays until the delay reaches 250 ms; a straight line through HPA's calm past, times 0.4, does not get there. Live, CPU ends at the pod's limit, and a single overloaded pod looks like a well-used one: the policy stays. Without the 0.4, or with the intercept, ENV2 shows more replicas, but live the same trap closes.",
+		"Replicas %s against %s, delay %s ms against %s ms; Model 1 spends %s %% of the time at a bound, and Model 2, grown from it, %s %%. Eq. 4 lets CPU grow beyond what a pod can use, eq. 1 pays for CPU and charges 0.3 a replica, so every replica less pays until the delay reaches 250 ms; a straight line through HPA's calm past, times 0.4, does not get there. Live, CPU ends at the pod's limit, and a single overloaded pod looks like a well-used one: the policy stays. Without the 0.4, or with the intercept, the same trap closes.",
 		spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[4], 0), spread(two[4], 0)))
 	n := len(rows)
 	one, two = rows[n-2].Ours, rows[n-1].Ours
