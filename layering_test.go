@@ -69,6 +69,10 @@ var layers = []struct {
 	// Where clusters meet agents.
 	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
 
+	// The users' SLO, divided among services.
+	{"internal/profile", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env"}},
+	{"internal/slosplit", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env", "internal/profile"}},
+
 	{"internal/loop", nil},
 	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
 	{"internal/policies", []string{"internal/nearest", "internal/env"}},
@@ -114,7 +118,7 @@ var layers = []struct {
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

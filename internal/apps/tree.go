@@ -10,6 +10,12 @@ import (
 // Tree draws the call tree of every kind of request. Calls below each other
 // are made one after the other; those that run in parallel share a bar ║.
 func Tree(app *loadline.App) string {
+	return TreeWith(app, func(int) string { return "" })
+}
+
+// TreeWith draws the call trees with a remark behind the name of each service, such
+// as its part of the SLO; an empty one is left out.
+func TreeWith(app *loadline.App, remark func(service int) string) string {
 	var b strings.Builder
 	shares := 0.0
 	for _, k := range app.Kinds {
@@ -25,15 +31,19 @@ func Tree(app *loadline.App) string {
 			fmt.Fprintf(&b, ", given up after %v", k.Timeout)
 		}
 		b.WriteByte('\n')
-		drawCall(&b, app, &k.Root, -1, "", "", "")
+		drawCall(&b, app, &k.Root, -1, "", "", "", remark)
 	}
 	return b.String()
 }
 
 // drawCall draws a call behind its own branch; lines under it start with the
 // indent, and with the bar of its stage between the two.
-func drawCall(b *strings.Builder, app *loadline.App, c *loadline.Call, caller int, indent, branch, below string) {
-	b.WriteString(indent + branch + app.Services[c.Service].Name + notes(app, c, caller) + "\n")
+func drawCall(b *strings.Builder, app *loadline.App, c *loadline.Call, caller int, indent, branch, below string, remark func(int) string) {
+	name := app.Services[c.Service].Name
+	if r := remark(c.Service); r != "" {
+		name += "  " + r
+	}
+	b.WriteString(indent + branch + name + notes(app, c, caller) + "\n")
 	for i, stage := range c.Stages {
 		lastStage := i == len(c.Stages)-1
 		for j := range stage {
@@ -46,7 +56,7 @@ func drawCall(b *strings.Builder, app *loadline.App, c *loadline.Call, caller in
 				branch += parallelMark(j, len(stage)) + " "
 				under += continuation(j, len(stage)) + " "
 			}
-			drawCall(b, app, &stage[j], c.Service, indent+below, branch, under)
+			drawCall(b, app, &stage[j], c.Service, indent+below, branch, under, remark)
 		}
 	}
 }

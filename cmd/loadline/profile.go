@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/draw"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+type profileFlags struct {
+	app, service, version string
+	cpu                   float64
+	percentile            float64
+	seeds                 int
+	output, out, svg      string
+}
+
+func newProfile() *cobra.Command {
+	var f profileFlags
+	c := &cobra.Command{
+		Use:   "profile",
+		Short: "Measure how a service's tail latency grows with the load of an instance",
+		Long: `Takes services out of an application, one instance at a time, and loads them in the
+event engine from hardly anything to saturation: the load-latency profile. Each
+belongs to a service, a version and an instance size; another of either makes another
+profile.
+
+Latencies are those of the service itself. Its calls to others are left out, but hold
+its workers. The error is the standard error over the seeds.`,
+		Example: `  loadline profile --app bookinfo
+  loadline profile --app bookinfo --service reviews --svg reviews.svg
+
+  # One version, and an instance of another size
+  loadline profile --app bookinfo --service reviews --version v3 --cpu 1
+
+  # For loadline slo split, which then need not measure again
+  loadline profile --app sockshop --out sockshop.profiles.json`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
+	flags.StringVar(&f.service, "service", "", "this one only; default: all that requests visit")
+	flags.Float64Var(&f.percentile, "percentile", 99, "of the latency")
+	flags.StringVar(&f.version, "version", "", "this version of the service alone; default: the mix that is deployed")
+	flags.Float64Var(&f.cpu, "cpu", 0, "cores that an instance is limited to; default: as deployed")
+	flags.IntVar(&f.seeds, "seeds", 4, "runs at each load")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.out, "out", "", "also write the profiles to this file, as JSON")
+	flags.StringVar(&f.svg, "svg", "", "draw the profiles to this file")
+	return c
+}
+
+func (f *profileFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	model, err := loadApp(f.app)
+	if err != nil {
+		return err
+	}
+	app := model.App
+	services, err := f.check(app)
+	if err != nil {
+		return err
+	}
+	o := profile.Options{Percentile: f.percentile, Version: f.version, Seeds: f.seeds}
+	if f.cpu > 0 {
+		size := app.Services[services[0]].Size
+		size.CPULimit, size.CPURequest = f.cpu, min(size.CPURequest, f.cpu)
+		o.Size = &size
+	}
+	bar := newProgress(stderr, "profiling "+app.Name)
+	set := &profile.Set{App: app.Name}
+	for i, service := range services {
+		p, err := profile.Measure(ctx, app, service, o)
+		if err != nil {
+			return err
+		}
+		set.Profiles = append(set.Profiles, *p)
+		bar.at(float64(i+1) / float64(len(services)))
+	}
+	bar.done()
+	if f.out != "" {
+		if err := wholefile.Write(f.out, set.Write); err != nil {
+			return err
+		}
+	}
+	if f.svg != "" {
+		picture := profileFigure(set).SVG()
+		if err := wholefile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+			return err
+		}
+	}
+	if f.output == "json" {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(set)
+	}
+	return printProfiles(stdout, set)
+}
+
+// check the flags, and say which services are meant.
+func (f *profileFlags) check(app *loadline.App) ([]int, error) {
+	var services []int
+	var faults []error
+	if f.service == "" {
+		services = visited(app)
+	} else if i := app.ServiceIndex(f.service); i >= 0 {
+		services = []int{i}
+	} else {
+		faults = append(faults, usagef("--service %s is not in %s%s", f.service, app.Name, nearest.Hint(f.service, serviceNames(app))))
+	}
+	if f.service == "" && (f.version != "" || f.cpu != 0) {
+		faults = append(faults, usagef("--version and --cpu need --service: they are one service's"))
+	}
+	if !(f.percentile > 0 && f.percentile <= 99.9) {
+		faults = append(faults, usagef("--percentile %v must be above 0 and at most 99.9", f.percentile))
+	}
+	if !(f.cpu >= 0) || math.IsInf(f.cpu, 0) {
+		faults = append(faults, usagef("--cpu %v must be cores, above 0", f.cpu))
+	}
+	if f.seeds < 1 {
+		faults = append(faults, usagef("--seeds %d must be at least 1", f.seeds))
+	}
+	if f.output != "text" && f.output != "json" {
+		faults = append(faults, usagef("--output %q must be text or json", f.output))
+	}
+	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	return services, errors.Join(faults...)
+}
+
+// visited services: those that some request comes to.
+func visited(app *loadline.App) []int {
+	var list []int
+	for i, g := range env.NewGround(app).Services {
+		for _, n := range g.Visits {
+			if n > 0 {
+				list = append(list, i)
+				break
+			}
+		}
+	}
+	return list
+}
+
+func printProfiles(w io.Writer, set *profile.Set) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range set.Profiles {
+		p := &set.Profiles[i]
+		name := p.Service
+		if p.Version != "" {
+			name += " " + p.Version
+		}
+		fmt.Fprintf(w, "%s, CPU %s, by the load of an instance:\n\n", name, cpuRange(loadline.Size(p.Size)))
+		fmt.Fprintf(tab, "  VISITS/S\tP%g\tERROR\tNEVER FALLING\n", p.Percentile)
+		curve, err := p.Curve()
+		for _, pt := range p.Points {
+			if pt.Saturated {
+				fmt.Fprintf(tab, "  %.4g\tsaturated\t\t\n", pt.Load)
+				continue
+			}
+			fitted := "-"
+			if err == nil {
+				fitted = profileTime(curve.At(pt.Load))
+			}
+			fmt.Fprintf(tab, "  %.4g\t%s\t%s\t%s\n", pt.Load, profileTime(pt.Latency), profileTime(pt.Error), fitted)
+		}
+		if flushed := tab.Flush(); flushed != nil {
+			return flushed
+		}
+		if err == nil && len(curve.Loads) > 1 {
+			fmt.Fprintf(w, "\n%s", profilePanel(set.Profiles[i:i+1]).Terminal(72, false))
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// profileTime to three digits, as durations are written.
+func profileTime(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	unit := time.Nanosecond
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
+
+func profileFigure(set *profile.Set) draw.Figure {
+	f := profilePanel(set.Profiles)
+	f.Title = "Load and latency of " + set.App
+	f.Subtitle = "Latency of a visit without its calls, against the load of an instance. Points are measured, lines are what is made of them: they never fall, and end where the service was last seen unsaturated."
+	return f
+}
+
+// profilePanel has one panel for each profile.
+func profilePanel(list []profile.Profile) draw.Figure {
+	f := draw.Figure{XUnit: "visits/s and instance"}
+	for i := range list {
+		p := &list[i]
+		panel := draw.Panel{Title: fmt.Sprintf("%s, p%g", p.Service, p.Percentile), Unit: "s"}
+		measured := draw.Line{Name: "measured", Dots: true}
+		for _, pt := range p.Points {
+			if !pt.Saturated {
+				measured.X, measured.Y = append(measured.X, pt.Load), append(measured.Y, pt.Latency)
+			}
+		}
+		panel.Lines = []draw.Line{measured}
+		if curve, err := p.Curve(); err == nil {
+			panel.Lines = append(panel.Lines, draw.Line{Name: "never falling", X: curve.Loads, Y: curve.Latencies})
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	return f
+}

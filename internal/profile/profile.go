@@ -1,0 +1,125 @@
+package profile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/loadline/loadline"
+)
+
+// Profile is what was measured of one service in one version and one size.
+type Profile struct {
+	Service    string  `json:"service"`
+	Version    string  `json:"version,omitempty"` // empty = the mix that is deployed
+	Size       Size    `json:"size"`              // of an instance
+	Percentile float64 `json:"percentile"`
+	Points     []Point `json:"points"` // by load, rising
+}
+
+// Size is a loadline.Size with the names that the file has for its fields.
+type Size struct {
+	CPURequest    float64 `json:"cpu_request_cores"`
+	CPULimit      float64 `json:"cpu_limit_cores"`
+	MemoryRequest int64   `json:"memory_request_bytes"`
+	MemoryLimit   int64   `json:"memory_limit_bytes"`
+}
+
+// Point is the latency at one load.
+type Point struct {
+	Load    float64 `json:"load"`            // visits per second and instance
+	Latency float64 `json:"latency_seconds"` // at the profile's percentile; 0 if saturated
+	// Error is the standard error of the latency over the seeds.
+	Error float64 `json:"error_seconds"`
+	// Saturated says that more visits failed or stayed behind than the percentile
+	// forgives: there is no latency then.
+	Saturated bool `json:"saturated,omitempty"`
+}
+
+// ErrAbsent is that of a service of which nothing was measured.
+var ErrAbsent = errors.New("there is no load-latency profile")
+
+// Saturation is the lowest load at which the service was seen saturated; false if it
+// never was.
+func (p *Profile) Saturation() (float64, bool) {
+	for _, pt := range p.Points {
+		if pt.Saturated {
+			return pt.Load, true
+		}
+	}
+	return 0, false
+}
+
+// Validate says what is wrong, all of it.
+func (p *Profile) Validate() error {
+	var faults []error
+	if p.Service == "" {
+		faults = append(faults, errors.New("service is empty: name the service that was measured"))
+	}
+	if !(p.Percentile > 0 && p.Percentile < 100) {
+		faults = append(faults, fmt.Errorf("percentile %v must be between 0 and 100", p.Percentile))
+	}
+	last := math.Inf(-1)
+	for i, pt := range p.Points {
+		switch {
+		case !(pt.Load >= 0) || math.IsInf(pt.Load, 0):
+			faults = append(faults, fmt.Errorf("points[%d].load %v must be a number from 0 on", i, pt.Load))
+		case pt.Load <= last:
+			faults = append(faults, fmt.Errorf("points[%d].load %v must be above the one before it, %v", i, pt.Load, last))
+		case !pt.Saturated && (!(pt.Latency >= 0) || math.IsInf(pt.Latency, 0)):
+			faults = append(faults, fmt.Errorf("points[%d].latency_seconds %v must be a number from 0 on", i, pt.Latency))
+		case !(pt.Error >= 0) || math.IsInf(pt.Error, 0):
+			faults = append(faults, fmt.Errorf("points[%d].error_seconds %v must be a number from 0 on", i, pt.Error))
+		}
+		last = pt.Load
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("profile of %q: %w", p.Service, err)
+	}
+	return nil
+}
+
+// Set is the profiles of an application as a file holds them.
+type Set struct {
+	App      string    `json:"app"`
+	Profiles []Profile `json:"profiles"`
+}
+
+// Find the profile of a service as it is deployed, at a percentile; nil if there is
+// none.
+func (s *Set) Find(service *loadline.Service, percentile float64) *Profile {
+	for i := range s.Profiles {
+		p := &s.Profiles[i]
+		if p.Service == service.Name && p.Version == "" && p.Size == Size(service.Size) && p.Percentile == percentile {
+			return p
+		}
+	}
+	return nil
+}
+
+// Write the set as JSON.
+func (s *Set) Write(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(s)
+}
+
+// ReadSet reads what Write wrote, and checks it. The name is for errors.
+func ReadSet(r io.Reader, name string) (*Set, error) {
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	var s Set
+	if err := dec.Decode(&s); err != nil {
+		return nil, fmt.Errorf("%s is no set of profiles as loadline profile --out writes it: %w", name, err)
+	}
+	var faults []error
+	for i := range s.Profiles {
+		faults = append(faults, s.Profiles[i].Validate())
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &s, nil
+}

@@ -1,0 +1,59 @@
+package slosplit
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Cache remembers splits by the whole content of their chains, so that only those
+// that changed are computed again: another load, profile, size or budget makes
+// another key. It is safe for concurrent use.
+type Cache struct {
+	of Splitter
+
+	mu       sync.Mutex
+	known    map[[sha256.Size]byte]answer
+	computed int
+}
+
+type answer struct {
+	shares Shares
+	err    error
+}
+
+// cacheMost is how many splits are remembered: some hundred applications' worth.
+const cacheMost = 4096
+
+// NewCache puts a memory in front of a splitter.
+func NewCache(of Splitter) *Cache { return &Cache{of: of, known: map[[sha256.Size]byte]answer{}} }
+
+// Split the chain, or tell what was found before.
+func (c *Cache) Split(chain *Chain) (Shares, error) {
+	text, err := json.Marshal(chain)
+	if err != nil {
+		return nil, fmt.Errorf("chain of %s: %w", chain.Kind, err)
+	}
+	key := sha256.Sum256(text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a, known := c.known[key]; known {
+		return slices.Clone(a.shares), a.err
+	}
+	if len(c.known) >= cacheMost {
+		clear(c.known)
+	}
+	shares, err := c.of.Split(chain)
+	c.known[key] = answer{slices.Clone(shares), err}
+	c.computed++
+	return shares, err
+}
+
+// Computed is how many splits were not remembered.
+func (c *Cache) Computed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.computed
+}

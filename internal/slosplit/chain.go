@@ -1,0 +1,69 @@
+package slosplit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/profile"
+)
+
+// Chain is the services along one path of one kind of request: those that are
+// called one after the other, and one of those that are called at once.
+type Chain struct {
+	Kind       string  `json:"kind"`
+	Percentile float64 `json:"percentile"`
+	Budget     float64 `json:"budget"` // seconds that the path may take: the SLO, or more once measured
+	Whole      float64 `json:"whole"`  // seconds that a mean request takes when nothing waits
+	Steps      []Step  `json:"steps"`  // each service once, in the order of its first visit
+}
+
+// Step is one service of a chain.
+type Step struct {
+	Service  int            `json:"service"` // index into App.Services
+	Name     string         `json:"name"`
+	Visits   float64        `json:"visits"`   // of one request on this path, one after the other
+	Unloaded float64        `json:"unloaded"` // seconds of one visit when nothing waits
+	Load     float64        `json:"load"`     // visits per second from all kinds of requests
+	Cost     float64        `json:"cost"`     // of an instance, in cores; see InstanceCost
+	Min      int            `json:"min"`      // instances
+	Max      int            `json:"max"`
+	Curve    *profile.Curve `json:"curve"` // nil = there is no profile
+}
+
+// InstanceCost is what an instance costs, in cores: the CPU that it asks for, and
+// its memory at what that costs beside a core.
+func InstanceCost(s loadline.Size) float64 {
+	return s.CPURequest + env.MemoryPrice*float64(s.MemoryRequest)/(1<<30)
+}
+
+// Validate says what is wrong, all of it.
+func (c *Chain) Validate() error {
+	var faults []error
+	if !(c.Budget > 0) {
+		faults = append(faults, fmt.Errorf("the budget of %v s must be above 0", c.Budget))
+	}
+	if len(c.Steps) == 0 {
+		faults = append(faults, errors.New("there are no services on the path"))
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if !(s.Visits > 0) || !(s.Load >= 0) || !(s.Cost >= 0) || s.Min < 0 || s.Max < max(s.Min, 1) {
+			faults = append(faults, fmt.Errorf("%s: %v visits, %v visits/s, cost %v, %d to %d instances: visits must be above 0, load and cost from 0 on, and some instance allowed", s.Name, s.Visits, s.Load, s.Cost, s.Min, s.Max))
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("chain of %s: %w", c.Kind, err)
+	}
+	return nil
+}
+
+// Time is what shares sum to along the path, in seconds.
+func (c *Chain) Time(shares Shares) float64 {
+	sum := 0.0
+	for i := range c.Steps {
+		sum += c.Steps[i].Visits * shares[i]
+	}
+	return sum
+}

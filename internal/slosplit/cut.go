@@ -1,0 +1,163 @@
+package slosplit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/profile"
+)
+
+// Profiles finds the profile of a service at a percentile; nil if there is none.
+type Profiles func(service int, percentile float64) *profile.Profile
+
+// Cut takes the chains out of an application under so many requests per second of
+// each kind. The longest path of each kind comes first, judged by how long its calls
+// take when nothing waits; then, for each call that is on none yet, the longest path
+// through it, because whichever of several calls at once is slowest depends on the
+// load. A call that is not always made counts as made: the tail is those requests
+// that made it.
+//
+// A service without a profile is left without a curve: ways that need none may do
+// with it. A profile of which no use can be made is an error.
+func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, error) {
+	if len(perSecond) != len(app.Kinds) {
+		return nil, fmt.Errorf("%d rates for %d kinds of requests", len(perSecond), len(app.Kinds))
+	}
+	cut := cutter{Unloaded: env.Unloaded{App: app}, profiles: profiles, load: make([]float64, len(app.Services))}
+	for i, g := range env.NewGround(app).Services {
+		for k, n := range g.Visits {
+			cut.load[i] += n * perSecond[k]
+		}
+	}
+	var chains []Chain
+	var faults []error
+	for k := range app.Kinds {
+		kind := &app.Kinds[k]
+		if kind.SLO.Latency <= 0 {
+			continue // nobody promised anything
+		}
+		covered := map[*loadline.Call]bool{}
+		for call := &kind.Root; call != nil; call = cut.uncovered(&kind.Root, -1, covered) {
+			var path []visit
+			cut.walk(&kind.Root, 1, call, &path)
+			for _, v := range path {
+				covered[v.call] = true
+			}
+			chain, err := cut.chain(kind, path)
+			faults = append(faults, err)
+			chains = append(chains, chain)
+		}
+	}
+	return chains, errors.Join(faults...)
+}
+
+type cutter struct {
+	env.Unloaded
+	profiles Profiles
+	load     []float64
+}
+
+// visit is a call on a path, made so many times by one request.
+type visit struct {
+	call  *loadline.Call
+	times float64
+}
+
+// uncovered finds a call that is on no path yet, callers before those they call.
+func (c *cutter) uncovered(call *loadline.Call, caller int, covered map[*loadline.Call]bool) *loadline.Call {
+	if c.Made(call, caller) == 0 {
+		return nil
+	}
+	if !covered[call] {
+		return call
+	}
+	for _, stage := range call.Stages {
+		for i := range stage {
+			if found := c.uncovered(&stage[i], call.Service, covered); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// walk gathers the longest path under a call, by way of another if that is below.
+func (c *cutter) walk(call *loadline.Call, times float64, via *loadline.Call, path *[]visit) {
+	*path = append(*path, visit{call, times})
+	for _, stage := range call.Stages {
+		var chosen *loadline.Call
+		longest := -1.0
+		for i := range stage {
+			next := &stage[i]
+			if c.Made(next, call.Service) == 0 {
+				continue
+			}
+			if holds(next, via) {
+				chosen = next
+				break
+			}
+			if t := float64(next.Times) * c.Time(next); t > longest {
+				chosen, longest = next, t
+			}
+		}
+		if chosen != nil {
+			c.walk(chosen, times*float64(chosen.Times), via, path)
+		}
+	}
+}
+
+// holds says whether a call is another or makes it.
+func holds(call, other *loadline.Call) bool {
+	if call == other {
+		return true
+	}
+	for _, stage := range call.Stages {
+		for i := range stage {
+			if holds(&stage[i], other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// chain joins the visits of a path by service.
+func (c *cutter) chain(kind *loadline.Kind, path []visit) (Chain, error) {
+	chain := Chain{Kind: kind.Name, Percentile: kind.SLO.Percentile, Budget: kind.SLO.Latency.Seconds(), Whole: c.Time(&kind.Root)}
+	at := map[int]int{}
+	var faults []error
+	for _, v := range path {
+		i, known := at[v.call.Service]
+		if !known {
+			i = len(chain.Steps)
+			at[v.call.Service] = i
+			step, err := c.step(v.call.Service, kind.SLO.Percentile)
+			faults = append(faults, err)
+			chain.Steps = append(chain.Steps, step)
+		}
+		s := &chain.Steps[i]
+		s.Unloaded = (s.Unloaded*s.Visits + c.Own(v.call)*v.times) / (s.Visits + v.times)
+		s.Visits += v.times
+	}
+	return chain, errors.Join(faults...)
+}
+
+func (c *cutter) step(service int, percentile float64) (Step, error) {
+	s := &c.App.Services[service]
+	step := Step{
+		Service: service, Name: s.Name, Load: c.load[service], Cost: InstanceCost(s.Size),
+		// A service at zero keeps no SLO.
+		Min: max(s.Bounds.MinReplicas, 1), Max: max(s.Bounds.MaxReplicas, 1),
+	}
+	if c.profiles == nil {
+		return step, nil
+	}
+	curve, err := c.profiles(service, percentile).Curve()
+	if errors.Is(err, profile.ErrAbsent) {
+		return step, nil
+	}
+	step.Curve = curve
+	return step, err
+}

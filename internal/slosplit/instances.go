@@ -1,0 +1,82 @@
+package slosplit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadline/loadline/internal/profile"
+)
+
+// LatencyWith is how long a visit takes with so many instances, in seconds; +Inf if
+// they are too few for the load.
+func (s *Step) LatencyWith(instances int) float64 {
+	return s.Curve.At(s.Load / float64(instances))
+}
+
+// Instances is the fewest with which a visit takes no longer than its share, within
+// the bounds. False says that none within them keep it: then it is the fewest that
+// come nearest.
+func (s *Step) Instances(share float64) (n int, kept bool, err error) {
+	if s.Curve == nil {
+		return 0, false, fmt.Errorf("%w of %s: measure one with loadline profile", profile.ErrAbsent, s.Name)
+	}
+	if load, can := s.Curve.LoadAt(share); can {
+		// Counted in floating point: what needs 3.0000000001 needs 3. More than the
+		// bounds allow may be more than an int holds.
+		n = int(min(math.Ceil(s.Load/load-1e-9), float64(s.Max)+1))
+		if n = max(n, s.Min); n <= s.Max {
+			return n, true, nil
+		}
+	}
+	return s.nearest(), false, nil
+}
+
+// nearest is the fewest instances of the least latency within the bounds; all of
+// them where even they cannot bear the load.
+func (s *Step) nearest() int {
+	least := s.LatencyWith(s.Max)
+	n := s.Max
+	for !math.IsInf(least, 1) && n > s.Min && s.LatencyWith(n-1) <= least {
+		n--
+	}
+	return n
+}
+
+// Infeasible is an SLO that cannot be kept within the bounds.
+type Infeasible struct {
+	Kind     string
+	SLO      float64 // seconds
+	Least    float64 // seconds: the least that can be had; +Inf = some service cannot bear its load
+	Cost     float64 // of it, in cores
+	Measured bool    // Least is the measured tail, not a sum of shares
+	Service  string  // the one that takes most of it, or cannot bear its load
+	Takes    float64 // seconds that it takes of Least
+}
+
+func (e *Infeasible) Error() string {
+	if math.IsInf(e.Least, 1) {
+		return fmt.Sprintf("%s cannot be kept within %v: %s cannot bear its load with all the instances that its bounds allow (%.4g cores in all); raise its bounds or its size", e.Kind, seconds(e.SLO), e.Service, e.Cost)
+	}
+	what := "the shares of its path sum to"
+	if e.Measured {
+		what = "it takes"
+	}
+	return fmt.Sprintf("%s cannot be kept within %v: %s %v at the least, for %.4g cores, %v of it in %s; allow more time, or give that service more CPU or a faster version",
+		e.Kind, seconds(e.SLO), what, seconds(e.Least), e.Cost, seconds(e.Takes), e.Service)
+}
+
+// infeasible tells what can be had at the least.
+func infeasible(c *Chain) *Infeasible {
+	e := &Infeasible{Kind: c.Kind, SLO: c.Budget}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		n := s.nearest()
+		takes := s.Visits * s.LatencyWith(n)
+		e.Least += takes
+		e.Cost += float64(n) * s.Cost
+		if takes > e.Takes {
+			e.Service, e.Takes = s.Name, takes
+		}
+	}
+	return e
+}
