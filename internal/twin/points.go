@@ -16,13 +16,13 @@ type point struct {
 	mean      float64 // seconds; NaN = not measured
 	quantiles [4]float64
 	weight    float64
-	kinds     []float64  // by kind, visits per second to one replica
-	callees   []stubTime // by callee
+	kinds     []float64    // by kind, visits per second to one replica
+	callees   []calleeTime // by callee
 }
 
-// stubTime is how long a callee took: a lognormal time, and now and then a stall
+// calleeTime is how long a callee took: a lognormal time, and now and then a stall
 // on top of it.
-type stubTime struct{ mean, cv, stall, odds float64 }
+type calleeTime struct{ mean, cv, stall, odds float64 }
 
 const (
 	maxPoints  = 14   // slices of the range of utilisations
@@ -123,7 +123,7 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 			pt.kinds = append(pt.kinds, of(func(w *window) float64 { return v * p.entryRate(k, w) / w.ready }))
 		}
 		for _, c := range callees {
-			pt.callees = append(pt.callees, p.stubAt(c, part[0].w.to-part[0].w.from, func(yield func(int) bool) {
+			pt.callees = append(pt.callees, p.calleeAt(c, part[0].w.to-part[0].w.from, func(yield func(int) bool) {
 				for _, s := range part {
 					if !yield(s.w.from) {
 						return
@@ -151,9 +151,9 @@ func (p *past) entryRate(k int, w *window) float64 {
 	return sum / float64(n)
 }
 
-// stubAt is the time that a callee took in some windows. Where it was not
+// calleeAt is the time that a callee took in some windows. Where it was not
 // measured, it took no time.
-func (p *past) stubAt(service, steps int, windows func(func(int) bool)) stubTime {
+func (p *past) calleeAt(service, steps int, windows func(func(int) bool)) calleeTime {
 	t := p.tracks[service]
 	of := func(f func(*window) float64) float64 {
 		sum, n := 0.0, 0
@@ -169,21 +169,21 @@ func (p *past) stubAt(service, steps int, windows func(func(int) bool)) stubTime
 	}
 	mean := of(func(w *window) float64 { return w.mean })
 	if math.IsNaN(mean) {
-		return stubTime{}
+		return calleeTime{}
 	}
 	p50, p90, p99 := of(func(w *window) float64 { return w.quantiles[0] }), of(func(w *window) float64 { return w.quantiles[1] }), of(func(w *window) float64 { return w.quantiles[3] })
 	switch {
 	case math.IsNaN(p99):
-		return stubTime{mean: mean, cv: 1}
+		return calleeTime{mean: mean, cv: 1}
 	case p99 < stallTail*mean || math.IsNaN(p50+p90):
-		return stubTime{mean: mean, cv: lognormalCV(p99 / mean)}
+		return calleeTime{mean: mean, cv: lognormalCV(p99 / mean)}
 	}
 	// No lognormal has such a tail: a few visits stall, as under a CPU quota.
 	// The others are told from the lower percentiles.
 	sigma := math.Log(max(p90/p50, 1)) / 1.2816
 	quick := min(p50*math.Exp(sigma*sigma/2), mean)
 	stall := 0.8 * p99
-	return stubTime{mean: quick, cv: math.Sqrt(math.Exp(sigma*sigma) - 1), stall: stall, odds: round(min((mean-quick)/stall, 0.1), 4)}
+	return calleeTime{mean: quick, cv: math.Sqrt(math.Exp(sigma*sigma) - 1), stall: stall, odds: round(min((mean-quick)/stall, 0.1), 4)}
 }
 
 // stallTail is the 99th percentile over the mean above which some visits must
@@ -214,4 +214,4 @@ func (g *graph) callees(i int) []int {
 }
 
 // whole is the mean, stalls included.
-func (s stubTime) whole() float64 { return s.mean + s.odds*s.stall }
+func (s calleeTime) whole() float64 { return s.mean + s.odds*s.stall }

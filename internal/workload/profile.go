@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
 )
 
 // Profile turns utilisation into a request rate, so that a trace of machines
@@ -155,12 +156,10 @@ func ProfileFromApp(app *loadline.App) (*Profile, error) {
 		cores += size * float64(s.Replicas)
 		idle += s.IdleCPU * float64(s.Replicas)
 	}
-	perRequest, shares := 0.0, 0.0
-	for i := range app.Kinds {
-		perRequest += app.Kinds[i].Share * cpuSeconds(app, &app.Kinds[i].Root, -1)
-		shares += app.Kinds[i].Share
+	perRequest := 0.0
+	for _, seconds := range apps.Mix(app, apps.CPUSeconds(app)) {
+		perRequest += seconds
 	}
-	perRequest /= shares
 	if !(cores > idle) || !(perRequest > 0) || math.IsInf(perRequest, 0) {
 		return nil, fmt.Errorf("profile of %s: must have cores beyond those its idle replicas use (%v of %v) and CPU per request above 0 (%v s)", app.Name, idle, cores, perRequest)
 	}
@@ -169,23 +168,6 @@ func ProfileFromApp(app *loadline.App) (*Profile, error) {
 		points = append(points, Pair{0, 0})
 	}
 	return FitProfile(points)
-}
-
-// cpuSeconds is the expected CPU time of a call and all it calls. caller is
-// the service that makes it, -1 = a user.
-func cpuSeconds(app *loadline.App, call *loadline.Call, caller int) float64 {
-	s := &app.Services[call.Service]
-	own := s.CPU.Mean.Seconds() * call.Work * s.VersionCPU()
-	for _, stage := range call.Stages {
-		for i := range stage {
-			own += cpuSeconds(app, &stage[i], call.Service)
-		}
-	}
-	own *= call.Probability * float64(call.Times)
-	if caller >= 0 {
-		own *= app.Services[caller].VersionShare(call.Versions)
-	}
-	return own
 }
 
 // ReadProfile fits a profile to a CSV with the columns utilisation (1 = all of
