@@ -7,7 +7,7 @@ type GuardSettings struct {
 	// What keeps within bounds, drops nonsense and holds while data is absent cannot be.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=9
 	Without []GuardName `json:"without,omitempty"`
 
 	// When data is late, and what then.
@@ -45,11 +45,15 @@ type GuardSettings struct {
 	// Going down in two steps.
 	// +optional
 	Gray *GraySettings `json:"gray,omitempty"`
+
+	// Doing without optional services while an objective suffers.
+	// +optional
+	Brownout *BrownoutSettings `json:"brownout,omitempty"`
 }
 
 // GuardName is a guard that may be left out.
 //
-// +kubebuilder:validation:Enum=disagreement;observed;starting;burning;gray;cool-down;step;startup-cpu
+// +kubebuilder:validation:Enum=disagreement;observed;starting;burning;gray;cool-down;step;startup-cpu;brownout
 type GuardName string
 
 // DataSettings say when data is late, and what then.
@@ -324,4 +328,27 @@ type GraySettings struct {
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('168h')",message="must be at most 168h"
 	Retreat *Duration `json:"retreat,omitempty"`
+}
+
+// BrownoutSettings are about doing without services that are optional.
+type BrownoutSettings struct {
+	// Over which span the burn of the error budget is measured; also the least time
+	// between two services that are done without.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be from 10s to 24h"
+	Window *Duration `json:"window,omitempty"`
+
+	// How many times faster than allowed the error budget must burn for a service to
+	// be done without.
+	// +optional
+	// +kubebuilder:default="10"
+	// +kubebuilder:validation:XValidation:rule="double(self) >= 1.0 && double(self) <= 10000.0",message="must be from 1 to 10000"
+	Rate *Number `json:"rate,omitempty"`
+
+	// How long the objectives must be kept before a service is taken back.
+	// +optional
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('168h')",message="must be longer than 0s and at most 168h"
+	Recovery *Duration `json:"recovery,omitempty"`
 }

@@ -176,6 +176,11 @@ type ServiceStatus struct {
 	// +optional
 	Applied *Amounts `json:"applied,omitempty"`
 
+	// What pods that are created from now on are given, while Loadline moves the size
+	// of the service's replicas. The admission policy "loadline-pod-size" reads it.
+	// +optional
+	Size *Amounts `json:"size,omitempty"`
+
 	// Why, in a sentence: of the policy, or of the guard that changed it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

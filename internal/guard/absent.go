@@ -9,8 +9,8 @@ import (
 
 // Absent keeps a service from being reduced while nobody can see its load:
 // neither its rate of visits nor its CPU is there, or they are late or no
-// numbers. Absent data is never zero load. Raises pass, and brownout is left as
-// it is.
+// numbers. Absent data is never zero load. Raises pass, and so does the end of a
+// brownout, in which there is nothing to be seen.
 //
 // Only the bounds come after it, so it sees to it that they have no reason to
 // take anything away: a service above its upper bound stays there until it can be
@@ -27,7 +27,9 @@ func (g Absent) Check(now time.Time, s loadline.Situation, service int, want loa
 	}
 	is := &s.InFlight[service]
 	got := noLess(want, is)
-	got.Brownout = loadline.Opt[bool]{}
+	if got.Brownout.Value {
+		got.Brownout = loadline.Opt[bool]{}
+	}
 	if bounded, _ := (Clamp{}).Check(now, s, service, got); falls(&bounded, is) {
 		got = loadline.Setting{}
 	}

@@ -17,7 +17,9 @@ import (
 //     what. Each only takes reductions back, so their order does not matter.
 //  4. gray, cool-down, step: how fast. Gray comes before the others because its
 //     step back is a raise like any other, and limited like one.
-//  5. absent, clamp: what nothing may undo, and so nothing that could comes after
+//  5. brownout: what is done without in need. It goes against nothing above, since
+//     it moves an axis of its own.
+//  6. absent, clamp: what nothing may undo, and so nothing that could comes after
 //     them. Clamp is last: from within the bounds it can only shorten a step, so
 //     the step limits hold after it too.
 //
@@ -47,6 +49,9 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	}, app, maxAge))
 	add(NewCoolDown(set.CoolDown.Up, set.CoolDown.Down, n))
 	add(set.Step)
+	if d := &set.Brownout; len(d.Services) > 0 {
+		add(NewBrownout(Brownout{Window: d.Window, Rate: d.Rate, MinOver: b.MinOver, Recovered: min(b.ScaleInRate, d.Rate), Recovery: d.Recovery}, app, d.Services, maxAge))
+	}
 	return append(chain, Absent{MaxAge: maxAge}, Clamp{})
 }
 

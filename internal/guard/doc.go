@@ -18,6 +18,7 @@
 //	gray.go          part of the way, watch, then the rest
 //	cooldown.go      time between changes, per direction
 //	step.go          the most that one decision may change
+//	brownout.go      without optional services in need
 //	absent.go        no reduction of what nobody can see
 //	clamp.go         the user's bounds
 //

@@ -25,6 +25,7 @@ type Ladder struct {
 	app   *loadline.App
 	model *asked // nil = there is none
 	rule  *asked
+	beat  time.Duration // of the loop, if it is not the policies'
 	needs loadline.Needs
 
 	clock clock
@@ -83,20 +84,31 @@ func (l *Ladder) Offer(model loadline.Policy, whyNone string) {
 	l.needs = l.joinNeeds()
 }
 
+// SetBeat says how often the loop will ask, where that is not as often as the
+// policies would like. One whose own period is longer is asked at that.
+func (l *Ladder) SetBeat(beat time.Duration) {
+	l.beat = beat
+	l.needs = l.joinNeeds()
+}
+
 // joinNeeds is what both policies can live with: the faster beat, and enough of
 // the past for the one that looks back further.
 func (l *Ladder) joinNeeds() loadline.Needs {
-	rule := l.rule.policy.Needs()
-	rule.Keep = max(rule.Keep, 1)
-	if l.model == nil {
-		return rule
+	both := []loadline.Needs{l.rule.policy.Needs()}
+	n := both[0]
+	if l.model != nil {
+		model := l.model.policy.Needs()
+		both = append(both, model)
+		n = loadline.Needs{
+			Period: min(n.Period, model.Period), Delay: max(n.Delay, model.Delay),
+			Scrape: leastSet(n.Scrape, model.Scrape), Window: max(n.Window, model.Window), Lag: max(n.Lag, model.Lag),
+		}
 	}
-	model := l.model.policy.Needs()
-	n := loadline.Needs{
-		Period: min(rule.Period, model.Period), Delay: max(rule.Delay, model.Delay),
-		Scrape: leastSet(rule.Scrape, model.Scrape), Window: max(rule.Window, model.Window), Lag: max(rule.Lag, model.Lag),
+	if l.beat > 0 {
+		n.Period = l.beat
 	}
-	for _, of := range []loadline.Needs{rule, model} {
+	n.Keep = 1
+	for _, of := range both {
 		n.Keep = max(n.Keep, (max(of.Keep, 1)-1)*strideOf(of.Period, n.Period)+1)
 	}
 	return n

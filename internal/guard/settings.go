@@ -27,6 +27,7 @@ type Settings struct {
 	Starting     StartingSettings
 	Disagreement DisagreementSettings
 	Gray         GraySettings
+	Brownout     BrownoutSettings
 }
 
 // DataSettings say when data is late, and what then.
@@ -87,6 +88,14 @@ type GraySettings struct {
 	Retreat time.Duration
 }
 
+// BrownoutSettings are about doing without optional services.
+type BrownoutSettings struct {
+	Services []string      // that may be done without; none = nothing is
+	Window   time.Duration // over which the burn is measured
+	Rate     float64       // of the burn from which one of them is done without
+	Recovery time.Duration // of the SLO before one is taken back
+}
+
 // Defaults are sound for most applications.
 func Defaults() Settings {
 	return Settings{
@@ -106,6 +115,7 @@ func Defaults() Settings {
 		Starting:     StartingSettings{Patience: 10 * time.Minute, Settle: 15 * time.Second},
 		Disagreement: DisagreementSettings{Low: 0.5, High: 2, Slack: 2},
 		Gray:         GraySettings{Part: 0.5, Span: 2 * time.Minute, Retreat: 15 * time.Minute},
+		Brownout:     BrownoutSettings{Window: time.Minute, Rate: 10, Recovery: 10 * time.Minute},
 	}
 }
 
@@ -121,7 +131,7 @@ func (b *BurnSettings) span() (shortest, longest time.Duration) {
 }
 
 // optional are the guards that may be left out.
-var optional = []string{"disagreement", "observed", "starting", "burning", "gray", "cool-down", "step", "startup-cpu"}
+var optional = []string{"disagreement", "observed", "starting", "burning", "gray", "cool-down", "step", "startup-cpu", "brownout"}
 
 func (s *Settings) has(guard string) bool { return !slices.Contains(s.Off, guard) }
 
@@ -136,7 +146,7 @@ func (s Settings) Validate(app *loadline.App) error {
 	s.validateLadder(&f)
 	s.validateBurn(&f)
 	s.validateGuards(&f)
-	s.validateFloor(app, &f)
+	s.validateNamed(app, &f)
 	return errors.Join(f...)
 }
 
@@ -224,12 +234,23 @@ func (s *Settings) validateGuards(f *faults) {
 	f.from("gray.part", s.Gray.Part, 0.01, 1)
 	f.positive("gray.span", s.Gray.Span)
 	f.notNegative("gray.retreat", s.Gray.Retreat)
+	b := &s.Brownout
+	if b.Window < 10*time.Second || b.Window > 24*time.Hour {
+		f.add("brownout.window %v must be from 10s to 24h", b.Window)
+	}
+	f.from("brownout.rate", b.Rate, 1, 1e4)
+	f.positive("brownout.recovery", b.Recovery)
 }
 
-func (s *Settings) validateFloor(app *loadline.App, f *faults) {
+func (s *Settings) validateNamed(app *loadline.App, f *faults) {
 	var names []string
 	for i := range app.Services {
 		names = append(names, app.Services[i].Name)
+	}
+	for _, name := range s.Brownout.Services {
+		if app.ServiceIndex(name) < 0 {
+			f.add("brownout.services: unknown service %q%s", name, nearest.Hint(name, names))
+		}
 	}
 	for name, safe := range s.Floor {
 		i := app.ServiceIndex(name)

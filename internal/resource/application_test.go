@@ -51,7 +51,9 @@ func TestWithoutATwin(t *testing.T) {
 	if a.Name != "ns/shop" || a.Mode != v1alpha1.Recommend || a.Fallback != "hpa" || a.Baseline != "hpa:target=60" || a.RespectManual != time.Hour || a.Needs.Period != 15*time.Second {
 		t.Errorf("defaults: %+v", a)
 	}
-	if !reflect.DeepEqual(a.Guard, guard.Defaults()) {
+	defaults := guard.Defaults()
+	defaults.Brownout.Services = []string{"ads"}
+	if !reflect.DeepEqual(a.Guard, defaults) {
 		t.Errorf("guard: %+v", a.Guard)
 	}
 	web, ads := a.App.Services[0], a.App.Services[1]
@@ -162,6 +164,7 @@ services:
 	want.Burn.MinOver, want.Burn.Unmeasured = 0, true
 	want.Step.SizeDown, want.Step.UpPods = 0.5, 8
 	want.Disagreement.Low, want.Disagreement.Slack = 0, 0
+	want.Brownout.Services = []string{"ratings"}
 	want.Floor = map[string]guard.Safe{"reviews": {Replicas: was.Replicas, CPU: 0.5}}
 	if !reflect.DeepEqual(a.Guard, want) {
 		t.Errorf("guard: %+v, want %+v", a.Guard, want)

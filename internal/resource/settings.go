@@ -19,6 +19,9 @@ func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings
 			}
 			set.Floor[s.Name] = floor(s.Floor, app, app.ServiceIndex(s.Name))
 		}
+		if s := &l.Spec.Services[i]; s.Optional != nil {
+			set.Brownout.Services = append(set.Brownout.Services, s.Name)
+		}
 	}
 	g := l.Spec.Guard
 	if g == nil {
@@ -72,6 +75,11 @@ func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings
 		f.replace("spec.guard.gray.part", &set.Gray.Part, d.Part)
 		setSpan(&set.Gray.Span, d.Span)
 		setSpan(&set.Gray.Retreat, d.Retreat)
+	}
+	if d := g.Brownout; d != nil {
+		setSpan(&set.Brownout.Window, d.Window)
+		f.replace("spec.guard.brownout.rate", &set.Brownout.Rate, d.Rate)
+		setSpan(&set.Brownout.Recovery, d.Recovery)
 	}
 	return set
 }

@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 func TestGuardDefaults(t *testing.T) {
 	s := newServer(t)
 	empty := least(t)
-	edit(t, empty, `spec.guard: {data: {}, faults: {}, burn: {}, step: {}, coolDown: {}, observed: {}, starting: {}, disagreement: {}, gray: {}}`)
+	edit(t, empty, `spec.guard: {data: {}, faults: {}, burn: {}, step: {}, coolDown: {}, observed: {}, starting: {}, disagreement: {}, gray: {}, brownout: {}}`)
 	written := least(t)
 	written["spec"].(map[string]any)["guard"] = everything(t)["spec"].(map[string]any)["guard"]
 	for name, object := range map[string]map[string]any{"left out": least(t), "empty": empty, "written out": written} {

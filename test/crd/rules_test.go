@@ -128,6 +128,7 @@ var refusals = []struct{ name, change, want string }{
 	{"shares beyond all", `spec.guard.observed: {ofLimit: 2, ofRequest: 101, ofWorkers: 0, ofMemory: 2}`, "spec.guard.observed.ofLimit: must be from 0.01 to 1\nspec.guard.observed.ofRequest: must be from 0.01 to 100\nspec.guard.observed.ofWorkers: must be from 0.01 to 1\nspec.guard.observed.ofMemory: must be from 0.01 to 1"},
 	{"patience of days", `spec.guard.starting: {patience: 25h, settle: 25h}`, "spec.guard.starting.patience: must be at most 24h\nspec.guard.starting.settle: must be at most 24h"},
 	{"never lower", `spec.guard.disagreement: {low: 2, high: "0.5"}`, "spec.guard.disagreement.low: must be from 0 to 1\nspec.guard.disagreement.high: must be from 1 to 1000000"},
+	{"brownout beyond all", `spec.guard.brownout: {window: 1s, rate: "0.5", recovery: 0s}`, "spec.guard.brownout.window: must be from 10s to 24h\nspec.guard.brownout.rate: must be from 1 to 10000\nspec.guard.brownout.recovery: must be longer than 0s and at most 168h"},
 	{"gray beyond all", `spec.guard.gray: {part: 2, span: 0s, retreat: 169h}`, "spec.guard.gray.part: must be from 0.01 to 1\nspec.guard.gray.span: must be longer than 0s and at most 24h\nspec.guard.gray.retreat: must be at most 168h"},
 
 	{"a field that does not exist", `spec.services[0].bound: {}`, `unknown field spec.services[0].bound`},
