@@ -6,7 +6,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build demo test test-browser test-crd check generate generate-crd generate-proto results papers drift bench fuzz clean
+.PHONY: help build image demo test test-browser test-crd check generate generate-crd generate-chart generate-proto results papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,13 @@ build: bin/loadline ## build bin/loadline
 
 bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
 	$(GO) build -trimpath -buildvcs=auto -o $@ ./cmd/loadline
+
+# The version is said once, in the chart.
+VERSION := $(shell sed -n 's/^appVersion: *//p' deploy/chart/loadline/Chart.yaml)
+PLATFORMS ?= linux/amd64,linux/arm64
+
+image: ## make out/loadline-VERSION.tar, an image for amd64 and arm64, without a container engine; PLATFORMS=linux/arm64 for one
+	$(GO) run ./tools/image -version $(VERSION) -platforms $(PLATFORMS) -o out/loadline-$(VERSION).tar
 
 # The demo is the way that people go with their own cluster, command by command.
 DEMO := out/demo
@@ -42,8 +49,8 @@ test-browser: ## open a report in headless Chromium, light and dark; screenshots
 	npm --prefix test/browser ci --no-audit --no-fund
 	$(GO) test -count=1 -run Browser -v ./internal/report
 
-test-crd: ## hold the LoadLine resource against the API server's own code (two minutes the first time, then seconds)
-	cd test/crd && $(GO) vet . && $(GO) test -count=1 .
+test-crd: ## hold the resource, manifests and chart against the code of the API server, Helm and Kustomize (two minutes the first time)
+	cd test/crd && $(GO) vet ./... && $(GO) test -count=1 ./...
 
 check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...
@@ -69,6 +76,11 @@ generate-proto: ## make the Go files of KEDA's protocol again (needs protoc: apt
 # finds what is not up to date.
 generate-crd: ## make deploy/crd and the deep copies from api/v1alpha1 again (a minute the first time, then seconds)
 	"$$(cd test/crd && $(GO) tool -n controller-gen)" object crd paths=./api/... output:crd:dir=deploy/crd
+	$(MAKE) generate-chart
+
+# A chart cannot reach beyond its folder, so it has copies; make test-crd compares them.
+generate-chart: ## copy the definition, the roles and the admission policy into the chart
+	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/admission/pod-size.yaml deploy/chart/loadline/files/
 
 results: bin/loadline ## run the suites of rivals and perturbations and write docs/results.md (half an hour on two cores)
 	rm -rf out/rivals out/perturbations
@@ -80,10 +92,10 @@ results: bin/loadline ## run the suites of rivals and perturbations and write do
 
 papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (twenty minutes on two cores)
 	rm -rf out/papers
-	for p in scaling-ops serverless elastic-dqn; do bin/loadline paper $$p --out out/papers > /dev/null || exit 1; done
+	for p in scaling-ops serverless elastic-dqn msars; do bin/loadline paper $$p --out out/papers > /dev/null || exit 1; done
 	for s in gamma learning-rate sampling loss data-size; do bin/loadline study $$s --out out/papers > /dev/null || exit 1; done
 	{ cat docs/papers.head.md; echo; echo "---"; echo; echo "Commit $$(git rev-parse --short HEAD), seeds 1 to 5."; echo; \
-	for p in scaling-ops serverless elastic-dqn gamma learning-rate sampling loss data-size; do cat out/papers/$$p.md; done; } > docs/papers.md
+	for p in scaling-ops serverless elastic-dqn msars gamma learning-rate sampling loss data-size; do cat out/papers/$$p.md; done; } > docs/papers.md
 
 drift: bin/loadline ## accept the present figures as the ones that check compares with
 	rm -rf out/drift

@@ -27,6 +27,7 @@ var layers = []struct {
 	{".", nil},
 	{"internal/nearest", nil},
 	{"internal/wholefile", nil},
+	{"internal/image", nil},
 	{"internal/draw", nil},
 
 	// Networks know nothing of clusters.
@@ -72,10 +73,16 @@ var layers = []struct {
 	// The users' SLO, divided among services.
 	{"internal/profile", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env"}},
 	{"internal/slosplit", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env", "internal/profile"}},
+	{"internal/slosplit/learned", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/apps", "internal/profile", "internal/slosplit"}},
+
+	// A teacher and its students: what they share and do, and where they practise.
+	{"internal/drpc", []string{"internal/nn", "internal/rl", "internal/rl/clone", "internal/modelfile", "internal/forecast", "internal/env"}},
+	{"internal/drpc/teacher", []string{"internal/nn", "internal/rl", "internal/rl/td3", "internal/drpc"}},
+	{"internal/drpc/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env", "internal/drpc", "internal/drpc/teacher"}},
 
 	{"internal/loop", nil},
 	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
-	{"internal/policies", []string{"internal/nearest", "internal/env"}},
+	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc"}},
 	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
 	{"internal/result", []string{"internal/sim"}},
 	{"internal/simulate", []string{
@@ -104,21 +111,45 @@ var layers = []struct {
 		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
 	}},
 	{"internal/papers", []string{
-		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
+		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym", "internal/slosplit", "internal/slosplit/learned",
 		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result", "internal/pipeline",
 	}},
 
 	// The edges, one technology each.
 	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
+	{"internal/live", []string{"internal/nearest", "internal/history", "internal/prom", "github.com/prometheus/common/model"}},
+	{"internal/kube", []string{
+		"api/v1alpha1", "k8s.io/api/apps/v1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/selection", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion", "sigs.k8s.io/controller-runtime/pkg/client",
+	}},
 	{"internal/kedascaler/externalscaler", []string{"google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/status", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/runtime/protoimpl"}},
 	{"internal/kedascaler", []string{
 		"internal/nearest", "internal/kedascaler/externalscaler", "google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/credentials", "google.golang.org/grpc/health", "google.golang.org/grpc/health/grpc_health_v1", "google.golang.org/grpc/keepalive", "google.golang.org/grpc/status",
 	}},
 
+	// How it is packed.
+	{"tools/image", []string{"internal/image", "internal/wholefile"}},
+
+	// Loadline at work in a cluster.
+	{"internal/controller", []string{
+		"internal/apps", "internal/modelfile", "internal/env", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
+		"github.com/prometheus/client_golang/prometheus", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
+		"k8s.io/client-go/tools/cache", "k8s.io/client-go/tools/events", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/controller", "sigs.k8s.io/controller-runtime/pkg/event", "sigs.k8s.io/controller-runtime/pkg/handler", "sigs.k8s.io/controller-runtime/pkg/predicate", "sigs.k8s.io/controller-runtime/pkg/reconcile",
+	}},
+
+	// What a cluster lacks.
+	{"deploy", nil},
+	{"internal/doctor", []string{
+		"internal/nearest", "internal/history", "api/v1alpha1", "internal/resource", "internal/prom", "deploy",
+		"github.com/prometheus/common/model", "k8s.io/api/admissionregistration/v1", "k8s.io/api/apps/v1", "k8s.io/api/authorization/v1", "k8s.io/api/coordination/v1", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/yaml", "k8s.io/apimachinery/pkg/version", "sigs.k8s.io/controller-runtime/pkg/client",
+	}},
+
 	// Only the command joins everything.
 	{"cmd/loadline", []string{
+		"github.com/prometheus/common/model", "internal/doctor", "k8s.io/apimachinery/pkg/types", "k8s.io/client-go/discovery",
+		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
+		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

@@ -40,12 +40,17 @@ func (r *Recorder) cadvisor(service int, now *sim.ServiceReading, cp *sim.Contro
 	}
 }
 
-// pod is what is remembered of a pod; its name is made as a Deployment's
-// ReplicaSet makes it.
+// PodName is how the pod of a service is called, made as a Deployment's ReplicaSet
+// makes it.
+func PodName(service string, id int64) string {
+	return replicaSet(service) + "-" + safe(uint64(id), 5)
+}
+
+// pod is what is remembered of a pod.
 func (r *Recorder) pod(service int, p *sim.Pod) *podSeen {
 	seen, known := r.pods[p.ID]
 	if !known {
-		seen = &podSeen{name: replicaSet(r.app.Services[service].Name) + "-" + safe(uint64(p.ID), 5)}
+		seen = &podSeen{name: PodName(r.app.Services[service].Name, p.ID)}
 		r.pods[p.ID] = seen
 	}
 	return seen

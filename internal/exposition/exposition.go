@@ -7,7 +7,7 @@
 //
 // Reading order: exposition.go (a recording), istio.go, cadvisor.go and
 // kubestate.go (what each exporter shows), buckets.go (histograms), text.go
-// (families and series).
+// (families and series), latest.go (for whoever scrapes a running one).
 package exposition
 
 import (

@@ -4,7 +4,7 @@
 // wrote, and it is what a twin is fitted to.
 //
 // Reading order: history.go (the past in memory), metric.go (what is measured),
-// tidy.go (its normal form), manifest.go (what the folder says of itself),
+// kinds.go (what users' requests are called), tidy.go (its normal form), manifest.go (what the folder says of itself),
 // layout.go (the files in it), writer.go and writepart.go, reader.go and
 // readpart.go (the folder).
 package history

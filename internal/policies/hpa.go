@@ -14,8 +14,6 @@ import (
 // field in hpa_behaviour.go.
 //
 // Where it differs from the original:
-//   - It is taken at its word: the events that limit its rate are what it
-//     proposed, whether or not a guard let it pass.
 //   - A pod that has not started is pending, whatever keeps it from starting.
 //   - An unready pod past its initialisation period counts if it has ever been
 //     ready; the original guesses that from the time of its last transition
@@ -148,6 +146,7 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 	current := s.Allocation[service].Replicas
 	memory := &p.of[service]
 	memory.begin(now, current)
+	memory.settle(s.InFlight[service].Replicas)
 	switch {
 	case current == 0:
 		return loadline.Opt[int]{}, "scaled to zero by hand, which switches the autoscaler off", nil
@@ -165,6 +164,6 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 	reason += why
 	limited, why := memory.limit(now, p.cfg.behaviour, current, stable, low, high)
 	reason += why
-	memory.remember(now, p.cfg.behaviour, limited-current)
+	memory.propose(now, p.cfg.behaviour, current, limited)
 	return loadline.Some(limited), reason, nil
 }

@@ -32,6 +32,13 @@ type hpaMemory struct {
 	recommended []stamped
 	added       []stamped
 	removed     []stamped
+	proposed    proposed
+}
+
+// proposed is a change that may or may not have been carried out.
+type proposed struct {
+	at       time.Time
+	from, to int
 }
 
 type stamped struct {
@@ -138,20 +145,28 @@ func (m *hpaMemory) periodStart(now time.Time, period time.Duration, current int
 	return current - since(m.added, now.Add(-period)) + since(m.removed, now.Add(-period))
 }
 
-// remember notes a change of replicas.
-func (m *hpaMemory) remember(now time.Time, b hpaBehaviour, change int) {
+// propose a change, and forget those that no limit looks back on any more.
+func (m *hpaMemory) propose(now time.Time, b hpaBehaviour, from, to int) {
 	longest := time.Duration(0)
 	for _, p := range slices.Concat(b.up.policies, b.down.policies) {
 		longest = max(longest, p.period)
 	}
 	m.added = forget(m.added, now.Add(-longest))
 	m.removed = forget(m.removed, now.Add(-longest))
-	if change > 0 {
-		m.added = append(m.added, stamped{now, change})
+	m.proposed = proposed{now, from, to}
+}
+
+// settle notes as much of the last proposal as was carried out: what a guard, a
+// pause or another autoscaler kept from happening limits nothing.
+func (m *hpaMemory) settle(current int) {
+	p := m.proposed
+	if change := min(current, p.to) - p.from; change > 0 {
+		m.added = append(m.added, stamped{p.at, change})
 	}
-	if change < 0 {
-		m.removed = append(m.removed, stamped{now, -change})
+	if change := p.from - max(current, p.to); change > 0 {
+		m.removed = append(m.removed, stamped{p.at, change})
 	}
+	m.proposed = proposed{}
 }
 
 func since(events []stamped, cutoff time.Time) int {

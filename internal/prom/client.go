@@ -6,7 +6,8 @@
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
 // fits, how often it was scraped), part.go (a stretch of the past), pull.go
-// (all of it, resumable), absence.go (what was not there, and what it costs).
+// (all of it, resumable), absence.go (what was not there, and what it costs),
+// present.go (what is asked about now, by internal/live).
 package prom
 
 import (
@@ -36,6 +37,7 @@ type Server struct {
 	PasswordFile, Password string
 	CAFile                 string
 	CertFile, KeyFile      string // client certificate
+	CA, Cert, Key          string // the same as PEM, for those who have no files
 	ServerName             string
 	Insecure               bool
 	Headers                map[string]string // X-Scope-OrgID and the like
@@ -91,7 +93,7 @@ func (s Server) Validate() error {
 	if (s.PasswordFile != "" || s.Password != "") && s.Username == "" {
 		add("a password is given without a user")
 	}
-	if (s.CertFile == "") != (s.KeyFile == "") {
+	if (s.CertFile == "") != (s.KeyFile == "") || (s.Cert == "") != (s.Key == "") {
 		add("a client certificate needs its certificate file and its key file")
 	}
 	for _, file := range []string{s.TokenFile, s.PasswordFile, s.CAFile, s.CertFile, s.KeyFile} {
@@ -155,7 +157,8 @@ func (s Server) http() config.HTTPClientConfig {
 	c := config.DefaultHTTPClientConfig
 	c.ProxyFromEnvironment = true
 	c.TLSConfig = config.TLSConfig{
-		CAFile: s.CAFile, CertFile: s.CertFile, KeyFile: s.KeyFile, ServerName: s.ServerName, InsecureSkipVerify: s.Insecure,
+		CAFile: s.CAFile, CertFile: s.CertFile, KeyFile: s.KeyFile, CA: s.CA, Cert: s.Cert, Key: config.Secret(s.Key),
+		ServerName: s.ServerName, InsecureSkipVerify: s.Insecure,
 	}
 	switch {
 	case s.TokenFile != "":
@@ -176,6 +179,12 @@ func (s Server) http() config.HTTPClientConfig {
 	}
 	return c
 }
+
+// AtOnce is how many requests are under way at most.
+func (c *Client) AtOnce() int { return c.server.AtOnce }
+
+// URL is where the server is.
+func (c *Client) URL() string { return c.server.URL }
 
 // Source is how a history names the server: where it is, no credentials.
 func (c *Client) Source() string { return "prometheus " + c.server.URL }

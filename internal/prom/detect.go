@@ -62,6 +62,9 @@ func (c *Client) Detect(ctx context.Context, s Setting, start, end time.Time) (b
 	return best, others, nil
 }
 
+// ErrNothing is a server that knows nothing of an application.
+var ErrNothing = errors.New("no metrics are found")
+
 // nothing says why a preset, or none at all, fits: most often the namespace is
 // misspelt.
 func (c *Client) nothing(ctx context.Context, p *Preset, namespace string, start, end time.Time) error {
@@ -76,11 +79,11 @@ func (c *Client) nothing(ctx context.Context, p *Preset, namespace string, start
 	}
 	switch {
 	case slices.Contains(known, namespace):
-		return fmt.Errorf("namespace %s has metrics %s, but not those of the presets that were tried (%s); are they scraped? Give your own queries with --queries, or pull resources alone with --preset cadvisor-ksm", namespace, when, presets)
+		return fmt.Errorf("%w: namespace %s has metrics %s, but not those of the presets that were tried (%s); are they scraped? Give queries of your own, or take resources alone with the preset cadvisor-ksm", ErrNothing, namespace, when, presets)
 	case len(known) == 0:
-		return fmt.Errorf("the server has nothing with the label %s %s (tried for: %s); check --since and --until, how long the server keeps its data, and --preset", label, when, presets)
+		return fmt.Errorf("%w: the server has nothing with the label %s %s (tried for: %s); check the times that were asked for, how long the server keeps its data, and the preset", ErrNothing, label, when, presets)
 	}
-	return fmt.Errorf("the server knows no namespace %q %s (label %s)%s", namespace, when, label, nearest.Hint(namespace, known))
+	return fmt.Errorf("%w: the server knows no namespace %q %s (label %s)%s", ErrNothing, namespace, when, label, nearest.Hint(namespace, known))
 }
 
 // usual are the times between scrapes that people set.
@@ -108,12 +111,16 @@ func (c *Client) ScrapeInterval(ctx context.Context, p *Preset, s Setting, start
 	if most < 2 {
 		return 0, errNoScrapes
 	}
-	between := over.Seconds() / most
+	return nearestUsual(over.Seconds() / most), nil
+}
+
+// nearestUsual is the usual time that so many seconds are most likely meant to be.
+func nearestUsual(seconds float64) time.Duration {
 	best := usual[0]
 	for _, d := range usual {
-		if math.Abs(math.Log(d.Seconds()/between)) < math.Abs(math.Log(best.Seconds()/between)) {
+		if math.Abs(math.Log(d.Seconds()/seconds)) < math.Abs(math.Log(best.Seconds()/seconds)) {
 			best = d
 		}
 	}
-	return best, nil
+	return best
 }

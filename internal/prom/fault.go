@@ -17,6 +17,9 @@ import (
 // ErrRefused is an answer that no waiting will change: who asks is not let in.
 var ErrRefused = errors.New("the server does not let us in")
 
+// ErrUnreachable is no answer at all.
+var ErrUnreachable = errors.New("cannot be reached")
+
 // errTooMuch says that a query asks for more than the server gives at once. The
 // same query over a shorter range may pass.
 type errTooMuch struct {
@@ -70,7 +73,7 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	case isTLS(err):
 		return fmt.Errorf("%s: %s; give the certificate authority with --ca-file, or the name in the certificate with --server-name", c.server.URL, said)
 	case seen.code == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s answers 401 (%s); check --token-file, or --user and --password-file", ErrRefused, c.server.URL, said)
+		return fmt.Errorf("%w: %s answers 401 (%s); check the token, or the user and the password", ErrRefused, c.server.URL, said)
 	case seen.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.server.URL, said)
 	case seen.code == http.StatusNotFound:
@@ -87,7 +90,7 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	case seen.code/100 == 2:
 		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.server.URL, said)
 	case seen.code == 0:
-		return fmt.Errorf("%s cannot be reached: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL, said, attempts(seen))
+		return fmt.Errorf("%s %w: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL, ErrUnreachable, said, attempts(seen))
 	}
 	return fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)
 }

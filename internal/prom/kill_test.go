@@ -206,7 +206,7 @@ func TestNothingThere(t *testing.T) {
 	}
 	p := pull(client(t, Server{URL: w.url}), t.TempDir(), "shop")
 	p.Until = p.Until.Add(-1000 * time.Hour)
-	if _, err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "check --since and --until") {
+	if _, err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "check the times that were asked for") {
 		t.Errorf("before all data: %v", err)
 	}
 }

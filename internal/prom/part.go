@@ -164,12 +164,10 @@ func (p *part) series(j *job, metric model.Metric) (*history.Series, string) {
 		}
 		return &s.Series[j.metric], name
 	}
-	key := callKey{from: j.query.From.Of(label), to: j.query.To.Of(label), operation: j.query.Operation.Of(label)}
+	var key callKey
+	key.from, key.to, key.operation = j.query.Ends(label)
 	if key.to == "" {
 		return nil, ""
-	}
-	if j.query.Outside != nil && j.query.Outside.MatchString(key.from) {
-		key.from = ""
 	}
 	s := p.calls[key]
 	if s == nil {
@@ -186,13 +184,22 @@ func (j *job) labels() string {
 	return j.query.Service.String()
 }
 
-// adds says whether two series of one name are parts of a whole. What is not,
-// latencies and sizes, keeps the larger.
 func (j *job) adds() bool {
 	if j.of == "call" {
-		return j.metric == int(history.CallRate) || j.metric == int(history.CallErrors)
+		return AddsCalls(history.CallMetric(j.metric))
 	}
-	switch history.ServiceMetric(j.metric) {
+	return AddsService(history.ServiceMetric(j.metric))
+}
+
+// AddsCalls says whether two series of one name are parts of a whole. What is not,
+// latencies, keeps the larger.
+func AddsCalls(m history.CallMetric) bool {
+	return m == history.CallRate || m == history.CallErrors
+}
+
+// AddsService says the same of services, where sizes keep the larger as well.
+func AddsService(m history.ServiceMetric) bool {
+	switch m {
 	case history.Rate, history.Errors, history.Concurrency, history.Queue, history.CPU, history.Memory, history.Ready, history.Desired, history.Restarts:
 		return true
 	}

@@ -29,6 +29,13 @@ type Preset struct {
 
 	Service [history.ServiceMetrics]*Query
 	Calls   [history.CallMetrics]*Query
+
+	// What only a controller asks for, about the present; nil = it cannot be had.
+	// Histograms are rates by the label "le": of all requests to a service, of users'
+	// requests to it, and of those among them that failed.
+	Buckets, FailedBuckets         *Query
+	UserBuckets, FailedUserBuckets *Query
+	Pods                           [PodMetrics]*Query
 }
 
 // Query yields one metric of all services, or of all calls.
@@ -36,11 +43,14 @@ type Query struct {
 	Text   string  // PromQL; empty = it cannot be measured
 	Scale  float64 // on every value: 0.001 turns milliseconds into seconds
 	Absent string  // the likely reason when it yields nothing
+	// Newest is PromQL under the same labels that yields when the newest sample was
+	// scraped; empty = as the preset's probe.
+	Newest string
 
-	// Service names the service; From, To and Operation the calls. Each takes
-	// the first of its labels that has a value.
-	Service, From, To, Operation Naming
-	Outside                      *regexp.Regexp // callers that are users; nil = those without a name
+	// Service names the service, or Pod the pod; From, To and Operation the calls.
+	// Each takes the first of its labels that has a value.
+	Service, Pod, From, To, Operation Naming
+	Outside                           *regexp.Regexp // callers that are users; nil = those without a name
 }
 
 // Naming makes a name of a series' labels.
@@ -91,6 +101,18 @@ func Parse(file string, text []byte) (*Preset, error) {
 
 // combine takes from another preset what this one does not have.
 func (p *Preset) combine(other *Preset) {
+	// Who states quantiles of their own does not want those of other buckets.
+	if p.Buckets == nil && !stated(p.Service[history.LatencyP50:history.LatencyP99+1]) {
+		p.Buckets, p.FailedBuckets = other.Buckets, other.FailedBuckets
+	}
+	if p.UserBuckets == nil && !stated(p.Calls[history.CallP50:history.CallP99+1]) {
+		p.UserBuckets, p.FailedUserBuckets = other.UserBuckets, other.FailedUserBuckets
+	}
+	for m, q := range other.Pods {
+		if p.Pods[m] == nil {
+			p.Pods[m] = q
+		}
+	}
 	for m, q := range other.Service {
 		if p.Service[m] == nil {
 			p.Service[m] = q
@@ -106,6 +128,10 @@ func (p *Preset) combine(other *Preset) {
 			p.Variables[name] = value
 		}
 	}
+}
+
+func stated(queries []*Query) bool {
+	return slices.ContainsFunc(queries, func(q *Query) bool { return q != nil })
 }
 
 // Setting is what a query's variables stand for.
@@ -198,6 +224,16 @@ func (n Naming) Of(label func(string) string) string {
 }
 
 func (n Naming) empty() bool { return len(n.Labels) == 0 }
+
+// Ends names the calls that a series speaks of: from is empty for users, to where
+// the labels name nobody.
+func (q *Query) Ends(label func(string) string) (from, to, operation string) {
+	from, to, operation = q.From.Of(label), q.To.Of(label), q.Operation.Of(label)
+	if q.Outside != nil && q.Outside.MatchString(from) {
+		from = ""
+	}
+	return from, to, operation
+}
 
 // String is how messages name it.
 func (n Naming) String() string { return strings.Join(n.Labels, ", ") }

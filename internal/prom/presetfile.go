@@ -115,7 +115,7 @@ func join(path, field string) string {
 
 func (r *presetReader) preset(n *yaml.Node) *Preset {
 	p := &Preset{Variables: map[string]string{}}
-	f := r.fields(n, "", "version", "name", "about", "with", "probe", "namespace_label", "variables", "service", "calls")
+	f := r.fields(n, "", "version", "name", "about", "with", "probe", "namespace_label", "variables", "service", "calls", "pods")
 	if f == nil {
 		return p
 	}
@@ -152,6 +152,9 @@ func (r *presetReader) preset(n *yaml.Node) *Preset {
 	if c := f["calls"]; c != nil {
 		r.calls(p, c)
 	}
+	if v := f["pods"]; v != nil {
+		r.pods(p, v)
+	}
 	return p
 }
 
@@ -163,29 +166,81 @@ func or(n, other *yaml.Node) *yaml.Node {
 }
 
 func (r *presetReader) services(p *Preset, n *yaml.Node) {
-	f := r.fields(n, "service", "label", "regexp", "metrics")
-	naming := r.naming(f["label"], f["regexp"], "service")
-	metrics := r.metrics(f["metrics"], n, "service.metrics")
-	for key, value := range metrics {
+	g := r.group(n, "service", "service", "buckets", "failed_buckets")
+	for key, value := range r.metrics(g.fields["metrics"], n, "service.metrics") {
 		m, known := history.ServiceMetricNamed(key)
 		if !known {
 			r.fault(value, "service.metrics."+key, "a metric of a service"+nearest.Hint(key, serviceMetricNames()))
 			continue
 		}
-		q, fields := r.query(value, "service.metrics."+key, "label", "regexp")
-		q.Service = naming
-		if fields["label"] != nil || fields["regexp"] != nil {
-			q.Service = r.naming(cmp.Or(fields["label"], f["label"]), fields["regexp"], "service.metrics."+key)
-		}
-		if q.Service.empty() && q.Text != "" {
-			r.fault(value, "service.metrics."+key+".label", "the label that names the service (here, or once under service)")
-		}
-		p.Service[m] = q
+		p.Service[m] = g.named(value, "service.metrics."+key)
+	}
+	if v := g.fields["buckets"]; v != nil {
+		p.Buckets = g.named(v, "service.buckets")
+	}
+	if v := g.fields["failed_buckets"]; v != nil {
+		p.FailedBuckets = g.named(v, "service.failed_buckets")
 	}
 }
 
+func (r *presetReader) pods(p *Preset, n *yaml.Node) {
+	g := r.group(n, "pods", "pod")
+	for key, value := range r.metrics(g.fields["metrics"], n, "pods.metrics") {
+		m, known := podMetricNamed(key)
+		if !known {
+			r.fault(value, "pods.metrics."+key, "a metric of a pod"+nearest.Hint(key, podMetrics[:]))
+			continue
+		}
+		q := g.named(value, "pods.metrics."+key)
+		q.Pod, q.Service = q.Service, Naming{}
+		p.Pods[m] = q
+	}
+}
+
+// group is queries that name one thing each, a service or a pod: how, and when the
+// newest sample was scraped, is said once for all or by a query itself.
+type group struct {
+	r      *presetReader
+	path   string
+	what   string
+	fields map[string]*yaml.Node
+	naming Naming
+	newest string
+}
+
+func (r *presetReader) group(n *yaml.Node, path, what string, more ...string) *group {
+	f := r.fields(n, path, append([]string{"label", "regexp", "newest", "metrics"}, more...)...)
+	return &group{r: r, path: path, what: what, fields: f, naming: r.naming(f["label"], f["regexp"], path), newest: r.newest(f["newest"], path)}
+}
+
+// named reads a query of the group. Its Service is what names its series.
+func (g *group) named(n *yaml.Node, path string) *Query {
+	q, f := g.r.query(n, path, "label", "regexp")
+	q.Newest = cmp.Or(q.Newest, g.newest)
+	q.Service = g.naming
+	if f["label"] != nil || f["regexp"] != nil {
+		q.Service = g.r.naming(cmp.Or(f["label"], g.fields["label"]), f["regexp"], path)
+	}
+	if q.Service.empty() && q.Text != "" {
+		g.r.fault(n, path+".label", fmt.Sprintf("the label that names the %s (here, or once under %s)", g.what, g.path))
+	}
+	return q
+}
+
+// newest reads a query for the time of the newest scrape.
+func (r *presetReader) newest(n *yaml.Node, path string) string {
+	if n == nil {
+		return ""
+	}
+	r.promQL(n, path+".newest")
+	if !strings.Contains(n.Value, "timestamp(") {
+		r.fault(n, path+".newest", "PromQL for an instant, such as max by (app) (timestamp(http_requests_total))")
+	}
+	return n.Value
+}
+
 func (r *presetReader) calls(p *Preset, n *yaml.Node) {
-	f := r.fields(n, "calls", "from", "to", "operation", "regexp", "outside", "metrics")
+	f := r.fields(n, "calls", "from", "to", "operation", "regexp", "outside", "newest", "buckets", "failed_buckets", "metrics")
 	to := r.naming(f["to"], f["regexp"], "calls.to")
 	if to.empty() {
 		r.fault(or(f["to"], n), "calls.to", "the label that names the service which is called")
@@ -193,15 +248,26 @@ func (r *presetReader) calls(p *Preset, n *yaml.Node) {
 	from := r.naming(f["from"], f["regexp"], "calls.from")
 	operation := r.naming(f["operation"], nil, "calls.operation")
 	outside := r.expression(f["outside"], "calls.outside")
+	newest := r.newest(f["newest"], "calls")
+	read := func(n *yaml.Node, path string) *Query {
+		q, _ := r.query(n, path)
+		q.Newest = cmp.Or(q.Newest, newest)
+		q.From, q.To, q.Operation, q.Outside = from, to, operation, outside
+		return q
+	}
 	for key, value := range r.metrics(f["metrics"], n, "calls.metrics") {
 		m, known := history.CallMetricNamed(key)
 		if !known {
 			r.fault(value, "calls.metrics."+key, "a metric of calls"+nearest.Hint(key, callMetricNames()))
 			continue
 		}
-		q, _ := r.query(value, "calls.metrics."+key)
-		q.From, q.To, q.Operation, q.Outside = from, to, operation, outside
-		p.Calls[m] = q
+		p.Calls[m] = read(value, "calls.metrics."+key)
+	}
+	if v := f["buckets"]; v != nil {
+		p.UserBuckets = read(v, "calls.buckets")
+	}
+	if v := f["failed_buckets"]; v != nil {
+		p.FailedUserBuckets = read(v, "calls.failed_buckets")
 	}
 }
 
@@ -221,7 +287,8 @@ func (r *presetReader) query(n *yaml.Node, path string, more ...string) (*Query,
 		r.promQL(n, path)
 		return q, nil
 	}
-	f := r.fields(n, path, append([]string{"query", "scale", "absent"}, more...)...)
+	f := r.fields(n, path, append([]string{"query", "scale", "absent", "newest"}, more...)...)
+	q.Newest = r.newest(f["newest"], path)
 	q.Absent = r.words(f["absent"], n, path+".absent", false)
 	// What cannot be measured may say why instead.
 	q.Text = r.words(f["query"], n, path+".query", q.Absent == "")
@@ -358,17 +425,26 @@ func (p *Preset) checkVariables(file string) error {
 			}
 		}
 	}
+	checkQuery := func(field string, q *Query) {
+		if q != nil {
+			check(field, q.Text)
+			check(field+".newest", q.Newest)
+		}
+	}
 	check("probe", p.Probe)
 	for m, q := range p.Service {
-		if q != nil {
-			check("service.metrics."+history.ServiceMetric(m).String(), q.Text)
-		}
+		checkQuery("service.metrics."+history.ServiceMetric(m).String(), q)
 	}
 	for m, q := range p.Calls {
-		if q != nil {
-			check("calls.metrics."+history.CallMetric(m).String(), q.Text)
-		}
+		checkQuery("calls.metrics."+history.CallMetric(m).String(), q)
 	}
+	for m, q := range p.Pods {
+		checkQuery("pods.metrics."+PodMetric(m).String(), q)
+	}
+	checkQuery("service.buckets", p.Buckets)
+	checkQuery("service.failed_buckets", p.FailedBuckets)
+	checkQuery("calls.buckets", p.UserBuckets)
+	checkQuery("calls.failed_buckets", p.FailedUserBuckets)
 	return errors.Join(faults...)
 }
 

@@ -118,7 +118,7 @@ func TestTroubleThatStaysIsToldClearly(t *testing.T) {
 		requests int64
 		want     []string
 	}{
-		"a wrong token":          {func(w http.ResponseWriter) { w.WriteHeader(401) }, 1, []string{"401", "--token-file"}},
+		"a wrong token":          {func(w http.ResponseWriter) { w.WriteHeader(401) }, 1, []string{"401", "check the token"}},
 		"a token that is echoed": {func(w http.ResponseWriter) { w.WriteHeader(401); fmt.Fprint(w, "bad token sesame-open") }, 1, []string{"401", "<hidden>"}},
 		"no right to query":      {func(w http.ResponseWriter) { w.WriteHeader(403) }, 1, []string{"403", "right to query"}},
 		"another path":           {func(w http.ResponseWriter) { w.WriteHeader(404) }, 1, []string{"404", "/select/0/prometheus"}},

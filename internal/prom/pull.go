@@ -54,12 +54,21 @@ const stateFile = "pull.json"
 
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
+// CheckNamespace refuses what is not the name of a namespace, before it becomes
+// part of a query.
+func CheckNamespace(name string) error {
+	if !namespaceName.MatchString(name) {
+		return fmt.Errorf("namespace %q must be the name of a Kubernetes namespace: lower-case letters, digits and -", name)
+	}
+	return nil
+}
+
 // Validate says everything that is wrong before anything is asked.
 func (p *Pull) Validate() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !namespaceName.MatchString(p.Namespace) {
-		add("namespace %q must be the name of a Kubernetes namespace: lower-case letters, digits and -", p.Namespace)
+	if err := CheckNamespace(p.Namespace); err != nil {
+		faults = append(faults, err)
 	}
 	if p.Step < time.Second || p.Step > time.Hour || p.Step%time.Second != 0 {
 		add("step %v must be whole seconds from 1s to 1h", p.Step)

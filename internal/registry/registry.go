@@ -147,6 +147,12 @@ func (r *Registry) Current(name string) (Promotion, string, error) {
 	return r.intact(name, now.Version)
 }
 
+// Version is one of an application's versions, in charge or not, and the path of
+// its model, which is checked to be what was promoted.
+func (r *Registry) Version(name string, version int) (Promotion, string, error) {
+	return r.intact(name, version)
+}
+
 // intact reads a version and checks that its model is the one that was promoted.
 func (r *Registry) intact(name string, version int) (Promotion, string, error) {
 	p, err := r.promotion(name, version)

@@ -133,9 +133,6 @@ func (p *past) total(s history.Series) float64 {
 	return sum
 }
 
-// otherKind names the pool of rare kinds that enter at a service.
-func otherKind(service string) string { return "other at " + service }
-
 // poolRare keeps the most frequent kinds and pools the others.
 func (p *past) poolRare() {
 	if len(p.entries) <= maxKinds {
@@ -153,7 +150,7 @@ func (p *past) poolRare() {
 			continue
 		}
 		pools[e.to] = len(kept)
-		kept = append(kept, entry{name: otherKind(p.tracks[e.to].name), to: e.to, rate: slices.Clone(e.rate)})
+		kept = append(kept, entry{name: history.OtherKind(p.tracks[e.to].name), to: e.to, rate: slices.Clone(e.rate)})
 	}
 	p.notes.warn("users send %d kinds of requests; the %d most frequent are told apart, the others pooled", len(p.entries), maxKinds)
 	p.entries = kept
@@ -172,7 +169,7 @@ func (p *past) addUnexplained() {
 		}
 		name := t.name
 		if measured {
-			name = directKind(t.name)
+			name = history.DirectKind(t.name)
 			p.notes.warn("service %s: %.0f %% of its requests have no measured caller; they are taken to come from users, as kind %q", t.name, 100*p.total(rest)/p.total(t.series[history.Rate]), name)
 		}
 		p.entries = append(p.entries, entry{name, i, rest, t.series[history.LatencyMean], t.series[history.LatencyP99]})
@@ -185,9 +182,6 @@ func (p *past) addUnexplained() {
 		}
 	}
 }
-
-// directKind names the requests to a service that no measured caller explains.
-func directKind(service string) string { return "direct to " + service }
 
 // rest is a service's rate that neither users nor callers explain; nil = little
 // is left.

@@ -104,7 +104,7 @@ func kindRates(h *history.History, app *loadline.App) (perKind, error) {
 	for _, e := range entries {
 		name := e.name
 		if app.KindIndex(name) < 0 {
-			name = otherKind(app.Services[e.to].Name)
+			name = history.OtherKind(app.Services[e.to].Name)
 		}
 		if k := app.KindIndex(name); k >= 0 {
 			rates[k] = addSeries(rates[k], e.rate)
@@ -112,7 +112,7 @@ func kindRates(h *history.History, app *loadline.App) (perKind, error) {
 	}
 	for i := range app.Services {
 		name := app.Services[i].Name
-		k := app.KindIndex(directKind(name))
+		k := app.KindIndex(history.DirectKind(name))
 		if k < 0 && len(entries) == 0 {
 			k = app.KindIndex(name)
 		}

@@ -24,6 +24,7 @@ type manifest struct {
 	Rules      []rule         `json:"rules"`
 	RoleRef    map[string]any `json:"roleRef"`
 	Subjects   []any          `json:"subjects"`
+	Automount  *bool          `json:"automountServiceAccountToken"`
 }
 
 // Nobody who reads these roles finds more than the controller needs.

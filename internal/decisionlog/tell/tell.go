@@ -103,8 +103,11 @@ func Short(s *decisionlog.Service) string {
 		return ""
 	}
 	before := s.Before()
-	return strings.Join(axes(before, before.With(s.Plan.Setting())), ", ")
+	return Change(before, before.With(s.Plan.Setting()))
 }
+
+// Change from one allocation to another in a few words.
+func Change(before, after loadline.Allocation) string { return strings.Join(axes(before, after), ", ") }
 
 // services that a call visits, itself included.
 func visits(c *loadline.Call, service int) bool {

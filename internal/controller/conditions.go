@@ -1,0 +1,247 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/resource"
+)
+
+// verdict is one condition.
+type verdict struct {
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
+
+// setConditions puts verdicts into a status. Their times change only with them.
+func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.Time, verdicts map[string]verdict) {
+	for _, kind := range []string{
+		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
+		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale,
+	} {
+		v, told := verdicts[kind]
+		if !told {
+			if meta.FindStatusCondition(status.Conditions, kind) != nil {
+				continue
+			}
+			v = verdict{metav1.ConditionUnknown, v1alpha1.ReasonStarting, ""}
+		}
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: v.status, Reason: v.reason, Message: resource.Text(v.message),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+}
+
+// notReady is the reason for an application that cannot be run.
+func notReady(err error) verdict {
+	var missing missingError
+	switch {
+	case errors.As(err, &missing):
+		return no(v1alpha1.ReasonSecretNotFound, err.Error())
+	case apierrors.IsForbidden(err):
+		return no(v1alpha1.ReasonForbidden, err.Error())
+	}
+	return no(v1alpha1.ReasonInvalidSpec, err.Error())
+}
+
+// conditions of a pass.
+func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) map[string]verdict {
+	pause := l.Pause()
+	c := map[string]verdict{
+		v1alpha1.ConditionPaused:   pausedVerdict(pause, v),
+		v1alpha1.ConditionFallback: fallbackVerdict(v.ladder, model),
+		v1alpha1.ConditionConflict: v.conflictVerdict(),
+		v1alpha1.ConditionStale:    v.staleVerdict(),
+		v1alpha1.ConditionReady:    v.readyVerdict(forbidden),
+	}
+	c[v1alpha1.ConditionActive] = v.activeVerdict(c)
+	return c
+}
+
+func (v *view) readyVerdict(forbidden error) verdict {
+	if !v.seen {
+		if apierrors.IsForbidden(v.err) {
+			return no(v1alpha1.ReasonForbidden, v.err.Error())
+		}
+		return no(v1alpha1.ReasonTargetNotFound, "the workloads cannot be looked at: "+text(v.err))
+	}
+	var missing []string
+	for i := range v.services {
+		if v.app.Targets[i] != nil && v.services[i].standing.state == v1alpha1.ServiceNotFound {
+			missing = append(missing, v.app.App.Services[i].Name+": "+v.services[i].standing.why)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return no(v1alpha1.ReasonTargetNotFound, strings.Join(missing, "; "))
+	case forbidden != nil:
+		return no(v1alpha1.ReasonForbidden, forbidden.Error())
+	case errors.Is(v.blind, prom.ErrNothing):
+		return no(v1alpha1.ReasonNoPresetFits, v.blind.Error())
+	case apierrors.IsForbidden(v.blind):
+		return no(v1alpha1.ReasonForbidden, v.blind.Error())
+	case v.blind != nil:
+		var gone missingError
+		if errors.As(v.blind, &gone) {
+			return no(v1alpha1.ReasonSecretNotFound, v.blind.Error())
+		}
+		return no(v1alpha1.ReasonPrometheusUnreachable, v.blind.Error())
+	}
+	return yes(v1alpha1.ReasonDeciding, "")
+}
+
+func (v *view) activeVerdict(others map[string]verdict) verdict {
+	moved, all := 0, 0
+	var conflicts int
+	for i := range v.services {
+		if v.app.Targets[i] == nil {
+			continue
+		}
+		all++
+		switch {
+		case !v.services[i].standing.still():
+			moved++
+		case v.services[i].standing.state == v1alpha1.ServiceConflict:
+			conflicts++
+		}
+	}
+	switch {
+	case v.app.Mode == v1alpha1.Observe:
+		return no(v1alpha1.ReasonObserving, "the mode is Observe: nothing is decided")
+	case v.app.Mode == v1alpha1.Recommend:
+		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not carried out")
+	case others[v1alpha1.ConditionPaused].reason != v1alpha1.ReasonSomeServicesPaused && others[v1alpha1.ConditionPaused].status == metav1.ConditionTrue:
+		return no(v1alpha1.ReasonPaused, others[v1alpha1.ConditionPaused].message)
+	case moved == 0 && conflicts > 0:
+		return no(v1alpha1.ReasonConflict, others[v1alpha1.ConditionConflict].message)
+	case moved == 0 || !v.seen:
+		return no(v1alpha1.ReasonNotReady, "no service may be moved now; status.services say why")
+	}
+	return yes(v1alpha1.ReasonActing, fmt.Sprintf("%d of %d services may be moved", moved, all))
+}
+
+func pausedVerdict(p v1alpha1.Pause, v *view) verdict {
+	if p.Reason != v1alpha1.ReasonNotPaused && p.Reason != "" {
+		return yes(p.Reason, p.Why)
+	}
+	var names []string
+	for i := range v.services {
+		if v.services[i].standing.state == v1alpha1.ServicePaused {
+			names = append(names, v.app.App.Services[i].Name)
+		}
+	}
+	if len(names) > 0 {
+		return yes(v1alpha1.ReasonSomeServicesPaused, "paused by the annotation "+v1alpha1.PausedAnnotation+" on their workloads: "+strings.Join(names, ", "))
+	}
+	return no(v1alpha1.ReasonNotPaused, "")
+}
+
+func fallbackVerdict(s guard.State, model decider) verdict {
+	switch s.Rung {
+	case guard.Learned:
+		return no(v1alpha1.ReasonFollowing, "")
+	case guard.Hold:
+		return yes(v1alpha1.ReasonHolding, s.Why)
+	case guard.Floor:
+		return yes(v1alpha1.ReasonRaisedToFloor, s.Why)
+	}
+	switch {
+	case model.policy == nil:
+		return yes(model.reason, s.Why)
+	case s.Distrust:
+		return yes(v1alpha1.ReasonBurned, s.Why)
+	case strings.Contains(s.Why, "no data"):
+		return yes(v1alpha1.ReasonModelNoData, s.Why)
+	}
+	return yes(v1alpha1.ReasonModelFaulty, s.Why)
+}
+
+func (v *view) conflictVerdict() verdict {
+	var messages []string
+	reason := ""
+	for i := range v.services {
+		if v.services[i].standing.state != v1alpha1.ServiceConflict {
+			continue
+		}
+		messages = append(messages, v.services[i].standing.why)
+		for _, c := range v.services[i].conflicts {
+			if reason == "" || reason == c.Reason {
+				reason = c.Reason
+			} else {
+				reason = v1alpha1.ReasonSeveralConflicts
+			}
+		}
+	}
+	if len(messages) == 0 {
+		return no(v1alpha1.ReasonNoConflict, "")
+	}
+	return yes(reason, strings.Join(messages, "; "))
+}
+
+func (v *view) staleVerdict() verdict {
+	if !v.seen {
+		return yes(v1alpha1.ReasonNoDecision, text(v.err))
+	}
+	unseen := v.unseen()
+	if len(unseen) > 0 {
+		message := "neither rate nor CPU is measured of " + strings.Join(unseen, ", ")
+		if v.blind != nil {
+			message += ": " + v.blind.Error()
+		}
+		if v.late > 0 {
+			return yes(v1alpha1.ReasonMetricsLate, fmt.Sprintf("%s; the newest samples are %s old", message, v.late.Round(time.Second)))
+		}
+		return yes(v1alpha1.ReasonMetricsAbsent, message)
+	}
+	var kinds []string
+	for i := range v.kinds {
+		if !v.kinds[i].OverSLO.Present() && !v.kinds[i].AtSLO.Present() && !(v.kinds[i].Rate.Present() && v.kinds[i].Rate.Value == 0) {
+			kinds = append(kinds, v.app.App.Kinds[i].Name)
+		}
+	}
+	if len(kinds) > 0 {
+		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds, ", "))
+	}
+	return no(v1alpha1.ReasonFresh, "")
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// resizeText says what is in the way of a size, if anything is.
+func resizeText(faults, outcomes []kube.Outcome) string {
+	var parts []string
+	for _, f := range faults {
+		parts = append(parts, fmt.Sprintf("pod %s is not resized: %s", f.Pod, f.Why))
+	}
+	if len(parts) == 0 {
+		for _, o := range outcomes {
+			if o.Result == kube.Deferred || o.Result == kube.Infeasible || o.Result == kube.Refused {
+				parts = append(parts, fmt.Sprintf("pod %s is not resized: %s", o.Pod, o.Why))
+			}
+		}
+	}
+	if len(parts) > 2 {
+		parts = append(parts[:2], fmt.Sprintf("and %d more", len(parts)-2))
+	}
+	return strings.Join(parts, "; ")
+}

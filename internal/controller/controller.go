@@ -1,0 +1,195 @@
+package controller
+
+import (
+	"context"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kedascaler"
+)
+
+// Options of a Controller. Client, Live, Log and Now are needed.
+type Options struct {
+	Client client.Client // reads from a cache
+	Live   client.Reader // reads from the API server
+	Log    *slog.Logger
+	Now    func() time.Time
+
+	Events  events.EventRecorder // nil = none are written
+	Board   *kedascaler.Board    // nil = KEDA is not served
+	Metrics *Metrics             // nil = none are kept
+	// ScalerHosts are hosts under which KEDA's triggers address us.
+	ScalerHosts []string
+
+	Models    string // folder of registries
+	Decisions string // folder of logs; empty = none are kept
+	DryRun    bool   // nothing is written, whatever the mode
+}
+
+// Controller looks after every LoadLine that it is told of.
+type Controller struct {
+	Options
+
+	life context.Context // of the process
+	mu   sync.Mutex
+	runs map[types.NamespacedName]*runner
+}
+
+// New controller. Its applications live as long as the context.
+func New(life context.Context, o Options) *Controller {
+	return &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}}
+}
+
+// ending says whether the process is being stopped.
+func (c *Controller) ending() bool { return c.life.Err() != nil }
+
+func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
+	if c.Metrics == nil {
+		return nil
+	}
+	return c.Metrics.of(l.Namespace, l.Name)
+}
+
+// Reconcile starts, restarts or ends the life of one LoadLine. It runs on the
+// process that holds the lease only.
+func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	name := request.NamespacedName
+	var l v1alpha1.LoadLine
+	if err := c.Client.Get(ctx, name, &l); err != nil {
+		if client.IgnoreNotFound(err) != nil {
+			return reconcile.Result{}, err
+		}
+		c.end(name)
+		return reconcile.Result{}, nil
+	}
+	if !l.DeletionTimestamp.IsZero() {
+		c.end(name)
+		return reconcile.Result{}, nil
+	}
+	c.adopt(name, &l)
+	return reconcile.Result{}, nil
+}
+
+// adopt a LoadLine as it is now. A change of its spec begins anew, with what the
+// status remembers; anything else is seen at the next pass.
+func (c *Controller) adopt(name types.NamespacedName, l *v1alpha1.LoadLine) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.runs[name]
+	if r != nil {
+		was := r.latest.Load()
+		if was.UID == l.UID && was.Generation == l.Generation {
+			r.latest.Store(l)
+			r.poke()
+			return
+		}
+		r.stop()
+		l = l.DeepCopy()
+		if was.UID == l.UID {
+			l.Status = r.status // the cache may be behind what we wrote
+		}
+	}
+	if c.life.Err() == nil {
+		c.runs[name] = c.start(c.life, l, c.offset(l))
+	}
+}
+
+// offset spreads applications over their interval, so that many of them do not ask
+// Prometheus at the same instant. A few begin at once.
+func (c *Controller) offset(l *v1alpha1.LoadLine) time.Duration {
+	const few = 16
+	interval := l.Spec.Interval.Span()
+	if len(c.runs) < few || interval <= 0 {
+		return 0
+	}
+	h := fnv.New32a()
+	h.Write([]byte(l.UID))
+	return time.Duration(float64(interval) * float64(h.Sum32()) / (1 << 32))
+}
+
+// end the life of a LoadLine that is no more.
+func (c *Controller) end(name types.NamespacedName) {
+	c.mu.Lock()
+	r := c.runs[name]
+	delete(c.runs, name)
+	c.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.stop()
+	c.metricsOf(r.latest.Load()).forget()
+	if c.Board != nil {
+		c.Board.Forget(kedascaler.Name{Namespace: name.Namespace, Name: name.Name})
+	}
+}
+
+// Wait until everything has ended, after the context has.
+func (c *Controller) Wait() {
+	c.mu.Lock()
+	runs := make([]*runner, 0, len(c.runs))
+	for _, r := range c.runs {
+		runs = append(runs, r)
+	}
+	c.mu.Unlock()
+	for _, r := range runs {
+		<-r.ended
+	}
+}
+
+// SetupWithManager has a manager tell of LoadLines, and of pods that are created.
+func (c *Controller) SetupWithManager(m ctrl.Manager) error {
+	created := predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return true },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+	return ctrl.NewControllerManagedBy(m).
+		For(&v1alpha1.LoadLine{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.sizesOf), builder.WithPredicates(created)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
+		Complete(c)
+}
+
+// sizesOf are the LoadLines that give pods of this namespace a size, and want to
+// know of one that was created.
+func (c *Controller) sizesOf(_ context.Context, pod client.Object) []reconcile.Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var wake []reconcile.Request
+	for name, r := range c.runs {
+		if name.Namespace == pod.GetNamespace() && movesSizes(r.latest.Load()) {
+			wake = append(wake, reconcile.Request{NamespacedName: name})
+		}
+	}
+	return wake
+}
+
+func movesSizes(l *v1alpha1.LoadLine) bool {
+	if l.Spec.Mode != v1alpha1.Act {
+		return false
+	}
+	for i := range l.Spec.Services {
+		for _, a := range l.Spec.Services[i].Axes {
+			if a != v1alpha1.Horizontal {
+				return true
+			}
+		}
+	}
+	return false
+}

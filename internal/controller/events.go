@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/decisionlog/tell"
+	"github.com/loadline/loadline/internal/guard"
+)
+
+// maxNote is the most characters that an Event's note may have.
+const maxNote = 1024
+
+// diary writes Kubernetes Events, and each thing only when it is new.
+type diary struct {
+	events events.EventRecorder // nil = none
+	said   map[string]string    // by what it is about
+}
+
+func (d *diary) say(l *v1alpha1.LoadLine, about, kind, reason, action, note string) {
+	if d.events == nil || d.said[about] == reason+note {
+		return
+	}
+	if d.said == nil {
+		d.said = map[string]string{}
+	}
+	d.said[about] = reason + note
+	if runes := []rune(note); len(runes) > maxNote {
+		note = string(runes[:maxNote-1]) + "…"
+	}
+	d.events.Eventf(l, nil, kind, reason, action, "%s", note)
+}
+
+// pass tells what a pass changed, and what it could not.
+func (d *diary) pass(l *v1alpha1.LoadLine, v *view) {
+	if v.app.Mode == v1alpha1.Act && v.applied {
+		for _, p := range v.plan.Services {
+			sv := &v.services[p.Service]
+			name := v.app.App.Services[p.Service].Name
+			note := fmt.Sprintf("%s: %s", name, tell.Change(sv.before, sv.told))
+			if why := v.why(p.Service); why != "" {
+				note += " (" + why + ")"
+			}
+			d.say(l, "change of "+name, corev1.EventTypeNormal, "Changed", "Apply", note)
+		}
+	}
+	about := "apply"
+	if v.err != nil && strings.HasPrefix(v.err.Error(), "apply") {
+		d.say(l, about, corev1.EventTypeWarning, "ApplyFailed", "Apply", v.err.Error())
+	} else if v.applied && len(v.plan.Services) > 0 {
+		delete(d.said, about)
+	}
+}
+
+// rung tells of a step on the ladder.
+func (d *diary) rung(l *v1alpha1.LoadLine, t guard.Transition) {
+	kind := corev1.EventTypeWarning
+	if t.To == guard.Learned {
+		kind = corev1.EventTypeNormal
+	}
+	d.say(l, "rung", kind, "Rung", "Decide", fmt.Sprintf("from %v to %v: %s", t.From, t.To, t.Why))
+}
+
+// conditions tells of those that turned.
+func (d *diary) conditions(l *v1alpha1.LoadLine, before, after []metav1.Condition) {
+	for i := range after {
+		c := &after[i]
+		was := meta.FindStatusCondition(before, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason || c.Type == v1alpha1.ConditionFallback {
+			continue // the ladder tells of that one itself
+		}
+		good := metav1.ConditionFalse
+		if c.Type == v1alpha1.ConditionReady || c.Type == v1alpha1.ConditionActive {
+			good = metav1.ConditionTrue
+		}
+		kind := corev1.EventTypeNormal
+		if c.Status != good && c.Status != metav1.ConditionUnknown && (c.Type != v1alpha1.ConditionActive && c.Type != v1alpha1.ConditionPaused) {
+			kind = corev1.EventTypeWarning
+		}
+		if was == nil && c.Status == good || c.Status == metav1.ConditionUnknown {
+			continue // the beginning is no news
+		}
+		d.say(l, c.Type, kind, c.Reason, "Observe", fmt.Sprintf("%s is %s: %s", c.Type, c.Status, orDash(c.Message)))
+	}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/decisionlog/tell"
+)
+
+// Finding is what one pass over an application came to.
+type Finding struct {
+	LoadLine   string            `json:"loadline"`
+	Mode       v1alpha1.Mode     `json:"mode"`
+	Rung       string            `json:"rung,omitempty"`
+	Policy     string            `json:"policy,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	Conditions map[string]string `json:"conditions,omitempty"`
+	Services   []ServiceFinding  `json:"services,omitempty"`
+}
+
+// ServiceFinding is one service's part of it.
+type ServiceFinding struct {
+	Service string                `json:"service"`
+	State   v1alpha1.ServiceState `json:"state"`
+	Seen    *v1alpha1.Seen        `json:"seen,omitempty"`
+	Has     *v1alpha1.Amounts     `json:"has,omitempty"`
+	Wanted  *v1alpha1.Amounts     `json:"wanted,omitempty"`
+	Change  string                `json:"change,omitempty"` // in words; empty = it stays as it is
+	Applied bool                  `json:"applied"`
+	Why     string                `json:"why,omitempty"`
+}
+
+// Once makes one pass over a LoadLine and says what came of it. In a dry run, and
+// in the modes that do not act, nothing is changed.
+func (c *Controller) Once(ctx context.Context, l *v1alpha1.LoadLine) Finding {
+	f := Finding{LoadLine: l.Namespace + "/" + l.Name, Mode: l.Spec.Mode}
+	a, err := c.assemble(ctx, l, func() *v1alpha1.LoadLine { return l })
+	if err != nil {
+		f.Error = err.Error()
+		return f
+	}
+	var last *view
+	a.done = func(v *view) { last = v }
+	a.loop.Clock = &wall{now: c.Now}
+	err = a.loop.Run(ctx, c.Now().Add(100*time.Millisecond)) // shorter than any interval: one pass
+	if closing := a.close(); err == nil {
+		err = closing
+	}
+	if last == nil {
+		f.Error = text(err)
+		return f
+	}
+	return f.of(l, a, last)
+}
+
+func (f Finding) of(l *v1alpha1.LoadLine, a *application, v *view) Finding {
+	status := v.status(l, a.model, nil)
+	f.Rung, f.Policy, f.Error = v.ladder.Rung.String(), v.policy, text(v.err)
+	f.Conditions = map[string]string{}
+	for _, c := range status.Conditions {
+		f.Conditions[c.Type] = string(c.Status) + " " + c.Reason
+		if c.Message != "" {
+			f.Conditions[c.Type] += ": " + c.Message
+		}
+	}
+	for i := range status.Services {
+		s := &status.Services[i]
+		at := a.App.ServiceIndex(s.Name)
+		f.Services = append(f.Services, ServiceFinding{
+			Service: s.Name, State: s.State, Seen: s.Seen, Has: s.Applied, Wanted: s.Wanted, Why: s.Why,
+			Change: changeOf(v.services[at].before, planOf(v.plan, at)), Applied: v.applied && a.ends.act && !planOf(v.plan, at).Empty(),
+		})
+	}
+	return f
+}
+
+func planOf(p loadline.Plan, service int) loadline.Setting {
+	for _, s := range p.Services {
+		if s.Service == service {
+			return s.Setting
+		}
+	}
+	return loadline.Setting{}
+}
+
+func changeOf(before loadline.Allocation, set loadline.Setting) string {
+	return tell.Change(before, before.With(set))
+}

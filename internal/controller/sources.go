@@ -1,0 +1,206 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/live"
+	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/resource"
+)
+
+// rereadAfter is how long what Secrets and ConfigMaps said is used before they are
+// read again: they are not watched, since we may read only those that are named.
+const rereadAfter = time.Minute
+
+// A missingError is of a Secret or ConfigMap, or a key of one, that is not there.
+type missingError struct{ error }
+
+func (e missingError) Unwrap() error { return e.error }
+
+// named reads Secrets and ConfigMaps of one namespace by name.
+type named struct {
+	reader    client.Reader
+	namespace string
+}
+
+func (n named) secret(ctx context.Context, name, key string) ([]byte, error) {
+	var s corev1.Secret
+	if err := n.get(ctx, "Secret", name, &s); err != nil {
+		return nil, err
+	}
+	if v, found := s.Data[key]; found {
+		return v, nil
+	}
+	return nil, missingError{fmt.Errorf("Secret %s/%s has no key %q", n.namespace, name, key)}
+}
+
+func (n named) configMap(ctx context.Context, name, key string) ([]byte, error) {
+	var m corev1.ConfigMap
+	if err := n.get(ctx, "ConfigMap", name, &m); err != nil {
+		return nil, err
+	}
+	if v, found := m.Data[key]; found {
+		return []byte(v), nil
+	}
+	if v, found := m.BinaryData[key]; found {
+		return v, nil
+	}
+	return nil, missingError{fmt.Errorf("ConfigMap %s/%s has no key %q", n.namespace, name, key)}
+}
+
+func (n named) get(ctx context.Context, kind, name string, into client.Object) error {
+	err := n.reader.Get(ctx, client.ObjectKey{Namespace: n.namespace, Name: name}, into)
+	switch {
+	case apierrors.IsNotFound(err):
+		return missingError{fmt.Errorf("%s %s/%s does not exist", kind, n.namespace, name)}
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s %s/%s may not be read: name it in deploy/rbac/namespace-secrets.yaml and apply that to the namespace: %w", kind, n.namespace, name, err)
+	}
+	return err
+}
+
+// twin of a LoadLine; nil if it names none.
+func (n named) twin(ctx context.Context, l *v1alpha1.LoadLine) (*loadline.App, error) {
+	ref := l.Spec.Twin
+	if ref == nil {
+		return nil, nil
+	}
+	text, err := n.configMap(ctx, ref.Name, ref.Key)
+	if err != nil {
+		return nil, fmt.Errorf("spec.twin: %w", err)
+	}
+	m, err := apps.Parse("ConfigMap "+n.namespace+"/"+ref.Name+" key "+ref.Key, text)
+	if err != nil {
+		return nil, fmt.Errorf("spec.twin: %w", err)
+	}
+	return m.App, nil
+}
+
+// server is how Prometheus is reached, with what Secrets say now.
+func (n named) server(ctx context.Context, p *v1alpha1.PrometheusSource) (prom.Server, error) {
+	s := prom.Server{URL: p.URL, Timeout: p.Timeout.Span(), Attempts: 2, Headers: map[string]string{}}
+	var faults []error
+	text := func(to *string, field string, read func() ([]byte, error)) {
+		v, err := read()
+		if err != nil {
+			faults = append(faults, fmt.Errorf("spec.prometheus.%s: %w", field, err))
+			return
+		}
+		*to = string(v)
+	}
+	secret := func(to *string, field, name, key string) {
+		text(to, field, func() ([]byte, error) { return n.secret(ctx, name, key) })
+	}
+	if t := p.BearerToken; t != nil {
+		secret(&s.Token, "bearerToken", t.Name, t.Key)
+	}
+	if b := p.BasicAuth; b != nil {
+		secret(&s.Username, "basicAuth", b.Name, corev1.BasicAuthUsernameKey)
+		secret(&s.Password, "basicAuth", b.Name, corev1.BasicAuthPasswordKey)
+	}
+	if t := p.TLS; t != nil {
+		s.ServerName, s.Insecure = t.ServerName, t.InsecureSkipVerify
+		if c := t.CASecret; c != nil {
+			secret(&s.CA, "tls.caSecret", c.Name, c.Key)
+		}
+		if c := t.CAConfigMap; c != nil {
+			text(&s.CA, "tls.caConfigMap", func() ([]byte, error) { return n.configMap(ctx, c.Name, c.Key) })
+		}
+		if c := t.ClientCertificate; c != nil {
+			secret(&s.Cert, "tls.clientCertificate", c.Name, corev1.TLSCertKey)
+			secret(&s.Key, "tls.clientCertificate", c.Name, corev1.TLSPrivateKeyKey)
+		}
+	}
+	for i, h := range p.Headers {
+		value := h.Value
+		if h.Secret != nil {
+			secret(&value, fmt.Sprintf("headers[%d]", i), h.Secret.Name, h.Secret.Key)
+		}
+		s.Headers[h.Name] = value
+	}
+	return s, errors.Join(faults...)
+}
+
+// preset that the resource names, or nil: the one that fits is found.
+func (n named) preset(ctx context.Context, p *v1alpha1.PrometheusSource) (*prom.Preset, error) {
+	switch {
+	case p.Queries != nil:
+		text, err := n.configMap(ctx, p.Queries.Name, p.Queries.Key)
+		if err != nil {
+			return nil, fmt.Errorf("spec.prometheus.queries: %w", err)
+		}
+		return prom.Parse("ConfigMap "+n.namespace+"/"+p.Queries.Name+" key "+p.Queries.Key, text)
+	case p.Preset != "":
+		return prom.Load(p.Preset)
+	}
+	return nil, nil
+}
+
+// meter is the metrics' end, made again when what it rests on has changed.
+type meter struct {
+	named
+	spec *v1alpha1.PrometheusSource
+	app  *resource.Application
+
+	read   time.Time // when Secrets and ConfigMaps were
+	server prom.Server
+	source *live.Source
+}
+
+// at is the source as it is to be used at an instant. A token that cannot be read
+// any more does not end the use of the one that was.
+func (m *meter) at(ctx context.Context, now time.Time) (metering, error) {
+	if m.source != nil && now.Sub(m.read) < rereadAfter {
+		return m.source, nil
+	}
+	server, err := m.named.server(ctx, m.spec)
+	if err != nil {
+		if m.source != nil {
+			return m.source, nil
+		}
+		return nil, err
+	}
+	m.read = now
+	if m.source != nil && reflect.DeepEqual(server, m.server) {
+		return m.source, nil
+	}
+	source, err := m.open(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	m.server, m.source = server, source
+	return source, nil
+}
+
+func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, error) {
+	c, err := prom.NewClient(server)
+	if err != nil {
+		return nil, fmt.Errorf("spec.prometheus: %w", err)
+	}
+	preset, err := m.preset(ctx, m.spec)
+	if err != nil {
+		return nil, err
+	}
+	o := live.Options{App: m.app.App, Namespace: m.spec.Namespace, Preset: preset, Scrape: m.app.Needs.Scrape, Variables: map[string]string{}}
+	if o.Namespace == "" {
+		o.Namespace = m.namespace
+	}
+	for name, value := range m.spec.Variables {
+		o.Variables[name] = string(value)
+	}
+	for _, s := range m.app.Sources {
+		o.Kinds = append(o.Kinds, live.Where{Service: s.Service, Operation: s.Operation})
+	}
+	return live.New(c, o)
+}

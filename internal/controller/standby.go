@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"context"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kedascaler"
+)
+
+// Standby answers KEDA from the resources' status for as long as another process
+// holds the lease.
+type Standby struct {
+	Cache   cache.Cache
+	Board   *kedascaler.Board
+	Elected <-chan struct{} // closed when this process holds the lease
+}
+
+// NeedLeaderElection is false: it is for those that are not elected.
+func (s *Standby) NeedLeaderElection() bool { return false }
+
+// Start follows the resources until the context ends.
+func (s *Standby) Start(ctx context.Context) error {
+	informer, err := s.Cache.GetInformer(ctx, &v1alpha1.LoadLine{})
+	if err != nil {
+		return err
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    s.see,
+		UpdateFunc: func(_, now any) { s.see(now) },
+		DeleteFunc: func(was any) {
+			if gone, ok := was.(toolscache.DeletedFinalStateUnknown); ok {
+				was = gone.Obj
+			}
+			if l, ok := was.(*v1alpha1.LoadLine); ok {
+				s.Board.Forget(nameOf(l))
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		s.Board.SetReady(true)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (s *Standby) see(now any) {
+	select {
+	case <-s.Elected:
+		return // its own decisions are newer
+	default:
+	}
+	if l, ok := now.(*v1alpha1.LoadLine); ok {
+		postStatus(s.Board, l)
+	}
+}

@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/resource"
+)
+
+// status of a pass, over the one that there was.
+func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1alpha1.LoadLineStatus {
+	status := *l.Status.DeepCopy()
+	status.ObservedGeneration = l.Generation
+	status.Mode = v.app.Mode
+	setConditions(&status, l.Generation, v.at, v.conditions(l, model, forbidden))
+	if !v.seen {
+		return status // what was last seen and told stays
+	}
+	status.Policy = v.policy
+	status.Ladder = resource.Ladder(v.ladder)
+	status.LastDecisionTime = instant(v.at)
+	v.objectives(&status)
+	moved, all := 0, 0
+	status.Services = status.Services[:0]
+	for i, target := range v.app.Targets {
+		if target == nil {
+			continue
+		}
+		all++
+		if !v.services[i].standing.still() {
+			moved++
+		}
+		status.Services = append(status.Services, v.serviceStatus(i))
+	}
+	status.ServicesMoved = fmt.Sprintf("%d/%d", moved, all)
+	return status
+}
+
+// objectives as they were seen. All must be measured for them to be met.
+func (v *view) objectives(status *v1alpha1.LoadLineStatus) {
+	status.Objectives = status.Objectives[:0]
+	status.SLOMet = "True"
+	for i := range v.kinds {
+		k, kind := &v.kinds[i], &v.app.App.Kinds[i]
+		o := v1alpha1.ObjectiveStatus{Kind: kind.Name, Rate: resource.Measured(k.Rate)}
+		idle := k.Rate.Present() && k.Rate.Value == 0
+		switch met, known := v.met(i); {
+		case known:
+			o.Met = &met
+			o.Latency = &v1alpha1.Duration{Duration: time.Duration(k.AtSLO.Value * float64(time.Second)).Round(time.Microsecond)}
+			o.OverSLO = resource.Measured(loadline.Sample{Value: k.AtSLO.Value / kind.SLO.Latency.Seconds(), At: k.AtSLO.At})
+			if !met {
+				status.SLOMet = "False"
+			}
+		case !idle && status.SLOMet == "True":
+			status.SLOMet = "Unknown"
+		}
+		status.Objectives = append(status.Objectives, o)
+	}
+}
+
+func (v *view) serviceStatus(i int) v1alpha1.ServiceStatus {
+	sv := &v.services[i]
+	s := v1alpha1.ServiceStatus{
+		Name: v.app.App.Services[i].Name, State: v.state(i), Seen: v.seenStatus(i),
+		Wanted: resource.Wanted(sv.wanted), Applied: resource.Told(sv.told), Size: resource.Wanted(sv.size),
+		Why: resource.Text(v.why(i)), LastChangeTime: instant(sv.change),
+	}
+	if sv.manual.After(v.at) {
+		s.ManualUntil = instant(sv.manual)
+	}
+	return s
+}
+
+// state of a service: what keeps it as it is, or what is done with it.
+func (v *view) state(i int) v1alpha1.ServiceState {
+	sv := &v.services[i]
+	switch {
+	case sv.standing.still():
+		return sv.standing.state
+	case !sv.observed.Rate.Present() && !sv.observed.CPU.Present() && sv.told.Replicas > 0 && !sv.told.Brownout:
+		return v1alpha1.ServiceUnseen
+	case v.app.Mode == v1alpha1.Act:
+		return v1alpha1.ServiceMoved
+	}
+	return v1alpha1.ServiceRecommended
+}
+
+func (v *view) seenStatus(i int) *v1alpha1.Seen {
+	sv := &v.services[i]
+	ready := int32(sv.ready)
+	seen := &v1alpha1.Seen{Time: metav1.NewTime(v.at), Rate: resource.Measured(sv.observed.Rate), ReadyReplicas: &ready}
+	if c := sv.observed.CPU; c.Present() {
+		seen.CPU = quantity.NewMilliQuantity(int64(c.Value*1000+0.5), quantity.DecimalSI)
+	}
+	if p, tightest := sv.observed.Latency.P99, v.tightest(); p.Present() && tightest > 0 {
+		seen.P99OverSLO = resource.Measured(loadline.Sample{Value: p.Value / tightest.Seconds(), At: p.At})
+	}
+	return seen
+}
+
+// tightest is the shortest latency that any objective promises.
+func (v *view) tightest() time.Duration {
+	var t time.Duration
+	for i := range v.app.App.Kinds {
+		if l := v.app.App.Kinds[i].SLO.Latency; t == 0 || l < t {
+			t = l
+		}
+	}
+	return t
+}
+
+func instant(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	m := metav1.NewTime(t)
+	return &m
+}
+
+// equalCalm says whether nothing but figures changed from one status to another.
+func equalCalm(a, b v1alpha1.LoadLineStatus) bool {
+	return equality.Semantic.DeepEqual(calm(a), calm(b))
+}
+
+// calm is the part of a status that people would call unchanged: without what is
+// measured anew at each pass.
+func calm(s v1alpha1.LoadLineStatus) v1alpha1.LoadLineStatus {
+	c := *s.DeepCopy()
+	c.LastDecisionTime, c.Objectives = nil, nil
+	for i := range c.Services {
+		c.Services[i].Seen, c.Services[i].Why = nil, ""
+	}
+	for i := range c.Conditions {
+		c.Conditions[i].Message = ""
+	}
+	if c.Ladder != nil {
+		c.Ladder.Why = ""
+	}
+	return c
+}

@@ -1,0 +1,158 @@
+package controller
+
+import (
+	"errors"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/resource"
+)
+
+// view is one pass as it is told to people: in the status, as events and as
+// metrics. It shares nothing with the loop.
+type view struct {
+	app  *resource.Application
+	at   time.Time
+	err  error // why nothing was decided, or not applied
+	seen bool  // there was an observation
+
+	blind    error         // why the metrics could not be asked
+	late     time.Duration // age of the newest sample, if that is too old to be used
+	ladder   guard.State
+	policy   string // that is followed
+	services []serviceView
+	kinds    []loadline.KindObservation
+	changed  []loadline.GuardChange
+	plan     loadline.Plan
+	applied  bool // the plan was carried out, or there was none
+}
+
+// serviceView is one service's part of it.
+type serviceView struct {
+	standing  standing
+	conflicts []kube.Conflict
+	observed  loadline.ServiceObservation // without pods
+	ready     int
+	wanted    loadline.Setting
+	reason    string
+	before    loadline.Allocation // what it was told to be when the decision was made
+	told      loadline.Allocation // and afterwards
+	size      loadline.Setting    // that pods which are created from now on get
+	change    time.Time
+	manual    time.Time
+	resizes   string // what is in the way of sizes
+}
+
+// begin a view with what a decision rests on.
+func beginView(app *resource.Application, e *ends, d *loadline.Decision, s loadline.Situation) *view {
+	v := &view{app: app, at: d.At, err: d.Err, seen: true, blind: e.blind}
+	if age := d.At.Sub(e.newest); !e.newest.IsZero() && age > app.Guard.Data.MaxAge {
+		v.late = age
+	}
+	now := s.Now()
+	v.kinds = append(v.kinds, now.Kinds...)
+	v.services = make([]serviceView, len(app.App.Services))
+	for i := range v.services {
+		sv := &v.services[i]
+		sv.standing, sv.conflicts = e.standing[i], e.states[i].Conflicts
+		sv.ready = now.Services[i].ReadyPods()
+		sv.observed = now.Services[i]
+		sv.observed.Pods = nil
+		sv.before = s.Allocation[i]
+	}
+	for i := range d.Proposal.Services {
+		p := &d.Proposal.Services[i]
+		v.services[p.Service].wanted, v.services[p.Service].reason = p.Setting, p.Reason
+	}
+	v.changed = append(v.changed, d.Changed...)
+	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
+	return v
+}
+
+// finish it with what became of the decision.
+func (v *view) finish(d *loadline.Decision, e *ends) {
+	v.err = d.Err
+	v.applied = d.Err == nil
+	for i := range v.services {
+		sv := &v.services[i]
+		sv.told = e.allocation(i)
+		sv.size = e.told[i].size
+		sv.change, sv.manual = e.told[i].changed, e.told[i].manual
+		sv.resizes = resizeText(e.states[i].Resize, e.resizes[i])
+	}
+}
+
+// why a service is as it is: who keeps it, the guard that had the last word, or the
+// policy.
+func (v *view) why(service int) string {
+	sv := &v.services[service]
+	if sv.standing.still() {
+		return sv.standing.why
+	}
+	why := sv.reason
+	for i := range v.changed {
+		if c := &v.changed[i]; c.Service == service && c.Reason != "" {
+			why = c.Guard + ": " + c.Reason
+		}
+	}
+	if sv.resizes != "" {
+		if why != "" {
+			why += "; "
+		}
+		why += sv.resizes
+	}
+	return why
+}
+
+// outcome in a word, for metrics.
+func (v *view) outcome() string {
+	switch {
+	case v.err != nil && errors.Is(v.err, loadline.ErrNoData):
+		return "held"
+	case v.err != nil:
+		return "failed"
+	case len(v.plan.Services) > 0:
+		return "changed"
+	}
+	return "kept"
+}
+
+// met says whether an objective was met; not known if it was not measured.
+func (v *view) met(kind int) (met, known bool) {
+	k := &v.kinds[kind]
+	if !k.AtSLO.Present() {
+		return false, false
+	}
+	return k.AtSLO.Value <= v.app.App.Kinds[kind].SLO.Latency.Seconds(), true
+}
+
+// newest sample of any service; zero if there is none.
+func (v *view) newest() time.Time {
+	var newest time.Time
+	for i := range v.services {
+		o := &v.services[i].observed
+		for _, s := range []loadline.Sample{o.Rate, o.CPU} {
+			if s.At.After(newest) {
+				newest = s.At
+			}
+		}
+	}
+	return newest
+}
+
+// unseen are the names of services of ours of which neither rate nor CPU is known.
+func (v *view) unseen() []string {
+	var names []string
+	for i := range v.services {
+		sv := &v.services[i]
+		if v.app.Targets[i] == nil || sv.told.Replicas == 0 || sv.told.Brownout {
+			continue
+		}
+		if !sv.observed.Rate.Present() && !sv.observed.CPU.Present() {
+			names = append(names, v.app.App.Services[i].Name)
+		}
+	}
+	return names
+}

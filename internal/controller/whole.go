@@ -1,0 +1,44 @@
+package controller
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// whole is a guard: it rounds sizes up to what Kubernetes and people count in, whole
+// thousandths of a core and whole MiB. Without it a pod would never have exactly the
+// size that was asked for, and be asked again at every pass.
+type whole struct{}
+
+// Name of the guard in records.
+func (whole) Name() string { return "whole" }
+
+// Check rounds.
+func (whole) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
+	b := s.App.Services[service].Bounds
+	got := want
+	for _, o := range []*loadline.Opt[float64]{&got.CPURequest, &got.CPULimit} {
+		if o.Set {
+			o.Value = under(math.Ceil(o.Value*1000-1e-6)/1000, b.MaxCPU)
+		}
+	}
+	for _, o := range []*loadline.Opt[int64]{&got.MemoryRequest, &got.MemoryLimit} {
+		if o.Set {
+			o.Value = under((o.Value+1<<20-1)>>20<<20, b.MaxMemory)
+		}
+	}
+	if got == want {
+		return want, ""
+	}
+	return got, "rounded to whole millicores and MiB"
+}
+
+// under a bound, of which 0 is none.
+func under[T int64 | float64](v, most T) T {
+	if most > 0 {
+		return min(v, most)
+	}
+	return v
+}

@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+)
+
+// remedy is what a reason of a condition asks for.
+type remedy struct {
+	state State
+	do    string // NS and NAME stand for the LoadLine's
+}
+
+const look = "kubectl -n NS describe loadline NAME"
+
+// remedies of everything that is not as it should be. Reasons that two conditions
+// share mean the same in both.
+var remedies = map[string]remedy{
+	// Ready
+	v1alpha1.ReasonStarting:              {Note, "wait for two intervals; if it stays, look at the controller's log"},
+	v1alpha1.ReasonInvalidSpec:           {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
+	v1alpha1.ReasonTargetNotFound:        {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
+	v1alpha1.ReasonSecretNotFound:        {Fault, "create what the message names, in the namespace NS"},
+	v1alpha1.ReasonForbidden:             {Fault, "apply the file that the permissions above name"},
+	v1alpha1.ReasonPrometheusUnreachable: {Fault, "check spec.prometheus.url, its credentials, and network policies between the controller and the server"},
+	v1alpha1.ReasonNoPresetFits:          {Fault, "set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
+	// Active
+	v1alpha1.ReasonObserving:    {Note, "set spec.mode to Recommend to see decisions"},
+	v1alpha1.ReasonRecommending: {Note, "look at the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
+	v1alpha1.ReasonStandby:      {Fault, "look at the controller's pods: none of them holds the lease"},
+	v1alpha1.ReasonNotReady:     {Note, "see to the condition Ready"},
+	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
+	v1alpha1.ReasonConflict:     {Note, "see to the condition Conflict"},
+	// Fallback
+	v1alpha1.ReasonNoModel:       {Warning, "promote a model (loadline promote), or correct spec.policy.model"},
+	v1alpha1.ReasonModelInvalid:  {Warning, "promote a model that was trained for this application, or roll back"},
+	v1alpha1.ReasonModelOld:      {Warning, "train again (loadline train, evaluate, promote), or raise spec.policy.model.maxAge"},
+	v1alpha1.ReasonModelFaulty:   {Warning, "loadline explain NS/NAME tells what it did; train again or roll back"},
+	v1alpha1.ReasonModelNoData:   {Warning, "have the metrics scraped that the message names"},
+	v1alpha1.ReasonBurned:        {Warning, "loadline explain NS/NAME; the policy is followed again when objectives have held for a while"},
+	v1alpha1.ReasonHolding:       {Warning, "see to the condition Stale: without data everything stays as it is"},
+	v1alpha1.ReasonRaisedToFloor: {Warning, "see to the condition Stale: services were raised to their floors and stay there"},
+	// Paused
+	v1alpha1.ReasonPausedInSpec:            {Note, "set spec.paused to false when it may go on"},
+	v1alpha1.ReasonPausedByAnnotation:      {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
+	v1alpha1.ReasonSomeServicesPaused:      {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
+	v1alpha1.ReasonAnnotationNotUnderstood: {Warning, "kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
+	// Conflict; a fault where Loadline would act
+	v1alpha1.ReasonHorizontalPodAutoscaler: {Fault, "delete the HPA that the message names"},
+	v1alpha1.ReasonVerticalPodAutoscaler:   {Fault, "set the VPA's updateMode to Off, or delete it"},
+	v1alpha1.ReasonScaledObject:            {Fault, "set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or delete the ScaledObject"},
+	v1alpha1.ReasonCPUTrigger:              {Fault, "take the CPU trigger out of the ScaledObject, or VerticalRequests out of axes"},
+	v1alpha1.ReasonOtherLoadLine:           {Fault, "take the service out of one of the two"},
+	v1alpha1.ReasonSeveralConflicts:        {Fault, look},
+	// Stale
+	v1alpha1.ReasonMetricsAbsent:    {Warning, "have the services scraped that the message names, or correct their names"},
+	v1alpha1.ReasonMetricsLate:      {Warning, "look at the Prometheus' targets; or raise guard.data.maxAge"},
+	v1alpha1.ReasonNoDecision:       {Fault, "look at the controller's log"},
+	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},
+}
+
+// badWhenTrue are the conditions that are good news when false.
+var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale}
+
+// conditions explains those that are not as they should be.
+func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
+	if len(l.Status.Conditions) == 0 {
+		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).", round(e.Now.Sub(l.CreationTimestamp.Time)))
+		return
+	}
+	bad := 0
+	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive}, badWhenTrue...) {
+		c := meta.FindStatusCondition(l.Status.Conditions, name)
+		if c == nil {
+			continue
+		}
+		good := metav1.ConditionTrue
+		if slices.Contains(badWhenTrue, name) {
+			good = metav1.ConditionFalse
+		}
+		if c.Status != good {
+			e.badCondition(a, l, c)
+			bad++
+		}
+	}
+	if l.Status.ObservedGeneration < l.Generation {
+		a.warn("conditions", "look at the controller's log if it stays", "The controller has not taken up the last change of the resource (generation %d of %d).", l.Status.ObservedGeneration, l.Generation)
+	}
+	if t := l.Status.LastDecisionTime; t != nil && e.Now.Sub(t.Time) > max(3*interval(l), time.Minute) {
+		a.warn("conditions", "look at the controller's log", "The last decision was made %s ago, and one is due every %s.", round(e.Now.Sub(t.Time)), interval(l))
+	}
+	if bad == 0 {
+		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNobody(l.Status.Policy))
+	}
+}
+
+func (e *exam) badCondition(a about, l *v1alpha1.LoadLine, c *metav1.Condition) {
+	r, known := remedies[c.Reason]
+	if !known {
+		r = remedy{Warning, look}
+	}
+	if c.Type == v1alpha1.ConditionConflict && l.Spec.Mode != v1alpha1.Act {
+		r.state = Note // nothing is moved yet
+	}
+	do := strings.NewReplacer("NS", l.Namespace, "NAME", l.Name).Replace(r.do)
+	since := ""
+	if !c.LastTransitionTime.IsZero() {
+		since = fmt.Sprintf(" for %s", round(e.Now.Sub(c.LastTransitionTime.Time)))
+	}
+	a.when(r.state, "conditions", do, "%s has been %s%s (%s): %s", c.Type, c.Status, since, c.Reason, c.Message)
+}
+
+func interval(l *v1alpha1.LoadLine) time.Duration {
+	if d := l.Spec.Interval.Span(); d > 0 {
+		return d
+	}
+	return 15 * time.Second
+}
+
+func orNobody(policy string) string {
+	if policy == "" {
+		return "nobody"
+	}
+	return policy
+}

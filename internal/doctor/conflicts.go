@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+)
+
+var (
+	hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+	vpaKind = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
+)
+
+// conflicts are others who move the same workload. They are faults where Loadline
+// acts; before that they are what has to go first.
+func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target) {
+	state := Note
+	if l.Spec.Mode == v1alpha1.Act {
+		state = Fault
+	}
+	before := len(e.report.Findings)
+	for _, o := range e.aimedAt(ctx, a, l.Namespace, "horizontalpodautoscalers", hpaKind, t, "scaleTargetRef") {
+		if by := madeBy(&o); by == "" {
+			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace, o.GetName()),
+				"HorizontalPodAutoscaler %s moves the replicas of %s.", o.GetName(), t)
+		}
+	}
+	for _, o := range e.aimedAt(ctx, a, l.Namespace, "verticalpodautoscalers", vpaKind, t, "targetRef") {
+		mode, _, _ := unstructured.NestedString(o.Object, "updatePolicy", "updateMode")
+		if mode == "" {
+			mode = "Auto"
+		}
+		if mode != "Off" {
+			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p '{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
+				"VerticalPodAutoscaler %s moves the size of %s (updateMode %s).", o.GetName(), t, mode)
+		}
+	}
+	if s.MovedBy != v1alpha1.ByKEDA {
+		for _, o := range e.aimedAt(ctx, a, l.Namespace, "scaledobjects", scaledObjectKind, t, "scaleTargetRef") {
+			a.when(state, "conflict", fmt.Sprintf("set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or kubectl -n %s delete scaledobject %s", l.Namespace, o.GetName()),
+				"ScaledObject %s moves the replicas of %s, and movedBy is Scale.", o.GetName(), t)
+		}
+	}
+	e.otherLoadLines(ctx, a, state, l, t)
+	if len(e.report.Findings) == before {
+		a.ok("conflict", "Nobody else moves %s.", t)
+	}
+}
+
+// madeBy is the ScaledObject that an HPA belongs to. What is wrong with that is said
+// of the ScaledObject.
+func madeBy(hpa *unstructured.Unstructured) string {
+	for _, r := range hpa.GetOwnerReferences() {
+		if r.Kind == scaledObjectKind.Kind {
+			return r.Name
+		}
+	}
+	return hpa.GetLabels()["scaledobject.keda.sh/name"]
+}
+
+// aimedAt are the objects of a kind whose reference (a field of the spec) is the
+// target.
+func (e *exam) aimedAt(ctx context.Context, a about, namespace, resource string, kind schema.GroupVersionKind, t *target, reference string) []unstructured.Unstructured {
+	list, err := e.all(ctx, namespace, resource, kind)
+	if err != nil {
+		e.unseen(a, "conflict", resource+" of the namespace "+namespace, err, "")
+		return nil
+	}
+	var found []unstructured.Unstructured
+	for _, o := range list {
+		text := func(field string) string {
+			value, _, _ := unstructured.NestedString(o.Object, "spec", reference, field)
+			return value
+		}
+		of := kindOf(v1alpha1.TargetRef{APIVersion: text("apiVersion"), Kind: text("kind")})
+		if text("name") == t.name && of.Kind == t.kind.Kind && of.Group == t.kind.Group {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// otherLoadLines that act on the same workload: the older one moves it, and of
+// equally old ones the first by name. One that only recommends is in nobody's way.
+func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1alpha1.LoadLine, t *target) {
+	list, err := e.neighbours(ctx, l.Namespace)
+	if err != nil {
+		e.unseen(a, "conflict", "LoadLines of the namespace "+l.Namespace, err, "")
+		return
+	}
+	for i := range list {
+		other := &list[i]
+		if other.Name == l.Name || other.Spec.Mode != v1alpha1.Act || other.DeletionTimestamp != nil {
+			continue
+		}
+		for j := range other.Spec.Services {
+			ref := other.Spec.Services[j].TargetRef
+			if k := kindOf(ref); ref.Name != t.name || k.Kind != t.kind.Kind || k.Group != t.kind.Group {
+				continue
+			}
+			wins := other.Name
+			if l.CreationTimestamp.Before(&other.CreationTimestamp) || l.CreationTimestamp.Equal(&other.CreationTimestamp) && l.Name < other.Name {
+				wins = l.Name
+			}
+			a.when(state, "conflict", "take the service out of one of the two", "LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package kube
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// scaledObject is what is of interest of one of KEDA's.
+type scaledObject struct {
+	name     string
+	target   workloadKey
+	triggers []trigger
+}
+
+type trigger struct {
+	kind     string
+	metadata map[string]string
+}
+
+func (w *Workloads) scaledObjects(ctx context.Context) ([]scaledObject, error) {
+	items, err := w.optional(ctx, scaledObjectKind)
+	var found []scaledObject
+	for i := range items {
+		o := scaledObject{name: items[i].GetName(), target: reference(items[i].Object, "scaleTargetRef")}
+		triggers, _, _ := unstructured.NestedFieldNoCopy(items[i].Object, "spec", "triggers")
+		list, _ := triggers.([]any)
+		for _, one := range list {
+			fields, _ := one.(map[string]any)
+			kind, _, _ := unstructured.NestedString(fields, "type")
+			metadata, _, _ := unstructured.NestedStringMap(fields, "metadata")
+			o.triggers = append(o.triggers, trigger{kind, metadata})
+		}
+		found = append(found, o)
+	}
+	return found, err
+}
+
+func (o *scaledObject) has(kind string) bool {
+	return slices.ContainsFunc(o.triggers, func(t trigger) bool { return t.kind == kind })
+}
+
+// asksUs says whether a trigger asks us for a service: it is an external one, names
+// us or has our address, and names nobody else. Keys are those of docs/keda.md.
+func (w *Workloads) asksUs(o *scaledObject, service string) bool {
+	return slices.ContainsFunc(o.triggers, func(t trigger) bool {
+		if t.kind != "external" && t.kind != "external-push" {
+			return false
+		}
+		names, named := t.metadata["loadline"]
+		if named && names != w.owner.String() && names != w.owner.Name {
+			return false
+		}
+		if of, said := t.metadata["service"]; said && of != service {
+			return false
+		}
+		return named || w.isOurs(t.metadata["scalerAddress"])
+	})
+}
+
+// isOurs says whether an address is one of our hosts, or a longer name of it:
+// loadline-keda.loadline-system, with .svc.cluster.local behind it or without.
+func (w *Workloads) isOurs(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	return slices.ContainsFunc(w.scalerHosts, func(ours string) bool {
+		return host == ours || strings.HasPrefix(host, ours+".")
+	})
+}

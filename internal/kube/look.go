@@ -1,0 +1,140 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+)
+
+// State of one service, as Look found it.
+type State struct {
+	// Err says why the service cannot be moved, or not safely: it wraps ErrNotFound,
+	// ErrNoScale, ErrForbidden or ErrContainer, or is the API's. What is known is
+	// filled in all the same.
+	Err error
+
+	Replicas int // as told
+	Status   int // as there are, by the workload's own status
+	// Container is the one whose size is spoken of.
+	Container string
+	Template  loadline.Size // what the workload's template says
+	// Size is what most pods have been told to be; without pods, the template's.
+	Size loadline.Size
+	Pods []Pod
+
+	RollingOut string // why, or ""
+	Paused     bool   // by an annotation on the workload
+	Changed    Change
+	Conflicts  []Conflict
+	// ScaledObject is the one that asks us for the replicas, of a service that KEDA
+	// moves. "" = none does.
+	ScaledObject string
+	// Resize has the pods whose size cannot be changed, or not now. It is empty for
+	// services whose size is not ours to move.
+	Resize []Outcome
+}
+
+// sight is what Look keeps of a service for Resize.
+type sight struct {
+	container string
+	pods      []*corev1.Pod // the cache's own, never changed
+}
+
+// Look finds the state of every service, in their order. The error is for when not
+// even the pods can be known.
+func (w *Workloads) Look(ctx context.Context) ([]State, error) {
+	states := make([]State, len(w.targets))
+	loads := make([]workload, len(w.targets))
+	for i := range w.targets {
+		loads[i], states[i].Err = w.read(ctx, i)
+	}
+	pods, err := w.pods(ctx, loads)
+	if err != nil {
+		return nil, err
+	}
+	conflicts, err := w.conflicts(ctx)
+	if err != nil {
+		err = fmt.Errorf("whether somebody else moves it is not known: %w", err)
+	}
+	seen := make([]sight, len(w.targets))
+	for i := range states {
+		s := &states[i]
+		if errors.Is(s.Err, ErrNotFound) {
+			continue
+		}
+		seen[i].pods = pods[i]
+		seen[i].container = w.describe(s, i, &loads[i], pods[i])
+		if w.targets[i].service != nil {
+			s.Conflicts = conflicts.of[i]
+			s.ScaledObject = conflicts.asks[i]
+			s.Err = errors.Join(s.Err, err)
+		}
+	}
+	w.remember(seen)
+	return states, nil
+}
+
+// describe fills in what the workload and its pods say, and returns the container.
+func (w *Workloads) describe(s *State, service int, l *workload, pods []*corev1.Pod) string {
+	t := w.targets[service]
+	s.Replicas, s.Status, s.RollingOut = l.replicas, l.status, l.rollingOut
+	s.Paused = v1alpha1.WorkloadPaused(l.annotations)
+	s.Changed = changed(l.managed)
+	switch {
+	case l.template != nil:
+		s.Container = containerOf(t, l.template.Annotations, l.template.Spec.Containers)
+	case len(pods) > 0:
+		s.Container = containerOf(t, pods[0].Annotations, pods[0].Spec.Containers)
+	}
+	if s.Container == "" && t.resizes() && (l.template != nil || len(pods) > 0) {
+		s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w: container %q", t, ErrContainer, t.service.Container))
+	}
+	if l.template != nil {
+		if c := findContainer(l.template.Spec.Containers, s.Container); c != nil {
+			s.Template = sizeOf(c.Resources)
+		}
+	}
+	s.Pods = make([]Pod, len(pods))
+	for i, pod := range pods {
+		s.Pods[i] = w.observe(pod, s.Container)
+		if t.resizes() {
+			if fault, any := resizeFault(pod, t); any {
+				s.Resize = append(s.Resize, fault)
+			}
+		}
+	}
+	s.Size = usualSize(s.Pods, s.Template)
+	return s.Container
+}
+
+// remember keeps what the moves need, and forgets refusals of pods that are gone.
+func (w *Workloads) remember(seen []sight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = seen
+	if len(w.refused) == 0 {
+		return
+	}
+	living := map[types.UID]bool{}
+	for i := range seen {
+		for _, pod := range seen[i].pods {
+			living[pod.UID] = true
+		}
+	}
+	now := w.now()
+	for uid, r := range w.refused {
+		if !living[uid] || now.Sub(r.at) > askAgain {
+			delete(w.refused, uid)
+		}
+	}
+}
+
+// askAgain is how long a refusal is taken for an answer.
+const askAgain = 5 * time.Minute

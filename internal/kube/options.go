@@ -1,0 +1,107 @@
+package kube
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+)
+
+// Manager is who we are in managedFields.
+const Manager = "loadline"
+
+// What can be wrong with a service. They are wrapped, with the object's name.
+var (
+	ErrNotFound  = errors.New("not found")
+	ErrNoScale   = errors.New("it has no scale subresource")
+	ErrForbidden = errors.New("not allowed")
+	ErrContainer = errors.New("it has no such container")
+	ErrNotOurs   = errors.New("not ours to move")
+	// ErrChanged says that somebody else was faster: the replicas are not those that
+	// the decision was made on.
+	ErrChanged = errors.New("somebody else changed it")
+)
+
+// Options of a Workloads.
+type Options struct {
+	// Client reads from a cache where there is one, and writes. Kinds that are read
+	// with it: Pod, ReplicaSet (metadata only), Deployment, StatefulSet,
+	// HorizontalPodAutoscaler (autoscaling/v2), LoadLine; ScaledObject and
+	// VerticalPodAutoscaler as unstructured.
+	Client client.Client
+	// Live reads from the API server itself: workloads of other kinds, and whatever
+	// the cache is too old for. nil = Client.
+	Live client.Reader
+
+	Namespace string
+	Owner     types.NamespacedName // the LoadLine
+	// Services in the order of the application. One that is nil is known and not ours
+	// to move: the Deployment of its name is looked at.
+	Services []*v1alpha1.Service
+	Names    []string // of the services
+	Nodes    []string // of the application's nodes, for PodObservation.Node; may be empty
+
+	// ScalerHosts are where KEDA reaches us, such as "loadline-keda.loadline-system":
+	// a trigger whose scalerAddress is one of them, or a name below it, is ours.
+	ScalerHosts []string
+
+	Now func() time.Time // nil = time.Now
+}
+
+// Workloads is the cluster's end of one application. One loop uses it: Scale and
+// Resize may be called for several services at once, Look may not meanwhile.
+type Workloads struct {
+	client      client.Client
+	live        client.Reader
+	namespace   string
+	owner       types.NamespacedName
+	targets     []target
+	byWorkload  map[workloadKey]int // only those that are ours to move
+	nodes       map[string]int
+	scalerHosts []string
+	now         func() time.Time
+
+	absent map[schema.GroupVersionKind]time.Time // kinds that the cluster does not have, and when we asked
+
+	mu      sync.Mutex
+	seen    []sight // per service, of the last Look
+	memory  []memory
+	refused map[types.UID]refusal
+}
+
+// memory of a service is what we did to it.
+type memory struct {
+	written string    // the workload's resourceVersion after our last write
+	evicted time.Time // when we evicted a pod of it
+}
+
+// New returns the end of an application. It reads nothing yet.
+func New(o Options) *Workloads {
+	w := &Workloads{
+		client: o.Client, live: o.Live, namespace: o.Namespace, owner: o.Owner, scalerHosts: o.ScalerHosts, now: o.Now,
+		byWorkload: map[workloadKey]int{}, nodes: map[string]int{}, absent: map[schema.GroupVersionKind]time.Time{},
+		refused: map[types.UID]refusal{}, memory: make([]memory, len(o.Services)),
+	}
+	if w.live == nil {
+		w.live = o.Client
+	}
+	if w.now == nil {
+		w.now = time.Now
+	}
+	for i, s := range o.Services {
+		t := newTarget(s, o.Names[i])
+		w.targets = append(w.targets, t)
+		if s != nil {
+			w.byWorkload[t.key()] = i
+		}
+	}
+	for i, name := range o.Nodes {
+		w.nodes[name] = i
+	}
+	return w
+}

@@ -1,0 +1,144 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/loadline/loadline"
+)
+
+const bestEffort = "a best-effort pod cannot be resized: give its template requests, or let pods be recreated"
+
+// errSetting is a size that nobody can have.
+var errSetting = errors.New("size")
+
+// quantities are the axes of a setting as Kubernetes counts: whole milli-cores,
+// rounded up, and bytes.
+type quantities struct {
+	requests, limits corev1.ResourceList
+}
+
+func quantitiesOf(to loadline.Setting) (quantities, error) {
+	q := quantities{corev1.ResourceList{}, corev1.ResourceList{}}
+	var faults []error
+	cpu := func(into corev1.ResourceList, o loadline.Opt[float64], name string) {
+		switch {
+		case !o.Set:
+		case !(o.Value >= 0 && o.Value < 1e6):
+			faults = append(faults, fmt.Errorf("%w: CPU %s of %v cores", errSetting, name, o.Value))
+		default:
+			into[corev1.ResourceCPU] = *resource.NewMilliQuantity(milliCores(o.Value), resource.DecimalSI)
+		}
+	}
+	memory := func(into corev1.ResourceList, o loadline.Opt[int64], name string) {
+		switch {
+		case !o.Set:
+		case o.Value < 0:
+			faults = append(faults, fmt.Errorf("%w: memory %s of %d bytes", errSetting, name, o.Value))
+		default:
+			into[corev1.ResourceMemory] = *resource.NewQuantity(o.Value, resource.BinarySI)
+		}
+	}
+	cpu(q.requests, to.CPURequest, "request")
+	cpu(q.limits, to.CPULimit, "limit")
+	memory(q.requests, to.MemoryRequest, "request")
+	memory(q.limits, to.MemoryLimit, "limit")
+	return q, errors.Join(faults...)
+}
+
+// milliCores rounds up, but for what is lost in floating point.
+func milliCores(cores float64) int64 { return int64(math.Ceil(cores*1000 - 1e-6)) }
+
+// plan is what is to be done with one pod.
+type plan struct {
+	patch    []byte // nil = it has been told already
+	restarts bool   // the container is restarted by it, as its resizePolicy says
+	refusal  string // why it is not even asked for
+	recreate bool   // of a refusal: a new pod could have the size
+}
+
+// planFor one pod. What the API server would refuse anyhow is not asked for: it is
+// told here in plainer words.
+func planFor(pod *corev1.Pod, container string, q quantities) plan {
+	c := findContainer(pod.Spec.Containers, container)
+	if c == nil {
+		return plan{refusal: fmt.Sprintf("it has no container %q", container)}
+	}
+	next := *c.Resources.DeepCopy()
+	changes := quantities{corev1.ResourceList{}, corev1.ResourceList{}}
+	for _, name := range sized {
+		if want, set := q.limits[name]; set && want.IsZero() {
+			if _, has := next.Limits[name]; has {
+				return plan{refusal: fmt.Sprintf("a %s limit cannot be taken away from a running pod", name)}
+			}
+		} else if set {
+			change(&next.Limits, changes.limits, name, want)
+		}
+		if want, set := q.requests[name]; set {
+			change(&next.Requests, changes.requests, name, want)
+		}
+		request, limit := next.Requests[name], next.Limits[name]
+		if _, has := next.Requests[name]; !has && !limit.IsZero() {
+			// The API server makes the limit the request of who has none.
+			change(&next.Requests, corev1.ResourceList{}, name, limit)
+		}
+		if !limit.IsZero() && request.Cmp(limit) > 0 {
+			return plan{refusal: fmt.Sprintf("its %s request of %s would be above its limit of %s", name, request.String(), limit.String())}
+		}
+	}
+	if len(changes.requests)+len(changes.limits) == 0 {
+		return plan{}
+	}
+	is, would := qosClass(pod), qosWith(pod, container, next)
+	switch {
+	case is == corev1.PodQOSBestEffort:
+		return plan{refusal: bestEffort, recreate: true}
+	case is != would:
+		return plan{recreate: true, refusal: fmt.Sprintf(
+			"the QoS class of a running pod cannot change from %s to %s: move requests and limits alike, or let pods be recreated", is, would)}
+	}
+	return plan{patch: changes.patch(pod, container), restarts: changes.restart(c)}
+}
+
+func change(list *corev1.ResourceList, changes corev1.ResourceList, name corev1.ResourceName, want resource.Quantity) {
+	if is, has := (*list)[name]; has && is.Cmp(want) == 0 {
+		return
+	}
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = want
+	changes[name] = want
+}
+
+// patch of the resize subresource, which takes strategic merges only. The pod's UID
+// makes it void for a namesake.
+func (q quantities) patch(pod *corev1.Pod, container string) []byte {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"name":      container,
+			"resources": corev1.ResourceRequirements{Requests: q.requests, Limits: q.limits},
+		}}},
+	})
+	if err != nil {
+		panic("kube: " + err.Error()) // names and quantities always can be written
+	}
+	return patch
+}
+
+func (q quantities) restart(c *corev1.Container) bool {
+	for _, p := range c.ResizePolicy {
+		_, request := q.requests[p.ResourceName]
+		_, limit := q.limits[p.ResourceName]
+		if p.RestartPolicy == corev1.RestartContainer && (request || limit) {
+			return true
+		}
+	}
+	return false
+}

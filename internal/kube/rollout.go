@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A roll-out is in progress while pods of an older template are being replaced. New
+// pods that are not ready yet are none: scaling causes those as well. One that has
+// failed is none either, or a service with a broken release would never be scaled
+// again.
+
+// deploymentRollsOut says why, or nothing. ours: the Deployment is as our own write
+// left it, so what its controller has not seen yet is only the number of replicas.
+func deploymentRollsOut(d *appsv1.Deployment, ours bool) string {
+	s := &d.Status
+	if s.ObservedGeneration < d.Generation && !ours {
+		return "its controller has not taken up the last change of the Deployment yet"
+	}
+	old := s.Replicas - s.UpdatedReplicas
+	if old <= 0 {
+		return ""
+	}
+	for _, c := range s.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return "" // ProgressDeadlineExceeded
+		}
+	}
+	if d.Spec.Paused {
+		return fmt.Sprintf("the Deployment is paused in the midst of a roll-out: %d of %d pods are of an older template", old, s.Replicas)
+	}
+	return fmt.Sprintf("%d of %d pods are of an older template", old, s.Replicas)
+}
+
+// statefulSetRollsOut says why, or nothing. Where pods are replaced by hand only, the
+// StatefulSet is never taken for rolling out: nobody knows when it will be.
+func statefulSetRollsOut(d *appsv1.StatefulSet) string {
+	s := &d.Status
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType || s.UpdateRevision == "" || s.UpdateRevision == s.CurrentRevision {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d pods are of revision %s, the others of %s", s.UpdatedReplicas, s.Replicas, s.UpdateRevision, s.CurrentRevision)
+}
+
+func isRollout(t target) bool { return t.gvk.Group == "argoproj.io" && t.gvk.Kind == "Rollout" }
+
+// rolloutRollsOut says why, or nothing. Argo's phase Progressing also means pods that
+// are starting, so the hashes of the stable and the newest template are compared
+// first; an aborted roll-out is none.
+func rolloutRollsOut(t target, o map[string]any) string {
+	if !isRollout(t) {
+		return ""
+	}
+	text := func(field string) string {
+		s, _, _ := unstructured.NestedString(o, "status", field)
+		return s
+	}
+	newest, stable, phase := text("currentPodHash"), text("stableRS"), text("phase")
+	aborted, _, _ := unstructured.NestedBool(o, "status", "abort")
+	switch {
+	case aborted || stable != "" && stable == newest:
+		return ""
+	case stable != "":
+		return fmt.Sprintf("the Rollout is %s: from template %s to %s", phase, stable, newest)
+	case phase == "Progressing" || phase == "Paused":
+		return "the Rollout is " + phase
+	}
+	return ""
+}

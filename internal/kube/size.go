@@ -1,0 +1,105 @@
+package kube
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loadline/loadline"
+)
+
+// defaultContainer is kubectl's own way to say which container of several is meant.
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// proxies are containers that meshes add. deploy/admission has the same list.
+var proxies = []string{"istio-proxy", "linkerd-proxy"}
+
+// containerOf says which container of a service is sized: the one that is named, or
+// kubectl's default, or the first that is no mesh's proxy. "" = there is none.
+func containerOf(t target, annotations map[string]string, containers []corev1.Container) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
+	}
+	if t.service != nil && t.service.Container != "" {
+		if has(t.service.Container) {
+			return t.service.Container
+		}
+		return ""
+	}
+	if name := annotations[defaultContainer]; has(name) {
+		return name
+	}
+	for i := range containers {
+		if !slices.Contains(proxies, containers[i].Name) {
+			return containers[i].Name
+		}
+	}
+	return ""
+}
+
+func findContainer(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}
+
+// sizeOf what a container asks for. Where only a limit is given, it is the request as
+// well: a pod gets that on its creation, a template does not show it.
+func sizeOf(r corev1.ResourceRequirements) loadline.Size {
+	s := loadline.Size{
+		CPURequest: cores(r.Requests), CPULimit: cores(r.Limits),
+		MemoryRequest: r.Requests.Memory().Value(), MemoryLimit: r.Limits.Memory().Value(),
+	}
+	if _, given := r.Requests[corev1.ResourceCPU]; !given {
+		s.CPURequest = s.CPULimit
+	}
+	if _, given := r.Requests[corev1.ResourceMemory]; !given {
+		s.MemoryRequest = s.MemoryLimit
+	}
+	return s
+}
+
+func cores(l corev1.ResourceList) float64 { return float64(l.Cpu().MilliValue()) / 1000 }
+
+// toldSize is what a pod's spec asks for.
+func toldSize(pod *corev1.Pod, container string) loadline.Size {
+	if c := findContainer(pod.Spec.Containers, container); c != nil {
+		return sizeOf(c.Resources)
+	}
+	return loadline.Size{}
+}
+
+// sizeInForce is what the node has given to the pod. A container that does not run
+// yet, or a node that does not tell, leaves what was asked for.
+func sizeInForce(pod *corev1.Pod, container string) loadline.Size {
+	for i := range pod.Status.ContainerStatuses {
+		s := &pod.Status.ContainerStatuses[i]
+		if s.Name == container && s.Resources != nil {
+			return sizeOf(*s.Resources)
+		}
+	}
+	return toldSize(pod, container)
+}
+
+// usualSize is what most pods have been told to be, draining ones aside; of two that
+// are as frequent, that of the newest pod. Without pods it is the template's.
+func usualSize(pods []Pod, template loadline.Size) loadline.Size {
+	count := map[loadline.Size]int{}
+	newest := map[loadline.Size]int64{}
+	best, found := template, false
+	for i := range pods {
+		if pods[i].Phase == loadline.PodDraining {
+			continue
+		}
+		size := pods[i].Told
+		count[size]++
+		newest[size] = max(newest[size], pods[i].Created.UnixNano())
+		if n := count[size] - count[best]; !found || n > 0 || n == 0 && newest[size] > newest[best] {
+			best, found = size, true
+		}
+	}
+	return best
+}

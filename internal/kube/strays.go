@@ -1,0 +1,29 @@
+package kube
+
+import "github.com/loadline/loadline"
+
+// Strays are the pods that have not been told a size: those that were created from
+// the template where deploy/admission is not installed. Axes that are not set, and
+// pods that are on their way out, are passed over.
+func (s *State) Strays(size loadline.Setting) []Pod {
+	var strays []Pod
+	for _, p := range s.Pods {
+		told := loadline.Allocation{Size: p.Told}
+		axes := loadline.Setting{CPURequest: size.CPURequest, CPULimit: size.CPULimit, MemoryRequest: size.MemoryRequest, MemoryLimit: size.MemoryLimit}
+		if p.Phase != loadline.PodDraining && !told.Changes(milli(axes)).Empty() {
+			strays = append(strays, p)
+		}
+	}
+	return strays
+}
+
+// milli rounds CPU as Resize does, so that what was told compares equal to what it was
+// told as.
+func milli(s loadline.Setting) loadline.Setting {
+	for _, o := range []*loadline.Opt[float64]{&s.CPURequest, &s.CPULimit} {
+		if o.Set {
+			o.Value = float64(milliCores(o.Value)) / 1000
+		}
+	}
+	return s
+}

@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+)
+
+// target is the workload that a service names.
+type target struct {
+	service *v1alpha1.Service // nil = not ours to move
+	gvk     schema.GroupVersionKind
+	name    string
+}
+
+// workloadKey tells workloads of a namespace apart. Versions are of no matter: they
+// are views of the same object.
+type workloadKey struct{ group, kind, name string }
+
+func newTarget(s *v1alpha1.Service, name string) target {
+	if s == nil {
+		return target{gvk: schema.FromAPIVersionAndKind("apps/v1", "Deployment"), name: name}
+	}
+	return target{service: s, gvk: gvkOf(s.TargetRef.APIVersion, s.TargetRef.Kind), name: s.TargetRef.Name}
+}
+
+func (t target) key() workloadKey { return workloadKey{t.gvk.Group, t.gvk.Kind, t.name} }
+
+func (t target) String() string { return t.gvk.Kind + " " + t.name }
+
+// keyOf a reference, with the defaults that all who refer to workloads share.
+func keyOf(apiVersion, kind, name string) workloadKey {
+	gvk := gvkOf(apiVersion, kind)
+	return workloadKey{gvk.Group, gvk.Kind, name}
+}
+
+func gvkOf(apiVersion, kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(cmp.Or(apiVersion, "apps/v1"), cmp.Or(kind, "Deployment"))
+}
+
+// moves says whether requests of CPU or memory may be moved.
+func (t target) moves(axis v1alpha1.Axis, bounds *v1alpha1.QuantityBounds) bool {
+	return t.service != nil && bounds != nil && slices.Contains(t.service.Axes, axis)
+}
+
+// resizes says whether any size may be moved.
+func (t target) resizes() bool {
+	if t.service == nil {
+		return false
+	}
+	b := t.service.Bounds
+	for _, axis := range []v1alpha1.Axis{v1alpha1.VerticalRequests, v1alpha1.VerticalLimits} {
+		if t.moves(axis, b.CPU) || t.moves(axis, b.Memory) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+// Package binaries builds what a cluster of test/cluster runs, once, into a cache
+// folder. It needs nothing but Go, so that the command can tell what is being built
+// before the rest of the module has been compiled.
+package binaries
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+// EnvCache names the folder in which binaries are kept; without it they are in
+// the user's cache folder.
+const EnvCache = "LOADLINE_CACHE"
+
+// EnvDir names a folder that has the binaries already: nothing is built then.
+const EnvDir = "LOADLINE_CLUSTER_BIN"
+
+// programs in the order in which they are built: what most of the others share
+// comes first.
+var programs = []string{
+	"k8s.io/kubernetes/cmd/kube-apiserver",
+	"k8s.io/kubernetes/cmd/kube-controller-manager",
+	"k8s.io/kubernetes/cmd/kube-scheduler",
+	"sigs.k8s.io/kwok/cmd/kwok",
+	"sigs.k8s.io/metrics-server/cmd/metrics-server",
+	"github.com/kedacore/keda/v2/cmd/operator",
+	"github.com/kedacore/keda/v2/cmd/adapter",
+}
+
+const kubernetesModule = "k8s.io/kubernetes"
+
+// Dir gives the folder with all programs and builds those that it lacks,
+// which takes a quarter of an hour the first time and seconds with a warm Go
+// cache. What is being built is told to progress. Two processes that need the same
+// binaries do not build them at once.
+func Dir(ctx context.Context, progress io.Writer) (string, error) {
+	if dir := os.Getenv(EnvDir); dir != "" {
+		if missing := lacking(dir); len(missing) > 0 {
+			return "", fmt.Errorf("%s=%s has no %s: unset it to have them built", EnvDir, dir, strings.Join(missing, ", "))
+		}
+		return dir, nil
+	}
+	module, err := moduleDir()
+	if err != nil {
+		return "", err
+	}
+	b, err := newBuild(module)
+	if err != nil {
+		return "", err
+	}
+	if len(lacking(b.dir)) == 0 {
+		return b.dir, nil
+	}
+	if err := os.MkdirAll(b.dir, 0o777); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(b.dir, ".lock"), func() {
+		fmt.Fprintln(progress, "waiting for another process that builds the same binaries")
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	for i, program := range programs {
+		if !slices.Contains(lacking(b.dir), path.Base(program)) {
+			continue
+		}
+		if err := b.build(ctx, program, fmt.Sprintf("(%d of %d) %s", i+1, len(programs), path.Base(program)), progress); err != nil {
+			return "", err
+		}
+	}
+	return b.dir, nil
+}
+
+// lacking are the programs that a folder does not have.
+func lacking(dir string) []string {
+	var missing []string
+	for _, program := range programs {
+		info, err := os.Stat(filepath.Join(dir, path.Base(program)))
+		if err != nil || info.Mode()&0o111 == 0 {
+			missing = append(missing, path.Base(program))
+		}
+	}
+	return missing
+}
+
+// build is how the programs of one set of versions are built, and where they go.
+type build struct {
+	module, dir, flags string
+}
+
+func newBuild(module string) (build, error) {
+	text, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	if err != nil {
+		return build{}, err
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return build{}, err
+	}
+	version := ""
+	for _, r := range file.Require {
+		if r.Mod.Path == kubernetesModule {
+			version = r.Mod.Version
+		}
+	}
+	if version == "" {
+		return build{}, fmt.Errorf("%s/go.mod does not require %s", module, kubernetesModule)
+	}
+	cache := os.Getenv(EnvCache)
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return build{}, fmt.Errorf("%w: set %s to a folder for binaries", err, EnvCache)
+		}
+		cache = filepath.Join(user, "loadline")
+	}
+	b := build{module: module, flags: linkFlags(version)}
+	key := sha256.Sum256([]byte(runtime.Version() + b.flags + string(text)))
+	b.dir = filepath.Join(cache, "cluster-bin", fmt.Sprintf("kubernetes-%s-%x", version, key[:6]))
+	return b, nil
+}
+
+// linkFlags make the programs say which version they are; otherwise clients and
+// feature gates take them for v0.0.0.
+func linkFlags(version string) string {
+	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	flags := "-s -w"
+	for _, p := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		flags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitCommit=module -X %[1]s.gitTreeState=clean", p, version, parts[0], parts[1])
+	}
+	return flags
+}
+
+// build makes one program appear, whole or not at all.
+func (b build) build(ctx context.Context, program, label string, progress io.Writer) error {
+	name := path.Base(program)
+	part := filepath.Join(b.dir, "."+name+".part")
+	defer os.Remove(part)
+	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags", b.flags, "-o", part, program)
+	cmd.Dir = b.module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	began := time.Now()
+	fmt.Fprintf(progress, "%s: building\n", label)
+	tick := time.NewTicker(30 * time.Second)
+	defer tick.Stop()
+	done := make(chan error, 1)
+	var output []byte
+	go func() {
+		var err error
+		output, err = cmd.CombinedOutput()
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				return fmt.Errorf("build %s: %w\n%s", program, err, output)
+			}
+			if err := os.Rename(part, filepath.Join(b.dir, name)); err != nil {
+				return err
+			}
+			fmt.Fprintf(progress, "%s: built in %.0f s\n", label, time.Since(began).Seconds())
+			return nil
+		case <-tick.C:
+			fmt.Fprintf(progress, "%s: building for %.0f s\n", label, time.Since(began).Seconds())
+		}
+	}
+}
+
+// moduleDir is the folder of this module, found upwards from where a test runs.
+func moduleDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && modfile.ModulePath(text) == "github.com/loadline/loadline/test/cluster" {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("not in test/cluster: its go.mod says what to build")
+		}
+		dir = up
+	}
+}
+
+// Repository is the path of a file of the repository, given from its root.
+func Repository(file string) (string, error) {
+	dir, err := moduleDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "..", "..", file), nil
+}
+
+// ModuleFile is the path of a file in one of the modules that go.mod requires.
+func ModuleFile(module, file string) (string, error) {
+	dir, err := moduleDir()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", module)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("find module %s: %w", module, err)
+	}
+	found := strings.TrimSpace(string(out))
+	if found == "" {
+		return "", fmt.Errorf("module %s is not downloaded: go mod download %s", module, module)
+	}
+	return filepath.Join(found, file), nil
+}

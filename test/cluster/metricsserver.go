@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loadline/loadline/test/cluster/binaries"
+)
+
+// MetricsResolution is how often metrics-server looks: the shortest that it takes.
+const MetricsResolution = "10s"
+
+// MetricsServer starts metrics-server, once for the cluster, so that HPAs on CPU
+// and memory work. It asks the Players what pods use, every MetricsResolution.
+func (c *Cluster) MetricsServer(t testing.TB) {
+	t.Helper()
+	var err error
+	c.once.metricsServer.Do(func() { err = c.startMetricsServer(context.WithoutCancel(t.Context())) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *Cluster) startMetricsServer(ctx context.Context) error {
+	rbac, err := binaries.ModuleFile("sigs.k8s.io/metrics-server", "manifests/base/rbac.yaml")
+	if err != nil {
+		return err
+	}
+	if err := c.applyFiles(ctx, "kube-system", rbac); err != nil {
+		return err
+	}
+	kubeconfig, err := c.Kubeconfig(Admin)
+	if err != nil {
+		return err
+	}
+	p, err := c.spawn("metrics-server", nil, c.program("metrics-server"), slices.Concat([]string{
+		"--kubeconfig=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports["metrics-server"]),
+		"--kubelet-certificate-authority=" + c.pki.cert("ca"), "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
+		"--metric-resolution=" + MetricsResolution, "--kubelet-request-timeout=5s",
+	}, c.aggregated(kubeconfig))...)
+	if err != nil {
+		return err
+	}
+	if err := c.waitHealthy(ctx, p, "https://"+c.address("metrics-server")+"/livez", ""); err != nil {
+		return err
+	}
+	return c.aggregate(ctx, "metrics-server", "kube-system", "metrics-server", "metrics.k8s.io", "v1beta1")
+}
+
+// aggregated are the flags of a server behind the API server.
+func (c *Cluster) aggregated(kubeconfig string) []string {
+	return []string{
+		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--tls-cert-file=" + c.pki.cert("server"), "--tls-private-key-file=" + c.pki.key("server"),
+	}
+}
+
+// aggregate registers a server on the loopback interface for a group of the API,
+// and waits until the API server reaches it. A service that is an external name is
+// the one kind that may lead there.
+func (c *Cluster) aggregate(ctx context.Context, server, namespace, service, group, version string) error {
+	err := c.apply(ctx, namespace, fmt.Appendf(nil, `
+apiVersion: v1
+kind: Service
+metadata: {name: %[1]s, namespace: %[2]s}
+spec: {type: ExternalName, externalName: localhost, ports: [{port: %[3]d, targetPort: %[3]d}]}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: %[5]s.%[4]s}
+spec:
+  service: {name: %[1]s, namespace: %[2]s, port: %[3]d}
+  group: %[4]s
+  version: %[5]s
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  caBundle: %[6]s
+`, service, namespace, c.ports[server], group, version, base64.StdEncoding.EncodeToString(c.pki.caText)))
+	if err != nil {
+		return err
+	}
+	return until(ctx, readyTimeout, "the API "+group, func() error {
+		o := &unstructured.Unstructured{}
+		o.SetAPIVersion("apiregistration.k8s.io/v1")
+		o.SetKind("APIService")
+		if err := c.client.Get(ctx, types.NamespacedName{Name: version + "." + group}, o); err != nil {
+			return err
+		}
+		conditions, _, err := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, condition := range conditions {
+			if m, _ := condition.(map[string]any); m["type"] == "Available" && m["status"] == "True" {
+				return nil
+			}
+		}
+		return fmt.Errorf("it is not available: %v %v", conditions, err)
+	})
+}

@@ -1,0 +1,260 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/exposition"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/fluid"
+)
+
+// PlayerOptions say what is played.
+type PlayerOptions struct {
+	App       *loadline.App // its services are the Deployments or StatefulSets of the same names
+	Namespace string
+
+	// Noise makes arrivals Poisson counts drawn from the seed instead of their
+	// means: what is shown then scatters as it does in life.
+	Noise bool
+	Seed  uint64
+}
+
+// Player plays the physics of an application's real pods in wall time: the ready
+// pods and their sizes, as the API server shows them, are what serves; a load that
+// the test sets comes in; and what such pods would show is served as metrics, to
+// Prometheus by Jobs and to metrics-server by the nodes' kubelets.
+//
+// It is the fluid engine that plays, because its load may change at any time, and
+// because without noise the same pods and the same load show the same figures. Its
+// pods are paired with the real ones one by one. What real pods do not do, it does
+// not do either: a service's Hold is not played (there is no activator), and
+// start-up is the cluster's.
+type Player struct {
+	app       *loadline.App // as it is played: no pods of its own
+	namespace string
+	admin     client.Client
+	cache     cache.Cache
+	address   string // of the metrics
+	server    *http.Server
+	cancel    context.CancelFunc
+	done      sync.WaitGroup
+
+	mu       sync.Mutex
+	began    time.Time
+	now      time.Duration // the instant that has been played up to
+	engine   *fluid.Engine
+	load     load
+	recorder *exposition.Recorder
+	reading  sim.Reading
+	services []servicePlayed
+	pods     map[types.UID]*podPlayed // all that ever were
+	faults   map[string]Fault
+	frozen   map[string][]byte
+}
+
+// tick is how often the player looks at the pods. Metrics are computed for the
+// instant at which they are asked for, so that nothing else depends on it.
+const tick = 100 * time.Millisecond
+
+// Play starts a player for one test.
+func (c *Cluster) Play(t testing.TB, o PlayerOptions) *Player {
+	t.Helper()
+	p, err := c.newPlayer(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.stop(); c.kubelets.leave(p) })
+	return p
+}
+
+func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, error) {
+	app := *o.App
+	app.Services = slices.Clone(app.Services)
+	for i := range app.Services {
+		s := &app.Services[i]
+		s.Replicas, s.Size, s.Startup, s.Hold = 0, loadline.Size{}, loadline.Dist{}, 0
+	}
+	app.Nodes = nil
+	for _, n := range c.options.Nodes {
+		app.Nodes = append(app.Nodes, loadline.Node{Name: n.Name, Cores: float64(n.Cores), Memory: n.Memory})
+	}
+	p := &Player{
+		app: &app, namespace: o.Namespace, admin: c.client,
+		recorder: exposition.New(&app, o.Namespace),
+		services: make([]servicePlayed, len(app.Services)),
+		pods:     map[types.UID]*podPlayed{}, faults: map[string]Fault{}, frozen: map[string][]byte{},
+	}
+	p.load.rates = make([]float64, len(app.Kinds))
+	p.began = time.Now()
+	p.engine = fluid.New(sim.Config{App: &app, Load: &p.load, Seed: o.Seed}, time.Second)
+	if o.Noise {
+		p.engine.AddNoise()
+	}
+	var err error
+	p.cache, err = cache.New(c.Config(Admin), cache.Options{
+		Scheme: c.client.Scheme(), DefaultNamespaces: map[string]cache.Config{o.Namespace: {}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, p.start(ctx, c)
+}
+
+// start follows the cluster and serves metrics until stop.
+func (p *Player) start(ctx context.Context, c *Cluster) error {
+	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for _, kind := range []client.Object{&corev1.Pod{}, &appsv1.ReplicaSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
+		if _, err := p.cache.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p.address = listener.Addr().String()
+	p.server = &http.Server{Handler: p.handler()}
+	p.done.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
+	p.done.Go(func() { _ = p.cache.Start(ctx) })       // it retries whatever fails
+	if !p.cache.WaitForCacheSync(ctx) {
+		return fmt.Errorf("play %s: its pods cannot be watched", p.namespace)
+	}
+	p.follow(ctx)
+	p.done.Go(func() {
+		for ticks := time.NewTicker(tick); ; {
+			select {
+			case <-ctx.Done():
+				ticks.Stop()
+				return
+			case <-ticks.C:
+				p.follow(ctx)
+			}
+		}
+	})
+	c.kubelets.join(p)
+	return nil
+}
+
+func (p *Player) stop() {
+	p.cancel()
+	_ = p.server.Close()
+	p.done.Wait()
+}
+
+// follow brings the engine up to now and its pods to what the cluster has, and
+// tells the cluster of pods that have crashed.
+func (p *Player) follow(ctx context.Context) {
+	seen, err := p.look(ctx)
+	if err != nil {
+		return // the cache is stopping
+	}
+	p.mu.Lock()
+	p.advance()
+	crashed := p.crashed()
+	p.pair(seen)
+	p.mu.Unlock()
+	for _, c := range crashed {
+		p.report(ctx, c)
+	}
+}
+
+// advance plays until now. The lock is held.
+func (p *Player) advance() {
+	p.now = time.Since(p.began)
+	p.engine.AdvanceTo(p.now)
+}
+
+// load is what the test has set.
+type load struct {
+	rates  []float64    // by kind
+	follow sim.Arrivals // instead of rates, if there is one
+	from   time.Duration
+}
+
+// Rate fits sim.Arrivals.
+func (l *load) Rate(kind int, t time.Duration) (float64, time.Duration) {
+	if l.follow == nil {
+		return l.rates[kind], sim.Never
+	}
+	rate, until := l.follow.Rate(kind, t-l.from)
+	if until == sim.Never {
+		return rate, until
+	}
+	return rate, until + l.from
+}
+
+// SetRate has so many requests per second arrive from now on, of all kinds
+// together, by their shares.
+func (p *Player) SetRate(perSecond float64) {
+	all := 0.0
+	for i := range p.app.Kinds {
+		all += p.app.Kinds[i].Share
+	}
+	rates := make([]float64, len(p.app.Kinds))
+	for i := range rates {
+		rates[i] = perSecond * p.app.Kinds[i].Share / all
+	}
+	p.change(func() { p.load.rates, p.load.follow = rates, nil })
+}
+
+// SetKind sets the rate of one kind of request and leaves the others.
+func (p *Player) SetKind(t testing.TB, kind string, perSecond float64) {
+	t.Helper()
+	k := p.app.KindIndex(kind)
+	if k < 0 {
+		t.Fatalf("%s has no kind of request %q", p.app.Name, kind)
+	}
+	p.change(func() { p.load.rates[k], p.load.follow = perSecond, nil })
+}
+
+// Follow has a load arrive whose beginning is now: a workload of internal/workload,
+// for instance.
+func (p *Player) Follow(a sim.Arrivals) {
+	p.change(func() { p.load.follow, p.load.from = a, time.Since(p.began) })
+}
+
+// change sets the load; what was before holds up to now.
+func (p *Player) change(set func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance()
+	set()
+}
+
+// Look shows what has been measured so far: requests, latencies, SLO, cost. The
+// meter is valid during the call only.
+func (p *Player) Look(f func(m *sim.Meter)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance()
+	p.engine.ControlPlane().Settle(p.now)
+	f(p.engine.Meter())
+}
+
+// CPUSeconds is what the containers of a pod have used so far; false if it has
+// never been seen.
+func (p *Player) CPUSeconds(pod string) (float64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read()
+	for _, played := range p.pods {
+		if played.name == pod {
+			return played.cpu, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// distort is what a lying exporter makes of a page of metrics.
+func (f Fault) distort(page []byte, now time.Time) []byte {
+	switch f {
+	case Empty:
+		if bytes.HasSuffix(page, []byte("# EOF\n")) {
+			return []byte("# EOF\n")
+		}
+		return nil
+	case NotANumber:
+		return eachSample(page, func(series, _ string, _ bool) string { return series + " NaN" })
+	case Old:
+		hour := now.Add(-time.Hour)
+		return eachSample(page, func(series, value string, openMetrics bool) string {
+			if openMetrics {
+				return fmt.Sprintf("%s %s %.3f", series, value, float64(hour.UnixMilli())/1000)
+			}
+			return fmt.Sprintf("%s %s %d", series, value, hour.UnixMilli())
+		})
+	}
+	return page
+}
+
+// eachSample rewrites the lines of a page that hold a sample.
+func eachSample(page []byte, rewrite func(series, value string, openMetrics bool) string) []byte {
+	openMetrics := bytes.HasSuffix(page, []byte("# EOF\n"))
+	var b bytes.Buffer
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line != "" && line[0] != '#' {
+			end := strings.LastIndexByte(line, '}') + 1
+			if end == 0 {
+				end = strings.IndexByte(line, ' ')
+			}
+			value, _, _ := strings.Cut(strings.TrimSpace(line[end:]), " ")
+			line = rewrite(line[:end], value, openMetrics)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fault is what is wrong with the metrics of a job.
+type Fault int
+
+const (
+	Well       Fault = iota
+	Down             // the exporter answers with an error: its series end
+	Frozen           // it answers, and shows what it showed when the fault began
+	Empty            // it answers, and shows nothing
+	NotANumber       // it shows NaN for everything
+	Old              // it shows everything with a time of its own, an hour ago
+)
+
+// Jobs that Prometheus scrapes of a player, each an exporter that a real cluster
+// has.
+const (
+	JobMesh      = "istio"
+	JobCAdvisor  = "cadvisor"
+	JobKubeState = "kube-state-metrics"
+)
+
+// JobKubelet is metrics-server's way to the same figures; SetFault takes it too.
+const JobKubelet = "kubelet"
+
+// Jobs are what Prometheus has to scrape to see the application.
+func (p *Player) Jobs() []Job {
+	var jobs []Job
+	for _, name := range []string{JobMesh, JobCAdvisor, JobKubeState} {
+		jobs = append(jobs, Job{Name: name, Address: p.address, Path: "/" + name})
+	}
+	return jobs
+}
+
+// SetFault makes the metrics of a job fail, or well again.
+func (p *Player) SetFault(job string, f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults[job] = f
+	clear(p.frozen)
+}
+
+func (p *Player) handler() http.Handler {
+	mux := http.NewServeMux()
+	for job, write := range map[string]func(*bytes.Buffer) error{
+		JobMesh:      p.mesh,
+		JobCAdvisor:  func(b *bytes.Buffer) error { p.cadvisor(b); return nil },
+		JobKubeState: p.kubeState,
+	} {
+		mux.HandleFunc("/"+job, func(w http.ResponseWriter, r *http.Request) { p.serve(w, job, job, write) })
+	}
+	return mux
+}
+
+// serve answers one scrape. What is frozen is kept by key.
+func (p *Player) serve(w http.ResponseWriter, job, key string, write func(*bytes.Buffer) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, kept := p.frozen[key]
+	switch {
+	case p.faults[job] == Down:
+		http.Error(w, "this exporter is down, as the test wants it", http.StatusServiceUnavailable)
+		return
+	case p.faults[job] != Frozen || !kept:
+		p.read()
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		text = b.Bytes()
+		if p.faults[job] == Frozen {
+			p.frozen[key] = text
+		}
+	}
+	text = p.faults[job].distort(text, time.Now())
+	kind := "text/plain; version=0.0.4; charset=utf-8"
+	if bytes.HasSuffix(text, []byte("# EOF\n")) {
+		kind = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(text) // whoever asked may be gone
+}
+
+// read plays until now and takes down what pods have used. The lock is held.
+func (p *Player) read() {
+	p.advance()
+	p.engine.Read(&p.reading)
+	p.recorder.Watch(&p.reading, p.engine.ControlPlane())
+	byID := map[int64]*podPlayed{}
+	for _, played := range p.pods {
+		if played.id != 0 {
+			byID[played.id] = played
+		}
+	}
+	for i := range p.reading.Services {
+		s, last := &p.reading.Services[i], &p.services[i]
+		ready := float64(max(1, p.engine.ControlPlane().Ready(i)))
+		periods, throttled := (s.Periods-last.periods)/ready, (s.ThrottledPeriods-last.throttled)/ready
+		last.periods, last.throttled = s.Periods, s.ThrottledPeriods
+		for _, pod := range s.Pods {
+			played, known := byID[pod.ID]
+			if !known {
+				continue
+			}
+			played.cpu = max(played.cpu, played.startedWith+pod.CPUSeconds)
+			played.memory = max(pod.MemoryBytes, 1)
+			if played.serving {
+				// The engine counts periods by service: its pods share them evenly.
+				played.periods += periods
+				played.throttled += throttled
+			}
+		}
+	}
+}
+
+// mesh is what Istio's proxies show.
+func (p *Player) mesh(b *bytes.Buffer) error { return p.recorder.WriteLatest(b, "istio_") }
+
+// cadvisor is what containers use.
+func (p *Player) cadvisor(b *bytes.Buffer) {
+	x := exporter{b}
+	running := func(value func(*podPlayed) (float64, bool), name, kind string) {
+		x.family(name, kind)
+		for _, played := range p.pods {
+			if v, shown := value(played); shown && played.running {
+				node := ""
+				if played.node >= 0 {
+					node = p.app.Nodes[played.node].Name
+				}
+				x.sample(name, v, "namespace", p.namespace, "pod", played.name, "container", played.container, "node", node)
+			}
+		}
+	}
+	limited := func(v float64, q *podPlayed) (float64, bool) { return v, q.size.CPULimit > 0 }
+	running(func(q *podPlayed) (float64, bool) { return q.cpu, true }, "container_cpu_usage_seconds_total", "counter")
+	running(func(q *podPlayed) (float64, bool) { return q.memory, true }, "container_memory_working_set_bytes", "gauge")
+	running(func(q *podPlayed) (float64, bool) { return limited(q.periods, q) }, "container_cpu_cfs_periods_total", "counter")
+	running(func(q *podPlayed) (float64, bool) { return limited(q.throttled, q) }, "container_cpu_cfs_throttled_periods_total", "counter")
+}
+
+// exporter writes Prometheus' text format.
+type exporter struct{ *bytes.Buffer }
+
+func (x exporter) family(name, kind string) { fmt.Fprintf(x, "# TYPE %s %s\n", name, kind) }
+
+// sample writes one value; labels are names and values by turns.
+func (x exporter) sample(name string, value float64, labels ...string) {
+	var list []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		list = append(list, labels[i]+"="+strconv.Quote(labels[i+1]))
+	}
+	if len(list) > 0 {
+		name += "{" + strings.Join(list, ",") + "}"
+	}
+	x.WriteString(name + " " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
+}

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/loadline/loadline/test/cluster/binaries"
+)
+
+// ProductOptions of a running Loadline.
+type ProductOptions struct {
+	Flags []string // beyond those for addresses, folders and the lease
+	Dir   string   // for models/ and decisions/; default: one of its own
+}
+
+// Product is `loadline run` as a process of its own, with the permissions of
+// deploy/rbac and no others.
+type Product struct {
+	Dir     string // models/ and decisions/ are in it
+	Metrics string // address of /metrics
+	KEDA    string // address that KEDA asks
+	health  string
+	process *process
+}
+
+// built is the product, compiled once for all tests of a process.
+var built struct {
+	sync.Once
+	dir, path string
+	err       error
+}
+
+// Binary is the product as the repository has it now.
+func Binary(t testing.TB) string {
+	t.Helper()
+	built.Do(func() {
+		root, err := binaries.Repository(".")
+		if err != nil {
+			built.err = err
+			return
+		}
+		dir, err := os.MkdirTemp("", "loadline-product-")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.dir = dir
+		built.path = filepath.Join(dir, "loadline")
+		cmd := exec.Command("go", "build", "-trimpath", "-o", built.path, "./cmd/loadline")
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("build loadline: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+// Run starts a Loadline for one test, and waits until it is ready to take over.
+// InstallLoadline comes before it.
+func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
+	t.Helper()
+	program := Binary(t)
+	kubeconfig, err := c.Kubeconfig(Loadline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := freePorts("metrics", "health", "keda")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", ports[name]) }
+	p := &Product{Dir: o.Dir, Metrics: address("metrics"), KEDA: address("keda"), health: address("health")}
+	if p.Dir == "" {
+		if p.Dir, err = os.MkdirTemp(c.dir, "loadline-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags := append([]string{
+		"run", "--kubeconfig", kubeconfig, "--leader-elect", "--lease-namespace", "loadline-system",
+		"--metrics-address", p.Metrics, "--health-address", p.health, "--keda-address", p.KEDA, "--keda-hosts", "127.0.0.1",
+		"--models", filepath.Join(p.Dir, "models"), "--decisions", filepath.Join(p.Dir, "decisions"), "--log-level", "debug",
+	}, o.Flags...)
+	name := "loadline-" + fmt.Sprint(ports["health"])
+	if p.process, err = spawn(p.Dir, name, nil, program, flags...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Stop()
+		if t.Failed() {
+			t.Logf("%s:\n%s", p.process.log, p.process.tail(60))
+		}
+	})
+	Eventually(t, "loadline to be ready", func() error {
+		if p.process.ended() {
+			return fatal{fmt.Errorf("it ended:\n%s", p.process.tail(30))}
+		}
+		return p.ready(t.Context())
+	})
+	return p
+}
+
+func (p *Product) ready(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.health+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("readyz says %s", answer.Status)
+	}
+	return nil
+}
+
+// Stop it as a cluster does: told to end, and given the time to.
+func (p *Product) Stop() { p.process.stop() }
+
+// Kill it where it stands.
+func (p *Product) Kill() {
+	p.process.signal(syscall.SIGKILL)
+	<-p.process.done
+}
+
+// Ended says whether it is no longer there.
+func (p *Product) Ended() bool { return p.process.ended() }
+
+// Log is what it has said so far.
+func (p *Product) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(p.process.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Job is one thing that Prometheus scrapes.
+type Job struct {
+	Name    string
+	Address string // host:port
+	Path    string // default /metrics
+}
+
+// PrometheusOptions of a server.
+type PrometheusOptions struct {
+	Scrape time.Duration // between scrapes; default 1 s
+	Jobs   []Job
+	Flags  []string
+}
+
+// Prometheus is a real server with data of its own. It can be stopped, started
+// again with the data that it had, and paused.
+type Prometheus struct {
+	URL     string
+	dir     string
+	address string
+	flags   []string
+	process *process
+}
+
+// Prometheus starts a server for one test. It skips the test if Prometheus is not
+// installed.
+func (c *Cluster) Prometheus(t testing.TB, o PrometheusOptions) *Prometheus {
+	t.Helper()
+	if _, err := exec.LookPath("prometheus"); err != nil {
+		t.Skip("prometheus is not installed: apt-get install --no-install-recommends prometheus, or put it on the PATH")
+	}
+	dir, err := os.MkdirTemp(c.dir, "prometheus-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(scrapeConfig(o)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ports, err := freePorts("prometheus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Prometheus{dir: dir, address: fmt.Sprintf("127.0.0.1:%d", ports["prometheus"]), flags: o.Flags}
+	p.URL = "http://" + p.address
+	p.Start(t)
+	t.Cleanup(func() {
+		p.process.stop()
+		if t.Failed() {
+			t.Logf("the end of %s:\n%s", p.process.log, indent(p.process.tail(8)))
+		}
+	})
+	return p
+}
+
+func scrapeConfig(o PrometheusOptions) string {
+	if o.Scrape == 0 {
+		o.Scrape = time.Second
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "global: {scrape_interval: %dms, scrape_timeout: %dms}\nscrape_configs:\n", o.Scrape.Milliseconds(), o.Scrape.Milliseconds())
+	for _, j := range o.Jobs {
+		path := j.Path
+		if path == "" {
+			path = "/metrics"
+		}
+		// Labels are kept as they are shown: kube-state-metrics speaks of pods, not of
+		// itself.
+		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q]}]}\n", j.Name, path, j.Address)
+	}
+	return b.String()
+}
+
+// Start starts a server that was stopped, and waits until it answers.
+func (p *Prometheus) Start(t testing.TB) {
+	t.Helper()
+	var err error
+	p.process, err = spawn(p.dir, "prometheus", nil, "prometheus", append([]string{
+		"--config.file=" + filepath.Join(p.dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(p.dir, "data"),
+		"--web.listen-address=" + p.address, "--log.level=warn",
+	}, p.flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Eventually(t, "prometheus", func() error {
+		if p.process.ended() {
+			return fatal{fmt.Errorf("prometheus has ended:\n%s", p.process.tail(20))}
+		}
+		resp, err := http.Get(p.URL + "/-/ready")
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("it answers %s", resp.Status)
+		}
+		return nil
+	})
+}
+
+// Stop takes the server away: connections are refused.
+func (p *Prometheus) Stop() { p.process.stop() }
+
+// Pause has it stand still: connections are accepted by the kernel and never
+// answered.
+func (p *Prometheus) Pause() { p.process.signal(syscall.SIGSTOP) }
+
+// Resume lets it go on.
+func (p *Prometheus) Resume() { p.process.signal(syscall.SIGCONT) }

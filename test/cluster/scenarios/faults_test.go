@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/test/cluster"
+)
+
+// steady is an application with three replicas that are needed, before something
+// goes wrong.
+func steady(t *testing.T, floor int) (*scene, *cluster.Product, string) {
+	t.Helper()
+	s := setUp(t, single(t), 160)
+	p := s.c.Run(t, cluster.ProductOptions{})
+	name := s.app.Services[0].Name
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: {replicas: {min: 1, max: 12}}}]\n", name, name, floor))
+	s.waitReplicas(t, name, 3, 12)
+	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Stale=False/Fresh")
+	return s, p, name
+}
+
+// TestMetricsFail: whatever is wrong with the metrics, replicas never fall; the
+// status says what is wrong; after guard.data.floorAfter the service is at its floor;
+// and everything is as before once the metrics are.
+func TestMetricsFail(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		begin   func(*testing.T, *scene)
+		end     func(*testing.T, *scene)
+		outcome []string
+	}{
+		{"Prometheus is down", func(_ *testing.T, s *scene) { s.prom.Stop() }, func(t *testing.T, s *scene) { s.prom.Start(t) },
+			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
+		{"Prometheus does not answer", func(_ *testing.T, s *scene) { s.prom.Pause() }, func(_ *testing.T, s *scene) { s.prom.Resume() },
+			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
+		{"the exporters are down", faults(cluster.Down), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
+		{"the exporters say nothing", faults(cluster.Empty), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
+		{"the exporters say NaN", faults(cluster.NotANumber), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
+		{"the exporters say what was long ago", faults(cluster.Old), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, p, name := steady(t, 7)
+			before := s.replicas(t, name)
+			c.begin(t, s)
+			least := before
+			watch := func() error {
+				n := s.replicas(t, name)
+				if n < least {
+					return fmt.Errorf("replicas fell from %d to %d while nothing could be seen", least, n)
+				}
+				least = max(least, n)
+				return nil
+			}
+			s.waitCondition(t, c.outcome...)
+			cluster.Eventually(t, "the floor", func() error {
+				if err := watch(); err != nil {
+					return err
+				}
+				if n := s.replicas(t, name); n < 7 {
+					return fmt.Errorf("%d replicas; %s", n, s.why(t))
+				}
+				return nil
+			})
+			if err := watch(); err != nil {
+				t.Error(err)
+			}
+			c.end(t, s)
+			s.waitCondition(t, "Ready=True", "Stale=False/Fresh", "Fallback=False/Following")
+			s.waitReplicas(t, name, 2, 6)
+			if p.Ended() {
+				t.Error("the process ended")
+			}
+		})
+	}
+}
+
+func faults(f cluster.Fault) func(*testing.T, *scene) {
+	return func(_ *testing.T, s *scene) {
+		for _, j := range s.player.Jobs() {
+			s.player.SetFault(j.Name, f)
+		}
+	}
+}
+
+// TestAPIServerRestarts: nothing is lost, and it goes on.
+func TestAPIServerRestarts(t *testing.T) {
+	s, p, name := steady(t, 3)
+	s.c.StopAPIServer(t)
+	time.Sleep(5 * time.Second)
+	s.c.StartAPIServer(t)
+	s.player.SetRate(300)
+	s.waitReplicas(t, name, 5, 12)
+	if p.Ended() {
+		t.Error("the process ended, although the API server was away for a shorter time than the lease lasts")
+	}
+}
+
+// TestKilledBetweenDecidingAndApplying: the decision is lost with the process, and
+// made again by the next one.
+func TestKilledBetweenDecidingAndApplying(t *testing.T) {
+	s, p, name := steady(t, 3)
+	before := s.replicas(t, name)
+	s.c.StopAPIServer(t)
+	s.player.SetRate(300)
+	cluster.Eventually(t, "a decision that cannot be applied", func() error {
+		if !strings.Contains(p.Log(t), "a pass failed") || !strings.Contains(p.Log(t), "apply:") {
+			return fmt.Errorf("none yet")
+		}
+		return nil
+	})
+	p.Kill()
+	s.c.StartAPIServer(t)
+	if n := s.replicas(t, name); n != before {
+		t.Errorf("%d replicas, want the %d from before", n, before)
+	}
+	s.c.Run(t, cluster.ProductOptions{Dir: p.Dir})
+	s.waitReplicas(t, name, 5, 12)
+	if text := loadlineCommand(t, "explain", s.ns+"/shop", name, "--log", p.Dir+"/decisions"); !strings.Contains(text, name) {
+		t.Errorf("explain says: %s", text)
+	}
+}
+
+// TestConflictAppears: an HPA on the same workload stops us within an interval or
+// two, and its end lets us go on.
+func TestConflictAppears(t *testing.T) {
+	s, _, name := steady(t, 3)
+	least := int32(1)
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "somebody-else"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
+			MinReplicas:    &least, MaxReplicas: 12,
+		},
+	}
+	if err := s.admin.Create(t.Context(), hpa); err != nil {
+		t.Fatal(err)
+	}
+	s.waitCondition(t, "Conflict=True/HorizontalPodAutoscaler", "Active=False/Conflict")
+	before := s.replicas(t, name)
+	s.player.SetRate(300)
+	cluster.Stays(t, 10*time.Second, "the replicas to be left alone", func() error {
+		if n := s.replicas(t, name); n != before {
+			return fmt.Errorf("%d replicas, there were %d", n, before)
+		}
+		return nil
+	})
+	if err := s.admin.Delete(t.Context(), hpa); err != nil {
+		t.Fatal(err)
+	}
+	s.waitCondition(t, "Conflict=False/NoConflict", "Active=True/Acting")
+	s.waitReplicas(t, name, 5, 12)
+}

@@ -1,0 +1,96 @@
+package scenarios
+
+import (
+	"bufio"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/test/cluster"
+)
+
+// holder of the lease; "" = nobody.
+func (s *scene) holder(t *testing.T) string {
+	t.Helper()
+	var lease coordinationv1.Lease
+	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: "loadline-system", Name: "loadline.dev"}, &lease); err != nil {
+		return ""
+	}
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// TestLeaderIsKilled: the other holds the lease within 20 s and acts at its next
+// interval; nothing is applied twice.
+func TestLeaderIsKilled(t *testing.T) {
+	s := setUp(t, single(t), 40)
+	first := s.c.Run(t, cluster.ProductOptions{})
+	cluster.Eventually(t, "a leader", func() error {
+		if s.holder(t) == "" {
+			return fmt.Errorf("nobody holds the lease")
+		}
+		return nil
+	})
+	second := s.c.Run(t, cluster.ProductOptions{})
+	name := s.app.Services[0].Name
+	s.loadLine(t, v1alpha1.Act, "")
+	s.waitCondition(t, "Active=True/Acting")
+	s.player.SetRate(160)
+	s.waitReplicas(t, name, 3, 12)
+
+	was := s.holder(t)
+	first.Kill()
+	killed := time.Now()
+	s.player.SetRate(300)
+	cluster.Eventually(t, "another leader", func() error {
+		if now := s.holder(t); now == was || now == "" {
+			return fmt.Errorf("%q holds the lease", now)
+		}
+		return nil
+	})
+	// It is part of what is promised, not of how fast the machine is: the lease says
+	// when it may be taken.
+	if took := time.Since(killed); took > 20*time.Second {
+		t.Errorf("the lease was taken after %v, want within 20 s", took)
+	}
+	s.waitReplicas(t, name, 5, 12)
+	s.continuous(t, first, second)
+}
+
+var applied = regexp.MustCompile(`msg=decided .*applied=true from=(\d+) to=(\d+)`)
+
+// continuous: every change that any process made begins where the one before ended.
+func (s *scene) continuous(t *testing.T, processes ...*cluster.Product) {
+	t.Helper()
+	last := ""
+	changes := 0
+	for _, p := range processes {
+		lines := bufio.NewScanner(strings.NewReader(p.Log(t)))
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if !strings.Contains(lines.Text(), s.ns+"/shop") {
+				continue
+			}
+			m := applied.FindStringSubmatch(lines.Text())
+			if m == nil || m[1] == m[2] {
+				continue
+			}
+			changes++
+			if last != "" && m[1] != last {
+				t.Errorf("a change begins at %s replicas, the one before ended at %s: %s", m[1], last, lines.Text())
+			}
+			last = m[2]
+		}
+	}
+	if changes < 2 {
+		t.Errorf("%d changes in the logs, want at least two", changes)
+	}
+}

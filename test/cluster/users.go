@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// User is an identity that the API server knows by a token of its own. What it may
+// do is up to the cluster's roles, so that permissions are really tested.
+type User struct {
+	Name   string
+	Groups []string
+}
+
+// Admin may do everything.
+var Admin = User{Name: "admin", Groups: []string{"system:masters"}}
+
+// Loadline is the controller's service account: it may do what the manifests of
+// deploy/rbac allow, once InstallLoadline has applied them, and no more.
+var Loadline = ServiceAccount("loadline-system", "loadline")
+
+// ServiceAccount is a service account as a User. Add it to Options.Users to have a
+// token for it.
+func ServiceAccount(namespace, name string) User {
+	return User{
+		Name:   "system:serviceaccount:" + namespace + ":" + name,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace},
+	}
+}
+
+// The components of the control plane, which Kubernetes' own roles know.
+var (
+	controllerManager = User{Name: "system:kube-controller-manager"}
+	scheduler         = User{Name: "system:kube-scheduler"}
+)
+
+// writeTokens gives every user a token and writes the file that the API server
+// reads at its start.
+func (c *Cluster) writeTokens() error {
+	c.tokens = map[string]string{}
+	file, err := os.OpenFile(filepath.Join(c.pki.dir, "tokens.csv"), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := csv.NewWriter(file)
+	for i, u := range append([]User{Admin, Loadline, controllerManager, scheduler}, c.options.Users...) {
+		if _, twice := c.tokens[u.Name]; twice {
+			continue
+		}
+		c.tokens[u.Name] = rand.Text()
+		row := []string{c.tokens[u.Name], u.Name, fmt.Sprint(i)}
+		if len(u.Groups) > 0 {
+			row = append(row, strings.Join(u.Groups, ","))
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// Config is how a user reaches the API server.
+func (c *Cluster) Config(u User) *rest.Config {
+	token, known := c.tokens[u.Name]
+	if !known {
+		panic(fmt.Sprintf("cluster: %s has no token: name it in Options.Users", u.Name))
+	}
+	return &rest.Config{
+		Host:            c.url(),
+		BearerToken:     token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.caText},
+		QPS:             500, Burst: 1000,
+	}
+}
+
+// Kubeconfig is the path of a file with which a user, or a program that acts for
+// it, reaches the API server.
+func (c *Cluster) Kubeconfig(u User) (string, error) {
+	cfg := c.Config(u)
+	path := filepath.Join(c.dir, strings.ReplaceAll(u.Name, ":", "-")+".kubeconfig")
+	file := clientcmdapi.NewConfig()
+	file.Clusters["cluster"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
+	file.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: cfg.BearerToken}
+	file.Contexts["context"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "user"}
+	file.CurrentContext = "context"
+	return path, clientcmd.WriteToFile(*file, path)
+}
