@@ -6,7 +6,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image demo test test-browser test-crd check generate generate-crd generate-chart generate-proto results papers drift bench fuzz clean
+.PHONY: help build image demo test test-browser test-crd test-cluster check generate generate-crd generate-chart generate-proto results papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ test-browser: ## open a report in headless Chromium, light and dark; screenshots
 
 test-crd: ## hold the resource, manifests and chart against the code of the API server, Helm and Kustomize (two minutes the first time)
 	cd test/crd && $(GO) vet ./... && $(GO) test -count=1 ./...
+
+# The flags are those that the binaries are built with, so that Go compiles Kubernetes
+# once for both. One package at a time: each has a cluster.
+test-cluster: ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour; then minutes)
+	cd test/cluster && export CGO_ENABLED=0 GOFLAGS=-buildvcs=false && \
+	$(GO) run ./cmd/binaries && $(GO) vet -trimpath ./... && $(GO) test -trimpath -count=1 -timeout 30m -p 1 ./...
 
 check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...

@@ -79,8 +79,19 @@ type Cluster struct {
 	others          []*process // in the order of their start
 	kubelets        *kubelets
 
-	client client.Client
-	once   struct{ metricsServer, keda sync.Once }
+	client              client.Client
+	metricsServer, keda once
+}
+
+// once does something the first time, and says each time how that went.
+type once struct {
+	sync.Once
+	err error
+}
+
+func (o *once) do(f func() error) error {
+	o.Do(func() { o.err = f() })
+	return o.err
 }
 
 // readyTimeout is generous: a busy machine is not a failure.

@@ -257,6 +257,7 @@ const (
 	podStarting        // runs, has never been ready
 	podReady           // serves
 	podRelapsed        // was ready once and is not now
+	podSilent          // runs, has never been ready, and nobody has measured it
 	podDraining        // is being deleted
 	podKindCount
 )
@@ -269,10 +270,7 @@ var podKinds = [podKindCount]string{"pending", "starting", "ready", "relapsed", 
 // what was undone before it looked again never happened for ours.
 func (a *autoscaler) prepare(rng *rand.Rand) {
 	if rng.IntN(20) == 0 && !a.moved {
-		a.replicas = [...]int{0, 1, a.rules.max + 3, rng.IntN(a.rules.max + 1)}[rng.IntN(4)]
-		if boundsAreForgotten && a.replicas > 0 {
-			a.replicas = min(max(a.replicas, a.rules.min), a.rules.max)
-		}
+		a.replicas = a.rules.scaledByHand([...]int{0, 1, a.rules.max + 3, rng.IntN(a.rules.max + 1)}[rng.IntN(4)])
 	} else if a.replicas == 0 {
 		a.replicas = a.rules.min
 	}
@@ -293,6 +291,14 @@ func (a *autoscaler) prepare(rng *rand.Rand) {
 	if rng.IntN(10) > 0 {
 		a.round.rate = int64(factor * float64(a.rules.rps*int64(n)))
 	}
+}
+
+// scaledByHand is what somebody may set, as far as the differences allow it.
+func (r rules) scaledByHand(replicas int) int {
+	if boundsAreForgotten && replicas > 0 {
+		return min(max(replicas, r.min), r.max)
+	}
+	return replicas
 }
 
 func (r rules) randomPod(rng *rand.Rand, calm bool, factor float64) podRound {

@@ -15,9 +15,7 @@ import (
 // triggers reach scalers at loopback addresses ("127.0.0.1:PORT").
 func (c *Cluster) KEDA(t testing.TB) {
 	t.Helper()
-	var err error
-	c.once.keda.Do(func() { err = c.startKEDA(context.WithoutCancel(t.Context())) })
-	if err != nil {
+	if err := c.keda.do(func() error { return c.startKEDA(context.WithoutCancel(t.Context())) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,7 +8,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(spawnDir); dir != "" {
+		spawnAndWait(dir)
+	}
+	os.Exit(Main(m))
+}
 
 // shop is a small application: a front that calls a back once.
 func shop() *loadline.App {

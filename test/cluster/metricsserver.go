@@ -20,9 +20,7 @@ const MetricsResolution = "10s"
 // and memory work. It asks the Players what pods use, every MetricsResolution.
 func (c *Cluster) MetricsServer(t testing.TB) {
 	t.Helper()
-	var err error
-	c.once.metricsServer.Do(func() { err = c.startMetricsServer(context.WithoutCancel(t.Context())) })
-	if err != nil {
+	if err := c.metricsServer.do(func() error { return c.startMetricsServer(context.WithoutCancel(t.Context())) }); err != nil {
 		t.Fatal(err)
 	}
 }

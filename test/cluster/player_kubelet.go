@@ -60,14 +60,11 @@ func (k *kubelets) answer(w http.ResponseWriter, node string) {
 	var b bytes.Buffer
 	for _, p := range players {
 		text := &answer{header: http.Header{}}
-		var c, m float64
-		p.serve(text, JobKubelet, JobKubelet+node, func(b *bytes.Buffer) error {
-			c, m = p.resources(b, node)
-			return nil
-		})
+		p.serve(text, JobKubelet, JobKubelet+node, func(b *bytes.Buffer) error { p.resources(b, node); return nil })
 		if text.code == 0 {
 			b.Write(text.Bytes())
 		}
+		c, m := p.used(node)
 		cpu, memory = cpu+c, memory+m
 	}
 	now := time.Now().UnixMilli()
@@ -76,22 +73,37 @@ func (k *kubelets) answer(w http.ResponseWriter, node string) {
 }
 
 // resources writes what the containers on a node have used. The lock is held.
-func (p *Player) resources(b *bytes.Buffer, node string) (cpu, memory float64) {
+func (p *Player) resources(b *bytes.Buffer, node string) {
 	now := time.Now().UnixMilli()
 	for _, played := range p.pods {
-		if played.node < 0 || p.app.Nodes[played.node].Name != node {
+		if !played.running || !p.on(played, node) {
 			continue
 		}
-		cpu += played.cpu // of those that are gone as well: it never goes down
-		if !played.running {
-			continue
-		}
-		memory += played.memory
 		labels := fmt.Sprintf("{container=%q,namespace=%q,pod=%q}", played.container, p.namespace, played.name)
 		fmt.Fprintf(b, "container_cpu_usage_seconds_total%s %.9f %d\n", labels, played.cpu, now)
 		fmt.Fprintf(b, "container_memory_working_set_bytes%s %.0f %d\n", labels, played.memory, now)
 	}
+}
+
+// used sums up the pods of a node. CPU time includes those that are gone: a counter
+// never goes down.
+func (p *Player) used(node string) (cpu, memory float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, played := range p.pods {
+		if !p.on(played, node) {
+			continue
+		}
+		cpu += played.cpu
+		if played.running {
+			memory += played.memory
+		}
+	}
 	return cpu, memory
+}
+
+func (p *Player) on(played *podPlayed, node string) bool {
+	return played.node >= 0 && p.app.Nodes[played.node].Name == node
 }
 
 // answer collects what a handler writes.

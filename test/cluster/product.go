@@ -37,9 +37,13 @@ var built struct {
 	err       error
 }
 
-// Binary is the product as the repository has it now.
+// Binary is the product as the repository has it now, or the one that
+// LOADLINE_PRODUCT names.
 func Binary(t testing.TB) string {
 	t.Helper()
+	if path := os.Getenv("LOADLINE_PRODUCT"); path != "" {
+		return path
+	}
 	built.Do(func() {
 		root, err := binaries.Repository(".")
 		if err != nil {

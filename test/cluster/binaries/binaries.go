@@ -111,11 +111,15 @@ func newBuild(module string) (build, error) {
 	if err != nil {
 		return build{}, err
 	}
-	version := ""
+	version, versions := "", ""
 	for _, r := range file.Require {
+		versions += r.Mod.String() + "\n"
 		if r.Mod.Path == kubernetesModule {
 			version = r.Mod.Version
 		}
+	}
+	for _, r := range file.Replace {
+		versions += r.Old.String() + " " + r.New.String() + "\n"
 	}
 	if version == "" {
 		return build{}, fmt.Errorf("%s/go.mod does not require %s", module, kubernetesModule)
@@ -129,7 +133,7 @@ func newBuild(module string) (build, error) {
 		cache = filepath.Join(user, "loadline")
 	}
 	b := build{module: module, flags: linkFlags(version)}
-	key := sha256.Sum256([]byte(runtime.Version() + b.flags + string(text)))
+	key := sha256.Sum256([]byte(runtime.Version() + b.flags + versions))
 	b.dir = filepath.Join(cache, "cluster-bin", fmt.Sprintf("kubernetes-%s-%x", version, key[:6]))
 	return b, nil
 }

@@ -235,3 +235,5 @@ func loadlineTry(t *testing.T, args ...string) (string, error) {
 	}
 	return out.String(), nil
 }
+
+func keyOf(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }

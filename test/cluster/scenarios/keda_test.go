@@ -1,0 +1,95 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/test/cluster"
+)
+
+// wanted is a LoadLine whose service KEDA moves to a number that the test says. The
+// guards that would hold a reduction for minutes are off: what is tested is KEDA.
+const wanted = `  policy: {baseline: "static:period=1s,replicas=%d"}
+  fallback: static
+  interval: 1s
+  services: [{name: server, targetRef: {name: server}, movedBy: KEDA, bounds: {replicas: {min: 0, max: 30}}}]
+  guard:
+    without: [disagreement, observed, starting, burning, gray, cool-down, step]
+    data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 10m}
+`
+
+// follower is the ScaledObject that docs/keda.md gives, for a machine without
+// minutes to wait.
+const follower = `
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: server}
+spec:
+  scaleTargetRef: {name: server}
+  pollingInterval: 1
+  cooldownPeriod: 2
+  minReplicaCount: 0
+  maxReplicaCount: 30
+  fallback: {failureThreshold: 3, replicas: 6, behavior: currentReplicasIfHigher}
+  advanced:
+    horizontalPodAutoscalerConfig:
+      behavior:
+        scaleUp: {tolerance: 0, stabilizationWindowSeconds: 0, policies: [{type: Pods, value: 1000, periodSeconds: 15}]}
+        scaleDown: {tolerance: 0, stabilizationWindowSeconds: 0, policies: [{type: Pods, value: 1000, periodSeconds: 15}]}
+  triggers:
+    - type: external
+      metadata: {scalerAddress: %q, loadline: shop, service: server}
+`
+
+// TestKEDAFollows: up, by one where the HPA's tolerance would swallow it, down, to
+// zero and back, and through a restart of ours.
+func TestKEDAFollows(t *testing.T) {
+	s := setUp(t, single(t), 20)
+	s.c.KEDA(t)
+	p := s.c.Run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 1))
+	s.waitCondition(t, "Ready=True", "Conflict=False/NoConflict")
+	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(follower, p.KEDA))
+	s.waitCondition(t, "Conflict=False/NoConflict", "Active=True/Acting") // the HPA that KEDA makes is no conflict
+	follow := func(n int) {
+		t.Helper()
+		s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, n))
+		s.waitReplicas(t, "server", n, n)
+	}
+	for _, n := range []int{7, 20, 21, 20, 4, 0, 5} {
+		follow(n)
+	}
+
+	// While we are away KEDA does as its fallback says, and never less than there is.
+	p.Stop()
+	s.waitReplicas(t, "server", 6, 6)
+	s.c.Run(t, cluster.ProductOptions{Dir: p.Dir, Flags: []string{"--keda-address", p.KEDA}})
+	s.waitReplicas(t, "server", 5, 5)
+	follow(8)
+}
+
+// TestKEDAWithOtherTriggers: a ScaledObject that does not ask us is a conflict, and
+// so is one of ours on a service that we move ourselves.
+func TestKEDAWithOtherTriggers(t *testing.T) {
+	s := setUp(t, single(t), 20)
+	s.c.KEDA(t)
+	p := s.c.Run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, "")
+	s.waitCondition(t, "Active=True/Acting")
+	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(follower, p.KEDA))
+	s.waitCondition(t, "Conflict=True/ScaledObject", "Active=False/Conflict")
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("keda.sh/v1alpha1")
+	o.SetKind("ScaledObject")
+	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: "server"}, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.admin.Delete(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	s.waitCondition(t, "Conflict=False/NoConflict", "Active=True/Acting")
+}

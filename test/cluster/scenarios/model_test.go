@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/test/cluster"
+)
+
+// learned is a LoadLine that a trained policy decides for, with the twin that it was
+// trained on.
+const learned = `  policy: {model: {folder: registry, application: single}}
+  twin: {name: twin, key: twin.yaml}
+  objectives: [{latency: 250ms}]
+`
+
+// mayRead lets the controller read what the resource names, as
+// deploy/rbac/namespace-secrets.yaml does.
+const mayRead = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: loadline-sources}
+rules: [{apiGroups: [""], resources: [configmaps], resourceNames: [twin], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: loadline-sources}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: loadline-sources}
+subjects: [{kind: ServiceAccount, name: loadline, namespace: loadline-system}]
+`
+
+// TestModel goes the user's way: train, evaluate, promote, follow. A file that is
+// torn while it is followed changes nothing but an Event; a process that starts then
+// is on the rule; and a new promotion is taken up without a restart.
+func TestModel(t *testing.T) {
+	s := setUp(t, single(t), 60)
+	dir := t.TempDir()
+	run, registry := filepath.Join(dir, "run"), filepath.Join(dir, "models", "registry")
+	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates", "1", "--formulations", "loadline", "--steps", "4000", "-o", run)
+	loadlineCommand(t, "evaluate", run, "--seeds", "1", "--stretch", "10m")
+	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
+	twin, err := os.ReadFile(filepath.Join(run, "twin.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(string(twin))))
+
+	p := s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	s.loadLine(t, v1alpha1.Act, learned)
+	s.waitCondition(t, "Ready=False/Forbidden")
+	s.c.ApplyYAML(t, s.ns, mayRead)
+	s.waitCondition(t, "Ready=True", "Fallback=False/Following")
+	if l := s.get(t); l.Status.Policy != "single version 1" {
+		t.Errorf("%s is followed", l.Status.Policy)
+	}
+	s.player.SetRate(160)
+	s.waitReplicas(t, "server", 2, 12)
+	cluster.Eventually(t, "the twin's expectation in the record", func() error {
+		text, err := loadlineTry(t, "explain", s.ns+"/shop", "server", "--log", filepath.Join(dir, "decisions"))
+		if err != nil || !strings.Contains(text, "expected") {
+			return fmt.Errorf("explain says: %s %v", text, err)
+		}
+		return nil
+	})
+
+	model := filepath.Join(registry, "single", "0001", "model.safetensors")
+	if err := os.Truncate(model, 1000); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "an Event that tells of the torn file", func() error {
+		for _, e := range s.events(t, "Model") {
+			if strings.Contains(e.Message, "followed on") {
+				return nil
+			}
+		}
+		return fmt.Errorf("there is none")
+	})
+	s.waitCondition(t, "Fallback=False/Following")
+	p.Stop()
+	p = s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	s.waitCondition(t, "Ready=True", "Fallback=True/ModelInvalid")
+	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
+	s.waitCondition(t, "Fallback=False/Following")
+	if l := s.get(t); l.Status.Policy != "single version 2" {
+		t.Errorf("%s is followed", l.Status.Policy)
+	}
+	if p.Ended() {
+		t.Error("the process ended")
+	}
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ") + "\n"
+}
