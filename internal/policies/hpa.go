@@ -55,6 +55,7 @@ var hpaKind = kind{
 			{"period", "15s", "between decisions", span(time.Second, time.Hour)},
 			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", span(0, time.Hour)},
 			{"lag", "15s", "age of the CPU samples", span(0, time.Hour)},
+			{"resolution", "15s", "between looks of metrics-server, which a sample is the mean of", span(time.Second, time.Hour)},
 		}
 	},
 	make: func(app *loadline.App, v values) (loadline.Policy, error) { return newHPA(app, v) },
@@ -69,7 +70,7 @@ func newHPA(app *loadline.App, v values) (*HPA, error) {
 	// step with anybody: a sample covers 15 s and is 15 s old on average.
 	needs := loadline.Needs{
 		Period: v.span("period"), Delay: time.Second,
-		Scrape: 15 * time.Second, Window: 15 * time.Second, Lag: v.span("lag"),
+		Scrape: v.span("resolution"), Window: v.span("resolution"), Lag: v.span("lag"),
 	}
 	return &HPA{
 		cfg: hpaConfig{

@@ -51,7 +51,10 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	p.Formulation, p.Training = model.Problem.Formulation, model.Training
 	model.Results = p.Results
 	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, now.Versions[i].SHA256) {
-		return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)
+		// A file that is torn is no policy in charge: promoting again is the remedy.
+		if _, _, err := r.intact(name, now.Current); err == nil {
+			return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)
+		}
 	}
 	if err := r.place(&p, model); err != nil {
 		return p, fmt.Errorf("promote %s: %w; the former version is still in charge", p.Candidate, err)

@@ -74,6 +74,16 @@ func TestPromoteAndGoBack(t *testing.T) {
 	if _, err := r.Promote(offer(first, "one")); !errors.Is(err, ErrInCharge) {
 		t.Errorf("the same once more: %v", err)
 	}
+	torn := Open(filepath.Join(t.TempDir(), "copy"))
+	if err := os.CopyFS(torn.dir, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(torn.dir, "shop", "0001", "model.safetensors"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := torn.Promote(offer(first, "one")); err != nil || again.Version != 2 {
+		t.Errorf("the same once more, after its file was torn: %+v, %v", again, err)
+	}
 	if p, err = r.Promote(offer(second, "two")); err != nil || p.Version != 2 || p.Former != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}

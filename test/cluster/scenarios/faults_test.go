@@ -19,17 +19,32 @@ func steady(t *testing.T, floor int) (*scene, *cluster.Product, string) {
 	t.Helper()
 	s := setUp(t, single(t), 160)
 	p := s.c.Run(t, cluster.ProductOptions{})
+	return s, p, s.steady(t, floor)
+}
+
+func (s *scene) steady(t *testing.T, floor int) string {
+	t.Helper()
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: {replicas: {min: 1, max: 12}}}]\n", name, name, floor))
 	s.waitReplicas(t, name, 3, 12)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Stale=False/Fresh")
-	return s, p, name
+	return name
 }
 
 // TestMetricsFail: whatever is wrong with the metrics, replicas never fall; the
 // status says what is wrong; after guard.data.floorAfter the service is at its floor;
-// and everything is as before once the metrics are.
+// and everything is as before once the metrics are. One process looks after all the
+// applications to which it happens.
 func TestMetricsFail(t *testing.T) {
+	t.Parallel()
+	c := cluster.Shared(t)
+	c.InstallLoadline(t)
+	p := c.Run(t, cluster.ProductOptions{})
+	t.Cleanup(func() {
+		if p.Ended() {
+			t.Error("the process ended")
+		}
+	})
 	for _, c := range []struct {
 		name    string
 		begin   func(*testing.T, *scene)
@@ -46,7 +61,9 @@ func TestMetricsFail(t *testing.T) {
 		{"the exporters say what was long ago", faults(cluster.Old), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, p, name := steady(t, 7)
+			t.Parallel()
+			s := setUp(t, single(t), 160)
+			name := s.steady(t, 7)
 			before := s.replicas(t, name)
 			c.begin(t, s)
 			least := before
@@ -74,9 +91,6 @@ func TestMetricsFail(t *testing.T) {
 			c.end(t, s)
 			s.waitCondition(t, "Ready=True", "Stale=False/Fresh", "Fallback=False/Following")
 			s.waitReplicas(t, name, 2, 6)
-			if p.Ended() {
-				t.Error("the process ended")
-			}
 		})
 	}
 }

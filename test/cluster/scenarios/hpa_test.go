@@ -32,19 +32,19 @@ func (s stairs) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return last.perSecond, t + time.Hour
 }
 
-// hpaSync is how often both autoscalers look, and hpaSampling how much older than
-// that what they see may be: metrics-server looks every ten seconds, and takes the
-// mean of two looks.
+// hpaSync is how often both autoscalers look, and hpaSampling how often what they
+// see is measured: neither is in step with the other's.
 const (
 	hpaSync     = 5 * time.Second
-	hpaSampling = 20 * time.Second
+	hpaSampling = 10 * time.Second
 )
 
 // TestRealHPA: under the same load, Kubernetes' own HPA with metrics-server and our
 // policy `hpa` in the simulator take the same replicas at the same time, to within
-// one sync and what sampling is late.
+// one sync and one look of metrics-server.
 func TestRealHPA(t *testing.T) {
-	load := stairs{{40 * time.Second, 50}, {90 * time.Second, 90}, {140 * time.Second, 150}, {220 * time.Second, 20}}
+	t.Parallel() // it has a cluster of its own
+	load := stairs{{40 * time.Second, 50}, {90 * time.Second, 90}, {140 * time.Second, 150}, {190 * time.Second, 90}, {240 * time.Second, 20}}
 	app := single(t)
 	real := realHPA(t, app, load)
 	ours := ourHPA(t, app, load)
@@ -130,7 +130,7 @@ func ourHPA(t *testing.T, app *loadline.App, load stairs) []move {
 	var began time.Time
 	_, err := simulate.Run(t.Context(), simulate.Spec{
 		App: app, Load: load, Workload: "stairs", Engine: "fluid", Duration: load[len(load)-1].until, Seed: 1,
-		Policy: fmt.Sprintf("hpa:target=60,period=%v,down-window=20s,lag=5s", hpaSync),
+		Policy: fmt.Sprintf("hpa:target=60,period=%v,down-window=20s,resolution=%v,lag=0s", hpaSync, hpaSampling),
 		Hooks: simulate.Hooks{Decision: func(d *loadline.Decision) {
 			if began.IsZero() {
 				began = d.At

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,12 +65,28 @@ func TestKEDAFollows(t *testing.T) {
 		follow(n)
 	}
 
-	// While we are away KEDA does as its fallback says, and never less than there is.
+	// While nobody answers, KEDA leaves everything as it is: it cannot even ask what the
+	// metric is, and its fallback needs that.
 	p.Stop()
-	s.waitReplicas(t, "server", 6, 6)
+	cluster.Stays(t, 12*time.Second, "five replicas while we are away", func() error {
+		if n := s.replicas(t, "server"); n != 5 {
+			return fmt.Errorf("%d replicas", n)
+		}
+		return nil
+	})
 	s.c.Run(t, cluster.ProductOptions{Dir: p.Dir, Flags: []string{"--keda-address", p.KEDA}})
-	s.waitReplicas(t, "server", 5, 5)
-	follow(8)
+	follow(4)
+
+	// While we answer and do not know, it does as its fallback says.
+	if err := s.admin.Delete(t.Context(), s.get(t)); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "the fallback's six replicas", func() error {
+		if n := s.replicas(t, "server"); n != 6 {
+			return fmt.Errorf("%d replicas", n)
+		}
+		return nil
+	})
 }
 
 // TestKEDAWithOtherTriggers: a ScaledObject that does not ask us is a conflict, and
