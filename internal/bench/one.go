@@ -45,6 +45,7 @@ func (r *runner) runOne(ctx context.Context, j job, policy string) (*Record, err
 	} else if !found {
 		return nil, fmt.Errorf("run %s was written to %s and is not there", key, r.options.Dir)
 	}
+	kept.Case = record.Case // another worker may have made the same run under another name
 	return kept, nil
 }
 

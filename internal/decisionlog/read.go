@@ -62,9 +62,16 @@ type Entry struct {
 // OpenReader lists the segments of a log. What the writer adds later is not
 // seen.
 func OpenReader(dir string) (*Reader, error) {
-	all, err := listSegments(dir)
-	if err != nil {
-		return nil, err
+	var all []segment
+	// A folder that is listed while a segment is packed or dropped may look empty.
+	for range 3 {
+		var err error
+		if all, err = listSegments(dir); err != nil {
+			return nil, err
+		}
+		if len(all) > 0 {
+			break
+		}
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("decision log %s: %w", dir, ErrEmpty)

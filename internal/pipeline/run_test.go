@@ -258,7 +258,7 @@ func TestEvaluate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, _ := json.Marshal(again); !bytes.Equal(a, c) {
-		t.Error("another outcome")
+		t.Errorf("another outcome:\n%s\nwas\n%s", c, a)
 	}
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) != len(runs) {
 		t.Errorf("%d runs became %d", len(runs), len(after))
