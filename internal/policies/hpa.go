@@ -152,8 +152,10 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 	case current == 0:
 		return loadline.Opt[int]{}, "scaled to zero by hand, which switches the autoscaler off", nil
 	case current > high:
+		memory.propose(now, p.cfg.behaviour, current, high)
 		return loadline.Some(high), "above the upper bound", nil
 	case current < low:
+		memory.propose(now, p.cfg.behaviour, current, low)
 		return loadline.Some(low), "below the lower bound", nil
 	}
 	view := podView{now: now, window: p.cfg.needs.Window, initPeriod: p.cfg.initPeriod}

@@ -50,10 +50,11 @@ func (m hpaMetric) externalReplicas(current int, seen *loadline.ServiceObservati
 		}
 	}
 	used := fmt.Sprintf("%.1f requests/s, target %g per pod", seen.Rate.Value, m.target)
-	if there > 0 && m.hold.covers(seen.Rate.Value/(m.target*float64(there))) {
-		return current, used + ": within tolerance", nil
+	if there > 0 && m.hold.covers(math.Round(1000*seen.Rate.Value)/(math.Round(1000*m.target)*float64(there))) {
+		return there, used + ": within tolerance", nil
 	}
-	return int(math.Ceil(seen.Rate.Value / m.target)), used, nil
+	// In thousandths, as the controller reckons: a whole multiple of the target stays one.
+	return int(math.Ceil(math.Round(1000*seen.Rate.Value) / math.Round(1000*m.target))), used, nil
 }
 
 // read gives a pod's sample and what full use of it would be: the request, or

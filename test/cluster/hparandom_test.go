@@ -15,15 +15,6 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Differences from the original that are known and not put right yet, see
-// TestKnownDifferences. Each keeps the random rounds away from where it shows; it is
-// set to false with the repair.
-const (
-	boundsAreForgotten = true // a step that a bound asks for does not count against the next ones
-	specIsHeld         = true // within the tolerance of an external metric, the spec's replicas are held instead of the status's
-	quotientsAreNoisy  = true // a rate that is a whole multiple of its target may be rounded up
-)
-
 // rules are one autoscaler's settings. Values of metrics are in thousandths.
 type rules struct {
 	cpu, memory                int   // % of the request; 0 = off
@@ -183,9 +174,6 @@ func randomRules(rng *rand.Rand) rules {
 		}
 		if rng.IntN(4) == 0 {
 			r.rps = 100 + rng.Int64N(50000)
-			if quotientsAreNoisy {
-				r.rps = 1000 * (1 + rng.Int64N(50))
-			}
 		}
 	}
 	if rng.IntN(3) == 0 {
@@ -270,7 +258,7 @@ var podKinds = [podKindCount]string{"pending", "starting", "ready", "relapsed", 
 // what was undone before it looked again never happened for ours.
 func (a *autoscaler) prepare(rng *rand.Rand) {
 	if rng.IntN(20) == 0 && !a.moved {
-		a.replicas = a.rules.scaledByHand([...]int{0, 1, a.rules.max + 3, rng.IntN(a.rules.max + 1)}[rng.IntN(4)])
+		a.replicas = [...]int{0, 1, a.rules.max + 3, rng.IntN(a.rules.max + 1)}[rng.IntN(4)]
 	} else if a.replicas == 0 {
 		a.replicas = a.rules.min
 	}
@@ -278,27 +266,12 @@ func (a *autoscaler) prepare(rng *rand.Rand) {
 	a.round = round{rate: -1}
 	n := max(0, a.replicas+[...]int{0, 0, 0, 0, 0, -1, 1, 2}[rng.IntN(8)])
 	calm := rng.IntN(3) == 0 // all pods are ready and have samples
-	if specIsHeld && a.rules.rps > 0 {
-		n = a.replicas
-	}
 	for range n {
-		p := a.rules.randomPod(rng, calm, factor*(0.8+0.4*rng.Float64()))
-		if specIsHeld && a.rules.rps > 0 && p.kind == podDraining {
-			p.kind = podReady
-		}
-		a.round.pods = append(a.round.pods, p)
+		a.round.pods = append(a.round.pods, a.rules.randomPod(rng, calm, factor*(0.8+0.4*rng.Float64())))
 	}
 	if rng.IntN(10) > 0 {
 		a.round.rate = int64(factor * float64(a.rules.rps*int64(n)))
 	}
-}
-
-// scaledByHand is what somebody may set, as far as the differences allow it.
-func (r rules) scaledByHand(replicas int) int {
-	if boundsAreForgotten && replicas > 0 {
-		return min(max(replicas, r.min), r.max)
-	}
-	return replicas
 }
 
 func (r rules) randomPod(rng *rand.Rand, calm bool, factor float64) podRound {
