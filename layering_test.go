@@ -80,9 +80,13 @@ var layers = []struct {
 	{"internal/drpc/teacher", []string{"internal/nn", "internal/rl", "internal/rl/td3", "internal/drpc"}},
 	{"internal/drpc/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env", "internal/drpc", "internal/drpc/teacher"}},
 
+	// DRPC's rivals that learn: at work, and where they practise.
+	{"internal/rivals", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/env"}},
+	{"internal/rivals/practice", []string{"internal/nn", "internal/rl", "internal/rl/tabular", "internal/rl/td3", "internal/modelfile", "internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env", "internal/drpc", "internal/rivals"}},
+
 	{"internal/loop", nil},
 	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
-	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc"}},
+	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc", "internal/rivals"}},
 	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
 	{"internal/result", []string{"internal/sim"}},
 	{"internal/simulate", []string{
@@ -118,6 +122,7 @@ var layers = []struct {
 	// The edges, one technology each.
 	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
 	{"internal/live", []string{"internal/nearest", "internal/history", "internal/prom", "github.com/prometheus/common/model"}},
+	{"internal/fleet", []string{"internal/nearest", "internal/wholefile", "internal/nn", "internal/drpc", "github.com/nats-io/nats-server/v2/server", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"}},
 	{"internal/kube", []string{
 		"api/v1alpha1", "k8s.io/api/apps/v1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/selection", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion", "sigs.k8s.io/controller-runtime/pkg/client",
 	}},
@@ -149,7 +154,7 @@ var layers = []struct {
 		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
 		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/rivals", "internal/rivals/practice", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

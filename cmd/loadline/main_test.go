@@ -27,7 +27,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"json": checkJSON,
+			"json":       checkJSON,
+			"splitmodel": makeSplitModel,
 		},
 	})
 }

@@ -38,7 +38,7 @@ in memory, the rivals as they are deployed, and a bench that treats them fairly.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{flagHint(c, err)}
 	})
-	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newTrain(), newEvaluate(), newPromote(), newStudy(), newPaper(), newHistory(), newFit(), newProfile(), newSLO(), newRun(), newDoctor(), newExplain(), newReplay(), newVersion())
+	root.AddCommand(newApps(), newWorkload(), newSimulate(), newBench(), newCalibrate(), newReport(), newEngines(), newValidate(), newForecast(), newModel(), newTrain(), newEvaluate(), newPromote(), newStudy(), newPaper(), newHistory(), newFit(), newProfile(), newSLO(), newRun(), newTeacher(), newAgent(), newDoctor(), newExplain(), newReplay(), newVersion())
 	return root
 }
 

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
@@ -20,22 +21,26 @@ import (
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/slosplit"
+	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
 func newSLO() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "slo",
-		Short:   "Divide an end-to-end SLO among services",
-		Example: "  loadline slo split --app sockshop --rate 100",
-		Args:    subcommands,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "slo",
+		Short: "Divide an end-to-end SLO among services",
+		Example: `  loadline slo split --app sockshop --rate 100
+  loadline slo train --way meta --out split.safetensors`,
+		Args: subcommands,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newSLOSplit())
+	c.AddCommand(newSLOSplit(), newSLOTrain())
 	return c
 }
 
 type sloSplitFlags struct {
 	app, way, profiles string
+	model              string
+	wayGiven           bool
 	rate               float64
 	slo                []string
 	runs               int
@@ -56,8 +61,14 @@ Ways:
   parslo        each piece of time to the service where it saves most cost; then more
                 or less of it, until the tails that are measured in the event engine
                 meet the SLO. Tails do not add: shares may sum to more than the SLO
+  meta          by a graph network that adapts to each chain in a few steps, on
+                neighbours of it that parslo solves; then measured as with parslo
+  gcn, fnn      by a graph network, or a plain one, as they were trained; measured too
   proportional  by how long each visit takes when nothing waits
   even          every visit the same
+
+The learned ways take a model of slo train. Without one they are trained in place on
+Sock Shop, which takes a minute or two.
 
 A service on several paths gets the tightest of its shares. An SLO that cannot be kept
 is an error, with the least latency that can be had and what it would cost.`,
@@ -67,17 +78,30 @@ is an error, with the least latency that can be had and what it would cost.`,
 
   # With profiles that were measured before
   loadline profile --app sockshop --out sockshop.profiles.json
-  loadline slo split --app sockshop --rate 200 --profiles sockshop.profiles.json`,
+  loadline slo split --app sockshop --rate 200 --profiles sockshop.profiles.json
+
+  # By a network
+  loadline slo train --way meta --out split.safetensors
+  loadline slo split --app bookinfo --rate 100 --model split.safetensors`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			f.wayGiven = c.Flags().Changed("way")
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
+	// The papers speak of methods.
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "method" {
+			name = "way"
+		}
+		return pflag.NormalizedName(name)
+	})
 	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.Float64Var(&f.rate, "rate", 50, "requests per second of all kinds together, by the kinds' shares")
-	flags.StringVar(&f.way, "way", slosplit.Ways()[0], "one of "+strings.Join(slosplit.Ways(), ", "))
+	flags.StringVar(&f.way, "way", slosplit.Ways()[0], "or --method: one of "+strings.Join(splitWays(), ", "))
+	flags.StringVar(&f.model, "model", "", "of slo train, for a learned way")
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.StringVar(&f.profiles, "profiles", "", "profiles from this file (see profile --out) instead of measuring them")
 	flags.IntVar(&f.runs, "runs", slosplit.DefaultRuns, "measurements of the whole application at most; 0 = none, by the profiles alone")
@@ -89,6 +113,11 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	split, app, known, err := f.check()
 	if err != nil {
 		return err
+	}
+	if split == nil {
+		if split, err = trainInPlace(ctx, f.way, stderr); err != nil {
+			return err
+		}
 	}
 	perSecond := make([]float64, len(app.Kinds))
 	shares := 0.0
@@ -105,7 +134,7 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: perSecond})
 	var plan *slosplit.Plan
 	bar := newProgress(stderr, "measuring "+app.Name)
-	if f.way == "parslo" && f.runs > 0 {
+	if adjusted := f.way == "parslo" || slices.Contains(learned.Ways(), f.way); adjusted && f.runs > 0 {
 		plan, err = slosplit.Adjust(app, chains, slosplit.NewCache(split), measure, f.runs, bar.at)
 	} else if plan, err = slosplit.NewPlan(app, chains, split); err == nil && f.runs > 0 {
 		plan.Tails, err = measure(plan.Instances())
@@ -128,7 +157,7 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	return f.print(stdout, app, plan)
 }
 
-// check the flags: every fault at once.
+// check the flags: every fault at once. There is no splitter if one must be trained.
 func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, known *profile.Set, err error) {
 	var faults []error
 	if !(f.rate > 0) || math.IsInf(f.rate, 0) {
@@ -137,8 +166,8 @@ func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, kno
 	if f.runs < 0 {
 		faults = append(faults, usagef("--runs %d must be 0 or more", f.runs))
 	}
-	if split, err = slosplit.NewSplitter(f.way); err != nil {
-		faults = append(faults, usagef("--way: %v", err))
+	if split, err = f.splitter(); err != nil {
+		faults = append(faults, err)
 	}
 	if f.output != "text" && f.output != "json" {
 		faults = append(faults, usagef("--output %q must be text or json", f.output))
@@ -161,6 +190,30 @@ func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, kno
 		faults = append(faults, err)
 	}
 	return split, app, known, errors.Join(faults...)
+}
+
+func splitWays() []string { return append(slosplit.Ways(), learned.Ways()...) }
+
+// splitter by its way or its model; nil if a model must be trained first.
+func (f *sloSplitFlags) splitter() (slosplit.Splitter, error) {
+	if f.model != "" {
+		m, err := learned.Open(f.model)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--model: %w", err)}
+		}
+		if f.wayGiven && f.way != m.Way {
+			return nil, usagef("--model %s is of %s, not of %s: leave --way out, or give another model", f.model, m.Way, f.way)
+		}
+		f.way = m.Way
+		return learnedSplitter(m), nil
+	}
+	if slices.Contains(learned.Ways(), f.way) {
+		return nil, nil
+	}
+	if !slices.Contains(slosplit.Ways(), f.way) {
+		return nil, usagef("--way: unknown way to split %q%s", f.way, nearest.Hint(f.way, splitWays()))
+	}
+	return slosplit.NewSplitter(f.way)
 }
 
 // chains of the app, with profiles from the file or measured.

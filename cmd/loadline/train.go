@@ -24,6 +24,7 @@ import (
 
 type trainFlags struct {
 	run                          runFlags // of candidates for an application
+	school                       schoolFlags
 	task, agent                  string
 	seed                         uint64
 	training                     rl.TrainingConfig
@@ -46,6 +47,12 @@ docs/pipeline.md tells the whole way.
 Interrupted, no finished candidate is lost: the same command goes on with those
 that are missing. Formulations:
 ` + formulationHelp() + `
+With --formulation drpc, --app and --workload, trains DRPC into one model file: a
+teacher that decides for all services at once, and for each service a student of 643
+parameters that imitates it and decides alone (docs/drpc.md). With --formulation
+coscal, firm or asarsa, trains one of its rivals likewise, with as many steps
+(docs/rivals.md).
+
 With --task, trains an agent in an environment. On the way it is evaluated now and then; the
 policy of the best evaluation is written to the model file, together with what it
 achieves on episodes of their own. The same seed gives the same file.
@@ -65,12 +72,30 @@ Environments and agents are those of "loadline study"; its help lists them.`,
   # On a model of an application, two formulations only
   loadline train --app bookinfo --workload week --formulations scaling-ops,loadline --candidates 4 -o run
 
+  # A teacher and its students, and the students at work
+  loadline train --formulation drpc --app trainticket --workload day --peak 80 -o drpc.safetensors --log curve.csv
+  loadline simulate --app trainticket --workload day --peak 80 --duration 3h --policy drpc:file=drpc.safetensors
+
   # One agent in an environment
   loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --log curves.csv
   loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --resume cartpole.safetensors.checkpoint
   loadline model show cartpole.safetensors`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			rival, err := f.forRival(c.Flags())
+			switch {
+			case err != nil:
+				return err
+			case rival != "":
+				return f.trainRival(c.Context(), rival, c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
+			}
+			schooling, err := f.forSchool(c.Flags())
+			if err != nil {
+				return err
+			}
+			if schooling {
+				return f.trainSchool(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
+			}
 			candidates, err := f.forApplication(c.Flags())
 			switch {
 			case err != nil:
@@ -84,6 +109,8 @@ Environments and agents are those of "loadline study"; its help lists them.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	f.run.add(flags)
+	f.school.add(flags)
+	addRivals(flags)
 	flags.StringVar(&f.task, "task", "", "environment to learn, instead of an application")
 	flags.StringVar(&f.agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
 	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment, of each candidate (as it needs)")

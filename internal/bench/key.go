@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,15 +64,22 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 // policyByContent names a trained policy by what is in its file: the same path
 // may hold another model tomorrow.
 func policyByContent(spec string) (string, error) {
-	const prefix = "model:file="
-	path, isModel := strings.CutPrefix(spec, prefix)
-	if !isModel {
+	name, settings, _ := strings.Cut(spec, ":")
+	if !slices.Contains([]string{"model", "drpc", "coscal", "firm", "asarsa"}, name) {
 		return spec, nil
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("name a run of %s: %w", spec, err)
+	fields := strings.Split(settings, ",")
+	for i, field := range fields {
+		path, isFile := strings.CutPrefix(strings.TrimSpace(field), "file=")
+		if !isFile {
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("name a run of %s: %w", spec, err)
+		}
+		sum := sha256.Sum256(content)
+		fields[i] = "sha256=" + hex.EncodeToString(sum[:])
 	}
-	sum := sha256.Sum256(content)
-	return "model:sha256=" + hex.EncodeToString(sum[:]), nil
+	return name + ":" + strings.Join(fields, ","), nil
 }

@@ -79,8 +79,8 @@ func TestFeatures(t *testing.T) {
 	s.Forecast = []loadline.Forecast{{}, {High: []loadline.Sample{seen(70), seen(90)}}, {}}
 	little := 0.05 / 0.04
 	want := map[string]float64{
-		"rate": 60, "replicas": 3, "cpu": 1.5, "cpu_limit": 0.75, "cpu_idle": 0.25, "memory": 0.75, "memory_free": 0.25,
-		"load": 0.8, "need": math.Log2(1 + 2.4), "latency": 1.2, "latency_mean": 0.25, "latency_p50": 0.2, "latency_p90": 0.5,
+		"rate": 60, "replicas": 3, "cpu": 1.5, "cpu_limit": 0.75, "cpu_idle": 0.25, "memory": 0.75, "memory_request": 1.5, "memory_free": 0.25,
+		"load": 0.8, "load_ahead": 0.8, "need": math.Log2(1 + 2.4), "latency": 1.2, "latency_mean": 0.25, "latency_p50": 0.2, "latency_p90": 0.5,
 		"latency_p95": 0.75, "latency_p99": 1.2, "queue": 0.5, "concurrency": 0.75, "held": 0, "errors": 0.1, "throughput": 0.9,
 		"throttled": 0.25, "starting": 1.0 / 3, "depth": 1, "fill": 0.3, "size": 0.5,
 		"trend": math.Log2((60 + little) / (30 + little)), "trend_5m": math.Log2((60 + little) / (30 + little)), "forecast": 1.5,

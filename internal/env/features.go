@@ -41,6 +41,9 @@ var features = []Feature{
 		}
 		return per(v.seen.Memory, v.serving()*room)
 	}},
+	{"memory_request", "memory in use over the request of the serving replicas", func(v *view) (float64, bool) {
+		return clip(per(v.seen.Memory, v.serving()*float64(v.told.Size.MemoryRequest)))
+	}},
 	{"memory_free", "share of the memory that is not in use", func(v *view) (float64, bool) {
 		room := float64(v.told.Size.MemoryLimit)
 		if room == 0 {
@@ -54,6 +57,12 @@ var features = []Feature{
 			return 0, false
 		}
 		return clip(ratio(v.needed(v.seen.Rate.Value), float64(max(v.told.Replicas, 1))))
+	}},
+	{"load_ahead", "load that is expected at its highest; load without a forecast", func(v *view) (float64, bool) {
+		if !v.seen.Rate.Present() {
+			return 0, false
+		}
+		return clip(ratio(v.needed(v.highest()), float64(max(v.told.Replicas, 1))))
 	}},
 	{"need", "replicas that the visits would keep fully busy, by the model, as a logarithm", func(v *view) (float64, bool) {
 		if !v.seen.Rate.Present() {
@@ -196,6 +205,23 @@ func (v *view) overBudget(l loadline.Sample) (float64, bool) {
 		return 0, v.seen.Rate.Present() && v.seen.Rate.Value == 0
 	}
 	return clip(ratio(l.Value, v.budget.Latency.Seconds()))
+}
+
+// highest rate that is expected, by the median; the rate now where there is no
+// forecast.
+func (v *view) highest() float64 {
+	highest, known := 0.0, false
+	if len(v.situation.Forecast) > v.index {
+		for _, s := range v.situation.Forecast[v.index].Median {
+			if s.Present() {
+				highest, known = max(highest, s.Value), true
+			}
+		}
+	}
+	if !known {
+		return v.seen.Rate.Or(0)
+	}
+	return highest
 }
 
 // trend of the rate. One visit a minute more or less is no trend: both rates

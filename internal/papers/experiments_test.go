@@ -202,3 +202,43 @@ func TestLivelyIsNotTheWildest(t *testing.T) {
 		t.Errorf("a load that is shorter than the stretch: %v, %v", whole, err)
 	}
 }
+
+func TestMSARSIsSoundAndRepeats(t *testing.T) {
+	stage, err := newMSARSStage(true) // profiles are measured once
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts [2]bytes.Buffer
+	for i := range texts {
+		o := tiny(t, 1+2*i)
+		o.Steps = 20
+		r, err := stage.run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, r)
+		if err := r.WriteJSON(&texts[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
+		t.Error("the same seeds gave other figures with another number of runs at a time")
+	}
+}
+
+func TestRecoversAfter(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		errors []float64
+		want   float64
+	}{
+		{"there from the start", []float64{1, 1, 1, 1}, 0},
+		{"down after two steps", []float64{9, 5, 2, 2, 1}, 2},
+		{"down for a moment only", []float64{9, 2, 9, 2, 2}, 5},
+		{"never", []float64{9, 9, 9}, 3},
+	} {
+		if got := recoversAfter(c.errors, 2); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -47,6 +47,7 @@ func Papers() []Experiment {
 		{"scaling-ops", "one service under recurring slopes: HPA at 70 %, Model 1, Model 2; whether ENV2 foretells the event engine; about 2 minutes", ScalingOps},
 		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about 4 minutes", Serverless},
 		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace; about 4 minutes", ElasticDQN},
+		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their splits cost; about 10 minutes", MSARS},
 	}
 }
 

@@ -7,20 +7,24 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/rivals"
 )
 
 // contractSpecs are the settings under which each policy is held to the
 // contract. A new policy only has to be added here.
 var contractSpecs = []string{
-	"static", "static:replicas=3", "static:replicas=1000",
+	"static", "static:replicas=3", "static:replicas=1000", "static:cpu=0.3,period=2s",
 	"hpa", "hpa:target=30,down-window=0s,memory-target=70", "hpa:target=off,rps-target=20,concurrency-target=3",
 	"kpa", "kpa:target=1,scale-to-zero=on,down-delay=10s",
 	"vpa", "vpa:half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
@@ -28,11 +32,19 @@ var contractSpecs = []string{
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",
 	"clairvoyant", "clairvoyant:axes=replicas+cpu,s1=0.3",
 	"model", "model:elastic-dqn", "model:serverless-vertical", "model:loadline",
+	"drpc", "drpc:who=teacher",
+	"coscal", "firm", "asarsa",
 }
 
 // contractSpec is a spec as New takes it: one that names a formulation becomes a
 // file with a model of it that has learned nothing.
 func contractSpec(t *testing.T, spec string) string {
+	if settings, students := strings.CutPrefix(spec, "drpc"); students {
+		return contractDRPC(t, settings)
+	}
+	if slices.Contains(rivals.Names(), rivals.Name(spec)) {
+		return contractRival(t, rivals.Name(spec))
+	}
 	formulation, trained := strings.CutPrefix(spec, "model:")
 	if spec == "model" {
 		formulation, trained = "scaling-ops", true
@@ -59,6 +71,75 @@ func contractSpec(t *testing.T, spec string) string {
 		t.Fatal(err)
 	}
 	return "model:file=" + path
+}
+
+// contractDRPC is a file with a teacher and students that have learned nothing.
+func contractDRPC(t *testing.T, settings string) string {
+	app := contractApp()
+	eyes, err := drpc.NewEyes(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := func(d nn.Design, seed uint64) *nn.Net {
+		net, err := d.Build(nn.HeUniform, rand.New(rand.NewPCG(1, seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
+	}
+	n := len(app.Services)
+	model := drpc.Model{
+		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Period: 30 * time.Second, Pace: drpc.DefaultPace(), Steps: drpc.DefaultSteps(),
+		Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Forecasts: make([]*forecast.GRU, n),
+		Teacher: net(nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / n}, Hidden: []int{16}, Outputs: drpc.Axes, Output: nn.Tanh}.Design(), 0),
+	}
+	for i := range app.Services {
+		model.Services = append(model.Services, app.Services[i].Name)
+		model.Students = append(model.Students, net(nn.Student(), uint64(1+i)))
+	}
+	path := filepath.Join(t.TempDir(), "drpc.safetensors")
+	if err := model.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return "drpc:file=" + path + strings.Replace(settings, ":", ",", 1)
+}
+
+// contractRival is a file with a rival that does something, but has learned nothing.
+func contractRival(t *testing.T, name rivals.Name) string {
+	app := contractApp()
+	rng := rand.New(rand.NewPCG(1, 3))
+	table := func(states, choices int) rivals.Table {
+		table := rivals.NewTable(states, choices)
+		for i := range table.Values {
+			table.Values[i], table.Tried[i] = rng.Float32(), 1
+		}
+		return table
+	}
+	model := rivals.Model{Rival: name, App: app.Name, Kinds: len(app.Kinds), SVM: &rivals.SVM{Mean: []float64{0, 0}, Spread: []float64{1, 1}, Weight: []float64{1, 1}}}
+	for i := range app.Services {
+		model.Services = append(model.Services, app.Services[i].Name)
+		switch name {
+		case rivals.CoScalName:
+			model.Period = rivals.CoScalPeriod
+			model.Table = table(rivals.CoScalLevels().States(), len(rivals.CoScalMoves))
+		case rivals.ASARSAName:
+			model.Period = rivals.ASARSAPeriod
+			model.Table = table(rivals.ASARSALevels().States(), rivals.ASARSAChoices)
+			model.ARIMA = append(model.ARIMA, rivals.Fits{CPU: &forecast.ARIMAFit{AR: []float64{0.5}, D: 1}})
+		case rivals.FIRMName:
+			model.Period = rivals.FIRMPeriod
+			net, err := nn.MLP{Inputs: []int{rivals.FIRMWidth(len(app.Kinds))}, Hidden: []int{8}, Outputs: rivals.FIRMAxes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			model.Actors = append(model.Actors, net)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "rival.safetensors")
+	if err := model.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return string(name) + ":file=" + path
 }
 
 func TestContractCoversEveryPolicy(t *testing.T) {

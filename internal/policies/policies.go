@@ -29,7 +29,7 @@ type Option struct {
 }
 
 // kinds in the order in which they are listed.
-var kinds = []kind{staticKind, hpaKind, kpaKind, vpaKind, hpaVPAKind, ursaKind, autothrottleKind, modelKind, clairvoyantKind}
+var kinds = []kind{staticKind, hpaKind, kpaKind, vpaKind, hpaVPAKind, ursaKind, autothrottleKind, modelKind, drpcKind, coscalKind, firmKind, asarsaKind, clairvoyantKind}
 
 // New makes a policy from its name and settings. Every fault is reported at
 // once.

@@ -86,7 +86,7 @@ func (a *adjuster) begin() error {
 				return fmt.Errorf("chain of %s: %w", chain.Kind, err)
 			}
 		}
-		e := infeasible(chain)
+		e := Least(chain)
 		if math.IsInf(e.Least, 1) {
 			return e
 		}

@@ -17,6 +17,9 @@ type Chain struct {
 	Budget     float64 `json:"budget"` // seconds that the path may take: the SLO, or more once measured
 	Whole      float64 `json:"whole"`  // seconds that a mean request takes when nothing waits
 	Steps      []Step  `json:"steps"`  // each service once, in the order of its first visit
+	// Calls are the pairs of steps of which one calls the other on the path, caller
+	// first, each once: the chain's graph.
+	Calls [][2]int `json:"calls,omitempty"`
 }
 
 // Step is one service of a chain.

@@ -3,6 +3,7 @@ package slosplit
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/env"
@@ -41,7 +42,7 @@ func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, er
 		covered := map[*loadline.Call]bool{}
 		for call := &kind.Root; call != nil; call = cut.uncovered(&kind.Root, -1, covered) {
 			var path []visit
-			cut.walk(&kind.Root, 1, call, &path)
+			cut.walk(visit{&kind.Root, -1, 1}, call, &path)
 			for _, v := range path {
 				covered[v.call] = true
 			}
@@ -61,8 +62,9 @@ type cutter struct {
 
 // visit is a call on a path, made so many times by one request.
 type visit struct {
-	call  *loadline.Call
-	times float64
+	call   *loadline.Call
+	caller int // service; -1 = the users
+	times  float64
 }
 
 // uncovered finds a call that is on no path yet, callers before those they call.
@@ -84,8 +86,9 @@ func (c *cutter) uncovered(call *loadline.Call, caller int, covered map[*loadlin
 }
 
 // walk gathers the longest path under a call, by way of another if that is below.
-func (c *cutter) walk(call *loadline.Call, times float64, via *loadline.Call, path *[]visit) {
-	*path = append(*path, visit{call, times})
+func (c *cutter) walk(from visit, via *loadline.Call, path *[]visit) {
+	*path = append(*path, from)
+	call := from.call
 	for _, stage := range call.Stages {
 		var chosen *loadline.Call
 		longest := -1.0
@@ -103,7 +106,7 @@ func (c *cutter) walk(call *loadline.Call, times float64, via *loadline.Call, pa
 			}
 		}
 		if chosen != nil {
-			c.walk(chosen, times*float64(chosen.Times), via, path)
+			c.walk(visit{chosen, call.Service, from.times * float64(chosen.Times)}, via, path)
 		}
 	}
 }
@@ -140,6 +143,12 @@ func (c *cutter) chain(kind *loadline.Kind, path []visit) (Chain, error) {
 		s := &chain.Steps[i]
 		s.Unloaded = (s.Unloaded*s.Visits + c.Own(v.call)*v.times) / (s.Visits + v.times)
 		s.Visits += v.times
+		if v.caller < 0 || v.caller == v.call.Service {
+			continue
+		}
+		if edge := [2]int{at[v.caller], i}; !slices.Contains(chain.Calls, edge) {
+			chain.Calls = append(chain.Calls, edge)
+		}
 	}
 	return chain, errors.Join(faults...)
 }

@@ -68,12 +68,12 @@ func TestCut(t *testing.T) {
 		for _, s := range chains[i].Steps {
 			steps = append(steps, fmt.Sprintf("%gx%s@%g", s.Visits, s.Name, s.Load))
 		}
-		got = append(got, fmt.Sprintf("%s p%g: %s", chains[i].Kind, chains[i].Percentile, strings.Join(steps, " ")))
+		got = append(got, fmt.Sprintf("%s p%g: %s %v", chains[i].Kind, chains[i].Percentile, strings.Join(steps, " "), chains[i].Calls))
 	}
 	want := []string{
-		"get p99: 1xfront@40 1xauth@40 3xcart@90",
-		"get p99: 1xfront@40 1xauth@40 1xads@15 1ximages@15", // the other of two calls at once
-		"pay p95: 1xfront@40 1xauth@40",
+		"get p99: 1xfront@40 1xauth@40 3xcart@90 [[0 1] [0 2]]",
+		"get p99: 1xfront@40 1xauth@40 1xads@15 1ximages@15 [[0 1] [0 2] [2 3]]", // the other of two calls at once
+		"pay p95: 1xfront@40 1xauth@40 [[0 1]]",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

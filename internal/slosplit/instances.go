@@ -28,12 +28,12 @@ func (s *Step) Instances(share float64) (n int, kept bool, err error) {
 			return n, true, nil
 		}
 	}
-	return s.nearest(), false, nil
+	return s.Fastest(), false, nil
 }
 
-// nearest is the fewest instances of the least latency within the bounds; all of
+// Fastest is the fewest instances of the least latency within the bounds; all of
 // them where even they cannot bear the load.
-func (s *Step) nearest() int {
+func (s *Step) Fastest() int {
 	least := s.LatencyWith(s.Max)
 	n := s.Max
 	for !math.IsInf(least, 1) && n > s.Min && s.LatencyWith(n-1) <= least {
@@ -65,12 +65,13 @@ func (e *Infeasible) Error() string {
 		e.Kind, seconds(e.SLO), what, seconds(e.Least), e.Cost, seconds(e.Takes), e.Service)
 }
 
-// infeasible tells what can be had at the least.
-func infeasible(c *Chain) *Infeasible {
+// Least tells what can be had at the least: what a splitter returns where that is
+// more than the budget.
+func Least(c *Chain) *Infeasible {
 	e := &Infeasible{Kind: c.Kind, SLO: c.Budget}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		n := s.nearest()
+		n := s.Fastest()
 		takes := s.Visits * s.LatencyWith(n)
 		e.Least += takes
 		e.Cost += float64(n) * s.Cost

@@ -47,12 +47,12 @@ func (Parslo) Split(c *Chain) (Shares, error) {
 			return nil, fmt.Errorf("chain of %s: %w of %s: measure one with loadline profile, or split it evenly or in proportion", c.Kind, profile.ErrAbsent, s.Name)
 		}
 		if options[i] = stepOptions(s, c.Budget); options[i] == nil {
-			return nil, infeasible(c)
+			return nil, Least(c)
 		}
 		left -= options[i][0].time
 	}
 	if left < -1e-9*c.Budget {
-		return nil, infeasible(c)
+		return nil, Least(c)
 	}
 	d := descent{options, chosen, left}
 	d.descend()
@@ -77,7 +77,7 @@ func (Parslo) Split(c *Chain) (Shares, error) {
 // the fastest takes more than the budget.
 func stepOptions(s *Step, budget float64) []option {
 	var list []option
-	for n := s.nearest(); n >= s.Min; n-- {
+	for n := s.Fastest(); n >= s.Min; n-- {
 		time := s.Visits * s.LatencyWith(n)
 		if math.IsInf(time, 1) || time > budget*(1+1e-9) {
 			break

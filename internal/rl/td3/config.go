@@ -12,6 +12,7 @@ type Config struct {
 	Hidden   []int // widths of the layers of actor and critics
 	Norm     bool  // layer normalisation in them
 	Critics  int   // 2; DDPG has 1
+	Parts    int   // like parts of observation and action that share the networks; 0 or 1 = none
 	Discount float64
 
 	Noise     float64 // deviation of what is added to actions while exploring
@@ -31,6 +32,11 @@ type Config struct {
 	CriticRate float64
 	Decay      float64 // of the critics' weights, as AdamW does it
 	Longest    float64 // gradient; 0 = any
+
+	// Restraint is what an action of size 1 weighs in the actor's loss, by its
+	// square; 0 = nothing. It keeps an actor from settling at the ends of tanh, where
+	// no gradient would bring it back.
+	Restraint float64
 }
 
 // Default has the constants of Fujimoto et al. (2018) and DRPC, with smaller
@@ -100,6 +106,7 @@ func (c Config) Validate() error {
 		faults = append(faults, err)
 	}
 	fault(c.Critics != 1 && c.Critics != 2, "critics", c.Critics, "1 or 2")
+	fault(c.Parts < 0, "parts", c.Parts, "at least 0")
 	fault(!(c.Noise >= 0), "noise", c.Noise, "at least 0")
 	fault(!(c.Revert > 0 && c.Revert <= 1), "revert", c.Revert, "above 0, at most 1")
 	fault(!(c.Smoothing >= 0), "smoothing", c.Smoothing, "at least 0")
@@ -113,6 +120,7 @@ func (c Config) Validate() error {
 	fault(!(c.ActorRate > 0), "actor-rate", c.ActorRate, "above 0")
 	fault(!(c.CriticRate > 0), "critic-rate", c.CriticRate, "above 0")
 	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
+	fault(!(c.Restraint >= 0), "restraint", c.Restraint, "at least 0")
 	fault(!(c.Longest >= 0), "longest", c.Longest, "at least 0")
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("td3: %w", err)

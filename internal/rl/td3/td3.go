@@ -17,6 +17,11 @@
 //   - An episode that is cut off is not taken to be terminated (d = 0).
 //   - The actor may be trained on what was applied where a guard changed an
 //     action, since that is what the replay holds.
+//   - With Config.Parts, observations and actions are so many like parts one after
+//     the other, services for instance. The parts share one actor and one critic
+//     of a part each, and the value of the whole is the sum of the parts' values:
+//     see parts.go. Config.Restraint weighs the actions' squares. Both are off by
+//     default.
 //   - Of DDPG: actions enter the critic's first layer, not its second, and there
 //     is neither batch normalisation nor, by default, weight decay.
 package td3
@@ -40,7 +45,8 @@ type Agent struct {
 	actorTarget   target // pi'
 	criticTargets []target
 
-	acting         *rl.NetPolicy
+	parts          parts
+	acting         *nn.Context
 	noise          []float32 // of the last exploration, for noise that remembers
 	steps, updates int
 
@@ -74,22 +80,26 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if spaces.Discrete() {
 		return nil, fmt.Errorf("td3: needs a continuous action space, this one has %d choices", spaces.Choices)
 	}
+	parts, err := partsOf(config, spaces)
+	if err != nil {
+		return nil, err
+	}
 	a := &Agent{
-		config: config, spaces: spaces, chance: rl.AgentChance(seed), replay: rl.NewReplay(spaces, config.replay()),
+		config: config, spaces: spaces, parts: parts, chance: rl.AgentChance(seed), replay: rl.NewReplay(spaces, config.replay()),
 		noise: make([]float32, spaces.Dimensions), actions: make([]float32, config.Batch*spaces.Dimensions),
-		targets: make([]float32, config.Batch), slopes: make([]float32, config.Batch), ascent: make([]float32, config.Batch),
+		targets: make([]float32, config.Batch), slopes: make([]float32, config.Batch), ascent: make([]float32, config.Batch*parts.count),
 	}
 	actor, err := nn.MLP{
-		Inputs: []int{spaces.Observation}, Hidden: config.Hidden, Outputs: spaces.Dimensions, Output: nn.Tanh, Norm: config.Norm,
+		Inputs: []int{parts.observation}, Hidden: config.Hidden, Outputs: parts.dimensions, Output: nn.Tanh, Norm: config.Norm,
 	}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("td3: actor: %w", err)
 	}
 	a.actor = rl.NewLearner(actor, nn.AdamConfig{Rate: float32(config.ActorRate)}, config.Longest)
-	a.actorTarget, a.acting = targetOf(actor), rl.NewNetPolicy(actor, spaces)
+	a.actorTarget, a.acting = targetOf(actor), parts.acting(actor)
 	for range config.Critics {
 		critic, err := nn.MLP{
-			Inputs: []int{spaces.Observation, spaces.Dimensions}, Hidden: config.Hidden, Outputs: 1, Norm: config.Norm,
+			Inputs: []int{parts.observation, parts.dimensions}, Hidden: config.Hidden, Outputs: 1, Norm: config.Norm,
 		}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
 		if err != nil {
 			return nil, fmt.Errorf("td3: critic: %w", err)
@@ -99,7 +109,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 		a.criticTargets = append(a.criticTargets, targetOf(critic))
 	}
 	for i := range a.ascent {
-		a.ascent[i] = -1 / float32(config.Batch)
+		a.ascent[i] = -parts.share / float32(config.Batch)
 	}
 	a.batch = a.replay.NewBatch(config.Batch)
 	return a, nil
@@ -127,7 +137,7 @@ func clip(v, bound float32) float32 { return min(max(v, -bound), bound) }
 
 // Decide is pi(s).
 func (a *Agent) Decide(observation []float32, action *rl.Action) {
-	a.acting.Decide(observation, action)
+	copy(action.Values, a.acting.Forward(a.parts.count, observation))
 }
 
 // Learn stores the transition in R (line 9) and updates when it is time to
@@ -151,6 +161,9 @@ func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
 // learns from its students' too.
 func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
 
+// Remembered is how many transitions there are.
+func (a *Agent) Remembered() int { return a.replay.Len() }
+
 // Update learns from one batch (lines 11 to 17) and returns the critics' mean
 // loss. Something must be remembered.
 func (a *Agent) Update() float64 {
@@ -170,7 +183,7 @@ func (a *Agent) Update() float64 {
 //
 //	a' = clip(pi'(s') + clip(epsilon, -c, c), -1, 1)    (eq. 5)
 func (a *Agent) setTargetActions() {
-	copy(a.actions, a.actorTarget.context.Forward(a.batch.Size, a.batch.Next))
+	copy(a.actions, a.actorTarget.context.Forward(a.batch.Size*a.parts.count, a.batch.Next))
 	if a.config.Smoothing == 0 {
 		return
 	}
@@ -187,9 +200,10 @@ func (a *Agent) setTargetActions() {
 //	y = r + gamma * (1 - d) * min_i Q'_i(s', a')    (eq. 6)
 func (a *Agent) setTargets() {
 	b := a.batch
-	copy(a.targets, a.criticTargets[0].context.Forward(b.Size, b.Next, a.actions))
+	rows := b.Size * a.parts.count
+	copy(a.targets, a.parts.sum(a.criticTargets[0].context.Forward(rows, b.Next, a.actions)))
 	if len(a.criticTargets) > 1 {
-		for i, q := range a.criticTargets[1].context.Forward(b.Size, b.Next, a.actions) {
+		for i, q := range a.parts.sum(a.criticTargets[1].context.Forward(rows, b.Next, a.actions)) {
 			a.targets[i] = min(a.targets[i], q)
 		}
 	}
@@ -205,9 +219,9 @@ func (a *Agent) improveCritics() float64 {
 	b, loss := a.batch, 0.0
 	for i := range a.critics {
 		critic := &a.critics[i]
-		q := critic.Context.Forward(b.Size, b.Observations, b.Actions)
+		q := a.parts.sum(critic.Context.Forward(b.Size*a.parts.count, b.Observations, b.Actions))
 		loss += float64(nn.Loss(nn.MSE).Mean(a.slopes, q, a.targets)) / float64(len(a.critics))
-		critic.Descend(a.slopes)
+		critic.Descend(a.parts.spread(a.slopes))
 	}
 	return loss
 }
@@ -217,12 +231,19 @@ func (a *Agent) improveCritics() float64 {
 //	L(theta) = mean -Q_1(s, pi(s))    (eq. 8)
 //
 // by way of the critic's gradient with respect to the action: the deterministic
-// policy gradient (Silver et al., 2014).
+// policy gradient (Silver et al., 2014). With Config.Restraint it also minimises
+// the squares of the actions.
 func (a *Agent) improveActor() {
 	b, critic := a.batch, a.critics[0].Context
-	critic.Forward(b.Size, b.Observations, a.actor.Context.Forward(b.Size, b.Observations))
+	rows := b.Size * a.parts.count
+	actions := a.actor.Context.Forward(rows, b.Observations)
+	critic.Forward(rows, b.Observations, actions)
 	critic.Backward(a.ascent, nn.InputGradients)
-	a.actor.Descend(critic.InputGradient(1))
+	slopes := critic.InputGradient(1)
+	if a.config.Restraint > 0 {
+		nn.AddScaled(slopes, float32(2*a.config.Restraint)/float32(b.Size), actions)
+	}
+	a.actor.Descend(slopes)
 }
 
 // moveTargets lets the targets follow (line 17): theta' = rho*theta' +
@@ -244,6 +265,9 @@ func (a *Agent) Weights() []float32 { return a.actor.Net.Params() }
 // Archive implements rl.Agent.
 func (a *Agent) Archive(to *rl.Archive) {
 	to.Label("TD3 with " + rl.Describe(a.config.Settings()))
+	if a.parts.count > 1 || a.config.Restraint > 0 {
+		to.Label(fmt.Sprintf("%d parts, restraint %v", a.parts.count, a.config.Restraint))
+	}
 	a.chance.Archive(to)
 	a.actor.Archive(to)
 	to.Floats(a.actorTarget.net.Params())

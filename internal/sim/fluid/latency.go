@@ -118,7 +118,7 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 		total := 0.0
 		for i := range s.cohorts {
 			c := &s.cohorts[i]
-			if w := c.out * float64(c.pods); w > 0 {
+			if w := c.out * float64(c.pods); w > faint {
 				e.cohortLatency(c, local, &e.spare[0])
 				e.mixing.add(&e.spare[0], w)
 				total += w
@@ -137,6 +137,11 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	}
 	return true
 }
+
+// faint is a flow, in visits a second, that is none. The crowd of replicas that
+// nobody visits any more halves and halves; as weights such numbers become 0, and
+// their parts no numbers at all.
+const faint = 1e-100
 
 // cohortLatency is the own part of visits to one cohort: what the surface says
 // of its utilisation, and what an overload or held workers add.

@@ -1,6 +1,7 @@
 package fluid
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -203,5 +204,21 @@ func TestDrainingBesidePodsThatHaveNeverBeenReady(t *testing.T) {
 	}
 	if got := e.ControlPlane().Ready(0); got != 1 {
 		t.Errorf("%d ready, want the one that was left", got)
+	}
+}
+
+// TestNextToNothingIsNoFlow: what is left in replicas that nobody visits halves and
+// halves, and must not become no number.
+func TestNextToNothingIsNoFlow(t *testing.T) {
+	e := New(sim.Config{App: station(1, 2), Load: constant{50}}, 5*time.Second)
+	e.AdvanceTo(time.Minute)
+	s := &e.services[0]
+	s.cohorts = append(s.cohorts, s.cohorts[0])
+	for i := range s.cohorts {
+		s.cohorts[i].pods, s.cohorts[i].out = 1, 100*math.SmallestNonzeroFloat64
+	}
+	e.ownLatency(s, 0, 0)
+	if mean := e.own[0].mean; math.IsNaN(mean) || mean <= 0 {
+		t.Errorf("visits take %v s", mean)
 	}
 }

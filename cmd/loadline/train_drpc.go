@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/drpc/school"
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// schoolFlags are those of a teacher with students.
+type schoolFlags struct {
+	formulation string
+	teacher     string
+	shape       string
+	acting      int
+}
+
+const drpcFormulation = "drpc"
+
+func (f *schoolFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.formulation, "formulation", "", "drpc: a teacher for the whole application and a student for each service, into one model file")
+	flags.StringVar(&f.teacher, "teacher", string(drpc.Continuous), "with --formulation drpc: td3, or branching with one choice of three for each service and axis")
+	flags.StringVar(&f.shape, "shape", string(drpc.Shared), "with --formulation drpc: shared networks for all services, or plain as printed")
+	flags.IntVar(&f.acting, "acting-steps", school.Default(drpc.Continuous).Stage2.Steps, "with --formulation drpc: steps of stage 2, in which students act and the teacher listens")
+}
+
+// Flags that a school takes besides its own.
+var (
+	schoolOnly = []string{"teacher", "shape", "acting-steps"}
+	schoolAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
+)
+
+// forSchool says whether a teacher with students is meant, and refuses what such
+// a training does not take.
+func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
+	if f.school.formulation == "" {
+		for _, name := range schoolOnly {
+			if flags.Changed(name) {
+				return false, usagef("--%s is for --formulation drpc", name)
+			}
+		}
+		return false, nil
+	}
+	if f.school.formulation != drpcFormulation {
+		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, nearest.Hint(f.school.formulation, []string{drpcFormulation}))
+	}
+	var faults []error
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(schoolOnly, flag.Name) && !slices.Contains(schoolAlso, flag.Name) {
+			faults = append(faults, usagef("--%s is not for --formulation drpc", flag.Name))
+		}
+	})
+	return true, errors.Join(faults...)
+}
+
+// trainSchool schools a teacher and its students into one model file.
+func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	config, err := f.schoolConfig(flags)
+	if err != nil {
+		return err
+	}
+	model, err := loadApp(f.run.app)
+	if err != nil {
+		return err
+	}
+	if f.run.name != "" {
+		model.App.Name = f.run.name
+	}
+	if err := f.run.promise(model.App); err != nil {
+		return err
+	}
+	shaped := workloadFlags{options: workload.Options{Duration: f.run.duration, Scale: f.run.scale, Peak: f.run.peak, Seed: f.seed}}
+	w, _, err := shaped.open(f.run.workload)
+	if err != nil {
+		return err
+	}
+	load, err := w.For(model.App)
+	if err != nil {
+		return err
+	}
+	var curve []school.Point
+	bar := newProgress(stderr, "school")
+	subject := school.Subject{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}
+	taught, report, err := school.Run(ctx, subject, config, school.Hooks{
+		Progress: func(share float64, what string) {
+			bar.what = "school, " + what
+			bar.at(share)
+		},
+		Point: func(p school.Point) {
+			curve = append(curve, p)
+			_ = f.writeSchoolLog(curve) // the last time tells
+		},
+	})
+	bar.done()
+	if err != nil {
+		return err
+	}
+	taught.Training.By = "loadline " + version
+	if err := errors.Join(taught.Write(f.out), f.writeSchoolLog(curve)); err != nil {
+		return err
+	}
+	if f.run.output == "json" {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	return printSchool(stdout, report, f.out)
+}
+
+func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (school.Config, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
+	if f.run.app == "" || f.run.workload == "" {
+		fault("what to learn on is missing: give --app NAME and --workload NAME")
+	}
+	if f.out == "" {
+		fault("--out is missing: the model file to write")
+	}
+	if f.run.output != "text" && f.run.output != "json" {
+		fault("--output is %q, must be text or json", f.run.output)
+	}
+	kind, shape := drpc.Kind(f.school.teacher), drpc.Shape(f.school.shape)
+	if !slices.Contains(drpc.Kinds(), kind) {
+		fault("--teacher is %q, must be one of %v%s", kind, drpc.Kinds(), nearest.Hint(string(kind), []string{"td3", "branching"}))
+	}
+	if !slices.Contains(drpc.Shapes(), shape) {
+		fault("--shape is %q, must be one of %v", shape, drpc.Shapes())
+	}
+	config := school.Default(kind)
+	config.Shape, config.Seed, config.Stage2.Steps = shape, f.seed, f.school.acting
+	for _, o := range []struct {
+		name string
+		from int
+		to   *int
+	}{
+		{"steps", f.training.Steps, &config.Stage1.Steps}, {"evaluate-every", f.training.EvaluateEvery, &config.Stage1.Every},
+		{"episodes", f.training.Episodes, &config.Stage1.Episodes},
+	} {
+		if flags.Changed(o.name) {
+			*o.to = o.from
+			if o.from < 1 {
+				fault("--%s is %d, must be at least 1", o.name, o.from)
+			}
+		}
+	}
+	if f.school.acting < 0 {
+		fault("--acting-steps is %d, must be at least 0", f.school.acting)
+	}
+	faults = append(faults, checkWritable("out", f.out), checkWritable("log", f.log))
+	return config, errors.Join(faults...)
+}
+
+// writeSchoolLog writes the learning curve so far.
+func (f *trainFlags) writeSchoolLog(curve []school.Point) error {
+	if f.log == "" {
+		return nil
+	}
+	return wholefile.Write(f.log, func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		_ = out.Write([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory", "imitation"}) // Error tells
+		for _, p := range curve {
+			row := []string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes)}
+			for _, v := range []float64{p.Explored, p.Loss, p.Evaluation, p.QoS, p.CPU, p.Memory, p.Imitation} {
+				row = append(row, strconv.FormatFloat(v, 'g', 6, 64))
+			}
+			_ = out.Write(row)
+		}
+		out.Flush()
+		return out.Error()
+	})
+}
+
+// printSchool tells how it went.
+func printSchool(w io.Writer, r *school.Report, path string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tIMITATION")
+	for _, p := range r.Curve {
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS, 100*p.CPU, 100*p.Memory, p.Imitation)
+	}
+	fmt.Fprintln(t)
+	for _, e := range r.Events {
+		fmt.Fprintln(t, e)
+	}
+	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tCPU\tMEMORY")
+	for _, x := range r.Results {
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)
+	}
+	wrong, agreed := school.MeanImitation(r.Imitation)
+	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions as the teacher's; %d parameters each, the teacher has %d\n", wrong, 100*agreed, r.Parameters.Student, r.Parameters.Teacher)
+	if n := r.Carried.Decisions; n > 0 {
+		fmt.Fprintf(t, "stage 2: %d decisions, %.0f bytes each on the way up and down\n", n, float64(r.Carried.Bytes)/float64(n))
+	}
+	fmt.Fprintf(t, "model: %s\nTry it with loadline simulate --policy drpc:file=%s\n", path, path)
+	return t.Flush()
+}

@@ -1,0 +1,103 @@
+package drpc
+
+import (
+	"fmt"
+	"sync"
+)
+
+// InProcess is a transport within one process: ordered, and the same each time.
+// It behaves as a durable stream of bounded size does, and may be used by many
+// goroutines.
+type InProcess struct {
+	Most int // experiences that it holds at most
+
+	lock    sync.Mutex
+	queue   []Delivery
+	last    uint64            // sequence given
+	acked   uint64            // sequence acknowledged
+	known   map[string]uint64 // ids of what the queue holds
+	weights map[string]Weights
+
+	messages, bytes uint64
+}
+
+// NewInProcess holds so many experiences at most.
+func NewInProcess(most int) *InProcess {
+	return &InProcess{Most: max(most, 1), known: map[string]uint64{}, weights: map[string]Weights{}}
+}
+
+// Publish implements Uplink.
+func (t *InProcess) Publish(e Experience) (Receipt, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	id := e.ID()
+	if sequence, there := t.known[id]; there {
+		return Receipt{sequence, true}, nil
+	}
+	if len(t.queue) >= t.Most {
+		return Receipt{}, fmt.Errorf("experience %s: %w", id, ErrFull)
+	}
+	t.last++
+	t.queue = append(t.queue, Delivery{t.last, e})
+	t.known[id] = t.last
+	t.messages++
+	t.bytes += uint64(experienceBytes + len(e.Service))
+	return Receipt{Sequence: t.last}, nil
+}
+
+// Fetch implements Inbox.
+func (t *InProcess) Fetch(most int) ([]Delivery, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return append([]Delivery(nil), t.queue[:min(most, len(t.queue))]...), nil
+}
+
+// Ack implements Inbox.
+func (t *InProcess) Ack(sequence uint64) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if sequence > t.last {
+		return fmt.Errorf("drpc: sequence %d is acknowledged, the last that was given is %d", sequence, t.last)
+	}
+	n := 0
+	for n < len(t.queue) && t.queue[n].Sequence <= sequence {
+		delete(t.known, t.queue[n].ID())
+		n++
+	}
+	t.queue = append(t.queue[:0], t.queue[n:]...)
+	t.acked = max(t.acked, sequence)
+	return nil
+}
+
+// Put implements Shelf.
+func (t *InProcess) Put(w Weights) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if there, ok := t.weights[w.Service]; ok && there.Version >= w.Version {
+		return fmt.Errorf("weights %d of %s: there are %d already: %w", w.Version, w.Service, there.Version, ErrOutdate)
+	}
+	w.Data = append([]byte(nil), w.Data...)
+	t.weights[w.Service] = w
+	t.bytes += uint64(len(w.Data) + len(w.Checksum) + 8 + len(w.Service))
+	return nil
+}
+
+// Latest implements Shelf.
+func (t *InProcess) Latest(service string) (Weights, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	w, ok := t.weights[service]
+	if !ok {
+		return Weights{}, fmt.Errorf("%s: %w", service, ErrNone)
+	}
+	w.Data = append([]byte(nil), w.Data...)
+	return w, nil
+}
+
+// Carried is how many experiences and bytes have gone up, weights that went down
+// included in the bytes.
+func (t *InProcess) Carried() (messages, bytes uint64) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.messages, t.bytes
+}

@@ -1,0 +1,89 @@
+package drpc
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/nn"
+)
+
+// Kind of a teacher.
+type Kind string
+
+const (
+	Continuous Kind = "td3"       // TD3, as the paper's
+	Discrete   Kind = "branching" // one choice of three for every service and axis
+)
+
+// Kinds that are known, the default first.
+func Kinds() []Kind { return []Kind{Continuous, Discrete} }
+
+// Choices of each branch of a discrete teacher: down, keep, up.
+const Choices = 3
+
+// Mind is a teacher's network at work: no learning, only deciding. It is for one
+// goroutine.
+type Mind struct {
+	Kind  Kind
+	Shape Shape
+	Net   *nn.Net
+
+	rows int
+	runs *nn.Context
+}
+
+// NewMind lets a network decide for so many services.
+func NewMind(kind Kind, shape Shape, net *nn.Net, eyes *Eyes) (*Mind, error) {
+	m := &Mind{Kind: kind, Shape: shape, Net: net, rows: eyes.Parts(shape), runs: net.NewContext()}
+	inputs := 0
+	for _, l := range net.Design().Layers {
+		if l.Kind == nn.KindInput {
+			inputs += l.Width
+		}
+	}
+	want := len(eyes.App.Services) * Axes
+	if kind == Discrete {
+		want *= Choices
+	}
+	if m.rows*inputs != eyes.Width(shape) || m.rows*net.Outputs() != want {
+		return nil, fmt.Errorf("drpc: a teacher of %d rows of %d inputs and %d outputs cannot decide on %d values for %d services",
+			m.rows, inputs, net.Outputs(), eyes.Width(shape), len(eyes.App.Services))
+	}
+	return m, nil
+}
+
+// Decide fills in one action after the other, service by service.
+func (m *Mind) Decide(whole, actions []float32) {
+	out := m.runs.Forward(m.rows, whole)
+	if m.Kind == Continuous {
+		copy(actions, out)
+		return
+	}
+	for i := range actions {
+		actions[i] = ValueOf(Best(out[i*Choices:][:Choices]))
+	}
+}
+
+// Best choice of a branch. Where several are as good, it keeps.
+func Best(values []float32) int {
+	best := 1
+	for c, v := range values {
+		if v > values[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// ValueOf a choice as an action: -1, 0 or 1.
+func ValueOf(choice int) float32 { return float32(choice - 1) }
+
+// ChoiceOf an action is the one that does the same.
+func ChoiceOf(action float32) int {
+	switch {
+	case action > DeadZone:
+		return 2
+	case action < -DeadZone:
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,256 @@
+package drpc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/forecast"
+)
+
+// Who decides when a model is at work.
+type Who string
+
+const (
+	TheStudents Who = "students" // each for its own deployment, at its own pace
+	TheTeacher  Who = "teacher"  // for all at once: the central controller of the paper's section III
+)
+
+// Work is how a model is set to work.
+type Work struct {
+	Who   Who
+	Pace  Pace          // of the students; zero = the model's
+	Delay time.Duration // from observing to applying; 0 = a second
+}
+
+// Policy is a model at work on one application. It is for one goroutine.
+type Policy struct {
+	// Decided, if set, is told of every decision of a student: what it saw and what
+	// of it is to be done. Whoever sends experience up listens here.
+	Decided func(service int, now time.Time, local *Local, done Action)
+
+	work   Work
+	period time.Duration
+	eyes   *Eyes
+	scaler *Scaler
+	ahead  *Foresight
+
+	students []*Student // by service; nil = left as it is
+	pacers   []pacer
+	teacher  *Mind
+
+	locals []Local
+	whole  []float32
+	wants  []float32
+}
+
+// NewPolicy sets a model to work. Students go with their services by name;
+// services without one stay as they are, and it is an error if that is all of
+// them. A teacher decides for exactly those services that it was taught on.
+func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
+	eyes, err := NewEyes(app)
+	if err != nil {
+		return nil, err
+	}
+	n := len(app.Services)
+	if work.Pace == (Pace{}) {
+		work.Pace = m.Pace
+	}
+	if err := work.Pace.Validate(); err != nil {
+		return nil, err
+	}
+	if work.Delay == 0 {
+		work.Delay = time.Second
+	}
+	p := &Policy{
+		work: work, period: m.Period, eyes: eyes, scaler: NewScaler(app, m.Steps),
+		students: make([]*Student, n), pacers: make([]pacer, n), locals: make([]Local, n), wants: make([]float32, n*Axes),
+	}
+	grus := make([]*forecast.GRU, n)
+	found := false
+	for i := range app.Services {
+		at := slices.Index(m.Services, app.Services[i].Name)
+		if at < 0 {
+			continue
+		}
+		if p.students[i], err = graduate(app.Services[i].Name, m, at); err != nil {
+			return nil, err
+		}
+		if grus[i], err = ownForecaster(m, at); err != nil {
+			return nil, err
+		}
+		found = true
+	}
+	if !found {
+		return nil, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "), app.Name)
+	}
+	p.ahead = NewForesight(grus)
+	if work.Who == TheTeacher {
+		if n != len(m.Services) || slices.Contains(p.students, nil) {
+			return nil, fmt.Errorf("the teacher was taught on the %d services of %s, %s has others: students may go on without it (who=students), or train one for it", len(m.Services), m.App, app.Name)
+		}
+		if p.teacher, err = NewMind(m.Kind, m.Shape, m.Teacher, eyes); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// graduate is a student that acts and learns no more, so that it needs no buffer.
+func graduate(service string, m *Model, at int) (*Student, error) {
+	config := StudentConfig()
+	config.Buffer = 1
+	s, err := NewStudent(service, config, 1)
+	if err != nil {
+		return nil, err
+	}
+	s.Mode, s.version = Acting, m.Version
+	copy(s.Net().Params(), m.Students[at].Params())
+	return s, nil
+}
+
+// ownForecaster copies the model's: a forecaster remembers what it was shown.
+func ownForecaster(m *Model, at int) (*forecast.GRU, error) {
+	if m.Forecasts[at] == nil {
+		return nil, nil
+	}
+	file, err := m.Forecasts[at].File(m.Services[at], nil)
+	if err != nil {
+		return nil, fmt.Errorf("drpc: forecaster of %s: %w", m.Services[at], err)
+	}
+	return forecast.LoadGRU(file)
+}
+
+// Name implements loadline.Policy.
+func (p *Policy) Name() string {
+	if p.teacher != nil {
+		return "drpc teacher"
+	}
+	return "drpc"
+}
+
+// metricsWindow is over what rates and quantiles are taken.
+const metricsWindow = 30 * time.Second
+
+// Needs implements loadline.Policy: the beat is the quickest student's.
+func (p *Policy) Needs() loadline.Needs {
+	period := p.work.Pace.Least
+	if p.teacher != nil {
+		period = p.period
+	}
+	return NeedsOf(period, p.work.Delay)
+}
+
+// NeedsOf a decider with a period: what it is shown at work and at school.
+func NeedsOf(period, delay time.Duration) loadline.Needs {
+	return loadline.Needs{
+		Period: period, Scrape: min(10*time.Second, period), Window: max(metricsWindow, period), Delay: delay, Keep: 1,
+	}
+}
+
+// Decide implements loadline.Policy. A service of which something that its student
+// needs was not measured is left as it is.
+func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	if len(s.Forecast) == 0 && p.ahead.Any() {
+		p.ahead.Observe(s.Now())
+		s.Forecast = p.ahead.Forecasts()
+	}
+	if p.teacher != nil {
+		return p.teach(s)
+	}
+	var proposal loadline.Proposal
+	var want Action
+	absent, due, seen := "", 0, 0
+	for i, student := range p.students {
+		if student == nil || !p.pacers[i].isDue(now, p.work.Pace) {
+			continue
+		}
+		due++
+		local := &p.locals[i]
+		if missing := p.eyes.Local(s, i, local); missing != "" {
+			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
+			continue
+		}
+		seen++
+		student.Decide(local, &want)
+		setting, done := p.propose(s, i, want, &proposal)
+		p.pace(now, s, i, setting)
+		if p.Decided != nil {
+			p.Decided(i, now, local, done)
+		}
+	}
+	if due > 0 && seen == 0 {
+		return proposal, fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
+	}
+	return proposal, nil
+}
+
+// Student of a service; nil = it has none.
+func (p *Policy) Student(service int) *Student { return p.students[service] }
+
+// pace chooses when a student decides next.
+func (p *Policy) pace(now time.Time, s loadline.Situation, service int, setting loadline.Setting) {
+	rate := s.Now().Services[service].Rate
+	ahead, within := rate.Or(0), time.Duration(0)
+	if len(s.Forecast) > service && len(s.Forecast[service].Median) > 0 {
+		ahead = highestOf(&s.Forecast[service], rate.Or(0))
+		within = time.Duration(len(s.Forecast[service].Median)) * ForecastStep
+	}
+	late := p.locals[service][Locals-1] > 1 // squashed: the budget itself
+	p.pacers[service].decided(now, p.work.Pace, rate, ahead, within, metricsWindow, !setting.Empty(), late)
+}
+
+// Periods that the students have chosen last, by service; 0 where none has
+// decided yet.
+func (p *Policy) Periods() []time.Duration {
+	periods := make([]time.Duration, len(p.pacers))
+	for i := range p.pacers {
+		periods[i] = p.pacers[i].every
+	}
+	return periods
+}
+
+// teach lets the teacher decide for all services at once, which needs all of
+// their states.
+func (p *Policy) teach(s loadline.Situation) (loadline.Proposal, error) {
+	var proposal loadline.Proposal
+	for i := range p.locals {
+		if missing := p.eyes.Local(s, i, &p.locals[i]); missing != "" {
+			return proposal, fmt.Errorf("%w: %s of %s was not measured", loadline.ErrNoData, missing, s.App.Services[i].Name)
+		}
+	}
+	p.whole = p.eyes.Whole(p.teacher.Shape, s, p.locals, p.whole[:0])
+	p.teacher.Decide(p.whole, p.wants)
+	for i := range p.locals {
+		p.propose(s, i, Action(p.wants[i*Axes:][:Axes]), &proposal)
+	}
+	return proposal, nil
+}
+
+// propose speaks of a service only if something is to change.
+func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loadline.Proposal) (loadline.Setting, Action) {
+	setting, done := p.scaler.Scale(service, s.InFlight[service], MemoryOf(&s.Now().Services[service]), want)
+	setting = s.InFlight[service].Changes(setting)
+	if setting.Empty() {
+		return setting, done
+	}
+	to.Services = append(to.Services, loadline.ServiceProposal{Service: service, Setting: setting, Reason: reason(&p.locals[service], done)})
+	return setting, done
+}
+
+// reason says what was seen, as ratios again, and what of it was wanted.
+func reason(local *Local, done Action) string {
+	var b strings.Builder
+	for i, name := range LocalFeatures {
+		fmt.Fprintf(&b, "%s %.2f, ", name, unsquash(local[i]))
+	}
+	b.WriteString("so")
+	for axis, x := range done {
+		if x != 0 {
+			fmt.Fprintf(&b, " %s %+.2f", AxisNames[axis], x)
+		}
+	}
+	return b.String()
+}

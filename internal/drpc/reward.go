@@ -1,0 +1,138 @@
+package drpc
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+)
+
+// Reward has the constants of equations 1 to 3.
+type Reward struct {
+	CPU      float64 `json:"cpu"`      // U_pref: utilisation of what replicas ask for that is aimed at
+	Memory   float64 `json:"memory"`   // the same for memory
+	Optional float64 `json:"optional"` // what dropped optional calls weigh, in requests that miss their SLO
+}
+
+// DefaultReward aims at what the paper reports at convergence. A dropped call weighs
+// more than a request that is late, since one that is a little late loses little of
+// R_qos, and nobody would ever miss what was dropped.
+func DefaultReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 3} }
+
+// Worth is a reward with its parts.
+type Worth struct {
+	Reward float64 // R_qos / R_util, less what was dropped
+	QoS    float64 // R_qos
+	Util   float64 // R_util, 1 or more
+	CPU    float64 // mean utilisation over machines
+	Memory float64
+}
+
+// Of is what the last window was worth. It is not known where no user's figures
+// were measured.
+func (r Reward) Of(app *loadline.App, now *loadline.Observation) (Worth, bool) {
+	var w Worth
+	requests := 0.0
+	for k := range now.Kinds {
+		seen := &now.Kinds[k]
+		if seen.Rate.Or(0) <= 0 {
+			continue
+		}
+		over, known := overSLO(&app.Kinds[k], seen)
+		if !known {
+			continue
+		}
+		requests += seen.Rate.Value
+		w.QoS += seen.Rate.Value * qos(over)
+	}
+	if requests == 0 {
+		return w, false
+	}
+	w.QoS /= requests
+	w.Util = r.util(app, now, &w)
+	dropped := 0.0
+	for i := range now.Services {
+		dropped += now.Services[i].Dropped.Or(0) * app.Services[i].OptionalPrice
+	}
+	w.Reward = w.QoS/w.Util - r.Optional*dropped/requests
+	return w, true
+}
+
+// qos is R_qos of a response time over the longest that is tolerated (eq. 1).
+func qos(over float64) float64 {
+	if over <= 1 {
+		return 1
+	}
+	return math.Exp(-(over - 1) * (over - 1))
+}
+
+// latest is where response times over the tolerated one end.
+const latest = 10
+
+// overSLO is the response time of a kind at its SLO's percentile over the SLO's
+// latency. Requests that failed count as given up on: where more fail than the
+// percentile leaves out, the response time is the timeout.
+func overSLO(kind *loadline.Kind, seen *loadline.KindObservation) (float64, bool) {
+	slo := kind.SLO.Latency.Seconds()
+	gaveUp := float64(latest)
+	if kind.Timeout > 0 {
+		gaveUp = min(latest, max(1, kind.Timeout.Seconds()/slo))
+	}
+	failed := seen.Failed.Or(0) / seen.Rate.Value
+	switch {
+	case failed > 1-kind.SLO.Percentile/100:
+		return gaveUp, true
+	case !seen.AtSLO.Present():
+		return 0, false
+	}
+	return min(seen.AtSLO.Value/slo, latest), true
+}
+
+// util is R_util (eq. 2): both branches are the cube of how far a machine's
+// utilisation is from the preferred one.
+func (r Reward) util(app *loadline.App, now *loadline.Observation, w *Worth) float64 {
+	sum, machines := 0.0, 0.0
+	for k := range app.Nodes {
+		cpu, memory, ok := utilisation(now, k)
+		if !ok {
+			continue
+		}
+		machines++
+		w.CPU += cpu
+		w.Memory += memory
+		sum += cube(r.CPU-cpu) + cube(r.Memory-memory)
+	}
+	if machines == 0 {
+		return 1
+	}
+	w.CPU /= machines
+	w.Memory /= machines
+	return 1 + sum/machines
+}
+
+func cube(d float64) float64 { return math.Abs(d) * d * d }
+
+// fullest is where utilisation ends: twice of what was asked for.
+const fullest = 2
+
+// utilisation of a machine is what is used of what the replicas on it ask for. A
+// machine that is not measured, lost or empty has none.
+func utilisation(now *loadline.Observation, node int) (cpu, memory float64, ok bool) {
+	seen := &now.Nodes[node]
+	if seen.Lost || !seen.CPU.Present() || !seen.Memory.Present() {
+		return 0, 0, false
+	}
+	cores, bytes := 0.0, 0.0
+	for i := range now.Services {
+		pods := now.Services[i].Pods
+		for j := range pods {
+			if pods[j].Node == node && pods[j].Phase != loadline.PodPending {
+				cores += pods[j].Size.CPURequest
+				bytes += float64(pods[j].Size.MemoryRequest)
+			}
+		}
+	}
+	if cores <= 0 || bytes <= 0 {
+		return 0, 0, false
+	}
+	return min(seen.CPU.Value/cores, fullest), min(seen.Memory.Value/bytes, fullest), true
+}

@@ -1,0 +1,180 @@
+package drpc
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+)
+
+// DeadZone is how far an action must be from 0 to do anything (Algorithm 2,
+// lines 2, 5 and 8).
+const DeadZone = 0.5
+
+// Steps are the step sizes of Algorithm 2, as shares of the most that a service's
+// bounds allow.
+type Steps struct {
+	CPU    float64 `json:"cpu"`
+	Memory float64 `json:"memory"`
+}
+
+// DefaultSteps are ours: the paper does not print its own.
+func DefaultSteps() Steps { return Steps{CPU: 0.1, Memory: 1.0 / 16} }
+
+// memoryRoom is how far above what a replica uses its memory limit stays: below
+// that it would be killed.
+const memoryRoom = 1.15
+
+// Scaler is Algorithm 2 on an application.
+type Scaler struct {
+	app      *loadline.App
+	steps    Steps
+	optional []bool
+}
+
+// NewScaler scales an application.
+func NewScaler(app *loadline.App, steps Steps) *Scaler {
+	return &Scaler{app: app, steps: steps, optional: mayBrownOut(app)}
+}
+
+// Scale turns an action into what is to change of a service, and into what of it
+// is done: what lies in the dead zone or beyond a bound is 0 there, and that is
+// what must be learned from. What is told counts plans in flight; used is the
+// memory of a replica in bytes, if it is known.
+func (s *Scaler) Scale(service int, told loadline.Allocation, used loadline.Sample, want Action) (loadline.Setting, Action) {
+	var setting loadline.Setting
+	var done Action
+	for axis, x := range want {
+		if x != x || max(x, -x) <= DeadZone { // not a number wants nothing
+			continue
+		}
+		x = min(max(x, -1), 1)
+		moved := false
+		switch axis {
+		case AxisCPU:
+			moved = s.cpu(service, told, float64(x), &setting)
+		case AxisMemory:
+			moved = s.memory(service, told, used, float64(x), &setting)
+		case AxisHorizontal:
+			moved = s.horizontal(service, told, int(math.Round(float64(x))), &setting)
+		}
+		if moved {
+			done[axis] = x
+		}
+	}
+	return setting, done
+}
+
+// cpu moves the limit by x steps (line 3). The request keeps the share of it that
+// it has in the application's own description, so that a replica keeps the
+// character that its owner gave it.
+func (s *Scaler) cpu(service int, told loadline.Allocation, x float64, setting *loadline.Setting) bool {
+	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
+	within := func(v float64) float64 {
+		v = math.Round(v*1000) / 1000
+		if b.MaxCPU > 0 {
+			v = min(v, b.MaxCPU)
+		}
+		return max(v, b.MinCPU, 0.001)
+	}
+	step := s.steps.CPU * b.MaxCPU
+	if b.MaxCPU <= 0 {
+		step = s.steps.CPU * max(told.Size.CPULimit, told.Size.CPURequest)
+	}
+	limit := told.Size.CPULimit
+	if limit == 0 {
+		request := within(told.Size.CPURequest + x*step)
+		setting.CPURequest = loadline.Some(request)
+		return request != told.Size.CPURequest
+	}
+	share := 1.0
+	if own.CPULimit > 0 && own.CPURequest > 0 {
+		share = min(1, own.CPURequest/own.CPULimit)
+	}
+	next := within(limit + x*step)
+	request := min(within(next*share), next)
+	setting.CPULimit, setting.CPURequest = loadline.Some(next), loadline.Some(request)
+	return next != limit || request != told.Size.CPURequest
+}
+
+// memory moves the limit likewise (line 6), but never to where replicas would be
+// killed for what they use.
+func (s *Scaler) memory(service int, told loadline.Allocation, used loadline.Sample, x float64, setting *loadline.Setting) bool {
+	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
+	within := func(v float64) int64 {
+		n := int64(v/(1<<20)) << 20
+		if b.MaxMemory > 0 {
+			n = min(n, b.MaxMemory)
+		}
+		return max(n, b.MinMemory, 1<<20)
+	}
+	step := s.steps.Memory * float64(b.MaxMemory)
+	if b.MaxMemory <= 0 {
+		step = s.steps.Memory * float64(max(told.Size.MemoryLimit, told.Size.MemoryRequest))
+	}
+	limit := told.Size.MemoryLimit
+	if limit == 0 {
+		request := within(float64(told.Size.MemoryRequest) + x*step)
+		setting.MemoryRequest = loadline.Some(request)
+		return request != told.Size.MemoryRequest
+	}
+	next := within(float64(limit) + x*step)
+	if x < 0 {
+		if !used.Present() {
+			return false
+		}
+		next = max(next, within(used.Value*memoryRoom))
+		if next >= limit {
+			return false
+		}
+	}
+	share := 1.0
+	if own.MemoryLimit > 0 && own.MemoryRequest > 0 {
+		share = min(1, float64(own.MemoryRequest)/float64(own.MemoryLimit))
+	}
+	request := min(within(float64(next)*share), next)
+	setting.MemoryLimit, setting.MemoryRequest = loadline.Some(next), loadline.Some(request)
+	return next != limit || request != told.Size.MemoryRequest
+}
+
+// horizontal adds replicas (lines 9 to 13). The least is the user's bound, and 1 at
+// least; a service that may brown out goes one step further: calls to it are
+// dropped, and it has no replicas where the bound allows that.
+func (s *Scaler) horizontal(service int, told loadline.Allocation, n int, setting *loadline.Setting) bool {
+	b := s.app.Services[service].Bounds
+	least := max(b.MinReplicas, 1)
+	next := told.Replicas + n
+	switch {
+	case told.Brownout:
+		if n <= 0 {
+			return false
+		}
+		setting.Brownout = loadline.Some(false)
+		setting.Replicas = loadline.Some(max(told.Replicas, least))
+		return true
+	case next < least && s.optional[service]:
+		setting.Brownout = loadline.Some(true)
+		setting.Replicas = loadline.Some(max(b.MinReplicas, 0))
+		return true
+	}
+	next = max(next, least)
+	if b.MaxReplicas > 0 {
+		next = min(next, b.MaxReplicas)
+	}
+	if next == told.Replicas {
+		return false
+	}
+	setting.Replicas = loadline.Some(next)
+	return true
+}
+
+// MemoryOf is what the largest replica of a service uses: what its limit must not
+// fall below.
+func MemoryOf(o *loadline.ServiceObservation) loadline.Sample {
+	var most loadline.Sample
+	for i := range o.Pods {
+		if m := o.Pods[i].Memory; m.Present() && (!most.Present() || m.Value > most.Value) {
+			most = m
+		}
+	}
+	return most
+}

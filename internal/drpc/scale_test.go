@@ -1,0 +1,109 @@
+package drpc
+
+import (
+	"math"
+	"testing"
+
+	"github.com/loadline/loadline"
+)
+
+// TestAlgorithm2 has a case for every line of it.
+func TestAlgorithm2(t *testing.T) {
+	app := shop()
+	told := func(replicas int, brownout bool) loadline.Allocation {
+		return loadline.Allocation{Replicas: replicas, Size: app.Services[0].Size, Brownout: brownout}
+	}
+	some := func(limit, request float64) loadline.Setting {
+		return loadline.Setting{CPULimit: loadline.Some(limit), CPURequest: loadline.Some(request)}
+	}
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		name    string
+		service int
+		told    loadline.Allocation
+		want    Action
+		setting loadline.Setting
+		done    Action
+	}{
+		{"the dead zone does nothing", 0, told(2, false), Action{0.5, -0.5, 0.5}, loadline.Setting{}, Action{}},
+		{"not a number does nothing", 0, told(2, false), Action{nan, nan, nan}, loadline.Setting{}, Action{}},
+		{"CPU moves by the action times the step, the request keeps its share", 0, told(2, false), Action{0.75, 0, 0}, some(0.65, 0.26), Action{0.75, 0, 0}},
+		{"actions are clipped", 0, told(2, false), Action{-3, 0, 0}, some(0.3, 0.12), Action{-1, 0, 0}},
+		{
+			"memory moves likewise", 0, told(2, false), Action{0, 1, 0},
+			loadline.Setting{MemoryLimit: loadline.Some[int64](576 << 20), MemoryRequest: loadline.Some[int64](288 << 20)}, Action{0, 1, 0},
+		},
+		{"a replica more", 0, told(2, false), Action{0, 0, 0.51}, loadline.Setting{Replicas: loadline.Some(3)}, Action{0, 0, 0.51}},
+		{"a replica less", 0, told(2, false), Action{0, 0, -1}, loadline.Setting{Replicas: loadline.Some(1)}, Action{0, 0, -1}},
+		{"never below one", 0, told(1, false), Action{0, 0, -1}, loadline.Setting{}, Action{}},
+		{"never above the bound", 0, told(10, false), Action{0, 0, 1}, loadline.Setting{}, Action{}},
+		{
+			"who may brown out goes on to it", 2, told(1, false), Action{0, 0, -1},
+			loadline.Setting{Brownout: loadline.Some(true), Replicas: loadline.Some(1)}, Action{0, 0, -1},
+		},
+		{"and stays there", 2, told(1, true), Action{0, 0, -1}, loadline.Setting{}, Action{}},
+		{
+			"until it is wanted again", 2, told(1, true), Action{0, 0, 1},
+			loadline.Setting{Brownout: loadline.Some(false), Replicas: loadline.Some(1)}, Action{0, 0, 1},
+		},
+		{
+			"all three at once", 1, told(2, false), Action{1, -1, 1},
+			loadline.Setting{
+				Replicas: loadline.Some(3), CPULimit: loadline.Some(0.7), CPURequest: loadline.Some(0.28),
+				MemoryLimit: loadline.Some[int64](448 << 20), MemoryRequest: loadline.Some[int64](224 << 20),
+			}, Action{1, -1, 1},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			setting, done := NewScaler(app, DefaultSteps()).Scale(c.service, c.told, seen(100<<20), c.want)
+			if setting != c.setting || done != c.done {
+				t.Errorf("%+v, done %v; want %+v, done %v", setting, done, c.setting, c.done)
+			}
+		})
+	}
+}
+
+func TestServicesMayHaveNoReplicasWhereTheirBoundsSaySo(t *testing.T) {
+	app := shop()
+	app.Services[2].Bounds.MinReplicas = 0
+	setting, _ := NewScaler(app, DefaultSteps()).Scale(2, loadline.Allocation{Replicas: 1, Size: app.Services[2].Size}, seen(1), Action{0, 0, -1})
+	if want := (loadline.Setting{Brownout: loadline.Some(true), Replicas: loadline.Some(0)}); setting != want {
+		t.Errorf("%+v, want %+v", setting, want)
+	}
+}
+
+// TestMemoryIsNotTakenFromWhoUsesIt: a limit below what is used kills, and what is
+// not measured may be used.
+func TestMemoryIsNotTakenFromWhoUsesIt(t *testing.T) {
+	app := shop()
+	told := loadline.Allocation{Replicas: 2, Size: app.Services[0].Size}
+	s := NewScaler(app, DefaultSteps())
+	for name, used := range map[string]loadline.Sample{"all of it": seen(500 << 20), "nobody knows": {}} {
+		if setting, done := s.Scale(0, told, used, Action{0, -1, 0}); !setting.Empty() || done != (Action{}) {
+			t.Errorf("%s is used: %+v, done %v", name, setting, done)
+		}
+	}
+	setting, _ := s.Scale(0, told, seen(410<<20), Action{0, -1, 0})
+	if limit := setting.MemoryLimit.Or(0); limit != 471<<20 {
+		t.Errorf("the limit becomes %d MiB with 410 in use, want 471", limit>>20)
+	}
+}
+
+// TestScaleStaysWithinBounds takes a long random walk.
+func TestScaleStaysWithinBounds(t *testing.T) {
+	app := shop()
+	s := NewScaler(app, Steps{CPU: 0.37, Memory: 0.41})
+	told := loadline.Allocation{Replicas: 2, Size: app.Services[0].Size}
+	b := app.Services[0].Bounds
+	x := uint32(1)
+	next := func() float32 { x = x*1664525 + 1013904223; return float32(x>>8)/(1<<23) - 1 }
+	for range 2_000 {
+		setting, _ := s.Scale(0, told, seen(80<<20), Action{3 * next(), 3 * next(), 3 * next()})
+		told = told.With(setting)
+		size := told.Size
+		if told.Replicas < b.MinReplicas || told.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU || size.CPULimit > b.MaxCPU || size.CPURequest > size.CPULimit ||
+			size.MemoryRequest < b.MinMemory || size.MemoryLimit > b.MaxMemory || size.MemoryRequest > size.MemoryLimit {
+			t.Fatalf("%+v leaves %+v", told, b)
+		}
+	}
+}

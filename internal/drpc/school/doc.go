@@ -1,0 +1,9 @@
+// Package school is where DRPC's teacher and students practise: a whole
+// application in the fluid engine, the two stages of Algorithm 1 over it, and what
+// is handed out in the end.
+//
+// Reading order: world.go with begin.go (what is practised on), almanac.go
+// (forecasts), stage1.go and distil.go (the teacher explores, students learn),
+// stage2.go (students act, the teacher listens), school.go (Algorithm 1 around
+// both), record.go (what is told of it).
+package school

@@ -1,0 +1,209 @@
+package school
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// Stage2 is how long students act at school.
+type Stage2 struct {
+	Steps   int // of the teacher's period, in all
+	Updates int // of the teacher with each
+	Stream  int // experiences that the transport holds at most
+}
+
+// publish lays out every student's weights.
+func (s *School) publish() error {
+	s.version++
+	for _, student := range s.students {
+		if err := s.transport.Put(drpc.WeightsOf(student, s.version)); err != nil {
+			return fmt.Errorf("school: %w", err)
+		}
+	}
+	return nil
+}
+
+// field is the students at work for an episode: copies of those at school, which
+// act on weights that came down and send up what they did.
+type field struct {
+	policy *drpc.Policy
+	outbox []drpc.Outbox
+}
+
+func (s *School) newField() (*field, error) {
+	// The world says what is expected, so that nobody needs forecasters.
+	m := &drpc.Model{
+		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps,
+		Forecasts: make([]*forecast.GRU, len(s.students)),
+	}
+	for i, student := range s.students {
+		m.Services = append(m.Services, s.subject.App.Services[i].Name)
+		m.Students = append(m.Students, student.Net())
+	}
+	f := &field{outbox: make([]drpc.Outbox, len(s.students))}
+	var err error
+	if f.policy, err = drpc.NewPolicy(m, s.subject.App, drpc.Work{Who: drpc.TheStudents}); err != nil {
+		return nil, err
+	}
+	for i := range f.outbox {
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.episodes), Most: 256}
+	}
+	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
+		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
+	}
+	return f, nil
+}
+
+// watch takes new weights into force.
+func (f *field) watch(shelf drpc.Shelf) error {
+	for i := range f.outbox {
+		w, err := shelf.Latest(f.outbox[i].Service)
+		if errors.Is(err, drpc.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if student := f.policy.Student(i); w.Version > student.Version() {
+			if err := student.Adopt(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// step lets the students act for one period of the teacher, in beats of their own.
+func (f *field) step(w *World, up drpc.Uplink) error {
+	for range w.config.Period / w.config.Beat {
+		proposal, err := f.policy.Decide(w.cluster.Now(), w.situation())
+		if err != nil {
+			proposal.Services = nil // nothing was measured: they hold
+		}
+		w.act(proposal, w.config.Beat, f.policy.Needs().Delay)
+		for i := range f.outbox {
+			if up == nil {
+				break
+			}
+			if err := f.outbox[i].Flush(up); err != nil {
+				return err
+			}
+		}
+	}
+	w.steps++
+	return nil
+}
+
+// letAct is stage 2 (lines 11 to 14): students act on their own, their experience
+// flows back and the teacher learns from it, until the notifier calls or the steps
+// are done.
+func (s *School) letAct(ctx context.Context, steps int) (taken int, why []drpc.Reason, last drpc.Glance, err error) {
+	if steps <= 0 {
+		return 0, nil, last, nil
+	}
+	spaces := s.world.Spaces()
+	observation, next := make([]float32, spaces.Observation), make([]float32, spaces.Observation)
+	collector := drpc.NewCollector(s.subject.App)
+	notifier := drpc.NewNotifier(s.config.Notifier)
+	defer func() {
+		s.report.Carried.Decisions += uint64(collector.Counted)
+		if t, ok := s.transport.(*drpc.InProcess); ok {
+			_, s.report.Carried.Bytes = t.Carried()
+		}
+	}()
+	for taken < steps {
+		if err := ctx.Err(); err != nil {
+			return taken, nil, last, err
+		}
+		s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
+		s.episodes++
+		f, err := s.newField()
+		if err != nil {
+			return taken, nil, last, err
+		}
+		for !s.world.over() {
+			if err := f.watch(s.transport); err != nil {
+				return taken, nil, last, err
+			}
+			glance := s.glance(observation)
+			if err := f.step(s.world, s.transport); err != nil {
+				return taken, nil, last, err
+			}
+			if err := collector.Drain(s.transport); err != nil {
+				return taken, nil, last, err
+			}
+			collector.Take(s.action.Values)
+			s.world.fill(next)
+			glance.Reward = s.world.worth.Reward
+			s.teacher.Remember(rl.Transition{
+				Observation: observation, Action: s.action, Next: next,
+				Result: rl.Result{Reward: glance.Reward, Truncated: s.world.over()},
+			})
+			for range s.config.Stage2.Updates {
+				s.teacher.Update()
+			}
+			observation, next = next, observation
+			taken++
+			s.steps++
+			if why = notifier.Notify(glance); len(why) > 0 {
+				return taken, why, notifier.Means(), nil
+			}
+		}
+		for i := range f.outbox {
+			s.report.Carried.Lost += f.outbox[i].Lost
+		}
+		s.progress(stage1Until+(0.95-stage1Until)*float64(taken)/float64(steps), "stage 2")
+	}
+	return taken, nil, notifier.Means(), nil
+}
+
+// glance is what the notifier needs of the state that students are about to act
+// in. They are compared with the teacher who taught them: the one who has been
+// listening since has moved on, and that is not their fault.
+func (s *School) glance(observation []float32) drpc.Glance {
+	var g drpc.Glance
+	var want drpc.Action
+	s.tutor.Decide(observation, s.wants)
+	n := float64(len(s.students))
+	for i, student := range s.students {
+		local := &s.world.locals[i]
+		if s.seen.Novel(local) {
+			g.Novelty += 1 / n
+		}
+		student.Decide(local, &want)
+		for axis, x := range want {
+			d := float64(x - s.wants[i*drpc.Axes+axis])
+			g.Imitation += d * d / (n * drpc.Axes)
+		}
+	}
+	g.Drift = drpc.MixOf(&s.world.window[0]).Drift(s.mix)
+	return g
+}
+
+// actFreely is what students achieve at their own pace, on the episodes of a
+// stream. Nobody listens to an examination.
+func (s *School) actFreely(stream uint64) (Result, error) {
+	r, steps := Result{Who: "students"}, 0.0
+	observation := make([]float32, s.exam.Spaces().Observation)
+	for e := range s.config.Stage1.Episodes {
+		f, err := s.newField()
+		if err != nil {
+			return r, err
+		}
+		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		for !s.exam.over() {
+			if err := f.step(s.exam, nil); err != nil {
+				return r, err
+			}
+			r.add(s.exam.Worth())
+			steps++
+		}
+	}
+	return r.over(steps), nil
+}

@@ -1,0 +1,102 @@
+package drpc
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/rl/clone"
+)
+
+// Mode is what a student is doing.
+type Mode uint8
+
+const (
+	Learning Mode = iota // it listens to its teacher
+	Acting               // it decides alone
+)
+
+func (m Mode) String() string {
+	if m == Acting {
+		return "acting"
+	}
+	return "learning"
+}
+
+// StudentConfig has the constants with which students learn: those of the authors'
+// code, but for a rate with which they are done in seconds rather than hours.
+func StudentConfig() clone.Config {
+	c := clone.Default()
+	c.Buffer, c.Rate, c.Decay = 4096, 2e-3, 1e-4
+	return c
+}
+
+// Student decides for one deployment: 643 parameters on local state. It is for one
+// goroutine.
+type Student struct {
+	Service string
+	Mode    Mode
+
+	version uint64 // of its weights; 0 = its own, untrained
+	learner *clone.Student
+	acting  *nn.Context
+	taught  rl.Action // borrows
+}
+
+// spaces of a student.
+var studentSpaces = rl.Spaces{Observation: Locals, Dimensions: Axes}
+
+// NewStudent knows nothing yet.
+func NewStudent(service string, config clone.Config, seed uint64) (*Student, error) {
+	learner, err := clone.New(nn.Student(), config, studentSpaces, seed)
+	if err != nil {
+		return nil, fmt.Errorf("drpc: student of %s: %w", service, err)
+	}
+	s := &Student{Service: service, learner: learner, acting: learner.Net().NewContext()}
+	s.prepare()
+	return s, nil
+}
+
+// prepare lets the context settle: its second single row is run from prepared
+// steps, and rounding must not depend on how long a student has been acting.
+func (s *Student) prepare() {
+	var nothing Local
+	for range 2 {
+		s.acting.Forward(1, nothing[:])
+	}
+}
+
+// Remember keeps in the deployment's buffer what the teacher would do (or did)
+// in a state.
+func (s *Student) Remember(local *Local, taught []float32) {
+	s.taught.Values = taught
+	s.learner.Remember(local[:], s.taught)
+}
+
+// Examples that are in the buffer.
+func (s *Student) Examples() int { return s.learner.Len() }
+
+// Study learns from so many batches of the buffer, and returns the mean squared
+// difference to the teacher that they showed (eq. 9). Without examples it does
+// nothing.
+func (s *Student) Study(batches int) float64 {
+	if s.learner.Len() == 0 || batches < 1 {
+		return 0
+	}
+	sum := 0.0
+	for range batches {
+		sum += s.learner.Update()
+	}
+	return sum / float64(batches)
+}
+
+// Decide is what the student wants. It does not allocate.
+func (s *Student) Decide(local *Local, action *Action) {
+	copy(action[:], s.acting.Forward(1, local[:]))
+}
+
+// Net is the student's network itself.
+func (s *Student) Net() *nn.Net { return s.learner.Net() }
+
+// Version of the weights that it acts by.
+func (s *Student) Version() uint64 { return s.version }

@@ -1,0 +1,122 @@
+package drpc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Experience is one decision of one student on its way up. The reward is not in
+// it: it is one for the whole application, and whoever sees the users knows it.
+type Experience struct {
+	Service  string
+	Sequence uint64 // of the student's decisions, from 1; with Service and Epoch it is the message's id
+	Epoch    uint64 // of the student's process: sequences begin anew with it
+	Version  uint64 // of the weights that decided
+	At       time.Time
+	Local    Local
+	Action   Action // as applied
+}
+
+// ID tells experiences apart, for a transport that drops what it has already.
+func (e *Experience) ID() string { return fmt.Sprintf("%s/%d/%d", e.Service, e.Epoch, e.Sequence) }
+
+// experienceBytes is the length of a message without the service's name.
+const experienceBytes = 2 + 4*8 + 4*(Locals+Axes)
+
+// AppendBinary writes the message: what a decision costs the network.
+func (e *Experience) AppendBinary(b []byte) ([]byte, error) {
+	if len(e.Service) > math.MaxUint16 {
+		return b, fmt.Errorf("drpc: the name of service %.40s... has %d bytes, must be at most %d", e.Service, len(e.Service), math.MaxUint16)
+	}
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(e.Service)))
+	b = append(b, e.Service...)
+	for _, v := range [4]uint64{e.Sequence, e.Epoch, e.Version, uint64(e.At.UnixNano())} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	for _, v := range e.Local {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	for _, v := range e.Action {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary reads a message and refuses what is none.
+func (e *Experience) UnmarshalBinary(b []byte) error {
+	if len(b) < 2 || len(b) != experienceBytes+int(binary.LittleEndian.Uint16(b)) {
+		return fmt.Errorf("drpc: an experience of %d bytes is torn or of another release", len(b))
+	}
+	n := int(binary.LittleEndian.Uint16(b))
+	e.Service, b = string(b[2:2+n]), b[2+n:]
+	var words [4]uint64
+	for i := range words {
+		words[i], b = binary.LittleEndian.Uint64(b), b[8:]
+	}
+	e.Sequence, e.Epoch, e.Version, e.At = words[0], words[1], words[2], time.Unix(0, int64(words[3])).UTC()
+	for i := range e.Local {
+		e.Local[i], b = math.Float32frombits(binary.LittleEndian.Uint32(b)), b[4:]
+	}
+	for i := range e.Action {
+		e.Action[i], b = math.Float32frombits(binary.LittleEndian.Uint32(b)), b[4:]
+	}
+	for _, v := range append(e.Local[:], e.Action[:]...) {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("drpc: experience %s holds a value that is not finite", e.ID())
+		}
+	}
+	return nil
+}
+
+// What a transport may answer.
+var (
+	// ErrFull refuses an experience: the stream is full, and what is in it was
+	// acknowledged and is not thrown away. Keep it and try again later.
+	ErrFull = errors.New("the stream of experience is full")
+	// ErrNone: there are no weights for this service yet.
+	ErrNone = errors.New("there are no weights yet")
+)
+
+// Receipt says that an experience is kept.
+type Receipt struct {
+	Sequence  uint64 // in the stream, from 1
+	Duplicate bool   // it was there already
+}
+
+// Delivery is an experience with its place in the stream.
+type Delivery struct {
+	Sequence uint64
+	Experience
+}
+
+// Uplink is a student's end of the stream of experience. What it has given a
+// receipt for is not lost; without one, the student keeps what it has.
+type Uplink interface {
+	Publish(e Experience) (Receipt, error)
+}
+
+// Inbox is the teacher's end. Fetch gives, in order, what was not acknowledged;
+// what is acknowledged is not delivered again. The teacher keeps the sequence of
+// the last experience that it has learned from with its checkpoint, so that one
+// which is delivered twice is counted once.
+type Inbox interface {
+	Fetch(most int) ([]Delivery, error)
+	Ack(sequence uint64) error // of this and all before it
+}
+
+// Shelf is where the teacher lays out weights and students look for them.
+type Shelf interface {
+	Put(w Weights) error
+	Latest(service string) (Weights, error) // or ErrNone
+}
+
+// Transport is all of it: an in-process one here, and one over a network where the
+// students are elsewhere.
+type Transport interface {
+	Uplink
+	Inbox
+	Shelf
+}

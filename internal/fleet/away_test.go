@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"net"
+	"testing"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// freeAddress of this machine where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestStudentsNeverWaitForServers: an agent whose servers have never been there
+// decides all the same, keeps what it did, and hands it over once they come.
+func TestStudentsNeverWaitForServers(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	l := link(t, func(c *Config) { c.URL = "nats://" + address })
+	app, model := bookinfo(t, 1)
+	agent, err := NewAgent(l, model, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, agent.Run)
+	act(t, app, agent)
+	decisions := uint64(0)
+	for _, s := range agent.Status() {
+		if s.Decisions < 10 { // at the slowest pace one a minute
+			t.Errorf("%s has decided %d times in ten minutes", s.Service, s.Decisions)
+		}
+		decisions += s.Decisions
+	}
+	if waiting, lost := agent.Courier.Waiting(); uint64(waiting) != decisions || lost != 0 {
+		t.Errorf("%d wait and %d are lost, want %d and 0", waiting, lost, decisions)
+	}
+	if _, err := l.Fetch(1); err == nil {
+		t.Error("nothing is fetched from nobody, and no error")
+	}
+	serve(t, t.TempDir(), address)
+	wait(t, l)
+	flush(t, agent.Courier)
+	teacher, err := NewTeacher(l, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := teacher.Pass(); err != nil || uint64(n) != decisions {
+		t.Errorf("%d counted, want %d (%v)", n, decisions, err)
+	}
+}
+
+// TestACourierKeepsTheNewest: without a server for long, the oldest is let go, and
+// that is told.
+func TestACourierKeepsTheNewest(t *testing.T) {
+	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
+	c := l.NewCourier([]string{"cart", "ads"}, 1, 3)
+	for range 5 {
+		c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
+	}
+	heads := c.heads() // its first is under way
+	c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
+	waiting, lost := c.Waiting()
+	if len(heads) != 1 || heads[0].experience.Sequence != 3 || waiting != 3 || lost != 3 {
+		t.Errorf("%d wait, %d lost, under way %+v; want 3, 3, number 3", waiting, lost, heads)
+	}
+	c.settle(&heads[0], true)
+	if heads = c.heads(); heads[0].experience.Sequence != 5 {
+		t.Errorf("number %d is next, want 5: 4 was the oldest that was not under way", heads[0].experience.Sequence)
+	}
+}

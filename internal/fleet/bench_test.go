@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// BenchmarkCourier is what a decision costs from the student's hand to the disk of
+// the server in this process, a thousand students at a time.
+func BenchmarkCourier(b *testing.B) {
+	config := DefaultServer(b.TempDir())
+	config.Hurried = true
+	s, err := Serve(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Stop()
+	c := Default()
+	c.Server, c.MaxMessages, c.PerService, c.MaxBytes = s, 1<<40, 1<<40, 200<<20
+	l, err := Open(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.Wait(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	services := make([]string, 1000)
+	for i := range services {
+		services[i] = fmt.Sprintf("service-%d", i)
+	}
+	courier := l.NewCourier(services, 1, 1<<20)
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan struct{})
+	go func() {
+		courier.Run(ctx)
+		close(done)
+	}()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	b.ReportAllocs()
+	for i := range b.N {
+		courier.Add(i%len(services), noon, 1, &drpc.Local{}, drpc.Action{})
+	}
+	if err := courier.Flush(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	_, wire := l.Carried().Each()
+	b.ReportMetric(wire, "wire-B/op")
+}
+
+// BenchmarkAdd is what a student pays itself.
+func BenchmarkAdd(b *testing.B) {
+	c := Default()
+	c.URL = "nats://127.0.0.1:1"
+	l, err := Open(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	courier := l.NewCourier([]string{"cart"}, 1, Kept)
+	b.ReportAllocs()
+	for range b.N {
+		courier.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
+	}
+}

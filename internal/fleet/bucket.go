@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func (l *Link) bucketName() string { return l.config.Name + "-weights" }
+
+// kept versions of each service's weights, for whoever wants to look back.
+const kept = 3
+
+// openBucket finds the bucket of weights or makes it.
+func (l *Link) openBucket(ctx context.Context) (jetstream.KeyValue, error) {
+	bucket, err := l.js.KeyValue(ctx, l.bucketName())
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: l.bucketName(), Description: "Weights of students, by service", History: kept, MaxBytes: l.config.Shelf, MaxValueSize: maxWeights,
+			Storage: jetstream.FileStorage, Replicas: l.replicas(),
+		})
+		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker
+			bucket, err = l.js.KeyValue(ctx, l.bucketName())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fleet: bucket %s: %w", l.bucketName(), err)
+	}
+	return bucket, nil
+}
+
+// maxWeights leaves room for students that are a hundred times larger.
+const maxWeights = 256 << 10

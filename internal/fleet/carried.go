@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Carried is what has gone over a link.
+type Carried struct {
+	Decisions  uint64 `json:"decisions"`  // that the server has acknowledged
+	Duplicates uint64 `json:"duplicates"` // of them, those that it had already
+	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
+	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
+	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
+	Received   uint64 `json:"received"`   // the same the other way
+}
+
+// Each is what a decision costs: its own bytes, and all bytes on the wire over
+// the decisions.
+func (c Carried) Each() (payload, wire float64) {
+	if c.Decisions == 0 {
+		return 0, 0
+	}
+	n := float64(c.Decisions)
+	return float64(c.Payload) / n, float64(c.Sent+c.Received) / n
+}
+
+func (c Carried) String() string {
+	payload, wire := c.Each()
+	return fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire, c.Sent, c.Received)
+}
+
+// Carried so far. Bytes of a link are counted below TLS: as the network has them.
+func (l *Link) Carried() Carried {
+	m := &l.meter
+	return Carried{
+		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(),
+		Sent: m.sent.Load(), Received: m.received.Load(),
+	}
+}
+
+type meter struct {
+	decisions, duplicates, refused, payload, sent, received atomic.Uint64
+}
+
+// counted is a connection that counts.
+type counted struct {
+	net.Conn
+	meter *meter
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.meter.received.Add(uint64(n))
+	return n, err
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.meter.sent.Add(uint64(n))
+	return n, err
+}
+
+// dialer makes connections that count.
+type dialer struct {
+	timeout time.Duration
+	meter   *meter
+}
+
+// Dial implements nats.CustomDialer.
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: d.timeout}).Dial(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return counted{conn, d.meter}, nil
+}
+
+// inProcess gives connections within the process that count.
+type inProcess struct {
+	server *Server
+	meter  *meter
+}
+
+// InProcessConn implements nats.InProcessConnProvider.
+func (p inProcess) InProcessConn() (net.Conn, error) {
+	conn, err := p.server.nats.InProcessConn()
+	if err != nil {
+		return nil, err
+	}
+	return counted{conn, p.meter}, nil
+}

@@ -1,0 +1,58 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+// checkpointName is the file in the teacher's folder.
+const checkpointName = "fleet.json"
+
+// checkpointLayout is the number of what the file looks like.
+const checkpointLayout = 1
+
+type checkpoint struct {
+	Layout int    `json:"layout"`
+	Fleet  string `json:"fleet"`
+	Ledger
+}
+
+// readCheckpoint takes up where a teacher has ended; without a file, at the
+// beginning.
+func readCheckpoint(dir, fleet string) (Ledger, error) {
+	path := filepath.Join(dir, checkpointName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Ledger{}, nil
+	}
+	if err != nil {
+		return Ledger{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	var c checkpoint
+	if err := json.Unmarshal(text, &c); err != nil {
+		return Ledger{}, fmt.Errorf("checkpoint %s cannot be read: %w; remove it to count from what the stream still holds", path, err)
+	}
+	if c.Layout != checkpointLayout {
+		return Ledger{}, fmt.Errorf("checkpoint %s has layout %d, must be %d: it is of another release", path, c.Layout, checkpointLayout)
+	}
+	if c.Fleet != fleet {
+		return Ledger{}, fmt.Errorf("checkpoint %s is of fleet %q, not of %q: give each fleet's teacher a folder of its own", path, c.Fleet, fleet)
+	}
+	return c.Ledger, nil
+}
+
+// writeCheckpoint keeps a ledger: whole, or not at all.
+func writeCheckpoint(dir, fleet string, l *Ledger) error {
+	return wholefile.Write(filepath.Join(dir, checkpointName), func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(checkpoint{checkpointLayout, fleet, *l})
+	})
+}

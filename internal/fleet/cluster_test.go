@@ -1,0 +1,294 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// asNode makes this test's program one server of a cluster: a process of its own can
+// be killed as the kernel kills.
+const asNode = "LOADLINE_FLEET_TEST_NODE"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(asNode); text != "" {
+		os.Exit(beNode(text))
+	}
+	os.Exit(m.Run())
+}
+
+// place of a node in its cluster.
+type place struct {
+	Name, Folder string
+	Port         int // among servers
+	Routes       []string
+}
+
+// beNode serves until nobody listens any more, and says where.
+func beNode(text string) int {
+	var p place
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	n, err := server.NewServer(&server.Options{
+		ServerName: p.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: p.Folder,
+		Cluster: server.ClusterOpts{Name: "school", Host: "127.0.0.1", Port: p.Port}, Routes: server.RoutesFromStr(strings.Join(p.Routes, ",")),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go n.Start()
+	if !n.ReadyForConnections(soon) {
+		return 1
+	}
+	fmt.Println(n.ClientURL())
+	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test, however that ends
+	return 0
+}
+
+// node is one server of a cluster.
+type node struct {
+	url     string
+	process *os.Process
+}
+
+// cluster runs three servers that know each other, each in a process of its own.
+func cluster(t *testing.T) map[string]node {
+	t.Helper()
+	var places []place
+	var routes []string
+	for i := range 3 {
+		address := freeAddress(t)
+		port, err := strconv.Atoi(address[strings.LastIndex(address, ":")+1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes = append(routes, "nats://"+address)
+		places = append(places, place{Name: fmt.Sprintf("n%d", i), Folder: t.TempDir(), Port: port})
+	}
+	nodes := map[string]node{}
+	for _, p := range places {
+		p.Routes = routes
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := exec.Command(os.Args[0])
+		command.Env, command.Stderr = append(os.Environ(), asNode+"="+string(text)), os.Stderr
+		stdin, err := command.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := command.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = stdin.Close()
+			_ = command.Wait() // one of them was killed
+		})
+		at, err := bufio.NewReader(stdout).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[p.Name] = node{strings.TrimSpace(at), command.Process}
+	}
+	return nodes
+}
+
+// class is students at work: each tick everybody decides.
+type class struct {
+	students []*drpc.Student
+	courier  *Courier
+	decided  int
+}
+
+// tick lets everybody decide, many times, and hand over what they did.
+func (c *class) tick(times int) {
+	var local drpc.Local
+	var action drpc.Action
+	for range times {
+		for i, s := range c.students {
+			s.Decide(&local, &action)
+			c.courier.Add(i, noon, s.Version(), &local, action)
+			c.decided++
+		}
+	}
+}
+
+// pupil is what a teacher has learned: what it hears is kept with the checkpoint,
+// and lost if it is killed before.
+type pupil struct {
+	learned map[string]int // times, by id
+	heard   []string       // since the last checkpoint
+}
+
+func (p *pupil) hear(d *drpc.Delivery) error {
+	p.heard = append(p.heard, d.ID())
+	return nil
+}
+
+func (p *pupil) keep() {
+	for _, id := range p.heard {
+		p.learned[id]++
+	}
+	p.heard = nil
+}
+
+// TestACluster: one of three servers is killed in mid-run, and later the teacher,
+// twice: before it has written down what it counted, and after that but before it
+// has acknowledged it. Students go on deciding, and every experience that was
+// acknowledged is learned from once.
+func TestACluster(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a cluster takes seconds to elect its leaders")
+	}
+	nodes := cluster(t)
+	var urls []string
+	for _, n := range nodes {
+		urls = append(urls, n.url)
+	}
+	// Nobody answers while a leader is elected: better to ask again soon.
+	here := func(c *Config) { c.URL, c.Timeout = strings.Join(urls, ","), 2*time.Second }
+	l := link(t, here)
+	wait(t, l)
+	stream, _, err := l.ready(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().Config.Replicas; n != 3 {
+		t.Fatalf("%d replicas, want 3", n)
+	}
+
+	services := []string{"front", "cart", "ads"}
+	c := &class{courier: l.NewCourier(services, 1, 10_000)}
+	for i, s := range services {
+		c.students = append(c.students, newStudent(t, s, uint64(i)))
+	}
+	background(t, c.courier.Run)
+	dir, p := t.TempDir(), &pupil{learned: map[string]int{}}
+	hire := func() (*Teacher, *Link) {
+		end := link(t, here)
+		wait(t, end)
+		teacher, err := NewTeacher(end, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		teacher.Heard = p.hear
+		return teacher, end
+	}
+	teacher, end := hire()
+	defer func() { _ = teacher.Close() }()
+	pass := func() (int, error) {
+		n, err := teacher.Pass()
+		if n > 0 {
+			p.keep()
+		}
+		p.heard = nil
+		return n, err
+	}
+
+	c.tick(20)
+	flush(t, c.courier)
+	if n, err := pass(); n != c.decided || err != nil {
+		t.Fatalf("%d counted of %d, %v", n, c.decided, err)
+	}
+
+	// The server that leads the stream is killed while they are at work.
+	c.tick(20)
+	leader := stream.CachedInfo().Cluster.Leader
+	if err := nodes[leader].process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.tick(20)
+	flush(t, c.courier)
+
+	// The teacher is killed when it has heard a part, and nothing is written down.
+	killed := errors.New("killed")
+	teacher.Heard = func(d *drpc.Delivery) error {
+		if len(p.heard) == 10 {
+			return killed
+		}
+		return p.hear(d)
+	}
+	eventually(t, "the teacher reads from the others", func() bool {
+		_, err := pass()
+		return errors.Is(err, killed)
+	})
+	if err := teacher.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
+	c.tick(20)
+	flush(t, c.courier)
+
+	// The next one is killed when it has written down what it counted.
+	teacher, end = hire()
+	teacher.Heard = func(d *drpc.Delivery) error {
+		end.Close() // nothing can be acknowledged any more
+		return p.hear(d)
+	}
+	n := 0
+	eventually(t, "the second teacher reads", func() bool {
+		n, err = pass()
+		return n > 0
+	})
+	if err == nil {
+		t.Fatal("it has acknowledged without a connection")
+	}
+	if err := teacher.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	c.tick(20)
+	flush(t, c.courier)
+	teacher, _ = hire()
+	eventually(t, "the third teacher has counted all", func() bool {
+		_, _ = pass() // servers may be busy electing; the count tells
+		return teacher.Ledger().Counted >= uint64(c.decided)
+	})
+	if got := teacher.Ledger(); got.Counted != uint64(c.decided) || got.Again == 0 {
+		t.Errorf("%d counted, %d came again; want %d, and some", got.Counted, got.Again, c.decided)
+	}
+	if len(p.learned) != c.decided {
+		t.Errorf("%d learned from, want %d", len(p.learned), c.decided)
+	}
+	for id, times := range p.learned {
+		if times != 1 {
+			t.Errorf("%s is learned from %d times", id, times)
+		}
+	}
+	if _, lost := c.courier.Waiting(); c.decided != 5*20*len(services) || lost != 0 {
+		t.Errorf("%d decisions, %d lost", c.decided, lost)
+	}
+
+	// Weights go the other way over what is left of the cluster.
+	mirror := l.NewMirror(services)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go mirror.Run(ctx)
+	eventually(t, "weights are put", func() bool {
+		err := teacher.link.Put(drpc.WeightsOf(newStudent(t, "cart", 9), 7))
+		return err == nil || errors.Is(err, drpc.ErrOutdate)
+	})
+	eventually(t, "weights are seen", func() bool { return mirror.Shown("cart").Weights.Version == 7 })
+}

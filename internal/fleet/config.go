@@ -1,0 +1,106 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Config is where a fleet meets, and how much it may take.
+type Config struct {
+	Name string // of the fleet: its stream and bucket are called after it
+
+	// Server is the one in this process; without, URL says where others are,
+	// separated by commas.
+	Server      *Server
+	URL         string
+	Credentials string // file of an external cluster's user
+	CA          string // file of who signs the servers' certificates; empty = who the system trusts
+	Cert, Key   string // files of one's own certificate, where servers ask for one
+	Client      string // what servers call this end
+
+	// Of the stream and the bucket, for whoever is first: what is there already
+	// stays as it is.
+	Replicas    int           // 0 = 3 in a cluster, else 1
+	MaxBytes    int64         // of experience that was not counted yet
+	MaxMessages int64         // the same, in decisions
+	PerService  int64         // decisions of one service: a flooding one fills its own share only
+	Duplicates  time.Duration // how long the server remembers ids
+	Shelf       int64         // bytes of weights
+
+	InFlight int           // decisions under way to the server that it has not acknowledged
+	Timeout  time.Duration // of every question
+
+	Log *slog.Logger // nil = none
+}
+
+// Default fits a thousand students for half an hour without their teacher.
+func Default() Config {
+	return Config{
+		Name: "loadline", Client: "loadline",
+		MaxBytes: 64 << 20, MaxMessages: 200_000, PerService: 4096, Duplicates: 2 * time.Minute, Shelf: 32 << 20,
+		InFlight: 64, Timeout: 5 * time.Second,
+	}
+}
+
+// names that a stream and a bucket may have.
+var names = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Validate reports every fault at once.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(bad bool, key string, value any, must string) {
+		if bad {
+			faults = append(faults, fmt.Errorf("fleet: %s is %v, must be %s", key, value, must))
+		}
+	}
+	fault(!names.MatchString(c.Name), "name", fmt.Sprintf("%q", c.Name), "1 to 64 letters, digits, - or _")
+	if c.Server == nil {
+		faults = append(faults, checkURLs(c.URL))
+	}
+	fault((c.Cert == "") != (c.Key == ""), "certificate and key", fmt.Sprintf("%q and %q", c.Cert, c.Key), "both given or neither")
+	for _, f := range []struct{ key, path string }{{"credentials", c.Credentials}, {"CA", c.CA}, {"certificate", c.Cert}, {"key", c.Key}} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			faults = append(faults, fmt.Errorf("fleet: %s: %w", f.key, err))
+		}
+	}
+	fault(c.Replicas < 0 || c.Replicas > 5, "replicas", c.Replicas, "from 0 to 5")
+	fault(c.MaxBytes < 1<<10, "max bytes", c.MaxBytes, "at least 1024")
+	fault(c.MaxMessages < 1, "max messages", c.MaxMessages, "at least 1")
+	fault(c.PerService < 1, "messages per service", c.PerService, "at least 1")
+	fault(c.Duplicates < 100*time.Millisecond, "window of duplicates", c.Duplicates, "at least 100ms")
+	fault(c.Shelf < 1<<14, "bytes of weights", c.Shelf, "at least 16384")
+	fault(c.InFlight < 1, "in flight", c.InFlight, "at least 1")
+	fault(c.Timeout < 10*time.Millisecond, "timeout", c.Timeout, "at least 10ms")
+	return errors.Join(faults...)
+}
+
+// checkURLs says what is wrong with a list of servers.
+func checkURLs(list string) error {
+	if list == "" {
+		return errors.New("fleet: no server: give a URL such as nats://HOST:4222, or embed one")
+	}
+	var faults []error
+	for _, s := range strings.Split(list, ",") {
+		u, err := url.Parse(strings.TrimSpace(s))
+		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+			faults = append(faults, fmt.Errorf("fleet: %q is no address of a server, must be nats://HOST:PORT or tls://HOST:PORT", s))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c Config) log() *slog.Logger {
+	if c.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Log
+}

@@ -1,0 +1,200 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// Courier takes decisions off the hands of those who decide, and sees them to the
+// stream. It keeps what was not acknowledged, each service's in order: of each
+// service one decision at a time is under way, since a teacher counts a student's
+// decisions by their rising numbers, and of all services together so many as may
+// be in flight.
+type Courier struct {
+	link  *Link
+	epoch uint64
+	most  int
+
+	lock  sync.Mutex
+	boxes []box
+	next  int           // box to begin with, so that all come to their turn
+	wake  chan struct{} // of one: there is something
+	empty chan struct{} // closed when nothing waits; nil = nobody wants to know
+}
+
+// box is what one student has done.
+type box struct {
+	service string
+	last    uint64
+	waiting []drpc.Experience
+	flying  bool // the first is under way
+	lost    int
+}
+
+// NewCourier is for the students of a process, who are told apart from those of
+// the process before by the epoch: it must rise. Of each service it keeps so many
+// decisions at most; beyond them the oldest, which nobody has acknowledged, is let
+// go. Run sets it to work.
+func (l *Link) NewCourier(services []string, epoch uint64, most int) *Courier {
+	c := &Courier{link: l, epoch: epoch, most: max(most, 2), boxes: make([]box, len(services)), wake: make(chan struct{}, 1)}
+	for i, s := range services {
+		c.boxes[i].service = s
+	}
+	return c
+}
+
+// Add numbers a decision and keeps it. It never waits.
+func (c *Courier) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
+	c.lock.Lock()
+	b := &c.boxes[service]
+	b.last++
+	b.waiting = append(b.waiting, drpc.Experience{
+		Service: b.service, Sequence: b.last, Epoch: c.epoch, Version: version, At: at, Local: *local, Action: done,
+	})
+	if len(b.waiting) > c.most {
+		if b.flying { // the first may be acknowledged any moment: the second goes
+			b.waiting[1] = b.waiting[0]
+		}
+		b.waiting = b.waiting[1:]
+		b.lost++
+	}
+	c.lock.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Waiting decisions that were not acknowledged, and those that were let go.
+func (c *Courier) Waiting() (waiting, lost int) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for i := range c.boxes {
+		waiting += len(c.boxes[i].waiting)
+		lost += c.boxes[i].lost
+	}
+	return waiting, lost
+}
+
+// How long the courier stays away from servers that refuse or do not answer.
+const (
+	leastPause = 50 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+// Run carries until the context is done.
+func (c *Courier) Run(ctx context.Context) {
+	pause := leastPause
+	for ctx.Err() == nil {
+		back := c.link.returned()
+		heads := c.heads()
+		if len(heads) == 0 {
+			select {
+			case <-ctx.Done():
+			case <-c.wake:
+			}
+			continue
+		}
+		if c.carry(ctx, heads) {
+			pause = leastPause
+			continue
+		}
+		sleep(ctx, pause, back)
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// head is the first decision of a box.
+type head struct {
+	box        int
+	experience drpc.Experience
+}
+
+// heads of the boxes in which something waits, as many as may be in flight.
+func (c *Courier) heads() []head {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	var heads []head
+	for k := range c.boxes {
+		i := (c.next + k) % len(c.boxes)
+		if b := &c.boxes[i]; len(b.waiting) > 0 && len(heads) < c.link.config.InFlight {
+			b.flying = true
+			heads = append(heads, head{i, b.waiting[0]})
+		}
+	}
+	if len(heads) > 0 {
+		c.next = (heads[len(heads)-1].box + 1) % len(c.boxes)
+	}
+	return heads
+}
+
+// carry sends heads and waits for their receipts. It says whether any arrived.
+func (c *Courier) carry(ctx context.Context, heads []head) bool {
+	under := make([]*sending, len(heads))
+	for i := range heads {
+		var err error
+		if under[i], err = c.link.send(ctx, &heads[i].experience); err != nil {
+			c.link.config.log().Debug("a decision cannot be sent and is kept", "error", err)
+			break // nor can the others
+		}
+	}
+	arrived := false
+	for i, s := range under {
+		var err error
+		if s == nil {
+			err = errNotSent
+		} else if _, err = s.wait(ctx); err != nil {
+			c.link.config.log().Debug("a decision was not acknowledged and is kept", "error", err)
+		}
+		c.settle(&heads[i], err == nil)
+		arrived = arrived || err == nil
+	}
+	return arrived
+}
+
+var errNotSent = errors.New("it was not sent")
+
+// settle takes a decision that was acknowledged out of its box.
+func (c *Courier) settle(h *head, arrived bool) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	b := &c.boxes[h.box]
+	b.flying = false
+	if arrived {
+		b.waiting = b.waiting[1:]
+	}
+	if c.empty != nil && c.isEmpty() {
+		close(c.empty)
+		c.empty = nil
+	}
+}
+
+func (c *Courier) isEmpty() bool {
+	return !slices.ContainsFunc(c.boxes, func(b box) bool { return len(b.waiting) > 0 })
+}
+
+// Flush waits until everything is acknowledged, or the context is done, while Run
+// is at work.
+func (c *Courier) Flush(ctx context.Context) error {
+	c.lock.Lock()
+	if c.isEmpty() {
+		c.lock.Unlock()
+		return nil
+	}
+	if c.empty == nil {
+		c.empty = make(chan struct{})
+	}
+	empty := c.empty
+	c.lock.Unlock()
+	select {
+	case <-empty:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

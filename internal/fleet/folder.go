@@ -1,0 +1,30 @@
+package fleet
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// lockName is the file by which a folder is held.
+const lockName = "lock"
+
+// openFolder makes the folder of a server if it is not there, for its owner alone,
+// and holds it: two servers would destroy each other's streams.
+func openFolder(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	if open := info.Mode().Perm() & 0o022; open != 0 {
+		return nil, fmt.Errorf("fleet: others may write to folder %s (%v): chmod go-w it", dir, info.Mode().Perm())
+	}
+	held, err := lockFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return held, nil
+}

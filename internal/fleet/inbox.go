@@ -1,0 +1,200 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// inbox is how far the teacher's end has come.
+type inbox struct {
+	lock       sync.Mutex
+	made       time.Time // when the stream was: sequences are of it
+	looked     time.Time // when that was asked last
+	given      uint64    // sequence
+	acked      uint64
+	removed    uint64 // of what was acknowledged, what the server has let go
+	unreadable uint64
+}
+
+// Fetch implements drpc.Inbox: in order of the stream's sequences, from the first
+// that was not acknowledged. It reads the stream itself, without a consumer: one
+// would deliver again, after its patience has ended, what was lost on the way, and
+// by then out of order. Nothing there is no error.
+func (l *Link) Fetch(most int) ([]drpc.Delivery, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
+	defer cancel()
+	in := &l.inbox
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	if _, _, err := l.ready(ctx); err != nil {
+		return nil, err
+	}
+	from := in.acked + 1
+	for {
+		messages, err := l.read(ctx, from, max(most, 1))
+		if err != nil {
+			l.doubt(err)
+			return nil, fmt.Errorf("fleet: read stream %s: %w", l.streamName(), err)
+		}
+		if len(messages) > 0 || time.Since(in.looked) > lookEvery {
+			another, err := l.attend(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if another {
+				from = 1
+				continue
+			}
+		}
+		deliveries := make([]drpc.Delivery, 0, len(messages))
+		for _, m := range messages {
+			from = m.sequence + 1
+			d := drpc.Delivery{Sequence: m.sequence}
+			if err := d.UnmarshalBinary(m.data); err != nil {
+				if m.sequence > in.given {
+					in.unreadable++
+					l.config.log().Warn("an experience cannot be read and is passed over: update the teacher before its agents", "sequence", m.sequence, "error", err)
+				}
+				in.given = max(in.given, m.sequence)
+				continue
+			}
+			deliveries = append(deliveries, d)
+			in.given = max(in.given, m.sequence)
+		}
+		if len(deliveries) > 0 || len(messages) == 0 {
+			return deliveries, nil
+		}
+	}
+}
+
+// Ack implements drpc.Inbox: it lets the server forget what was counted, which is
+// what makes room for more.
+func (l *Link) Ack(sequence uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
+	defer cancel()
+	in := &l.inbox
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	if sequence > in.given {
+		return fmt.Errorf("fleet: sequence %d is acknowledged, the last that was given is %d", sequence, in.given)
+	}
+	in.acked = max(in.acked, sequence)
+	if in.removed >= in.acked {
+		return nil
+	}
+	stream, _, err := l.ready(ctx)
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSequence(in.acked+1))
+	}
+	if err != nil {
+		l.doubt(err)
+		return fmt.Errorf("fleet: acknowledge up to %d of stream %s: %w", in.acked, l.streamName(), err)
+	}
+	in.removed = in.acked
+	return nil
+}
+
+// Made is when the stream that was fetched from last was: a checkpoint's sequence
+// means something only in the stream that it was taken from.
+func (l *Link) Made() time.Time {
+	l.inbox.lock.Lock()
+	defer l.inbox.lock.Unlock()
+	return l.inbox.made
+}
+
+// Unreadable experiences that were passed over.
+func (l *Link) Unreadable() uint64 {
+	l.inbox.lock.Lock()
+	defer l.inbox.lock.Unlock()
+	return l.inbox.unreadable
+}
+
+// lookEvery is how often an idle teacher asks whether its stream is still the one
+// that it was. Before anything is handed out it asks always.
+const lookEvery = 10 * time.Second
+
+// attend begins anew where the stream is another one than before: somebody may have
+// removed it, and a student made it again.
+func (l *Link) attend(ctx context.Context) (another bool, err error) {
+	stream, _, err := l.ready(ctx)
+	if err != nil {
+		return false, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		l.doubt(err)
+		return false, fmt.Errorf("fleet: stream %s: %w", l.streamName(), err)
+	}
+	in := &l.inbox
+	in.looked = time.Now()
+	if info.Created.Equal(in.made) {
+		return false, nil
+	}
+	another = !in.made.IsZero()
+	in.made, in.given, in.acked, in.removed = info.Created, 0, 0, 0
+	return another, nil
+}
+
+// stored is a message of the stream.
+type stored struct {
+	sequence uint64
+	data     []byte
+}
+
+// mostBytes of one answer.
+const mostBytes = 1 << 20
+
+// read asks for messages from a sequence on: one question, many answers, and one
+// that says that there are no more (a batch of direct gets).
+func (l *Link) read(ctx context.Context, from uint64, most int) ([]stored, error) {
+	question, err := json.Marshal(struct {
+		From     uint64 `json:"seq"`
+		Most     int    `json:"batch"`
+		MaxBytes int    `json:"max_bytes"`
+	}{from, most, mostBytes})
+	if err != nil {
+		return nil, err
+	}
+	answers, err := l.conn.SubscribeSync(l.conn.NewRespInbox())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answers.Unsubscribe() }() // the connection may be gone, and the subscription with it
+	if err := l.conn.PublishRequest("$JS.API.DIRECT.GET."+l.streamName(), answers.Subject, question); err != nil {
+		return nil, err
+	}
+	var messages []stored
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch status := m.Header.Get("Status"); status {
+		case "":
+		case "204", "404": // the end, and nothing at all
+			return messages, nil
+		case "503":
+			return nil, nats.ErrNoResponders
+		default:
+			return nil, fmt.Errorf("the server answers %s %s", status, m.Header.Get("Description"))
+		}
+		sequence, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+		if err != nil {
+			return nil, errors.New("an answer without its sequence: the server is too old, it must be 2.11 or later")
+		}
+		if sequence < from || len(messages) > 0 && sequence <= messages[len(messages)-1].sequence {
+			return nil, fmt.Errorf("sequence %d is out of order", sequence)
+		}
+		messages = append(messages, stored{sequence, m.Data})
+	}
+}

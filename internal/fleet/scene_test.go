@@ -1,0 +1,162 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// soon is more than anything takes here, so that whatever hangs is told.
+const soon = time.Minute
+
+// serve runs a server in a folder; at an address if one is given.
+func serve(t *testing.T, folder, address string) *Server {
+	t.Helper()
+	c := DefaultServer(folder)
+	c.Address, c.Hurried = address, true
+	s, err := Serve(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// link opens an end of a fleet, with changes to the defaults.
+func link(t *testing.T, change func(*Config)) *Link {
+	t.Helper()
+	c := Default()
+	c.Timeout = 20 * time.Second // the machine may be busy
+	change(&c)
+	l, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// wait until a link is of use.
+func wait(t *testing.T, l *Link) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	if err := l.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func experience(service string, epoch, sequence uint64) drpc.Experience {
+	return drpc.Experience{Service: service, Epoch: epoch, Sequence: sequence, Version: 1, At: noon, Action: drpc.Action{0, 0, 1}}
+}
+
+func publish(t *testing.T, l *Link, e drpc.Experience) drpc.Receipt {
+	t.Helper()
+	r, err := l.Publish(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newStudent(t *testing.T, service string, seed uint64) *drpc.Student {
+	t.Helper()
+	s, err := drpc.NewStudent(service, drpc.StudentConfig(), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bookinfo is an application, and a model in which everybody decides by chance,
+// though always the same.
+func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
+	t.Helper()
+	loaded, err := apps.Load("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := loaded.App
+	eyes, err := drpc.NewEyes(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &drpc.Model{
+		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+	}
+	for i := range app.Services {
+		m.Services = append(m.Services, app.Services[i].Name)
+		m.Students = append(m.Students, newStudent(t, app.Services[i].Name, seed+uint64(i)).Net())
+		m.Forecasts = append(m.Forecasts, nil)
+	}
+	return app, m
+}
+
+// act lets an agent decide for ten minutes of a simulated cluster.
+func act(t *testing.T, app *loadline.App, a *Agent) {
+	t.Helper()
+	w, _, err := workload.Open("constant:rps=20", workload.Options{Duration: 10 * time.Minute, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, err := w.For(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := simulate.Run(t.Context(), simulate.Spec{
+		App: app, Load: load, Workload: w.Name, Policy: "drpc", Decider: a, Engine: "fluid", Duration: w.Duration(), Seed: 1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flush waits until a courier has nothing left.
+func flush(t *testing.T, c *Courier) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	if err := c.Flush(ctx); err != nil {
+		waiting, lost := c.Waiting()
+		t.Fatalf("%v: %d wait, %d lost; %v", err, waiting, lost, c.link.Trouble())
+	}
+}
+
+// background runs something for as long as the test does.
+func background(t *testing.T, run func(context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// eventually looks until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(soon); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: it never came to that", what)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// Put implements drpc.Shelf. Versions rise whoever puts them: an object is
+// replaced only by somebody who has seen it.
+func (l *Link) Put(w drpc.Weights) error {
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
+	defer cancel()
+	_, bucket, err := l.ready(ctx)
+	if err != nil {
+		return fmt.Errorf("weights %d of %s: %w", w.Version, w.Service, err)
+	}
+	data, err := appendWeights(nil, w, Schema())
+	if err != nil {
+		return err
+	}
+	key := token(w.Service)
+	there, err := bucket.Get(ctx, key)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		_, err = bucket.Create(ctx, key, data)
+	case err == nil:
+		// What cannot be read is replaced: nobody could use it.
+		if old, fault := readWeights(there.Value(), Schema()); !errors.Is(fault, drpc.ErrTorn) && old.Version >= w.Version {
+			return fmt.Errorf("weights %d of %s: there are %d already: %w", w.Version, w.Service, old.Version, drpc.ErrOutdate)
+		}
+		_, err = bucket.Update(ctx, key, data, there.Revision())
+	}
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return fmt.Errorf("weights %d of %s: somebody else publishes them at the same time, there must be one teacher: %w", w.Version, w.Service, drpc.ErrOutdate)
+	}
+	if err != nil {
+		l.doubt(err)
+		return fmt.Errorf("weights %d of %s: %w", w.Version, w.Service, err)
+	}
+	return nil
+}
+
+// Latest implements drpc.Shelf. It asks the server; Mirror is for those who may not
+// wait.
+func (l *Link) Latest(service string) (drpc.Weights, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
+	defer cancel()
+	_, bucket, err := l.ready(ctx)
+	if err != nil {
+		return drpc.Weights{}, fmt.Errorf("weights of %s: %w", service, err)
+	}
+	entry, err := bucket.Get(ctx, token(service))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return drpc.Weights{}, fmt.Errorf("%s: %w", service, drpc.ErrNone)
+	}
+	if err != nil {
+		l.doubt(err)
+		return drpc.Weights{}, fmt.Errorf("weights of %s: %w", service, err)
+	}
+	return readWeights(entry.Value(), Schema())
+}

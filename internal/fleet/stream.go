@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// MisfitError is a stream that somebody has made otherwise than experience needs.
+type MisfitError struct{ Stream, Field, Is, Must string }
+
+func (e *MisfitError) Error() string {
+	return fmt.Sprintf("fleet: stream %s has %s %s, must be %s: change it (nats stream edit), or give the fleet another name", e.Stream, e.Field, e.Is, e.Must)
+}
+
+func (l *Link) streamName() string { return l.config.Name + "-experience" }
+
+// subject of a service's experience. It is short, since each decision carries it.
+func (l *Link) subject(service string) string { return l.config.Name + ".x." + token(service) }
+
+// openStream finds the stream or makes it. Limits of one that is there stay as
+// they are: whoever runs the cluster may have chosen them.
+func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
+	c := &l.config
+	stream, err := l.js.Stream(ctx, l.streamName())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: l.streamName(), Description: "Experience of students that their teacher has not counted yet", Subjects: []string{l.subject("") + "*"},
+			Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: l.replicas(),
+			// Full means no, not that the oldest goes: it was acknowledged.
+			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+			MaxBytes: c.MaxBytes, MaxMsgs: c.MaxMessages, MaxMsgsPerSubject: c.PerService, MaxMsgSize: maxMessage,
+			Duplicates: c.Duplicates, AllowDirect: true,
+		})
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
+			stream, err = l.js.Stream(ctx, l.streamName())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fleet: stream %s: %w", l.streamName(), err)
+	}
+	return stream, l.fits(stream.CachedInfo().Config)
+}
+
+// maxMessage is far above the longest decision.
+const maxMessage = 4096
+
+// fits says whether a stream keeps what was promised of it.
+func (l *Link) fits(c jetstream.StreamConfig) error {
+	var faults []error
+	must := func(ok bool, field, is, must string) {
+		if !ok {
+			faults = append(faults, &MisfitError{l.streamName(), field, is, must})
+		}
+	}
+	want := l.subject("") + "*"
+	must(len(c.Subjects) == 1 && c.Subjects[0] == want, "subjects", strings.Join(c.Subjects, ", "), want)
+	must(c.Discard == jetstream.DiscardNew, "discard policy", strings.ToLower(c.Discard.String()), "new: what was acknowledged may not go")
+	must(c.Retention == jetstream.LimitsPolicy, "retention", strings.ToLower(c.Retention.String()), "limits")
+	must(c.MaxAge == 0, "max age", c.MaxAge.String(), "0: what was acknowledged may not go")
+	must(c.MaxMsgsPerSubject <= 0 || c.DiscardNewPerSubject, "discard new per subject", "false", "true")
+	must(c.AllowDirect, "direct access", "false", "true: the teacher reads by it")
+	must(c.MaxBytes > 0 || c.MaxMsgs > 0, "size", "unlimited", "limited by bytes or messages")
+	return errors.Join(faults...)
+}
+
+// replicas of what this end creates.
+func (l *Link) replicas() int {
+	switch {
+	case l.config.Replicas > 0:
+		return l.config.Replicas
+	case l.config.Server == nil && l.conn.ConnectedClusterName() != "":
+		return 3
+	}
+	return 1
+}
+
+// token is a name as one part of a subject: what may not be in one is =XX.
+func token(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// Teacher is the teacher's end at work: it counts experience once, hands it on,
+// keeps its checkpoint, and publishes weights. It is for one goroutine. Of a fleet
+// there must be one.
+type Teacher struct {
+	// Heard, if set, gets each experience when it is counted, in order. If it fails,
+	// nothing of the batch is acknowledged and all of it comes again: what it has
+	// learned until then must not be kept.
+	Heard func(*drpc.Delivery) error
+
+	link   *Link
+	dir    string
+	lock   io.Closer
+	ledger Ledger
+}
+
+// NewTeacher takes up where the checkpoint in a folder ends.
+func NewTeacher(l *Link, dir string) (*Teacher, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	held, err := lockFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	ledger, err := readCheckpoint(dir, l.config.Name)
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return &Teacher{link: l, dir: dir, lock: held, ledger: ledger}, nil
+}
+
+// Close lets go of the folder.
+func (t *Teacher) Close() error { return t.lock.Close() }
+
+// Ledger is what has been counted and published.
+func (t *Teacher) Ledger() Ledger {
+	l := t.ledger
+	marks := make(map[string]Mark, len(l.Marks))
+	for service, m := range l.Marks {
+		marks[service] = m
+	}
+	l.Marks = marks
+	return l
+}
+
+// batch is how much is counted between two checkpoints.
+const batch = 1024
+
+// Pass counts what there is, up to a batch, and says how much that was. The order
+// is what makes it once: count, write down, acknowledge. Killed before writing, the
+// batch comes again and nobody has counted it; killed after, it comes again and is
+// known.
+func (t *Teacher) Pass() (counted int, err error) {
+	deliveries, err := t.link.Fetch(batch)
+	if err != nil || len(deliveries) == 0 {
+		return 0, err
+	}
+	next := t.Ledger()
+	next.Attend(t.link.Made())
+	for i := range deliveries {
+		if !next.Count(&deliveries[i]) {
+			continue
+		}
+		counted++
+		if t.Heard != nil {
+			if err := t.Heard(&deliveries[i]); err != nil {
+				return 0, fmt.Errorf("experience %s: %w", deliveries[i].ID(), err)
+			}
+		}
+	}
+	if err := writeCheckpoint(t.dir, t.link.config.Name, &next); err != nil {
+		return 0, err
+	}
+	t.ledger = next
+	return counted, t.link.Ack(deliveries[len(deliveries)-1].Sequence)
+}
+
+// Offer publishes the students of a model, unless they are those that were
+// published last and still lie there. Versions of the fleet rise above everything that was ever
+// published, and above the model's own, which training counts from 1: students that
+// began with a model of the same number take what the teacher has.
+func (t *Teacher) Offer(m *drpc.Model) (published bool, err error) {
+	digest := digestOf(m)
+	if digest == t.ledger.Digest {
+		if there, err := t.onShelf(m, t.ledger.Version); err != nil || there {
+			return false, err
+		}
+	}
+	next := t.Ledger()
+	next.Version = max(next.Version, m.Version)
+	for _, service := range m.Services {
+		switch w, err := t.link.Latest(service); {
+		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit), err == nil:
+			next.Version = max(next.Version, w.Version)
+		default:
+			return false, err
+		}
+	}
+	next.Version++
+	for i, service := range m.Services {
+		w, err := weightsOf(service, m, i, next.Version)
+		if err != nil {
+			return false, err
+		}
+		if err := t.link.Put(w); err != nil {
+			return false, err
+		}
+	}
+	// Killed before this, the next teacher publishes the same once more.
+	next.Digest = digest
+	if err := writeCheckpoint(t.dir, t.link.config.Name, &next); err != nil {
+		return false, err
+	}
+	t.ledger = next
+	return true, nil
+}
+
+// onShelf says whether a version lies there for all services, sound: a server may
+// have come back without what it held, and objects may be damaged.
+func (t *Teacher) onShelf(m *drpc.Model, version uint64) (bool, error) {
+	for i, service := range m.Services {
+		want, err := weightsOf(service, m, i, version)
+		if err != nil {
+			return false, err
+		}
+		switch w, err := t.link.Latest(service); {
+		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit):
+			return false, nil
+		case err != nil:
+			return false, err
+		case w.Version != version || w.Checksum != want.Checksum || !bytes.Equal(w.Data, want.Data):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// weightsOf a model's student as they are published.
+func weightsOf(service string, m *drpc.Model, at int, version uint64) (drpc.Weights, error) {
+	config := drpc.StudentConfig()
+	config.Buffer = 1
+	student, err := drpc.NewStudent(service, config, 1)
+	if err != nil {
+		return drpc.Weights{}, err
+	}
+	if have, want := m.Students[at].Size(), student.Net().Size(); have != want {
+		return drpc.Weights{}, fmt.Errorf("the student of %s has %d parameters, must have %d: %w", service, have, want, drpc.ErrUnfit)
+	}
+	copy(student.Net().Params(), m.Students[at].Params())
+	return drpc.WeightsOf(student, version), nil
+}
+
+// digestOf the students of a model.
+func digestOf(m *drpc.Model) string {
+	h := sha256.New()
+	for i, service := range m.Services {
+		fmt.Fprintf(h, "%s\n%x\n", service, m.Students[i].Params())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Run counts until the context is done, looking again after a pause whenever there
+// is nothing. Whatever fails is told and tried again: servers come back.
+func (t *Teacher) Run(ctx context.Context, pause time.Duration, told func(counted int, err error)) {
+	for ctx.Err() == nil {
+		back := t.link.returned()
+		counted, err := t.Pass()
+		if told != nil && (counted > 0 || err != nil) {
+			told(counted, err)
+		}
+		if counted < batch {
+			sleep(ctx, pause, back)
+		}
+	}
+}
+
+// Services that have been heard of, in order.
+func (l *Ledger) Services() []string {
+	services := make([]string, 0, len(l.Marks))
+	for s := range l.Marks {
+		services = append(services, s)
+	}
+	slices.Sort(services)
+	return services
+}

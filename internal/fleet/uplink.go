@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// Publish implements drpc.Uplink. It waits for the receipt, at most for the
+// timeout; Courier is for those who may not.
+func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
+	defer cancel()
+	sent, err := l.send(ctx, &e)
+	if err != nil {
+		return drpc.Receipt{}, err
+	}
+	return sent.wait(ctx)
+}
+
+// sending is an experience under way.
+type sending struct {
+	link   *Link
+	id     string
+	bytes  int
+	future jetstream.PubAckFuture
+}
+
+// send sets an experience on its way. It may go once more than it arrives: the
+// server tells by the id.
+func (l *Link) send(ctx context.Context, e *drpc.Experience) (*sending, error) {
+	id := e.ID()
+	data, err := e.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := l.ready(ctx); err != nil {
+		return nil, fmt.Errorf("experience %s: %w", id, err)
+	}
+	future, err := l.js.PublishMsgAsync(&nats.Msg{
+		Subject: l.subject(e.Service), Data: data, Header: nats.Header{nats.MsgIdHdr: []string{id}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("experience %s: %w", id, err)
+	}
+	return &sending{l, id, len(data), future}, nil
+}
+
+// wait for the receipt.
+func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
+	m := &s.link.meter
+	select {
+	case ack := <-s.future.Ok():
+		m.decisions.Add(1)
+		m.payload.Add(uint64(s.bytes))
+		if ack.Duplicate {
+			m.duplicates.Add(1)
+		}
+		return drpc.Receipt{Sequence: ack.Sequence, Duplicate: ack.Duplicate}, nil
+	case err := <-s.future.Err():
+		s.link.doubt(err)
+		if full(err) {
+			m.refused.Add(1)
+			return drpc.Receipt{}, fmt.Errorf("experience %s: %w (%w)", s.id, drpc.ErrFull, err)
+		}
+		return drpc.Receipt{}, fmt.Errorf("experience %s: %w", s.id, err)
+	case <-ctx.Done():
+		return drpc.Receipt{}, fmt.Errorf("experience %s: %w", s.id, ctx.Err())
+	}
+}
+
+// Errors of a server that has no room: of the stream, and of the whole.
+const (
+	codeStoreFailed     jetstream.ErrorCode = 10077
+	codeNoResources     jetstream.ErrorCode = 10023
+	codeStorageExceeded jetstream.ErrorCode = 10047
+)
+
+// full says whether an answer means that there is no room now.
+func full(err error) bool {
+	var answer *jetstream.APIError
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch answer.ErrorCode {
+	case codeStoreFailed:
+		return strings.HasPrefix(answer.Description, "maximum")
+	case codeNoResources, codeStorageExceeded:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// packed is sound weights of cart as they lie on the shelf.
+func packed(t testing.TB, version uint64, schema string) []byte {
+	s, err := drpc.NewStudent("cart", drpc.StudentConfig(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := appendWeights(nil, drpc.WeightsOf(s, version), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// faulty are objects that no student may take, as a torn upload or a teacher of
+// another release would leave them.
+func faulty(t testing.TB) map[string]struct {
+	data []byte
+	want error
+	says string
+} {
+	sound := packed(t, 9, Schema())
+	change := func(at int) []byte {
+		b := bytes.Clone(sound)
+		b[at] ^= 1
+		return b
+	}
+	return map[string]struct {
+		data []byte
+		want error
+		says string
+	}{
+		"torn in its weights":    {sound[:len(sound)-100], drpc.ErrTorn, "must have 2572"},
+		"torn in its head":       {sound[:20], drpc.ErrTorn, "no weights"},
+		"torn in its schema":     {sound[:60], drpc.ErrTorn, "ends too early"},
+		"longer than it was":     {append(bytes.Clone(sound), 0), drpc.ErrTorn, "must have 2572"},
+		"with a bit turned":      {change(len(sound) - 1), drpc.ErrTorn, "checksum"},
+		"with a version changed": {change(len(mark)), drpc.ErrTorn, "checksum"},
+		"of another layout":      {change(3), drpc.ErrUnfit, "run teacher and agents of the same release"},
+		"of another schema":      {packed(t, 9, "load,queue>dense20>cpu,horizontal"), drpc.ErrUnfit, `this one is "load,load_ahead`},
+		"nothing at all":         {nil, drpc.ErrTorn, "0 bytes"},
+	}
+}
+
+func TestWeightsThatDoNotFitAreRefused(t *testing.T) {
+	for name, c := range faulty(t) {
+		t.Run(name, func(t *testing.T) {
+			student := newStudent(t, "cart", 1)
+			before := drpc.WeightsOf(student, 1).Data
+			w, err := readWeights(c.data, Schema())
+			if err == nil {
+				err = student.Adopt(w)
+			}
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %v that says %q", err, c.want, c.says)
+			}
+			if !bytes.Equal(before, drpc.WeightsOf(student, 1).Data) {
+				t.Error("the student has changed")
+			}
+		})
+	}
+	sound := packed(t, 9, Schema())
+	for cut := range sound {
+		if _, err := readWeights(sound[:cut], Schema()); err == nil {
+			t.Fatalf("%d of %d bytes were taken for weights", cut, len(sound))
+		}
+	}
+}
+
+func FuzzReadWeights(f *testing.F) {
+	f.Add(packed(f, 9, Schema()))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, err := readWeights(data, Schema())
+		if err != nil {
+			return
+		}
+		if again, err := appendWeights(nil, w, Schema()); err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%x became %x (%v)", data, again, err)
+		}
+	})
+}
+
+// TestAgentsActOnWithWhatTheyHave: good weights come into force while an agent is
+// at work, torn ones and those of a teacher of another release do not, and a good
+// version after them does.
+func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "")
+	l := link(t, func(c *Config) { c.Server = s })
+	wait(t, l)
+	app, model := bookinfo(t, 1)
+	group, err := Group(model, []string{"reviews", "details"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := NewAgent(l, group, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, agent.Run)
+	other := link(t, func(c *Config) { c.Server = s })
+	teacher, err := NewTeacher(other, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, better := bookinfo(t, 100)
+	offer := func(m *drpc.Model, want bool) {
+		t.Helper()
+		if published, err := teacher.Offer(m); published != want || err != nil {
+			t.Fatalf("published %v, %v; want %v", published, err, want)
+		}
+	}
+	offer(better, true)
+	offer(better, false) // it is there
+	version := teacher.Ledger().Version
+	if version != 2 {
+		t.Errorf("version %d, want 2: above the model's own", version)
+	}
+	shown := func(revision uint64) {
+		t.Helper()
+		eventually(t, "the object is seen", func() bool { return agent.Mirror.Shown("reviews").Revision == revision })
+	}
+	eventually(t, "both are seen", func() bool {
+		return agent.Mirror.Shown("reviews").Weights.Version == 2 && agent.Mirror.Shown("details").Weights.Version == 2
+	})
+	act(t, app, agent)
+	decided := uint64(0)
+	for _, st := range agent.Status() {
+		if st.Version != 2 || st.Refused != "" || st.Decisions == 0 {
+			t.Errorf("%+v, want version 2 at work", st)
+		}
+		decided += st.Decisions
+	}
+
+	_, bucket, err := l.ready(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range faulty(t) {
+		revision, err := bucket.Put(t.Context(), token("reviews"), c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown(revision)
+		agent.adopt()
+		st := agent.Status()[slices.Index(agent.services, "reviews")]
+		if st.Version != 2 || !strings.Contains(st.Refused, c.says) && !strings.Contains(st.Refused, "are of cart") {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	// One that begins with such an object on the shelf acts by its own model.
+	late, err := NewAgent(l, group, app, drpc.Work{}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, late.Run)
+	eventually(t, "the faulty object is seen", func() bool {
+		return late.Mirror.Shown("reviews").Revision > 0 && late.Mirror.Shown("details").Revision > 0
+	})
+	act(t, app, late)
+	for _, st := range late.Status() {
+		decided += st.Decisions
+		if faulty := st.Service == "reviews"; st.Decisions == 0 || faulty != (st.Refused != "") || faulty != (st.Version == 1) {
+			t.Errorf("%+v", st)
+		}
+	}
+	flush(t, agent.Courier)
+	flush(t, late.Courier)
+	if n, err := teacher.Pass(); err != nil || uint64(n) != decided {
+		t.Errorf("%d counted, want %d (%v)", n, decided, err)
+	}
+	offer(better, true) // the same students, since what lies there is damaged
+	offer(model, true)
+	eventually(t, "the next good version is seen", func() bool { return agent.Mirror.Shown("reviews").Weights.Version == teacher.Ledger().Version })
+	agent.adopt()
+	for _, st := range agent.Status() {
+		if st.Version <= 2 || st.Refused != "" {
+			t.Errorf("%+v, want the next version", st)
+		}
+	}
+}
+
+func TestGroupsAreOfServicesThatHaveStudents(t *testing.T) {
+	_, m := bookinfo(t, 1)
+	if part, err := Group(m, []string{"details"}); err != nil || len(part.Students) != 1 || part.Students[0] != m.Students[slices.Index(m.Services, "details")] {
+		t.Errorf("%+v, %v", part, err)
+	}
+	if all, err := Group(m, nil); err != nil || all != m {
+		t.Errorf("%v, %v; want all of it", all, err)
+	}
+	_, err := Group(m, []string{"detials", "reviews", "reviews"})
+	for _, want := range []string{`did you mean "details"`, `"reviews" is named twice`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}

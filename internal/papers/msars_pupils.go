@@ -1,0 +1,212 @@
+package papers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline/internal/slosplit/learned"
+)
+
+// msarsMethods in the order of the tables.
+var msarsMethods = []string{"meta", "gcn", "fnn"}
+
+// msarsStage is where MSARS' allocator is tried: Sock Shop in releases, and others
+// whose chains nothing is trained on.
+type msarsStage struct {
+	shop, book, boutique *learned.Scene
+	few                  bool
+}
+
+func newMSARSStage(few bool) (*msarsStage, error) {
+	s := &msarsStage{few: few}
+	for name, scene := range map[string]**learned.Scene{"sockshop": &s.shop, "bookinfo": &s.book, "boutique": &s.boutique} {
+		var err error
+		if *scene, err = learned.SceneOf(name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Releases that nothing is trained on: on the first two settings are chosen.
+const (
+	tuneRelease = learned.ShopReleases
+	testRelease = learned.ShopReleases + 2
+)
+
+// class is what one seed has trained: each method on tasks that show true profiles, and
+// on those together with tasks that show the profiles of the release before. meta has
+// only the latter.
+type class struct {
+	plain, both map[string]*learned.Model
+	took        map[string]time.Duration // to train, by method
+}
+
+func (c *class) model(method string, how manner) *learned.Model {
+	if how.late {
+		return c.both[method]
+	}
+	return c.plain[method]
+}
+
+// teach one seed's class.
+func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64) (*class, error) {
+	subjects := func(list []learned.Subject) []learned.Subject {
+		if s.few { // two chains of three releases
+			var some []learned.Subject
+			for _, x := range list {
+				if x.Chain < 2 && x.Release%5 == 0 && !slices.ContainsFunc(some, func(y learned.Subject) bool { return y.Chain == x.Chain && y.Release == x.Release }) {
+					some = append(some, x)
+				}
+			}
+			return some
+		}
+		return list
+	}
+	config := learned.DataConfig{Seed: seed}
+	if s.few {
+		config.Samples, config.Verify = 8, -1
+	}
+	gather := func(list []learned.Subject) ([]learned.Task, error) {
+		return learned.Tasks(ctx, subjects(list), config, nil)
+	}
+	train, err := gather(learned.ShopSubjects(s.shop, false))
+	if err != nil {
+		return nil, err
+	}
+	late, err := gather(learned.ShopSubjects(s.shop, true))
+	if err != nil {
+		return nil, err
+	}
+	valid, err := gather(learned.ShopValidation(s.shop, false))
+	if err != nil {
+		return nil, err
+	}
+	lateValid, err := gather(learned.ShopValidation(s.shop, true))
+	if err != nil {
+		return nil, err
+	}
+	c := &class{map[string]*learned.Model{}, map[string]*learned.Model{}, map[string]time.Duration{}}
+	for _, method := range msarsMethods {
+		settings := learned.Config{Way: method, Seed: seed, Most: o.Steps}
+		began := o.now()
+		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...), append(append([]learned.Task{}, valid...), lateValid...), settings, nil); err != nil {
+			return nil, err
+		}
+		c.took[method] = o.now().Sub(began)
+		if method == "meta" {
+			continue // it learns to find out what it does not see
+		}
+		if c.plain[method], _, err = learned.Train(ctx, train, valid, settings, nil); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// now is a time that stands still if nobody tells it.
+func (o Options) now() time.Time {
+	if o.Now == nil {
+		return time.Time{}
+	}
+	return o.Now()
+}
+
+// chains that streams are of.
+func (s *msarsStage) chains() int {
+	if s.few {
+		return 1
+	}
+	return learned.ShopChains
+}
+
+// jumps of one chain: a release with its own profiles, then two others, each of which
+// changes the profiles; late says that they are not seen to have changed.
+func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late bool, seed uint64) ([]*stretch, error) {
+	var list []*stretch
+	for i := range 3 {
+		of := learned.Subject{Scene: s.shop, Chain: chain, Release: from + i, Known: from + i}
+		if late && i > 0 {
+			of.Known--
+		}
+		one, err := newStretch(ctx, of, slots, seed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// paces that each method may choose from.
+var msarsPaces = []learned.Pace{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}, {Adam: true, Rate: 3e-3}, {Adam: true, Rate: 1e-2}, {Adam: true, Rate: 2e-2}}
+
+const tuneSlots = 60
+
+// tune chooses each method's manner: the one that recovers in the fewest steps on
+// jumps to releases that nothing else is of. The level to come down to is the same for
+// all of them.
+func (s *msarsStage) tune(ctx context.Context, o Options, c *class, seed uint64) (map[string]manner, error) {
+	type candidate struct {
+		method string
+		how    manner
+		curves [][][]float64 // by chain
+	}
+	var list []*candidate
+	for _, method := range msarsMethods {
+		for _, late := range []bool{true, false} {
+			if method == "meta" && !late {
+				continue
+			}
+			for _, reset := range []bool{true, false} {
+				for _, pace := range msarsPaces {
+					list = append(list, &candidate{method: method, how: manner{late, reset, pace}})
+				}
+			}
+		}
+	}
+	var streams [][]*stretch
+	for chain := range s.chains() {
+		// The first of three is one that was trained on.
+		jumps, err := s.jumps(ctx, chain, tuneRelease-1, min(tuneSlots, o.slots()), true, seed)
+		if err != nil {
+			return nil, err
+		}
+		streams = append(streams, jumps)
+	}
+	err := o.each(ctx, len(list), func(i int) error {
+		for _, stretches := range streams {
+			curves, err := follow(c.model(list[i].method, list[i].how), list[i].how, stretches)
+			if err != nil {
+				return err
+			}
+			list[i].curves = append(list[i].curves, curves)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	best, chosen := map[string]float64{}, map[string]manner{}
+	var targets [][]float64
+	for chain := range streams {
+		var all [][][]float64
+		for _, x := range list {
+			all = append(all, x.curves[chain])
+		}
+		targets = append(targets, levels(ways[len(ways)-1], all...))
+	}
+	for _, x := range list {
+		sum := 0.0
+		for chain := range streams {
+			for i := 1; i < len(targets[chain]); i++ {
+				sum += recoversAfter(x.curves[chain][i], targets[chain][i])
+			}
+		}
+		if known, ok := best[x.method]; !ok || sum < known {
+			best[x.method], chosen[x.method] = sum, x.how
+		}
+	}
+	return chosen, nil
+}

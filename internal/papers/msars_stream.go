@@ -1,0 +1,127 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loadline/loadline/internal/slosplit/learned"
+)
+
+// Each slot of a stream shows some samples, and lets a network take one step on the
+// last of them. parslo finds a label within a millisecond, so a minute has time for
+// many.
+const (
+	slotSamples  = 16
+	slotMemory   = 32
+	judgeSamples = 48
+)
+
+// stretch is a time in which nothing changes but the load and the SLO.
+type stretch struct {
+	stream []learned.Sample // slotSamples for each slot
+	judge  []learned.Sample // others of the same, to tell the error by
+}
+
+// newStretch draws a stretch of one chain; instances keep their sizes for all of it.
+func newStretch(ctx context.Context, of learned.Subject, slots int, seed uint64) (*stretch, error) {
+	rng := rand.New(rand.NewPCG(seed, uint64(of.Chain)<<32|uint64(of.Release)<<16|uint64(of.Known)))
+	sizes := of.Sizes(rng)
+	s := &stretch{}
+	for i := range slots*slotSamples + judgeSamples {
+		drawn, err := of.Draw(ctx, rng, sizes, math.Inf(1))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", of.Name(), err)
+		}
+		sample, err := drawn.Sample(1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", of.Name(), err)
+		}
+		if i < judgeSamples {
+			s.judge = append(s.judge, sample)
+		} else {
+			s.stream = append(s.stream, sample)
+		}
+	}
+	return s, nil
+}
+
+// manner is how a method follows a stream.
+type manner struct {
+	late  bool // trained on profiles that are seen late, too
+	reset bool // begins again from its training when a profile has changed
+	pace  learned.Pace
+}
+
+func (m manner) String() string {
+	text := m.pace.String()
+	if m.reset {
+		text += ", from its training anew at each jump"
+	} else {
+		text += ", from where it is at each jump"
+	}
+	if m.late {
+		return text + ", trained on both kinds of tasks"
+	}
+	return text + ", trained on true profiles only"
+}
+
+// follow stretches one after the other: the error at each slot of each, in percent,
+// before the step that is taken there.
+func follow(m *learned.Model, how manner, stretches []*stretch) ([][]float64, error) {
+	pupil := m.Pupil(how.pace)
+	var all [][]float64
+	for i, s := range stretches {
+		stream, err := m.Practice(s.stream)
+		if err != nil {
+			return nil, err
+		}
+		judge, err := m.Practice(s.judge)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && how.reset {
+			pupil.Reset()
+		}
+		var errors []float64
+		for to := slotSamples; to <= stream.Len(); to += slotSamples {
+			errors = append(errors, 100*pupil.Misplaced(judge))
+			pupil.Step(stream, max(0, to-slotMemory), to)
+		}
+		all = append(all, errors)
+	}
+	return all, nil
+}
+
+// recoversAfter is the number of steps until the error is at a level for three slots
+// on end; all of them if it never is.
+func recoversAfter(errors []float64, level float64) float64 {
+	for i := 0; i+2 < len(errors); i++ {
+		if max(errors[i], errors[i+1], errors[i+2]) <= level {
+			return float64(i)
+		}
+	}
+	return float64(len(errors))
+}
+
+// ways are how much of the way back a method may be asked to make. The last is what
+// counts as recovered, as it counts as converged elsewhere.
+var ways = []float64{0.5, 0.75, 0.9}
+
+// levels are what errors must come down to, stretch by stretch, to have made a share of
+// the way: from the least error that any method begins with, to the lowest that any
+// reaches.
+func levels(share float64, curves ...[][]float64) []float64 {
+	list := make([]float64, len(curves[0]))
+	for i := range list {
+		begin, lowest := math.Inf(1), math.Inf(1)
+		for _, c := range curves {
+			begin = min(begin, c[i][0])
+			lowest = min(lowest, slices.Min(c[i]))
+		}
+		list[i] = begin - share*(begin-lowest)
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package rivals
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/forecast"
+)
+
+// Fits are what A-SARSA's forecasters of one service have learned. The CPU is
+// forecast in cores: unlike utilisation, the cores do not depend on how many
+// replicas there were.
+type Fits struct {
+	CPU      *forecast.ARIMAFit `json:"cpu,omitempty"` // nil = as it is now
+	Response *forecast.ARIMAFit `json:"response,omitempty"`
+}
+
+// ARIMATask is what is asked of them: the next step.
+func ARIMATask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
+
+// Expects is a service's forecasters at work.
+type Expects struct {
+	cpu, response forecast.Model // nil = what is expected is what is
+	steps         int64
+	out           [][]float64
+}
+
+func newExpects(f Fits) (Expects, error) {
+	e := Expects{out: [][]float64{make([]float64, 1)}}
+	for _, o := range []struct {
+		fit *forecast.ARIMAFit
+		to  *forecast.Model
+	}{{f.CPU, &e.cpu}, {f.Response, &e.response}} {
+		if o.fit == nil {
+			continue
+		}
+		m, err := forecast.NewFittedARIMA(ARIMATask(), *o.fit)
+		if err != nil {
+			return e, err
+		}
+		*o.to = m
+	}
+	e.begin()
+	return e, nil
+}
+
+func (e *Expects) begin() {
+	e.steps = 0
+	for _, m := range []forecast.Model{e.cpu, e.response} {
+		if m != nil {
+			m.Forget()
+		}
+	}
+}
+
+func (e *Expects) observe(cores, over loadline.Sample) {
+	e.steps++
+	show := func(m forecast.Model, s loadline.Sample) {
+		if m == nil {
+			return
+		}
+		value := math.NaN()
+		if s.Present() {
+			value = s.Value
+		}
+		m.Observe(e.steps, []float64{value})
+	}
+	show(e.cpu, cores)
+	show(e.response, over)
+}
+
+// expected at the next step: what is now where nothing else is known.
+func (e *Expects) expected(cores, over float64) (nextCores, nextOver float64) {
+	ask := func(m forecast.Model, now float64) float64 {
+		if m == nil || m.Predict(e.out) != nil || math.IsNaN(e.out[0][0]) {
+			return now
+		}
+		return max(0, e.out[0][0])
+	}
+	return ask(e.cpu, cores), ask(e.response, over)
+}

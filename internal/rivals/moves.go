@@ -1,0 +1,131 @@
+package rivals
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+)
+
+// moves are what can be done to a service, within its bounds. What is told counts
+// plans in flight. Each says whether anything would change.
+type moves struct {
+	app      *loadline.App
+	optional []bool // every call to the service may be dropped
+}
+
+func newMoves(app *loadline.App) *moves {
+	called, needed := make([]bool, len(app.Services)), make([]bool, len(app.Services))
+	var walk func(c *loadline.Call)
+	walk = func(c *loadline.Call) {
+		called[c.Service] = true
+		needed[c.Service] = needed[c.Service] || !c.Optional
+		for _, stage := range c.Stages {
+			for i := range stage {
+				walk(&stage[i])
+			}
+		}
+	}
+	for k := range app.Kinds {
+		walk(&app.Kinds[k].Root)
+	}
+	for i := range called {
+		called[i] = called[i] && !needed[i]
+	}
+	return &moves{app, called}
+}
+
+// replicas more or less.
+func (m *moves) replicas(service int, told loadline.Allocation, n int) (loadline.Setting, bool) {
+	b := m.app.Services[service].Bounds
+	next := max(told.Replicas+n, b.MinReplicas, 1)
+	if b.MaxReplicas > 0 {
+		next = min(next, b.MaxReplicas)
+	}
+	return loadline.Setting{Replicas: loadline.Some(next)}, next != told.Replicas
+}
+
+// cpu limit by a factor. The request keeps the share of it that it has in the
+// application's own description.
+func (m *moves) cpu(service int, told loadline.Allocation, factor float64) (loadline.Setting, bool) {
+	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
+	within := func(v float64) float64 {
+		v = math.Round(v*1000) / 1000
+		if b.MaxCPU > 0 {
+			v = min(v, b.MaxCPU)
+		}
+		return max(v, b.MinCPU, 0.001)
+	}
+	limit := told.Size.CPULimit
+	if limit == 0 {
+		request := within(told.Size.CPURequest * factor)
+		return loadline.Setting{CPURequest: loadline.Some(request)}, request != told.Size.CPURequest
+	}
+	share := 1.0
+	if own.CPULimit > 0 && own.CPURequest > 0 {
+		share = min(1, own.CPURequest/own.CPULimit)
+	}
+	next := within(limit * factor)
+	request := min(within(next*share), next)
+	return loadline.Setting{CPULimit: loadline.Some(next), CPURequest: loadline.Some(request)}, next != limit || request != told.Size.CPURequest
+}
+
+// memoryRoom is how far above what a replica uses its memory limit stays: below
+// that it would be killed.
+const memoryRoom = 1.15
+
+// memory limit by a factor, but never to where replicas would be killed for what
+// they use; not down where that was not measured.
+func (m *moves) memory(service int, told loadline.Allocation, used loadline.Sample, factor float64) (loadline.Setting, bool) {
+	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
+	within := func(v float64) int64 {
+		n := int64(v/(1<<20)) << 20
+		if b.MaxMemory > 0 {
+			n = min(n, b.MaxMemory)
+		}
+		return max(n, b.MinMemory, 1<<20)
+	}
+	limit := told.Size.MemoryLimit
+	if limit == 0 {
+		request := within(float64(told.Size.MemoryRequest) * factor)
+		return loadline.Setting{MemoryRequest: loadline.Some(request)}, request != told.Size.MemoryRequest
+	}
+	next := within(float64(limit) * factor)
+	if factor < 1 {
+		if !used.Present() {
+			return loadline.Setting{}, false
+		}
+		if next = max(next, within(used.Value*memoryRoom)); next >= limit {
+			return loadline.Setting{}, false
+		}
+	}
+	share := 1.0
+	if own.MemoryLimit > 0 && own.MemoryRequest > 0 {
+		share = min(1, float64(own.MemoryRequest)/float64(own.MemoryLimit))
+	}
+	request := min(within(float64(next)*share), next)
+	return loadline.Setting{MemoryLimit: loadline.Some(next), MemoryRequest: loadline.Some(request)}, next != limit || request != told.Size.MemoryRequest
+}
+
+// brownout begins or ends, where every call to the service is optional.
+func (m *moves) brownout(service int, told loadline.Allocation) (loadline.Setting, bool) {
+	return loadline.Setting{Brownout: loadline.Some(!told.Brownout)}, m.optional[service]
+}
+
+// memoryOf is what the largest replica of a service uses.
+func memoryOf(o *loadline.ServiceObservation) loadline.Sample {
+	var most loadline.Sample
+	for i := range o.Pods {
+		if m := o.Pods[i].Memory; m.Present() && (!most.Present() || m.Value > most.Value) {
+			most = m
+		}
+	}
+	return most
+}
+
+// capacity is the CPU that a replica can use at most.
+func capacity(size loadline.Size) float64 {
+	if size.CPULimit > 0 {
+		return size.CPULimit
+	}
+	return max(size.CPURequest, 1)
+}

@@ -1,0 +1,105 @@
+package learned
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/loadline/loadline/internal/slosplit"
+)
+
+// Adaptive is a splitter that adapts its model to each chain that it meets: to what
+// services it passes, with what profiles. It adapts again when one of them changes,
+// and only then. It is safe for concurrent use.
+type Adaptive struct {
+	model *Model
+
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]*Model
+	count int
+}
+
+// NewAdaptive puts adapting in front of a model.
+func NewAdaptive(m *Model) *Adaptive {
+	return &Adaptive{model: m, known: map[[sha256.Size]byte]*Model{}}
+}
+
+// adaptiveMost is how many chains are remembered.
+const adaptiveMost = 1024
+
+// Split the chain by the model that is adapted to it.
+func (a *Adaptive) Split(c *slosplit.Chain) (slosplit.Shares, error) {
+	m, err := a.of(c)
+	if err != nil {
+		return nil, err
+	}
+	return m.Split(c)
+}
+
+// Adapted is how many chains were adapted to.
+func (a *Adaptive) Adapted() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count
+}
+
+// of is the model for a chain. Loads and budgets vary all the time: they are not what
+// is adapted to.
+func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
+	bare := slosplit.Chain{Kind: c.Kind, Percentile: c.Percentile, Calls: c.Calls}
+	for _, s := range c.Steps {
+		s.Load = 0
+		bare.Steps = append(bare.Steps, s)
+	}
+	text, err := json.Marshal(bare)
+	if err != nil {
+		return nil, fmt.Errorf("chain of %s: %w", c.Kind, err)
+	}
+	key := sha256.Sum256(text)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m := a.known[key]; m != nil {
+		return m, nil
+	}
+	if len(a.known) >= adaptiveMost {
+		clear(a.known)
+	}
+	m := a.model
+	// A chain that can never be kept has none; the model says why.
+	if samples := Around(c, AroundSamples, rand.New(rand.NewPCG(uint64(len(c.Steps)), 0))); len(samples) > 0 {
+		if m, err = a.model.Adapt(samples, 0); err != nil {
+			return nil, err
+		}
+	}
+	a.known[key] = m
+	a.count++
+	return m, nil
+}
+
+// AroundSamples is how many samples a model adapts on.
+const AroundSamples = 16
+
+// Around draws samples of a chain: its load and its budget moved up and down, labelled
+// by parslo. Those that cannot be kept are left out.
+func Around(c *slosplit.Chain, n int, rng *rand.Rand) []Sample {
+	var list []Sample
+	for range 3 * n {
+		if len(list) == n {
+			break
+		}
+		near := *c
+		near.Steps = append([]slosplit.Step{}, c.Steps...)
+		factor := math.Exp(math.Log(2) * (2*rng.Float64() - 1))
+		for i := range near.Steps {
+			near.Steps[i].Load *= factor
+		}
+		near.Budget *= math.Exp(math.Log(2) * (2*rng.Float64() - 1))
+		if shares, err := Label(&near); err == nil {
+			list = append(list, Sample{near, shares})
+		}
+	}
+	return list
+}

@@ -1,0 +1,17 @@
+// Package learned splits SLOs by networks, as MSARS does: fnn and gcn are trained
+// until they have converged, meta is a GCN trained by MAML to adapt within a few steps
+// of gradient descent. They learn from what parslo finds, and take microseconds where
+// it takes milliseconds.
+//
+// A network divides what is left of the budget when every service is as fast as its
+// bounds allow. So its shares always sum to the budget, and are never below what can
+// be kept; an SLO that no split keeps is found before the network is asked.
+//
+// Reading order: features.go (what is seen of a chain), network.go (the equations of
+// the GCN), loss.go, learner.go (gradients and Hessians), maml.go (inner and outer
+// loop), task.go (samples and tasks), train.go (until converged), model.go (the
+// splitter and its file), adaptive.go (a splitter that adapts to each chain it meets),
+// pupil.go (a model that goes on learning from a stream), judge.go (how good it is).
+// The data: scene.go (releases, sizes, profiles), draw.go (loads and SLOs), verify.go
+// (labels held against the event engine), shop.go (Sock Shop).
+package learned

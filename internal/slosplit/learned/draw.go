@@ -1,0 +1,265 @@
+package learned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/slosplit"
+)
+
+// Subject is one chain of a scene's application in one release: what a task is about.
+type Subject struct {
+	Scene   *Scene
+	Chain   int // by the order that slosplit.Cut has when nothing is changed
+	Release int
+	// Known is the release whose profiles are seen: Release itself, or one before it,
+	// for as long as nobody has measured the new one.
+	Known int
+}
+
+// DataConfig says how many samples a task has, and how many are measured. The zero
+// value of each is the default in brackets.
+type DataConfig struct {
+	Seed    uint64
+	Samples int // of a task [30]
+	Verify  int // samples of each chain of a release that are measured in the event engine [1; below 0 none]
+	Workers int // goroutines; figures do not depend on it [1]
+}
+
+// WithDefaults fills in what is zero; Verify stays 0 if it is below that.
+func (c DataConfig) WithDefaults() DataConfig {
+	if c.Samples == 0 {
+		c.Samples = 30
+	}
+	if c.Verify == 0 {
+		c.Verify = 1
+	}
+	c.Workers = max(c.Workers, 1)
+	return c
+}
+
+// Tasks of subjects: for each, sizes of instances are drawn once, and loads and SLOs
+// for every sample, labelled by parslo. Budgets exceed the SLOs by what was measured to
+// be met, once for each chain of a release.
+func Tasks(ctx context.Context, subjects []Subject, config DataConfig, progress func(share float64)) ([]Task, error) {
+	c := config.WithDefaults()
+	told := func(from, to float64) func(float64) {
+		return func(share float64) {
+			if progress != nil {
+				progress(from + (to-from)*share)
+			}
+		}
+	}
+	var first []Subject // of each chain of a release
+	for _, s := range subjects {
+		if !slices.ContainsFunc(first, s.alike) {
+			first = append(first, s)
+		}
+	}
+	verified := make([]verdict, len(first))
+	if err := c.each(ctx, len(first), told(0, 0.6), func(i int, rng *rand.Rand) (err error) {
+		verified[i], err = first[i].verified(ctx, c, rng)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	tasks := make([]Task, len(subjects))
+	err := c.each(ctx, len(subjects), told(0.6, 1), func(i int, rng *rand.Rand) (err error) {
+		of := slices.IndexFunc(first, subjects[i].alike)
+		tasks[i], err = subjects[i].task(ctx, c, verified[of].factor, rng)
+		if slices.IndexFunc(subjects, subjects[i].alike) == i { // counted once
+			tasks[i].Verified, tasks[i].Runs = verified[of].samples, verified[of].runs
+		}
+		return err
+	})
+	return tasks, err
+}
+
+// each does n jobs, several at a time, each with random numbers of its own.
+func (c DataConfig) each(ctx context.Context, n int, progress func(float64), do func(i int, rng *rand.Rand) error) error {
+	faults := make([]error, n)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for w := range c.Workers {
+		group.Go(func() {
+			for i := w; i < n && ctx.Err() == nil; i += c.Workers {
+				faults[i] = do(i, rand.New(rand.NewPCG(c.Seed, uint64(i))))
+				mu.Lock()
+				done++
+				progress(float64(done) / float64(n))
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.Join(faults...)
+}
+
+// alike are subjects of the same chain and release.
+func (s Subject) alike(o Subject) bool {
+	return s.Scene == o.Scene && s.Chain == o.Chain && s.Release == o.Release
+}
+
+// verdict of the event engine on a subject's labels.
+type verdict struct {
+	factor        float64 // by which the budget may exceed the SLO
+	samples, runs int
+}
+
+func (s Subject) verified(ctx context.Context, c DataConfig, rng *rand.Rand) (verdict, error) {
+	v := verdict{factor: 1}
+	for range c.Verify {
+		d, err := s.Draw(ctx, rng, s.Sizes(rng), verifyRate)
+		if err != nil {
+			return v, fmt.Errorf("%s: %w", s.Name(), err)
+		}
+		factor, runs, err := d.verify(ctx)
+		if err != nil {
+			return v, fmt.Errorf("%s: %w", s.Name(), err)
+		}
+		// Of several the lowest: one that was measured to be met by all.
+		if v.samples == 0 || factor < v.factor {
+			v.factor = factor
+		}
+		v.samples++
+		v.runs += runs
+	}
+	return v, nil
+}
+
+// Name of the subject.
+func (s Subject) Name() string {
+	name := fmt.Sprintf("%s chain %d release %d", s.Scene.app.Name, s.Chain+1, s.Release+1)
+	if s.Known != s.Release {
+		name += fmt.Sprintf(" seen as %d", s.Known+1)
+	}
+	return name
+}
+
+func (s Subject) task(ctx context.Context, c DataConfig, factor float64, rng *rand.Rand) (Task, error) {
+	t := Task{Name: s.Name(), Factor: factor}
+	sizes := s.Sizes(rng)
+	fail := func(err error) (Task, error) { return t, fmt.Errorf("task %s: %w", t.Name, err) }
+	var all []Sample
+	for range c.Samples {
+		d, err := s.Draw(ctx, rng, sizes, math.Inf(1))
+		if err != nil {
+			return fail(err)
+		}
+		sample, err := d.Sample(t.Factor)
+		if err != nil {
+			return fail(err)
+		}
+		all = append(all, sample)
+	}
+	cut := int(math.Round(trainShare * float64(len(all))))
+	t.Train, t.Test = all[:cut], all[cut:]
+	return t, nil
+}
+
+// Sizes draws those of all services' instances.
+func (s Subject) Sizes(rng *rand.Rand) []Choice {
+	deployed := s.Scene.Whole(s.Release)
+	for i := range deployed {
+		deployed[i].Size = Sizes[rng.IntN(len(Sizes))]
+	}
+	return deployed
+}
+
+// Drawn is a chain under a load and an SLO.
+type Drawn struct {
+	Chain     slosplit.Chain // its budget is the SLO
+	Seen      slosplit.Chain // the same with the profiles that are known
+	scene     *Scene
+	deployed  []Choice
+	perSecond []float64
+}
+
+// App is the application that the chain is of, as it is deployed.
+func (d *Drawn) App() *loadline.App { return d.scene.App(d.deployed) }
+
+// PerSecond is how many requests of each kind come.
+func (d *Drawn) PerSecond() []float64 { return slices.Clone(d.perSecond) }
+
+// Loads lie between these parts of what the most instances can bear; SLOs between so
+// many times the least latency that can be had.
+const (
+	loadLeast, loadMost = 0.08, 0.85
+	sloLeast, sloMost   = 1.15, 6
+	othersMost          = 0.5 // of other kinds of requests, over the chain's own
+)
+
+// Draw a load and an SLO for a chain whose instances have these sizes, with at most so
+// many requests per second of its kind.
+func (s Subject) Draw(ctx context.Context, rng *rand.Rand, deployed []Choice, most float64) (*Drawn, error) {
+	kinds := s.Scene.app.Kinds
+	d := &Drawn{scene: s.Scene, deployed: deployed, perSecond: make([]float64, len(kinds))}
+	shapes, err := s.Scene.shapes()
+	if err != nil {
+		return nil, err
+	}
+	if s.Chain >= len(shapes) {
+		return nil, fmt.Errorf("%s has %d chains", s.Scene.app.Name, len(shapes))
+	}
+	like := &shapes[s.Chain]
+	for k := range d.perSecond {
+		d.perSecond[k] = othersMost * rng.Float64()
+	}
+	d.perSecond[s.Scene.app.KindIndex(like.Kind)] = 1
+	if d.Chain, err = s.Scene.chain(ctx, deployed, d.perSecond, like); err != nil {
+		return nil, err
+	}
+	known := slices.Clone(deployed)
+	for i := range known {
+		known[i].Release = s.Known
+	}
+	if d.Seen, err = s.Scene.chain(ctx, known, d.perSecond, like); err != nil {
+		return nil, err
+	}
+	rate := min(min(bears(&d.Chain), bears(&d.Seen))*between(rng, loadLeast, loadMost), most)
+	for k := range d.perSecond {
+		d.perSecond[k] *= rate
+	}
+	slo := between(rng, sloLeast, sloMost)
+	for _, c := range []*slosplit.Chain{&d.Chain, &d.Seen} {
+		for i := range c.Steps {
+			c.Steps[i].Load *= rate
+		}
+	}
+	d.Chain.Budget = slo * max(slosplit.Least(&d.Chain).Least, slosplit.Least(&d.Seen).Least)
+	return d, nil
+}
+
+// bears is by how much the load can grow until some step has all the instances it may.
+func bears(c *slosplit.Chain) float64 {
+	most := math.Inf(1)
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		most = min(most, float64(s.Max)*s.Curve.MaxLoad()/s.Load)
+	}
+	return most
+}
+
+// between two numbers, each factor as likely.
+func between(rng *rand.Rand, least, most float64) float64 {
+	return least * math.Exp(rng.Float64()*math.Log(most/least))
+}
+
+// Sample is the chain as it is seen, labelled at the SLO times a factor.
+func (d *Drawn) Sample(factor float64) (Sample, error) {
+	c, seen := d.Chain, d.Seen
+	c.Budget = max(c.Budget*factor, 1.02*max(slosplit.Least(&c).Least, slosplit.Least(&seen).Least))
+	seen.Budget = c.Budget
+	shares, err := Label(&c)
+	return Sample{seen, shares}, err
+}

@@ -1,0 +1,79 @@
+package learned
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/slosplit"
+)
+
+// Judgement is how good a model is on tasks that it has not seen.
+type Judgement struct {
+	Misplaced float64 // part of the slack given to the wrong service
+	Cost      float64 // over parslo's, on the mean; whole instances, nothing adjusted
+	Worst     float64 // over parslo's, of the dearest
+	Samples   int
+}
+
+// Judge a model on the tests of tasks, after so many steps on their training samples;
+// 0 = as it is. The tasks must show the profiles that are true.
+func Judge(m *Model, tasks []Task, steps int) (Judgement, error) {
+	var j Judgement
+	for i := range tasks {
+		t := &tasks[i]
+		adapted := m
+		if steps > 0 {
+			var err error
+			if adapted, err = m.Adapt(t.Train, steps); err != nil {
+				return j, fmt.Errorf("task %s: %w", t.Name, err)
+			}
+		}
+		on, err := adapted.Practice(t.Test)
+		if err != nil {
+			return j, fmt.Errorf("task %s: %w", t.Name, err)
+		}
+		j.Misplaced += adapted.Pupil(Pace{}).Misplaced(on) / float64(len(tasks))
+		for s := range t.Test {
+			c := &t.Test[s].Chain
+			ratio, err := overParslo(adapted, c)
+			if err != nil {
+				return j, fmt.Errorf("task %s: %w", t.Name, err)
+			}
+			j.Cost += ratio
+			j.Worst = max(j.Worst, ratio)
+			j.Samples++
+		}
+	}
+	j.Cost /= float64(max(j.Samples, 1))
+	return j, nil
+}
+
+// overParslo is what a split costs over parslo's.
+func overParslo(split slosplit.Splitter, c *slosplit.Chain) (float64, error) {
+	costs := [2]float64{}
+	for i, s := range []slosplit.Splitter{split, slosplit.Parslo{}} {
+		shares, err := s.Split(c)
+		if err != nil {
+			return 0, err
+		}
+		if costs[i], err = Cost(c, shares); err != nil {
+			return 0, err
+		}
+	}
+	return costs[0] / costs[1], nil
+}
+
+// Cost of the instances that keep shares, in cores.
+func Cost(c *slosplit.Chain, shares slosplit.Shares) (float64, error) {
+	sum := 0.0
+	for i := range c.Steps {
+		n, kept, err := c.Steps[i].Instances(shares[i])
+		if err != nil {
+			return 0, err
+		}
+		if !kept {
+			return 0, fmt.Errorf("chain of %s: %s cannot keep its share of %v s", c.Kind, c.Steps[i].Name, shares[i])
+		}
+		sum += float64(n) * c.Steps[i].Cost
+	}
+	return sum, nil
+}

@@ -1,0 +1,182 @@
+package learned
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/slosplit"
+)
+
+// Scene is an application in several releases, whose instances come in several sizes.
+// The profile of a service in one release and size is measured once. It is safe for
+// concurrent use.
+type Scene struct {
+	app      *loadline.App
+	releases [][]release // by release and service
+
+	mu       sync.Mutex
+	profiles map[profileKey]*measured
+}
+
+// release of one service: factors on its CPU and waiting time.
+type release struct{ cpu, wait float64 }
+
+// Choice is what of a service is deployed.
+type Choice struct {
+	Release int     // from 0 on; 0 is the application as it is
+	Size    float64 // factor on the CPU of an instance
+}
+
+type profileKey struct {
+	service    int
+	release    release
+	size       float64
+	percentile float64
+}
+
+type measured struct {
+	once    sync.Once
+	profile *profile.Profile
+	err     error
+}
+
+// How releases differ: about half of the services change from one to the next, by
+// factors that are often above 1.5 and sometimes above 2, as the paper saw it.
+const (
+	releaseChanges = 0.5
+	releaseSpread  = 0.45 // of the factors' logarithms
+	releaseLeast   = 0.4
+	releaseMost    = 2.5
+)
+
+// Sizes that instances come in, as factors on their CPU.
+var Sizes = []float64{0.5, 1, 2}
+
+// NewScene makes releases of an application, the first of which is as it is. The same
+// seed makes the same.
+func NewScene(app *loadline.App, releases int, seed uint64) *Scene {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	s := &Scene{app: app, profiles: map[profileKey]*measured{}}
+	now := make([]release, len(app.Services))
+	for i := range now {
+		now[i] = release{1, 1}
+	}
+	factor := func() float64 {
+		return min(max(math.Exp(releaseSpread*rng.NormFloat64()), releaseLeast), releaseMost)
+	}
+	for range releases {
+		s.releases = append(s.releases, slices.Clone(now))
+		for i := range now {
+			if rng.Float64() < releaseChanges {
+				now[i] = release{factor(), factor()}
+			}
+		}
+	}
+	return s
+}
+
+// Releases is how many there are.
+func (s *Scene) Releases() int { return len(s.releases) }
+
+// App is the application with these choices deployed.
+func (s *Scene) App(deployed []Choice) *loadline.App {
+	app := *s.app
+	app.Services = slices.Clone(s.app.Services)
+	for i, choice := range deployed {
+		of, r := &app.Services[i], s.releases[choice.Release][i]
+		of.Size.CPURequest *= choice.Size
+		of.Size.CPULimit *= choice.Size
+		if len(of.Versions) == 0 {
+			of.Versions = []loadline.Version{{Name: fmt.Sprintf("v%d", choice.Release+1), Weight: 1, CPU: r.cpu, Wait: r.wait}}
+			continue
+		}
+		// It has versions of its own, and calls that only some of them make.
+		of.Versions = slices.Clone(of.Versions)
+		for j := range of.Versions {
+			of.Versions[j].CPU *= r.cpu
+			of.Versions[j].Wait *= r.wait
+		}
+	}
+	return &app
+}
+
+// Whole is one release of everything, in the sizes that are usual.
+func (s *Scene) Whole(release int) []Choice {
+	list := make([]Choice, len(s.app.Services))
+	for i := range list {
+		list[i] = Choice{release, 1}
+	}
+	return list
+}
+
+// profileLoads and profileVisits are fewer than loadline profile takes: a tail within
+// some percent is enough to learn from, and there are hundreds of profiles.
+var profileLoads = []float64{0.1, 0.3, 0.5, 0.65, 0.78, 0.88, 0.95, 1}
+
+const profileVisits = 4000
+
+// profile of a service, measured with all others as they are.
+func (s *Scene) profile(ctx context.Context, service int, c Choice, percentile float64) (*profile.Profile, error) {
+	key := profileKey{service, s.releases[c.Release][service], c.Size, percentile}
+	s.mu.Lock()
+	m := s.profiles[key]
+	if m == nil {
+		m = &measured{}
+		s.profiles[key] = m
+	}
+	s.mu.Unlock()
+	m.once.Do(func() {
+		deployed := s.Whole(0)
+		deployed[service] = c
+		m.profile, m.err = profile.Measure(ctx, s.App(deployed), service, profile.Options{Percentile: percentile, Seeds: 1, Visits: profileVisits, Loads: profileLoads})
+	})
+	return m.profile, m.err
+}
+
+// Measured is how many profiles were.
+func (s *Scene) Measured() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.profiles)
+}
+
+// shapes of the application's chains as it is, without profiles.
+func (s *Scene) shapes() ([]slosplit.Chain, error) {
+	return slosplit.Cut(s.app, make([]float64, len(s.app.Kinds)), nil)
+}
+
+// chain like another, through the same services, with these choices deployed: another
+// release may make another call the slowest, and change the order. Nothing is measured
+// that is not on it.
+func (s *Scene) chain(ctx context.Context, deployed []Choice, perSecond []float64, like *slosplit.Chain) (slosplit.Chain, error) {
+	var fault error
+	chains, err := slosplit.Cut(s.App(deployed), perSecond, func(service int, percentile float64) *profile.Profile {
+		if !slices.ContainsFunc(like.Steps, func(st slosplit.Step) bool { return st.Service == service }) {
+			return nil
+		}
+		p, err := s.profile(ctx, service, deployed[service], percentile)
+		if err != nil && fault == nil {
+			fault = err
+		}
+		return p
+	})
+	if fault != nil {
+		return slosplit.Chain{}, fault
+	}
+	if err != nil {
+		return slosplit.Chain{}, err
+	}
+	at := slices.IndexFunc(chains, func(c slosplit.Chain) bool {
+		return c.Kind == like.Kind && slices.EqualFunc(c.Steps, like.Steps, func(a, b slosplit.Step) bool { return a.Service == b.Service })
+	})
+	if at < 0 {
+		return slosplit.Chain{}, fmt.Errorf("there is no chain of %s through the same %d services any more", like.Kind, len(like.Steps))
+	}
+	return chains[at], nil
+}

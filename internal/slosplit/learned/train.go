@@ -1,0 +1,300 @@
+package learned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/nn"
+)
+
+// Config of a training. The zero value of each is the default in brackets.
+type Config struct {
+	Way     string
+	Seed    uint64
+	Sight   Sight   // what is seen of a chain [Whole]
+	Hidden  int     // width of the layers [32; of fnn 128]
+	Rate    float64 // of Adam at the beginning [2e-3]
+	Tasks   int     // in each step [6]
+	Batch   int     // samples of each task [12]
+	Most    int     // steps, converged or not [12000; of meta 8000]
+	Workers int     // goroutines; figures do not depend on it [1]
+
+	// Of meta:
+	Inner      int     // steps of the inner loop [5]
+	InnerRate  float64 // of them; of fnn and gcn, of adapting [0.5, of gcn 0.1, of fnn 0.03]
+	FirstOrder bool    // leave out the second order
+}
+
+// WithDefaults fills in what is zero.
+func (c Config) WithDefaults() Config {
+	integer := func(v *int, standard int) {
+		if *v == 0 {
+			*v = standard
+		}
+	}
+	number := func(v *float64, standard float64) {
+		if *v == 0 {
+			*v = standard
+		}
+	}
+	if c.Sight == "" {
+		c.Sight = Whole
+	}
+	hidden, most, inner := 32, 12000, 0.1
+	switch c.Way {
+	case "fnn":
+		hidden, inner = 128, 0.03
+	case "meta":
+		most, inner = 8000, 0.5
+	}
+	integer(&c.Hidden, hidden)
+	integer(&c.Tasks, 6)
+	integer(&c.Batch, 12)
+	integer(&c.Most, most)
+	integer(&c.Workers, 1)
+	integer(&c.Inner, 5)
+	number(&c.Rate, 2e-3)
+	number(&c.InnerRate, inner)
+	return c
+}
+
+// Validate says what is wrong, all of it.
+func (c Config) Validate() error {
+	faults := []error{checkWay(c.Way)}
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{{"hidden", c.Hidden, 2}, {"tasks", c.Tasks, 1}, {"batch", c.Batch, 1}, {"most", c.Most, 1}, {"workers", c.Workers, 1}, {"inner", c.Inner, 1}} {
+		if f.value < f.least {
+			faults = append(faults, fmt.Errorf("%s is %d, must be at least %d", f.name, f.value, f.least))
+		}
+	}
+	if c.Sight != Whole && c.Sight != Bare {
+		faults = append(faults, fmt.Errorf("sight is %q, must be %q or %q", c.Sight, Whole, Bare))
+	}
+	if !(c.Rate > 0) || !(c.InnerRate > 0) {
+		faults = append(faults, fmt.Errorf("rates of %v and %v within must be above 0", c.Rate, c.InnerRate))
+	}
+	return errors.Join(faults...)
+}
+
+// Mark is how good a network was after so many steps of training.
+type Mark struct {
+	Step      int
+	Loss      float64 // on the tests of the tasks to validate on; of meta, after adapting
+	Misplaced float64 // part of the slack given to the wrong service
+}
+
+const (
+	markEvery  = 100
+	patience   = 8 // marks without a better one until the rate is halved
+	halvings   = 4 // until the training has converged
+	betterBy   = 0.002
+	clipAt     = 5
+	streamData = 1 // of the seed's random numbers
+	streamInit = 2
+)
+
+// Train a splitter until it has converged: the rate is halved whenever it gets no
+// better on the tasks to validate on, and after some halvings the best weights are
+// kept. Of the tasks to train on, fnn and gcn learn from all samples; meta adapts on
+// their training samples and learns from their tests (eq. 9), so none has more. The
+// same seed gives the same model.
+func Train(ctx context.Context, tasks, validation []Task, config Config, progress func(share float64)) (*Model, []Mark, error) {
+	c := config.WithDefaults()
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	s, err := measureScales(tasks, c.Sight)
+	if err != nil {
+		return nil, nil, err
+	}
+	lessons, err := s.lessons(tasks)
+	if err != nil {
+		return nil, nil, err
+	}
+	valid, err := s.lessons(validation)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(valid) == 0 {
+		return nil, nil, errors.New("there are no tasks to validate on: without them nobody knows when to stop")
+	}
+	net, err := build(c.Way, c.Sight, c.Hidden, rand.New(rand.NewPCG(c.Seed, streamInit)))
+	if err != nil {
+		return nil, nil, err
+	}
+	t := trainer{config: c, lessons: lessons, valid: valid, net: net, rng: rand.New(rand.NewPCG(c.Seed, streamData))}
+	for range c.Workers {
+		t.learners = append(t.learners, newLearner(c.Way, net.Clone()))
+	}
+	marks, err := t.run(ctx, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := Settings{Sight: c.Sight, Hidden: c.Hidden, Steps: c.Inner, Rate: c.InnerRate}
+	m := newModel(c.Way, settings, s, net)
+	samples := 0
+	for _, l := range lessons {
+		samples += len(l.train) + len(l.test)
+	}
+	last := marks[len(marks)-1]
+	m.Training = modelfile.Training{Data: fmt.Sprintf("%d tasks", len(tasks)), Samples: samples, Seed: c.Seed}
+	m.Results = []modelfile.Result{{Name: "part of the slack misplaced", On: "tasks that were not trained on", Value: last.Misplaced}}
+	return m, marks, nil
+}
+
+type trainer struct {
+	config   Config
+	lessons  []*lesson
+	valid    []*lesson
+	net      *nn.Net
+	rng      *rand.Rand
+	learners []*learner
+}
+
+// run until converged. The last mark is that of the weights that are kept.
+func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, error) {
+	adam := nn.NewAdam(t.net.Size(), nn.AdamConfig{Rate: float32(t.config.Rate)})
+	best := Mark{Loss: math.Inf(1)}
+	kept := t.net.Clone()
+	rate, waited, halved := t.config.Rate, 0, 0
+	var marks []Mark
+	for step := 1; step <= t.config.Most; step++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		g, err := t.gradient()
+		if err != nil {
+			return nil, err
+		}
+		if norm := nn.ClipNorm(g, clipAt); !math.IsInf(float64(norm), 0) && !math.IsNaN(float64(norm)) {
+			adam.Step(t.net.Params(), g)
+		}
+		if step%markEvery != 0 && step != t.config.Most {
+			continue
+		}
+		m := t.mark(step)
+		marks = append(marks, m)
+		if waited++; m.Loss < best.Loss*(1-betterBy) {
+			waited = 0
+		}
+		if m.Loss < best.Loss {
+			best = m
+			copy(kept.Params(), t.net.Params())
+		}
+		if waited >= patience {
+			if halved++; halved > halvings {
+				break
+			}
+			rate, waited = rate/2, 0
+			adam.SetRate(float32(rate))
+			copy(t.net.Params(), kept.Params())
+		}
+		if progress != nil {
+			progress(max(float64(step)/float64(t.config.Most), float64(halved)/(halvings+1)))
+		}
+	}
+	if math.IsInf(best.Loss, 1) {
+		return nil, fmt.Errorf("the training of %s came to nothing: no loss was finite; lower the rates", t.config.Way)
+	}
+	copy(t.net.Params(), kept.Params())
+	return append(marks, best), nil
+}
+
+// gradient over some tasks, each on a batch of its own. Tasks are drawn before, and
+// their gradients summed in their order, so that workers change nothing.
+func (t *trainer) gradient() ([]float32, error) {
+	c := t.config
+	type draw struct {
+		of      *lesson
+		batches [][]*example
+		test    []*example
+		found   []float32
+		err     error
+	}
+	draws := make([]draw, c.Tasks)
+	for i := range draws {
+		d := &draws[i]
+		d.of = t.lessons[t.rng.IntN(len(t.lessons))]
+		if c.Way != "meta" {
+			d.batches = [][]*example{t.some(slices.Concat(d.of.train, d.of.test))}
+			continue
+		}
+		for range c.Inner {
+			d.batches = append(d.batches, t.some(d.of.train))
+		}
+		d.test = d.of.test
+	}
+	t.each(len(draws), func(l *learner, i int) {
+		d := &draws[i]
+		if c.Way != "meta" {
+			_, g := l.gradient(d.of, d.batches[0])
+			d.found = append(d.found, g...)
+			return
+		}
+		_, g, err := l.metaGradient(d.of, d.batches, d.test, float32(c.InnerRate), c.FirstOrder)
+		d.found, d.err = append(d.found, g...), err
+	})
+	sum := make([]float32, t.net.Size())
+	for i := range draws {
+		if draws[i].err != nil {
+			return nil, draws[i].err
+		}
+		nn.AddScaled(sum, 1/float32(len(draws)), draws[i].found)
+	}
+	return sum, nil
+}
+
+// some of the examples, drawn without putting back.
+func (t *trainer) some(of []*example) []*example {
+	n := min(t.config.Batch, len(of))
+	list := make([]*example, n)
+	for i, at := range t.rng.Perm(len(of))[:n] {
+		list[i] = of[at]
+	}
+	return list
+}
+
+// mark is how good the network is on the tasks to validate on; of meta, after
+// adapting on their training samples.
+func (t *trainer) mark(step int) Mark {
+	losses, parts := make([]float64, len(t.valid)), make([]float64, len(t.valid))
+	t.each(len(t.valid), func(l *learner, i int) {
+		of := t.valid[i]
+		if t.config.Way == "meta" {
+			batches := make([][]*example, t.config.Inner)
+			for k := range batches {
+				batches[k] = of.train
+			}
+			l.descend(of, batches, float32(t.config.InnerRate))
+		}
+		losses[i], parts[i] = l.score(of, of.test)
+	})
+	m := Mark{Step: step}
+	for i := range losses {
+		m.Loss += losses[i] / float64(len(losses))
+		m.Misplaced += parts[i] / float64(len(parts))
+	}
+	return m
+}
+
+// each does n jobs with the learners, whose weights are the network's.
+func (t *trainer) each(n int, do func(l *learner, i int)) {
+	var group sync.WaitGroup
+	for w, l := range t.learners {
+		group.Go(func() {
+			for i := w; i < n; i += len(t.learners) {
+				copy(l.net.Params(), t.net.Params())
+				do(l, i)
+			}
+		})
+	}
+	group.Wait()
+}
