@@ -17,13 +17,19 @@ func newRoot() *cobra.Command {
 
 It takes the past of an application from Prometheus, fits a twin to it, trains
 policies on the twin within a minute, and proves them on the part of the past that
-nobody has seen, against the autoscaler that you run today. Below that are a cluster
-in memory, the rivals as they are deployed, and a bench that treats them fairly.`,
+nobody has seen, against the autoscaler that you run today. In the cluster it looks
+after LoadLine resources, explains every decision, and falls back to a plain rule when
+it cannot know better. Below that are a cluster in memory, the rivals as they are
+deployed, and a bench that treats them fairly.`,
 		Example: `  # From your metrics to a proven policy
   loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
   loadline train --history past --objective "99% < 300ms" -o shop
   loadline evaluate shop
   loadline promote shop
+
+  # In a cluster: what it lacks, and what would be done now; nothing is changed
+  loadline doctor
+  loadline run --once --dry-run
 
   # A cluster in memory
   loadline simulate --app bookinfo --workload day --policy hpa --svg day.svg
