@@ -42,7 +42,7 @@ func (n named) secret(ctx context.Context, name, key string) ([]byte, error) {
 	if v, found := s.Data[key]; found {
 		return v, nil
 	}
-	return nil, missingError{fmt.Errorf("Secret %s/%s has no key %q", n.namespace, name, key)}
+	return nil, missingError{fmt.Errorf("the Secret %s/%s has no key %q", n.namespace, name, key)}
 }
 
 func (n named) configMap(ctx context.Context, name, key string) ([]byte, error) {
@@ -56,16 +56,16 @@ func (n named) configMap(ctx context.Context, name, key string) ([]byte, error) 
 	if v, found := m.BinaryData[key]; found {
 		return v, nil
 	}
-	return nil, missingError{fmt.Errorf("ConfigMap %s/%s has no key %q", n.namespace, name, key)}
+	return nil, missingError{fmt.Errorf("the ConfigMap %s/%s has no key %q", n.namespace, name, key)}
 }
 
 func (n named) get(ctx context.Context, kind, name string, into client.Object) error {
 	err := n.reader.Get(ctx, client.ObjectKey{Namespace: n.namespace, Name: name}, into)
 	switch {
 	case apierrors.IsNotFound(err):
-		return missingError{fmt.Errorf("%s %s/%s does not exist", kind, n.namespace, name)}
+		return missingError{fmt.Errorf("the %s %s/%s does not exist", kind, n.namespace, name)}
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s %s/%s may not be read: name it in deploy/rbac/namespace-secrets.yaml and apply that to the namespace: %w", kind, n.namespace, name, err)
+		return fmt.Errorf("the %s %s/%s may not be read: name it in deploy/rbac/namespace-secrets.yaml and apply that to the namespace: %w", kind, n.namespace, name, err)
 	}
 	return err
 }
