@@ -36,7 +36,6 @@ func (s *scene) steady(t *testing.T, floor int) string {
 // and everything is as before once the metrics are. One process looks after all the
 // applications to which it happens.
 func TestMetricsFail(t *testing.T) {
-	t.Parallel()
 	c := cluster.Shared(t)
 	c.InstallLoadline(t)
 	p := c.Run(t, cluster.ProductOptions{})
@@ -61,7 +60,6 @@ func TestMetricsFail(t *testing.T) {
 		{"the exporters say what was long ago", faults(cluster.Old), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			s := setUp(t, single(t), 160)
 			name := s.steady(t, 7)
 			before := s.replicas(t, name)
