@@ -22,8 +22,8 @@ func TestLoadStep(t *testing.T) {
 
 	s.player.SetRate(160)
 	s.waitReplicas(t, name, low+2, 12)
-	time.Sleep(10 * time.Second) // pods start, and what the step broke is over
 	s.c.WaitReady(t, s.ns, name, -1)
+	time.Sleep(20 * time.Second) // what the step broke is over, and replicas have settled
 	if over := s.over(t, func() { time.Sleep(15 * time.Second) }); over > 0.01 {
 		t.Errorf("%.2f %% of requests over the SLO after the step, want at most 1 %%", 100*over)
 	}
