@@ -76,13 +76,14 @@ var layers = []struct {
 	{"internal/slosplit/learned", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/apps", "internal/profile", "internal/slosplit"}},
 
 	// A teacher and its students: what they share and do, and where they practise.
+	{"internal/arena", []string{"internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env"}},
 	{"internal/drpc", []string{"internal/nn", "internal/rl", "internal/rl/clone", "internal/modelfile", "internal/forecast", "internal/env"}},
 	{"internal/drpc/teacher", []string{"internal/nn", "internal/rl", "internal/rl/td3", "internal/drpc"}},
-	{"internal/drpc/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env", "internal/drpc", "internal/drpc/teacher"}},
+	{"internal/drpc/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/drpc", "internal/drpc/teacher"}},
 
 	// DRPC's rivals that learn: at work, and where they practise.
 	{"internal/rivals", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/env"}},
-	{"internal/rivals/practice", []string{"internal/nn", "internal/rl", "internal/rl/tabular", "internal/rl/td3", "internal/modelfile", "internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env", "internal/drpc", "internal/rivals"}},
+	{"internal/rivals/practice", []string{"internal/nn", "internal/rl", "internal/rl/tabular", "internal/rl/td3", "internal/modelfile", "internal/forecast", "internal/sim", "internal/env", "internal/arena", "internal/drpc", "internal/rivals"}},
 
 	{"internal/loop", nil},
 	{"internal/guard", []string{"internal/nearest", "internal/loop"}},

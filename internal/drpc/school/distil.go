@@ -20,10 +20,10 @@ type Distil struct {
 func (s *School) distil() {
 	observation := make([]float32, s.exam.Spaces().Observation)
 	action := s.exam.Spaces().NewAction()
-	defer s.exam.lasting(s.config.Distil.Steps)()
+	defer s.exam.Lasting(s.config.Distil.Steps)()
 	for e := range s.config.Distil.Episodes {
 		s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(e)).Rand, observation)
-		for !s.exam.over() {
+		for !s.exam.Over() {
 			s.mind.Decide(observation, s.wants)
 			for i, student := range s.students {
 				student.Remember(&s.exam.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])

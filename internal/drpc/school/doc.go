@@ -2,8 +2,7 @@
 // application in the fluid engine, the two stages of Algorithm 1 over it, and what
 // is handed out in the end.
 //
-// Reading order: world.go with begin.go (what is practised on), almanac.go
-// (forecasts), stage1.go and distil.go (the teacher explores, students learn),
-// stage2.go (students act, the teacher listens), school.go (Algorithm 1 around
-// both), record.go (what is told of it).
+// Reading order: world.go (what is practised on), stage1.go and distil.go (the
+// teacher explores, students learn), stage2.go (students act, the teacher listens),
+// school.go (Algorithm 1 around both), record.go (what is told of it).
 package school

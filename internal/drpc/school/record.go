@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 )
 
@@ -59,15 +60,15 @@ type Result struct {
 
 // Report is what is told of a schooling.
 type Report struct {
-	Curve      []Point         `json:"curve"`
-	Episodes   []float64       `json:"episodes"` // mean reward of a step, episode by episode, while exploring
-	Events     []Event         `json:"events"`
-	Plateau    int             `json:"plateau"` // steps at which the teacher had levelled off; 0 = it had not
-	Results    []Result        `json:"results"`
-	Imitation  []Imitation     `json:"imitation"`
-	Forecasts  []ForecastError `json:"forecasts"`
-	Parameters Parameters      `json:"parameters"`
-	Carried    Carried         `json:"carried"`
+	Curve      []Point               `json:"curve"`
+	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
+	Events     []Event               `json:"events"`
+	Plateau    int                   `json:"plateau"` // steps at which the teacher had levelled off; 0 = it had not
+	Results    []Result              `json:"results"`
+	Imitation  []Imitation           `json:"imitation"`
+	Forecasts  []arena.ForecastError `json:"forecasts"`
+	Parameters Parameters            `json:"parameters"`
+	Carried    Carried               `json:"carried"`
 }
 
 // Parameters of who decides.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/drpc/teacher"
 	"github.com/loadline/loadline/internal/forecast"
@@ -133,14 +134,17 @@ const (
 	stage1Until    = 0.85
 )
 
+// foresight is what the students' forecasters are shown and asked.
+var foresight = arena.Foresight{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+
 // open makes everybody and the world that they are in.
 func (s *School) open(ctx context.Context) error {
 	c := &s.config
-	var almanac *Almanac
+	var almanac *arena.Almanac
 	s.forecasts = make([]*forecast.GRU, len(s.subject.App.Services))
 	if c.Forecast {
 		var err error
-		s.forecasts, almanac, s.report.Forecasts, err = learnForecasts(ctx, s.subject.App, s.subject.Load, s.subject.Duration, c.Seed, func(share float64) {
+		s.forecasts, almanac, s.report.Forecasts, err = arena.Foresee(ctx, s.subject.App, s.subject.Load, s.subject.Duration, c.Seed, foresight, func(share float64) {
 			s.progress(share*forecastsUntil, "forecasts")
 		})
 		if err != nil {

@@ -122,7 +122,7 @@ func TestActionsBecomeWhatWasApplied(t *testing.T) {
 	}
 	observation, action := make([]float32, w.Spaces().Observation), w.Spaces().NewAction()
 	w.Reset(rl.NewChance(1, 1).Rand, observation)
-	before := w.told[0].Replicas
+	before := w.Situation().InFlight[0].Replicas
 	for i := range action.Values {
 		action.Values[i] = 0.4
 	}
@@ -137,8 +137,8 @@ func TestActionsBecomeWhatWasApplied(t *testing.T) {
 			t.Errorf("action %d is %v, want %v", i, v, want)
 		}
 	}
-	if w.told[0].Replicas != before+1 || r.Truncated || r.Reward <= 0 || r.Reward > 1 {
-		t.Errorf("%d replicas after %d, %+v", w.told[0].Replicas, before, r)
+	if w.Situation().InFlight[0].Replicas != before+1 || r.Truncated || r.Reward <= 0 || r.Reward > 1 {
+		t.Errorf("%d replicas after %d, %+v", w.Situation().InFlight[0].Replicas, before, r)
 	}
 }
 

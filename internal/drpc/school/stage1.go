@@ -114,7 +114,7 @@ func (s *School) note() {
 	for i := range s.world.locals {
 		s.seen.Add(&s.world.locals[i])
 	}
-	if mix := drpc.MixOf(&s.world.window[0]); mix != nil {
+	if mix := drpc.MixOf(s.world.Situation().Now()); mix != nil {
 		s.mix = s.mix.Follow(mix, mixKept)
 	}
 }
@@ -139,7 +139,7 @@ func (s *School) examine(decide func(whole, actions []float32), stream uint64) R
 	steps := 0.0
 	for e := range s.config.Stage1.Episodes {
 		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
-		for !s.exam.over() {
+		for !s.exam.Over() {
 			decide(observation, action.Values)
 			s.exam.Step(&action, observation)
 			r.add(s.exam.Worth())

@@ -82,11 +82,11 @@ func (f *field) watch(shelf drpc.Shelf) error {
 // step lets the students act for one period of the teacher, in beats of their own.
 func (f *field) step(w *World, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
-		proposal, err := f.policy.Decide(w.cluster.Now(), w.situation())
+		proposal, err := f.policy.Decide(w.Now(), w.Situation())
 		if err != nil {
 			proposal.Services = nil // nothing was measured: they hold
 		}
-		w.act(proposal, w.config.Beat, f.policy.Needs().Delay)
+		w.beat(proposal, f.policy.Needs().Delay)
 		for i := range f.outbox {
 			if up == nil {
 				break
@@ -96,7 +96,7 @@ func (f *field) step(w *World, up drpc.Uplink) error {
 			}
 		}
 	}
-	w.steps++
+	w.Count()
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *School) letAct(ctx context.Context, steps int) (taken int, why []drpc.R
 		if err != nil {
 			return taken, nil, last, err
 		}
-		for !s.world.over() {
+		for !s.world.Over() {
 			if err := f.watch(s.transport); err != nil {
 				return taken, nil, last, err
 			}
@@ -143,7 +143,7 @@ func (s *School) letAct(ctx context.Context, steps int) (taken int, why []drpc.R
 			glance.Reward = s.world.worth.Reward
 			s.teacher.Remember(rl.Transition{
 				Observation: observation, Action: s.action, Next: next,
-				Result: rl.Result{Reward: glance.Reward, Truncated: s.world.over()},
+				Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
 			})
 			for range s.config.Stage2.Updates {
 				s.teacher.Update()
@@ -182,7 +182,7 @@ func (s *School) glance(observation []float32) drpc.Glance {
 			g.Imitation += d * d / (n * drpc.Axes)
 		}
 	}
-	g.Drift = drpc.MixOf(&s.world.window[0]).Drift(s.mix)
+	g.Drift = drpc.MixOf(s.world.Situation().Now()).Drift(s.mix)
 	return g
 }
 
@@ -197,7 +197,7 @@ func (s *School) actFreely(stream uint64) (Result, error) {
 			return r, err
 		}
 		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
-		for !s.exam.over() {
+		for !s.exam.Over() {
 			if err := f.step(s.exam, nil); err != nil {
 				return r, err
 			}

@@ -22,18 +22,17 @@ const (
 func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, seed uint64) (*rivals.SVM, int, string, error) {
 	visited := visitedServices(w)
 	var examples []rivals.Example
-	usual, taken := w.steps, 0
-	w.steps = labelSteps
-	defer func() { w.steps = usual }()
+	taken := 0
+	defer w.Briefly(labelSteps)()
 	for run := 0; taken+labelSteps <= steps; run++ {
 		culprit := visited[run%len(visited)]
 		w.begin(rl.NewChance(seed, labelStream+uint64(run)).Rand, culprit)
-		for !w.over() {
+		for !w.Over() {
 			w.act(loadline.Proposal{})
-			if w.taken < labelSkip {
+			if w.Taken() < labelSkip {
 				continue
 			}
-			firm.Symptoms(w.situation(), func(service int, symptoms []float64) {
+			firm.Symptoms(w.Situation(), func(service int, symptoms []float64) {
 				examples = append(examples, rivals.Example{Inputs: slices.Clone(symptoms), Yes: service == culprit})
 			})
 		}
@@ -52,8 +51,8 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 // visitedServices are those that any request comes by.
 func visitedServices(w *world) []int {
 	var visited []int
-	for i := range w.ground.Services {
-		if slices.ContainsFunc(w.ground.Services[i].Visits, func(v float64) bool { return v > 0 }) {
+	for i := range w.Ground().Services {
+		if slices.ContainsFunc(w.Ground().Services[i].Visits, func(v float64) bool { return v > 0 }) {
 			visited = append(visited, i)
 		}
 	}

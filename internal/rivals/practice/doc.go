@@ -2,8 +2,7 @@
 // number of steps and the same examinations as DRPC's own school, so that nobody has
 // an advantage but by method.
 //
-// Reading order: world.go with begin.go (what is practised on), almanac.go (CoScal's
-// forecasts), past.go (A-SARSA's), culprits.go (what FIRM's support vector machine
-// learns from), practice.go (learning), prepare.go (who learns), record.go (what is
-// told of it).
+// Reading order: world.go (what is practised on), past.go (A-SARSA's forecasts),
+// culprits.go (what FIRM's support vector machine learns from), practice.go (learning),
+// prepare.go (who learns), record.go (what is told of it).
 package practice

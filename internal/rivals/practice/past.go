@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/rivals"
@@ -24,25 +25,25 @@ const (
 // recordPast lets a plain rule decide for a while and fits ARIMA to what is seen of
 // every service. It returns how many steps that took.
 func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals.Fits, int, error) {
-	undo := w.lasting(steps)
+	undo := w.Lasting(steps)
 	defer undo()
 	sight, err := env.NewSight("latency")
 	if err != nil {
 		return nil, 0, err
 	}
-	n := len(w.subject.App.Services)
+	n := len(w.App().Services)
 	cores, response := make([][]float64, n), make([][]float64, n)
 	var values []float32
-	w.begin(rl.NewChance(seed, pastStream).Rand, nobody)
-	for !w.over() {
-		s := w.situation()
+	w.begin(rl.NewChance(seed, pastStream).Rand, arena.Nobody)
+	for !w.Over() {
+		s := w.Situation()
 		for i := range n {
 			used, over := math.NaN(), math.NaN()
 			if c := s.Now().Services[i].CPU; c.Present() {
 				used = c.Value
 			}
 			var absent string
-			if values, absent = sight.See(w.ground, s, i, values[:0]); absent == "" {
+			if values, absent = sight.See(w.Ground(), s, i, values[:0]); absent == "" {
 				over = float64(values[0])
 			}
 			cores[i], response[i] = append(cores[i], used), append(response[i], over)
@@ -55,17 +56,17 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 			values []float64
 			to     **forecast.ARIMAFit
 		}{{cores[i], &fits[i].CPU}, {response[i], &fits[i].Response}} {
-			fit, err := forecast.FitARIMA(ctx, forecast.NewFrame("past", sim.Epoch, w.needs.Period, o.values))
+			fit, err := forecast.FitARIMA(ctx, forecast.NewFrame("past", sim.Epoch, w.Needs().Period, o.values))
 			switch {
 			case errors.Is(err, forecast.ErrNoData): // what is expected is what is
 			case err != nil:
-				return nil, 0, fmt.Errorf("forecaster of %s: %w", w.subject.App.Services[i].Name, err)
+				return nil, 0, fmt.Errorf("forecaster of %s: %w", w.App().Services[i].Name, err)
 			default:
 				*o.to = &fit
 			}
 		}
 	}
-	return fits, w.steps, nil
+	return fits, w.Taken(), nil
 }
 
 // rule keeps replicas at 60 % of what they ask for.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rivals"
 	"github.com/loadline/loadline/internal/rl"
@@ -104,7 +105,7 @@ type step struct {
 
 // episode lets the rival explore, and its agents learn.
 func (p *practice) episode() {
-	p.world.begin(rl.NewChance(p.config.Seed, exploreStream+uint64(p.episodes)).Rand, nobody)
+	p.world.begin(rl.NewChance(p.config.Seed, exploreStream+uint64(p.episodes)).Rand, arena.Nobody)
 	p.rival.Begin()
 	p.rival.Explore(p.explore)
 	defer p.rival.Explore(nil)
@@ -112,8 +113,8 @@ func (p *practice) episode() {
 	var open []step
 	sum, steps := 0.0, 0
 	for {
-		s := p.world.situation()
-		proposal, err := p.rival.Decide(p.world.now(), s)
+		s := p.world.Situation()
+		proposal, err := p.rival.Decide(p.world.Now(), s)
 		if err != nil {
 			proposal.Services = nil // nothing was measured: it holds
 		}
@@ -121,7 +122,7 @@ func (p *practice) episode() {
 		if steps > 0 {
 			sum += p.own(s)
 		}
-		if p.world.over() {
+		if p.world.Over() {
 			break
 		}
 		open = open[:0]
@@ -167,7 +168,7 @@ func (p *practice) learn(s loadline.Situation, open []step) {
 			next = o.observation
 		}
 		loss, updated := p.agents[o.service].Learn(rl.Transition{
-			Observation: o.observation, Action: o.action, Next: next, Result: rl.Result{Reward: p.lastReward[o.service], Truncated: p.world.over()},
+			Observation: o.observation, Action: o.action, Next: next, Result: rl.Result{Reward: p.lastReward[o.service], Truncated: p.world.Over()},
 		})
 		if updated {
 			p.losses += loss
@@ -215,16 +216,16 @@ func (p *practice) examine(stream uint64, decide func(time.Time, loadline.Situat
 	var r Result
 	steps := 0.0
 	for e := range p.config.Episodes {
-		p.exam.begin(rl.NewChance(p.config.Seed, stream+uint64(e)).Rand, nobody)
+		p.exam.begin(rl.NewChance(p.config.Seed, stream+uint64(e)).Rand, arena.Nobody)
 		p.rival.Begin()
-		for !p.exam.over() {
-			proposal, err := decide(p.exam.now(), p.exam.situation())
+		for !p.exam.Over() {
+			proposal, err := decide(p.exam.Now(), p.exam.Situation())
 			if err != nil {
 				proposal.Services = nil
 			}
 			p.exam.act(proposal)
 			w := p.exam.worth
-			r.Reward += p.own(p.exam.situation())
+			r.Reward += p.own(p.exam.Situation())
 			r.Yardstick += w.Reward
 			r.QoS += w.QoS
 			r.CPU += w.CPU

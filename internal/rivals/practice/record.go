@@ -1,5 +1,7 @@
 package practice
 
+import "github.com/loadline/loadline/internal/arena"
+
 // Point of a learning curve. The columns are those of DRPC's, without imitation,
 // and with what DRPC's reward would say: rivals' own rewards cannot be compared.
 type Point struct {
@@ -26,11 +28,11 @@ type Result struct {
 
 // Report is what is told of a practice.
 type Report struct {
-	Rival      string          `json:"rival"`
-	Curve      []Point         `json:"curve"`
-	Episodes   []float64       `json:"episodes"` // mean reward of a step, episode by episode, while exploring
-	Events     []string        `json:"events"`
-	Results    []Result        `json:"results"`
-	Forecasts  []ForecastError `json:"forecasts,omitempty"`
-	Parameters int             `json:"parameters"` // that decide
+	Rival      string                `json:"rival"`
+	Curve      []Point               `json:"curve"`
+	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
+	Events     []string              `json:"events"`
+	Results    []Result              `json:"results"`
+	Forecasts  []arena.ForecastError `json:"forecasts,omitempty"`
+	Parameters int                   `json:"parameters"` // that decide
 }
