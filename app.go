@@ -192,3 +192,25 @@ func (a *App) KindIndex(name string) int {
 	}
 	return -1
 }
+
+// Optional says of each service whether every call to it may be dropped.
+func (a *App) Optional() []bool {
+	called, needed := make([]bool, len(a.Services)), make([]bool, len(a.Services))
+	var walk func(c *Call)
+	walk = func(c *Call) {
+		called[c.Service] = true
+		needed[c.Service] = needed[c.Service] || !c.Optional
+		for _, stage := range c.Stages {
+			for i := range stage {
+				walk(&stage[i])
+			}
+		}
+	}
+	for k := range a.Kinds {
+		walk(&a.Kinds[k].Root)
+	}
+	for i := range called {
+		called[i] = called[i] && !needed[i]
+	}
+	return called
+}

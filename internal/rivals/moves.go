@@ -14,24 +14,7 @@ type moves struct {
 }
 
 func newMoves(app *loadline.App) *moves {
-	called, needed := make([]bool, len(app.Services)), make([]bool, len(app.Services))
-	var walk func(c *loadline.Call)
-	walk = func(c *loadline.Call) {
-		called[c.Service] = true
-		needed[c.Service] = needed[c.Service] || !c.Optional
-		for _, stage := range c.Stages {
-			for i := range stage {
-				walk(&stage[i])
-			}
-		}
-	}
-	for k := range app.Kinds {
-		walk(&app.Kinds[k].Root)
-	}
-	for i := range called {
-		called[i] = called[i] && !needed[i]
-	}
-	return &moves{app, called}
+	return &moves{app, app.Optional()}
 }
 
 // replicas more or less.
