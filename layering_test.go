@@ -71,7 +71,7 @@ var layers = []struct {
 	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
 
 	// The users' SLO, divided among services.
-	{"internal/profile", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env"}},
+	{"internal/profile", []string{"internal/nearest", "internal/history", "internal/sim", "internal/sim/event", "internal/env"}},
 	{"internal/slosplit", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env", "internal/profile"}},
 	{"internal/slosplit/learned", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/apps", "internal/profile", "internal/slosplit"}},
 
@@ -79,15 +79,19 @@ var layers = []struct {
 	{"internal/arena", []string{"internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env"}},
 	{"internal/drpc", []string{"internal/nn", "internal/rl", "internal/rl/clone", "internal/modelfile", "internal/forecast", "internal/env"}},
 	{"internal/drpc/teacher", []string{"internal/nn", "internal/rl", "internal/rl/td3", "internal/drpc"}},
-	{"internal/drpc/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/drpc", "internal/drpc/teacher"}},
+	{"internal/drpc/school", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/env", "internal/drpc", "internal/drpc/teacher"}},
 
 	// DRPC's rivals that learn: at work, and where they practise.
 	{"internal/rivals", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/env"}},
 	{"internal/rivals/practice", []string{"internal/nn", "internal/rl", "internal/rl/tabular", "internal/rl/td3", "internal/modelfile", "internal/forecast", "internal/sim", "internal/env", "internal/arena", "internal/drpc", "internal/rivals"}},
 
+	// The split at work: what steers by it, and where that is learned.
+	{"internal/msars", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/forecast", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc"}},
+	{"internal/msars/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/teacher", "internal/msars"}},
+
 	{"internal/loop", nil},
 	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
-	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc", "internal/rivals"}},
+	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc", "internal/rivals", "internal/msars"}},
 	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
 	{"internal/result", []string{"internal/sim"}},
 	{"internal/simulate", []string{
@@ -103,27 +107,31 @@ var layers = []struct {
 	{"api/v1alpha1", []string{"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/intstr"}},
 	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 
+	// Whoever can be trained, with equal steps and trials.
+	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
+
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
-		"internal/nearest", "internal/wholefile", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",
+		"internal/nearest", "internal/wholefile", "internal/learners", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",
 	}},
 	{"internal/report", []string{"internal/bench", "internal/result"}},
 
 	// From the past to a policy that is proven on it.
-	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/modelfile"}},
+	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/drpc", "internal/modelfile"}},
 	{"internal/pipeline", []string{
 		"internal/nearest", "internal/wholefile", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
 		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
 	}},
 	{"internal/papers", []string{
-		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym", "internal/slosplit", "internal/slosplit/learned",
-		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result", "internal/pipeline",
+		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/msars", "internal/msars/school",
+		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/learners", "internal/forecast", "internal/calibrate", "internal/bench", "internal/result", "internal/pipeline",
 	}},
 
 	// The edges, one technology each.
 	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
 	{"internal/live", []string{"internal/nearest", "internal/history", "internal/prom", "github.com/prometheus/common/model"}},
 	{"internal/fleet", []string{"internal/nearest", "internal/wholefile", "internal/nn", "internal/drpc", "github.com/nats-io/nats-server/v2/server", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"}},
+	{"internal/fleet/class", []string{"internal/wholefile", "internal/rl", "internal/drpc", "internal/drpc/school", "internal/fleet"}},
 	{"internal/kube", []string{
 		"api/v1alpha1", "k8s.io/api/apps/v1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/selection", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion", "sigs.k8s.io/controller-runtime/pkg/client",
 	}},
@@ -137,7 +145,7 @@ var layers = []struct {
 
 	// Loadline at work in a cluster.
 	{"internal/controller", []string{
-		"internal/apps", "internal/modelfile", "internal/env", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
+		"internal/apps", "internal/modelfile", "internal/env", "internal/workload", "internal/wholefile", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
 		"github.com/prometheus/client_golang/prometheus", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
 		"k8s.io/client-go/tools/cache", "k8s.io/client-go/tools/events", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/controller", "sigs.k8s.io/controller-runtime/pkg/event", "sigs.k8s.io/controller-runtime/pkg/handler", "sigs.k8s.io/controller-runtime/pkg/predicate", "sigs.k8s.io/controller-runtime/pkg/reconcile",
 	}},
@@ -155,7 +163,7 @@ var layers = []struct {
 		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
 		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/rivals", "internal/rivals/practice", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

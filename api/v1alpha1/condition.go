@@ -1,7 +1,8 @@
 package v1alpha1
 
-// Types of conditions. All of them are always there once the controller has seen
-// the resource. Ready and Active are good news when true, the others when false.
+// Types of conditions. All of them but Fleet are always there once the controller
+// has seen the resource. Ready, Active and Fleet are good news when true, the
+// others when false.
 const (
 	// Ready: the resource is understood, everything that it names is there, and
 	// decisions are being made.
@@ -16,6 +17,9 @@ const (
 	ConditionConflict = "Conflict"
 	// Stale: what is decided on is old or absent.
 	ConditionStale = "Stale"
+	// Fleet: what students do reaches their teacher, and its weights reach them. It is
+	// there only while the policy is a teacher with students.
+	ConditionFleet = "Fleet"
 )
 
 // Reasons of Ready.
@@ -53,6 +57,7 @@ const (
 	ReasonBurned        = "Burned"        // an objective suffered while it was followed
 	ReasonHolding       = "Holding"       // nobody knows what to do: everything stays as it is
 	ReasonRaisedToFloor = "RaisedToFloor" // and has for long: services are at their floors
+	// Also NoFleet, after the condition Fleet.
 )
 
 // Reasons of Paused.
@@ -82,4 +87,13 @@ const (
 	ReasonMetricsLate      = "MetricsLate"      // samples are older than guard.data.maxAge
 	ReasonNoDecision       = "NoDecision"       // none for three intervals
 	ReasonObjectivesUnseen = "ObjectivesUnseen" // services are seen, objectives are not measured
+)
+
+// Reasons of Fleet.
+const (
+	ReasonInReach        = "InReach"        // true
+	ReasonOutOfReach     = "OutOfReach"     // no server answers; students act on
+	ReasonWeightsRefused = "WeightsRefused" // what was published does not fit; students act on
+	ReasonTeacherTrouble = "TeacherTrouble" // the teacher in this process cannot work; students act on
+	ReasonNoFleet        = "NoFleet"        // several controllers, and no servers that they share: the rule is followed
 )

@@ -22,6 +22,7 @@ type agentFlags struct {
 	cluster  simulateFlags
 	model    string
 	services []string
+	witness  bool
 	speed    float64
 	output   string
 }
@@ -36,6 +37,10 @@ did, and takes into force the weights that their teacher publishes (see teacher)
 
 The cluster is a simulated one, in the time of the wall or faster. Services of the
 application that the agent has no student for stay as they are.
+
+With --witness it also tells a teacher that learns what the whole application looks
+like, once in each of the teacher's periods. One agent of a fleet does, and it must see
+every service of the model, whichever it decides for.
 
 Deciding never waits for the fleet: while no server can be reached, students act on
 with the weights they have, and decisions are kept until one can.`,
@@ -53,6 +58,7 @@ with the weights they have, and decisions are kept until one can.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
 	flags.StringSliceVar(&f.services, "services", nil, "services to decide for, separated by commas; default: all that the model has students for")
+	flags.BoolVar(&f.witness, "witness", false, "tell the teacher what the whole application looks like: one agent of a fleet does")
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
@@ -86,11 +92,12 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	model, err := drpc.Open(f.model)
+	whole, err := drpc.Open(f.model)
 	if err != nil {
 		return err
 	}
-	if model, err = fleet.Group(model, f.services); err != nil {
+	model, err := fleet.Group(whole, f.services)
+	if err != nil {
 		return usageError{err}
 	}
 	link, err := fleet.Open(f.config("loadline agent", stderr))
@@ -98,9 +105,15 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usageError{err}
 	}
 	defer link.Close()
-	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, uint64(time.Now().UnixNano()))
+	epoch := uint64(time.Now().UnixNano())
+	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, epoch)
 	if err != nil {
 		return err
+	}
+	if f.witness {
+		if agent.Witness, err = fleet.NewWitness(link, whole, spec.App, epoch); err != nil {
+			return fmt.Errorf("--witness: %w", err)
+		}
 	}
 	spec.Decider = agent
 
@@ -118,6 +131,9 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	patience, cancel := context.WithTimeout(carry, flushWithin)
 	defer cancel()
 	_ = agent.Courier.Flush(patience) // what still waits is told below
+	if agent.Witness != nil {
+		_ = agent.Witness.Flush(patience) // the same
+	}
 	return f.print(stdout, agent, link)
 }
 
@@ -159,7 +175,8 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 			Payload  float64               `json:"payload_per_decision"`
 			Wire     float64               `json:"wire_per_decision"`
 			Carried  fleet.Carried         `json:"carried"`
-		}{agent.Status(), waiting, lost, payload, wire, carried})
+			Witness  *fleet.WitnessStatus  `json:"witness,omitempty"`
+		}{agent.Status(), waiting, lost, payload, wire, carried, witnessed(agent)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tVERSION\tREFUSED")
@@ -171,8 +188,24 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", s.Service, s.Decisions, s.Version, refused)
 	}
 	fmt.Fprintf(t, "\nfleet: %v\n", carried)
+	if w := witnessed(agent); w != nil {
+		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Unseen)
+		if w.Missing != "" {
+			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
+		}
+		waiting, lost = waiting+w.Waiting, lost+w.Lost
+	}
 	if waiting+lost > 0 {
 		fmt.Fprintf(t, "not acknowledged: %d decisions were waiting at the end, %d had been let go\n", waiting, lost)
 	}
 	return t.Flush()
+}
+
+// witnessed is how the witness is doing; nil = this agent is none.
+func witnessed(a *fleet.Agent) *fleet.WitnessStatus {
+	if a.Witness == nil {
+		return nil
+	}
+	s := a.Witness.Status()
+	return &s
 }

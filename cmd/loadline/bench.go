@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -33,6 +34,7 @@ type benchFlags struct {
 	warmUp                                        time.Duration
 	workers                                       int
 	redo, listSuites                              bool
+	training                                      bench.Training
 }
 
 func newBench() *cobra.Command {
@@ -55,6 +57,12 @@ data than it is run on: generated workloads drawn with other seeds, or the fifth
 of a trace before the last, on which it is run then. clairvoyant without a level
 is searched for each run.
 
+A policy written NAME@trained (` + strings.Join(learners.Names(), ", ") + `) is trained first, on other
+draws of the workload or on the part of a trace before the one to calibrate on.
+Each gets the same environment steps and the same settings to choose from, by one
+reward; several models are trained with different seeds, and the runs use them in
+turn. Models are kept in models/, and the report shows how they learned.
+
 Perturbations:
 ` + perturbationHelp(),
 		Example: `  # A named comparison; loadline report makes a page of it
@@ -67,6 +75,10 @@ Perturbations:
   # How they take late metrics and a lost node, against nothing of the kind
   loadline bench --app boutique --workload day --duration 2h --policy hpa --policy kpa:target=4 \
     --perturbation none --perturbation late-4 --perturbation node-lost --out out/late
+
+  # DRPC beside a rival and the HPA, trained for this load first
+  loadline bench --app bookinfo --workload bursts --peak 40 --duration 1h --train-steps 4000 \
+    --policy hpa:target=75 --policy drpc@trained --policy coscal@trained --out out/learned
 
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
@@ -84,7 +96,7 @@ Perturbations:
 	flags.BoolVar(&f.listSuites, "list-suites", false, "say what the suites compare, and end")
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
-	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] or NAME@calibrated; repeatable")
+	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated or NAME@trained; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "what goes wrong: "+strings.Join(bench.PerturbationNames(), ", ")+"; repeatable")
 	flags.IntVar(&f.seeds, "seeds", 5, "runs of each, from --seed on")
 	flags.StringVar(&f.out, "out", "", "folder for the runs and the results")
@@ -93,6 +105,8 @@ Perturbations:
 	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces that suites use")
 	flags.IntVar(&f.workers, "workers", 0, "runs at once; 0 = one for each core")
 	flags.BoolVar(&f.redo, "redo", false, "make again what another version of the program made")
+	flags.IntVar(&f.training.Steps, "train-steps", bench.DefaultTrainingSteps, "environment steps of each training")
+	flags.IntVar(&f.training.Models, "train-models", 3, "models of each policy that is trained, at most one for each run")
 	flags.StringVar(&f.expect, "expect", "", "fail if the figures differ from those of this results.json")
 	f.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the apps': 250ms, p99=250ms or KIND:p99=250ms; repeatable")
@@ -183,6 +197,7 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	if given("engine") {
 		m.Engine = f.engine
 	}
+	m.Training = f.training
 	if given("warm-up") {
 		m.WarmUp = f.warmUp
 	}
@@ -296,6 +311,14 @@ func interruption(err error) string {
 	var saved *trainingInterrupted
 	if errors.As(err, &saved) {
 		return saved.Error()
+	}
+	var schooled *schoolInterrupted
+	if errors.As(err, &schooled) {
+		return schooled.Error()
+	}
+	var studied *experimentInterrupted
+	if errors.As(err, &studied) {
+		return studied.Error()
 	}
 	var trained *runInterrupted
 	if errors.As(err, &trained) {

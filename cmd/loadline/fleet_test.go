@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -171,6 +172,9 @@ func waitForCount(dir string, want uint64) error {
 	var c struct{ Counted uint64 }
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(dir, "fleet.json"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // nothing was counted yet
+		}
 		if err != nil {
 			return err
 		}
@@ -182,4 +186,68 @@ func waitForCount(dir string, want uint64) error {
 		}
 	}
 	return fmt.Errorf("%d counted in a minute, want %d", c.Counted, want)
+}
+
+// TestTeacherLearns: an agent that is the witness acts, the teacher warms up, learns
+// from it and keeps what it has; one that is started after it goes on from there.
+func TestTeacherLearns(t *testing.T) {
+	dir := t.TempDir()
+	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
+	writeSchool(t, model, 1)
+	teach := func(act func(url string, said *heardText)) (report struct {
+		Counted uint64
+		Class   struct {
+			Scenes, Learned, Incomplete, Unfit uint64
+			Doing                              string
+		}
+		Events []struct{ What string }
+	}) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		said := &heardText{}
+		var stdout bytes.Buffer
+		code := make(chan int)
+		go func() {
+			code <- run(ctx, []string{
+				"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every", "20ms", "--output", "json",
+				"--app", "bookinfo", "--workload", "constant:rps=20", "--duration", "1h", "--warm-up", "40", "--save", "0s",
+			}, strings.NewReader(""), &stdout, said)
+		}()
+		act(said.until(t, `listens at (\S+)`), said)
+		cancel()
+		if got := <-code; got != 0 {
+			t.Fatalf("the teacher ends with %d: %s", got, said)
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+			t.Fatalf("%v: %s", err, stdout.String())
+		}
+		return report
+	}
+	first := teach(func(url string, _ *heardText) {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--witness", "--workload", "constant:rps=20", "--duration", "10m",
+			"--engine", "fluid", "--speed", "0", "--output", "json",
+		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
+		}
+		var sent struct {
+			Witness struct{ Scenes, Unseen uint64 }
+			Carried struct{ Decisions uint64 }
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &sent); err != nil || sent.Witness.Scenes < 15 {
+			t.Fatalf("%v: %s", err, stdout.String())
+		}
+		if err := waitForCount(school, sent.Carried.Decisions); err != nil {
+			t.Error(err)
+		}
+	})
+	if c := first.Class; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What, "begun with the model's weights") {
+		t.Errorf("%+v", first)
+	}
+	second := teach(func(_ string, said *heardText) { said.until(t, `goes on: (\d+) decisions`) })
+	if second.Counted != first.Counted || second.Class.Learned != first.Class.Learned || len(second.Events) != len(first.Events) {
+		t.Errorf("%+v after %+v: it has not gone on", second, first)
+	}
 }

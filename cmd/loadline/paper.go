@@ -55,7 +55,11 @@ Papers (times on two quiet cores with 5 seeds):
 ` + experimentHelp(papers.Papers()),
 		Example: `  loadline paper scaling-ops
   loadline paper elastic-dqn --seeds 10 --out out/papers
-  loadline paper serverless --output json`,
+  loadline paper serverless --output json
+
+  # Long ones keep what they trained in the folder: interrupted, the same command goes on
+  loadline paper drpc --out out/papers
+  loadline paper drpc --seeds 2 --steps 2000 --length 1h --out out/quick`,
 		Args: exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := experimentNamed("paper", args[0], papers.Papers())
@@ -130,15 +134,23 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 		return usageError{err}
 	}
 	var err error
-	if f.options.Trace, err = googleTrace(f.data); err != nil {
+	if f.options.Trace, err = publicTrace(f.data, papers.GoogleFile, papers.ReadGoogle); err != nil {
 		return err
 	}
+	if f.options.Alibaba, err = publicTrace(f.data, papers.AlibabaFile, papers.ReadAlibaba); err != nil {
+		return err
+	}
+	forget, err := f.keepModels()
+	if err != nil {
+		return err
+	}
+	defer forget()
 	bar := newProgress(stderr, e.Name)
-	f.options.Progress, f.options.Now = bar.at, time.Now
+	f.options.Progress, f.options.Now, f.options.CPUTime = bar.at, time.Now, threadCPUTime
 	report, err := e.Run(ctx, f.options)
 	bar.done()
 	if err != nil {
-		return err
+		return f.kept(err)
 	}
 	if f.out != "" {
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -154,9 +166,45 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 	return write(report, stdout)
 }
 
-// googleTrace of the folder of public traces; nil if it is not there.
-func googleTrace(data string) (*workload.Workload, error) {
-	path := filepath.Join(data, filepath.FromSlash(papers.GoogleFile))
+// keepModels says where trained models are kept: in the folder of the results, so that
+// an interrupted run goes on from them, or nowhere for longer than the run.
+func (f *experimentFlags) keepModels() (forget func(), err error) {
+	f.options.Program = program()
+	if f.out != "" {
+		f.options.Models = filepath.Join(f.out, "models")
+		return func() {}, nil
+	}
+	if f.options.Models, err = os.MkdirTemp("", "loadline-models-"); err != nil {
+		return nil, err
+	}
+	return func() { os.RemoveAll(f.options.Models) }, nil
+}
+
+// kept says what an interrupted experiment goes on from, if there is anything.
+func (f *experimentFlags) kept(err error) error {
+	models, _ := filepath.Glob(filepath.Join(f.options.Models, "*.safetensors"))
+	if f.out == "" || len(models) == 0 || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &experimentInterrupted{models: len(models), dir: f.options.Models}
+}
+
+// experimentInterrupted is the error of an experiment that was asked to stop.
+type experimentInterrupted struct {
+	models int
+	dir    string
+}
+
+func (e *experimentInterrupted) Error() string {
+	return fmt.Sprintf("interrupted: %d trained models are kept in %s; the same command goes on from there", e.models, filepath.ToSlash(e.dir))
+}
+
+// Unwrap makes it a context.Canceled.
+func (*experimentInterrupted) Unwrap() error { return context.Canceled }
+
+// publicTrace of the folder of public traces; nil if it is not there.
+func publicTrace(data, name string, read func(io.Reader) (*workload.Workload, error)) (*workload.Workload, error) {
+	path := filepath.Join(data, filepath.FromSlash(name))
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -169,7 +217,7 @@ func googleTrace(data string) (*workload.Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	w, err := papers.ReadGoogle(plain)
+	w, err := read(plain)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,7 +27,7 @@ type promoteFlags struct {
 func newPromote() *cobra.Command {
 	var f promoteFlags
 	c := &cobra.Command{
-		Use:   "promote RUN",
+		Use:   "promote RUN|FILE",
 		Short: "Put the chosen candidate of a run into the registry, or go back to the former",
 		Long: `Takes the candidate that the evaluation of a run prefers, or the one that is named,
 and puts it in charge of its application: into the registry, a folder with one
@@ -37,18 +38,22 @@ A candidate that does not beat the calibrated rule on the user's own past is not
 promoted: the rule is as good, and simpler. The exit code is 3 then. --force
 promotes it all the same, and its card says so.
 
+A teacher with its students (train --formulation drpc) is one file and is promoted
+as such. Nobody has held it against a rule, so that takes --force.
+
 The switch is whole or not at all. What was in charge stays, and --rollback goes
 back to it.`,
 		Example: `  loadline evaluate shop
   loadline promote shop
   loadline promote shop --candidate loadline-2 --registry /var/lib/loadline
+  loadline promote drpc.safetensors --app shop.yaml --force
   loadline promote --list
   loadline promote --rollback --app shop`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.list || f.rollback {
 				return exactly()(c, args)
 			}
-			return exactly("the folder of a run")(c, args)
+			return exactly("the folder of a run, or the file of a teacher with its students")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args, c.OutOrStdout(), c.ErrOrStderr())
@@ -62,7 +67,7 @@ back to it.`,
 	flags.BoolVar(&f.force, "force", false, "promote it though it does not beat the rule")
 	flags.BoolVar(&f.list, "list", false, "list what was promoted, and end")
 	flags.BoolVar(&f.rollback, "rollback", false, "put the former version in charge again")
-	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry holds several")
+	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry holds several; with a file: name or file of its application")
 	flags.StringVar(&f.output, "output", "text", "text or json")
 	return c
 }
@@ -80,14 +85,17 @@ func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
 	case f.rollback:
 		return f.goBack(stdout, r)
 	}
+	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+		return f.promoteFile(args[0], r, stdout)
+	}
 	return f.promote(args[0], r, stdout, stderr)
 }
 
-// notBetterError: the candidate does not beat the rule.
-type notBetterError struct{ verdict, candidate string }
+// notBetterError: the candidate does not beat the rule, as far as is known.
+type notBetterError struct{ verdict, candidate, remedy string }
 
 func (e *notBetterError) Error() string {
-	return fmt.Sprintf("%s is not promoted. %s\nTry other candidates (loadline train --candidates, --formulations), judge by another preference (--prefer), or promote it all the same with --force", e.candidate, e.verdict)
+	return fmt.Sprintf("%s is not promoted. %s\n%s, or promote it all the same with --force", e.candidate, e.verdict, e.remedy)
 }
 
 func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr io.Writer) error {
@@ -105,7 +113,7 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	}
 	verdict := e.VerdictOn(entry)
 	if !verdict.Promote && !f.force {
-		return &notBetterError{verdict.Sentence, entry.Label}
+		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --formulations), judge by another preference (--prefer)"}
 	}
 	p, err := r.Promote(registry.Offer{
 		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,
@@ -123,15 +131,19 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	if p.Forced {
 		fmt.Fprintf(stderr, "note: promoted by force. %s\n", verdict.Sentence)
 	}
-	fmt.Fprintf(stdout, "%s is version %d of %s", p.Candidate, p.Version, p.App)
+	return printPromoted(stdout, r, p)
+}
+
+func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) error {
+	fmt.Fprintf(w, "%s is version %d of %s", p.Candidate, p.Version, p.App)
 	if p.Former > 0 {
-		fmt.Fprintf(stdout, "; version %d is kept, loadline promote --rollback --app %s goes back to it", p.Former, p.App)
+		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s goes back to it", p.Former, p.App)
 	}
 	_, path, err := r.Current(p.App)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "\n%s\nmodel: %s\n", verdict.Sentence, path)
+	_, err = fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -36,6 +37,7 @@ const leaseName = "loadline.dev"
 
 type liveFlags struct {
 	clusterFlags
+	fleet                          runFleetFlags
 	namespaces                     []string
 	leaderElect                    bool
 	leaseNamespace                 string
@@ -62,6 +64,11 @@ resource's status, as Events, as metrics and in a log on disk (see explain).
 Of several processes the one that holds the lease decides; the others are ready to
 take over, and answer KEDA from the resources' status meanwhile.
 
+LoadLines whose policy is a teacher with students (train --formulation drpc) meet
+over NATS: a server in this process, or with --nats an external cluster, which
+several replicas need. One process may look after everything, or several as agents
+with a group of LoadLines each (--agent).
+
 To see what it would do with the LoadLines of a cluster, from your own machine and
 without changing anything, use --once --dry-run.`,
 		Example: `  # What would be done now? Nothing is changed.
@@ -69,10 +76,13 @@ without changing anything, use --once --dry-run.`,
   loadline run --once --dry-run --namespaces shop --output json
 
   # In a cluster (deploy/ and the Helm chart do this)
-  loadline run --leader-elect --models /models --decisions /var/lib/loadline/decisions`,
+  loadline run --leader-elect --models /models --decisions /var/lib/loadline/decisions
+
+  # Students of one group of LoadLines, their teacher elsewhere
+  loadline run --agent edge --leader-elect --nats tls://nats:4222 --nats-ca ca.pem --nats-credentials agent.creds`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
@@ -91,6 +101,7 @@ without changing anything, use --once --dry-run.`,
 	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
 	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"}, "hosts in a trigger's scalerAddress that mean us")
 	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance, "the cluster's --horizontal-pod-autoscaler-tolerance")
+	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.BoolVar(&f.once, "once", false, "one pass over each LoadLine, then end")
@@ -99,8 +110,8 @@ without changing anything, use --once --dry-run.`,
 	return c
 }
 
-func (f *liveFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	log, err := f.check(stderr)
+func (f *liveFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	log, err := f.check(flags, stderr)
 	if err != nil {
 		return err
 	}
@@ -121,7 +132,7 @@ func (f *liveFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // check refuses what cannot be meant, everything at once.
-func (f *liveFlags) check(stderr io.Writer) (*slog.Logger, error) {
+func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger, error) {
 	var faults []error
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
@@ -143,6 +154,7 @@ func (f *liveFlags) check(stderr io.Writer) (*slog.Logger, error) {
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
 		faults = append(faults, usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
+	faults = append(faults, f.fleet.check(flags)...)
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
@@ -165,15 +177,19 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		return clusterError(err)
 	}
 	board := kedascaler.NewBoard()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	meeting := f.meeting(log)
 	c := controller.New(ctx, controller.Options{
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
 		ScalerHosts: f.kedaHosts, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
+		Fleet: meeting, Agent: f.fleet.agent,
 	})
 	if err := c.SetupWithManager(manager); err != nil {
 		return clusterError(err)
 	}
-	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected()}); err != nil {
+	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(), Agent: f.fleet.agent}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {
@@ -193,7 +209,11 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	}
 	log.Info("loadline begins", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models, "decisions", f.decisions, "keda", f.kedaAddress, "dryRun", f.dryRun)
 	err = manager.Start(ctx)
+	cancel() // the lease may be lost and the process not told to end
 	c.Wait()
+	if meeting != nil {
+		err = errors.Join(err, meeting.Close())
+	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -205,7 +225,7 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 		Scheme: scheme, Logger: logr.FromSlogHandler(log.Handler()),
 		Metrics:                metricsserver.Options{BindAddress: orZero(f.metricsAddress)},
 		HealthProbeBindAddress: orZero(f.healthAddress),
-		LeaderElection:         f.leaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: f.lease(),
+		LeaderElection:         f.leaderElect, LeaderElectionID: f.leaseName(), LeaderElectionNamespace: f.lease(),
 		LeaderElectionReleaseOnCancel: true,
 		Cache: cache.Options{
 			DefaultTransform: kube.Strip,
@@ -222,6 +242,24 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 		}
 	}
 	return o
+}
+
+// leaseName is of this process and those that take over from it: agents have one
+// each.
+func (f *liveFlags) leaseName() string {
+	if f.fleet.agent == "" {
+		return leaseName
+	}
+	return leaseName + "-" + f.fleet.agent
+}
+
+// meeting is where students meet their teachers; nil in a dry run, in which nothing
+// is done that could be learned from.
+func (f *liveFlags) meeting(log *slog.Logger) *controller.Fleet {
+	if f.dryRun {
+		return nil
+	}
+	return controller.NewFleet(f.fleet.options(f.decisions, f.leaderElect, log))
 }
 
 // lease is the namespace of the lease.

@@ -35,6 +35,10 @@ func (f *liveFlags) runOnce(ctx context.Context, config *rest.Config, scheme *ru
 	})
 	var findings []controller.Finding
 	for i := range all {
+		// A dry run may look at what agents look after.
+		if (f.fleet.agent != "" || !f.dryRun) && all[i].Labels[v1alpha1.AgentLabel] != f.fleet.agent {
+			continue
+		}
 		findings = append(findings, c.Once(ctx, &all[i]))
 	}
 	if f.output == "json" {

@@ -23,6 +23,7 @@ type simulateFlags struct {
 	app, workload, policy, engine string
 	guard, cpuModel               string
 	slo                           []string
+	shares                        string
 	warmUp                        time.Duration
 	perturb                       simulate.Perturb
 	output, out, svg              string
@@ -77,6 +78,7 @@ Policies:
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	f.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
+	flags.StringVar(&f.shares, "shares", "", "each service's part of the SLO from this file (see slo split --out), for policies that look at it")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "leave the first part out of latency and SLO figures")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0, "probability that a scrape of a service or pod is lost")
@@ -163,6 +165,8 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 		if err := overrideSLOs(model.App, f.slo); err != nil {
 			faults = append(faults, usageError{err})
 		}
+		spec.Partial, err = partialSLOs(f.shares, model.App)
+		faults = append(faults, err)
 	}
 	if w != nil {
 		spec.Workload, spec.Duration = w.Name, w.Duration()

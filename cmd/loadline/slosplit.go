@@ -22,6 +22,7 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/slosplit"
 	"github.com/loadline/loadline/internal/slosplit/learned"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func newSLO() *cobra.Command {
@@ -44,7 +45,7 @@ type sloSplitFlags struct {
 	rate               float64
 	slo                []string
 	runs               int
-	output             string
+	output, out, svg   string
 }
 
 func newSLOSplit() *cobra.Command {
@@ -75,6 +76,11 @@ is an error, with the least latency that can be had and what it would cost.`,
 		Example: `  loadline slo split --app bookinfo --rate 100
   loadline slo split --app sockshop --rate 100 --way proportional
   loadline slo split --app bookinfo --slo p99=150ms --output json
+  loadline slo split --app sockshop --rate 100 --svg split.svg
+
+  # As the budgets of other policies, in training and at work
+  loadline slo split --app bookinfo --rate 100 --out shares.json
+  loadline train --app bookinfo --workload week --shares shares.json -o run
 
   # With profiles that were measured before
   loadline profile --app sockshop --out sockshop.profiles.json
@@ -106,6 +112,8 @@ is an error, with the least latency that can be had and what it would cost.`,
 	flags.StringVar(&f.profiles, "profiles", "", "profiles from this file (see profile --out) instead of measuring them")
 	flags.IntVar(&f.runs, "runs", slosplit.DefaultRuns, "measurements of the whole application at most; 0 = none, by the profiles alone")
 	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.out, "out", "", "also write the shares to this file, for --shares of train and simulate")
+	flags.StringVar(&f.svg, "svg", "", "draw the split on the graph of services to this file")
 	return c
 }
 
@@ -144,6 +152,9 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	if err != nil {
 		return fmt.Errorf("split the SLO of %s at %g requests/s: %w", app.Name, f.rate, err)
 	}
+	if err := f.write(app, plan); err != nil {
+		return err
+	}
 	if f.output == "json" {
 		enc := json.NewEncoder(stdout)
 		enc.SetIndent("", "  ")
@@ -155,6 +166,25 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 		}{app.Name, f.rate, f.way, plan})
 	}
 	return f.print(stdout, app, plan)
+}
+
+// write the files that were asked for.
+func (f *sloSplitFlags) write(app *loadline.App, plan *slosplit.Plan) error {
+	if f.out != "" {
+		shares := plan.Shares()
+		shares.App, shares.Way, shares.Rate = app.Name, f.way, f.rate
+		if err := shares.Validate(); err != nil {
+			return fmt.Errorf("the split of %s cannot be kept as shares: %w", app.Name, err)
+		}
+		if err := wholefile.Write(f.out, shares.Write); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	picture := splitGraph(app, plan, f.rate, f.way).SVG()
+	return wholefile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err })
 }
 
 // check the flags: every fault at once. There is no splitter if one must be trained.
@@ -172,6 +202,7 @@ func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, kno
 	if f.output != "text" && f.output != "json" {
 		faults = append(faults, usagef("--output %q must be text or json", f.output))
 	}
+	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
 	model, err := loadApp(f.app)
 	if err != nil {
 		return nil, nil, nil, errors.Join(append(faults, err)...)
@@ -254,7 +285,11 @@ func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond
 		for _, p := range known.Profiles {
 			names = append(names, p.Service)
 		}
-		err = fmt.Errorf("%s has no profile of %s in its present size%s; measure them again", f.profiles, strings.Join(absent, ", "), nearest.Hint(strings.Split(absent[0], " at ")[0], names))
+		remark := ""
+		if slices.ContainsFunc(known.Profiles, func(p profile.Profile) bool { return p.IncludesCalls }) {
+			remark = ", where those that include calls do not count"
+		}
+		err = fmt.Errorf("%s has no profile of %s in its present size%s%s; measure them again", f.profiles, strings.Join(absent, ", "), remark, hintUnless(strings.Split(absent[0], " at ")[0], names))
 	}
 	return chains, err
 }

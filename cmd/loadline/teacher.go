@@ -14,13 +14,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/drpc/school"
 	"github.com/loadline/loadline/internal/fleet"
+	"github.com/loadline/loadline/internal/fleet/class"
 )
 
 type teacherFlags struct {
 	fleetFlags
+	class             classFlags
 	embedded, store   string
 	maxStore          int64
 	model, checkpoint string
@@ -32,14 +36,28 @@ func newTeacher() *cobra.Command {
 	var f teacherFlags
 	c := &cobra.Command{
 		Use:   "teacher",
-		Short: "Count the experience of a fleet of students, and publish their weights",
+		Short: "Learn from the experience of a fleet of students, and publish their weights",
 		Long: `Runs the teacher's end of a fleet: it takes in what students decide elsewhere (see
 agent), counts each decision once, whatever is killed when, and publishes weights
 that they take into force while they are at work.
 
 Weights are those of a model that loadline train --formulation drpc wrote. When the
-file is replaced, its students are published under the next version. What cannot be
-learned from decisions alone is not learned here: see docs/fleet.md.
+file is replaced, its students are published under the next version.
+
+With --app it learns too. Students' decisions say what was done, and a witness (see
+agent --witness) what the whole application looked like; from both the teacher learns
+what it was worth. Now and then it is examined in a simulated world (--workload), and
+when it has gained it teaches its students anew and publishes their weights. When the
+notifier calls, because the reward has fallen, states are new, students differ from
+their teacher or users ask for something else, everybody goes back to stage 1 in that
+simulated world, with the requests that are seen. It never explores on the cluster of
+the users: exploring means doing what one believes to be wrong. What triggered, and
+what came of it, is printed and kept in events.json beside the checkpoint.
+
+A model file holds what the teacher does, not what it believes that to be worth: the
+first time, its critics are warmed up in the simulated world before anything is read.
+What was learned and what was counted are one file, written before anything is
+acknowledged: it may be killed at any moment.
 
 With --embedded the server is in this process; --nats uses one, or a cluster, that is
 run elsewhere. There must be one teacher of a fleet.`,
@@ -48,18 +66,23 @@ run elsewhere. There must be one teacher of a fleet.`,
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services productpage,details
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings
 
+  # The same, and it goes on learning: one agent sees the whole application
+  loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint school --app bookinfo --workload day --peak 100
+  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --witness --speed 60
+
   # A cluster of three, with credentials and TLS
   loadline teacher --nats tls://n0:4222,tls://n1:4222,tls://n2:4222 --credentials teacher.creds --tls-ca ca.pem \
     --model drpc.safetensors --checkpoint school`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to publish the students of, again whenever it is replaced")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "folder to keep in what was counted and published")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "folder to keep in what was counted, learned and published")
+	f.class.add(flags)
 	flags.StringVar(&f.embedded, "embedded", "", "run a server in this process, at HOST:PORT; beyond this machine it needs --tls-cert, --tls-key and --tls-ca")
 	flags.StringVar(&f.store, "store", "", "folder of that server; default: nats in the folder of the checkpoint")
 	flags.Int64Var(&f.maxStore, "max-store", 256, "megabytes that it keeps at most")
@@ -70,7 +93,7 @@ run elsewhere. There must be one teacher of a fleet.`,
 	return c
 }
 
-func (f *teacherFlags) check() error {
+func (f *teacherFlags) check(flags *pflag.FlagSet) error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -85,11 +108,11 @@ func (f *teacherFlags) check() error {
 	fault(f.every < 10*time.Millisecond, "--every is %v, must be at least 10ms", f.every)
 	fault(f.lasting < 0, "--for is %v, must be at least 0", f.lasting)
 	fault(f.output != "text" && f.output != "json", "--output is %q, must be text or json", f.output)
-	return errors.Join(faults...)
+	return errors.Join(append(faults, f.class.check(flags))...)
 }
 
-func (f *teacherFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if err := f.check(); err != nil {
+func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) (err error) {
+	if err := f.check(flags); err != nil {
 		return err
 	}
 	if f.lasting > 0 {
@@ -100,6 +123,12 @@ func (f *teacherFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	model, err := drpc.Open(f.model)
 	if err != nil {
 		return err
+	}
+	var subject school.Subject
+	if f.class.app != "" {
+		if subject, err = f.class.subject(); err != nil {
+			return err
+		}
 	}
 	config := f.config("loadline teacher", stderr)
 	if f.embedded != "" {
@@ -116,16 +145,19 @@ func (f *teacherFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		return usageError{err}
 	}
 	defer link.Close()
-	teacher, err := fleet.NewTeacher(link, f.checkpoint)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, teacher.Close()) }()
 	patience, cancel := context.WithTimeout(ctx, teacherPatience)
 	defer cancel()
 	if err := link.Wait(patience); err != nil {
 		return err
 	}
+	if f.class.app != "" {
+		return f.teach(ctx, config, link, model, subject, stdout, stderr)
+	}
+	teacher, err := fleet.NewTeacher(link, f.checkpoint)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, teacher.Close()) }()
 	d := &desk{flags: f, teacher: teacher, link: link, model: model, stderr: stderr, heard: map[string]*heard{}}
 	if err := d.run(ctx); err != nil {
 		return err
@@ -157,6 +189,11 @@ type desk struct {
 	stderr  io.Writer
 	heard   map[string]*heard // by service, since this process began
 
+	// Of a teacher that learns, when it has ended.
+	class  class.Status
+	events []class.Event
+	ledger fleet.Ledger
+
 	told, troubled time.Time
 }
 
@@ -169,18 +206,26 @@ type heard struct {
 	novel     int
 }
 
+// hear notes who did something.
+func (d *desk) hear(e *drpc.Delivery) {
+	if e.Scene != nil {
+		return
+	}
+	h := d.heard[e.Service]
+	if h == nil {
+		h = &heard{Service: e.Service}
+		d.heard[e.Service] = h
+	}
+	h.Decisions++
+	h.Version = e.Version
+	if d.model.Seen.Novel(&e.Local) {
+		h.novel++
+	}
+}
+
 func (d *desk) run(ctx context.Context) error {
 	d.teacher.Heard = func(e *drpc.Delivery) error {
-		h := d.heard[e.Service]
-		if h == nil {
-			h = &heard{Service: e.Service}
-			d.heard[e.Service] = h
-		}
-		h.Decisions++
-		h.Version = e.Version
-		if d.model.Seen.Novel(&e.Local) {
-			h.novel++
-		}
+		d.hear(e)
 		return nil
 	}
 	var err error
@@ -203,6 +248,7 @@ func (d *desk) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			d.ledger = d.teacher.Ledger()
 			return nil
 		case <-time.After(d.flags.every):
 		}
@@ -216,18 +262,26 @@ const offerEvery = time.Minute
 // replaced reads the model if its file is another one than before. A file that
 // cannot be used is told of and left alone: students act on.
 func (d *desk) replaced() bool {
+	model := d.another()
+	if model != nil {
+		d.model = model
+	}
+	return model != nil
+}
+
+// another is the model that the file holds now, if it is not what it was.
+func (d *desk) another() *drpc.Model {
 	now, err := os.Stat(d.flags.model)
 	if err != nil || os.SameFile(now, d.file) && now.ModTime().Equal(d.file.ModTime()) && now.Size() == d.file.Size() {
-		return false
+		return nil
 	}
 	d.file = now
 	model, err := drpc.Open(d.flags.model)
 	if err != nil {
 		fmt.Fprintf(d.stderr, "the model was replaced by one that cannot be used, weights stay as they are: %v\n", err)
-		return false
+		return nil
 	}
-	d.model = model
-	return true
+	return model
 }
 
 // offer publishes the model's students. It says whether that is settled: servers
@@ -275,7 +329,7 @@ func (d *desk) services() []heard {
 }
 
 func (d *desk) print(w io.Writer) error {
-	ledger, carried := d.teacher.Ledger(), d.link.Carried()
+	ledger, carried := d.ledger, d.link.Carried()
 	if d.flags.output == "json" {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
@@ -288,7 +342,10 @@ func (d *desk) print(w io.Writer) error {
 			Services   []heard `json:"services"`
 			Sent       uint64  `json:"sent"`
 			Received   uint64  `json:"received"`
-		}{ledger.Version, ledger.Counted, ledger.Again, d.link.Unreadable(), ledger.Last, d.services(), carried.Sent, carried.Received})
+
+			Class  *class.Status `json:"class,omitempty"`
+			Events []class.Event `json:"events,omitempty"`
+		}{ledger.Version, ledger.Counted, ledger.Again, d.link.Unreadable(), ledger.Last, d.services(), carried.Sent, carried.Received, d.learned(), d.events})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tNOVEL\tVERSION")
@@ -297,5 +354,29 @@ func (d *desk) print(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "\n%d decisions counted in all, up to %d of the stream; %d came again, %d could not be read\n", ledger.Counted, ledger.Last, ledger.Again, d.link.Unreadable())
 	fmt.Fprintf(t, "weights: version %d; %d bytes sent, %d received\n", ledger.Version, carried.Sent, carried.Received)
+	if c := d.learned(); c != nil {
+		fmt.Fprintf(t, "learned from %d periods of %d scenes; %d were incomplete%s, %d broken off, %d decisions late, %d scenes of something else\n",
+			c.Learned, c.Scenes, c.Incomplete, silent(c.Silent), c.Broken, c.Late, c.Unfit)
+		fmt.Fprintf(t, "of late: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; back to stage 1 %d times, best examination %.3f\n\n", c.Reward, c.Novelty, c.Imitation, c.Drift, c.Refreshes, c.Best)
+		for _, e := range d.events {
+			fmt.Fprintf(t, "%s  %v\n", e.At.Format(time.RFC3339), e)
+		}
+	}
 	return t.Flush()
+}
+
+// learned is how the class is doing; nil = this teacher only counts.
+func (d *desk) learned() *class.Status {
+	if d.flags.class.app == "" {
+		return nil
+	}
+	return &d.class
+}
+
+// silent names whose student was not heard.
+func silent(service string) string {
+	if service == "" {
+		return ""
+	}
+	return " (the last because " + service + " was not heard)"
 }

@@ -25,6 +25,7 @@ import (
 type trainFlags struct {
 	run                          runFlags // of candidates for an application
 	school                       schoolFlags
+	msars                        msarsFlags
 	task, agent                  string
 	seed                         uint64
 	training                     rl.TrainingConfig
@@ -49,9 +50,15 @@ that are missing. Formulations:
 ` + formulationHelp() + `
 With --formulation drpc, --app and --workload, trains DRPC into one model file: a
 teacher that decides for all services at once, and for each service a student of 643
-parameters that imitates it and decides alone (docs/drpc.md). With --formulation
+parameters that imitates it and decides alone (docs/drpc.md). With --checkpoint FOLDER
+it may be killed at any moment: the same command goes on from there, and ends with the
+same file to the byte. With --formulation
 coscal, firm or asarsa, trains one of its rivals likewise, with as many steps
 (docs/rivals.md).
+
+With --formulation msars, trains MSARS: load-latency profiles are measured at several
+sizes, the users' SLO is split among the services by --way, and TD3 learns to scale
+each service to its part (docs/msars.md). --split none leaves the split out.
 
 With --task, trains an agent in an environment. On the way it is evaluated now and then; the
 policy of the best evaluation is written to the model file, together with what it
@@ -76,12 +83,24 @@ Environments and agents are those of "loadline study"; its help lists them.`,
   loadline train --formulation drpc --app trainticket --workload day --peak 80 -o drpc.safetensors --log curve.csv
   loadline simulate --app trainticket --workload day --peak 80 --duration 3h --policy drpc:file=drpc.safetensors
 
+  # The SLO split among the services, and an agent that steers by the parts
+  loadline slo train --way meta --out split.safetensors
+  loadline train --formulation msars --app sockshop --workload day --peak 300 --split split.safetensors --profiles sockshop.json -o msars.safetensors
+  loadline simulate --app sockshop --workload day --peak 300 --duration 3h --policy msars:file=msars.safetensors
+
   # One agent in an environment
   loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --log curves.csv
   loadline train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --resume cartpole.safetensors.checkpoint
   loadline model show cartpole.safetensors`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			steering, err := f.forMSARS(c.Flags())
+			if err != nil {
+				return err
+			}
+			if steering {
+				return f.trainMSARS(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
+			}
 			rival, err := f.forRival(c.Flags())
 			switch {
 			case err != nil:
@@ -111,6 +130,7 @@ Environments and agents are those of "loadline study"; its help lists them.`,
 	f.run.add(flags)
 	f.school.add(flags)
 	addRivals(flags)
+	f.msars.add(flags)
 	flags.StringVar(&f.task, "task", "", "environment to learn, instead of an application")
 	flags.StringVar(&f.agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
 	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment, of each candidate (as it needs)")
@@ -120,7 +140,7 @@ Environments and agents are those of "loadline study"; its help lists them.`,
 	flags.IntVar(&f.training.Episodes, "episodes", 20, "episodes of an evaluation")
 	flags.StringVarP(&f.out, "out", "o", "", "folder of the run, or with --task the model file to write")
 	flags.StringVar(&f.log, "log", "", "write the learning curve to this CSV file, as it grows")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "where to save what can be resumed (--resume, or --out with .checkpoint)")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "where to save what can be resumed (--resume, or --out with .checkpoint); with --formulation drpc a folder")
 	flags.StringVar(&f.resume, "resume", "", "go on from this checkpoint")
 	return c
 }

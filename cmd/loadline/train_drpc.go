@@ -17,7 +17,6 @@ import (
 	"github.com/loadline/loadline/internal/drpc/school"
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/wholefile"
-	"github.com/loadline/loadline/internal/workload"
 )
 
 // schoolFlags are those of a teacher with students.
@@ -40,7 +39,7 @@ func (f *schoolFlags) add(flags *pflag.FlagSet) {
 // Flags that a school takes besides its own.
 var (
 	schoolOnly = []string{"teacher", "shape", "acting-steps"}
-	schoolAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
+	schoolAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "shares", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log", "checkpoint"}
 )
 
 // forSchool says whether a teacher with students is meant, and refuses what such
@@ -55,7 +54,7 @@ func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
 		return false, nil
 	}
 	if f.school.formulation != drpcFormulation {
-		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, nearest.Hint(f.school.formulation, []string{drpcFormulation}))
+		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, nearest.Hint(f.school.formulation, formulations()))
 	}
 	var faults []error
 	flags.Visit(func(flag *pflag.Flag) {
@@ -72,44 +71,19 @@ func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdo
 	if err != nil {
 		return err
 	}
-	model, err := loadApp(f.run.app)
+	subject, err := f.subject()
 	if err != nil {
 		return err
 	}
-	if f.run.name != "" {
-		model.App.Name = f.run.name
-	}
-	if err := f.run.promise(model.App); err != nil {
+	if config.Shares, err = sharesFor(f.run.shares, subject.App); err != nil {
 		return err
 	}
-	shaped := workloadFlags{options: workload.Options{Duration: f.run.duration, Scale: f.run.scale, Peak: f.run.peak, Seed: f.seed}}
-	w, _, err := shaped.open(f.run.workload)
-	if err != nil {
-		return err
-	}
-	load, err := w.For(model.App)
-	if err != nil {
-		return err
-	}
-	var curve []school.Point
-	bar := newProgress(stderr, "school")
-	subject := school.Subject{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}
-	taught, report, err := school.Run(ctx, subject, config, school.Hooks{
-		Progress: func(share float64, what string) {
-			bar.what = "school, " + what
-			bar.at(share)
-		},
-		Point: func(p school.Point) {
-			curve = append(curve, p)
-			_ = f.writeSchoolLog(curve) // the last time tells
-		},
-	})
-	bar.done()
+	taught, report, err := f.goToSchool(ctx, school.Subject(subject), config, stderr)
 	if err != nil {
 		return err
 	}
 	taught.Training.By = "loadline " + version
-	if err := errors.Join(taught.Write(f.out), f.writeSchoolLog(curve)); err != nil {
+	if err := errors.Join(taught.Write(f.out), f.writeSchoolLog(report.Curve)); err != nil {
 		return err
 	}
 	if f.run.output == "json" {
@@ -120,18 +94,37 @@ func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdo
 	return printSchool(stdout, report, f.out)
 }
 
+// goToSchool runs the schooling to its end, or on from where it was interrupted.
+func (f *trainFlags) goToSchool(ctx context.Context, subject school.Subject, config school.Config, stderr io.Writer) (_ *drpc.Model, _ *school.Report, err error) {
+	checkpoint, err := openSchoolCheckpoint(f.checkpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, checkpoint.close()) }()
+	bar := newProgress(stderr, "school")
+	defer bar.done()
+	var s *school.School
+	s, err = school.New(ctx, subject, config, school.Hooks{
+		Progress: func(share float64, what string) {
+			bar.what = "school, " + what
+			bar.at(share)
+		},
+		Point: func(school.Point) { _ = f.writeSchoolLog(s.Report().Curve) }, // the last time tells
+		Unit:  func(s *school.School) { checkpoint.save(s, false) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkpoint.resume(s, stderr); err != nil {
+		return nil, nil, err
+	}
+	model, report, err := s.Run(ctx)
+	return model, report, checkpoint.end(ctx, s, err)
+}
+
 func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (school.Config, error) {
-	var faults []error
+	faults := f.lacks()
 	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
-	if f.run.app == "" || f.run.workload == "" {
-		fault("what to learn on is missing: give --app NAME and --workload NAME")
-	}
-	if f.out == "" {
-		fault("--out is missing: the model file to write")
-	}
-	if f.run.output != "text" && f.run.output != "json" {
-		fault("--output is %q, must be text or json", f.run.output)
-	}
 	kind, shape := drpc.Kind(f.school.teacher), drpc.Shape(f.school.shape)
 	if !slices.Contains(drpc.Kinds(), kind) {
 		fault("--teacher is %q, must be one of %v%s", kind, drpc.Kinds(), nearest.Hint(string(kind), []string{"td3", "branching"}))

@@ -16,7 +16,6 @@ import (
 	"github.com/loadline/loadline/internal/rivals"
 	"github.com/loadline/loadline/internal/rivals/practice"
 	"github.com/loadline/loadline/internal/wholefile"
-	"github.com/loadline/loadline/internal/workload"
 )
 
 // addRivals lets --formulation say that it takes rivals too.
@@ -49,13 +48,13 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 	if err != nil {
 		return err
 	}
-	subject, err := f.rivalSubject()
+	subject, err := f.subject()
 	if err != nil {
 		return err
 	}
 	var curve []practice.Point
 	bar := newProgress(stderr, string(rival))
-	model, report, err := practice.Run(ctx, rival, subject, config, practice.Hooks{
+	model, report, err := practice.Run(ctx, rival, practice.Subject(subject), config, practice.Hooks{
 		Progress: func(share float64, what string) {
 			bar.what = fmt.Sprintf("%s, %s", rival, what)
 			bar.at(share)
@@ -81,41 +80,9 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 	return printRival(stdout, report, f.out)
 }
 
-func (f *trainFlags) rivalSubject() (practice.Subject, error) {
-	model, err := loadApp(f.run.app)
-	if err != nil {
-		return practice.Subject{}, err
-	}
-	if f.run.name != "" {
-		model.App.Name = f.run.name
-	}
-	if err := f.run.promise(model.App); err != nil {
-		return practice.Subject{}, err
-	}
-	shaped := workloadFlags{options: workload.Options{Duration: f.run.duration, Scale: f.run.scale, Peak: f.run.peak, Seed: f.seed}}
-	w, _, err := shaped.open(f.run.workload)
-	if err != nil {
-		return practice.Subject{}, err
-	}
-	load, err := w.For(model.App)
-	if err != nil {
-		return practice.Subject{}, err
-	}
-	return practice.Subject{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
-}
-
 func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (practice.Config, error) {
-	var faults []error
+	faults := f.lacks()
 	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
-	if f.run.app == "" || f.run.workload == "" {
-		fault("what to learn on is missing: give --app NAME and --workload NAME")
-	}
-	if f.out == "" {
-		fault("--out is missing: the model file to write")
-	}
-	if f.run.output != "text" && f.run.output != "json" {
-		fault("--output is %q, must be text or json", f.run.output)
-	}
 	config := practice.Default(rival)
 	config.Seed = f.seed
 	for _, o := range []struct {

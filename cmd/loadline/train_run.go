@@ -35,6 +35,7 @@ type runFlags struct {
 	formulations           []string
 	objectives, without    []string
 	unseen                 float64
+	shares                 string
 	redo                   bool
 }
 
@@ -51,13 +52,14 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the past that is kept for the proof")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
 	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
+	flags.StringVar(&f.shares, "shares", "", "each service's part of the SLO from this file (see slo split --out) instead of in proportion")
 	flags.BoolVar(&f.redo, "redo", false, "begin the run's folder anew, whatever it holds")
 	flags.StringVar(&f.output, "output", "text", "of a run: text or json")
 }
 
 // Flags that belong to one way of training only.
 var (
-	runOnly  = []string{"history", "app", "workload", "duration", "scale", "peak", "candidates", "formulations", "objective", "unseen", "without", "name", "redo", "output"}
+	runOnly  = []string{"history", "app", "workload", "duration", "scale", "peak", "candidates", "formulations", "objective", "unseen", "without", "name", "shares", "redo", "output"}
 	taskOnly = []string{"task", "agent", "longest-episode", "evaluate-every", "episodes", "log", "checkpoint", "resume"}
 )
 
@@ -90,9 +92,19 @@ func (f *trainFlags) trainRun(ctx context.Context, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
+	if _, err := openShares(f.run.shares); err != nil {
+		return err // before anything long is begun
+	}
 	subject, err := f.run.subject(ctx, f.seed, stderr)
 	if err != nil {
 		return err
+	}
+	shares, err := sharesFor(f.run.shares, subject.App)
+	if err != nil {
+		return err
+	}
+	for i := range candidates {
+		candidates[i].Shares = shares
 	}
 	printNotes(stderr, subject.Notes)
 	folder, err := pipeline.Begin(f.out, program(), subject, candidates, f.run.redo)

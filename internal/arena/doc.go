@@ -5,5 +5,5 @@
 //
 // Reading order: arena.go (deciding and seeing), begin.go (how an episode begins),
 // sizes.go (with which instances), blur.go (chance in what is measured), almanac.go
-// (what forecasters would have said).
+// and recall.go (what forecasters would have said).
 package arena

@@ -22,6 +22,7 @@ type cell struct {
 	perturb      simulate.Perturb
 	loads        []*workload.Workload // by seed
 	validation   []*workload.Workload // without the perturbation; empty = nothing is calibrated
+	training     *workload.Workload   // likewise; nil = nothing is trained
 }
 
 // job is one run to be made.
@@ -72,6 +73,12 @@ func (m Matrix) cell(o *opened, a App, w Workload, perturbation string) (*cell, 
 			return nil, err
 		}
 	}
+	if m.trains() {
+		which = testPart
+		if c.training, err = o.training(w); err != nil {
+			return nil, err
+		}
+	}
 	for i := range m.Seeds {
 		plain, err := o.open(w, which, m.FirstSeed+uint64(i))
 		if err != nil {
@@ -93,6 +100,10 @@ func (m Matrix) calibrates() bool {
 	return slices.ContainsFunc(m.Policies, func(p Policy) bool { return p.Calibrated })
 }
 
+func (m Matrix) trains() bool {
+	return slices.ContainsFunc(m.Policies, func(p Policy) bool { return p.Trained })
+}
+
 // checkCell validates every policy in the cell.
 func (m Matrix) checkCell(c *cell) error {
 	var faults []error
@@ -101,7 +112,17 @@ func (m Matrix) checkCell(c *cell) error {
 			faults = append(faults, err)
 		}
 	}
+	if c.training != nil {
+		_, err := c.training.For(c.app.Model)
+		faults = append(faults, err)
+	}
 	for i, p := range m.Policies {
+		if p.Trained {
+			if err := checkTrained(p, c.app); err != nil {
+				faults = append(faults, fmt.Errorf("policy %s: %w", p.Label, err))
+			}
+			continue
+		}
 		if err := m.spec(c, p.Spec, 0).Validate(); err != nil {
 			faults = append(faults, fmt.Errorf("policy %s: %w", m.Policies[i].Label, err))
 			continue
@@ -131,8 +152,8 @@ func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 // caseOf a job; spec is the policy as it is run, for a calibrated one.
 func (m Matrix) caseOf(j job, spec string) Case {
 	p := m.Policies[j.policy]
-	if p.foresees() {
-		spec = p.Spec // its levels differ from seed to seed; the result names them
+	if p.foresees() || p.Trained {
+		spec = p.Spec // its levels or its model differ from seed to seed; the result names them
 	}
 	return Case{
 		App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,

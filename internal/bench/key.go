@@ -65,7 +65,7 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 // may hold another model tomorrow.
 func policyByContent(spec string) (string, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	if !slices.Contains([]string{"model", "drpc", "coscal", "firm", "asarsa"}, name) {
+	if !slices.Contains([]string{"model", "drpc", "coscal", "firm", "asarsa", "msars"}, name) {
 		return spec, nil
 	}
 	fields := strings.Split(settings, ",")

@@ -93,6 +93,56 @@ func (o *opened) validation(w Workload) ([]*workload.Workload, error) {
 	return all, nil
 }
 
+// Seeds of generated training data and of training itself, far from all others.
+const (
+	trainingSeed  = 700_001
+	trainingSeeds = 1_000
+)
+
+// trainingData is how long what is trained on should last, where it can be drawn: an
+// hour of a load says little of what may come.
+const trainingData = 12 * time.Hour
+
+// training is what policies are trained on: draws of a generated workload that no test
+// has, one after the other, or what a trace has before its validation part.
+func (o *opened) training(w Workload) (*workload.Workload, error) {
+	if w.Given != nil {
+		return joined(w.Given.Validation)
+	}
+	if !generated(w.Spec) {
+		return o.open(w, trainingPart, 0)
+	}
+	var draws []*workload.Workload
+	for d := time.Duration(0); d < trainingData; {
+		one, err := o.open(w, wholePart, trainingSeed+uint64(len(draws)))
+		if err != nil {
+			return nil, err
+		}
+		draws = append(draws, one)
+		if d += one.Duration(); one.Mix != nil {
+			break // those with a mix of their own cannot be joined
+		}
+	}
+	return joined(draws)
+}
+
+// joined are stretches one after the other, or the first if they have mixes of their
+// own.
+func joined(parts []*workload.Workload) (*workload.Workload, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("it comes without data to train on")
+	}
+	for _, p := range parts {
+		if p.Mix != nil || p.Step != parts[0].Step {
+			return parts[0], nil
+		}
+	}
+	return workload.Concat(parts[0].Name, parts...)
+}
+
+// beforeSpan is the day before a span, or as much of it as there is.
+func beforeSpan(s Span) Span { return Span{max(0, s.From-24*time.Hour), s.From} }
+
 // generated says whether a specification names generators rather than a file.
 func generated(spec string) bool {
 	word := spec
@@ -114,6 +164,7 @@ const (
 	wholePart part = iota
 	testPart
 	validationPart
+	trainingPart
 )
 
 // opened reads and generates workloads, each file once.
@@ -143,8 +194,15 @@ func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, 
 		return scaled(all, w.Peak, err)
 	}
 	span := w.Test
-	if which == validationPart {
+	switch {
+	case which == validationPart:
 		span = w.Validation
+	case which == trainingPart && w.Validation != (Span{}):
+		span = beforeSpan(w.Validation)
+	case which == trainingPart && w.Test != (Span{}):
+		span = beforeSpan(w.Test)
+	case which == trainingPart:
+		span = Span{}
 	}
 	if span != (Span{}) {
 		cut, err := all.Slice(span.From, span.To)
@@ -154,7 +212,10 @@ func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, 
 	if err != nil {
 		return nil, err
 	}
-	if which == validationPart {
+	switch which {
+	case trainingPart:
+		return scaled(parts[0], w.Peak, nil)
+	case validationPart:
 		return scaled(parts[1], w.Peak, nil)
 	}
 	return scaled(parts[2], w.Peak, nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -28,7 +29,18 @@ type Matrix struct {
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
 	Baseline  string // label that differences are taken against; "" = the first policy
+	Training  Training
 }
+
+// Training is what every policy that is to be trained gets, the same for all.
+type Training struct {
+	Steps  int // in the environment; 0 = DefaultTrainingSteps
+	Models int // trained with different seeds, which the runs use in turn, at most as many as there are; 0 = 3
+}
+
+// DefaultTrainingSteps are enough for the tables, and for a teacher to be near its
+// best on an application of forty services.
+const DefaultTrainingSteps = 8_000
 
 // App is an application to run.
 type App struct {
@@ -50,12 +62,16 @@ type Policy struct {
 	Spec       string // name:key=value,...
 	Label      string // its name in tables
 	Calibrated bool   // its best setting is to be found on validation data
+	Trained    bool   // its model is to be trained on data that is not run
 }
 
-const calibratedSuffix = "@calibrated"
+const (
+	calibratedSuffix = "@calibrated"
+	trainedSuffix    = "@trained"
+)
 
-// ParsePolicy reads "hpa:target=60" or "hpa@calibrated", each perhaps with a
-// label, a colon and a space before it: "tight: hpa:target=90".
+// ParsePolicy reads "hpa:target=60", "hpa@calibrated" or "drpc@trained", each perhaps
+// with a label, a colon and a space before it: "tight: hpa:target=90".
 func ParsePolicy(text string) Policy {
 	label, spec, named := strings.Cut(text, ": ")
 	if !named {
@@ -65,10 +81,16 @@ func ParsePolicy(text string) Policy {
 	if bare, ok := strings.CutSuffix(p.Spec, calibratedSuffix); ok {
 		p.Spec, p.Calibrated = bare, true
 	}
+	if bare, ok := strings.CutSuffix(p.Spec, trainedSuffix); ok {
+		p.Spec, p.Trained = bare, true
+	}
 	if p.Label == "" {
 		p.Label = p.Spec
 		if p.Calibrated {
 			p.Label += " (calibrated)"
+		}
+		if p.Trained {
+			p.Label += " (trained)"
 		}
 	}
 	return p
@@ -93,6 +115,13 @@ func (m Matrix) withDefaults() Matrix {
 	if m.Engine == "" {
 		m.Engine = simulate.Engines()[0]
 	}
+	if m.Training.Steps == 0 {
+		m.Training.Steps = DefaultTrainingSteps
+	}
+	if m.Training.Models == 0 {
+		m.Training.Models = 3
+	}
+	m.Training.Models = min(m.Training.Models, max(m.Seeds, 1))
 	if m.Baseline == "" && len(m.Policies) > 0 {
 		m.Baseline = m.Policies[0].Label
 	}
@@ -122,6 +151,17 @@ func (m Matrix) check() error {
 	}
 	if last := m.FirstSeed + uint64(max(m.Seeds, 1)); last > validationSeed && m.FirstSeed < validationSeed+validationSeeds {
 		add("seeds %d to %d: those from %d on are kept for validation", m.FirstSeed, last-1, uint64(validationSeed))
+	}
+	if m.trains() {
+		if last := m.FirstSeed + uint64(max(m.Seeds, 1)); last > trainingSeed && m.FirstSeed < trainingSeed+trainingSeeds {
+			add("seeds %d to %d: those from %d on are kept for training", m.FirstSeed, last-1, uint64(trainingSeed))
+		}
+		if m.Training.Models < 1 {
+			add("%d models of each policy that is trained: must be at least 1", m.Training.Models)
+		}
+		if m.Training.Steps < learners.LeastSteps {
+			add("%d training steps: must be at least %d", m.Training.Steps, learners.LeastSteps)
+		}
 	}
 	var labels, appNames, loads []string
 	for _, p := range m.Policies {

@@ -66,6 +66,7 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	if err != nil {
 		return nil, fmt.Errorf("%s on %s, workload %s, perturbation %s, seed %d: %w", spec.Policy, app.Name, spec.Workload, j.cell.perturbation, spec.Seed, err)
 	}
+	out.Result.Policy = r.nameless(out.Result.Policy)
 	axes := notes.axes()
 	bound := j.cell.bound(load.Rate, axes, spec.WarmUp)
 	record := &Record{

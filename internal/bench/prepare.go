@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -30,8 +31,11 @@ type preparation struct {
 	cost  float64
 	check func(ctx context.Context, share func(float64)) (*calibrate.Found, error)
 
-	done chan struct{} // closed once spec is there
-	spec string
+	train func(ctx context.Context, share func(float64)) (*learners.Trained, error) // instead of check
+
+	done    chan struct{} // closed once spec is there
+	spec    string
+	trained *learners.Trained
 }
 
 // foresightSeed begins the seeds that schedules are verified with. They are no
@@ -70,13 +74,23 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 // prepare makes one, and lets go those who wait for it.
 func (r *runner) prepare(ctx context.Context, p *preparation) error {
 	share := r.meter.begin(p.cost)
+	if err := r.make(ctx, p, share); err != nil {
+		return err
+	}
+	share(1)
+	close(p.done)
+	return nil
+}
+
+func (r *runner) make(ctx context.Context, p *preparation, share func(float64)) (err error) {
+	if p.train != nil {
+		return r.train(ctx, p, share)
+	}
 	found, err := r.search(ctx, p, share)
 	if err != nil {
 		return err
 	}
-	share(1)
 	p.spec = found.Spec
-	close(p.done)
 	return nil
 }
 
@@ -114,6 +128,8 @@ func (r *runner) preparation(j job) (*preparation, error) {
 	switch {
 	case p.Calibrated:
 		return r.calibration(j, p)
+	case p.Trained:
+		return r.training(j, p)
 	case p.foresees():
 		return r.foresight(j, p)
 	}

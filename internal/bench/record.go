@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -79,6 +80,20 @@ type Results struct {
 	Baseline string `json:"baseline"` // label that differences are taken against
 	Seeds    int    `json:"seeds"`
 	Rows     []Row  `json:"rows"`
+	// Learned are the learning curves of policies that were trained for it.
+	Learned []Learned `json:"learned,omitempty"`
+}
+
+// Learned is how one model came about.
+type Learned struct {
+	App       string           `json:"app"`
+	Workload  string           `json:"workload"`
+	Label     string           `json:"label"`   // of the policy that uses it
+	Setting   string           `json:"setting"` // that was chosen
+	Steps     int              `json:"steps"`
+	Seed      uint64           `json:"seed"`
+	Yardstick result.Number    `json:"yardstick"` // DRPC's reward on episodes that nobody practised on
+	Curve     []learners.Point `json:"curve"`
 }
 
 // Row is one case over its seeds.

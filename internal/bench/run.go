@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/loadline/loadline/internal/learners"
 )
 
 // Options of a bench that do not change its results.
@@ -33,6 +35,7 @@ type runner struct {
 	options Options
 	store   *store
 	meter   *workMeter
+	models  *learners.Folder // nil = nothing is trained
 }
 
 // Check says everything that cannot be run, without running anything, and which
@@ -73,11 +76,17 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	}
 	jobs := m.jobs(cells)
 	r := &runner{matrix: m, options: o, store: s, meter: newWorkMeter(len(jobs), o.Progress)}
-	records, err := r.work(ctx, jobs)
+	if m.trains() {
+		if r.models, err = learners.OpenFolder(filepath.Join(o.Dir, modelsFolder), o.Program); err != nil {
+			return nil, err
+		}
+	}
+	records, curves, err := r.work(ctx, jobs)
 	if err != nil {
 		return nil, r.interrupted(err)
 	}
 	results := aggregate(records, m.Baseline)
+	results.Learned = curves
 	results.Format, results.Program, results.Suite, results.Seeds = FormatVersion, o.Program, m.Suite, m.Seeds
 	return results, results.write(o.Dir)
 }
@@ -85,10 +94,10 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 // work does everything: first what others wait for, then the runs that wait for
 // nothing, then the rest. A run that waits holds up one worker only at the end,
 // when all that it could wait for is under way.
-func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, error) {
+func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, error) {
 	preparations, of, err := r.preparations(jobs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var order, waiting []int // indices into jobs
 	for i, j := range jobs {
@@ -121,7 +130,7 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, error) {
 		}
 		return err
 	})
-	return records, err
+	return records, r.learned(preparations), err
 }
 
 // Interrupted is the error of a bench that was asked to stop.

@@ -14,7 +14,7 @@ import (
 )
 
 // store is the folder of a bench: runs/KEY.json for each finished run, prepared/
-// KEY.json for what was calibrated or searched, results.json and results.csv.
+// KEY.json for what was calibrated or searched, models/ with what was trained, results.json and results.csv.
 // Every file appears whole or not at all.
 type store struct {
 	dir     string
@@ -40,6 +40,7 @@ func (e *OtherVersionError) Error() string {
 const (
 	runsFolder     = "runs"
 	preparedFolder = "prepared"
+	modelsFolder   = "models"
 )
 
 func openStore(dir, program string, redo bool) (*store, error) {

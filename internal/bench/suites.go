@@ -32,6 +32,12 @@ func hour(name, spec string) Workload {
 	return Workload{Name: name, Spec: spec, Options: workload.Options{Duration: time.Hour}}
 }
 
+// twice the load: enough that bookinfo's services need more than one replica.
+func twice(w Workload) Workload {
+	w.Options.Scale = 2
+	return w
+}
+
 const (
 	diurnalHour = "diurnal:low=10,high=40,period=1h,peak=35m+noise:cv=0.03"
 	burstyHour  = "bursty:low=12,high=40,calm=6m,burst=90s+noise:cv=0.05"
@@ -72,6 +78,21 @@ func Suites() []Suite {
 			matrix: Matrix{
 				Policies: rivals(), Seeds: 5, WarmUp: settled, Perturbations: PerturbationNames(),
 				Workloads: []Workload{hour("diurnal", diurnalHour)},
+			},
+		},
+		{
+			Name: "drpc",
+			About: "DRPC and its rivals that learn, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the clairvoyant, " +
+				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models of each; about three quarters of an hour, nearly all of it training",
+			apps: []string{"bookinfo", "trainticket"},
+			matrix: Matrix{
+				Policies: []Policy{
+					ParsePolicy("static"), ParsePolicy("hpa:target=75"), ParsePolicy("hpa@calibrated"),
+					ParsePolicy("drpc@trained"), ParsePolicy("coscal@trained"), ParsePolicy("firm@trained"), ParsePolicy("asarsa@trained"),
+					ParsePolicy("clairvoyant"),
+				},
+				Seeds: 5, WarmUp: settled, Baseline: "hpa:target=75",
+				Workloads: []Workload{twice(hour("diurnal", diurnalHour)), twice(hour("bursty", burstyHour))},
 			},
 		},
 		{

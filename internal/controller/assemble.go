@@ -32,6 +32,11 @@ type application struct {
 	ladder *guard.Ladder
 	models models
 	model  decider
+	fleet  *Fleet                // nil = students decide alone
+	name   string                // of the application's fleet
+	world  *loadline.App         // the twin, with what the user says of it; nil = there is none
+	member *member               // the students in it; nil = there are none
+	apart  error                 // why there are none
 	log    *decisionlog.Log      // nil = decisions are not kept
 	record *decisionlog.Recorder // likewise
 
@@ -52,11 +57,19 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	}
 	a := &application{Application: spec, ends: newEnds(spec)}
 	c.joinEnds(a, l, from, latest)
+	if c.Fleet != nil && spec.Mode != v1alpha1.Observe {
+		a.fleet, a.name = c.Fleet, fleetName(c.Fleet.Config.Name, l)
+		if twin != nil {
+			a.world = spec.App
+		}
+	}
 	if err := a.guardIt(ctx, models{from, c.Models, spec}, l, c.Now()); err != nil {
+		a.leave()
 		return nil, err
 	}
 	if c.Decisions != "" {
 		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes, Sync: time.Minute}); err != nil {
+			a.leave()
 			return nil, fmt.Errorf("open the log of decisions: %w", err)
 		}
 		a.recordIt(twin != nil, c.Log)
@@ -119,7 +132,7 @@ func drop[T any](o *loadline.Opt[T], allowed bool) {
 // guardIt makes the loop: who decides, and everything that keeps it safe.
 func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLine, now time.Time) error {
 	a.models = m
-	a.model = m.find(ctx, l, now)
+	a.model = a.employ(m.find(ctx, l, now))
 	rule, err := policies.New(a.Fallback, a.App)
 	if err != nil {
 		return fmt.Errorf("spec.fallback: %w", err)
@@ -192,6 +205,9 @@ func (a *application) decided(d *loadline.Decision, s loadline.Situation) {
 	if a.record != nil {
 		a.record.Decided(d, s)
 	}
+	if a.member != nil {
+		a.member.saw(a, d, s)
+	}
 }
 
 // recorded is told of the end of every pass.
@@ -203,6 +219,10 @@ func (a *application) recorded(d *loadline.Decision) {
 	} else {
 		v.finish(d, a.ends)
 	}
+	if a.member != nil {
+		a.member.settle(a, d)
+	}
+	v.fleet = a.fleetVerdict()
 	v.ladder = a.ladder.State()
 	v.policy = a.policyName(v.ladder.Rung)
 	if a.record != nil {
@@ -227,20 +247,21 @@ func (a *application) policyName(r guard.Rung) string {
 func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) (news string) {
 	found := a.models.find(ctx, l, now)
 	switch {
-	case found.id == a.model.id && (found.policy == nil) == (a.model.policy == nil):
+	case found.id == a.model.id && (found.policy == nil) == (a.model.policy == nil) && a.apart == nil:
 		return ""
 	case found.policy == nil && a.model.policy != nil && found.reason != v1alpha1.ReasonModelOld:
 		return fmt.Sprintf("%s is followed on, although there is no other to be had: %s", a.model.name, found.why)
 	}
-	a.model = found
-	a.ladder.Offer(found.policy, found.why)
-	if found.policy == nil {
-		return found.why
+	a.model = a.employ(found)
+	a.ladder.Offer(a.model.policy, a.model.why)
+	if a.model.policy == nil {
+		return a.model.why
 	}
 	return "the model is now " + found.name
 }
 
 func (a *application) close() error {
+	a.leave()
 	if a.log == nil {
 		return nil
 	}

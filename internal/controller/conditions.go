@@ -31,11 +31,11 @@ func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse,
 func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.Time, verdicts map[string]verdict) {
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
-		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale,
+		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
 	} {
 		v, told := verdicts[kind]
 		if !told {
-			if meta.FindStatusCondition(status.Conditions, kind) != nil {
+			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet {
 				continue
 			}
 			v = verdict{metav1.ConditionUnknown, v1alpha1.ReasonStarting, ""}
@@ -70,6 +70,9 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 		v1alpha1.ConditionReady:    v.readyVerdict(forbidden),
 	}
 	c[v1alpha1.ConditionActive] = v.activeVerdict(c)
+	if v.fleet != nil {
+		c[v1alpha1.ConditionFleet] = *v.fleet
+	}
 	return c
 }
 

@@ -37,8 +37,12 @@ type Options struct {
 	ScalerHosts []string
 
 	Models    string // folder of registries
+	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
 	DryRun    bool   // nothing is written, whatever the mode
+	// Agent is whose LoadLines are looked after: those with this label
+	// v1alpha1.AgentLabel; empty = those without.
+	Agent string
 }
 
 // Controller looks after every LoadLine that it is told of.
@@ -77,13 +81,16 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 		c.end(name)
 		return reconcile.Result{}, nil
 	}
-	if !l.DeletionTimestamp.IsZero() {
+	if !l.DeletionTimestamp.IsZero() || !c.ours(&l) {
 		c.end(name)
 		return reconcile.Result{}, nil
 	}
 	c.adopt(name, &l)
 	return reconcile.Result{}, nil
 }
+
+// ours says whether this process looks after a LoadLine, or another agent does.
+func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.AgentLabel] == c.Agent }
 
 // adopt a LoadLine as it is now. A change of its spec begins anew, with what the
 // status remembers; anything else is seen at the next pass.

@@ -76,7 +76,7 @@ func (d *diary) conditions(l *v1alpha1.LoadLine, before, after []metav1.Conditio
 			continue // the ladder tells of that one itself
 		}
 		good := metav1.ConditionFalse
-		if c.Type == v1alpha1.ConditionReady || c.Type == v1alpha1.ConditionActive {
+		if c.Type == v1alpha1.ConditionReady || c.Type == v1alpha1.ConditionActive || c.Type == v1alpha1.ConditionFleet {
 			good = metav1.ConditionTrue
 		}
 		kind := corev1.EventTypeNormal

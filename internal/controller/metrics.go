@@ -27,6 +27,7 @@ type Metrics struct {
 	guards   *prometheus.CounterVec
 	resizes  *prometheus.CounterVec
 	records  *prometheus.CounterVec
+	fleet    fleetMetrics
 }
 
 var (
@@ -62,6 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		resizes:  counter("loadline_pod_resizes_total", "Pods that were to be resized, by outcome.", ofApp, "outcome"),
 		records:  counter("loadline_record_faults_total", "Decisions that could not be written to the log.", ofApp),
 	}
+	m.fleet = newFleetMetrics(counter, gauge)
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "loadline_pass_seconds", Help: "Time that one pass took: observe, decide, guard, apply.",
 		Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
@@ -90,12 +92,10 @@ func (m *applicationMetrics) forget() {
 	if m == nil {
 		return
 	}
-	for _, v := range []interface {
-		DeletePartialMatch(prometheus.Labels) int
-	}{
+	for _, v := range append(m.all.fleet.all(),
 		m.all.passes, m.all.seconds, m.all.last, m.all.rung, m.all.steps, m.all.met, m.all.overSLO, m.all.age,
 		m.all.wanted, m.all.replicas, m.all.moved, m.all.changes, m.all.guards, m.all.resizes, m.all.records,
-	} {
+	) {
 		v.DeletePartialMatch(m.labels)
 	}
 }

@@ -153,6 +153,7 @@ func (r *runner) tell(ctx context.Context, a *application, v *view) {
 	}
 	now := r.c.Now()
 	a.ends.metrics.pass(v, now.Sub(v.at))
+	a.ends.metrics.fleet(a.member)
 }
 
 func (r *runner) log(a *application, v *view) {

@@ -16,6 +16,7 @@ type Standby struct {
 	Cache   cache.Cache
 	Board   *kedascaler.Board
 	Elected <-chan struct{} // closed when this process holds the lease
+	Agent   string          // whose LoadLines this process decides for, as Options.Agent
 }
 
 // NeedLeaderElection is false: it is for those that are not elected.
@@ -50,12 +51,16 @@ func (s *Standby) Start(ctx context.Context) error {
 }
 
 func (s *Standby) see(now any) {
+	l, ok := now.(*v1alpha1.LoadLine)
+	if !ok {
+		return
+	}
 	select {
 	case <-s.Elected:
-		return // its own decisions are newer
+		if l.Labels[v1alpha1.AgentLabel] == s.Agent {
+			return // its own decisions are newer
+		}
 	default:
 	}
-	if l, ok := now.(*v1alpha1.LoadLine); ok {
-		postStatus(s.Board, l)
-	}
+	postStatus(s.Board, l)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +20,9 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	status.ObservedGeneration = l.Generation
 	status.Mode = v.app.Mode
 	setConditions(&status, l.Generation, v.at, v.conditions(l, model, forbidden))
+	if v.fleet == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionFleet)
+	}
 	if !v.seen {
 		return status // what was last seen and told stays
 	}

@@ -21,7 +21,8 @@ type view struct {
 	blind    error         // why the metrics could not be asked
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
-	policy   string // that is followed
+	policy   string   // that is followed
+	fleet    *verdict // of the condition Fleet; nil = there is none
 	services []serviceView
 	kinds    []loadline.KindObservation
 	changed  []loadline.GuardChange

@@ -19,7 +19,6 @@ const (
 	segmentPrefix = "decisions-"
 	segmentSuffix = ".log"
 	packedSuffix  = ".gz" // after the other
-	lockName      = "lock"
 )
 
 // segment is one file of a log.

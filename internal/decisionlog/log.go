@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Options bound a log. The zero value of each field is a usable default.
@@ -54,20 +55,6 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// A BusyError is of a log that somebody else writes.
-type BusyError struct {
-	Dir     string
-	Process string // its id, as far as it is known
-}
-
-func (e *BusyError) Error() string {
-	who := "another process"
-	if e.Process != "" {
-		who = "process " + e.Process
-	}
-	return fmt.Sprintf("decision log %s is being written by %s: there is one writer at a time; end it, or use another folder", e.Dir, who)
-}
-
 // Log is the writer's end of a log. It may be used by several goroutines.
 type Log struct {
 	dir     string
@@ -99,12 +86,12 @@ func Open(dir string, o Options) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("decision log: %w", err)
 	}
-	held, err := lock(dir)
-	if err != nil {
-		var busy *BusyError
-		if errors.As(err, &busy) {
-			return nil, err
-		}
+	held, err := wholefile.Lock(dir)
+	var busy *wholefile.BusyError
+	switch {
+	case errors.As(err, &busy):
+		return nil, fmt.Errorf("decision log: there is one writer at a time: %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("decision log: %w", err)
 	}
 	l := &Log{dir: dir, options: o.withDefaults(), lock: held}

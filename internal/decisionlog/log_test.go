@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func open(t testing.TB, dir string, o Options) *Log {
@@ -98,7 +100,7 @@ func TestALogGoesOnWhereItEnded(t *testing.T) {
 func TestOneWriterAtATime(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, Options{})
-	var busy *BusyError
+	var busy *wholefile.BusyError
 	if _, err := Open(dir, Options{}); !errors.As(err, &busy) || !strings.Contains(err.Error(), "one writer at a time") {
 		t.Fatalf("a second writer gets %v", err)
 	}

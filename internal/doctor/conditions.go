@@ -47,6 +47,11 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonBurned:        {Warning, "loadline explain NS/NAME; the policy is followed again when objectives have held for a while"},
 	v1alpha1.ReasonHolding:       {Warning, "see to the condition Stale: without data everything stays as it is"},
 	v1alpha1.ReasonRaisedToFloor: {Warning, "see to the condition Stale: services were raised to their floors and stay there"},
+	// Fleet; of Fallback too
+	v1alpha1.ReasonOutOfReach:     {Note, "look at the NATS servers that the message names; students act on by themselves"},
+	v1alpha1.ReasonWeightsRefused: {Warning, "run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
+	v1alpha1.ReasonTeacherTrouble: {Warning, "look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
+	v1alpha1.ReasonNoFleet:        {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with --controllers 1"},
 	// Paused
 	v1alpha1.ReasonPausedInSpec:            {Note, "set spec.paused to false when it may go on"},
 	v1alpha1.ReasonPausedByAnnotation:      {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
@@ -76,7 +81,7 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 		return
 	}
 	bad := 0
-	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive}, badWhenTrue...) {
+	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFleet}, badWhenTrue...) {
 		c := meta.FindStatusCondition(l.Status.Conditions, name)
 		if c == nil {
 			continue

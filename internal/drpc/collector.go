@@ -35,7 +35,7 @@ func (c *Collector) Add(d Delivery) {
 		c.Foreign++
 		return
 	}
-	if !ours {
+	if !ours || d.Scene != nil {
 		c.Foreign++
 		return
 	}

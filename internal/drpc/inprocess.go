@@ -38,7 +38,7 @@ func (t *InProcess) Publish(e Experience) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("experience %s: %w", id, ErrFull)
 	}
 	t.last++
-	t.queue = append(t.queue, Delivery{t.last, e})
+	t.queue = append(t.queue, Delivery{Sequence: t.last, Experience: e})
 	t.known[id] = t.last
 	t.messages++
 	t.bytes += uint64(experienceBytes + len(e.Service))

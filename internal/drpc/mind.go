@@ -48,6 +48,9 @@ func NewMind(kind Kind, shape Shape, net *nn.Net, eyes *Eyes) (*Mind, error) {
 		return nil, fmt.Errorf("drpc: a teacher of %d rows of %d inputs and %d outputs cannot decide on %d values for %d services",
 			m.rows, inputs, net.Outputs(), eyes.Width(shape), len(eyes.App.Services))
 	}
+	for range 2 { // a single row is prepared on its second use: rounding must not depend on how long it has been deciding
+		m.runs.Forward(m.rows, make([]float32, eyes.Width(shape)))
+	}
 	return m, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/nn"
@@ -37,6 +38,8 @@ type Model struct {
 	Notifier NotifierConfig
 	Seen     *Seen // states that the teacher has practised in
 	Mix      Mix   // of requests that it has practised on
+	// Shares of the SLO that response times were judged by; nil = in proportion.
+	Shares *env.Shares
 
 	Training modelfile.Training
 	Results  []modelfile.Result
@@ -55,6 +58,7 @@ type modelSettings struct {
 	Reward    Reward                     `json:"reward"`
 	Notifier  NotifierConfig             `json:"notifier"`
 	Mix       Mix                        `json:"mix,omitempty"`
+	Shares    *env.Shares                `json:"shares,omitempty"`
 	Forecasts map[string]*modelfile.Card `json:"forecasts,omitempty"` // by service, their networks beside the others
 }
 
@@ -70,7 +74,7 @@ func forecastName(i int) string { return fmt.Sprintf("forecast%d-", i) }
 func (m *Model) File() (*modelfile.File, error) {
 	s := modelSettings{
 		App: m.App, Services: m.Services, Teacher: m.Kind, Shape: m.Shape, Period: m.Period, Version: m.Version,
-		Pace: m.Pace, Steps: m.Steps, Reward: m.Reward, Notifier: m.Notifier, Mix: m.Mix, Forecasts: map[string]*modelfile.Card{},
+		Pace: m.Pace, Steps: m.Steps, Reward: m.Reward, Notifier: m.Notifier, Mix: m.Mix, Shares: m.Shares, Forecasts: map[string]*modelfile.Card{},
 	}
 	file := modelfile.New(modelfile.Card{Kind: FileKind, Training: m.Training, Results: m.Results})
 	for _, name := range LocalFeatures {
@@ -143,7 +147,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	}
 	m := &Model{
 		App: s.App, Services: s.Services, Kind: s.Teacher, Shape: s.Shape, Period: s.Period, Version: s.Version,
-		Pace: s.Pace, Steps: s.Steps, Reward: s.Reward, Notifier: s.Notifier, Mix: s.Mix,
+		Pace: s.Pace, Steps: s.Steps, Reward: s.Reward, Notifier: s.Notifier, Mix: s.Mix, Shares: s.Shares,
 		Forecasts: make([]*forecast.GRU, len(s.Services)), Training: file.Card.Training, Results: file.Card.Results,
 	}
 	var err error

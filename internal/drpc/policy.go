@@ -54,6 +54,7 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	eyes.Judge(m.Shares)
 	n := len(app.Services)
 	if work.Pace == (Pace{}) {
 		work.Pace = m.Pace
@@ -150,13 +151,18 @@ func NeedsOf(period, delay time.Duration) loadline.Needs {
 	}
 }
 
+// Partial are the budgets that it was trained with.
+func (p *Policy) Partial() []loadline.SLO { return p.eyes.Ground.Partial() }
+
 // Decide implements loadline.Policy. A service of which something that its student
 // needs was not measured is left as it is.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	s.PartialSLO = nil // it sees the budgets that it was trained with, whatever others are given
 	if len(s.Forecast) == 0 && p.ahead.Any() {
 		p.ahead.Observe(s.Now())
 		s.Forecast = p.ahead.Forecasts()
 	}
+	p.scaler.Pressed = Pressed(s.App, s.Now())
 	if p.teacher != nil {
 		return p.teach(s)
 	}
@@ -236,7 +242,11 @@ func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loa
 	if setting.Empty() {
 		return setting, done
 	}
-	to.Services = append(to.Services, loadline.ServiceProposal{Service: service, Setting: setting, Reason: reason(&p.locals[service], done)})
+	why := reason(&p.locals[service], done)
+	if setting.Brownout.Set && !setting.Brownout.Value && done[AxisHorizontal] == 0 {
+		why += "; there is no reason left to drop calls to it"
+	}
+	to.Services = append(to.Services, loadline.ServiceProposal{Service: service, Setting: setting, Reason: why})
 	return setting, done
 }
 
@@ -251,6 +261,9 @@ func reason(local *Local, done Action) string {
 		if x != 0 {
 			fmt.Fprintf(&b, " %s %+.2f", AxisNames[axis], x)
 		}
+	}
+	if done == (Action{}) {
+		b.WriteString(" nothing")
 	}
 	return b.String()
 }

@@ -23,7 +23,7 @@ func TestReward(t *testing.T) {
 		{"nobody gives up: ten times late", func(o *loadline.Observation) { o.Kinds[1].Failed = seen(10) }, (1 + e(-81)) / 2},
 		{"too little CPU in use", func(o *loadline.Observation) { o.Nodes[0].CPU, o.Nodes[1].CPU = seen(0.06), seen(0.06) }, 1 / (1 + 0.125)},
 		{"too much memory in use, on one machine", func(o *loadline.Observation) { o.Nodes[0].Memory = seen(3 * 256 << 20 * 1.25) }, 1 / (1 + 0.125/2)},
-		{"dropped calls have their price", func(o *loadline.Observation) { o.Services[2].Dropped = seen(10) }, 1 - 3*10*0.5/20},
+		{"dropped calls have their price", func(o *loadline.Observation) { o.Services[2].Dropped = seen(10) }, 1 - 10*0.5/20},
 		{"a lost machine does not count", func(o *loadline.Observation) { o.Nodes[0] = loadline.NodeObservation{Lost: true} }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

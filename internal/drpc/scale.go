@@ -26,6 +26,12 @@ const memoryRoom = 1.15
 
 // Scaler is Algorithm 2 on an application.
 type Scaler struct {
+	// Pressed lets services brown out, and stay so: without a reason to, what is
+	// dropped comes back by itself. Were it left to the agent alone, the last step down
+	// would be a cliff at all times, and one who does not see how many replicas there
+	// are can keep away from it only by having as many as there may be.
+	Pressed bool
+
 	app      *loadline.App
 	steps    Steps
 	optional []bool
@@ -33,7 +39,7 @@ type Scaler struct {
 
 // NewScaler scales an application.
 func NewScaler(app *loadline.App, steps Steps) *Scaler {
-	return &Scaler{app: app, steps: steps, optional: mayBrownOut(app)}
+	return &Scaler{app: app, steps: steps, optional: app.Optional()}
 }
 
 // Scale turns an action into what is to change of a service, and into what of it
@@ -43,6 +49,10 @@ func NewScaler(app *loadline.App, steps Steps) *Scaler {
 func (s *Scaler) Scale(service int, told loadline.Allocation, used loadline.Sample, want Action) (loadline.Setting, Action) {
 	var setting loadline.Setting
 	var done Action
+	if told.Brownout && !s.Pressed {
+		s.horizontal(service, told, 1, &setting)
+		want[AxisHorizontal] = 0
+	}
 	for axis, x := range want {
 		if x != x || max(x, -x) <= DeadZone { // not a number wants nothing
 			continue
@@ -137,8 +147,8 @@ func (s *Scaler) memory(service int, told loadline.Allocation, used loadline.Sam
 }
 
 // horizontal adds replicas (lines 9 to 13). The least is the user's bound, and 1 at
-// least; a service that may brown out goes one step further: calls to it are
-// dropped, and it has no replicas where the bound allows that.
+// least; under pressure a service that may brown out goes one step further: calls to
+// it are dropped, and it has no replicas where the bound allows that.
 func (s *Scaler) horizontal(service int, told loadline.Allocation, n int, setting *loadline.Setting) bool {
 	b := s.app.Services[service].Bounds
 	least := max(b.MinReplicas, 1)
@@ -151,7 +161,7 @@ func (s *Scaler) horizontal(service int, told loadline.Allocation, n int, settin
 		setting.Brownout = loadline.Some(false)
 		setting.Replicas = loadline.Some(max(told.Replicas, least))
 		return true
-	case next < least && s.optional[service]:
+	case next < least && s.optional[service] && s.Pressed:
 		setting.Brownout = loadline.Some(true)
 		setting.Replicas = loadline.Some(max(b.MinReplicas, 0))
 		return true
@@ -177,4 +187,23 @@ func MemoryOf(o *loadline.ServiceObservation) loadline.Sample {
 		}
 	}
 	return most
+}
+
+// Pressed says whether there is a reason to do without something: replicas that find
+// no room, or more requests that miss their SLO than may.
+func Pressed(app *loadline.App, now *loadline.Observation) bool {
+	for i := range now.Services {
+		for j := range now.Services[i].Pods {
+			if now.Services[i].Pods[j].Phase == loadline.PodPending {
+				return true
+			}
+		}
+	}
+	missed, allowed := 0.0, 0.0
+	for k := range now.Kinds {
+		rate := now.Kinds[k].Rate.Or(0)
+		missed += rate * now.Kinds[k].OverSLO.Or(0)
+		allowed += rate * (1 - app.Kinds[k].SLO.Percentile/100)
+	}
+	return missed > allowed
 }

@@ -55,7 +55,9 @@ func TestAlgorithm2(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			setting, done := NewScaler(app, DefaultSteps()).Scale(c.service, c.told, seen(100<<20), c.want)
+			scaler := NewScaler(app, DefaultSteps())
+			scaler.Pressed = true
+			setting, done := scaler.Scale(c.service, c.told, seen(100<<20), c.want)
 			if setting != c.setting || done != c.done {
 				t.Errorf("%+v, done %v; want %+v, done %v", setting, done, c.setting, c.done)
 			}
@@ -66,7 +68,19 @@ func TestAlgorithm2(t *testing.T) {
 func TestServicesMayHaveNoReplicasWhereTheirBoundsSaySo(t *testing.T) {
 	app := shop()
 	app.Services[2].Bounds.MinReplicas = 0
-	setting, _ := NewScaler(app, DefaultSteps()).Scale(2, loadline.Allocation{Replicas: 1, Size: app.Services[2].Size}, seen(1), Action{0, 0, -1})
+	scaler := NewScaler(app, DefaultSteps())
+	told := loadline.Allocation{Replicas: 1, Size: app.Services[2].Size}
+	if setting, done := scaler.Scale(2, told, seen(1), Action{0, 0, -1}); !setting.Empty() || done != (Action{}) {
+		t.Errorf("%+v, done %v without a reason", setting, done)
+	}
+	out := told
+	out.Brownout, out.Replicas = true, 0
+	back, done := scaler.Scale(2, out, seen(1), Action{0, 0, -1})
+	if want := (loadline.Setting{Brownout: loadline.Some(false), Replicas: loadline.Some(1)}); back != want || done != (Action{}) {
+		t.Errorf("%+v, done %v when the reason is gone, want %+v", back, done, want)
+	}
+	scaler.Pressed = true
+	setting, _ := scaler.Scale(2, told, seen(1), Action{0, 0, -1})
 	if want := (loadline.Setting{Brownout: loadline.Some(true), Replicas: loadline.Some(0)}); setting != want {
 		t.Errorf("%+v, want %+v", setting, want)
 	}
@@ -104,6 +118,32 @@ func TestScaleStaysWithinBounds(t *testing.T) {
 		if told.Replicas < b.MinReplicas || told.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU || size.CPULimit > b.MaxCPU || size.CPURequest > size.CPULimit ||
 			size.MemoryRequest < b.MinMemory || size.MemoryLimit > b.MaxMemory || size.MemoryRequest > size.MemoryLimit {
 			t.Fatalf("%+v leaves %+v", told, b)
+		}
+	}
+}
+
+func TestPressed(t *testing.T) {
+	app := shop()
+	for _, c := range []struct {
+		name string
+		over float64
+		rate float64
+		pod  loadline.PodPhase
+		want bool
+	}{
+		{"all is well", 0.001, 10, loadline.PodReady, false},
+		{"as many are late as may", 0.01, 10, loadline.PodReady, false},
+		{"more are", 0.02, 10, loadline.PodReady, true},
+		{"nobody comes", 1, 0, loadline.PodReady, false},
+		{"a replica finds no room", 0, 10, loadline.PodPending, true},
+	} {
+		o := loadline.Observation{
+			Kinds:    make([]loadline.KindObservation, len(app.Kinds)),
+			Services: []loadline.ServiceObservation{{Pods: []loadline.PodObservation{{Phase: c.pod}}}},
+		}
+		o.Kinds[0].Rate, o.Kinds[0].OverSLO = seen(c.rate), seen(c.over)
+		if got := Pressed(app, &o); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

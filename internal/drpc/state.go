@@ -48,8 +48,11 @@ const (
 // Shapes that are known, the default first.
 func Shapes() []Shape { return []Shape{Shared, Plain} }
 
-// besides are the features of a service that the teacher sees and students do not.
-var besides = []string{"fill", "size", "starting"}
+// besides is the number of features of a service that the teacher sees and students
+// do not.
+const besides = 3
+
+var besideFeatures = [besides]string{"fill", "size", "starting"}
 
 // Of a row of the shared shape: what is known of the service beforehand (the share
 // of requests that pass it, whether it may brown out, and whether it has), the mean over services
@@ -70,6 +73,8 @@ type Eyes struct {
 	passing     []float32 // share of requests that pass a service
 	optional    []bool    // every call to the service may be dropped
 	values      []float32
+	view        View
+	order       byName
 }
 
 // NewEyes looks at an application.
@@ -78,11 +83,11 @@ func NewEyes(app *loadline.App) (*Eyes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	more, err := env.NewSight(besides...)
+	more, err := env.NewSight(besideFeatures[:]...)
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	e := &Eyes{App: app, Ground: env.NewGround(app), local: local, more: more, optional: mayBrownOut(app), passing: make([]float32, len(app.Services))}
+	e := &Eyes{App: app, Ground: env.NewGround(app), local: local, more: more, optional: app.Optional(), order: orderOf(app), passing: make([]float32, len(app.Services))}
 	all := 0.0
 	for _, k := range app.Kinds {
 		all += k.Share
@@ -97,27 +102,8 @@ func NewEyes(app *loadline.App) (*Eyes, error) {
 	return e, nil
 }
 
-// mayBrownOut are the services of which every call may be dropped.
-func mayBrownOut(app *loadline.App) []bool {
-	called, needed := make([]bool, len(app.Services)), make([]bool, len(app.Services))
-	var walk func(c *loadline.Call)
-	walk = func(c *loadline.Call) {
-		called[c.Service] = true
-		needed[c.Service] = needed[c.Service] || !c.Optional
-		for _, stage := range c.Stages {
-			for i := range stage {
-				walk(&stage[i])
-			}
-		}
-	}
-	for k := range app.Kinds {
-		walk(&app.Kinds[k].Root)
-	}
-	for i := range called {
-		called[i] = called[i] && !needed[i]
-	}
-	return called
-}
+// Judge by shares of the SLO instead of in proportion; nil changes nothing.
+func (e *Eyes) Judge(by *env.Shares) { e.Ground = e.Ground.With(by) }
 
 // squash makes ratios small without losing which of two large ones is larger.
 func squash(v float32) float32 { return float32(math.Log2(1 + max(0, float64(v)))) }
@@ -141,7 +127,7 @@ func (e *Eyes) Width(shape Shape) int {
 	if shape == Plain {
 		return n*Locals + 2*len(e.App.Nodes)
 	}
-	return n * (Locals + len(besides) + known + commons)
+	return n * (Locals + besides + known + commons)
 }
 
 // Parts that a teacher's networks may share.
@@ -152,68 +138,10 @@ func (e *Eyes) Parts(shape Shape) int {
 	return len(e.App.Services)
 }
 
-// Whole is what a teacher sees: all students' states, the machines, and, in the
-// shared shape, what it knows of each service besides.
+// Whole is what a teacher sees.
 func (e *Eyes) Whole(shape Shape, s loadline.Situation, locals []Local, into []float32) []float32 {
-	if shape == Plain {
-		for i := range locals {
-			into = append(into, locals[i][:]...)
-		}
-		for k := range e.App.Nodes {
-			cpu, memory, _ := utilisation(s.Now(), k)
-			into = append(into, float32(cpu), float32(memory))
-		}
-		return into
-	}
-	common := e.common(s, locals)
-	for i := range locals {
-		into = append(into, locals[i][:]...)
-		// Those of the allocation are always there.
-		e.values, _ = e.more.See(e.Ground, s, i, e.values[:0])
-		into = append(into, e.values...)
-		into = append(into, e.passing[i], flag(e.optional[i]), flag(s.InFlight[i].Brownout))
-		into = append(into, common[:]...)
-	}
-	return into
-}
-
-func flag(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func (e *Eyes) common(s loadline.Situation, locals []Local) (c [commons]float32) {
-	for i := range locals {
-		for j, v := range locals[i] {
-			c[j] += v / float32(len(locals))
-		}
-		c[Locals] = max(c[Locals], locals[i][0])
-		c[Locals+1] = max(c[Locals+1], locals[i][Locals-1])
-	}
-	machines := c[Locals+2:]
-	count := 0
-	for k := range e.App.Nodes {
-		cpu, memory, ok := utilisation(s.Now(), k)
-		if !ok {
-			continue
-		}
-		for r, u := range [2]float32{float32(cpu), float32(memory)} {
-			of := machines[3*r:]
-			if count == 0 {
-				of[1], of[2] = u, u
-			}
-			of[0] += u
-			of[1], of[2] = min(of[1], u), max(of[2], u)
-		}
-		count++
-	}
-	if count > 0 {
-		machines[0] /= float32(count)
-		machines[3] /= float32(count)
-	}
-	return c
+	e.Look(s, locals, &e.view)
+	return e.Lay(shape, &e.view, into)
 }
 
 func unsquash(v float32) float64 { return math.Exp2(float64(v)) - 1 }

@@ -95,6 +95,15 @@ func (s *Student) Decide(local *Local, action *Action) {
 	copy(action[:], s.acting.Forward(1, local[:]))
 }
 
+// Forget everything but the examples, as if it had never learned.
+func (s *Student) Forget(seed uint64) {
+	fresh, err := nn.Student().Build(nn.PyTorchUniform, rl.AgentChance(seed).Rand)
+	if err != nil {
+		panic(fmt.Sprintf("drpc: the students' own design: %v", err))
+	}
+	copy(s.Net().Params(), fresh.Params())
+}
+
 // Net is the student's network itself.
 func (s *Student) Net() *nn.Net { return s.learner.Net() }
 

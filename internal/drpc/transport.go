@@ -86,10 +86,11 @@ type Receipt struct {
 	Duplicate bool   // it was there already
 }
 
-// Delivery is an experience with its place in the stream.
+// Delivery is an experience, or a scene, with its place in the stream.
 type Delivery struct {
 	Sequence uint64
 	Experience
+	Scene *Scene // nil = it is an experience
 }
 
 // Uplink is a student's end of the stream of experience. What it has given a

@@ -11,7 +11,8 @@
 // seen of it), moves.go (what can be done), rewards.go (what it was worth),
 // formulations.go and problem.go (which of these make up
 // a paper's problem), unloaded.go and ground.go (what an
-// application's model says beforehand), sight.go (features alone, for who has a
+// application's model says beforehand), shares.go (budgets that somebody divided
+// otherwise), sight.go (features alone, for who has a
 // problem of another kind), model.go (a trained policy on disk),
 // policy.go (a trained policy at work).
 package env

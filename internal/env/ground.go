@@ -18,7 +18,8 @@ type ServiceGround struct {
 	// Budget is the service's part of the users' SLO: the time that a visit may
 	// take, its calls to others included, at the SLO's percentile. It is the
 	// tightest over the kinds of requests that come by, each divided in
-	// proportion to how long the parts take when nothing waits.
+	// proportion to how long the parts take when nothing waits, or by shares that
+	// were given (With).
 	Budget loadline.SLO
 	// Depth is how many calls lie between the users and the service on the longest
 	// way, over the deepest service's: 0 for the front end, 1 for the deepest.

@@ -27,7 +27,7 @@ type mind struct {
 // NewPolicy sets a model to work. Services that it has no network for stay as
 // they are; it is an error if that is all of them.
 func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
-	p := &Policy{problem: m.Problem, ground: NewGround(app), minds: make([]mind, len(app.Services))}
+	p := &Policy{problem: m.Problem, ground: NewGround(app).With(m.Problem.Shares), minds: make([]mind, len(app.Services))}
 	spaces := m.Problem.Spaces()
 	found := false
 	for i := range app.Services {
@@ -65,12 +65,17 @@ func (p *Problem) Spaces() rl.Spaces {
 // Name implements loadline.Policy.
 func (p *Policy) Name() string { return p.problem.Formulation }
 
+// Partial are the budgets that it was trained with.
+func (p *Policy) Partial() []loadline.SLO { return p.ground.Partial() }
+
 // Needs implements loadline.Policy.
 func (p *Policy) Needs() loadline.Needs { return p.problem.Needs() }
 
 // Decide implements loadline.Policy. A service of which something that the
 // network needs was not measured is left as it is.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	// It sees the budgets that it was trained with, whatever others are given.
+	s.PartialSLO = nil
 	var proposal loadline.Proposal
 	absent := ""
 	for i := range p.minds {

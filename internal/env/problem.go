@@ -18,6 +18,8 @@ type Problem struct {
 	Params      map[string]float64 `json:"params"`
 	// Window over which rates and quantiles are taken; 0 = the formulation's.
 	Window time.Duration `json:"window_ns,omitempty"`
+	// Shares that the budgets follow; nil = in proportion.
+	Shares *Shares `json:"shares,omitempty"`
 
 	form     *Formulation
 	features []Feature
@@ -47,6 +49,9 @@ func (p *Problem) resolve() error {
 		p.Params = map[string]float64{}
 	}
 	var faults []error
+	if p.Shares != nil {
+		faults = append(faults, p.Shares.Validate())
+	}
 	if p.Period < time.Second {
 		faults = append(faults, fmt.Errorf("period %v must be at least 1s", p.Period))
 	}

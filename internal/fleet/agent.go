@@ -21,12 +21,17 @@ import (
 type Agent struct {
 	Courier *Courier
 	Mirror  *Mirror
+	Witness *Witness // of the whole application, if this agent is it; nil = another is, or nobody
+	// Hold keeps decisions back until Settle says what came of them, for those who
+	// do not do whatever students want.
+	Hold bool
 
 	link     *Link
 	policy   *drpc.Policy
 	services []string // with a student
 	places   []int    // of them in the application
 	refused  []uint64 // revision that was refused last
+	held     []unsettled
 
 	lock   sync.Mutex
 	status []StudentStatus
@@ -62,13 +67,14 @@ func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch u
 		a.services, a.places = append(a.services, app.Services[i].Name), append(a.places, i)
 		a.status = append(a.status, StudentStatus{Service: app.Services[i].Name, Version: policy.Student(i).Version()})
 	}
-	a.refused = make([]uint64, len(a.services))
+	a.refused, a.held = make([]uint64, len(a.services)), make([]unsettled, len(a.services))
 	a.Courier, a.Mirror = l.NewCourier(a.services, epoch, Kept), l.NewMirror(a.services)
 	policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
-		a.Courier.Add(box[service], now, policy.Student(service).Version(), local, done)
-		a.lock.Lock()
-		a.status[box[service]].Decisions++
-		a.lock.Unlock()
+		if a.Hold {
+			a.held[box[service]] = unsettled{now, *local, done, true}
+			return
+		}
+		a.carry(box[service], now, local, done)
 	}
 	return a, nil
 }
@@ -78,6 +84,9 @@ func (a *Agent) Run(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { a.Courier.Run(ctx) })
 	both.Go(func() { a.Mirror.Run(ctx) })
+	if a.Witness != nil {
+		both.Go(func() { a.Witness.Run(ctx) })
+	}
 	both.Wait()
 }
 
@@ -90,6 +99,9 @@ func (a *Agent) Needs() loadline.Needs { return a.policy.Needs() }
 // Decide implements loadline.Policy: with the weights that have come meanwhile.
 func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	a.adopt()
+	if a.Witness != nil {
+		a.Witness.Saw(now, s)
+	}
 	return a.policy.Decide(now, s)
 }
 

@@ -67,11 +67,11 @@ func TestACourierKeepsTheNewest(t *testing.T) {
 	heads := c.heads() // its first is under way
 	c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	waiting, lost := c.Waiting()
-	if len(heads) != 1 || heads[0].experience.Sequence != 3 || waiting != 3 || lost != 3 {
+	if len(heads) != 1 || heads[0].letter.(*drpc.Experience).Sequence != 3 || waiting != 3 || lost != 3 {
 		t.Errorf("%d wait, %d lost, under way %+v; want 3, 3, number 3", waiting, lost, heads)
 	}
-	c.settle(&heads[0], true)
-	if heads = c.heads(); heads[0].experience.Sequence != 5 {
-		t.Errorf("number %d is next, want 5: 4 was the oldest that was not under way", heads[0].experience.Sequence)
+	c.settle(&heads[0], nil)
+	if heads = c.heads(); heads[0].letter.(*drpc.Experience).Sequence != 5 {
+		t.Errorf("number %d is next, want 5: 4 was the oldest that was not under way", heads[0].letter.(*drpc.Experience).Sequence)
 	}
 }

@@ -13,6 +13,8 @@ type Carried struct {
 	Duplicates uint64 `json:"duplicates"` // of them, those that it had already
 	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
 	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
+	Scenes     uint64 `json:"scenes"`     // that the server has acknowledged
+	Scenery    uint64 `json:"scenery"`    // bytes of the scenes themselves
 	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
 	Received   uint64 `json:"received"`   // the same the other way
 }
@@ -29,20 +31,24 @@ func (c Carried) Each() (payload, wire float64) {
 
 func (c Carried) String() string {
 	payload, wire := c.Each()
-	return fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire, c.Sent, c.Received)
+	text := fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire, c.Sent, c.Received)
+	if c.Scenes > 0 {
+		text += fmt.Sprintf("; %d scenes of %.0f bytes are in that", c.Scenes, float64(c.Scenery)/float64(c.Scenes))
+	}
+	return text
 }
 
 // Carried so far. Bytes of a link are counted below TLS: as the network has them.
 func (l *Link) Carried() Carried {
 	m := &l.meter
 	return Carried{
-		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(),
+		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(), Scenes: m.scenes.Load(), Scenery: m.scenery.Load(),
 		Sent: m.sent.Load(), Received: m.received.Load(),
 	}
 }
 
 type meter struct {
-	decisions, duplicates, refused, payload, sent, received atomic.Uint64
+	decisions, duplicates, refused, payload, scenes, scenery, sent, received atomic.Uint64
 }
 
 // counted is a connection that counts.

@@ -29,9 +29,10 @@ type Courier struct {
 
 // box is what one student has done.
 type box struct {
-	service string
+	service string // whose decisions these are; empty = scenes
+	subject string
 	last    uint64
-	waiting []drpc.Experience
+	waiting []letter
 	flying  bool // the first is under way
 	lost    int
 }
@@ -43,19 +44,26 @@ type box struct {
 func (l *Link) NewCourier(services []string, epoch uint64, most int) *Courier {
 	c := &Courier{link: l, epoch: epoch, most: max(most, 2), boxes: make([]box, len(services)), wake: make(chan struct{}, 1)}
 	for i, s := range services {
-		c.boxes[i].service = s
+		c.boxes[i].service, c.boxes[i].subject = s, l.subject(s)
 	}
 	return c
 }
 
 // Add numbers a decision and keeps it. It never waits.
 func (c *Courier) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
-	c.lock.Lock()
-	b := &c.boxes[service]
-	b.last++
-	b.waiting = append(b.waiting, drpc.Experience{
-		Service: b.service, Sequence: b.last, Epoch: c.epoch, Version: version, At: at, Local: *local, Action: done,
+	c.put(service, func(b *box) letter {
+		b.last++
+		return &drpc.Experience{
+			Service: b.service, Sequence: b.last, Epoch: c.epoch, Version: version, At: at, Local: *local, Action: done,
+		}
 	})
+}
+
+// put keeps a letter in a box.
+func (c *Courier) put(in int, write func(*box) letter) {
+	c.lock.Lock()
+	b := &c.boxes[in]
+	b.waiting = append(b.waiting, write(b))
 	if len(b.waiting) > c.most {
 		if b.flying { // the first may be acknowledged any moment: the second goes
 			b.waiting[1] = b.waiting[0]
@@ -109,10 +117,11 @@ func (c *Courier) Run(ctx context.Context) {
 	}
 }
 
-// head is the first decision of a box.
+// head is the first letter of a box.
 type head struct {
-	box        int
-	experience drpc.Experience
+	box     int
+	subject string
+	letter  letter
 }
 
 // heads of the boxes in which something waits, as many as may be in flight.
@@ -124,7 +133,7 @@ func (c *Courier) heads() []head {
 		i := (c.next + k) % len(c.boxes)
 		if b := &c.boxes[i]; len(b.waiting) > 0 && len(heads) < c.link.config.InFlight {
 			b.flying = true
-			heads = append(heads, head{i, b.waiting[0]})
+			heads = append(heads, head{i, b.subject, b.waiting[0]})
 		}
 	}
 	if len(heads) > 0 {
@@ -133,12 +142,12 @@ func (c *Courier) heads() []head {
 	return heads
 }
 
-// carry sends heads and waits for their receipts. It says whether any arrived.
+// carry sends heads and waits for their receipts. It says whether any is settled.
 func (c *Courier) carry(ctx context.Context, heads []head) bool {
 	under := make([]*sending, len(heads))
 	for i := range heads {
 		var err error
-		if under[i], err = c.link.send(ctx, &heads[i].experience); err != nil {
+		if under[i], err = c.link.send(ctx, heads[i].subject, heads[i].letter); err != nil {
 			c.link.config.log().Debug("a decision cannot be sent and is kept", "error", err)
 			break // nor can the others
 		}
@@ -148,25 +157,31 @@ func (c *Courier) carry(ctx context.Context, heads []head) bool {
 		var err error
 		if s == nil {
 			err = errNotSent
-		} else if _, err = s.wait(ctx); err != nil {
+		} else if _, err = s.wait(ctx); errors.Is(err, errTooLong) {
+			c.link.config.log().Warn("what was seen cannot be sent and is let go", "error", err)
+		} else if err != nil {
 			c.link.config.log().Debug("a decision was not acknowledged and is kept", "error", err)
 		}
-		c.settle(&heads[i], err == nil)
-		arrived = arrived || err == nil
+		c.settle(&heads[i], err)
+		arrived = arrived || err == nil || errors.Is(err, errTooLong) // no use in waiting
 	}
 	return arrived
 }
 
 var errNotSent = errors.New("it was not sent")
 
-// settle takes a decision that was acknowledged out of its box.
-func (c *Courier) settle(h *head, arrived bool) {
+// settle takes a letter that was acknowledged out of its box, and one that never will
+// be.
+func (c *Courier) settle(h *head, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	b := &c.boxes[h.box]
 	b.flying = false
-	if arrived {
+	if err == nil || errors.Is(err, errTooLong) {
 		b.waiting = b.waiting[1:]
+	}
+	if errors.Is(err, errTooLong) {
+		b.lost++
 	}
 	if c.empty != nil && c.isEmpty() {
 		close(c.empty)

@@ -15,7 +15,7 @@
 // Reading order: config.go and open.go (getting there), server.go with folder.go
 // (the server in this process), stream.go and bucket.go (what is kept where),
 // uplink.go, inbox.go and shelf.go (drpc.Transport), courier.go and mirror.go (the
-// same without waiting), agent.go (a group of students), ledger.go, checkpoint.go
-// and teacher.go (who counts and publishes), wire.go and schema.go (bytes),
-// carried.go (how many).
+// same without waiting), agent.go with settle.go (a group of students), witness.go (who
+// sees the whole), ledger.go, checkpoint.go and teacher.go (who counts and publishes), wire.go
+// and schema.go (bytes), carried.go (how many). Room class is a teacher that learns.
 package fleet

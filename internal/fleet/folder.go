@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-)
 
-// lockName is the file by which a folder is held.
-const lockName = "lock"
+	"github.com/loadline/loadline/internal/wholefile"
+)
 
 // openFolder makes the folder of a server if it is not there, for its owner alone,
 // and holds it: two servers would destroy each other's streams.
@@ -22,7 +21,7 @@ func openFolder(dir string) (io.Closer, error) {
 	if open := info.Mode().Perm() & 0o022; open != 0 {
 		return nil, fmt.Errorf("fleet: others may write to folder %s (%v): chmod go-w it", dir, info.Mode().Perm())
 	}
-	held, err := lockFolder(dir)
+	held, err := wholefile.Lock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

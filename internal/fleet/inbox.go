@@ -30,7 +30,10 @@ type inbox struct {
 // that was not acknowledged. It reads the stream itself, without a consumer: one
 // would deliver again, after its patience has ended, what was lost on the way, and
 // by then out of order. Nothing there is no error.
-func (l *Link) Fetch(most int) ([]drpc.Delivery, error) {
+func (l *Link) Fetch(most int) ([]drpc.Delivery, error) { return l.fetch(0, most) }
+
+// fetch reads after a sequence that need not be acknowledged.
+func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
 	in := &l.inbox
@@ -39,7 +42,7 @@ func (l *Link) Fetch(most int) ([]drpc.Delivery, error) {
 	if _, _, err := l.ready(ctx); err != nil {
 		return nil, err
 	}
-	from := in.acked + 1
+	from := max(in.acked, after) + 1
 	for {
 		messages, err := l.read(ctx, from, max(most, 1))
 		if err != nil {
@@ -59,8 +62,8 @@ func (l *Link) Fetch(most int) ([]drpc.Delivery, error) {
 		deliveries := make([]drpc.Delivery, 0, len(messages))
 		for _, m := range messages {
 			from = m.sequence + 1
-			d := drpc.Delivery{Sequence: m.sequence}
-			if err := d.UnmarshalBinary(m.data); err != nil {
+			d, err := l.delivery(&m)
+			if err != nil {
 				if m.sequence > in.given {
 					in.unreadable++
 					l.config.log().Warn("an experience cannot be read and is passed over: update the teacher before its agents", "sequence", m.sequence, "error", err)
@@ -75,6 +78,16 @@ func (l *Link) Fetch(most int) ([]drpc.Delivery, error) {
 			return deliveries, nil
 		}
 	}
+}
+
+// delivery reads a message: the subject says what it is.
+func (l *Link) delivery(m *stored) (drpc.Delivery, error) {
+	d := drpc.Delivery{Sequence: m.sequence}
+	if m.subject != l.sceneSubject() {
+		return d, d.Experience.UnmarshalBinary(m.data)
+	}
+	d.Scene = &drpc.Scene{}
+	return d, d.Scene.UnmarshalBinary(m.data)
 }
 
 // Ack implements drpc.Inbox: it lets the server forget what was counted, which is
@@ -148,6 +161,7 @@ func (l *Link) attend(ctx context.Context) (another bool, err error) {
 // stored is a message of the stream.
 type stored struct {
 	sequence uint64
+	subject  string
 	data     []byte
 }
 
@@ -195,6 +209,6 @@ func (l *Link) read(ctx context.Context, from uint64, most int) ([]stored, error
 		if sequence < from || len(messages) > 0 && sequence <= messages[len(messages)-1].sequence {
 			return nil, fmt.Errorf("sequence %d is out of order", sequence)
 		}
-		messages = append(messages, stored{sequence, m.Data})
+		messages = append(messages, stored{sequence, m.Header.Get("Nats-Subject"), m.Data})
 	}
 }

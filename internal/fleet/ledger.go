@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"time"
 
 	"github.com/loadline/loadline/internal/drpc"
@@ -14,6 +15,8 @@ type Ledger struct {
 	Counted uint64          `json:"counted"`      // experiences
 	Again   uint64          `json:"again"`        // that had been counted before
 	Marks   map[string]Mark `json:"marks"`        // by service
+	Scenes  uint64          `json:"scenes"`       // of the whole
+	Witness Mark            `json:"witness"`      // how far they have been counted
 	Version uint64          `json:"version"`      // of the weights that were published last
 	Digest  string          `json:"weights_hash"` // of their parameters, to know whether others are new
 }
@@ -22,6 +25,11 @@ type Ledger struct {
 type Mark struct {
 	Epoch    uint64 `json:"epoch"`
 	Sequence uint64 `json:"sequence"`
+}
+
+// before says whether a number comes after this mark.
+func (m Mark) before(epoch, sequence uint64) bool {
+	return epoch > m.Epoch || epoch == m.Epoch && sequence > m.Sequence
 }
 
 // Attend says which stream sequences are of from now on. In another stream they
@@ -41,8 +49,16 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 		return false
 	}
 	l.Last = d.Sequence
-	m := l.Marks[d.Service]
-	if d.Epoch < m.Epoch || d.Epoch == m.Epoch && d.Experience.Sequence <= m.Sequence {
+	if s := d.Scene; s != nil {
+		if !l.Witness.before(s.Epoch, s.Sequence) {
+			l.Again++
+			return false
+		}
+		l.Witness = Mark{s.Epoch, s.Sequence}
+		l.Scenes++
+		return true
+	}
+	if m := l.Marks[d.Service]; !m.before(d.Epoch, d.Experience.Sequence) {
 		l.Again++
 		return false
 	}
@@ -52,4 +68,11 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 	l.Marks[d.Service] = Mark{d.Epoch, d.Experience.Sequence}
 	l.Counted++
 	return true
+}
+
+// clone has marks of its own.
+func (l *Ledger) clone() Ledger {
+	c := *l
+	c.Marks = maps.Clone(l.Marks)
+	return c
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/loadline/loadline/internal/drpc"
 )
 
 // MisfitError is a stream that somebody has made otherwise than experience needs.
@@ -20,6 +22,9 @@ func (l *Link) streamName() string { return l.config.Name + "-experience" }
 
 // subject of a service's experience. It is short, since each decision carries it.
 func (l *Link) subject(service string) string { return l.config.Name + ".x." + token(service) }
+
+// sceneSubject is beside those of services: no token looks like that.
+func (l *Link) sceneSubject() string { return l.subject("") + "=scene" }
 
 // openStream finds the stream or makes it. Limits of one that is there stay as
 // they are: whoever runs the cluster may have chosen them.
@@ -45,8 +50,8 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	return stream, l.fits(stream.CachedInfo().Config)
 }
 
-// maxMessage is far above the longest decision.
-const maxMessage = 4096
+// maxMessage is the longest scene; decisions are far below.
+const maxMessage = drpc.MaxScene
 
 // fits says whether a stream keeps what was promised of it.
 func (l *Link) fits(c jetstream.StreamConfig) error {

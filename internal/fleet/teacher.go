@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Teacher is the teacher's end at work: it counts experience once, hands it on,
@@ -24,10 +25,17 @@ type Teacher struct {
 	// learned until then must not be kept.
 	Heard func(*drpc.Delivery) error
 
-	link   *Link
-	dir    string
-	lock   io.Closer
-	ledger Ledger
+	// Keeper, if set, keeps what was learned, with the ledger as it is then: whole, or
+	// not at all. See Keep and Resume.
+	Keeper func(Ledger) error
+
+	link     *Link
+	dir      string
+	lock     io.Closer
+	ledger   Ledger // as written down
+	read     Ledger // as read
+	position uint64 // in the stream, of what was read by this process
+	unkept   int
 }
 
 // NewTeacher takes up where the checkpoint in a folder ends.
@@ -35,7 +43,7 @@ func NewTeacher(l *Link, dir string) (*Teacher, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	held, err := lockFolder(dir)
+	held, err := wholefile.Lock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -43,36 +51,45 @@ func NewTeacher(l *Link, dir string) (*Teacher, error) {
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	return &Teacher{link: l, dir: dir, lock: held, ledger: ledger}, nil
+	return &Teacher{link: l, dir: dir, lock: held, ledger: ledger, read: ledger.clone()}, nil
 }
 
 // Close lets go of the folder.
 func (t *Teacher) Close() error { return t.lock.Close() }
 
-// Ledger is what has been counted and published.
-func (t *Teacher) Ledger() Ledger {
-	l := t.ledger
-	marks := make(map[string]Mark, len(l.Marks))
-	for service, m := range l.Marks {
-		marks[service] = m
+// Ledger is what has been counted, written down and published.
+func (t *Teacher) Ledger() Ledger { return t.ledger.clone() }
+
+// Read is what has been counted, written down or not.
+func (t *Teacher) Read() Ledger { return t.read.clone() }
+
+// Resume takes up where a ledger ends that somebody has kept together with what was
+// learned. One that was written after it, by a teacher that only counts, goes before.
+func (t *Teacher) Resume(l Ledger) {
+	version, digest := t.ledger.Version, t.ledger.Digest
+	if l.Version > version {
+		version, digest = l.Version, l.Digest
 	}
-	l.Marks = marks
-	return l
+	if !l.Made.Equal(t.ledger.Made) || l.Last >= t.ledger.Last {
+		t.ledger = l.clone()
+	}
+	t.ledger.Version, t.ledger.Digest = version, digest
+	t.read = t.ledger.clone()
 }
 
-// batch is how much is counted between two checkpoints.
+// batch is how much is read at once.
 const batch = 1024
 
-// Pass counts what there is, up to a batch, and says how much that was. The order
-// is what makes it once: count, write down, acknowledge. Killed before writing, the
-// batch comes again and nobody has counted it; killed after, it comes again and is
-// known.
-func (t *Teacher) Pass() (counted int, err error) {
-	deliveries, err := t.link.Fetch(batch)
+// Listen reads what there is, up to a batch, and says how much of it was new. It is
+// handed to Heard, but neither written down nor acknowledged: Keep does that, and may
+// be called after many times. If Heard fails, or the process is killed before Keep,
+// all of it comes again to whoever begins with the last checkpoint.
+func (t *Teacher) Listen() (counted int, err error) {
+	deliveries, err := t.link.fetch(t.position, batch)
 	if err != nil || len(deliveries) == 0 {
 		return 0, err
 	}
-	next := t.Ledger()
+	next := t.read.clone()
 	next.Attend(t.link.Made())
 	for i := range deliveries {
 		if !next.Count(&deliveries[i]) {
@@ -85,11 +102,44 @@ func (t *Teacher) Pass() (counted int, err error) {
 			}
 		}
 	}
-	if err := writeCheckpoint(t.dir, t.link.config.Name, &next); err != nil {
+	t.read, t.position = next, deliveries[len(deliveries)-1].Sequence
+	t.unkept += len(deliveries)
+	return counted, nil
+}
+
+// Unkept is how much was read that Keep has not acknowledged.
+func (t *Teacher) Unkept() int { return t.unkept }
+
+// Keep writes down what was read, and acknowledges it. The order is what makes it
+// once: count, write down, acknowledge. Killed before writing, what was read comes
+// again and nobody has counted it; killed after, it comes again and is known. Keeper
+// writes before the checkpoint does.
+func (t *Teacher) Keep() error {
+	if t.unkept == 0 {
+		return nil
+	}
+	if t.Keeper != nil {
+		if err := t.Keeper(t.read.clone()); err != nil {
+			return err
+		}
+	}
+	if err := writeCheckpoint(t.dir, t.link.config.Name, &t.read); err != nil {
+		return err
+	}
+	t.ledger = t.read.clone()
+	if err := t.link.Ack(t.position); err != nil {
+		return err
+	}
+	t.unkept = 0
+	return nil
+}
+
+// Pass counts what there is, up to a batch, keeps it, and says how much that was.
+func (t *Teacher) Pass() (counted int, err error) {
+	if counted, err = t.Listen(); err != nil {
 		return 0, err
 	}
-	t.ledger = next
-	return counted, t.link.Ack(deliveries[len(deliveries)-1].Sequence)
+	return counted, t.Keep()
 }
 
 // Offer publishes the students of a model, unless they are those that were
@@ -129,6 +179,7 @@ func (t *Teacher) Offer(m *drpc.Model) (published bool, err error) {
 		return false, err
 	}
 	t.ledger = next
+	t.read.Version, t.read.Digest = next.Version, next.Digest
 	return true, nil
 }
 

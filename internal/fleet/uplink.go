@@ -17,26 +17,33 @@ import (
 func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
-	sent, err := l.send(ctx, &e)
+	sent, err := l.send(ctx, l.subject(e.Service), &e)
 	if err != nil {
 		return drpc.Receipt{}, err
 	}
 	return sent.wait(ctx)
 }
 
-// sending is an experience under way.
+// letter is what goes up: an experience or a scene.
+type letter interface {
+	ID() string
+	AppendBinary([]byte) ([]byte, error)
+}
+
+// sending is a letter under way.
 type sending struct {
 	link   *Link
 	id     string
+	scene  bool
 	bytes  int
 	future jetstream.PubAckFuture
 }
 
-// send sets an experience on its way. It may go once more than it arrives: the
-// server tells by the id.
-func (l *Link) send(ctx context.Context, e *drpc.Experience) (*sending, error) {
-	id := e.ID()
-	data, err := e.AppendBinary(nil)
+// send sets a letter on its way. It may go once more than it arrives: the server
+// tells by the id.
+func (l *Link) send(ctx context.Context, subject string, what letter) (*sending, error) {
+	id := what.ID()
+	data, err := what.AppendBinary(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +51,12 @@ func (l *Link) send(ctx context.Context, e *drpc.Experience) (*sending, error) {
 		return nil, fmt.Errorf("experience %s: %w", id, err)
 	}
 	future, err := l.js.PublishMsgAsync(&nats.Msg{
-		Subject: l.subject(e.Service), Data: data, Header: nats.Header{nats.MsgIdHdr: []string{id}},
+		Subject: subject, Data: data, Header: nats.Header{nats.MsgIdHdr: []string{id}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("experience %s: %w", id, err)
 	}
-	return &sending{l, id, len(data), future}, nil
+	return &sending{l, id, subject == l.sceneSubject(), len(data), future}, nil
 }
 
 // wait for the receipt.
@@ -57,8 +64,13 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 	m := &s.link.meter
 	select {
 	case ack := <-s.future.Ok():
-		m.decisions.Add(1)
-		m.payload.Add(uint64(s.bytes))
+		if s.scene {
+			m.scenes.Add(1)
+			m.scenery.Add(uint64(s.bytes))
+		} else {
+			m.decisions.Add(1)
+			m.payload.Add(uint64(s.bytes))
+		}
 		if ack.Duplicate {
 			m.duplicates.Add(1)
 		}
@@ -68,6 +80,9 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 		if full(err) {
 			m.refused.Add(1)
 			return drpc.Receipt{}, fmt.Errorf("experience %s: %w (%w)", s.id, drpc.ErrFull, err)
+		}
+		if tooLong(err) {
+			return drpc.Receipt{}, fmt.Errorf("experience %s of %d bytes: %w", s.id, s.bytes, errTooLong)
 		}
 		return drpc.Receipt{}, fmt.Errorf("experience %s: %w", s.id, err)
 	case <-ctx.Done():
@@ -80,7 +95,16 @@ const (
 	codeStoreFailed     jetstream.ErrorCode = 10077
 	codeNoResources     jetstream.ErrorCode = 10023
 	codeStorageExceeded jetstream.ErrorCode = 10047
+	codeTooLong         jetstream.ErrorCode = 10054
 )
+
+// errTooLong is of a stream that somebody has made for shorter messages.
+var errTooLong = fmt.Errorf("the stream takes no message of that length: nats stream edit --max-msg-size=%d, or give the fleet another name", maxMessage)
+
+func tooLong(err error) bool {
+	var answer *jetstream.APIError
+	return errors.As(err, &answer) && answer.ErrorCode == codeTooLong
+}
 
 // full says whether an answer means that there is no room now.
 func full(err error) bool {

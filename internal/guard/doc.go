@@ -8,7 +8,7 @@
 //
 // Reading order: settings.go (what can be set, and the defaults), chain.go (the
 // order of the guards, and why), ladder.go with ask.go, objection.go, rung.go,
-// floor.go and homeward.go, then the guards:
+// partial.go, floor.go and homeward.go, then the guards:
 //
 //	sense.go         what is not a number is not set
 //	disagreement.go  bounded distance from the rule

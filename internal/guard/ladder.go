@@ -371,8 +371,8 @@ func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model
 	var p loadline.Proposal
 	switch rung {
 	case Learned:
-		p = model.proposal
-		l.noteSizes(p)
+		p = l.complete(model.proposal, rule.proposal)
+		l.noteSizes(model.proposal)
 	case Rule:
 		p = marked(rule.proposal)
 		l.homeward(s.InFlight, p)

@@ -20,7 +20,7 @@ func tiny(t *testing.T, workers int) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Seeds: 2, Seed: 1, Workers: workers, Trace: trace, Steps: 240, Length: 5 * minute}
+	return Options{Seeds: 2, Seed: 1, Workers: workers, Trace: trace, Steps: 240, Length: 5 * minute, Models: t.TempDir()}
 }
 
 // sound says what every report must have.
@@ -95,7 +95,11 @@ func TestPapersAreSound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sound(t, r, "pods in ENV2", "pods, eq. 7 as printed", "delay in ENV2 ms", "p90 over objective at the end", "p90 ms")
+			lacks := []string{"pods in ENV2", "pods, eq. 7 as printed", "delay in ENV2 ms", "p90 over objective at the end", "p90 ms"}
+			if e.Name == "drpc" {
+				lacks = drpcMayLack()
+			}
+			sound(t, r, lacks...)
 			if last < 0.999 {
 				t.Errorf("progress ended at %v", last)
 			}

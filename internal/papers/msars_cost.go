@@ -154,7 +154,7 @@ func measured(ctx context.Context, of learned.Subject, split slosplit.Splitter, 
 		}
 	}
 	in := func(seeds int, first uint64) slosplit.Measure {
-		measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: rates, Seeds: seeds, FirstSeed: first, Requests: 200})
+		measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: rates, Seeds: seeds, FirstSeed: first, Requests: 500})
 		return func(instances []int) ([]slosplit.Tail, error) { return measure(roomy(app, c, instances)) }
 	}
 	plan, err := slosplit.Adjust(app, []slosplit.Chain{*c}, split, in(3, 0), effort.runs, nil)
@@ -172,13 +172,13 @@ func measured(ctx context.Context, of learned.Subject, split slosplit.Splitter, 
 	}
 	m.parslo = onChain(rival, c)
 	best := min(m.cost, m.parslo)
-	brief := in(1, unseenSeed)
+	again := in(3, 0) // as Adjust measures: another seed's luck is no yardstick
 	for _, instances := range cheaper(c, len(app.Services), m.cost) {
 		if m.tried >= effort.tried {
 			break
 		}
 		m.tried++
-		tails, err := brief(instances.each)
+		tails, err := again(instances.each)
 		if err != nil {
 			return nil, err
 		}

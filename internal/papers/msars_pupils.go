@@ -5,17 +5,27 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
 // msarsMethods in the order of the tables.
 var msarsMethods = []string{"meta", "gcn", "fnn"}
 
+// gcnContext is a converged GCN that has what else sets meta apart: a context of each
+// service. It shows how much of meta's lead is the architecture's; nothing is judged
+// by it.
+const gcnContext = "gcn+context"
+
+// msarsAll are all that follow a stream.
+var msarsAll = append(slices.Clone(msarsMethods), gcnContext)
+
 // msarsStage is where MSARS' allocator is tried: Sock Shop in releases, and others
 // whose chains nothing is trained on.
 type msarsStage struct {
 	shop, book, boutique *learned.Scene
 	few                  bool
+	profiles             *profile.Set // of what is steered, once measured
 }
 
 func newMSARSStage(few bool) (*msarsStage, error) {
@@ -36,8 +46,8 @@ const (
 )
 
 // class is what one seed has trained: each method on tasks that show true profiles, and
-// on those together with tasks that show the profiles of the release before. meta has
-// only the latter.
+// on those together with tasks that show the profiles of other releases. meta has only
+// the latter, a GCN with a context only the former.
 type class struct {
 	plain, both map[string]*learned.Model
 	took        map[string]time.Duration // to train, by method
@@ -102,7 +112,9 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64) (*class,
 			return nil, err
 		}
 	}
-	return c, nil
+	like := learned.Config{Way: "gcn", Seed: seed, Most: o.Steps, Traits: learned.Config{Way: "meta"}.WithDefaults().Traits}
+	c.plain[gcnContext], _, err = learned.Train(ctx, train, valid, like, nil)
+	return c, err
 }
 
 // now is a time that stands still if nobody tells it.
@@ -139,41 +151,65 @@ func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late boo
 	return list, nil
 }
 
-// paces that each method may choose from.
-var msarsPaces = []learned.Pace{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}, {Adam: true, Rate: 3e-3}, {Adam: true, Rate: 1e-2}, {Adam: true, Rate: 2e-2}}
+// msarsPaces are what a method may choose from; those with a context have rates for it,
+// and meta its own inner loop in place of plain descent.
+func msarsPaces(method string) []learned.Pace {
+	list := []learned.Pace{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}}
+	if method == "meta" {
+		list = []learned.Pace{{Own: true, Rate: 0.5}, {Own: true, Rate: 1}, {Own: true, Rate: 2}}
+	}
+	for _, rate := range []float64{3e-3, 1e-2, 2e-2} {
+		list = append(list, learned.Pace{Adam: true, Rate: rate})
+	}
+	if method != "meta" && method != gcnContext {
+		for _, rate := range []float64{3e-3, 1e-2, 2e-2, 4e-2} {
+			list = append(list, learned.Pace{Adam: true, Rate: rate, Ease: paceEase})
+		}
+		return list
+	}
+	for _, context := range []float64{0.02, 0.05, 0.1} {
+		list = append(list, learned.Pace{Adam: true, Rate: 1e-2, Context: context, Ease: paceEase})
+	}
+	return append(list, learned.Pace{Adam: true, Rate: 2e-2, Context: 0.05, Ease: paceEase})
+}
 
-const tuneSlots = 60
+const (
+	paceEase  = 20 // slots
+	tuneDraws = 3  // streams of each chain to choose on: with one, chance chooses
+)
 
 // tune chooses each method's manner: the one that recovers in the fewest steps on
 // jumps to releases that nothing else is of. The level to come down to is the same for
-// all of them.
+// all of them, and is that of the methods that are judged.
 func (s *msarsStage) tune(ctx context.Context, o Options, c *class, seed uint64) (map[string]manner, error) {
 	type candidate struct {
 		method string
 		how    manner
-		curves [][][]float64 // by chain
+		curves [][][]float64 // by stream
 	}
 	var list []*candidate
-	for _, method := range msarsMethods {
+	for _, method := range msarsAll {
 		for _, late := range []bool{true, false} {
-			if method == "meta" && !late {
+			if late && c.both[method] == nil || !late && c.plain[method] == nil {
 				continue
 			}
 			for _, reset := range []bool{true, false} {
-				for _, pace := range msarsPaces {
+				for _, pace := range msarsPaces(method) {
 					list = append(list, &candidate{method: method, how: manner{late, reset, pace}})
 				}
 			}
 		}
 	}
 	var streams [][]*stretch
-	for chain := range s.chains() {
-		// The first of three is one that was trained on.
-		jumps, err := s.jumps(ctx, chain, tuneRelease-1, min(tuneSlots, o.slots()), true, seed)
-		if err != nil {
-			return nil, err
+	for draw := range uint64(tuneDraws) {
+		for chain := range s.chains() {
+			// The first of three is one that was trained on.
+			jumps, err := s.jumps(ctx, chain, tuneRelease-1, o.slots(), true, seed+100*draw)
+			if err != nil {
+				return nil, err
+			}
+			streams = append(streams, jumps)
 		}
-		streams = append(streams, jumps)
 	}
 	err := o.each(ctx, len(list), func(i int) error {
 		for _, stretches := range streams {
@@ -190,18 +226,20 @@ func (s *msarsStage) tune(ctx context.Context, o Options, c *class, seed uint64)
 	}
 	best, chosen := map[string]float64{}, map[string]manner{}
 	var targets [][]float64
-	for chain := range streams {
+	for stream := range streams {
 		var all [][][]float64
 		for _, x := range list {
-			all = append(all, x.curves[chain])
+			if slices.Contains(msarsMethods, x.method) {
+				all = append(all, x.curves[stream])
+			}
 		}
 		targets = append(targets, levels(ways[len(ways)-1], all...))
 	}
 	for _, x := range list {
 		sum := 0.0
-		for chain := range streams {
-			for i := 1; i < len(targets[chain]); i++ {
-				sum += recoversAfter(x.curves[chain][i], targets[chain][i])
+		for stream := range streams {
+			for i := 1; i < len(targets[stream]); i++ {
+				sum += recoversAfter(x.curves[stream][i], targets[stream][i])
 			}
 		}
 		if known, ok := best[x.method]; !ok || sum < known {

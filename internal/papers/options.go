@@ -19,6 +19,12 @@ type Options struct {
 	// Trace is the cluster trace as request rates with a peak of 1; nil = a
 	// generated one takes its place, and the report says so.
 	Trace *workload.Workload
+	// Alibaba is DRPC's, likewise.
+	Alibaba *workload.Workload
+
+	// Models is the folder for trained models, which an interrupted run goes on from,
+	// and Program the version that trained them. DRPC's experiment needs it.
+	Models, Program string
 
 	// Steps that each learned policy is trained for; 0 = the experiment's own. The
 	// same for all of them.
@@ -29,6 +35,10 @@ type Options struct {
 	// Now tells how long training took; no other figure depends on it. nil = it is
 	// not told.
 	Now func() time.Time
+	// CPUTime of the calling thread tells what deciding took; no other figure depends
+	// on it. nil = it is not told.
+	CPUTime func() time.Duration
+
 	few bool // functions, for tests
 	// Progress is told the share of the work that is done, one call at a time; it
 	// may be nil.
@@ -47,7 +57,8 @@ func Papers() []Experiment {
 		{"scaling-ops", "one service under recurring slopes: HPA at 70 %, Model 1, Model 2; whether ENV2 foretells the event engine; about 2 minutes", ScalingOps},
 		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about 4 minutes", Serverless},
 		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace; about 4 minutes", ElasticDQN},
-		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their splits cost; about 10 minutes", MSARS},
+		{"drpc", "Train Ticket on four small workers: DRPC's students, teacher and rivals with equal training; percentiles, failures, growing requests, learning curves, forecasts; about 40 minutes", DRPC},
+		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their splits cost, and what TD3 gains by them; about 40 minutes", MSARS},
 	}
 }
 
@@ -129,4 +140,31 @@ func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
 		return err
 	}
 	return errors.Join(faults...)
+}
+
+// eachTold is each for long jobs, which tell how far they are, 0 to 1.
+func (o Options) eachTold(ctx context.Context, n int, do func(i int, tell func(share float64)) error) error {
+	var (
+		mu   sync.Mutex
+		told = make([]float64, n)
+		sum  float64
+	)
+	quiet := o
+	quiet.Progress = nil
+	return quiet.each(ctx, n, func(i int) error {
+		tell := func(share float64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if share > told[i] {
+				sum += share - told[i]
+				told[i] = share
+				if o.Progress != nil {
+					o.Progress(min(1, sum/float64(n)))
+				}
+			}
+		}
+		err := do(i, tell)
+		tell(1)
+		return err
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -25,7 +26,10 @@ type trial struct {
 	seed     uint64
 	warmUp   time.Duration
 	restarts bool
+	disturb  []sim.Disturbance
 	decision func(*loadline.Decision)
+	scrape   func(*sim.Reading, *sim.ControlPlane)
+	cpuTime  func() time.Duration // of the calling thread
 }
 
 func (t trial) run(ctx context.Context) (*simulate.Outcome, error) {
@@ -40,9 +44,9 @@ func (t trial) run(ctx context.Context) (*simulate.Outcome, error) {
 	}
 	spec := simulate.Spec{
 		App: t.app, Load: load, Workload: t.load.Name, Policy: t.policy, Decider: t.decider, Engine: "event",
-		Duration: t.load.Duration(), Seed: t.seed, WarmUp: t.warmUp, Hooks: simulate.Hooks{Decision: t.decision},
+		Duration: t.load.Duration(), Seed: t.seed, WarmUp: t.warmUp, Hooks: simulate.Hooks{Decision: t.decision, Scrape: t.scrape, CPUTime: t.cpuTime},
 	}
-	spec.Perturb.ResizeRestarts = t.restarts
+	spec.Perturb.ResizeRestarts, spec.Perturb.Disturbances = t.restarts, t.disturb
 	out, err := simulate.Run(ctx, spec)
 	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("%s on %s: %w", t.policy, t.app.Name, err)

@@ -24,13 +24,20 @@ type Candidate struct {
 	From        string             `json:"from,omitempty"` // the candidate whose weights it begins with
 	Linear      bool               `json:"linear"`         // trains on ENV1, Scaling-Ops' linear model, instead of the simulated cluster
 	Bootstrap   bool               `json:"bootstrap"`      // learns from what the autoscaler in charge did before it acts
+	// Shares that services' budgets follow; nil = in proportion to how long they take.
+	Shares *env.Shares `json:"shares,omitempty"`
 
 	Agent dqn.Config `json:"-"`
 }
 
 // Problem that the candidate is trained for.
 func (c *Candidate) Problem() (*env.Problem, error) {
-	return env.NewProblem(c.Formulation, c.Period, c.Params)
+	p, err := env.NewProblem(c.Formulation, c.Period, c.Params)
+	if err != nil {
+		return nil, err
+	}
+	p.Shares = c.Shares
+	return p, nil
 }
 
 // agentOf is the paper's own agent, as far as it says.

@@ -14,7 +14,7 @@ import (
 // service by service. A policy that needs what the equations do not give is left
 // out, with the reason.
 func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j Judging) error {
-	places, err := placesOf(f.App, f.Unseen)
+	places, err := placesOf(f.App, f.Unseen, nil)
 	if err != nil {
 		return err
 	}

@@ -32,15 +32,18 @@ type Subject struct {
 // Smoothing is Scaling-Ops' alpha.
 const Smoothing = 0.4
 
-// places to practise on: every service that is visited.
-func (s *Subject) places() ([]gym.Place, error) { return placesOf(s.App, s.Seen) }
+// places to practise on: every service that is visited, with budgets by shares if
+// there are any.
+func (s *Subject) places(shares *env.Shares) ([]gym.Place, error) {
+	return placesOf(s.App, s.Seen, shares)
+}
 
-func placesOf(app *loadline.App, w *workload.Workload) ([]gym.Place, error) {
+func placesOf(app *loadline.App, w *workload.Workload, shares *env.Shares) ([]gym.Place, error) {
 	load, err := w.For(app)
 	if err != nil {
 		return nil, err
 	}
-	return gym.AllAlone(env.NewGround(app), load, w.Duration()), nil
+	return gym.AllAlone(env.NewGround(app).With(shares), load, w.Duration()), nil
 }
 
 // rows of a service's history, as Scaling-Ops' ENV1 draws them.

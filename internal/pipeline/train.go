@@ -61,7 +61,7 @@ func Train(ctx context.Context, s *Subject, c Candidate, from *env.Model, progre
 	if err != nil {
 		return nil, fmt.Errorf("candidate %s: %w", c.Name, err)
 	}
-	places, err := s.places()
+	places, err := s.places(c.Shares)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +192,9 @@ func (l *lesson) env1() (rl.Env, error) {
 	rows := l.subject.rows(l.service)
 	if !known || len(rows) == 0 {
 		return nil, errNothingToLearn
+	}
+	if l.candidate.Shares != nil {
+		delays.SLA = l.places[0].App.Kinds[0].SLO.Latency.Seconds()
 	}
 	bounds := l.places[0].App.Services[0].Bounds
 	return gym.NewENV1(gym.ENV1Config{

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +18,9 @@ import (
 	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/msars"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/rivals"
 )
 
@@ -34,6 +37,7 @@ var contractSpecs = []string{
 	"model", "model:elastic-dqn", "model:serverless-vertical", "model:loadline",
 	"drpc", "drpc:who=teacher",
 	"coscal", "firm", "asarsa",
+	"msars", "msars:none",
 }
 
 // contractSpec is a spec as New takes it: one that names a formulation becomes a
@@ -41,6 +45,9 @@ var contractSpecs = []string{
 func contractSpec(t *testing.T, spec string) string {
 	if settings, students := strings.CutPrefix(spec, "drpc"); students {
 		return contractDRPC(t, settings)
+	}
+	if way, steered := strings.CutPrefix(spec, "msars"); steered {
+		return contractMSARS(t, cmp.Or(strings.TrimPrefix(way, ":"), "parslo"))
 	}
 	if slices.Contains(rivals.Names(), rivals.Name(spec)) {
 		return contractRival(t, rivals.Name(spec))
@@ -102,6 +109,41 @@ func contractDRPC(t *testing.T, settings string) string {
 		t.Fatal(err)
 	}
 	return "drpc:file=" + path + strings.Replace(settings, ":", ",", 1)
+}
+
+// contractMSARS is a file with an agent that has learned nothing, and profiles that
+// fit nobody.
+func contractMSARS(t *testing.T, way string) string {
+	app := contractApp()
+	eyes, err := drpc.NewEyes(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(app.Services)
+	net, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared)/n + len(msars.Features)}, Hidden: []int{16}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &profile.Set{App: app.Name}
+	for _, need := range msars.Needed(app) {
+		s := &app.Services[need.Service]
+		set.Profiles = append(set.Profiles, profile.Profile{
+			Service: s.Name, Size: profile.Size(s.Size), Percentile: need.Percentile,
+			Points: []profile.Point{{Load: 1, Latency: 0.01}, {Load: 20, Latency: 0.02}, {Load: 40, Latency: 0.2}, {Load: 50, Saturated: true}},
+		})
+	}
+	model := msars.Model{
+		App: app.Name, Actor: net, Division: msars.Division{Way: way, Profiles: set}, Period: 30 * time.Second,
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Forecasts: make([]*forecast.GRU, n),
+	}
+	for i := range app.Services {
+		model.Services = append(model.Services, app.Services[i].Name)
+	}
+	path := filepath.Join(t.TempDir(), "msars.safetensors")
+	if err := model.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return "msars:file=" + path
 }
 
 // contractRival is a file with a rival that does something, but has learned nothing.

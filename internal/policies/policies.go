@@ -29,7 +29,7 @@ type Option struct {
 }
 
 // kinds in the order in which they are listed.
-var kinds = []kind{staticKind, hpaKind, kpaKind, vpaKind, hpaVPAKind, ursaKind, autothrottleKind, modelKind, drpcKind, coscalKind, firmKind, asarsaKind, clairvoyantKind}
+var kinds = []kind{staticKind, hpaKind, kpaKind, vpaKind, hpaVPAKind, ursaKind, autothrottleKind, modelKind, drpcKind, coscalKind, firmKind, asarsaKind, msarsKind, clairvoyantKind}
 
 // New makes a policy from its name and settings. Every fault is reported at
 // once.
@@ -49,6 +49,20 @@ func New(spec string, app *loadline.App) (loadline.Policy, error) {
 		return nil, fmt.Errorf("policy %s: %w", name, err)
 	}
 	return p, nil
+}
+
+// CheckSettings says what is wrong with a policy's name and settings, without opening
+// the files that they name: for a model that is yet to be trained.
+func CheckSettings(spec string, app *loadline.App) error {
+	name, settings, _ := strings.Cut(spec, ":")
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return fmt.Errorf("unknown policy %q%s", name, nearest.Hint(name, Names()))
+	}
+	if _, err := parse(settings, kinds[i].options(app)); err != nil {
+		return fmt.Errorf("policy %s: %w", name, err)
+	}
+	return nil
 }
 
 // Names of all policies.

@@ -101,6 +101,18 @@ func (c *Curve) LoadAt(latency float64) (float64, bool) {
 	return c.Loads[i-1] + part*(c.Loads[i]-c.Loads[i-1]), true
 }
 
+// doubt is the relative standard error of the measured point that is nearest to a
+// load.
+func (p *Profile) doubt(load float64) float64 {
+	nearest, doubt := math.Inf(1), 0.0
+	for _, pt := range p.Points {
+		if off := math.Abs(pt.Load - load); off < nearest && !pt.Saturated && pt.Latency > 0 {
+			nearest, doubt = off, pt.Error/pt.Latency
+		}
+	}
+	return doubt
+}
+
 // Least is the latency that no lighter load betters.
 func (c *Curve) Least() float64 { return c.Latencies[0] }
 

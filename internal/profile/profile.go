@@ -16,7 +16,10 @@ type Profile struct {
 	Version    string  `json:"version,omitempty"` // empty = the mix that is deployed
 	Size       Size    `json:"size"`              // of an instance
 	Percentile float64 `json:"percentile"`
-	Points     []Point `json:"points"` // by load, rising
+	// IncludesCalls says that a visit's calls to others are in its latency, because
+	// the history that it was fitted to knows no other. It cannot be split by then.
+	IncludesCalls bool    `json:"includes_calls,omitempty"`
+	Points        []Point `json:"points"` // by load, rising
 }
 
 // Size is a loadline.Size with the names that the file has for its fields.
@@ -31,8 +34,9 @@ type Size struct {
 type Point struct {
 	Load    float64 `json:"load"`            // visits per second and instance
 	Latency float64 `json:"latency_seconds"` // at the profile's percentile; 0 if saturated
-	// Error is the standard error of the latency over the seeds.
+	// Error is the standard error of the latency: over the seeds, or over time.
 	Error float64 `json:"error_seconds"`
+	Steps int     `json:"steps,omitempty"` // of the history that it is a mean of
 	// Saturated says that more visits failed or stayed behind than the percentile
 	// forgives: there is no latency then.
 	Saturated bool `json:"saturated,omitempty"`
@@ -85,14 +89,15 @@ func (p *Profile) Validate() error {
 type Set struct {
 	App      string    `json:"app"`
 	Profiles []Profile `json:"profiles"`
+	Lacks    []Lack    `json:"lacks,omitempty"` // what the data did not suffice for
 }
 
 // Find the profile of a service as it is deployed, at a percentile; nil if there is
-// none.
+// none. One that includes calls is none of the service alone.
 func (s *Set) Find(service *loadline.Service, percentile float64) *Profile {
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
-		if p.Service == service.Name && p.Version == "" && p.Size == Size(service.Size) && p.Percentile == percentile {
+		if p.Service == service.Name && p.Version == "" && !p.IncludesCalls && p.Size == Size(service.Size) && p.Percentile == percentile {
 			return p
 		}
 	}

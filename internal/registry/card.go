@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// WriteCard writes what people should know of a version, as Markdown.
-func (p *Promotion) WriteCard(w io.Writer, model *env.Model) error {
+// writeCard writes what people should know of a version, as Markdown.
+func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 	var b strings.Builder
-	form := model.Problem.Form()
+	about := model.about()
 	fmt.Fprintf(&b, "# %s, version %d: %s\n\n", p.App, p.Version, p.Candidate)
 	fmt.Fprintf(&b, "%s\n\n", p.Verdict)
 	if p.Forced {
@@ -20,9 +21,9 @@ func (p *Promotion) WriteCard(w io.Writer, model *env.Model) error {
 	}
 	fmt.Fprintf(&b, "| | |\n|---|---|\n")
 	row := func(name, value string) { fmt.Fprintf(&b, "| %s | %s |\n", name, value) }
-	row("formulation", form.About)
-	row("decides every", model.Problem.Period.String())
-	row("trained on", fmt.Sprintf("%s, from %s to %s", p.Training.Data, p.Training.From.UTC().Format("2006-01-02 15:04"), p.Training.To.UTC().Format("2006-01-02 15:04")))
+	row("formulation", about.formulation)
+	row("decides every", about.every)
+	row("trained on", trainedOn(p.Training))
 	row("training", fmt.Sprintf("%d steps, seed %d, by %s", p.Training.Samples, p.Training.Seed, p.Training.By))
 	row("promoted", fmt.Sprintf("%s by %s", p.At.UTC().Format("2006-01-02 15:04"), p.By))
 	if p.Prefer != "" {
@@ -42,21 +43,25 @@ func (p *Promotion) WriteCard(w io.Writer, model *env.Model) error {
 	}
 	b.WriteString("\n## What it must be able to see\n\n| feature | meaning |\n|---|---|\n")
 	known := env.Features()
-	for _, name := range form.Features {
-		about := ""
+	for _, name := range about.features {
+		text := ""
 		if i := slices.IndexFunc(known, func(f env.Feature) bool { return f.Name == name }); i >= 0 {
-			about = known[i].About
+			text = known[i].About
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", name, about)
+		fmt.Fprintf(&b, "| %s | %s |\n", name, text)
 	}
 	b.WriteString("\nWhere one of them is not measured, the service is left as it is.\n\n## What it decides for\n\n")
-	for _, brain := range model.Brains {
-		if brain.Service == env.Every {
-			b.WriteString("- every service, with one network\n")
-			continue
-		}
-		fmt.Fprintf(&b, "- %s\n", brain.Service)
+	for _, service := range about.services {
+		fmt.Fprintf(&b, "- %s\n", service)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// trainedOn is a past with its beginning and end, or what was simulated.
+func trainedOn(t modelfile.Training) string {
+	if t.From.IsZero() && t.To.IsZero() {
+		return t.Data
+	}
+	return fmt.Sprintf("%s, from %s to %s", t.Data, t.From.UTC().Format("2006-01-02 15:04"), t.To.UTC().Format("2006-01-02 15:04"))
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/wholefile"
 )
 
@@ -48,9 +48,8 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	if n := len(now.Versions); n > 0 {
 		p.Version = now.Versions[n-1].Version + 1
 	}
-	p.Formulation, p.Training = model.Problem.Formulation, model.Training
-	model.Results = p.Results
-	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, now.Versions[i].SHA256) {
+	p.Formulation, p.Training = model.formulation(), model.training()
+	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, p.Results, now.Versions[i].SHA256) {
 		// A file that is torn is no policy in charge: promoting again is the remedy.
 		if _, _, err := r.intact(name, now.Current); err == nil {
 			return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)
@@ -69,8 +68,8 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 var ErrInCharge = errors.New("this policy is in charge already")
 
 // sameModel says whether a model would make the file of this digest.
-func sameModel(m *env.Model, digest string) bool {
-	file, err := m.File()
+func sameModel(m entrant, results []modelfile.Result, digest string) bool {
+	file, err := m.file(results)
 	if err != nil {
 		return false
 	}
@@ -80,28 +79,28 @@ func sameModel(m *env.Model, digest string) bool {
 
 // accept reads the model and refuses one that is torn, of another version or of
 // another application, or not the one that was judged.
-func accept(o Offer) (*env.Model, error) {
+func accept(o Offer) (entrant, error) {
 	if digestOf(o.Model) != o.SHA256 && o.SHA256 != "" {
 		if _, err := os.Stat(o.Model); err != nil {
 			return nil, fmt.Errorf("the model is gone: %w; train it again", err)
 		}
 		return nil, fmt.Errorf("%s is not the file that was evaluated: it is torn or was changed since; evaluate again", o.Model)
 	}
-	m, err := env.Open(o.Model)
+	m, err := open(o.Model)
 	if err != nil {
 		return nil, err
 	}
-	if m.Training.Data != o.App.Name {
-		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on its own history", o.Model, m.Training.Data, o.App.Name)
+	if of := m.trainedFor(); of != o.App.Name {
+		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on its own history", o.Model, of, o.App.Name)
 	}
-	if _, err := env.NewPolicy(m, o.App); err != nil {
+	if err := m.fits(o.App); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Model, err)
 	}
 	return m, nil
 }
 
 // place makes the version's folder appear, whole or not at all.
-func (r *Registry) place(p *Promotion, model *env.Model) error {
+func (r *Registry) place(p *Promotion, model entrant) error {
 	home := filepath.Join(r.dir, p.App)
 	if err := r.do("make the folder", func() error { return os.MkdirAll(home, 0o755) }); err != nil {
 		return err
@@ -118,14 +117,18 @@ func (r *Registry) place(p *Promotion, model *env.Model) error {
 		}
 	}()
 	path := filepath.Join(temp, modelFile)
-	if err := r.do("write the model", func() error { return model.Write(path) }); err != nil {
+	file, err := model.file(p.Results)
+	if err != nil {
+		return err
+	}
+	if err := r.do("write the model", func() error { return file.Write(path) }); err != nil {
 		return err
 	}
 	p.SHA256 = digestOf(path)
 	if err := r.do("write the promotion", func() error { return writeJSON(filepath.Join(temp, promotionFile), p) }); err != nil {
 		return err
 	}
-	card := func(w io.Writer) error { return p.WriteCard(w, model) }
+	card := func(w io.Writer) error { return p.writeCard(w, model) }
 	if err := r.do("write the card", func() error { return wholefile.Write(filepath.Join(temp, cardFile), card) }); err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ func newBuilder(results *bench.Results) *builder {
 		b.seeds = append(b.seeds, map[uint64]figures{})
 		b.latency = append(b.latency, map[string]*buckets{})
 	}
+	s.Curves = b.curves()
 	addOnce(&s.Programs, results.Program)
 	s.Perturbations = map[string]string{}
 	for _, p := range bench.Perturbations() {

@@ -18,6 +18,21 @@ type Summary struct {
 	Perturbations map[string]string `json:"perturbations"`
 	Rows          []Row             `json:"rows"`
 	Verdicts      []Verdict         `json:"verdicts"` // by scene
+	// Curves of policies that were trained for this; nil = none were.
+	Curves []Curve `json:"curves,omitempty"`
+}
+
+// Curve is how a policy learned for an application and a workload: the mean over its
+// models.
+type Curve struct {
+	App      string          `json:"app"`
+	Workload string          `json:"workload"`
+	Policy   int             `json:"policy"`
+	Models   int             `json:"models"`
+	Setting  string          `json:"setting"` // that was chosen
+	Steps    []int           `json:"steps"`
+	Rewards  []result.Number `json:"rewards"` // at those steps, by DRPC's reward
+	Final    triple          `json:"final"`   // on episodes that nobody practised on
 }
 
 // Measure that the table can show.

@@ -69,7 +69,7 @@ func TestSchemaKnowsAllNames(t *testing.T) {
 	}
 
 	// Trained ones come from a file, which is spec.policy.model, and one knows the future.
-	others := []string{"model", "drpc", "coscal", "firm", "asarsa", "clairvoyant"}
+	others := []string{"model", "drpc", "coscal", "firm", "asarsa", "msars", "clairvoyant"}
 	var live []string
 	for _, name := range policies.Names() {
 		if !slices.Contains(others, name) {

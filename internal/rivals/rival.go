@@ -103,6 +103,9 @@ func newSenses(m *Model, app *loadline.App, delay time.Duration, width int) (sen
 	return s, nil
 }
 
+// Partial are the budgets that rivals are trained with: those in proportion.
+func (s *senses) Partial() []loadline.SLO { return s.ground.Partial() }
+
 // Explore implements Rival.
 func (s *senses) Explore(choose Choose) { s.choose = choose }
 

@@ -35,11 +35,14 @@ type Spec struct {
 	Guard string
 	// GuardSettings are those of the guards; nil = the defaults.
 	GuardSettings *guard.Settings
-	Engine        string // one of Engines
-	Duration      time.Duration
-	Seed          uint64
-	CPU           sim.CPUModel
-	WarmUp        time.Duration
+	// Partial is each service's part of the users' SLO, for policies that look at it;
+	// nil = each has its own idea of it.
+	Partial  []loadline.SLO
+	Engine   string // one of Engines
+	Duration time.Duration
+	Seed     uint64
+	CPU      sim.CPUModel
+	WarmUp   time.Duration
 
 	Perturb Perturb
 	Hooks   Hooks
@@ -86,6 +89,9 @@ type seer interface {
 	Foresee(start time.Time, duration time.Duration, rate policies.Rate, changes []policies.DemandChange)
 }
 
+// partial is a policy that was trained with budgets of its own, and sees no others.
+type partial interface{ Partial() []loadline.SLO }
+
 // DemandChanges are the disturbances that change what a visit asks of the CPU.
 func (p Perturb) DemandChanges() []policies.DemandChange {
 	var changes []policies.DemandChange
@@ -124,8 +130,13 @@ func (s Spec) Validate() error {
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
 	}
+	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
+		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
+	}
 	if policy, err := s.decider(); err != nil {
 		faults = append(faults, err)
+	} else if p, has := policy.(partial); has && s.Partial != nil && !slices.Equal(p.Partial(), s.Partial) {
+		add("policy %s was trained with other shares of the SLO: leave them out, and it sees those of its training, or train it with these", s.Policy)
 	} else if _, err := s.guarded(policy); err != nil {
 		faults = append(faults, err)
 	}
@@ -213,6 +224,9 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		Decided: s.Hooks.Decided,
 		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
 		CPUTime: s.Hooks.CPUTime,
+	}
+	if s.Partial != nil {
+		run.Split = func([]loadline.Observation) []loadline.SLO { return s.Partial }
 	}
 	if guarded != nil {
 		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,5 +158,48 @@ func TestInterruptEndsARun(t *testing.T) {
 	}
 	if _, err := Run(ctx, spec); !errors.Is(err, context.Canceled) {
 		t.Errorf("err %v", err)
+	}
+}
+
+// partialPolicy remembers the parts of the SLO that it is shown.
+type partialPolicy struct {
+	loadline.Policy
+	trained, shown []loadline.SLO
+}
+
+func (p *partialPolicy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	p.shown = s.PartialSLO
+	return p.Policy.Decide(now, s)
+}
+
+// trainedPolicy has budgets of its own.
+type trainedPolicy struct{ *partialPolicy }
+
+func (p trainedPolicy) Partial() []loadline.SLO { return p.trained }
+
+func TestPartsOfTheSLOReachThePolicy(t *testing.T) {
+	parts := []loadline.SLO{{Percentile: 99, Latency: 70 * time.Millisecond}}
+	spec := smallSpec()
+	spec.Duration, spec.Partial = time.Minute, parts
+	sound, err := spec.decider()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := &partialPolicy{Policy: sound}
+	spec.Decider = seen
+	if _, err := Run(context.Background(), spec); err != nil || !slices.Equal(seen.shown, parts) {
+		t.Errorf("it was shown %v: %v", seen.shown, err)
+	}
+	spec.Decider = trainedPolicy{&partialPolicy{Policy: sound, trained: parts}}
+	if err := spec.Validate(); err != nil {
+		t.Errorf("trained with the same: %v", err)
+	}
+	spec.Decider = trainedPolicy{&partialPolicy{Policy: sound, trained: []loadline.SLO{{Percentile: 99, Latency: time.Second}}}}
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "trained with other shares") {
+		t.Errorf("trained with others: %v", err)
+	}
+	spec.Decider, spec.Partial = seen, parts[:0:0]
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "0 parts of the SLO for 1 services") {
+		t.Errorf("too few parts: %v", err)
 	}
 }

@@ -17,8 +17,8 @@ const DefaultRuns = 20
 // shares that sum to the SLO keep it with room to spare, and services that wait for
 // each other's workers may break it. So each kind's budget is the SLO times a factor,
 // which is raised while the measured tail allows it, and lowered where it does not.
-// Then single instances are taken away, those first that save most for the time they
-// add, as long as all SLOs are met.
+// Then instances are exchanged for others that are cheaper in all, and single ones taken
+// away, those first that save most for the time they add, as long as all SLOs are met.
 //
 // What it returns was measured to meet all SLOs; if nothing did, the error is an
 // *Infeasible with the least tail that was measured.
@@ -40,6 +40,9 @@ func Adjust(app *loadline.App, chains []Chain, split Splitter, measure Measure, 
 		return nil, a.broken()
 	}
 	if err := a.tighten(); err != nil {
+		return nil, err
+	}
+	if err := a.exchange(); err != nil {
 		return nil, err
 	}
 	if err := a.trim(); err != nil {
@@ -115,7 +118,7 @@ func (a *adjuster) factor(kind string) *factor {
 // closeEnough is when a factor is known well enough.
 const closeEnough = 1.04
 
-// search for the factors. A part of the runs is left for trim.
+// search for the factors. A part of the runs is left for what comes after.
 func (a *adjuster) search() error {
 	// Some factors lead to instances that were measured before: these cost nothing,
 	// but must end too.
@@ -282,7 +285,10 @@ func (a *adjuster) tighten() error {
 		}
 		f.now = high
 	}
-	a.best.Tails = tails
+	a.best.Tails, a.best.Factors = tails, map[string]float64{}
+	for i := range a.factors {
+		a.best.Factors[a.factors[i].kind] = a.factors[i].now
+	}
 	return nil
 }
 
@@ -308,7 +314,9 @@ func (a *adjuster) trim() error {
 		if at < 0 {
 			return nil
 		}
-		try := a.best.without(a.app, at)
+		n := a.best.Instances()
+		n[at]--
+		try := a.best.with(a.app, n)
 		met, err := a.try(try)
 		if err != nil {
 			return err
@@ -320,19 +328,4 @@ func (a *adjuster) trim() error {
 		}
 	}
 	return nil
-}
-
-// without is the plan with one instance of a service less, and a share to match.
-func (p *Plan) without(app *loadline.App, service int) *Plan {
-	less := *p
-	less.Services = slices.Clone(p.Services)
-	s := &less.Services[service]
-	s.Instances--
-	s.Latency = s.step.LatencyWith(s.Instances)
-	s.Share = max(s.Share, s.Latency)
-	s.Cost = float64(s.Instances) * s.step.Cost
-	s.Reason = fmt.Sprintf("%v with %s: measured to suffice for all SLOs", seconds(s.Latency), instances(s.Instances))
-	less.total()
-	less.addCalls(app)
-	return &less
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
 )
 
 // Plan is the shares of a whole application and what they come to.
@@ -15,6 +16,9 @@ type Plan struct {
 	Cost     float64       `json:"cost_cores"`      // of all instances; see InstanceCost
 	Tails    []Tail        `json:"tails,omitempty"` // by kind of request, if they were measured
 	Runs     int           `json:"runs"`            // measurements that were made
+	// Factors are by how much the budgets of the kinds exceed their SLOs, if they were
+	// adjusted: tails do not add.
+	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
 // ServicePlan is the part of one service.
@@ -145,6 +149,17 @@ func (p *Plan) Partial() []loadline.SLO {
 		list[i] = loadline.SLO{Percentile: s.Percentile, Latency: time.Duration(s.WithCalls * float64(time.Second))}
 	}
 	return list
+}
+
+// Shares are the same for a file, without the services that have none.
+func (p *Plan) Shares() *env.Shares {
+	shares := &env.Shares{Services: []env.Share{}}
+	for i := range p.Services {
+		if s := &p.Services[i]; s.WithCalls > 0 {
+			shares.Services = append(shares.Services, env.Share{Service: s.Service, Percentile: s.Percentile, Latency: s.WithCalls})
+		}
+	}
+	return shares
 }
 
 // addCalls finds what visits may take with their calls: the tightest over all call

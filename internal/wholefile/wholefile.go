@@ -1,5 +1,5 @@
 // Package wholefile writes files that appear whole or not at all, whatever is
-// killed when.
+// killed when, and holds folders for one process at a time.
 package wholefile
 
 import (

@@ -1,6 +1,8 @@
 package school
 
 import (
+	"fmt"
+
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/rl"
 )
@@ -12,38 +14,72 @@ type Distil struct {
 	Batches  int // that each student learns from
 }
 
-// distil fills every deployment's buffer with what the teacher does now, and lets
-// the students learn from it. In every other episode they act themselves, and the
-// teacher says what it would have done: a student that has only seen where its
+// lesson is how far the students' is.
+type lesson struct {
+	unit   int     // episodes gathered, and then students who have learned from them
+	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
+	taught float64 // the teacher's reward
+	then   phase
+}
+
+func (s *School) beginLesson(why string, taught float64, then phase) {
+	s.lesson = lesson{why: why, taught: taught, then: then}
+	s.phase = distilling
+}
+
+// distil is a unit of a lesson: the first fill every deployment's buffer with what
+// the teacher does now, in the rest one student after the other learns from it.
+func (s *School) distil() {
+	l, n := &s.lesson, s.config.Distil.Episodes
+	if l.unit < n {
+		s.gather(l.unit)
+	} else {
+		s.study(l.unit - n)
+	}
+	l.unit++
+	s.hooks.progress(stage1Until, fmt.Sprintf("distilling, %.0f %%", 100*float64(l.unit)/float64(n+len(s.students))))
+	if l.unit == n+len(s.students) {
+		copy(s.tutor.Net.Params(), s.mind.Net.Params())
+		s.phase = l.then
+	}
+}
+
+// study lets a student learn. One that cannot, since nothing moves it any more (it may
+// have come with weights that are all nothing), begins once more from chance.
+func (s *School) study(i int) {
+	if loss := s.students[i].Study(s.config.Distil.Batches); loss > hopeless {
+		s.students[i].Forget(s.config.Seed + uint64(i))
+		s.students[i].Study(s.config.Distil.Batches)
+	}
+}
+
+// hopeless is a mean squared difference to the teacher that chance has too.
+const hopeless = 0.5
+
+// gather is an episode of examples. In every other one students act themselves, and
+// the teacher says what it would have done: a student that has only seen where its
 // teacher goes does not know what to do where it gets to by itself (DAgger, Ross,
 // Gordon and Bagnell, 2011).
-func (s *School) distil() {
-	observation := make([]float32, s.exam.Spaces().Observation)
-	action := s.exam.Spaces().NewAction()
+func (s *School) gather(episode int) {
+	observation, action := s.newObservation(), s.exam.Spaces().NewAction()
 	defer s.exam.Lasting(s.config.Distil.Steps)()
-	for e := range s.config.Distil.Episodes {
-		s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(e)).Rand, observation)
-		for !s.exam.Over() {
-			s.mind.Decide(observation, s.wants)
-			for i, student := range s.students {
-				student.Remember(&s.exam.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
-			}
-			copy(action.Values, s.wants)
-			if e%2 == 1 {
-				s.decideAll(action.Values)
-			}
-			s.exam.Step(&action, observation)
+	s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
+	for !s.exam.Over() {
+		s.mind.Decide(observation, s.wants)
+		for i, student := range s.students {
+			student.Remember(&s.exam.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
 		}
-		if e%4 == 3 { // so that those who act have learned something
-			for _, student := range s.students {
-				student.Study(s.config.Distil.Batches / 10)
-			}
+		copy(action.Values, s.wants)
+		if episode%2 == 1 {
+			s.decideAll(action.Values)
+		}
+		s.exam.Step(&action, observation)
+	}
+	if episode%4 == 3 { // so that those who act have learned something
+		for _, student := range s.students {
+			student.Study(s.config.Distil.Batches / 10)
 		}
 	}
-	for _, student := range s.students {
-		student.Study(s.config.Distil.Batches)
-	}
-	copy(s.tutor.Net.Params(), s.mind.Net.Params())
 }
 
 // decideAll is what all students want in the exam's state.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/drpc/teacher"
+	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
@@ -36,6 +38,7 @@ type Config struct {
 	Pace    drpc.Pace
 	Steps   drpc.Steps
 	Reward  drpc.Reward
+	Shares  *env.Shares // of the SLO, that response times are judged by; nil = in proportion
 
 	Stage1   Stage1
 	Distil   Distil
@@ -75,93 +78,129 @@ func (c Config) Validate() error {
 	return errors.Join(append(faults, c.Pace.Validate(), c.Notifier.Validate())...)
 }
 
-// School is one teacher with its students.
+// School is one teacher with its students. What it does, it does in units (an
+// episode, an examination, a student's lesson), between which it can be saved: see
+// save.go. It is for one goroutine.
 type School struct {
 	subject Subject
 	config  Config
 
+	almanac     *arena.Almanac
 	world, exam *World // to practise in, and to be examined in
 	teacher     teacher.Teacher
 	mind        *drpc.Mind // the teacher, deciding without exploring
 	tutor       *drpc.Mind // the teacher as it was when it taught its students last
 	students    []*drpc.Student
-	transport   drpc.Transport
+	transport   *drpc.InProcess
 	seen        *drpc.Seen
-	mix         drpc.Mix
+	mix         drpc.Mix // of requests that was practised on
+	live        drpc.Mix // of requests in the world; nil = as the load has it
 	forecasts   []*forecast.GRU
 
+	phase           phase
 	steps, episodes int
 	version         uint64
 	best            []float32 // the teacher's weights at its best evaluation
 	bestReward      float64
 	report          Report
-	progress        func(share float64, what string)
+	stage1          stage1
+	lesson          lesson
+	stage2          stage2
+	warm            warm
+	called          *Event // by the notifier, until it is known what came of it
+	former          former
 
+	living bool // stage 2 is elsewhere
+	hooks  Hooks
 	action rl.Action // room
 	wants  []float32
 }
+
+// phase is what a school is about.
+type phase int
+
+const (
+	exploring  phase = iota // stage 1
+	distilling              // students learn from a teacher that has stopped changing
+	comparing               // what that has come to
+	acting                  // stage 2
+	tuning                  // whether the teacher has gained in it
+	examining               // everybody, on episodes of their own
+	graduated
+	warming // of a teacher that has come without its critics
+)
 
 // Hooks are what a schooling tells. They may be nil.
 type Hooks struct {
 	Progress func(share float64, what string)
 	Point    func(Point)
 	Event    func(Event)
+	Unit     func(*School) // between two units: the place to Save
+}
+
+func (h *Hooks) progress(share float64, what string) {
+	if h.Progress != nil {
+		h.Progress(share, what)
+	}
 }
 
 // Run schools a teacher and its students on a subject (Algorithm 1) and gives them
 // out. The same seed gives the same model.
 func Run(ctx context.Context, subject Subject, config Config, hooks Hooks) (*drpc.Model, *Report, error) {
+	s, err := New(ctx, subject, config, hooks)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Run(ctx)
+}
+
+// New opens a school. That takes a while where there are forecasts to learn.
+func New(ctx context.Context, subject Subject, config Config, hooks Hooks) (*School, error) {
+	s, err := found(subject, config, hooks)
+	if err != nil {
+		return nil, err
+	}
+	if config.Forecast {
+		s.forecasts, s.almanac, s.report.Forecasts, err = arena.Foresee(ctx, subject.App, subject.Load, subject.Duration, config.Seed, foresight, func(share float64) {
+			s.hooks.progress(share*forecastsUntil, "forecasts")
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	s.beginStage1(config.Stage1.Steps)
+	return s, nil
+}
+
+func found(subject Subject, config Config, hooks Hooks) (*School, error) {
 	if err := config.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &School{subject: subject, config: config, seen: drpc.NewSeen(), progress: hooks.Progress}
-	if s.progress == nil {
-		s.progress = func(float64, string) {}
-	}
-	if err := s.open(ctx); err != nil {
-		return nil, nil, err
-	}
-	if err := s.run(ctx, hooks); err != nil {
-		return nil, nil, err
-	}
-	model, err := s.model()
-	return model, &s.report, err
+	return &School{
+		subject: subject, config: config, hooks: hooks, seen: drpc.NewSeen(), bestReward: math.Inf(-1), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
+	}, nil
 }
 
 // Shares of the time, for progress.
 const (
 	forecastsUntil = 0.05
 	stage1Until    = 0.85
+	stage2Until    = 0.95
 )
 
 // foresight is what the students' forecasters are shown and asked.
 var foresight = arena.Foresight{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
 
 // open makes everybody and the world that they are in.
-func (s *School) open(ctx context.Context) error {
+func (s *School) open() error {
 	c := &s.config
-	var almanac *arena.Almanac
-	s.forecasts = make([]*forecast.GRU, len(s.subject.App.Services))
-	if c.Forecast {
-		var err error
-		s.forecasts, almanac, s.report.Forecasts, err = arena.Foresee(ctx, s.subject.App, s.subject.Load, s.subject.Duration, c.Seed, foresight, func(share float64) {
-			s.progress(share*forecastsUntil, "forecasts")
-		})
-		if err != nil {
-			return err
-		}
-	}
-	world := WorldConfig{
-		App: s.subject.App, Load: s.subject.Load, Duration: s.subject.Duration, Almanac: almanac, Shape: c.Shape, Period: c.Period,
-		Beat: c.Pace.Least, Steps: c.Episode, Scale: c.Steps, Reward: c.Reward,
+	if err := s.enter(); err != nil {
+		return err
 	}
 	var err error
-	if s.world, err = NewWorld(world); err != nil {
-		return err
-	}
-	if s.exam, err = NewWorld(world); err != nil {
-		return err
-	}
 	spaces := s.world.Spaces()
 	if s.teacher, err = teacher.New(c.Teacher, spaces, s.world.Parts(), c.Seed); err != nil {
 		return err
@@ -185,69 +224,130 @@ func (s *School) open(ctx context.Context) error {
 	return nil
 }
 
-// run is Algorithm 1: stage 1 until the teacher is ready, then stage 2, and back to
-// stage 1 whenever the notifier says so.
-func (s *School) run(ctx context.Context, hooks Hooks) error {
-	tell := func(e Event) {
-		s.report.Events = append(s.report.Events, e)
-		if hooks.Event != nil {
-			hooks.Event(e)
-		}
+// enter makes the world, with the mix of requests that is lived with. With another
+// one, forecasters say something else.
+func (s *School) enter() error {
+	c := &s.config
+	if s.live != nil && c.Forecast {
+		s.almanac = arena.Recall(s.subject.App, s.load(), s.subject.Duration, foresight, s.forecasts)
 	}
-	limit, acted := s.config.Stage1.Steps, 0
-	var called *Event // by the notifier, until it is known what came of it
-	for {
-		why, err := s.explore(ctx, limit, hooks.Point)
-		if err != nil {
-			return err
-		}
-		taught := s.examine(s.mind.Decide, examStream)
-		s.distil()
-		students, err := s.actFreely(examStream)
-		if err != nil {
-			return err
-		}
-		if called != nil {
-			called.After = students.Reward
-			tell(*called)
-		}
-		tell(Event{Steps: s.steps, What: "stage 1 ended: " + why, Before: taught.Reward, After: students.Reward})
-		if err := s.publish(); err != nil {
-			return err
-		}
-		taken, reasons, glance, err := s.letAct(ctx, s.config.Stage2.Steps-acted)
-		if err != nil {
-			return err
-		}
-		if acted += taken; len(reasons) == 0 || acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
-			if taken > 0 {
-				tell(Event{Steps: s.steps, What: "stage 2 ended: its steps are done", Reasons: reasons, Before: students.Reward, After: glance.Reward})
-			}
-			break
-		}
-		limit = s.config.Stage1.Refresh
-		called = &Event{Steps: s.steps, What: "the notifier called everybody back to stage 1", Reasons: reasons, Before: glance.Reward}
+	world := WorldConfig{
+		App: s.subject.App, Load: s.load(), Duration: s.subject.Duration, Almanac: s.almanac, Shape: c.Shape, Period: c.Period,
+		Beat: c.Pace.Least, Steps: c.Episode, Scale: c.Steps, Reward: c.Reward, Shares: c.Shares,
 	}
-	return s.graduate(ctx)
-}
-
-// graduate lets a teacher that has gained in stage 2 teach once more, and examines
-// everybody on episodes of their own.
-func (s *School) graduate(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	var err error
+	if s.world, err = NewWorld(world); err != nil {
 		return err
 	}
-	if tuned := s.examine(s.mind.Decide, evaluationStream); tuned.Reward > s.bestReward+s.config.Stage1.Gain {
-		s.bestReward = tuned.Reward
-		s.best = append(s.best[:0], s.teacher.Weights()...)
+	s.exam, err = NewWorld(world)
+	return err
+}
+
+// Run is Algorithm 1: stage 1 until the teacher is ready, then stage 2, and back to
+// stage 1 whenever the notifier says so. When the context is done it stops after the
+// unit that it is in: what Save then gives goes on from there.
+func (s *School) Run(ctx context.Context) (*drpc.Model, *Report, error) {
+	if err := s.until(ctx, graduated); err != nil {
+		return nil, nil, err
+	}
+	model, err := s.Model()
+	return model, &s.report, err
+}
+
+// Report is what is told so far.
+func (s *School) Report() *Report { return &s.report }
+
+// until works, unit by unit, until a phase is reached.
+func (s *School) until(ctx context.Context, end phase) error {
+	for s.phase != end {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.unit(); err != nil {
+			return err
+		}
+		if s.hooks.Unit != nil {
+			s.hooks.Unit(s)
+		}
+	}
+	return nil
+}
+
+func (s *School) unit() error {
+	switch s.phase {
+	case exploring:
+		s.explore()
+	case distilling:
 		s.distil()
+	case comparing:
+		return s.comparison()
+	case acting:
+		return s.act()
+	case tuning:
+		s.tune()
+	case examining:
+		return s.graduate()
+	case warming:
+		s.warmUp()
+	}
+	return nil
+}
+
+func (s *School) tell(e Event) {
+	s.report.Events = append(s.report.Events, e)
+	if s.hooks.Event != nil {
+		s.hooks.Event(e)
+	}
+}
+
+// comparison says what stage 1 and the lessons have come to, and lays the students'
+// weights out.
+func (s *School) comparison() error {
+	students, err := s.actFreely(examStream)
+	if err != nil {
+		return err
+	}
+	if s.called != nil {
+		s.called.After = students.Reward
+		better := s.better(students)
+		s.tell(*s.called)
+		s.called = nil
+		if !better {
+			s.stage2.begin(s, s.report.Events[len(s.report.Events)-1].After)
+			return nil
+		}
+	}
+	if s.lesson.why != "" {
+		s.tell(Event{Steps: s.steps, What: s.lesson.why, Before: s.lesson.taught, After: students.Reward})
+	}
+	if err := s.publish(); err != nil {
+		return err
+	}
+	s.stage2.begin(s, students.Reward)
+	return nil
+}
+
+// tune lets a teacher that has gained in stage 2 teach once more.
+func (s *School) tune() {
+	tuned := s.examine(s.mind.Decide, evaluationStream)
+	if tuned.Reward <= s.bestReward+s.config.Stage1.Gain {
+		copy(s.teacher.Weights(), s.best)
+		s.phase = examining
+		return
+	}
+	s.bestReward = tuned.Reward
+	s.best = append(s.best[:0], s.teacher.Weights()...)
+	s.beginLesson("", tuned.Reward, examining)
+}
+
+// graduate examines everybody on episodes of their own.
+func (s *School) graduate() error {
+	if s.lesson.then == examining { // they have learned something since they were published
 		if err := s.publish(); err != nil {
 			return err
 		}
-	} else {
-		copy(s.teacher.Weights(), s.best)
 	}
-	s.progress(0.97, "examination")
+	s.hooks.progress(0.97, "examination")
 	nobody := s.examine(func(_, actions []float32) { clear(actions) }, finalStream)
 	nobody.Who = "nobody"
 	taught := s.examine(s.mind.Decide, finalStream)
@@ -258,15 +358,16 @@ func (s *School) graduate(ctx context.Context) error {
 	}
 	s.report.Results = []Result{nobody, taught, students}
 	s.report.Imitation = s.compare(finalStream)
+	s.phase = graduated
 	return nil
 }
 
-// model is what is given out.
-func (s *School) model() (*drpc.Model, error) {
+// Model is what is given out: everybody as they are now.
+func (s *School) Model() (*drpc.Model, error) {
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(), Period: s.config.Period,
 		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward, Notifier: s.config.Notifier,
-		Seen: s.seen, Mix: slices.Clone(s.mix),
+		Seen: s.seen, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
 		Training: modelfile.Training{Data: s.subject.Source, Samples: s.steps, Seed: s.config.Seed},
 	}
 	for i, student := range s.students {
@@ -274,7 +375,10 @@ func (s *School) model() (*drpc.Model, error) {
 		m.Students = append(m.Students, student.Net().Clone())
 	}
 	on := fmt.Sprintf("%d episodes of their own", s.config.Stage1.Episodes)
-	for _, r := range s.report.Results[1:] {
+	for _, r := range s.report.Results {
+		if r.Who == "nobody" {
+			continue
+		}
 		m.Results = append(m.Results, modelfile.Result{
 			Name: "mean reward, " + r.Who, On: on, Value: r.Reward, Baseline: "nobody", Against: s.report.Results[0].Reward,
 		})

@@ -1,7 +1,6 @@
 package school
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -28,82 +27,105 @@ const (
 	distilStream     = 4 << 32
 	actStream        = 5 << 32
 	finalStream      = 6 << 32
+	warmStream       = 8 << 32
 )
 
-// explore is stage 1 (lines 4 to 9): the teacher explores and acts, and each
-// student learns what the teacher does with its deployment. It ends when the
-// teacher has levelled off and students are near enough, or with its steps, and
-// says which.
-func (s *School) explore(ctx context.Context, limit int, tell func(Point)) (why string, err error) {
-	st := s.config.Stage1
-	spaces := s.world.Spaces()
-	observation, next := make([]float32, spaces.Observation), make([]float32, spaces.Observation)
-	began, evaluated, stale := s.steps, s.steps, 0
-	rewards, count, losses, updates := 0.0, 0, 0.0, 0
+// stage1 is how far it has come.
+type stage1 struct {
+	limit     int // steps at most, this time
+	began     int // at how many steps
+	evaluated int // the same, of the last evaluation
+	stale     int // evaluations without gain
+
+	// Since the last evaluation.
+	rewards, losses float64
+	count, updates  int
+}
+
+func (s *School) beginStage1(limit int) {
+	s.stage1 = stage1{limit: limit, began: s.steps, evaluated: s.steps}
 	s.bestReward = math.Inf(-1)
-	for s.steps-began < limit {
-		if err := ctx.Err(); err != nil {
-			return "", err
+	s.phase = exploring
+}
+
+// explore is an episode of stage 1 (lines 4 to 9): the teacher explores and acts, and
+// each student learns what the teacher does with its deployment. It ends when the
+// teacher has levelled off and students are near enough, or with its steps.
+func (s *School) explore() {
+	st, c := &s.stage1, s.config.Stage1
+	observation, next := s.newObservation(), s.newObservation()
+	s.world.Reset(rl.NewChance(s.config.Seed, exploreStream+uint64(s.episodes)).Rand, observation)
+	episode := 0.0
+	for {
+		s.note()
+		s.teach(observation)
+		s.teacher.Explore(observation, &s.action)
+		r := s.world.Step(&s.action, next)
+		loss, updated := s.teacher.Learn(rl.Transition{Observation: observation, Action: s.action, Result: r, Next: next})
+		if updated {
+			st.losses += loss
+			st.updates++
 		}
-		chance := rl.NewChance(s.config.Seed, exploreStream+uint64(s.episodes))
-		s.world.Reset(chance.Rand, observation)
-		episode := 0.0
-		for {
-			s.note()
-			s.teach(observation)
-			s.teacher.Explore(observation, &s.action)
-			r := s.world.Step(&s.action, next)
-			loss, updated := s.teacher.Learn(rl.Transition{Observation: observation, Action: s.action, Result: r, Next: next})
-			if updated {
-				losses += loss
-				updates++
-			}
-			episode += r.Reward
-			s.steps++
-			observation, next = next, observation
-			if r.Ends() {
-				break
-			}
-		}
-		s.episodes++
-		s.report.Episodes = append(s.report.Episodes, episode/float64(s.config.Episode))
-		rewards += episode
-		count += s.config.Episode
-		if s.steps-evaluated < st.Every && s.steps-began < limit {
-			continue
-		}
-		evaluated = s.steps
-		result := s.examine(s.mind.Decide, evaluationStream)
-		imitation, _ := MeanImitation(s.compare(evaluationStream))
-		p := Point{
-			Steps: s.steps, Episodes: s.episodes, Explored: rewards / float64(count), Loss: losses / max(1, float64(updates)),
-			Evaluation: result.Reward, QoS: result.QoS, CPU: result.CPU, Memory: result.Memory, Imitation: imitation,
-		}
-		rewards, count, losses, updates = 0, 0, 0, 0
-		s.report.Curve = append(s.report.Curve, p)
-		if tell != nil {
-			tell(p)
-		}
-		s.progress(forecastsUntil+(stage1Until-forecastsUntil)*float64(s.steps-began)/float64(limit),
-			fmt.Sprintf("stage 1, reward %.3f", p.Evaluation))
-		stale++
-		if p.Evaluation > s.bestReward+st.Gain {
-			stale = 0
-		}
-		if p.Evaluation > s.bestReward {
-			s.bestReward = p.Evaluation
-			s.best = append(s.best[:0], s.teacher.Weights()...)
-		}
-		if stale >= st.Patience && s.report.Plateau == 0 {
-			s.report.Plateau = s.steps
-		}
-		if stale >= st.Patience && imitation <= st.Imitation {
-			copy(s.teacher.Weights(), s.best)
-			return fmt.Sprintf("the teacher has levelled off at %.3f, students are within %.3f", s.bestReward, imitation), nil
+		episode += r.Reward
+		s.steps++
+		observation, next = next, observation
+		if r.Ends() {
+			break
 		}
 	}
+	s.episodes++
+	s.report.Episodes = append(s.report.Episodes, episode/float64(s.config.Episode))
+	st.rewards += episode
+	st.count += s.config.Episode
+	done := s.steps-st.began >= st.limit
+	if s.steps-st.evaluated < c.Every && !done {
+		return
+	}
+	p := s.evaluate()
+	switch {
+	case st.stale >= c.Patience && p.Imitation <= c.Imitation:
+		s.endStage1(fmt.Sprintf("the teacher has levelled off at %.3f, students are within %.3f", s.bestReward, p.Imitation))
+	case done:
+		s.endStage1(fmt.Sprintf("its %d steps are done, the teacher is at %.3f", st.limit, s.bestReward))
+	}
+}
+
+func (s *School) newObservation() []float32 { return make([]float32, s.world.Spaces().Observation) }
+
+// evaluate adds a point to the learning curve.
+func (s *School) evaluate() Point {
+	st, c := &s.stage1, s.config.Stage1
+	st.evaluated = s.steps
+	result := s.examine(s.mind.Decide, evaluationStream)
+	imitation, _ := MeanImitation(s.compare(evaluationStream))
+	p := Point{
+		Steps: s.steps, Episodes: s.episodes, Explored: st.rewards / float64(st.count), Loss: st.losses / max(1, float64(st.updates)),
+		Evaluation: result.Reward, QoS: result.QoS, CPU: result.CPU, Memory: result.Memory, Imitation: imitation,
+	}
+	st.rewards, st.count, st.losses, st.updates = 0, 0, 0, 0
+	s.report.Curve = append(s.report.Curve, p)
+	if s.hooks.Point != nil {
+		s.hooks.Point(p)
+	}
+	s.hooks.progress(forecastsUntil+(stage1Until-forecastsUntil)*float64(s.steps-st.began)/float64(st.limit), fmt.Sprintf("stage 1, reward %.3f", p.Evaluation))
+	st.stale++
+	if p.Evaluation > s.bestReward+c.Gain {
+		st.stale = 0
+	}
+	if p.Evaluation > s.bestReward {
+		s.bestReward = p.Evaluation
+		s.best = append(s.best[:0], s.teacher.Weights()...)
+	}
+	if st.stale >= c.Patience && s.report.Plateau == 0 {
+		s.report.Plateau = s.steps
+	}
+	return p
+}
+
+// endStage1 lets the teacher be as it was at its best, and the students learn from it.
+func (s *School) endStage1(why string) {
 	copy(s.teacher.Weights(), s.best)
-	return fmt.Sprintf("its %d steps are done, the teacher is at %.3f", limit, s.bestReward), nil
+	s.beginLesson("stage 1 ended: "+why, s.examine(s.mind.Decide, examStream).Reward, comparing)
 }
 
 // mixKept is how slowly the mix that was practised on follows.

@@ -1,7 +1,6 @@
 package school
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -39,7 +38,7 @@ type field struct {
 func (s *School) newField() (*field, error) {
 	// The world says what is expected, so that nobody needs forecasters.
 	m := &drpc.Model{
-		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps,
+		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps, Shares: s.config.Shares,
 		Forecasts: make([]*forecast.GRU, len(s.students)),
 	}
 	for i, student := range s.students {
@@ -100,79 +99,107 @@ func (f *field) step(w *World, up drpc.Uplink) error {
 	return nil
 }
 
-// letAct is stage 2 (lines 11 to 14): students act on their own, their experience
-// flows back and the teacher learns from it, until the notifier calls or the steps
-// are done.
-func (s *School) letAct(ctx context.Context, steps int) (taken int, why []drpc.Reason, last drpc.Glance, err error) {
-	if steps <= 0 {
-		return 0, nil, last, nil
+// stage2 is how far it has come.
+type stage2 struct {
+	acted     int     // steps, of all times that students were let act
+	taken     int     // of this time
+	before    float64 // the students' reward when they began
+	collector *drpc.Collector
+	notifier  *drpc.Notifier
+}
+
+// begin lets students act, if there are steps for it.
+func (t *stage2) begin(s *School, before float64) {
+	t.taken, t.before = 0, before
+	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
+	s.phase = acting
+	if !s.living && t.acted >= s.config.Stage2.Steps {
+		s.phase = tuning
 	}
-	spaces := s.world.Spaces()
-	observation, next := make([]float32, spaces.Observation), make([]float32, spaces.Observation)
-	collector := drpc.NewCollector(s.subject.App)
-	notifier := drpc.NewNotifier(s.config.Notifier)
-	defer func() {
-		s.report.Carried.Decisions += uint64(collector.Counted)
-		if t, ok := s.transport.(*drpc.InProcess); ok {
-			_, s.report.Carried.Bytes = t.Carried()
-		}
-	}()
-	for taken < steps {
-		if err := ctx.Err(); err != nil {
-			return taken, nil, last, err
-		}
-		s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
-		s.episodes++
-		f, err := s.newField()
-		if err != nil {
-			return taken, nil, last, err
-		}
-		for !s.world.Over() {
-			if err := f.watch(s.transport); err != nil {
-				return taken, nil, last, err
-			}
-			glance := s.glance(observation)
-			if err := f.step(s.world, s.transport); err != nil {
-				return taken, nil, last, err
-			}
-			if err := collector.Drain(s.transport); err != nil {
-				return taken, nil, last, err
-			}
-			collector.Take(s.action.Values)
-			s.world.fill(next)
-			glance.Reward = s.world.worth.Reward
-			s.teacher.Remember(rl.Transition{
-				Observation: observation, Action: s.action, Next: next,
-				Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
-			})
-			for range s.config.Stage2.Updates {
-				s.teacher.Update()
-			}
-			observation, next = next, observation
-			taken++
-			s.steps++
-			if why = notifier.Notify(glance); len(why) > 0 {
-				return taken, why, notifier.Means(), nil
-			}
-		}
-		for i := range f.outbox {
-			s.report.Carried.Lost += f.outbox[i].Lost
-		}
-		s.progress(stage1Until+(0.95-stage1Until)*float64(taken)/float64(steps), "stage 2")
+}
+
+// act is an episode of stage 2 (lines 11 to 14): students act on their own, their
+// experience flows back and the teacher learns from it, until the notifier calls or
+// the steps are done.
+func (s *School) act() error {
+	t := &s.stage2
+	observation, next := s.newObservation(), s.newObservation()
+	s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
+	s.episodes++
+	f, err := s.newField()
+	if err != nil {
+		return err
 	}
-	return taken, nil, notifier.Means(), nil
+	for !s.world.Over() {
+		if err := f.watch(s.transport); err != nil {
+			return err
+		}
+		glance := s.glance(observation, s.world.locals, drpc.MixOf(s.world.Situation().Now()))
+		if err := f.step(s.world, s.transport); err != nil {
+			return err
+		}
+		if err := t.collector.Drain(s.transport); err != nil {
+			return err
+		}
+		t.collector.Take(s.action.Values)
+		s.world.fill(next)
+		glance.Reward = s.world.worth.Reward
+		s.hear(rl.Transition{
+			Observation: observation, Action: s.action, Next: next,
+			Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
+		})
+		observation, next = next, observation
+		t.taken++
+		if why := t.notifier.Notify(glance); len(why) > 0 {
+			s.endStage2(why)
+			return nil
+		}
+	}
+	for i := range f.outbox {
+		s.report.Carried.Lost += f.outbox[i].Lost
+	}
+	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
+	if t.acted+t.taken >= s.config.Stage2.Steps {
+		s.endStage2(nil)
+	}
+	return nil
+}
+
+// hear lets the teacher learn from what its students did.
+func (s *School) hear(t rl.Transition) {
+	s.teacher.Remember(t)
+	for range s.config.Stage2.Updates {
+		s.teacher.Update()
+	}
+	s.steps++
+}
+
+// endStage2 goes back to stage 1 for a reason, or on without one.
+func (s *School) endStage2(why []drpc.Reason) {
+	t := &s.stage2
+	t.acted += t.taken
+	s.report.Carried.Decisions += uint64(t.collector.Counted)
+	_, s.report.Carried.Bytes = s.transport.Carried()
+	means := t.notifier.Means()
+	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
+		s.tell(Event{Steps: s.steps, What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
+		s.phase = tuning
+		return
+	}
+	s.called = &Event{Steps: s.steps, What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
+	s.beginStage1(s.config.Stage1.Refresh)
 }
 
 // glance is what the notifier needs of the state that students are about to act
 // in. They are compared with the teacher who taught them: the one who has been
 // listening since has moved on, and that is not their fault.
-func (s *School) glance(observation []float32) drpc.Glance {
+func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
 	var g drpc.Glance
 	var want drpc.Action
 	s.tutor.Decide(observation, s.wants)
 	n := float64(len(s.students))
 	for i, student := range s.students {
-		local := &s.world.locals[i]
+		local := &locals[i]
 		if s.seen.Novel(local) {
 			g.Novelty += 1 / n
 		}
@@ -182,7 +209,7 @@ func (s *School) glance(observation []float32) drpc.Glance {
 			g.Imitation += d * d / (n * drpc.Axes)
 		}
 	}
-	g.Drift = drpc.MixOf(s.world.Situation().Now()).Drift(s.mix)
+	g.Drift = mix.Drift(s.mix)
 	return g
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
 )
@@ -25,6 +26,7 @@ type WorldConfig struct {
 	Steps  int           // of an episode
 	Scale  drpc.Steps
 	Reward drpc.Reward
+	Shares *env.Shares // that response times are judged by; nil = in proportion
 }
 
 // World is an arena as an environment: the state of all services and machines,
@@ -54,8 +56,11 @@ func NewWorld(config WorldConfig) (*World, error) {
 	}); err != nil {
 		return nil, err
 	}
-	w.eyes, err = drpc.NewEyes(config.App)
-	return w, err
+	if w.eyes, err = drpc.NewEyes(config.App); err != nil {
+		return nil, err
+	}
+	w.eyes.Judge(config.Shares)
+	return w, nil
 }
 
 // Parts that a teacher's networks may share.
@@ -78,6 +83,7 @@ func (w *World) Reset(rng *rand.Rand, observation []float32) {
 // Step implements rl.Env. The action becomes what was applied of it.
 func (w *World) Step(action *rl.Action, observation []float32) rl.Result {
 	s := w.Situation()
+	w.scaler.Pressed = drpc.Pressed(s.App, s.Now())
 	w.proposal.Services = w.proposal.Services[:0]
 	for i, told := range s.InFlight {
 		of := action.Values[i*drpc.Axes:][:drpc.Axes]

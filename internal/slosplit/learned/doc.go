@@ -8,8 +8,8 @@
 // be kept; an SLO that no split keeps is found before the network is asked.
 //
 // Reading order: features.go (what is seen of a chain), network.go (the equations of
-// the GCN), loss.go, learner.go (gradients and Hessians), maml.go (inner and outer
-// loop), task.go (samples and tasks), train.go (until converged), model.go (the
+// the GCN), loss.go, context.go (what is of one service only), learner.go (gradients and
+// Hessians), maml.go (inner and outer loop), tempo.go (how fast what adapts), task.go (samples and tasks), train.go (until converged), model.go (the
 // splitter and its file), adaptive.go (a splitter that adapts to each chain it meets),
 // pupil.go (a model that goes on learning from a stream), judge.go (how good it is).
 // The data: scene.go (releases, sizes, profiles), draw.go (loads and SLOs), verify.go

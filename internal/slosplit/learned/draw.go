@@ -27,7 +27,7 @@ type Subject struct {
 // value of each is the default in brackets.
 type DataConfig struct {
 	Seed    uint64
-	Samples int // of a task [30]
+	Samples int // of a task [60]
 	Verify  int // samples of each chain of a release that are measured in the event engine [1; below 0 none]
 	Workers int // goroutines; figures do not depend on it [1]
 }
@@ -35,7 +35,7 @@ type DataConfig struct {
 // WithDefaults fills in what is zero; Verify stays 0 if it is below that.
 func (c DataConfig) WithDefaults() DataConfig {
 	if c.Samples == 0 {
-		c.Samples = 30
+		c.Samples = 60
 	}
 	if c.Verify == 0 {
 		c.Verify = 1

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +148,7 @@ func TestMetaAdapts(t *testing.T) {
 	}
 	gcn := train(t, tasks, validation, Config{Way: "gcn", Seed: 1, Most: 600, Hidden: 16, InnerRate: 0.3})
 	for _, firstOrder := range []bool{false, true} {
-		meta := train(t, tasks, validation, Config{Way: "meta", Seed: 1, Most: 600, Hidden: 16, FirstOrder: firstOrder})
+		meta := train(t, tasks, validation, Config{Way: "meta", Seed: 1, Most: 300, Hidden: 16, FirstOrder: firstOrder})
 		before, few, same := after(meta, 0), after(meta, 5), after(gcn, 5)
 		t.Logf("misplaced: meta %.3f, after 5 steps %.3f; gcn after as many %.3f (first order: %v)", before, few, same, firstOrder)
 		if few > 0.7*before || few > 0.8*same {
@@ -181,6 +182,8 @@ func TestTrainingRepeats(t *testing.T) {
 	}{
 		{Config{Way: "gnc"}, tasks, validation, `did you mean "gcn"`},
 		{Config{Way: "gcn", Rate: -1, Hidden: 1, Sight: "none"}, tasks, validation, "hidden is 1"},
+		{Config{Way: "fnn", Traits: 3}, tasks, validation, "traits is 3"},
+		{Config{Way: "meta", Keep: 1, ContextRate: -1}, tasks, validation, "keep is 1"},
 		{Config{Way: "gcn"}, nil, validation, "no samples to learn from"},
 		{Config{Way: "gcn"}, tasks, nil, "no tasks to validate on"},
 	} {
@@ -358,7 +361,7 @@ func TestModelFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := again.Split(&c); err != nil || !slices.Equal(got, want) || again.Way != way || again.Settings != m.Settings {
+		if got, err := again.Split(&c); err != nil || !slices.Equal(got, want) || again.Way != way || !reflect.DeepEqual(again.Settings, m.Settings) {
 			t.Errorf("%s: %v, %v, want %v", way, got, err, want)
 		}
 		file, err := modelfile.Open(path)

@@ -6,15 +6,15 @@ import "math"
 // (Kullback and Leibler): 0 if they agree. Its gradient before the softmax is the
 // difference of both, which does not vanish where the softmax is sure and wrong.
 
-// softmax sets parts to those of a sample.
-func (b *batch) softmax(parts, out []float32, sample int) {
+// softmax sets parts from the logits of one sample.
+func softmax(parts, logits []float32) {
 	largest := float32(math.Inf(-1))
-	for i := range parts {
-		largest = max(largest, out[b.at(sample, i)])
+	for _, z := range logits {
+		largest = max(largest, z)
 	}
 	sum := float32(0)
-	for i := range parts {
-		parts[i] = float32(math.Exp(float64(out[b.at(sample, i)] - largest)))
+	for i, z := range logits {
+		parts[i] = float32(math.Exp(float64(z - largest)))
 		sum += parts[i]
 	}
 	for i := range parts {
@@ -22,37 +22,35 @@ func (b *batch) softmax(parts, out []float32, sample int) {
 	}
 }
 
-// loss of the batch by its network's output. It sets parts, sample by sample, and
-// dOut to the gradient.
-func (b *batch) loss(parts, dOut, out []float32) float64 {
-	clear(dOut)
+// loss of the batch by its logits, sample by sample. It sets parts, and dLogits to the
+// gradient.
+func (b *batch) loss(parts, dLogits, logits []float32) float64 {
 	sum, share := 0.0, 1/float32(b.samples)
 	for s := range b.samples {
 		p, y := parts[s*b.steps:][:b.steps], b.labels[s*b.steps:][:b.steps]
-		b.softmax(p, out, s)
+		softmax(p, logits[s*b.steps:][:b.steps])
 		for i := range p {
 			if y[i] > 0 {
 				sum += float64(y[i]) * (math.Log(float64(y[i])) - math.Log(max(float64(p[i]), 1e-30)))
 			}
-			dOut[b.at(s, i)] = (p[i] - y[i]) * share
+			dLogits[s*b.steps+i] = (p[i] - y[i]) * share
 		}
 	}
 	return sum / float64(b.samples)
 }
 
-// lossTangent sets tdOut to the derivative of loss's gradient when the output moves
-// by tOut: the softmax's Jacobian times that.
-func (b *batch) lossTangent(tdOut, parts, tOut []float32) {
-	clear(tdOut)
+// lossTangent sets tdLogits to the derivative of loss's gradient when the logits move by
+// tLogits: the softmax's Jacobian times that.
+func (b *batch) lossTangent(tdLogits, parts, tLogits []float32) {
 	share := 1 / float32(b.samples)
 	for s := range b.samples {
-		p := parts[s*b.steps:][:b.steps]
+		p, t := parts[s*b.steps:][:b.steps], tLogits[s*b.steps:][:b.steps]
 		mean := float32(0)
 		for i := range p {
-			mean += p[i] * tOut[b.at(s, i)]
+			mean += p[i] * t[i]
 		}
 		for i := range p {
-			tdOut[b.at(s, i)] = p[i] * (tOut[b.at(s, i)] - mean) * share
+			tdLogits[s*b.steps+i] = p[i] * (t[i] - mean) * share
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -35,6 +36,15 @@ type Settings struct {
 	Hidden int     `json:"hidden"` // width of its layers
 	Steps  int     `json:"steps"`  // of gradient descent to adapt; of meta, as it was trained for
 	Rate   float64 `json:"rate"`   // of them
+	// Traits is how many numbers the context of a service has.
+	Traits int `json:"traits,omitempty"`
+	// Rates as they were learned, by block of weights and then by trait; none = Rate
+	// for all.
+	Rates []float64 `json:"rates,omitempty"`
+	// Keep is how much of a step's movement is kept in the next.
+	Keep float64 `json:"keep,omitempty"`
+	// Context of the chain that the model has adapted to, service by service.
+	Context []float32 `json:"context,omitempty"`
 }
 
 // splitWork is the memory of one split.
@@ -44,6 +54,7 @@ type splitWork struct {
 	batch batch
 	list  []*example
 	parts []float32
+	logit []float32
 	wide  []float64
 	ctx   *nn.Context
 }
@@ -72,9 +83,10 @@ func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	m.scales.apply(&w.view)
 	w.one = example{nodes: w.view.nodes, global: w.view.global, labels: sized(w.one.labels, n)}
 	w.list = append(w.list[:0], &w.one)
-	w.batch.lay(m.Way == "fnn", graph, w.list)
-	w.parts, w.wide = sized(w.parts, n), sized(w.wide, n)
-	w.batch.softmax(w.parts, w.batch.forward(w.ctx), 0)
+	w.batch.lay(m.Way == "fnn", m.Settings.Traits, graph, w.list)
+	w.parts, w.logit, w.wide = sized(w.parts, n), sized(w.logit, n), sized(w.wide, n)
+	w.batch.combine(w.logit, w.batch.forward(w.ctx), m.context(n))
+	softmax(w.parts, w.logit)
 	sum := 0.0
 	for _, p := range w.parts {
 		sum += float64(p)
@@ -85,8 +97,18 @@ func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	return w.view.shares(c, w.wide), nil
 }
 
-// Adapt is the model after some steps of gradient descent on samples of one chain; 0
-// steps are as many as its settings say. The model itself stays as it is.
+// context of a chain of so many steps; nil if the model has adapted to none such.
+func (m *Model) context(steps int) []float32 {
+	if c := m.Settings.Context; len(c) > 0 && len(c) == steps*m.Settings.Traits {
+		return c
+	}
+	return nil
+}
+
+// Adapt is the model after some steps of gradient descent on samples of one chain, for
+// which it then is; 0 steps are as many as its settings say. Of some rates those are
+// taken that are best on the samples; where none make it better it is left as it is.
+// The model itself stays as it is.
 func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 	if steps == 0 {
 		steps = m.Settings.Steps
@@ -98,17 +120,45 @@ func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 	if len(of.train) == 0 {
 		return m, nil // nothing to divide, nothing to learn
 	}
-	l := newLearner(m.Way, m.net.Clone())
-	for range steps {
-		_, g := l.gradient(of, of.train)
-		nn.AddScaled(l.net.Params(), -float32(m.Settings.Rate), g)
+	l := newLearner(m.Way, m.Settings.Traits, m.net.Clone())
+	l.meet(of.graph.Nodes())
+	best, least := m, l.forward(of, of.train)
+	in := m.inner(of.graph.Nodes())
+	batches := slices.Repeat([][]*example{of.train}, steps)
+	for range adaptTries {
+		l.descend(of, batches, in)
+		if loss := l.forward(of, of.train); loss < least && nn.Finite(l.net.Params()) && nn.Finite(l.context) {
+			best, least = m.after(l), loss
+		}
+		l.set(l.loop.path[0])
+		for i := range in.rates {
+			in.rates[i] /= 4
+		}
 	}
-	if !nn.Finite(l.net.Params()) {
-		return nil, fmt.Errorf("adapt: %d steps at a rate of %v lead to weights that are not finite; lower the rate", steps, m.Settings.Rate)
-	}
-	adapted := newModel(m.Way, m.Settings, m.scales, l.net)
+	return best, nil
+}
+
+// adaptTries are how many rates are tried, from those of the training down: on a chain
+// unlike all that was trained on these may lead astray.
+const adaptTries = 4
+
+// after is the model with what a learner has learned.
+func (m *Model) after(l *learner) *Model {
+	settings := m.Settings
+	settings.Context = slices.Clone(l.context)
+	adapted := newModel(m.Way, settings, m.scales, l.net.Clone())
 	adapted.Training, adapted.Results = m.Training, m.Results
-	return adapted, nil
+	return adapted
+}
+
+// inner loop of adapting to a chain of so many steps.
+func (m *Model) inner(steps int) inner {
+	blocks := blocksOf(m.net.Design())
+	rates := m.Settings.Rates
+	if len(rates) == 0 {
+		rates = slices.Repeat([]float64{m.Settings.Rate}, len(blocks)+m.Settings.Traits)
+	}
+	return inner{spread(blocks, rates, steps), float32(m.Settings.Keep)}
 }
 
 // kind of a model file.
@@ -138,8 +188,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
 	}
-	if s.Sight != Whole && s.Sight != Bare || s.Hidden < 2 || s.Steps < 0 || !(s.Rate >= 0) {
-		return nil, fmt.Errorf("its settings are %+v, must be a sight of whole or bare, a width of at least 2, steps and rate from 0 on; train it again", s)
+	if s.Sight != Whole && s.Sight != Bare || s.Hidden < 2 || s.Steps < 0 || !(s.Rate >= 0) || s.Traits < 0 || !(s.Keep >= 0 && s.Keep < 1) {
+		return nil, fmt.Errorf("its settings are %+v, must be a sight of whole or bare, a width of at least 2, steps, rate and traits from 0 on, and keep from 0 to below 1; train it again", s)
 	}
 	var names []string
 	for _, f := range file.Card.Features {
@@ -155,12 +205,31 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !reflect.DeepEqual(net.Design(), designOf(way, s.Sight, s.Hidden)) {
+	if !reflect.DeepEqual(net.Design(), designOf(way, s.Sight, s.Hidden, s.Traits)) {
 		return nil, fmt.Errorf("its network is not that of %s with a width of %d; train it again", way, s.Hidden)
+	}
+	if err := s.checkRates(len(blocksOf(net.Design()))); err != nil {
+		return nil, err
 	}
 	m := newModel(way, s, scales{s.Sight, file.Card.Features}, net)
 	m.Training, m.Results = file.Card.Training, file.Card.Results
 	return m, nil
+}
+
+// checkRates of a network with so many blocks of weights, and a context if there is one.
+func (s *Settings) checkRates(blocks int) error {
+	if n := len(s.Rates); n > 0 && n != blocks+s.Traits {
+		return fmt.Errorf("it has %d rates of adapting, must be %d for its weights and %d for its traits; train it again", n, blocks, s.Traits)
+	}
+	for _, r := range s.Rates {
+		if !(r >= 0) || math.IsInf(r, 1) {
+			return fmt.Errorf("a rate of adapting is %v, must be from 0 on; train it again", r)
+		}
+	}
+	if n := len(s.Context); n > 0 && (s.Traits == 0 || n%s.Traits != 0) {
+		return fmt.Errorf("its context has %d numbers, must be %d for each service; train it again", n, s.Traits)
+	}
+	return nil
 }
 
 // Open reads a model from a path.

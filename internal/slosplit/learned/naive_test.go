@@ -12,11 +12,12 @@ import (
 // with nothing clever: weights by name, loops over nodes and neighbours.
 type naive struct {
 	hidden, node, global int
-	steps                int
+	steps, traits        int
 	edges                [][2]int
 }
 
-// logits of one sample, with weights in the order of nn.Net.Params.
+// logits of one sample, with weights in the order of nn.Net.Params and the context, step
+// by step, behind them.
 func (n naive) logits(weights, x, g []float64) []float64 {
 	at := 0
 	take := func(size int) []float64 { at += size; return weights[at-size : at] }
@@ -25,7 +26,7 @@ func (n naive) logits(weights, x, g []float64) []float64 {
 	half := n.hidden / 2
 	wg, bg := take(n.global*half), take(half)
 	wc, bc := take((n.hidden+n.node+half)*n.hidden), take(n.hidden)
-	wo, bo := take(n.hidden), take(1)
+	wo, bo := take(n.hidden*n.traits), take(n.traits)
 	adjacent := make([][]float64, n.steps) // A + I
 	for i := range adjacent {
 		adjacent[i] = make([]float64, n.steps)
@@ -80,8 +81,13 @@ func (n naive) logits(weights, x, g []float64) []float64 {
 		combined[i] = append(append(append([]float64{}, h[i]...), nodes[i]...), embedding...)
 	}
 	var out []float64
-	for _, row := range layer(layer(combined, wc, bc, n.hidden, true), wo, bo, 1, false) { // eq. 7
-		out = append(out, row[0])
+	for _, row := range layer(layer(combined, wc, bc, n.hidden, true), wo, bo, n.traits, false) { // eq. 7
+		context := take(n.traits)
+		z := row[0] + context[0]
+		for k := 1; k < n.traits; k++ {
+			z += context[k] * row[k]
+		}
+		out = append(out, z)
 	}
 	return out
 }
@@ -130,9 +136,9 @@ func wide(v []float32) []float64 {
 func smallGCN(t *testing.T, seed uint64) (naive, *learner, *lesson) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	n := naive{hidden: 4, steps: 5, edges: [][2]int{{0, 1}, {0, 2}, {2, 3}, {2, 4}}}
+	n := naive{hidden: 4, steps: 5, traits: 3, edges: [][2]int{{0, 1}, {0, 2}, {2, 3}, {2, 4}}}
 	n.node, n.global = Bare.widths()
-	net, err := build("gcn", Bare, n.hidden, rng)
+	net, err := build("gcn", Bare, n.hidden, n.traits, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +172,19 @@ func smallGCN(t *testing.T, seed uint64) (naive, *learner, *lesson) {
 			of.test = append(of.test, e)
 		}
 	}
-	return n, newLearner("gcn", net), of
+	l := newLearner("gcn", n.traits, net)
+	l.meet(n.steps)
+	for i := range l.context {
+		l.context[i] = float32(0.5 * rng.NormFloat64())
+	}
+	return n, l, of
+}
+
+// adapts is all of a learner that adapts.
+func adapts(l *learner) []float64 {
+	all := make([]float32, l.size())
+	l.save(all)
+	return wide(all)
 }
 
 func near(t *testing.T, what string, got []float32, want []float64, tolerance float64) {
@@ -187,16 +205,11 @@ func near(t *testing.T, what string, got []float32, want []float64, tolerance fl
 
 func TestGCNIsTheEquations(t *testing.T) {
 	n, l, of := smallGCN(t, 1)
-	l.batch.lay(false, of.graph, of.train)
-	out := l.batch.forward(l.ctx)
+	l.forward(of, of.train)
 	for s, e := range of.train {
-		got := make([]float32, n.steps)
-		for i := range got {
-			got[i] = out[l.batch.at(s, i)]
-		}
-		near(t, "logits", got, n.logits(wide(l.net.Params()), wide(e.nodes), wide(e.global)), 1e-5)
+		near(t, "logits", l.logits[s*n.steps:][:n.steps], n.logits(adapts(l), wide(e.nodes), wide(e.global)), 1e-5)
 	}
-	if loss, want := l.forward(of, of.train), n.loss(wide(l.net.Params()), of.train); math.Abs(loss-want) > 1e-5*want {
+	if loss, want := l.forward(of, of.train), n.loss(adapts(l), of.train); math.Abs(loss-want) > 1e-5*want {
 		t.Errorf("loss %v, want %v", loss, want)
 	}
 }
@@ -204,11 +217,11 @@ func TestGCNIsTheEquations(t *testing.T) {
 func TestGradientIsThatOfTheEquations(t *testing.T) {
 	n, l, of := smallGCN(t, 2)
 	_, g := l.gradient(of, of.train)
-	want := gradientOf(func(w []float64) float64 { return n.loss(w, of.train) }, wide(l.net.Params()), 1e-6)
+	want := gradientOf(func(w []float64) float64 { return n.loss(w, of.train) }, adapts(l), 1e-6)
 	near(t, "gradient", g, want, 1e-4)
 	// The Hessian times a direction is how the gradient changes along it.
 	rng := rand.New(rand.NewPCG(3, 3))
-	direction := make([]float32, l.net.Size())
+	direction := make([]float32, l.size())
 	for i := range direction {
 		direction[i] = float32(rng.NormFloat64())
 	}
@@ -217,7 +230,7 @@ func TestGradientIsThatOfTheEquations(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := func(by float64) []float64 {
-		w := wide(l.net.Params())
+		w := adapts(l)
 		for i := range w {
 			w[i] += by * float64(direction[i])
 		}
@@ -231,41 +244,54 @@ func TestGradientIsThatOfTheEquations(t *testing.T) {
 }
 
 // TestMetaGradient holds MAML's gradient against finite differences of the whole: the
-// loss on test after an inner loop whose gradients are themselves finite differences
-// of the naive equations.
+// losses on test along an inner loop whose gradients are themselves finite differences
+// of the naive equations. So are the gradients of the rates and of the momentum.
 func TestMetaGradient(t *testing.T) {
 	n, l, of := smallGCN(t, 4)
-	const rate = 0.5
+	blocks := blocksOf(l.net.Design())
+	free := make([]float64, len(blocks)+n.traits)
+	for i := range free {
+		free[i] = 0.2 + 0.05*float64(i)
+	}
 	batches := [][]*example{of.train[:3], of.train[2:]}
-	after := func(w []float64) float64 {
-		w = append([]float64{}, w...)
-		for _, examples := range batches {
+	losses := []float32{0.3, 0.5, 1}
+	along := func(w, rates []float64, keep float64) float64 {
+		w = append(append([]float64{}, w...), make([]float64, n.steps*n.traits)...)
+		each, moves := spread(blocks, rates, n.steps), make([]float64, len(w))
+		sum := float64(losses[0]) * n.loss(w, of.test)
+		for k, examples := range batches {
 			for i, g := range gradientOf(func(w []float64) float64 { return n.loss(w, examples) }, w, 1e-6) {
-				w[i] -= rate * g
+				moves[i] = keep*moves[i] + g
+				w[i] -= float64(each[i]) * moves[i]
 			}
+			sum += float64(losses[k+1]) * n.loss(w, of.test)
 		}
-		return n.loss(w, of.test)
+		return sum
 	}
+	const keep = 0.4
 	before := wide(l.net.Params())
-	loss, g, err := l.metaGradient(of, batches, of.test, rate, false)
+	in := inner{rates: spread(blocks, free, n.steps), keep: keep}
+	found, err := l.metaGradient(of, batches, of.test, losses, in, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := after(before); math.Abs(loss-want) > 1e-4*want {
-		t.Errorf("loss after the inner loop is %v, want %v", loss, want)
+	if want := along(before, free, keep); math.Abs(found.loss-want) > 1e-4*want {
+		t.Errorf("losses along the inner loop come to %v, want %v", found.loss, want)
 	}
-	want := gradientOf(after, before, 1e-4)
-	near(t, "second order", g, want, 5e-3)
+	want := gradientOf(func(w []float64) float64 { return along(w, free, keep) }, before, 1e-4)
+	near(t, "second order", found.gradient, want, 5e-3)
+	near(t, "rates", gather(blocks, n.traits, found.rates), gradientOf(func(r []float64) float64 { return along(before, r, keep) }, free, 1e-3), 5e-3)
+	near(t, "momentum", []float32{float32(found.keep)}, gradientOf(func(k []float64) float64 { return along(before, free, k[0]) }, []float64{keep}, 1e-3), 5e-3)
 	near(t, "weights", l.net.Params(), before, 0)
-	_, first, err := l.metaGradient(of, batches, of.test, rate, true)
+	found, err = l.metaGradient(of, batches, of.test, losses, in, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// First order is the gradient where the inner loop ended; it must not be the same,
-	// or the test above shows nothing.
+	// First order sums the gradients along the inner loop; it must not be the same, or
+	// the test above shows nothing.
 	apart, length := 0.0, 0.0
 	for i := range want {
-		apart += (float64(first[i]) - want[i]) * (float64(first[i]) - want[i])
+		apart += (float64(found.gradient[i]) - want[i]) * (float64(found.gradient[i]) - want[i])
 		length += want[i] * want[i]
 	}
 	if apart < 0.0025*length {

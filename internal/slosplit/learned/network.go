@@ -17,6 +17,7 @@ import (
 //   - There is a hidden layer before the output: with one linear layer the global
 //     embedding would add the same to every node, which a softmax cancels.
 //   - The output has no ReLU (eq. 7), which can die, but the softmax.
+//   - meta gives traits beside each logit, for the context of context.go.
 //
 // fnn sees the nodes one after the other in a row of fixed length, and no edges.
 
@@ -24,7 +25,7 @@ import (
 const fnnMost = 16
 
 // designOf a way's network.
-func designOf(way string, sight Sight, hidden int) nn.Design {
+func designOf(way string, sight Sight, hidden, traits int) nn.Design {
 	var d nn.Design
 	node, global := sight.widths()
 	if way == "fnn" {
@@ -37,21 +38,23 @@ func designOf(way string, sight Sight, hidden int) nn.Design {
 	h := d.GraphConv(hidden, nn.ReLU, d.GraphConv(hidden, nn.ReLU, x)) // eq. 1, 2
 	embedding := d.Spread(d.Dense(hidden/2, nn.ReLU, g))               // eq. 4, 5
 	combined := d.Dense(hidden, nn.ReLU, h, x, embedding)              // eq. 6
-	d.Dense(1, nn.Identity, combined)                                  // eq. 7
+	d.Dense(max(traits, 1), nn.Identity, combined)                     // eq. 7
 	return d
 }
 
-// build a network with seeded weights. The output begins small, so that the first
-// parts are nearly even.
-func build(way string, sight Sight, hidden int, rng *rand.Rand) (*nn.Net, error) {
-	net, err := designOf(way, sight, hidden).Build(nn.HeUniform, rng)
+// build a network with seeded weights. Logits begin small, so that the first parts are
+// nearly even.
+func build(way string, sight Sight, hidden, traits int, rng *rand.Rand) (*nn.Net, error) {
+	net, err := designOf(way, sight, hidden, traits).Build(nn.HeUniform, rng)
 	if err != nil {
 		return nil, fmt.Errorf("network of %s: %w", way, err)
 	}
 	tensors := net.Tensors()
 	last := tensors[len(tensors)-2].Data
 	for i := range last {
-		last[i] *= 0.1
+		if i%max(traits, 1) == 0 {
+			last[i] *= 0.1
+		}
 	}
 	return net, nil
 }
@@ -61,6 +64,7 @@ type batch struct {
 	flat    bool // for an FNN
 	samples int
 	steps   int
+	traits  int // of a step's context; 0 = there is none
 	graph   *nn.Graph
 	first   []float32 // nodes, item by item; or whole chains, sample by sample
 	global  []float32 // of a graph
@@ -68,8 +72,8 @@ type batch struct {
 }
 
 // lay samples out.
-func (b *batch) lay(flat bool, graph *nn.Graph, of []*example) {
-	b.flat, b.samples, b.steps, b.graph = flat, len(of), len(of[0].labels), graph
+func (b *batch) lay(flat bool, traits int, graph *nn.Graph, of []*example) {
+	b.flat, b.samples, b.steps, b.traits, b.graph = flat, len(of), len(of[0].labels), traits, graph
 	b.labels = sized(b.labels, b.samples*b.steps)
 	for s, e := range of {
 		copy(b.labels[s*b.steps:], e.labels)
@@ -95,12 +99,13 @@ func (b *batch) lay(flat bool, graph *nn.Graph, of []*example) {
 	}
 }
 
-// at is where the network's output has a step of a sample.
+// at is where the network's output has a step of a sample: its logit, its traits
+// behind it.
 func (b *batch) at(sample, step int) int {
 	if b.flat {
 		return sample*fnnMost + step
 	}
-	return step*b.samples + sample
+	return (step*b.samples + sample) * max(b.traits, 1)
 }
 
 // forward runs the network over the batch.

@@ -31,8 +31,8 @@ func SceneOf(name string) (*Scene, error) {
 // How often a chain of a release is drawn, with other sizes each time: with profiles
 // that are true, and with those of another release each.
 const (
-	shopTrue = 2
-	shopLate = 8
+	shopTrue = 4
+	shopLate = 16
 )
 
 // ShopSubjects are what tasks to train on are about: with the profiles of the release
@@ -46,7 +46,7 @@ func ShopSubjects(s *Scene, late bool) []Subject {
 	for draw := range draws {
 		for _, of := range subjects(s, 0, ShopReleases, false) {
 			if late {
-				of.Known = (of.Release + 1 + draw) % ShopReleases
+				of.Known = (of.Release + 1 + draw%(ShopReleases-1)) % ShopReleases
 			}
 			list = append(list, of)
 		}

@@ -21,14 +21,18 @@ type Config struct {
 	Hidden  int     // width of the layers [32; of fnn 128]
 	Rate    float64 // of Adam at the beginning [2e-3]
 	Tasks   int     // in each step [6]
-	Batch   int     // samples of each task [12]
-	Most    int     // steps, converged or not [12000; of meta 8000]
+	Batch   int     // samples of each task [12; of meta 20]
+	Most    int     // steps, converged or not [12000; of meta 3000]
+	Traits  int     // numbers of a service's context, of a GCN [none; of meta 17]
 	Workers int     // goroutines; figures do not depend on it [1]
 
 	// Of meta:
-	Inner      int     // steps of the inner loop [5]
-	InnerRate  float64 // of them; of fnn and gcn, of adapting [0.5, of gcn 0.1, of fnn 0.03]
-	FirstOrder bool    // leave out the second order
+	Inner       int     // steps of the inner loop [8]
+	InnerRate   float64 // of them, to begin with; of fnn and gcn, of adapting [0.1, of fnn 0.03]
+	ContextRate float64 // of the context, to begin with [1]
+	Keep        float64 // momentum of the inner loop, to begin with [0.5]
+	Early       float64 // weight of the losses before the inner loop has ended; that of the last is 1 [0.2]
+	FirstOrder  bool    // leave out the second order
 }
 
 // WithDefaults fills in what is zero.
@@ -46,21 +50,25 @@ func (c Config) WithDefaults() Config {
 	if c.Sight == "" {
 		c.Sight = Whole
 	}
-	hidden, most, inner := 32, 12000, 0.1
+	hidden, most, batch, traits, inner := 32, 12000, 12, 0, 0.1
 	switch c.Way {
 	case "fnn":
 		hidden, inner = 128, 0.03
 	case "meta":
-		most, inner = 8000, 0.5
+		most, batch, traits = 3000, 20, 17
 	}
 	integer(&c.Hidden, hidden)
 	integer(&c.Tasks, 6)
-	integer(&c.Batch, 12)
+	integer(&c.Batch, batch)
 	integer(&c.Most, most)
 	integer(&c.Workers, 1)
-	integer(&c.Inner, 5)
+	integer(&c.Inner, 8)
+	integer(&c.Traits, traits)
 	number(&c.Rate, 2e-3)
 	number(&c.InnerRate, inner)
+	number(&c.ContextRate, 1)
+	number(&c.Keep, 0.5)
+	number(&c.Early, 0.2)
 	return c
 }
 
@@ -78,8 +86,14 @@ func (c Config) Validate() error {
 	if c.Sight != Whole && c.Sight != Bare {
 		faults = append(faults, fmt.Errorf("sight is %q, must be %q or %q", c.Sight, Whole, Bare))
 	}
-	if !(c.Rate > 0) || !(c.InnerRate > 0) {
-		faults = append(faults, fmt.Errorf("rates of %v and %v within must be above 0", c.Rate, c.InnerRate))
+	if !(c.Rate > 0) || !(c.InnerRate > 0) || !(c.ContextRate > 0) {
+		faults = append(faults, fmt.Errorf("rates of %v, %v within and %v of the context must be above 0", c.Rate, c.InnerRate, c.ContextRate))
+	}
+	if c.Traits < 0 || c.Traits > 0 && c.Way == "fnn" {
+		faults = append(faults, fmt.Errorf("traits is %d, must be from 0 on, and 0 for fnn", c.Traits))
+	}
+	if !(c.Keep > 0 && c.Keep < 1) || !(c.Early >= 0) {
+		faults = append(faults, fmt.Errorf("keep is %v, must be between 0 and 1; early is %v, must be from 0 on", c.Keep, c.Early))
 	}
 	return errors.Join(faults...)
 }
@@ -97,7 +111,8 @@ const (
 	halvings   = 4 // until the training has converged
 	betterBy   = 0.002
 	clipAt     = 5
-	streamData = 1 // of the seed's random numbers
+	tempoRate  = 0.01 // of Adam, for the tempo of the inner loop
+	streamData = 1    // of the seed's random numbers
 	streamInit = 2
 )
 
@@ -126,19 +141,22 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 	if len(valid) == 0 {
 		return nil, nil, errors.New("there are no tasks to validate on: without them nobody knows when to stop")
 	}
-	net, err := build(c.Way, c.Sight, c.Hidden, rand.New(rand.NewPCG(c.Seed, streamInit)))
+	net, err := build(c.Way, c.Sight, c.Hidden, c.Traits, rand.New(rand.NewPCG(c.Seed, streamInit)))
 	if err != nil {
 		return nil, nil, err
 	}
-	t := trainer{config: c, lessons: lessons, valid: valid, net: net, rng: rand.New(rand.NewPCG(c.Seed, streamData))}
+	t := trainer{config: c, lessons: lessons, valid: valid, net: net, tempo: newTempo(net.Design(), c), rng: rand.New(rand.NewPCG(c.Seed, streamData))}
 	for range c.Workers {
-		t.learners = append(t.learners, newLearner(c.Way, net.Clone()))
+		t.learners = append(t.learners, newLearner(c.Way, c.Traits, net.Clone()))
 	}
 	marks, err := t.run(ctx, progress)
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := Settings{Sight: c.Sight, Hidden: c.Hidden, Steps: c.Inner, Rate: c.InnerRate}
+	settings := Settings{Sight: c.Sight, Hidden: c.Hidden, Steps: c.Inner, Rate: c.InnerRate, Traits: c.Traits}
+	if c.Way == "meta" {
+		settings.Rates, settings.Keep = t.tempo.rates(), t.tempo.keep()
+	}
 	m := newModel(c.Way, settings, s, net)
 	samples := 0
 	for _, l := range lessons {
@@ -155,6 +173,7 @@ type trainer struct {
 	lessons  []*lesson
 	valid    []*lesson
 	net      *nn.Net
+	tempo    *tempo
 	rng      *rand.Rand
 	learners []*learner
 }
@@ -162,20 +181,26 @@ type trainer struct {
 // run until converged. The last mark is that of the weights that are kept.
 func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, error) {
 	adam := nn.NewAdam(t.net.Size(), nn.AdamConfig{Rate: float32(t.config.Rate)})
+	pace := nn.NewAdam(len(t.tempo.free), nn.AdamConfig{Rate: tempoRate})
 	best := Mark{Loss: math.Inf(1)}
-	kept := t.net.Clone()
+	kept, keptTempo := t.net.Clone(), slices.Clone(t.tempo.free)
 	rate, waited, halved := t.config.Rate, 0, 0
 	var marks []Mark
 	for step := 1; step <= t.config.Most; step++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		g, err := t.gradient()
+		g, slopes, err := t.gradient()
 		if err != nil {
 			return nil, err
 		}
-		if norm := nn.ClipNorm(g, clipAt); !math.IsInf(float64(norm), 0) && !math.IsNaN(float64(norm)) {
+		if nn.Finite(g) && nn.Finite(slopes) {
+			nn.ClipNorm(g, clipAt)
 			adam.Step(t.net.Params(), g)
+			if t.config.Way == "meta" {
+				nn.ClipNorm(slopes, clipAt)
+				pace.Step(t.tempo.free, slopes)
+			}
 		}
 		if step%markEvery != 0 && step != t.config.Most {
 			continue
@@ -188,6 +213,7 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, erro
 		if m.Loss < best.Loss {
 			best = m
 			copy(kept.Params(), t.net.Params())
+			copy(keptTempo, t.tempo.free)
 		}
 		if waited >= patience {
 			if halved++; halved > halvings {
@@ -196,6 +222,7 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, erro
 			rate, waited = rate/2, 0
 			adam.SetRate(float32(rate))
 			copy(t.net.Params(), kept.Params())
+			copy(t.tempo.free, keptTempo)
 		}
 		if progress != nil {
 			progress(max(float64(step)/float64(t.config.Most), float64(halved)/(halvings+1)))
@@ -205,18 +232,21 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, erro
 		return nil, fmt.Errorf("the training of %s came to nothing: no loss was finite; lower the rates", t.config.Way)
 	}
 	copy(t.net.Params(), kept.Params())
+	copy(t.tempo.free, keptTempo)
 	return append(marks, best), nil
 }
 
-// gradient over some tasks, each on a batch of its own. Tasks are drawn before, and
-// their gradients summed in their order, so that workers change nothing.
-func (t *trainer) gradient() ([]float32, error) {
+// gradient over some tasks, each on a batch of its own, by the weights and by the tempo
+// of the inner loop. Tasks are drawn before, and their gradients summed in their order,
+// so that workers change nothing.
+func (t *trainer) gradient() (weights, tempo []float32, err error) {
 	c := t.config
 	type draw struct {
 		of      *lesson
 		batches [][]*example
 		test    []*example
 		found   []float32
+		slopes  []float32 // of the tempo
 		err     error
 	}
 	draws := make([]draw, c.Tasks)
@@ -232,24 +262,34 @@ func (t *trainer) gradient() ([]float32, error) {
 		}
 		d.test = d.of.test
 	}
+	along := slices.Repeat([]float32{float32(c.Early)}, c.Inner+1)
+	along[c.Inner] = 1
 	t.each(len(draws), func(l *learner, i int) {
 		d := &draws[i]
 		if c.Way != "meta" {
+			l.meet(d.of.graph.Nodes())
 			_, g := l.gradient(d.of, d.batches[0])
-			d.found = append(d.found, g...)
+			d.found = append(d.found, g[:t.net.Size()]...)
 			return
 		}
-		_, g, err := l.metaGradient(d.of, d.batches, d.test, float32(c.InnerRate), c.FirstOrder)
-		d.found, d.err = append(d.found, g...), err
+		in := t.tempo.inner(d.of.graph.Nodes())
+		found, err := l.metaGradient(d.of, d.batches, d.test, along, in, c.FirstOrder)
+		if d.err = err; err == nil {
+			d.found, d.slopes = append(d.found, found.gradient...), t.tempo.slopes(found.rates, found.keep, in)
+		}
 	})
-	sum := make([]float32, t.net.Size())
+	weights, tempo = make([]float32, t.net.Size()), make([]float32, len(t.tempo.free))
+	share := 1 / float32(len(draws))
 	for i := range draws {
 		if draws[i].err != nil {
-			return nil, draws[i].err
+			return nil, nil, draws[i].err
 		}
-		nn.AddScaled(sum, 1/float32(len(draws)), draws[i].found)
+		nn.AddScaled(weights, share, draws[i].found)
+		if c.Way == "meta" {
+			nn.AddScaled(tempo, share, draws[i].slopes)
+		}
 	}
-	return sum, nil
+	return weights, tempo, nil
 }
 
 // some of the examples, drawn without putting back.
@@ -268,12 +308,13 @@ func (t *trainer) mark(step int) Mark {
 	losses, parts := make([]float64, len(t.valid)), make([]float64, len(t.valid))
 	t.each(len(t.valid), func(l *learner, i int) {
 		of := t.valid[i]
+		l.meet(of.graph.Nodes())
 		if t.config.Way == "meta" {
 			batches := make([][]*example, t.config.Inner)
 			for k := range batches {
 				batches[k] = of.train
 			}
-			l.descend(of, batches, float32(t.config.InnerRate))
+			l.descend(of, batches, t.tempo.inner(of.graph.Nodes()))
 		}
 		losses[i], parts[i] = l.score(of, of.test)
 	})

@@ -11,7 +11,7 @@ var switches = []string{
 	"namespaces: [shop, orders]",
 	"rollouts: true\nrecreate: true\notherTargets: [{group: example.com, resource: widgets}, {group: apps, resource: replicasets}]",
 	"admissionPolicy: true\nserviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}",
-	"models: {claims: [models, more.models]}",
+	"models: {claims: [models, more.models]}\nfleet: {nats: \"tls://n0:4222,tls://n1:4222\", credentialsSecretName: nats-user, tls: {secretName: nats-tls, mutual: true}}",
 	"sources: [{namespace: shop, secrets: [prometheus-token]}, {namespace: orders, configMaps: [twin, model]}]",
 	"replicas: 1\nimage: {digest: sha256:" + digest + "}\nimagePullSecrets: [{name: registry}]\n" +
 		"podLabels: {team: sre}\npodAnnotations: {a/b: c}\nserviceAccount: {annotations: {a/b: c}}\npriorityClassName: system-cluster-critical\n" +

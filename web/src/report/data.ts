@@ -58,6 +58,18 @@ export interface Verdict {
   notes: string[];
 }
 
+/** How a policy learned: the mean of DRPC's reward over its models. */
+export interface Learning {
+  app: string;
+  workload: string;
+  policy: number;
+  models: number;
+  setting: string;
+  steps: number[];
+  rewards: (number | null)[];
+  final: Triple;
+}
+
 export interface Summary {
   suite: string;
   programs: string[];
@@ -71,6 +83,7 @@ export interface Summary {
   perturbations: Record<string, string>;
   rows: Row[];
   verdicts: Verdict[];
+  curves?: Learning[];
 }
 
 type Series = (number | null)[];

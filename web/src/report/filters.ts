@@ -11,7 +11,7 @@ export function filters(store: Store): HTMLElement {
   const bar = h("nav", { class: "filters", "aria-label": "Filter and sections" });
   const draw = () => {
     const focused = bar.contains(document.activeElement) ? [...bar.querySelectorAll("select")].indexOf(document.activeElement as HTMLSelectElement) : -1;
-    bar.replaceChildren(...AXES.map(([axis, name]) => axisSelect(store, axis, name)), h("span", { class: "count", role: "status" }, counted(store)), jumps());
+    bar.replaceChildren(...AXES.map(([axis, name]) => axisSelect(store, axis, name)), h("span", { class: "count", role: "status" }, counted(store)), jumps(store));
     if (focused >= 0) bar.querySelectorAll("select")[focused]?.focus();
   };
   store.listen((changed) => {
@@ -32,9 +32,10 @@ function counted(store: Store): string {
   return scenes === 0 ? "nothing passes this filter" : `${scenes} of ${store.summary.scenes.length} scenes`;
 }
 
-const SECTIONS = [["verdicts", "Verdict"], ["table", "Table"], ["tradeoff", "Cost and SLO"], ["latency", "Latency"], ["perturbations", "Perturbations"], ["stories", "Runs"]] as const;
+const SECTIONS = [["verdicts", "Verdict"], ["table", "Table"], ["tradeoff", "Cost and SLO"], ["latency", "Latency"], ["perturbations", "Perturbations"], ["learning", "Learning"], ["stories", "Runs"]] as const;
 
 // Not links: the address holds the reader's choices.
-function jumps(): HTMLElement {
-  return h("span", { class: "jumps" }, ...SECTIONS.map(([id, name]) => h("button", { type: "button", class: "quiet", onclick: () => document.getElementById(id)?.scrollIntoView() }, name)));
+function jumps(store: Store): HTMLElement {
+  const there = SECTIONS.filter(([id]) => id !== "learning" || store.summary.curves);
+  return h("span", { class: "jumps" }, ...there.map(([id, name]) => h("button", { type: "button", class: "quiet", onclick: () => document.getElementById(id)?.scrollIntoView() }, name)));
 }

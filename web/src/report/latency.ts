@@ -5,7 +5,7 @@ import { curves, slowerThan, type Curve } from "../charts/curves";
 import { milliseconds, percent } from "../charts/format";
 import { openChunk, type Latencies } from "./data";
 import { h, section, select } from "./dom";
-import { legend } from "./legend";
+import { highlight, legend } from "./legend";
 import type { Look } from "./policies";
 import { sceneName, sceneSelect } from "./scenes";
 import type { Store } from "./state";
@@ -58,12 +58,4 @@ export function latency(store: Store, looks: Look[]): HTMLElement {
   });
   queueMicrotask(draw);
   return section("latency", "Latency", "How many requests take longer than so long, over all seeds. A curve that passes below the crossing of the two dashed lines keeps the SLO. Of requests that completed: failures are in the table.", tools, h("div", { class: "with-side" }, box, side));
-}
-
-function highlight(chart: Chart | undefined, index: number | null): void {
-  chart?.plot.series.forEach((series, i) => {
-    if (i > 0) series.width = index === null ? 2 : i === index + 1 ? 3.5 : 1;
-    if (i > 0) series.alpha = index === null || i === index + 1 ? 1 : 0.3;
-  });
-  chart?.plot.redraw(false, false);
 }

@@ -1,6 +1,7 @@
 // The policies of a scene beside a chart: what the marks mean, and values that
 // follow the pointer. Each entry can be reached by keyboard.
 
+import type { Chart } from "../charts/chart";
 import { h } from "./dom";
 import { badge, type Look } from "./policies";
 
@@ -36,4 +37,13 @@ export function legend(entries: Entry[], onPoint: (index: number | null) => void
     show: (values) => values.forEach((text, i) => (outputs[i]!.textContent = text)),
     highlight: (index) => items.forEach((item, i) => item.classList.toggle("marked", i === index)),
   };
+}
+
+/** Brings out one line of a chart, or none. */
+export function highlight(chart: Chart | undefined, index: number | null): void {
+  chart?.plot.series.forEach((series, i) => {
+    if (i > 0) series.width = index === null ? 2 : i === index + 1 ? 3.5 : 1;
+    if (i > 0) series.alpha = index === null || i === index + 1 ? 1 : 0.3;
+  });
+  chart?.plot.redraw(false, false);
 }

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !illumos && !aix
 
-package decisionlog
+package wholefile
 
 import (
 	"errors"
@@ -12,11 +12,12 @@ import (
 	"syscall"
 )
 
-// lock takes the folder for this writer. The kernel lets go of it when the
-// process ends, however it ends, so there are no stale locks.
-func lock(dir string) (io.Closer, error) {
+// Lock takes a folder for this process, until it is closed, or says who has it
+// (BusyError). The kernel lets go of it when the process ends, however it ends, so
+// there are no stale locks.
+func Lock(dir string) (io.Closer, error) {
 	path := filepath.Join(dir, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

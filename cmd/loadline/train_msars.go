@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/msars"
+	"github.com/loadline/loadline/internal/msars/school"
+	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/slosplit/learned"
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+const msarsFormulation = "msars"
+
+// msarsFlags are those of an agent that steers by parts of the SLO.
+type msarsFlags struct {
+	way, split, profiles string
+}
+
+func (f *msarsFlags) add(flags *pflag.FlagSet) {
+	flags.Lookup("formulation").Usage += "; msars: the SLO split among the services and TD3 that steers by the parts, likewise"
+	flags.StringVar(&f.way, "way", msars.Ways()[0], "with --formulation msars: who splits the SLO: meta, gcn or parslo")
+	flags.StringVar(&f.split, "split", "", "with --formulation msars: the network that splits, as slo train wrote it (one is trained), or none: TD3 by the users' SLO alone")
+	flags.StringVar(&f.profiles, "profiles", "", "with --formulation msars: file of load-latency profiles; those that it lacks are measured and added")
+}
+
+// Flags that such a training takes.
+var (
+	msarsOnly = []string{"way", "split", "profiles"}
+	msarsAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
+)
+
+// forMSARS says whether MSARS is meant, and refuses what its training does not take.
+func (f *trainFlags) forMSARS(flags *pflag.FlagSet) (bool, error) {
+	var faults []error
+	if f.school.formulation != msarsFormulation {
+		for _, name := range msarsOnly {
+			if flags.Changed(name) {
+				faults = append(faults, usagef("--%s is for --formulation msars", name))
+			}
+		}
+		return false, errors.Join(faults...)
+	}
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(msarsOnly, flag.Name) && !slices.Contains(msarsAlso, flag.Name) {
+			faults = append(faults, usagef("--%s is not for --formulation msars", flag.Name))
+		}
+	})
+	return true, errors.Join(faults...)
+}
+
+// trainMSARS lets an agent learn to steer by a split, into one model file.
+func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	config, err := f.msarsConfig(flags)
+	if err != nil {
+		return err
+	}
+	known, err := f.msars.known()
+	if err != nil {
+		return err
+	}
+	s, err := f.subject()
+	if err != nil {
+		return err
+	}
+	if err := f.msars.network(ctx, &config, stderr); err != nil {
+		return err
+	}
+	var curve []school.Point
+	bar := newProgress(stderr, "msars")
+	model, report, err := school.Run(ctx, school.Subject(s), known, config, school.Hooks{
+		Progress: func(share float64, what string) {
+			bar.what = "msars, " + what
+			bar.at(share)
+		},
+		Point: func(p school.Point) {
+			curve = append(curve, p)
+			_ = f.writeMSARSLog(curve) // the last time tells
+		},
+		Profiles: f.msars.keep,
+	})
+	bar.done()
+	if err != nil {
+		return err
+	}
+	model.Training.By = "loadline " + version
+	if err := errors.Join(model.Write(f.out), f.writeMSARSLog(curve)); err != nil {
+		return err
+	}
+	if f.run.output == "json" {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	return printMSARS(stdout, report, f.out)
+}
+
+func (f *trainFlags) msarsConfig(flags *pflag.FlagSet) (school.Config, error) {
+	faults := f.lacks()
+	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
+	m := &f.msars
+	ways := slices.DeleteFunc(msars.Ways(), func(w string) bool { return w == msars.None })
+	if !slices.Contains(ways, m.way) {
+		fault("--way: unknown way to split %q%s; --split none splits nothing", m.way, nearest.Hint(m.way, ways))
+	}
+	switch {
+	case m.split == msars.None:
+		if flags.Changed("way") || flags.Changed("profiles") {
+			fault("--split none splits nothing: leave out --way and --profiles")
+		}
+		m.way = msars.None
+	case m.split != "":
+		net, err := learned.Open(m.split)
+		switch {
+		case err != nil:
+			fault("--split: %w", err)
+		case !msars.Learned(net.Way):
+			fault("--split %s is of %s: give one of meta or gcn", m.split, net.Way)
+		case flags.Changed("way") && net.Way != m.way:
+			fault("--split %s is of %s, not of %s: leave --way out, or give another network", m.split, net.Way, m.way)
+		default:
+			m.way = net.Way
+		}
+	}
+	config := school.Default(m.way)
+	config.Seed = f.seed
+	for _, o := range []struct {
+		name string
+		from int
+		to   *int
+	}{
+		{"steps", f.training.Steps, &config.Most}, {"evaluate-every", f.training.EvaluateEvery, &config.Every}, {"episodes", f.training.Episodes, &config.Episodes},
+	} {
+		if flags.Changed(o.name) {
+			*o.to = o.from
+			if o.from < 1 {
+				fault("--%s is %d, must be at least 1", o.name, o.from)
+			}
+		}
+	}
+	faults = append(faults, checkWritable("out", f.out), checkWritable("log", f.log), checkWritable("profiles", m.profiles))
+	return config, errors.Join(faults...)
+}
+
+// known are the profiles of the file; none if there is no such file yet.
+func (f *msarsFlags) known() (*profile.Set, error) {
+	if f.profiles == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.profiles)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return profile.ReadSet(file, f.profiles)
+}
+
+// keep the profiles, those that were measured included.
+func (f *msarsFlags) keep(set *profile.Set) error {
+	if f.profiles == "" {
+		return nil
+	}
+	return wholefile.Write(f.profiles, set.Write)
+}
+
+// network that splits: from its file, or trained here.
+func (f *msarsFlags) network(ctx context.Context, config *school.Config, stderr io.Writer) (err error) {
+	switch {
+	case !msars.Learned(f.way):
+	case f.split != "":
+		config.Net, err = learned.Open(f.split)
+	default:
+		fmt.Fprintf(stderr, "no --split: training %s; keep one with loadline slo train --way %s --out FILE\n", f.way, f.way)
+		t, err := (&sloTrainFlags{way: f.way, seed: 1, samples: 30, verify: 1, parallel: runtime.GOMAXPROCS(0)}).train(ctx, stderr)
+		if err != nil {
+			return err
+		}
+		config.Net = t.model
+	}
+	return err
+}
+
+// writeMSARSLog writes the learning curve so far, in the columns of DRPC's: nobody
+// imitates anybody here, so that column is empty.
+func (f *trainFlags) writeMSARSLog(curve []school.Point) error {
+	if f.log == "" {
+		return nil
+	}
+	return wholefile.Write(f.log, func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		_ = out.Write([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory", "imitation", "users"}) // Error tells
+		number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+		for _, p := range curve {
+			_ = out.Write([]string{
+				strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes), number(p.Explored), number(p.Loss), number(p.Evaluation),
+				number(p.QoS), number(p.CPU), number(p.Memory), "", number(p.Users),
+			})
+		}
+		out.Flush()
+		return out.Error()
+	})
+}
+
+// printMSARS tells how it went.
+func printMSARS(w io.Writer, r *school.Report, path string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
+	for _, p := range r.Curve {
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS, p.Users, 100*p.CPU, 100*p.Memory)
+	}
+	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
+	for _, x := range r.Results {
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, x.Users, 100*x.CPU, 100*x.Memory)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.Way == msars.None {
+		fmt.Fprintln(w, "\nnothing is split: every service is held to the users' SLO")
+	} else {
+		fmt.Fprintf(w, "\nsplit by %s: %s, %s measured here\n", r.Way, count(r.Divisions, "split", "splits")+" in training, "+count(r.Chains, "chain", "chains")+" computed", count(r.Profiles, "profile", "profiles"))
+		var parts []string
+		for kind, factor := range r.Factors {
+			parts = append(parts, fmt.Sprintf("%s %.2f", kind, factor))
+		}
+		slices.Sort(parts)
+		if len(parts) > 0 {
+			fmt.Fprintf(w, "parts may sum to these times the SLO, as measured: %s\n", strings.Join(parts, ", "))
+		}
+		if r.Unadjusted != "" {
+			fmt.Fprintf(w, "warning: parts sum to the SLO and no further: %s\n", r.Unadjusted)
+		}
+	}
+	fmt.Fprintf(w, "%d parameters decide\nmodel: %s\nTry it with loadline simulate --policy msars:file=%s\n", r.Parameters, path, path)
+	return nil
+}

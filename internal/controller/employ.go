@@ -1,0 +1,35 @@
+package controller
+
+import "github.com/loadline/loadline/api/v1alpha1"
+
+// employ sets whoever was found to work. Students join their fleet; where that
+// cannot be, they decide alone, and it is tried again when another model is looked
+// for.
+func (a *application) employ(found decider) decider {
+	if a.fleet == nil || found.students == nil {
+		a.leave()
+		return found
+	}
+	if why := a.fleet.Refusal; why != "" {
+		a.leave()
+		return decider{id: found.id, name: found.name, reason: v1alpha1.ReasonNoFleet, why: why}
+	}
+	joined, err := a.fleet.join(a.name, found.students, a.App, a.world)
+	a.leave()
+	if err != nil {
+		a.apart = err
+		return found
+	}
+	a.member = joined
+	found.policy = joined.agent
+	return found
+}
+
+// leave the fleet, if the students are in one.
+func (a *application) leave() {
+	a.apart = nil
+	if a.member != nil {
+		a.member.leave()
+		a.member = nil
+	}
+}

@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/drpc/school"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// subjectOf is the simulated world in which a teacher is examined and practises: the
+// twin under days whose peak needs more than the twin's replicas and whose nights
+// need less. It follows from the twin alone, so that a teacher that is opened again
+// is in the same world. The mix of requests is the one that is seen.
+func subjectOf(twin *loadline.App, m *drpc.Model) (school.Subject, error) {
+	if twin == nil {
+		return school.Subject{}, errors.New("spec.twin names no model of the application to think in")
+	}
+	if err := m.IsOf(twin); err != nil {
+		return school.Subject{}, err
+	}
+	high, err := peakOf(twin)
+	if err != nil {
+		return school.Subject{}, err
+	}
+	name := fmt.Sprintf("diurnal:low=%.3g,high=%.3g+noise:cv=0.1", high/4, high)
+	w, _, err := workload.Open(name, workload.Options{Duration: 24 * time.Hour, Seed: 1})
+	if err != nil {
+		return school.Subject{}, err
+	}
+	load, err := w.For(twin)
+	if err != nil {
+		return school.Subject{}, err
+	}
+	return school.Subject{App: twin, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s", twin.Name, name)}, nil
+}
+
+// How much of its CPU the busiest service uses at the peak: with the replicas that
+// the twin describes more than it has, with the most that it may have not too much.
+const (
+	peakOfDescribed = 1.5
+	peakOfMost      = 0.7
+)
+
+// peakOf is the highest rate of requests that an application can be scaled for, as
+// far as CPU tells.
+func peakOf(app *loadline.App) (float64, error) {
+	ground, shares := env.NewGround(app), 0.0
+	for k := range app.Kinds {
+		shares += app.Kinds[k].Share
+	}
+	peak := math.Inf(1)
+	for i := range app.Services {
+		s, g := &app.Services[i], &ground.Services[i]
+		visits := 0.0
+		for k, v := range g.Visits {
+			visits += v * app.Kinds[k].Share / shares
+		}
+		cores := max(s.Size.CPULimit, s.Size.CPURequest)
+		if demand := visits * g.CPU; demand > 0 && cores > 0 {
+			room := peakOfDescribed * float64(max(s.Replicas, 1))
+			if s.Bounds.MaxReplicas > 0 {
+				room = min(room, peakOfMost*float64(s.Bounds.MaxReplicas))
+			}
+			peak = min(peak, room*cores/demand)
+		}
+	}
+	if math.IsInf(peak, 1) || !(peak > 0) {
+		return 0, fmt.Errorf("the twin %s says of no service how much CPU a request takes", app.Name)
+	}
+	return peak, nil
+}
+
+// replayBytes is how much memory a teacher's experience may take in this process.
+const replayBytes = 64 << 20
+
+// affordable is how many transitions a teacher can remember within that.
+func affordable(most int, m *drpc.Model, app *loadline.App) int {
+	eyes, err := drpc.NewEyes(app)
+	if err != nil {
+		return most
+	}
+	const float = 4
+	each := float * (2*eyes.Width(m.Shape) + drpc.Axes*len(app.Services))
+	return max(min(most, replayBytes/each), 1000)
+}

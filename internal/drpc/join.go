@@ -1,0 +1,195 @@
+package drpc
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Join puts scenes and students' experience together into what a teacher learns
+// from: the whole at an instant, what everybody did until the next, and the whole
+// then. Both come over one stream, but from many processes, so that it goes by their
+// clocks and not by the order of arrival. Nothing is made up: a stretch in which
+// some student was not heard is left out, since what it did is not known.
+type Join struct {
+	Late       uint64 // decisions that came when their stretch was over, or that no scenes are about
+	Incomplete uint64 // stretches that were left out because not all that students did is known
+	Broken     uint64 // stretches without a scene at their end, or without its worth
+	Silent     string // service whose student it was, the last time
+
+	period   time.Duration
+	services []string
+	index    map[string]int
+	scenes   []Scene // whose stretch is not over, oldest first
+	deeds    []deed  // since the first of them
+	gaps     []gap
+	heard    []hearing
+	messages uint64 // taken in
+}
+
+// deed is what a student did.
+type deed struct {
+	service int
+	at      time.Time
+	action  Action
+}
+
+// gap is when a student did something that never arrived, or may have.
+type gap struct {
+	service  int
+	from, to time.Time
+}
+
+// hearing is how far a student was heard.
+type hearing struct {
+	epoch, sequence uint64
+	at              time.Time
+	message         uint64 // which one it was, of all
+}
+
+// Bounds of what waits: as much as agents keep while no server can be reached, since
+// all of it may come at once, scenes before what was done in them.
+const (
+	mostScenes = 1024
+	mostDeeds  = 1024 // of each service
+)
+
+// patience is how many messages of each service may come while one student is not
+// heard at all.
+const patience = 16
+
+// NewJoin is for an application and its teacher's period.
+func NewJoin(app *loadline.App, period time.Duration) *Join {
+	j := &Join{period: period, index: map[string]int{}, heard: make([]hearing, len(app.Services))}
+	for i := range app.Services {
+		j.services = append(j.services, app.Services[i].Name)
+		j.index[app.Services[i].Name] = i
+	}
+	return j
+}
+
+// Did takes in what a student did, which must not have been counted before.
+func (j *Join) Did(e *Experience) {
+	i, ours := j.index[e.Service]
+	if !ours {
+		return
+	}
+	j.messages++
+	last := j.heard[i]
+	j.heard[i] = hearing{e.Epoch, e.Sequence, e.At, j.messages}
+	switch again := e.Epoch == last.epoch; {
+	case last.message == 0 || again && e.Sequence == last.sequence+1:
+	case e.At.After(last.at): // something was let go, or lost with its process
+		j.gaps = append(j.gaps, gap{i, last.at, e.At})
+	default: // another process with another clock: the one before is heard no more
+		j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool { return d.service == i })
+	}
+	if len(j.scenes) > 0 && e.At.Before(j.scenes[0].At) {
+		j.Late++
+		return
+	}
+	j.deeds = append(j.deeds, deed{i, e.At, e.Action})
+	if over := len(j.deeds) - mostDeeds*len(j.heard); over > 0 {
+		j.deeds = append(j.deeds[:0], j.deeds[over:]...)
+		j.Late += uint64(over)
+	}
+}
+
+// Saw takes in a scene, which must not have been counted before.
+func (j *Join) Saw(s Scene) {
+	j.messages++
+	j.scenes = append(j.scenes, s)
+	if len(j.scenes) > mostScenes {
+		j.Incomplete++
+		j.drop()
+	}
+}
+
+// Next is the next stretch that is complete: the scenes at its ends, and what was
+// done between them. Without one it is false.
+func (j *Join) Next(actions []float32) (from, to Scene, ok bool) {
+	for len(j.scenes) > 1 {
+		from, to = j.scenes[0], j.scenes[1]
+		if !j.follows(&from, &to) {
+			j.Broken++
+			j.drop()
+			continue
+		}
+		silent, waiting := j.silent(from.At, to.At)
+		if waiting {
+			return from, to, false
+		}
+		if silent >= 0 {
+			j.Incomplete++
+			j.Silent = j.services[silent]
+			j.drop()
+			continue
+		}
+		j.take(from.At, to.At, actions)
+		j.scenes = slices.Delete(j.scenes, 0, 1)
+		j.forget(to.At)
+		return from, to, true
+	}
+	return from, to, false
+}
+
+// silent is the service of which it is not known what was done in a stretch; -1 =
+// there is none. While it may yet be heard, that waits.
+func (j *Join) silent(from, to time.Time) (service int, waiting bool) {
+	if g := slices.IndexFunc(j.gaps, func(g gap) bool { return g.from.Before(to) && g.to.After(from) }); g >= 0 {
+		return j.gaps[g].service, false
+	}
+	for i, h := range j.heard {
+		if h.message > 0 && !h.at.Before(to) {
+			continue
+		}
+		if j.messages-h.message > uint64(patience*len(j.heard)) {
+			return i, false
+		}
+		service, waiting = i, true
+	}
+	if waiting {
+		return service, true
+	}
+	return -1, false
+}
+
+// follows says whether a stretch is from one scene to the very next, a period later.
+func (j *Join) follows(from, to *Scene) bool {
+	apart := to.At.Sub(from.At)
+	return to.Known && to.Epoch == from.Epoch && to.Sequence == from.Sequence+1 && apart > j.period/2 && apart <= j.period*3/2
+}
+
+// take sums up what each student did in a stretch. A student that decided several
+// times did it all.
+func (j *Join) take(from, to time.Time, actions []float32) {
+	clear(actions)
+	j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool {
+		if !d.at.Before(to) {
+			return false
+		}
+		if d.at.Before(from) {
+			j.Late++
+			return true
+		}
+		for axis, x := range d.action {
+			at := &actions[d.service*Axes+axis]
+			*at = min(max(*at+x, -1), 1)
+		}
+		return true
+	})
+}
+
+// drop leaves the first scene out, and what was done until the next.
+func (j *Join) drop() {
+	j.scenes = slices.Delete(j.scenes, 0, 1)
+	begin := j.scenes[0].At
+	j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool { return d.at.Before(begin) })
+	j.forget(begin)
+}
+
+// forget gaps that are over.
+func (j *Join) forget(begin time.Time) {
+	j.gaps = slices.DeleteFunc(j.gaps, func(g gap) bool { return !g.to.After(begin) })
+}

@@ -1,0 +1,95 @@
+package drpc
+
+import "github.com/loadline/loadline"
+
+// View is what a teacher's state is laid out from, whatever its shape: what was
+// measured, without what every teacher of the application knows by itself.
+type View struct {
+	Locals   []Local            // by service
+	Besides  [][besides]float32 // the same
+	Brownout []bool             // the same
+	Machines []Machine          // by node
+}
+
+// Machine is how much is used of what the replicas on it ask for.
+type Machine struct {
+	CPU, Memory float32
+	Known       bool // measured, and something runs on it
+}
+
+// Look at a situation, of which the students' part was seen already.
+func (e *Eyes) Look(s loadline.Situation, locals []Local, into *View) {
+	into.Locals = append(into.Locals[:0], locals...)
+	into.Besides, into.Brownout, into.Machines = into.Besides[:0], into.Brownout[:0], into.Machines[:0]
+	for i := range locals {
+		// Those of the allocation are always there.
+		e.values, _ = e.more.See(e.Ground, s, i, e.values[:0])
+		into.Besides = append(into.Besides, [besides]float32(e.values))
+		into.Brownout = append(into.Brownout, s.InFlight[i].Brownout)
+	}
+	for k := range e.App.Nodes {
+		cpu, memory, known := utilisation(s.Now(), k)
+		into.Machines = append(into.Machines, Machine{float32(cpu), float32(memory), known})
+	}
+}
+
+// Lay out a view for a teacher: all students' states, the machines, and, in the
+// shared shape, what it knows of each service besides.
+func (e *Eyes) Lay(shape Shape, v *View, into []float32) []float32 {
+	if shape == Plain {
+		for i := range v.Locals {
+			into = append(into, v.Locals[i][:]...)
+		}
+		for _, m := range v.Machines {
+			into = append(into, m.CPU, m.Memory)
+		}
+		return into
+	}
+	common := v.common()
+	for i := range v.Locals {
+		into = append(into, v.Locals[i][:]...)
+		into = append(into, v.Besides[i][:]...)
+		into = append(into, e.passing[i], flag(e.optional[i]), flag(v.Brownout[i]))
+		into = append(into, common[:]...)
+	}
+	return into
+}
+
+func flag(b bool) float32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// common is the whole in a few figures, for every row of the shared shape.
+func (v *View) common() (c [commons]float32) {
+	for i := range v.Locals {
+		for j, value := range v.Locals[i] {
+			c[j] += value / float32(len(v.Locals))
+		}
+		c[Locals] = max(c[Locals], v.Locals[i][0])
+		c[Locals+1] = max(c[Locals+1], v.Locals[i][Locals-1])
+	}
+	machines := c[Locals+2:]
+	count := 0
+	for _, m := range v.Machines {
+		if !m.Known {
+			continue
+		}
+		for r, u := range [2]float32{m.CPU, m.Memory} {
+			of := machines[3*r:]
+			if count == 0 {
+				of[1], of[2] = u, u
+			}
+			of[0] += u
+			of[1], of[2] = min(of[1], u), max(of[2], u)
+		}
+		count++
+	}
+	if count > 0 {
+		machines[0] /= float32(count)
+		machines[3] /= float32(count)
+	}
+	return c
+}

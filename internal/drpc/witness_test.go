@@ -1,0 +1,227 @@
+package drpc
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// shopModel is a model that has the shop's services, in an order of its own.
+func shopModel(t testing.TB) *Model {
+	t.Helper()
+	m := &Model{App: "shop", Services: []string{"ads", "front", "cart"}, Shape: Shared, Period: 30 * time.Second, Pace: DefaultPace(), Reward: DefaultReward(), Forecasts: make([]*forecast.GRU, 3)}
+	for range m.Services {
+		net, err := nn.Student().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Students = append(m.Students, net)
+	}
+	return m
+}
+
+// another is the shop with its services and kinds in another order.
+func another() *loadline.App {
+	app := shop()
+	order := []int{2, 0, 1}
+	var services []loadline.Service
+	for _, i := range order {
+		services = append(services, app.Services[i])
+	}
+	var move func(c *loadline.Call)
+	move = func(c *loadline.Call) {
+		c.Service = slices.Index(order, c.Service)
+		for _, stage := range c.Stages {
+			for i := range stage {
+				move(&stage[i])
+			}
+		}
+	}
+	for k := range app.Kinds {
+		move(&app.Kinds[k].Root)
+	}
+	app.Services = services
+	slices.Reverse(app.Kinds)
+	return app
+}
+
+func scene(t testing.TB) Scene {
+	t.Helper()
+	app := shop()
+	w, err := NewWatcher(shopModel(t), app, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := calm(app)
+	s.Now().Kinds[0].Rate = seen(30)
+	s.InFlight[2].Brownout = true
+	got, missing, made := w.See(noon, s)
+	if !made {
+		t.Fatalf("%s was missing", missing)
+	}
+	return got
+}
+
+// TestAScene is the same at the other end, whatever the order of services there.
+func TestAScene(t *testing.T) {
+	sent := scene(t)
+	if sent.Epoch != 7 || sent.Sequence != 1 || !sent.Known || sent.Worth.QoS != 1 {
+		t.Errorf("%+v", sent)
+	}
+	b, err := sent.AppendBinary(nil)
+	if err != nil || len(b) != sceneBytes(3, 2, 2) {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	var got Scene
+	if err := got.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, app := range []*loadline.App{shop(), another()} {
+		eyes, err := NewEyes(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var view View
+		mix, err := eyes.Recognise(&got, Shared, &view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ads, buy := app.ServiceIndex("ads"), slices.IndexFunc(app.Kinds, func(k loadline.Kind) bool { return k.Name == "buy" })
+		if !view.Brownout[ads] || view.Brownout[app.ServiceIndex("cart")] || mix[buy] != 0.75 {
+			t.Errorf("brownout %v, mix %v", view.Brownout, mix)
+		}
+		if n := len(eyes.Lay(Shared, &view, nil)); n != eyes.Width(Shared) {
+			t.Errorf("%d values, want %d", n, eyes.Width(Shared))
+		}
+	}
+	// Laid out at the other end it is what the teacher would have seen here.
+	app := shop()
+	eyes, err := NewEyes(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := calm(app)
+	s.Now().Kinds[0].Rate = seen(30)
+	s.InFlight[2].Brownout = true
+	locals := make([]Local, 3)
+	for i := range locals {
+		eyes.Local(s, i, &locals[i])
+	}
+	for _, shape := range Shapes() {
+		var view View
+		if _, err := eyes.Recognise(&got, shape, &view); err != nil {
+			t.Fatal(err)
+		}
+		if here, there := eyes.Whole(shape, s, locals, nil), eyes.Lay(shape, &view, nil); !slices.Equal(here, there) {
+			t.Errorf("%s: %v there, %v here", shape, there, here)
+		}
+	}
+}
+
+func TestScenesThatDoNotFitAreRefused(t *testing.T) {
+	sent := scene(t)
+	b, err := sent.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range b {
+		if err := new(Scene).UnmarshalBinary(b[:cut]); err == nil {
+			t.Fatalf("%d of %d bytes were taken for a scene", cut, len(b))
+		}
+	}
+	for i := range b {
+		turned := slices.Clone(b)
+		turned[i] ^= 1
+		if err := new(Scene).UnmarshalBinary(turned); err == nil {
+			t.Fatalf("byte %d was turned, and nobody noticed", i)
+		}
+	}
+	endless := scene(t)
+	endless.Worth.Reward = math.NaN()
+	if b, err = endless.AppendBinary(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := new(Scene).UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "not finite") {
+		t.Errorf("%v", err)
+	}
+	other := shop()
+	other.Services[1].Name = "basket"
+	eyes, err := NewEyes(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var view View
+	if _, err := eyes.Recognise(&sent, Shared, &view); !errors.Is(err, ErrUnfit) {
+		t.Errorf("of another application: %v", err)
+	}
+	fewer := shop()
+	fewer.Nodes = fewer.Nodes[:1]
+	if eyes, err = NewEyes(fewer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eyes.Recognise(&sent, Plain, &view); !errors.Is(err, ErrUnfit) {
+		t.Errorf("of more machines, for a plain teacher: %v", err)
+	}
+	if _, err := eyes.Recognise(&sent, Shared, &view); err != nil {
+		t.Errorf("of more machines, for a shared one: %v", err)
+	}
+}
+
+func FuzzScene(f *testing.F) {
+	s := scene(f)
+	b, err := s.AppendBinary(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s Scene
+		if s.UnmarshalBinary(data) != nil {
+			return
+		}
+		if _, err := s.AppendBinary(nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAWatcherSeesOnceAPeriod, and says what it cannot see.
+func TestAWatcherSeesOnceAPeriod(t *testing.T) {
+	app := shop()
+	w, err := NewWatcher(shopModel(t), app, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, absent := 0, 0
+	for beat := range 60 { // ten minutes
+		s := calm(app)
+		if beat >= 30 {
+			s.Now().Services[1].CPU = loadline.Sample{}
+		}
+		_, missing, made := w.See(noon.Add(time.Duration(beat)*10*time.Second), s)
+		if made {
+			count++
+		}
+		if missing != "" {
+			absent++
+			if missing != "cpu of cart" {
+				t.Fatalf("%q is missing", missing)
+			}
+		}
+	}
+	// What was seen last stands for five periods.
+	if count != 10+5 || absent != 5 {
+		t.Errorf("%d scenes and %d periods without one, want 15 and 5", count, absent)
+	}
+	if _, err := NewWatcher(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil || !strings.Contains(err.Error(), `service "ads"`) {
+		t.Errorf("half of the application: %v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/loadline/loadline/internal/drpc"
+)
+
+// TestWitness: scenes come up beside decisions, in order, and are counted once.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "")
+	l := link(t, func(c *Config) { c.Server = s })
+	wait(t, l)
+	app, model := bookinfo(t, 1)
+	agent, err := NewAgent(l, model, app, drpc.Work{}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if agent.Witness, err = NewWitness(l, model, app, 3); err != nil {
+		t.Fatal(err)
+	}
+	background(t, agent.Run)
+	act(t, app, agent)
+	flush(t, agent.Courier)
+	if err := agent.Witness.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := agent.Witness.Status()
+	if st.Scenes < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
+		t.Errorf("%+v", st)
+	}
+	teacher, err := NewTeacher(l, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scenes []*drpc.Scene
+	teacher.Heard = func(d *drpc.Delivery) error {
+		if d.Scene != nil {
+			scenes = append(scenes, d.Scene)
+		}
+		return nil
+	}
+	if _, err := teacher.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	if n := teacher.Ledger().Scenes; n != 0 || teacher.Unkept() == 0 {
+		t.Errorf("%d scenes are written down before they are kept", n)
+	}
+	if err := teacher.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	ledger := teacher.Ledger()
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (Mark{3, st.Scenes}) || ledger.Counted == 0 {
+		t.Errorf("%+v of %d scenes", ledger, len(scenes))
+	}
+	for i, s := range scenes {
+		if s.Sequence != uint64(i+1) || i > 0 && s.At.Sub(scenes[i-1].At) != model.Period {
+			t.Errorf("scene %d is number %d at %v", i, s.Sequence, s.At)
+		}
+	}
+	if c := l.Carried(); c.Scenes != st.Scenes || c.Scenery == 0 {
+		t.Errorf("%+v", c)
+	}
+	if got, err := l.Fetch(10); err != nil || len(got) != 0 {
+		t.Errorf("%d are left after they were kept (%v)", len(got), err)
+	}
+	// A teacher that was killed before its checkpoint takes up what was kept elsewhere.
+	teacher.Resume(Ledger{Made: ledger.Made, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1, Digest: "x"})
+	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 || got.Digest != "x" {
+		t.Errorf("%+v", got)
+	}
+	teacher.Resume(Ledger{Made: ledger.Made, Last: 1})
+	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 {
+		t.Errorf("an older one has taken its place: %+v", got)
+	}
+}
+
+// TestAStreamForShorterMessages: scenes that it does not take are let go, and
+// decisions are not held up by them.
+func TestAStreamForShorterMessages(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "")
+	l := link(t, func(c *Config) { c.Server = s })
+	if _, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: l.streamName(), Subjects: []string{l.subject("") + "*"}, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgs: 1000, MaxMsgsPerSubject: 1000,
+		MaxMsgSize: 200, AllowDirect: true, Duplicates: time.Minute,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	app, model := bookinfo(t, 1)
+	w, err := NewWitness(l, model, app, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := NewAgent(l, model, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent.Witness = w
+	background(t, agent.Run)
+	act(t, app, agent)
+	flush(t, agent.Courier)
+	eventually(t, "scenes are let go", func() bool { st := w.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
+	if !strings.Contains(errTooLong.Error(), "nats stream edit --max-msg-size=131072") {
+		t.Error(errTooLong)
+	}
+}
+
+// TestAWitnessSeesEverything or there is none.
+func TestAWitnessSeesEverything(t *testing.T) {
+	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
+	app, model := bookinfo(t, 1)
+	part, err := Group(model, []string{"reviews"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewWitness(l, part, app, 1); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+		t.Errorf("%v", err)
+	}
+}

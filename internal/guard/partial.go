@@ -1,0 +1,26 @@
+package guard
+
+import "github.com/loadline/loadline"
+
+// Partial is a model that was taught for some services only. For the others the
+// rule is followed while the model is: nobody is left as it is for want of a
+// teacher.
+type Partial interface {
+	Decides(service int) bool
+}
+
+// complete adds what the rule wants of services that the model does not decide
+// for. A rule that is not due, or has no data, adds nothing.
+func (l *Ladder) complete(model, rule loadline.Proposal) loadline.Proposal {
+	part, ok := l.model.policy.(Partial)
+	if !ok {
+		return model
+	}
+	all := model
+	for _, sp := range marked(rule).Services {
+		if !part.Decides(sp.Service) {
+			all.Services = append(all.Services[:len(all.Services):len(all.Services)], sp)
+		}
+	}
+	return all
+}

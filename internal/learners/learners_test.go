@@ -1,0 +1,228 @@
+package learners
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+func task(t *testing.T, learner string) Task {
+	t.Helper()
+	m, err := apps.Load("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _, err := workload.Open("day", workload.Options{Duration: 4 * time.Hour, Peak: 100, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Named(learner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Task{Learner: l, App: m.App, Load: w, Setting: Settings()[0], Steps: LeastSteps, Seed: 1}
+}
+
+func folder(t *testing.T, dir, program string) *Folder {
+	t.Helper()
+	f, err := OpenFolder(dir, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestEveryLearnerGivesAPolicy is the contract of all learners.
+func TestEveryLearnerGivesAPolicy(t *testing.T) {
+	for _, l := range All() {
+		t.Run(l.Name, func(t *testing.T) {
+			on := task(t, l.Name)
+			var models [2][]byte
+			for i := range models {
+				told := 0.0
+				made, err := folder(t, t.TempDir(), "test").Train(t.Context(), on, func(share float64) { told = max(told, share) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if made.Learner != l.Name || made.Steps != on.Steps || len(made.Curve) == 0 || len(made.Exams) < 2 || made.Parameters == 0 {
+					t.Errorf("%+v", made)
+				}
+				if y := float64(made.Yardstick); !(y > -1 && y <= 1) {
+					t.Errorf("a yardstick of %v, must be a reward of DRPC's", y)
+				}
+				if told < 0.9 {
+					t.Errorf("progress ended at %v", told)
+				}
+				if _, err := policies.New(l.Policy+":file="+made.Path(), on.App); err != nil {
+					t.Error(err)
+				}
+				if models[i], err = os.ReadFile(made.Path()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(models[0], models[1]) {
+				t.Error("the same task gave another model")
+			}
+		})
+	}
+}
+
+// counted is a learner that says how often it was trained.
+func counted(times *int, wait chan struct{}) Learner {
+	var mu sync.Mutex
+	return Learner{Name: "counted", Policy: "static", train: func(_ context.Context, _ subject, t Task, path string, _ func(float64)) (*Trained, error) {
+		mu.Lock()
+		*times++
+		mu.Unlock()
+		if wait != nil {
+			<-wait
+		}
+		if t.Seed == 13 {
+			return nil, errors.New("bad luck")
+		}
+		return &Trained{Yardstick: result.Number(1 - math.Abs(t.Setting.Rate-3))}, os.WriteFile(path, []byte{byte(t.Seed)}, 0o644)
+	}}
+}
+
+func TestFolderKeepsWhatWasTrained(t *testing.T) {
+	times := 0
+	on := task(t, "coscal")
+	on.Learner = counted(&times, nil)
+	dir := t.TempDir()
+	train := func(change func(*Task), program string) *Trained {
+		t.Helper()
+		other := on
+		change(&other)
+		made, err := folder(t, dir, program).Train(t.Context(), other, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	same := func(*Task) {}
+	first := train(same, "a")
+	if again := train(func(x *Task) { renamed := *x.Load; renamed.Name = "another name"; x.Load = &renamed }, "a"); times != 1 || again.Path() != first.Path() {
+		t.Errorf("trained %d times: %s and %s", times, first.Path(), again.Path())
+	}
+	for name, change := range map[string]func(*Task){
+		"another seed":    func(x *Task) { x.Seed++ },
+		"more steps":      func(x *Task) { x.Steps++ },
+		"another setting": func(x *Task) { x.Setting = Settings()[1] },
+		"another load":    func(x *Task) { x.Load, _ = x.Load.Scale(2) },
+		"another app":     func(x *Task) { app := *x.App; app.Nodes = app.Nodes[:1]; x.App = &app },
+	} {
+		before := times
+		if train(change, "a"); times != before+1 {
+			t.Errorf("%s: not trained", name)
+		}
+	}
+	before := times
+	if train(same, "b"); times != before+1 {
+		t.Error("another program's model was taken")
+	}
+	if err := os.WriteFile(first.Path(), []byte("torn"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if train(same, "a"); times != before+2 {
+		t.Error("a model that is not what its record says was taken")
+	}
+}
+
+func TestWhoeverComesMeanwhileWaits(t *testing.T) {
+	times, wait := 0, make(chan struct{})
+	on := task(t, "coscal")
+	on.Learner = counted(&times, wait)
+	f := folder(t, t.TempDir(), "test")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if _, err := f.Train(t.Context(), on, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait <- struct{}{}
+	group.Wait()
+	if times != 1 {
+		t.Errorf("trained %d times by four who asked at once", times)
+	}
+}
+
+func TestTuneChoosesByTheYardstick(t *testing.T) {
+	times := 0
+	on := task(t, "coscal")
+	on.Learner = counted(&times, nil)
+	on.Seed = 5
+	f := folder(t, t.TempDir(), "test")
+	made, err := f.TuneAndTrain(t.Context(), on, 1, 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Setting.Rate != 3 || made.Seed != 5 || times != len(Settings())+1 {
+		t.Errorf("%+v after %d trainings", made, times)
+	}
+	nan := result.Number(math.NaN())
+	if best := Best([]*Trained{{Seed: 1, Yardstick: nan}, {Seed: 2, Yardstick: 0.2}, {Seed: 3, Yardstick: 0.2}}); best.Seed != 2 {
+		t.Errorf("best is %+v", best)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	times := 0
+	on := task(t, "coscal")
+	on.Learner = counted(&times, nil)
+	f := folder(t, t.TempDir(), "test")
+	for want, change := range map[string]func(*Task){
+		"steps is 3, must be at least 40": func(x *Task) { x.Steps = 3 },
+		"rate is 0, must be more than 0":  func(x *Task) { x.Setting = Setting{} },
+		"seed 13: bad luck":               func(x *Task) { x.Seed = 13 },
+		"must be a kind of request of book": func(x *Task) {
+			w := *x.Load
+			w.Mix = &workload.Mix{Kinds: []string{"x"}, Step: time.Hour, Shares: []float64{1}}
+			x.Load = &w
+		},
+	} {
+		other := on
+		change(&other)
+		if _, err := f.Train(t.Context(), other, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := Named("frim"); err == nil || !strings.Contains(err.Error(), `did you mean "firm"?`) {
+		t.Error(err)
+	}
+	if _, err := OpenFolder("a,b", "test"); err == nil || !strings.Contains(err.Error(), "comma") {
+		t.Error(err)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Train(stopped, task(t, "firm"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked to stop: %v", err)
+	}
+}
+
+// TestNobodyGetsMoreSteps: the steps of DRPC's stages and of what students are distilled
+// from are those that a rival has.
+func TestNobodyGetsMoreSteps(t *testing.T) {
+	for _, steps := range []int{LeastSteps, 240, 6_000, 12_000, 40_000} {
+		c := schoolConfig(drpc.Continuous, Task{Steps: steps, Setting: Settings()[0]})
+		if err := c.Validate(); err != nil {
+			t.Error(err)
+		}
+		if all := c.Stage1.Steps + c.Stage2.Steps + c.Distil.Episodes*c.Distil.Steps; all != steps || c.Stage1.Refresh != 0 {
+			t.Errorf("%d steps became %d", steps, all)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package learners
+
+import (
+	"context"
+
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/rivals"
+	"github.com/loadline/loadline/internal/rivals/practice"
+)
+
+func rivalLearners() []Learner {
+	var all []Learner
+	for _, name := range rivals.Names() {
+		all = append(all, Learner{Name: string(name), Policy: string(name), train: func(ctx context.Context, on subject, t Task, path string, progress func(float64)) (*Trained, error) {
+			model, report, err := practice.Run(ctx, name, practice.Subject{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, practiceConfig(name, t), practice.Hooks{
+				Progress: func(share float64, _ string) { progress(share) },
+			})
+			if err != nil {
+				return nil, err
+			}
+			return trainedInPractice(report), model.Write(path)
+		}})
+	}
+	return all
+}
+
+func practiceConfig(name rivals.Name, t Task) practice.Config {
+	c := practice.Default(name)
+	c.Seed, c.Steps, c.Every = t.Seed, t.Steps, every(t.Steps)
+	c.Episodes = exams(t.Steps, c.Episodes)
+	c.DDPG.WarmUp = min(c.DDPG.WarmUp, max(c.DDPG.Batch, t.Steps/8))
+	c.Table.Rate = min(c.Table.Rate*t.Setting.Rate, 1)
+	c.DDPG.ActorRate *= t.Setting.Rate
+	c.DDPG.CriticRate *= t.Setting.Rate
+	return c
+}
+
+func trainedInPractice(r *practice.Report) *Trained {
+	t := &Trained{Parameters: r.Parameters}
+	for _, p := range r.Curve {
+		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+	}
+	for _, x := range r.Results {
+		t.Exams = append(t.Exams, Exam{x.Who, result.Number(x.Yardstick), result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
+		if x.Who != "nobody" {
+			t.Yardstick = result.Number(x.Yardstick)
+		}
+	}
+	for _, e := range r.Episodes {
+		t.Episodes = append(t.Episodes, result.Number(e))
+	}
+	return t
+}

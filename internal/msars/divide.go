@@ -1,0 +1,278 @@
+package msars
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/slosplit"
+	"github.com/loadline/loadline/internal/slosplit/learned"
+)
+
+// Part is one service's part of the users' SLO.
+type Part struct {
+	Percentile float64
+	Own        float64 // seconds that a visit may take without its calls; 0 = none: nobody promised anything, or nothing is divided
+	WithCalls  float64 // seconds that it may take with them; 0 = nobody promised anything
+	Whole      float64 // seconds of the SLO that it is a part of
+	Kept       bool    // it can be kept within the bounds, by the profile
+	Reason     string  // why it is as long as that
+
+	curve *profile.Curve // in its present size; nil = none
+}
+
+// Divider divides the users' SLO among the services, and again when what it depends
+// on changes: sizes, profiles, and how many requests of each kind there are. It is for
+// one goroutine.
+type Divider struct {
+	way     string
+	app     *loadline.App // with the sizes that were told
+	library *Library
+	factors map[string]float64
+	split   *slosplit.Cache
+	adapt   *adapting // nil unless the way adapts
+
+	window time.Duration // over which rates are counted
+	rates  []float64     // by kind, as of the last division; nil = there was none
+	work   []float64     // by service: work of a visit over what its profiles were measured with
+	news   []string      // what changed since
+
+	parts []Part
+	why   string
+	at    time.Time
+	count int
+}
+
+// Division is how a Divider divides.
+type Division struct {
+	Way      string
+	Net      *learned.Model     // of meta and gcn
+	Profiles *profile.Set       // of all but none
+	Factors  map[string]float64 // by kind: time that parts may sum to, over the SLO; absent = 1
+}
+
+// NewDivider divides for an application whose rates are counted over a window.
+func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider, error) {
+	own := *app
+	own.Services = slices.Clone(app.Services)
+	d := &Divider{way: of.Way, app: &own, factors: of.Factors, window: window, work: make([]float64, len(app.Services)), parts: make([]Part, len(app.Services))}
+	if err := CheckWay(of.Way); err != nil {
+		return nil, err
+	}
+	if of.Way == None {
+		d.hold()
+		return d, nil
+	}
+	if of.Profiles == nil {
+		return nil, fmt.Errorf("way %s needs profiles, and there are none: measure them with loadline profile", of.Way)
+	}
+	var err error
+	if d.library, err = NewLibrary(app, of.Profiles); err != nil {
+		return nil, err
+	}
+	splitter, err := newSplitter(of.Way, of.Net)
+	if err != nil {
+		return nil, err
+	}
+	if d.adapt, _ = splitter.(*adapting); d.adapt != nil {
+		d.adapt.releases = make([]int, len(app.Services))
+	}
+	d.split = slosplit.NewCache(lenient{splitter})
+	d.Forget()
+	return d, nil
+}
+
+// hold everybody to the tightest SLO of the requests that pass.
+func (d *Divider) hold() {
+	for _, n := range Needed(d.app) {
+		for k := range d.app.Kinds {
+			kind, p := &d.app.Kinds[k], &d.parts[n.Service]
+			slo := kind.SLO.Latency.Seconds()
+			if slo > 0 && visits(&kind.Root, n.Service) && (p.Whole == 0 || slo < p.Whole) {
+				*p = Part{Percentile: kind.SLO.Percentile, WithCalls: slo, Whole: slo, Kept: true, Reason: "all of " + kind.Name}
+			}
+		}
+	}
+	d.why = "nothing is split"
+}
+
+func visits(c *loadline.Call, service int) bool {
+	if c.Service == service {
+		return true
+	}
+	for _, stage := range c.Stages {
+		for i := range stage {
+			if visits(&stage[i], service) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Forget what is known of the load and of releases: something else begins.
+func (d *Divider) Forget() {
+	d.rates, d.news = nil, nil
+	for i := range d.work {
+		d.work[i] = 1
+	}
+}
+
+// Released tells that a visit to a service takes so many times the work that its
+// profiles were measured with.
+func (d *Divider) Released(service int, work float64) {
+	d.news = append(d.news, fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
+	d.work[service] = work
+	if d.adapt != nil {
+		d.adapt.releases[service]++
+	}
+}
+
+// How far the rate of a kind must move for a new division: by a quarter, and further
+// than counts move by chance.
+const (
+	rateMoves  = 1.25
+	rateChance = 3
+)
+
+// Update divides anew if something that the parts depend on has changed, and says
+// whether it did. Rates that were not measured stay what they were; as long as none is
+// known, there is nothing to divide by.
+func (d *Divider) Update(now time.Time, o *loadline.Observation, told []loadline.Allocation) (anew bool, err error) {
+	if d.way == None {
+		return false, nil
+	}
+	if !d.follow(o) {
+		return false, fmt.Errorf("%w: no kind of request was counted", loadline.ErrNoData)
+	}
+	d.Resize(told)
+	if len(d.news) == 0 {
+		return false, nil
+	}
+	return true, d.divide(now)
+}
+
+// follow takes the rates that have moved.
+func (d *Divider) follow(o *loadline.Observation) (known bool) {
+	first := d.rates == nil
+	for k := range o.Kinds {
+		rate := o.Kinds[k].Rate
+		if !rate.Present() {
+			continue
+		}
+		if d.rates == nil {
+			d.rates = make([]float64, len(o.Kinds))
+		}
+		was := d.rates[k]
+		high, low := max(was, rate.Value), min(was, rate.Value)
+		if first || high > rateMoves*low && high-low > rateChance*math.Sqrt(high/d.window.Seconds()) {
+			d.rates[k] = rate.Value
+			if !first {
+				d.news = append(d.news, fmt.Sprintf("%s went from %.3g to %.3g requests/s", d.app.Kinds[k].Name, was, rate.Value))
+			}
+		}
+	}
+	if first && d.rates != nil {
+		d.news = append(d.news, "it is the first")
+	}
+	return d.rates != nil
+}
+
+// Resize takes the sizes that were told, or are about to be.
+func (d *Divider) Resize(told []loadline.Allocation) {
+	for i := range told {
+		size := &d.app.Services[i].Size
+		if *size == told[i].Size {
+			continue
+		}
+		if d.parts[i].Whole > 0 && size.CPULimit != told[i].Size.CPULimit {
+			d.news = append(d.news, fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, told[i].Size.CPULimit))
+		}
+		*size = told[i].Size
+	}
+}
+
+// Redivide at once if a size has changed (lines 10 to 13 of Algorithm 1).
+func (d *Divider) Redivide(now time.Time, told []loadline.Allocation) (anew bool, err error) {
+	if d.way == None || d.rates == nil {
+		return false, nil
+	}
+	d.Resize(told)
+	if len(d.news) == 0 {
+		return false, nil
+	}
+	return true, d.divide(now)
+}
+
+// divide all chains. Only those that changed are computed: the others are remembered.
+func (d *Divider) divide(now time.Time) error {
+	chains, err := slosplit.Cut(d.app, d.rates, d.profile)
+	if err != nil {
+		return fmt.Errorf("msars: %w", err)
+	}
+	whole := make(map[string]float64, len(d.app.Kinds))
+	for i := range chains {
+		whole[chains[i].Kind] = chains[i].Budget
+		if f := d.factors[chains[i].Kind]; f > 0 {
+			chains[i].Budget *= f
+		}
+	}
+	plan, err := slosplit.NewPlan(d.app, chains, d.split)
+	if err != nil {
+		return fmt.Errorf("msars: %w", err)
+	}
+	for i := range plan.Services {
+		s := &plan.Services[i]
+		p := Part{Percentile: s.Percentile, Own: s.Share, WithCalls: s.WithCalls, Whole: whole[s.Kind], Kept: s.Kept, Reason: s.Reason}
+		if s.Share > 0 {
+			p.curve, _ = d.profile(i, s.Percentile).Curve() // it was of use to the chains
+		}
+		d.parts[i] = p
+	}
+	d.why, d.at = d.reasons(), now
+	d.news = d.news[:0]
+	d.count++
+	return nil
+}
+
+// profile of a service as it is now.
+func (d *Divider) profile(service int, percentile float64) *profile.Profile {
+	return d.profileAt(service, d.app.Services[service].Size, percentile)
+}
+
+// profileAt is the same for another size.
+func (d *Divider) profileAt(service int, size loadline.Size, percentile float64) *profile.Profile {
+	p := d.library.Profile(service, size, percentile)
+	if p == nil || d.work[service] == 1 {
+		return p
+	}
+	return p.Stretch(d.work[service], 0)
+}
+
+// toldReasons is how many reasons of a division are told.
+const toldReasons = 2
+
+func (d *Divider) reasons() string {
+	if n := len(d.news); n > toldReasons {
+		return fmt.Sprintf("%s and %d more", strings.Join(d.news[:toldReasons], ", "), n-toldReasons)
+	}
+	return strings.Join(d.news, ", ")
+}
+
+// Parts by service, until the next division; not a copy.
+func (d *Divider) Parts() []Part { return d.parts }
+
+// Why it was divided last, and when.
+func (d *Divider) Why() (string, time.Time) { return d.why, d.at }
+
+// Divisions that were made, and chains that were computed in them.
+func (d *Divider) Divisions() (divisions, chains int) {
+	if d.split == nil {
+		return 0, 0
+	}
+	return d.count, d.split.Computed()
+}

@@ -1,0 +1,14 @@
+// Package msars is MSARS: the users' SLO is divided among the services, anew whenever
+// a profile, a size or the load changes, and TD3 scales each service so that it keeps
+// its part (Hu, Wen, Xu and Ye, "MSARS: A Meta-Learning and Reinforcement Learning
+// Framework for SLO Resource Allocation and Adaptive Scaling for Microservices"). This
+// room is what is seen, divided and done; room school is where it is learned.
+//
+// Where it deviates from the paper stands in docs/msars.md, with the reasons.
+//
+// Reading order: library.go (profiles at any size), way.go (who divides), divide.go
+// (the parts, and when they are divided anew), state.go (what is seen), scale.go (what
+// is done, replicas first), reward.go (equations 11 to 13), steer.go (all of these
+// together, at work as at school), watch.go (the monitor), model.go with embed.go (all
+// of it on disk), policy.go (Algorithm 1).
+package msars

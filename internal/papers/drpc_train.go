@@ -1,0 +1,77 @@
+package papers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/loadline/loadline/internal/learners"
+)
+
+// drpcSteps that every learner takes in the environment, in all. DRPC's teacher levels
+// off between 9,000 and 13,000 steps of its own; the rest is for its students.
+const drpcSteps = 12_000
+
+// drpcPupils are what the learners became: the trials of the first seed, the setting
+// that was chosen, and a model for each seed.
+type drpcPupils struct {
+	learner learners.Learner
+	trials  []*learners.Trained // by setting
+	chosen  learners.Setting
+	models  []*learners.Trained // by seed
+}
+
+// drpcTrain tunes every learner with the first seed, and trains it on all. Models are
+// kept: what is there is not trained again.
+func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drpcPupils, error) {
+	if o.Models == "" {
+		return nil, errors.New("drpc needs a folder for trained models: give --out")
+	}
+	folder, err := learners.OpenFolder(o.Models, o.Program)
+	if err != nil {
+		return nil, err
+	}
+	settings := learners.Settings()
+	if s.few {
+		settings = settings[:2]
+	}
+	var all []*drpcPupils
+	for _, l := range learners.All() {
+		all = append(all, &drpcPupils{learner: l, trials: make([]*learners.Trained, len(settings)), models: make([]*learners.Trained, o.Seeds)})
+	}
+	task := func(p *drpcPupils, setting learners.Setting, seed uint64) learners.Task {
+		return learners.Task{Learner: p.learner, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
+	}
+	n := len(settings)
+	// The trials of all are as many trainings as n seeds, the first of which is among
+	// the trials.
+	tuned := float64(n) / float64(n+o.Seeds-1)
+	err = o.part(0, tuned).eachTold(ctx, len(all)*n, func(job int, tell func(float64)) (err error) {
+		p, i := all[job/n], job%n
+		p.trials[i], err = folder.Train(ctx, task(p, settings[i], o.Seed), tell)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		best := learners.Best(p.trials)
+		p.chosen, p.models[0] = best.Setting, best
+	}
+	left := o.Seeds - 1
+	err = o.part(tuned, 1).eachTold(ctx, len(all)*left, func(job int, tell func(float64)) (err error) {
+		p, seed := all[job/left], 1+job%left
+		p.models[seed], err = folder.Train(ctx, task(p, p.chosen, o.Seed+uint64(seed)), tell)
+		return err
+	})
+	return all, err
+}
+
+// named is one of them.
+func named(all []*drpcPupils, learner string) *drpcPupils {
+	for _, p := range all {
+		if p.learner.Name == learner {
+			return p
+		}
+	}
+	return nil
+}

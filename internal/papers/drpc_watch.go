@@ -1,0 +1,83 @@
+package papers
+
+import (
+	"math"
+	"time"
+
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// drpcWatch adds up what users got, minute by minute, from what the exporters show.
+type drpcWatch struct {
+	minutes []usersMinute
+	before  usersMinute // all until the last minute that is kept
+}
+
+// usersMinute is what happened to users' requests.
+type usersMinute struct {
+	end, span       time.Duration
+	ended, failed   float64
+	answered, waits float64 // completed requests, and the seconds that they took together
+}
+
+// scrape implements simulate.Hooks.Scrape. Scrapes are as far apart as the policy asks
+// for them, so a minute ends with the first one after it.
+func (w *drpcWatch) scrape(r *sim.Reading, _ *sim.ControlPlane) {
+	if r.At < w.before.end+minute {
+		return
+	}
+	now := usersMinute{end: r.At}
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		now.ended += k.Ended
+		now.failed += k.Failed
+		now.answered += k.Latency.Count
+		now.waits += k.Latency.SumSeconds
+	}
+	w.minutes = append(w.minutes, usersMinute{r.At, r.At - w.before.end, now.ended - w.before.ended, now.failed - w.before.failed, now.answered - w.before.answered, now.waits - w.before.waits})
+	w.before = now
+}
+
+// period is what users got in the minutes between two instants.
+func (w *drpcWatch) period(from, to time.Duration) (successPerSecond, failedPercent, meanMs float64) {
+	sum := usersMinute{}
+	for _, m := range w.minutes {
+		if middle := m.end - m.span/2; middle <= from || middle > to {
+			continue
+		}
+		sum.span += m.span
+		sum.ended += m.ended
+		sum.failed += m.failed
+		sum.answered += m.answered
+		sum.waits += m.waits
+	}
+	if sum.ended == 0 {
+		return 0, math.NaN(), math.NaN()
+	}
+	return (sum.ended - sum.failed) / sum.span.Seconds(), 100 * sum.failed / sum.ended, 1000 * sum.waits / sum.answered
+}
+
+// volatility of what gets through: the standard deviation over minutes of the
+// successful share of requests, over its mean. The share and not the number, since the
+// load's own movement is nobody's doing.
+func (w *drpcWatch) volatility(from time.Duration) float64 {
+	var shares []float64
+	for _, m := range w.minutes {
+		if m.end > from && m.ended > 0 {
+			shares = append(shares, 1-m.failed/m.ended)
+		}
+	}
+	return variation(shares)
+}
+
+// variation is the standard deviation over the mean.
+func variation(values []float64) float64 {
+	if len(values) < 2 {
+		return math.NaN()
+	}
+	m, squares := mean(values), 0.0
+	for _, v := range values {
+		squares += (v - m) * (v - m)
+	}
+	return math.Sqrt(squares/float64(len(values)-1)) / m
+}

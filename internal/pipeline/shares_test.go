@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"context"
+	"testing"
+
+	"github.com/loadline/loadline/internal/env"
+)
+
+// TestCandidatesLearnWithShares: the places to practise on have them as their SLO, and
+// the model that comes of it holds them.
+func TestCandidatesLearnWithShares(t *testing.T) {
+	s := smallSubject(t)
+	name := s.App.Services[0].Name
+	shares := &env.Shares{App: s.App.Name, Way: "even", Rate: 1, Services: []env.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
+	places, err := s.places(shares)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slo := places[0].App.Kinds[0].SLO; slo.Percentile != 95 || slo.Latency.Milliseconds() != 123 {
+		t.Errorf("%s is practised with %v", places[0].Service, slo)
+	}
+	c := smallLineUp(t, 1, "elastic-dqn")[0]
+	c.Shares, c.Steps = shares, 200
+	trained, err := Train(context.Background(), s, c, nil, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trained.Model.Problem.Shares != shares {
+		t.Error("the model does not hold its shares")
+	}
+	without := c
+	without.Shares = nil
+	before, after := Outcome{Candidate: without}, Outcome{Candidate: c}
+	if settingsDiffer(before, after) == "" {
+		t.Error("a run with other shares would be gone on with")
+	}
+}

@@ -1,0 +1,110 @@
+package registry
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/modelfile"
+)
+
+// entrant is a model of any kind that can be put in charge.
+type entrant interface {
+	formulation() string
+	training() modelfile.Training
+	trainedFor() string // name of the application
+	fits(*loadline.App) error
+	file([]modelfile.Result) (*modelfile.File, error) // completed with results
+	about() about
+}
+
+// about is what a card says of a model.
+type about struct {
+	formulation, every string
+	features           []string
+	services           []string // that it decides for, in words
+}
+
+// open a model file of whichever kind it is.
+func open(path string) (entrant, error) {
+	file, err := modelfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	switch file.Card.Kind {
+	case drpc.FileKind:
+		m, err := drpc.FromFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return school{m}, nil
+	case env.Kind:
+		m, err := env.FromFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return agent{m}, nil
+	}
+	return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind)
+}
+
+// agent is a policy that was trained on a past.
+type agent struct{ *env.Model }
+
+func (m agent) formulation() string          { return m.Problem.Formulation }
+func (m agent) training() modelfile.Training { return m.Training }
+func (m agent) trainedFor() string           { return m.Training.Data }
+
+func (m agent) fits(app *loadline.App) error {
+	_, err := env.NewPolicy(m.Model, app)
+	return err
+}
+
+func (m agent) file(results []modelfile.Result) (*modelfile.File, error) {
+	whole := *m.Model
+	whole.Results = results
+	return whole.File()
+}
+
+func (m agent) about() about {
+	form := m.Problem.Form()
+	a := about{formulation: form.About, every: m.Problem.Period.String(), features: form.Features}
+	for _, brain := range m.Brains {
+		if brain.Service == env.Every {
+			a.services = append(a.services, "every service, with one network")
+			continue
+		}
+		a.services = append(a.services, brain.Service)
+	}
+	return a
+}
+
+// school is a teacher with its students.
+type school struct{ *drpc.Model }
+
+func (m school) formulation() string          { return "drpc" }
+func (m school) training() modelfile.Training { return m.Training }
+func (m school) trainedFor() string           { return m.App }
+
+func (m school) fits(app *loadline.App) error {
+	_, err := drpc.NewPolicy(m.Model, app, drpc.Work{})
+	return err
+}
+
+// file keeps what the school found beside what was found since.
+func (m school) file(results []modelfile.Result) (*modelfile.File, error) {
+	whole := *m.Model
+	if len(results) > 0 {
+		whole.Results = results
+	}
+	return whole.File()
+}
+
+func (m school) about() about {
+	return about{
+		formulation: "a teacher for the whole application, and a student for each service that decides alone",
+		every:       fmt.Sprintf("%v to %v, each student at its own pace", m.Pace.Least, m.Pace.Most),
+		features:    drpc.LocalFeatures[:], services: m.Services,
+	}
+}

@@ -1,0 +1,37 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	rbac "k8s.io/api/rbac/v1"
+)
+
+// The agent's example has flags that there are, and may have the lease that its
+// process asks for.
+func TestAgentFitsTogether(t *testing.T) {
+	all := objects(t, read(t, root, "deploy/optional/agent.yaml"))
+	source := read(t, root, "cmd/loadline/run.go") + read(t, root, "cmd/loadline/run_fleet.go")
+	agent := ""
+	pod := as[apps.Deployment](t, all, "Deployment", namespace, "loadline-agent-edge").Spec.Template
+	for _, arg := range pod.Spec.Containers[0].Args[1:] {
+		flag, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if !strings.Contains(source, `"`+flag+`"`) {
+			t.Errorf("loadline run has no --%s", flag)
+		}
+		if flag == "agent" {
+			agent = value
+		}
+	}
+	if agent == "" || pod.Labels["loadline.dev/agent"] != agent {
+		t.Errorf("agent %q has the labels %v", agent, pod.Labels)
+	}
+	role := as[rbac.Role](t, all, "Role", namespace, "loadline-agent-edge")
+	if !slices.ContainsFunc(role.Rules, func(r rbac.PolicyRule) bool {
+		return slices.Equal(r.ResourceNames, []string{"loadline.dev-" + agent}) && slices.Contains(r.Verbs, "update")
+	}) {
+		t.Errorf("the agent may not hold its lease: %+v", role.Rules)
+	}
+}
