@@ -25,6 +25,7 @@ type schoolFlags struct {
 	teacher     string
 	shape       string
 	acting      int
+	price       float64
 }
 
 const drpcFormulation = "drpc"
@@ -34,11 +35,12 @@ func (f *schoolFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.teacher, "teacher", string(drpc.Continuous), "with --formulation drpc: td3, or branching with one choice of three for each service and axis")
 	flags.StringVar(&f.shape, "shape", string(drpc.Shared), "with --formulation drpc: shared networks for all services, or plain as printed")
 	flags.IntVar(&f.acting, "acting-steps", school.Default(drpc.Continuous).Stage2.Steps, "with --formulation drpc: steps of stage 2, in which students act and the teacher listens")
+	flags.Float64Var(&f.price, "price", drpc.DefaultReward().Price, "with --formulation drpc: what asking for twice as much as is needed costs of the reward; 0 = as printed")
 }
 
 // Flags that a school takes besides its own.
 var (
-	schoolOnly = []string{"teacher", "shape", "acting-steps"}
+	schoolOnly = []string{"teacher", "shape", "acting-steps", "price"}
 	schoolAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "shares", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log", "checkpoint"}
 )
 
@@ -148,6 +150,9 @@ func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (school.Config, error) {
 				fault("--%s is %d, must be at least 1", o.name, o.from)
 			}
 		}
+	}
+	if config.Reward.Price = f.school.price; !(f.school.price >= 0 && f.school.price <= 1) {
+		fault("--price is %v, must be from 0 to 1", f.school.price)
 	}
 	if f.school.acting < 0 {
 		fault("--acting-steps is %d, must be at least 0", f.school.acting)

@@ -18,8 +18,8 @@ type Reward struct {
 }
 
 // DefaultReward aims at what the paper reports at convergence. A dropped call weighs
-// as much as its price in requests.
-func DefaultReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 1} }
+// as much as its price in requests. The price is ours.
+func DefaultReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 1, Price: 0.1} }
 
 // Worth is a reward with its parts.
 type Worth struct {

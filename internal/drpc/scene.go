@@ -51,7 +51,7 @@ var sceneMark = []byte("LLS\x01")
 
 const (
 	sceneHead    = 4 + 8 + 3*8 + 1 + 3*2 + 5*8
-	sceneService = 4*(Locals+besides) + 1
+	sceneService = 4 * (Locals + besides)
 	sceneMachine = 9
 	sceneTail    = 8
 
@@ -88,7 +88,6 @@ func (s *Scene) AppendBinary(b []byte) ([]byte, error) {
 		for _, x := range v.Besides[i] {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 		}
-		b = appendFlag(b, v.Brownout[i])
 	}
 	for _, m := range v.Machines {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(m.CPU))
@@ -135,7 +134,7 @@ func (s *Scene) UnmarshalBinary(b []byte) error {
 		*x = r.double()
 	}
 	got.View = View{
-		Locals: make([]Local, services), Besides: make([][besides]float32, services), Brownout: make([]bool, services), Machines: make([]Machine, machines),
+		Locals: make([]Local, services), Besides: make([][besides]float32, services), Machines: make([]Machine, machines),
 	}
 	for i := range services {
 		for j := range got.View.Locals[i] {
@@ -144,7 +143,6 @@ func (s *Scene) UnmarshalBinary(b []byte) error {
 		for j := range got.View.Besides[i] {
 			got.View.Besides[i][j] = r.single()
 		}
-		got.View.Brownout[i] = r.flag()
 	}
 	for i := range machines {
 		got.View.Machines[i] = Machine{r.single(), r.single(), r.flag()}
@@ -215,7 +213,7 @@ func orderOf(app *loadline.App) byName {
 func (e *Eyes) Show(at time.Time, v *View, mix Mix) Scene {
 	s := Scene{At: at, Of: e.order.of, View: View{Machines: slices.Clone(v.Machines)}}
 	for _, i := range e.order.services {
-		s.View.Locals, s.View.Besides, s.View.Brownout = append(s.View.Locals, v.Locals[i]), append(s.View.Besides, v.Besides[i]), append(s.View.Brownout, v.Brownout[i])
+		s.View.Locals, s.View.Besides = append(s.View.Locals, v.Locals[i]), append(s.View.Besides, v.Besides[i])
 	}
 	if mix != nil {
 		for _, k := range e.order.kinds {
@@ -236,9 +234,9 @@ func (e *Eyes) Recognise(s *Scene, shape Shape, into *View) (Mix, error) {
 		return nil, fmt.Errorf("scene %s is of %d services, %d machines and %d kinds of requests, %s has %d, %d and %d: %w",
 			s.ID(), len(s.View.Locals), len(s.View.Machines), len(s.Mix), e.App.Name, n, len(e.App.Nodes), len(e.App.Kinds), ErrUnfit)
 	}
-	*into = View{Locals: make([]Local, n), Besides: make([][besides]float32, n), Brownout: make([]bool, n), Machines: s.View.Machines}
+	*into = View{Locals: make([]Local, n), Besides: make([][besides]float32, n), Machines: s.View.Machines}
 	for at, i := range e.order.services {
-		into.Locals[i], into.Besides[i], into.Brownout[i] = s.View.Locals[at], s.View.Besides[at], s.View.Brownout[at]
+		into.Locals[i], into.Besides[i] = s.View.Locals[at], s.View.Besides[at]
 	}
 	if s.Mix == nil {
 		return nil, nil

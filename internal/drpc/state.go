@@ -55,11 +55,13 @@ const besides = 3
 var besideFeatures = [besides]string{"fill", "size", "starting"}
 
 // Of a row of the shared shape: what is known of the service beforehand (the share
-// of requests that pass it, whether it may brown out, and whether it has), the mean over services
-// of what students see, the largest load and latency, and mean, least and largest
-// utilisation of the machines by resource.
+// of requests that pass it), the mean over services of what students see, the largest
+// load and latency, and mean, least and largest utilisation of the machines by
+// resource. Whether the service is optional is not in it: of the few that are, a
+// teacher learns that taking the last replica away is bad, and takes it for a reason to
+// add one in any state.
 const (
-	known   = 3
+	known   = 1
 	commons = Locals + 2 + 2*3
 )
 
@@ -71,7 +73,6 @@ type Eyes struct {
 
 	local, more *env.Sight
 	passing     []float32 // share of requests that pass a service
-	optional    []bool    // every call to the service may be dropped
 	values      []float32
 	view        View
 	order       byName
@@ -87,7 +88,7 @@ func NewEyes(app *loadline.App) (*Eyes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	e := &Eyes{App: app, Ground: env.NewGround(app), local: local, more: more, optional: app.Optional(), order: orderOf(app), passing: make([]float32, len(app.Services))}
+	e := &Eyes{App: app, Ground: env.NewGround(app), local: local, more: more, order: orderOf(app), passing: make([]float32, len(app.Services))}
 	all := 0.0
 	for _, k := range app.Kinds {
 		all += k.Share

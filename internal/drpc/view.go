@@ -7,7 +7,6 @@ import "github.com/loadline/loadline"
 type View struct {
 	Locals   []Local            // by service
 	Besides  [][besides]float32 // the same
-	Brownout []bool             // the same
 	Machines []Machine          // by node
 }
 
@@ -20,12 +19,11 @@ type Machine struct {
 // Look at a situation, of which the students' part was seen already.
 func (e *Eyes) Look(s loadline.Situation, locals []Local, into *View) {
 	into.Locals = append(into.Locals[:0], locals...)
-	into.Besides, into.Brownout, into.Machines = into.Besides[:0], into.Brownout[:0], into.Machines[:0]
+	into.Besides, into.Machines = into.Besides[:0], into.Machines[:0]
 	for i := range locals {
 		// Those of the allocation are always there.
 		e.values, _ = e.more.See(e.Ground, s, i, e.values[:0])
 		into.Besides = append(into.Besides, [besides]float32(e.values))
-		into.Brownout = append(into.Brownout, s.InFlight[i].Brownout)
 	}
 	for k := range e.App.Nodes {
 		cpu, memory, known := utilisation(s.Now(), k)
@@ -49,17 +47,10 @@ func (e *Eyes) Lay(shape Shape, v *View, into []float32) []float32 {
 	for i := range v.Locals {
 		into = append(into, v.Locals[i][:]...)
 		into = append(into, v.Besides[i][:]...)
-		into = append(into, e.passing[i], flag(e.optional[i]), flag(v.Brownout[i]))
+		into = append(into, e.passing[i])
 		into = append(into, common[:]...)
 	}
 	return into
-}
-
-func flag(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // common is the whole in a few figures, for every row of the shared shape.

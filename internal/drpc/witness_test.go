@@ -62,7 +62,7 @@ func scene(t testing.TB) Scene {
 	}
 	s := calm(app)
 	s.Now().Kinds[0].Rate = seen(30)
-	s.InFlight[2].Brownout = true
+	s.InFlight[2].Replicas = 4
 	got, missing, made := w.See(noon, s)
 	if !made {
 		t.Fatalf("%s was missing", missing)
@@ -95,8 +95,8 @@ func TestAScene(t *testing.T) {
 			t.Fatal(err)
 		}
 		ads, buy := app.ServiceIndex("ads"), slices.IndexFunc(app.Kinds, func(k loadline.Kind) bool { return k.Name == "buy" })
-		if !view.Brownout[ads] || view.Brownout[app.ServiceIndex("cart")] || mix[buy] != 0.75 {
-			t.Errorf("brownout %v, mix %v", view.Brownout, mix)
+		if view.Besides[ads][0] <= view.Besides[app.ServiceIndex("cart")][0] || mix[buy] != 0.75 {
+			t.Errorf("besides %v, mix %v", view.Besides, mix)
 		}
 		if n := len(eyes.Lay(Shared, &view, nil)); n != eyes.Width(Shared) {
 			t.Errorf("%d values, want %d", n, eyes.Width(Shared))
@@ -110,7 +110,7 @@ func TestAScene(t *testing.T) {
 	}
 	s := calm(app)
 	s.Now().Kinds[0].Rate = seen(30)
-	s.InFlight[2].Brownout = true
+	s.InFlight[2].Replicas = 4
 	locals := make([]Local, 3)
 	for i := range locals {
 		eyes.Local(s, i, &locals[i])

@@ -67,7 +67,7 @@ func TestAReopenedSchoolDoesWhatItsModelDoes(t *testing.T) {
 	view := drpc.View{Machines: []drpc.Machine{{CPU: 0.5, Memory: 0.5, Known: true}}}
 	for range s.students {
 		view.Locals = append(view.Locals, drpc.Local{1, 1, 1, 1, 1})
-		view.Besides, view.Brownout = append(view.Besides, [3]float32{}), append(view.Brownout, false)
+		view.Besides = append(view.Besides, [3]float32{})
 	}
 	var why []drpc.Reason
 	for i := range c.Notifier.Rewards {
