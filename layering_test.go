@@ -108,7 +108,7 @@ var layers = []struct {
 	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 
 	// Whoever can be trained, with equal steps and trials.
-	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
+	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/rl", "internal/arena", "internal/profile", "internal/msars", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
 
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
@@ -153,7 +153,7 @@ var layers = []struct {
 	// What a cluster lacks.
 	{"deploy", nil},
 	{"internal/doctor", []string{
-		"internal/nearest", "internal/history", "api/v1alpha1", "internal/resource", "internal/prom", "deploy",
+		"internal/nearest", "internal/history", "api/v1alpha1", "internal/resource", "internal/prom", "internal/kube", "deploy",
 		"github.com/prometheus/common/model", "k8s.io/api/admissionregistration/v1", "k8s.io/api/apps/v1", "k8s.io/api/authorization/v1", "k8s.io/api/coordination/v1", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/yaml", "k8s.io/apimachinery/pkg/version", "sigs.k8s.io/controller-runtime/pkg/client",
 	}},
 
@@ -163,7 +163,7 @@ var layers = []struct {
 		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
 		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/arena", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -166,9 +165,7 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	carried := link.Carried()
 	if f.output == "json" {
 		payload, wire := carried.Each()
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		return writeIndented(w, struct {
 			Students []fleet.StudentStatus `json:"students"`
 			Waiting  int                   `json:"waiting"`
 			Lost     int                   `json:"lost"`

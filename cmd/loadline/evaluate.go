@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -117,9 +116,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		return err
 	}
 	if f.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(e)
+		return writeIndented(stdout, e)
 	}
 	return printEvaluation(stdout, dir, page, e)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -119,9 +118,7 @@ func (f *fitFlags) run(dir string, stdout, stderr io.Writer) error {
 		}
 	}
 	if f.output == "json" {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return writeIndented(stdout, struct {
 			File   string        `json:"file"`
 			Report *twin.Report  `json:"report"`
 			Linear []twin.Linear `json:"linear"`

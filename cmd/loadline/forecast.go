@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -123,9 +122,7 @@ func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	if e.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return writeIndented(out, result)
 	}
 	return result.print(out)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,9 +121,7 @@ func (f *historyPullFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 		return err
 	}
 	if f.output == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(report)
+		return writeIndented(stdout, report)
 	}
 	return writePulled(stdout, f.out, report)
 }

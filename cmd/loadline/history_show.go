@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -72,9 +71,7 @@ func (f *historyShowFlags) run(dir string, out io.Writer) error {
 	}
 	sum := h.Summarise()
 	if f.output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(sum)
+		return writeIndented(out, sum)
 	}
 	if err := printHistory(out, h, sum); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -44,9 +46,7 @@ Model files are safetensors: other tools can read the weights.`,
 				return err
 			}
 			if output == "json" {
-				encoder := json.NewEncoder(c.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(f.Card)
+				return writeIndented(c.OutOrStdout(), f.Card)
 			}
 			return printCard(c.OutOrStdout(), args[0], f)
 		},
@@ -69,8 +69,8 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 	if card.Training.By != "" {
 		fmt.Fprintf(t, "TRAINED BY\t%s\n", card.Training.By)
 	}
-	if len(card.Settings) > 0 {
-		fmt.Fprintf(t, "SETTINGS\t%s\n", card.Settings)
+	for _, line := range settingLines(card.Settings) {
+		fmt.Fprintf(t, "SETTING\t%s\n", line)
 	}
 	for _, line := range card.Architectures() {
 		fmt.Fprintf(t, "NETWORK\t%s\n", line)
@@ -92,4 +92,24 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 		}
 	}
 	return t.Flush()
+}
+
+// longestSetting is where a setting is cut off for people; --output json has all.
+const longestSetting = 120
+
+// settingLines are a card's settings, one to a line.
+func settingLines(settings json.RawMessage) []string {
+	var of map[string]json.RawMessage
+	if len(settings) == 0 || json.Unmarshal(settings, &of) != nil {
+		return nil
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		value := []rune(string(of[name]))
+		if len(value) > longestSetting {
+			value = append(value[:longestSetting], []rune("... (--output json has all of it)")...)
+		}
+		lines = append(lines, name+" "+string(value))
+	}
+	return lines
 }

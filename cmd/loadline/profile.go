@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,9 +130,7 @@ func (f *profileFlags) tell(stdout io.Writer, set *profile.Set, beside []*profil
 		}
 	}
 	if f.output == "json" {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(set)
+		return writeIndented(stdout, set)
 	}
 	return printProfiles(stdout, set, beside)
 }

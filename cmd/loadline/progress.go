@@ -40,6 +40,15 @@ const (
 	barWidth      = 30
 )
 
+// stages is at for work of several parts, which it names.
+func (p *progress) stages() func(share float64, part string) {
+	whole := p.what
+	return func(share float64, part string) {
+		p.what = whole + ", " + part
+		p.at(share)
+	}
+}
+
 // at shows that a share of the work is done, if it is time to.
 func (p *progress) at(share float64) {
 	now := p.now()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -259,10 +258,4 @@ func (f *promoteFlags) goBack(w io.Writer, r *registry.Registry) error {
 	}
 	_, err = fmt.Fprintf(w, "version %d of %s is in charge again: %s\n", p.Version, p.App, p.Candidate)
 	return err
-}
-
-func writeIndented(w io.Writer, what any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(what)
 }

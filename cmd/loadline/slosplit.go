@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,9 +155,7 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 		return err
 	}
 	if f.output == "json" {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return writeIndented(stdout, struct {
 			App  string  `json:"app"`
 			Rate float64 `json:"rate"`
 			Way  string  `json:"way"`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,9 +124,7 @@ func (f *sloTrainFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 		}
 	}
 	if f.output == "json" {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(t)
+		return writeIndented(stdout, t)
 	}
 	return f.print(stdout, t)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -331,9 +330,7 @@ func (d *desk) services() []heard {
 func (d *desk) print(w io.Writer) error {
 	ledger, carried := d.ledger, d.link.Carried()
 	if d.flags.output == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		return writeIndented(w, struct {
 			Version    uint64  `json:"version"`
 			Counted    uint64  `json:"counted"`
 			Again      uint64  `json:"again"`

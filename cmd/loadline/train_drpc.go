@@ -2,21 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/drpc/school"
 	"github.com/loadline/loadline/internal/nearest"
-	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // schoolFlags are those of a teacher with students.
@@ -38,33 +35,22 @@ func (f *schoolFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.price, "price", drpc.DefaultReward().Price, "with --formulation drpc: what asking for twice as much as is needed costs of the reward; 0 = as printed")
 }
 
-// Flags that a school takes besides its own.
+// Flags that a school takes besides those of every training.
 var (
 	schoolOnly = []string{"teacher", "shape", "acting-steps", "price"}
-	schoolAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "shares", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log", "checkpoint"}
+	schoolAlso = []string{"shares", "checkpoint"}
 )
 
 // forSchool says whether a teacher with students is meant, and refuses what such
 // a training does not take.
 func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
 	if f.school.formulation == "" {
-		for _, name := range schoolOnly {
-			if flags.Changed(name) {
-				return false, usagef("--%s is for --formulation drpc", name)
-			}
-		}
-		return false, nil
+		return false, refuseOwn(flags, drpcFormulation, schoolOnly)
 	}
 	if f.school.formulation != drpcFormulation {
 		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, nearest.Hint(f.school.formulation, formulations()))
 	}
-	var faults []error
-	flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(schoolOnly, flag.Name) && !slices.Contains(schoolAlso, flag.Name) {
-			faults = append(faults, usagef("--%s is not for --formulation drpc", flag.Name))
-		}
-	})
-	return true, errors.Join(faults...)
+	return true, refuseOthers(flags, drpcFormulation, slices.Concat(schoolOnly, schoolAlso)...)
 }
 
 // trainSchool schools a teacher and its students into one model file.
@@ -89,9 +75,7 @@ func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdo
 		return err
 	}
 	if f.run.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+		return writeIndented(stdout, report)
 	}
 	return printSchool(stdout, report, f.out)
 }
@@ -107,12 +91,9 @@ func (f *trainFlags) goToSchool(ctx context.Context, subject school.Subject, con
 	defer bar.done()
 	var s *school.School
 	s, err = school.New(ctx, subject, config, school.Hooks{
-		Progress: func(share float64, what string) {
-			bar.what = "school, " + what
-			bar.at(share)
-		},
-		Point: func(school.Point) { _ = f.writeSchoolLog(s.Report().Curve) }, // the last time tells
-		Unit:  func(s *school.School) { checkpoint.save(s, false) },
+		Progress: bar.stages(),
+		Point:    func(school.Point) { _ = f.writeSchoolLog(s.Report().Curve) }, // the last time tells
+		Unit:     func(s *school.School) { checkpoint.save(s, false) },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -136,48 +117,20 @@ func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (school.Config, error) {
 	}
 	config := school.Default(kind)
 	config.Shape, config.Seed, config.Stage2.Steps = shape, f.seed, f.school.acting
-	for _, o := range []struct {
-		name string
-		from int
-		to   *int
-	}{
-		{"steps", f.training.Steps, &config.Stage1.Steps}, {"evaluate-every", f.training.EvaluateEvery, &config.Stage1.Every},
-		{"episodes", f.training.Episodes, &config.Stage1.Episodes},
-	} {
-		if flags.Changed(o.name) {
-			*o.to = o.from
-			if o.from < 1 {
-				fault("--%s is %d, must be at least 1", o.name, o.from)
-			}
-		}
-	}
+	faults = append(faults, f.lengths(flags, &config.Stage1.Steps, &config.Stage1.Every, &config.Stage1.Episodes)...)
 	if config.Reward.Price = f.school.price; !(f.school.price >= 0 && f.school.price <= 1) {
 		fault("--price is %v, must be from 0 to 1", f.school.price)
 	}
 	if f.school.acting < 0 {
 		fault("--acting-steps is %d, must be at least 0", f.school.acting)
 	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("log", f.log))
-	return config, errors.Join(faults...)
+	return config, errors.Join(append(faults, f.checkWritten())...)
 }
 
 // writeSchoolLog writes the learning curve so far.
 func (f *trainFlags) writeSchoolLog(curve []school.Point) error {
-	if f.log == "" {
-		return nil
-	}
-	return wholefile.Write(f.log, func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		_ = out.Write([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory", "imitation"}) // Error tells
-		for _, p := range curve {
-			row := []string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes)}
-			for _, v := range []float64{p.Explored, p.Loss, p.Evaluation, p.QoS, p.CPU, p.Memory, p.Imitation} {
-				row = append(row, strconv.FormatFloat(v, 'g', 6, 64))
-			}
-			_ = out.Write(row)
-		}
-		out.Flush()
-		return out.Error()
+	return writeCurve(f.log, curve, []string{imitationColumn}, func(p school.Point) (arena.Point, []string) {
+		return p.Point, []string{logged(p.Imitation)}
 	})
 }
 

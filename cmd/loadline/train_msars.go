@@ -2,20 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/msars"
 	"github.com/loadline/loadline/internal/msars/school"
 	"github.com/loadline/loadline/internal/nearest"
@@ -38,29 +36,15 @@ func (f *msarsFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.profiles, "profiles", "", "with --formulation msars: file of load-latency profiles; those that it lacks are measured and added")
 }
 
-// Flags that such a training takes.
-var (
-	msarsOnly = []string{"way", "split", "profiles"}
-	msarsAlso = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
-)
+// msarsOnly are the flags that such a training takes besides those of every one.
+var msarsOnly = []string{"way", "split", "profiles"}
 
 // forMSARS says whether MSARS is meant, and refuses what its training does not take.
 func (f *trainFlags) forMSARS(flags *pflag.FlagSet) (bool, error) {
-	var faults []error
 	if f.school.formulation != msarsFormulation {
-		for _, name := range msarsOnly {
-			if flags.Changed(name) {
-				faults = append(faults, usagef("--%s is for --formulation msars", name))
-			}
-		}
-		return false, errors.Join(faults...)
+		return false, refuseOwn(flags, msarsFormulation, msarsOnly)
 	}
-	flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(msarsOnly, flag.Name) && !slices.Contains(msarsAlso, flag.Name) {
-			faults = append(faults, usagef("--%s is not for --formulation msars", flag.Name))
-		}
-	})
-	return true, errors.Join(faults...)
+	return true, refuseOthers(flags, msarsFormulation, msarsOnly...)
 }
 
 // trainMSARS lets an agent learn to steer by a split, into one model file.
@@ -83,10 +67,7 @@ func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdou
 	var curve []school.Point
 	bar := newProgress(stderr, "msars")
 	model, report, err := school.Run(ctx, school.Subject(s), known, config, school.Hooks{
-		Progress: func(share float64, what string) {
-			bar.what = "msars, " + what
-			bar.at(share)
-		},
+		Progress: bar.stages(),
 		Point: func(p school.Point) {
 			curve = append(curve, p)
 			_ = f.writeMSARSLog(curve) // the last time tells
@@ -102,9 +83,7 @@ func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdou
 		return err
 	}
 	if f.run.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+		return writeIndented(stdout, report)
 	}
 	return printMSARS(stdout, report, f.out)
 }
@@ -138,22 +117,8 @@ func (f *trainFlags) msarsConfig(flags *pflag.FlagSet) (school.Config, error) {
 	}
 	config := school.Default(m.way)
 	config.Seed = f.seed
-	for _, o := range []struct {
-		name string
-		from int
-		to   *int
-	}{
-		{"steps", f.training.Steps, &config.Most}, {"evaluate-every", f.training.EvaluateEvery, &config.Every}, {"episodes", f.training.Episodes, &config.Episodes},
-	} {
-		if flags.Changed(o.name) {
-			*o.to = o.from
-			if o.from < 1 {
-				fault("--%s is %d, must be at least 1", o.name, o.from)
-			}
-		}
-	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("log", f.log), checkWritable("profiles", m.profiles))
-	return config, errors.Join(faults...)
+	faults = append(faults, f.lengths(flags, &config.Most, &config.Every, &config.Episodes)...)
+	return config, errors.Join(append(faults, f.checkWritten(), checkWritable("profiles", m.profiles))...)
 }
 
 // known are the profiles of the file; none if there is no such file yet.
@@ -197,24 +162,10 @@ func (f *msarsFlags) network(ctx context.Context, config *school.Config, stderr 
 	return err
 }
 
-// writeMSARSLog writes the learning curve so far, in the columns of DRPC's: nobody
-// imitates anybody here, so that column is empty.
+// writeMSARSLog writes the learning curve so far.
 func (f *trainFlags) writeMSARSLog(curve []school.Point) error {
-	if f.log == "" {
-		return nil
-	}
-	return wholefile.Write(f.log, func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		_ = out.Write([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory", "imitation", "users"}) // Error tells
-		number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-		for _, p := range curve {
-			_ = out.Write([]string{
-				strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes), number(p.Explored), number(p.Loss), number(p.Evaluation),
-				number(p.QoS), number(p.CPU), number(p.Memory), "", number(p.Users),
-			})
-		}
-		out.Flush()
-		return out.Error()
+	return writeCurve(f.log, curve, []string{imitationColumn, "users"}, func(p school.Point) (arena.Point, []string) {
+		return p.Point, []string{"", logged(p.Users)}
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,9 +129,7 @@ func (f *trainFlags) trainRun(ctx context.Context, stdout, stderr io.Writer) err
 		return err
 	}
 	if f.run.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(folder.Run)
+		return writeIndented(stdout, folder.Run)
 	}
 	return printRun(stdout, folder)
 }

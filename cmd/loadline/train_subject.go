@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/rivals"
@@ -17,6 +21,32 @@ func formulations() []string {
 		names = append(names, string(r))
 	}
 	return append(names, msarsFormulation)
+}
+
+// subjectFlags are those that every training of a whole application takes.
+var subjectFlags = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
+
+// refuseOthers says which of the flags that were given a formulation does not take:
+// those of every training, and some more.
+func refuseOthers(flags *pflag.FlagSet, formulation string, more ...string) error {
+	var faults []error
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(subjectFlags, flag.Name) && !slices.Contains(more, flag.Name) {
+			faults = append(faults, usagef("--%s is not for --formulation %s", flag.Name, formulation))
+		}
+	})
+	return errors.Join(faults...)
+}
+
+// refuseOwn says which of the flags that were given only another formulation takes.
+func refuseOwn(flags *pflag.FlagSet, formulation string, own []string) error {
+	var faults []error
+	for _, name := range own {
+		if flags.Changed(name) {
+			faults = append(faults, usagef("--%s is for --formulation %s", name, formulation))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // learnedOn is an application and its users' requests.
@@ -64,4 +94,29 @@ func (f *trainFlags) lacks() []error {
 		faults = append(faults, usagef("--output is %q, must be text or json", f.run.output))
 	}
 	return faults
+}
+
+// lengths sets those of a training that the flags give.
+func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) []error {
+	var faults []error
+	for _, o := range []struct {
+		name string
+		from int
+		to   *int
+	}{
+		{"steps", f.training.Steps, steps}, {"evaluate-every", f.training.EvaluateEvery, every}, {"episodes", f.training.Episodes, episodes},
+	} {
+		if flags.Changed(o.name) {
+			*o.to = o.from
+			if o.from < 1 {
+				faults = append(faults, usagef("--%s is %d, must be at least 1", o.name, o.from))
+			}
+		}
+	}
+	return faults
+}
+
+// checkWritten are the files that every training of a whole application writes.
+func (f *trainFlags) checkWritten() error {
+	return errors.Join(checkWritable("out", f.out), checkWritable("log", f.log))
 }

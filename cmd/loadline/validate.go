@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -94,9 +93,7 @@ func runValidations(ctx context.Context, w io.Writer, names []string, data, outp
 	if output == "text" {
 		return nil
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(reports)
+	return writeIndented(w, reports)
 }
 
 func validation(ctx context.Context, name, data string) (textWriter, error) {

@@ -59,7 +59,7 @@ func (a *Arena) Begin(rng *rand.Rand, culprit int) {
 // instant of its own would cost more than all the rest.
 func (a *Arena) engine(seed uint64) sim.Engine {
 	e := fluid.New(sim.Config{
-		App: a.app, Load: from{a.config.Load, a.start}, Seed: seed, ResizeDelay: loadline.Dist{Mean: 800 * time.Millisecond},
+		App: a.app, Load: sim.From(a.config.Load, a.start), Seed: seed, ResizeDelay: loadline.Dist{Mean: 800 * time.Millisecond},
 	}, fluidStep)
 	e.AddNoise()
 	return e
@@ -87,19 +87,4 @@ func (a *Arena) fill(service int, full float64, culprit bool) {
 		s.Size.CPULimit = min(smaller, s.Size.CPULimit)
 		s.Size.CPURequest = min(s.Size.CPURequest, s.Size.CPULimit)
 	}
-}
-
-// from is a load that begins later.
-type from struct {
-	load  sim.Arrivals
-	start time.Duration
-}
-
-// Rate implements sim.Arrivals.
-func (f from) Rate(kind int, t time.Duration) (perSecond float64, until time.Duration) {
-	perSecond, until = f.load.Rate(kind, t+f.start)
-	if until != sim.Never {
-		until -= f.start
-	}
-	return perSecond, until
 }

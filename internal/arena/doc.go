@@ -5,5 +5,5 @@
 //
 // Reading order: arena.go (deciding and seeing), begin.go (how an episode begins),
 // sizes.go (with which instances), blur.go (chance in what is measured), almanac.go
-// and recall.go (what forecasters would have said).
+// and recall.go (what forecasters would have said), record.go (what is told of it).
 package arena

@@ -82,14 +82,14 @@ func Suites() []Suite {
 		},
 		{
 			Name: "drpc",
-			About: "DRPC and its rivals that learn, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the clairvoyant, " +
-				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models of each; about three quarters of an hour, nearly all of it training",
+			About: "DRPC and its rivals that learn, and MSARS, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the clairvoyant, " +
+				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models of each; about an hour, nearly all of it training",
 			apps: []string{"bookinfo", "trainticket"},
 			matrix: Matrix{
 				Policies: []Policy{
 					ParsePolicy("static"), ParsePolicy("hpa:target=75"), ParsePolicy("hpa@calibrated"),
 					ParsePolicy("drpc@trained"), ParsePolicy("coscal@trained"), ParsePolicy("firm@trained"), ParsePolicy("asarsa@trained"),
-					ParsePolicy("clairvoyant"),
+					ParsePolicy("msars@trained"), ParsePolicy("clairvoyant"),
 				},
 				Seeds: 5, WarmUp: settled, Baseline: "hpa:target=75",
 				Workloads: []Workload{twice(hour("diurnal", diurnalHour)), twice(hour("bursty", burstyHour))},

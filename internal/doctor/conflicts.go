@@ -8,12 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 )
 
-var (
-	hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
-	vpaKind = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
-)
+var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 
 // conflicts are others who move the same workload. They are faults where Loadline
 // acts; before that they are what has to go first.
@@ -24,23 +22,19 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	before := len(e.report.Findings)
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "horizontalpodautoscalers", hpaKind, t, "scaleTargetRef") {
-		if by := madeBy(&o); by == "" {
+		if kube.ScaledObjectOf(&o) == "" { // else what is wrong is said of that
 			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace, o.GetName()),
 				"HorizontalPodAutoscaler %s moves the replicas of %s.", o.GetName(), t)
 		}
 	}
-	for _, o := range e.aimedAt(ctx, a, l.Namespace, "verticalpodautoscalers", vpaKind, t, "targetRef") {
-		mode, _, _ := unstructured.NestedString(o.Object, "updatePolicy", "updateMode")
-		if mode == "" {
-			mode = "Auto"
-		}
-		if mode != "Off" {
+	for _, o := range e.aimedAt(ctx, a, l.Namespace, "verticalpodautoscalers", kube.VerticalPodAutoscalers, t, "targetRef") {
+		if mode := kube.UpdateMode(o.Object); mode != kube.Off {
 			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p '{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
 				"VerticalPodAutoscaler %s moves the size of %s (updateMode %s).", o.GetName(), t, mode)
 		}
 	}
 	if s.MovedBy != v1alpha1.ByKEDA {
-		for _, o := range e.aimedAt(ctx, a, l.Namespace, "scaledobjects", scaledObjectKind, t, "scaleTargetRef") {
+		for _, o := range e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef") {
 			a.when(state, "conflict", fmt.Sprintf("set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or kubectl -n %s delete scaledobject %s", l.Namespace, o.GetName()),
 				"ScaledObject %s moves the replicas of %s, and movedBy is Scale.", o.GetName(), t)
 		}
@@ -49,17 +43,6 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	if len(e.report.Findings) == before {
 		a.ok("conflict", "Nobody else moves %s.", t)
 	}
-}
-
-// madeBy is the ScaledObject that an HPA belongs to. What is wrong with that is said
-// of the ScaledObject.
-func madeBy(hpa *unstructured.Unstructured) string {
-	for _, r := range hpa.GetOwnerReferences() {
-		if r.Kind == scaledObjectKind.Kind {
-			return r.Name
-		}
-	}
-	return hpa.GetLabels()["scaledobject.keda.sh/name"]
 }
 
 // aimedAt are the objects of a kind whose reference (a field of the spec) is the
@@ -72,20 +55,15 @@ func (e *exam) aimedAt(ctx context.Context, a about, namespace, resource string,
 	}
 	var found []unstructured.Unstructured
 	for _, o := range list {
-		text := func(field string) string {
-			value, _, _ := unstructured.NestedString(o.Object, "spec", reference, field)
-			return value
-		}
-		of := kindOf(v1alpha1.TargetRef{APIVersion: text("apiVersion"), Kind: text("kind")})
-		if text("name") == t.name && of.Kind == t.kind.Kind && of.Group == t.kind.Group {
+		if kube.RefIn(o.Object, reference) == t.ref() {
 			found = append(found, o)
 		}
 	}
 	return found
 }
 
-// otherLoadLines that act on the same workload: the older one moves it, and of
-// equally old ones the first by name. One that only recommends is in nobody's way.
+// otherLoadLines that act on the same workload. One that only recommends is in
+// nobody's way.
 func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1alpha1.LoadLine, t *target) {
 	list, err := e.neighbours(ctx, l.Namespace)
 	if err != nil {
@@ -99,11 +77,11 @@ func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1al
 		}
 		for j := range other.Spec.Services {
 			ref := other.Spec.Services[j].TargetRef
-			if k := kindOf(ref); ref.Name != t.name || k.Kind != t.kind.Kind || k.Group != t.kind.Group {
+			if kube.RefOf(ref.APIVersion, ref.Kind, ref.Name) != t.ref() {
 				continue
 			}
 			wins := other.Name
-			if l.CreationTimestamp.Before(&other.CreationTimestamp) || l.CreationTimestamp.Equal(&other.CreationTimestamp) && l.Name < other.Name {
+			if kube.Before(l, other) {
 				wins = l.Name
 			}
 			a.when(state, "conflict", "take the service out of one of the two", "LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)

@@ -277,6 +277,16 @@ func TestFindings(t *testing.T) {
 		}, want{Note, "target", "web", "paused by its annotation", "loadline.dev/paused-"}},
 		"an unknown container": {func(p *patient) { p.service(0, func(s map[string]any) { s["container"] = "ap" }) },
 			want{Fault, "container", "web", `no container "ap" (did you mean "app"?)`, ""}},
+		"a default container that is not there": {func(p *patient) {
+			p.change("Deployment", "web", map[string]any{"kubectl.kubernetes.io/default-container": "gone"}, "spec", "template", "metadata", "annotations")
+		}, want{OK, "target", "web", "container app", ""}},
+		"limits alone, and one axis": {func(p *patient) {
+			p.container("web", func(c map[string]any) {
+				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}}
+			})
+			p.remove("Pod", "web-1")
+			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
+		}, want{Fault, "resize", "web", "Guaranteed", "VerticalLimits"}},
 		"no CPU request": {func(p *patient) {
 			p.container("cart", func(c map[string]any) { delete(c, "resources") })
 		}, want{Warning, "requests", "cart", "no CPU request", "resources.requests.cpu"}},
@@ -327,6 +337,9 @@ func TestFindings(t *testing.T) {
 		"a VPA": {func(p *patient) {
 			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}")
 		}, want{Fault, "conflict", "web", "VerticalPodAutoscaler old", "patch vpa old"}},
+		"a VPA that only recommends": {func(p *patient) {
+			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, updatePolicy: {updateMode: \"Off\"}}")
+		}, want{OK, "conflict", "web", "Nobody else moves Deployment web", ""}},
 		"a ScaledObject beside Scale": {func(p *patient) { p.service(1, func(s map[string]any) { s["movedBy"] = "Scale" }) },
 			want{Fault, "conflict", "cart", "ScaledObject cart moves", "movedBy: KEDA"}},
 		"an older LoadLine": {func(p *patient) {

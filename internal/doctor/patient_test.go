@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/prom"
 )
 
@@ -166,7 +167,7 @@ var knownTypes = sync.OnceValue(func() *runtime.Scheme {
 	if err := errors.Join(scheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
 		panic(err)
 	}
-	for _, kind := range []schema.GroupVersionKind{crdKind, scaledObjectKind, vpaKind, {Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}} {
+	for _, kind := range []schema.GroupVersionKind{crdKind, kube.ScaledObjects, kube.VerticalPodAutoscalers, {Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}} {
 		s.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), &unstructured.UnstructuredList{})
 	}

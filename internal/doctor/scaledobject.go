@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 )
 
 const kedaPage = "docs/keda.md"
@@ -18,7 +19,7 @@ func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, 
 	if !e.hasKEDA {
 		return // said of the cluster
 	}
-	all := e.aimedAt(ctx, a, l.Namespace, "scaledobjects", scaledObjectKind, t, "scaleTargetRef")
+	all := e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef")
 	if len(all) == 0 {
 		a.fault("scaledobject", "apply the ScaledObject in "+kedaPage, "Replicas are left to KEDA, and no ScaledObject names %s: nobody moves it.", t)
 		return
@@ -53,19 +54,13 @@ func (e *exam) ourTrigger(o *unstructured.Unstructured) (ours map[string]any, ot
 		kind, _ := m["type"].(string)
 		address, _, _ := unstructured.NestedString(m, "metadata", "scalerAddress")
 		named, _, _ := unstructured.NestedString(m, "metadata", "loadline")
-		if ours == nil && (kind == "external" || kind == "external-push") && (named != "" || e.isOurs(address)) {
+		if ours == nil && (kind == "external" || kind == "external-push") && (named != "" || kube.Reaches(address, e.ScalerHost)) {
 			ours = m
 			continue
 		}
 		others = append(others, kind)
 	}
 	return ours, others
-}
-
-// isOurs says whether an address is the controller's host, or a longer name of it.
-func (e *exam) isOurs(address string) bool {
-	host, _, _ := strings.Cut(address, ":")
-	return host == e.ScalerHost || strings.HasPrefix(host, e.ScalerHost+".")
 }
 
 // trigger must name this service, and leave the metric's type alone.
@@ -144,7 +139,7 @@ func (e *exam) kedaTolerance(ctx context.Context, a about, l *v1alpha1.LoadLine,
 		return // said under conflicts
 	}
 	for _, hpa := range list {
-		if madeBy(&hpa) != o.GetName() {
+		if kube.ScaledObjectOf(&hpa) != o.GetName() {
 			continue
 		}
 		if missing := intolerant(&hpa, []string{"spec", "behavior"}); missing != "" {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 )
 
 // requests that a rule reckons with.
@@ -113,44 +114,13 @@ func boundsOf(s *v1alpha1.Service, r corev1.ResourceName) *v1alpha1.QuantityBoun
 	return s.Bounds.Memory
 }
 
-// classOf a workload's pods: of a running one if there is one, else by the rules.
+// classOf a workload's pods: of a running one if there is one, else as the template
+// would have it.
 func classOf(t *target) corev1.PodQOSClass {
-	if len(t.pods) > 0 && t.pods[0].Status.QOSClass != "" {
-		return t.pods[0].Status.QOSClass
-	}
-	spec := &t.template.Spec
 	if len(t.pods) > 0 {
-		spec = &t.pods[0].Spec
+		return kube.QoSClass(&t.pods[0])
 	}
-	return qosClass(spec)
-}
-
-// qosClass by requests and limits of CPU and memory: those of the whole pod if it has
-// any, else those of its containers. A request that is left out equals its limit.
-func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
-	var all []corev1.ResourceRequirements
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		all = append(all, c.Resources)
-	}
-	if r := spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
-		all = []corev1.ResourceRequirements{*r}
-	}
-	any, equal := false, true
-	for _, of := range all {
-		for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			request, requested := of.Requests[r]
-			limit, limited := of.Limits[r]
-			any = any || requested && !request.IsZero() || limited && !limit.IsZero()
-			equal = equal && limited && !limit.IsZero() && (!requested || request.Cmp(limit) == 0)
-		}
-	}
-	switch {
-	case !any:
-		return corev1.PodQOSBestEffort
-	case equal:
-		return corev1.PodQOSGuaranteed
-	}
-	return corev1.PodQOSBurstable
+	return kube.QoSClass(&corev1.Pod{Spec: t.template.Spec})
 }
 
 // restarts: a container may ask to be restarted when it is resized.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 )
 
 // target is a service's workload.
@@ -33,17 +35,12 @@ const mostPods = 200
 
 func (t *target) String() string { return t.kind.Kind + " " + t.name }
 
-// kindOf a reference, with the schema's defaults.
-func kindOf(r v1alpha1.TargetRef) schema.GroupVersionKind {
-	version, kind := r.APIVersion, r.Kind
-	if version == "" {
-		version = "apps/v1"
-	}
-	if kind == "" {
-		kind = "Deployment"
-	}
-	return schema.FromAPIVersionAndKind(version, kind)
+func (t *target) ref() kube.Ref {
+	return kube.Ref{Group: t.kind.Group, Kind: t.kind.Kind, Name: t.name}
 }
+
+// kindOf a reference, with the schema's defaults.
+func kindOf(r v1alpha1.TargetRef) schema.GroupVersionKind { return kube.KindOf(r.APIVersion, r.Kind) }
 
 func groupOf(r v1alpha1.TargetRef) string { return kindOf(r).Group }
 
@@ -127,7 +124,7 @@ func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v
 		return
 	}
 	e.pods(ctx, a, l, t, o)
-	name := containerOf(s, t.template)
+	name := cmp.Or(kube.ContainerOf(s, t.template.Annotations, t.template.Spec.Containers), s.Container)
 	spec := &t.template.Spec
 	if len(t.pods) > 0 {
 		spec = &t.pods[0].Spec
@@ -170,26 +167,6 @@ func (e *exam) pods(ctx context.Context, a about, l *v1alpha1.LoadLine, t *targe
 			t.pods = append(t.pods, p)
 		}
 	}
-}
-
-// Proxies that meshes put beside a container, where they are no native sidecars.
-var sidecars = []string{"istio-proxy", "linkerd-proxy"}
-
-// containerOf a service: the one that it names, or kubectl's default, or the first
-// that is no mesh's proxy. internal/kube does the same.
-func containerOf(s *v1alpha1.Service, t *corev1.PodTemplateSpec) string {
-	if s.Container != "" {
-		return s.Container
-	}
-	if name := t.Annotations["kubectl.kubernetes.io/default-container"]; name != "" {
-		return name
-	}
-	for _, c := range t.Spec.Containers {
-		if !slices.Contains(sidecars, c.Name) {
-			return c.Name
-		}
-	}
-	return ""
 }
 
 // amounts of a container in words.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/loadline/loadline/internal/env"
@@ -67,14 +66,13 @@ const (
 	seenArray   = "seen"
 )
 
-func studentName(i int) string  { return fmt.Sprintf("student%d", i) }
-func forecastName(i int) string { return fmt.Sprintf("forecast%d-", i) }
+func studentName(i int) string { return fmt.Sprintf("student%d", i) }
 
 // File is the model as it is kept on disk.
 func (m *Model) File() (*modelfile.File, error) {
 	s := modelSettings{
 		App: m.App, Services: m.Services, Teacher: m.Kind, Shape: m.Shape, Period: m.Period, Version: m.Version,
-		Pace: m.Pace, Steps: m.Steps, Reward: m.Reward, Notifier: m.Notifier, Mix: m.Mix, Shares: m.Shares, Forecasts: map[string]*modelfile.Card{},
+		Pace: m.Pace, Steps: m.Steps, Reward: m.Reward, Notifier: m.Notifier, Mix: m.Mix, Shares: m.Shares,
 	}
 	file := modelfile.New(modelfile.Card{Kind: FileKind, Training: m.Training, Results: m.Results})
 	for _, name := range LocalFeatures {
@@ -84,54 +82,22 @@ func (m *Model) File() (*modelfile.File, error) {
 	for i, net := range m.Students {
 		file.Add(studentName(i), net)
 	}
-	for i, gru := range m.Forecasts {
-		if gru == nil {
-			continue
-		}
-		own, err := gru.File(m.Services[i], nil)
-		if err != nil {
-			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[i], err)
-		}
-		for name := range own.Card.Networks {
-			net, err := own.Net(name)
-			if err != nil {
-				return nil, fmt.Errorf("forecaster of %s: %w", m.Services[i], err)
-			}
-			file.Add(forecastName(i)+name, net)
-		}
-		card := own.Card
-		card.Networks = nil
-		s.Forecasts[m.Services[i]] = &card
+	var err error
+	if s.Forecasts, err = forecast.Embed(file, m.Services, m.Forecasts); err != nil {
+		return nil, err
 	}
 	if m.Seen != nil {
 		file.Arrays[seenArray] = m.Seen.Table()
 	}
-	var err error
 	file.Card.Settings, err = json.Marshal(s)
 	return file, err
 }
 
 // Write keeps the model at a path: whole, or not at all.
-func (m *Model) Write(path string) error {
-	file, err := m.File()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Write(path)
-}
+func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
-func Open(path string) (*Model, error) {
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
+func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
 // FromFile takes a model out of its file, or says what is wrong with it.
 func FromFile(file *modelfile.File) (*Model, error) {
@@ -139,16 +105,16 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("this is a model of kind %q, not of DRPC (%s); give a file that loadline train --formulation drpc wrote", file.Card.Kind, FileKind)
 	}
 	var s modelSettings
-	if err := json.Unmarshal(file.Card.Settings, &s); err != nil {
-		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
+	if err := file.Card.TakeSettings(&s); err != nil {
+		return nil, err
 	}
-	if err := s.check(file.Card.Features); err != nil {
+	if err := s.check(file.Card.FeatureNames()); err != nil {
 		return nil, fmt.Errorf("%w; it was trained by another version: train it again", err)
 	}
 	m := &Model{
 		App: s.App, Services: s.Services, Kind: s.Teacher, Shape: s.Shape, Period: s.Period, Version: s.Version,
 		Pace: s.Pace, Steps: s.Steps, Reward: s.Reward, Notifier: s.Notifier, Mix: s.Mix, Shares: s.Shares,
-		Forecasts: make([]*forecast.GRU, len(s.Services)), Training: file.Card.Training, Results: file.Card.Results,
+		Training: file.Card.Training, Results: file.Card.Results,
 	}
 	var err error
 	if m.Teacher, err = file.Net(teacherName); err != nil {
@@ -164,11 +130,9 @@ func FromFile(file *modelfile.File) (*Model, error) {
 			return nil, fmt.Errorf("the student of %s has another architecture than students have; train it again", service)
 		}
 		m.Students = append(m.Students, net)
-		if card := s.Forecasts[service]; card != nil {
-			if m.Forecasts[i], err = forecasterFrom(file, *card, forecastName(i)); err != nil {
-				return nil, fmt.Errorf("forecaster of %s: %w", service, err)
-			}
-		}
+	}
+	if m.Forecasts, err = forecast.Embedded(file, s.Services, s.Forecasts); err != nil {
+		return nil, err
 	}
 	m.Seen = SeenFrom(file.Arrays[seenArray])
 	return m, nil
@@ -178,14 +142,10 @@ func sameLayer(a, b nn.Layer) bool {
 	return a.Kind == b.Kind && a.Width == b.Width && a.Activation == b.Activation && slices.Equal(a.From, b.From)
 }
 
-func (s *modelSettings) check(features []modelfile.Feature) error {
+func (s *modelSettings) check(features []string) error {
 	var faults []error
-	names := make([]string, len(features))
-	for i, f := range features {
-		names[i] = f.Name
-	}
-	if !slices.Equal(names, LocalFeatures[:]) {
-		faults = append(faults, fmt.Errorf("students were taught the features %v, they see %v now", names, LocalFeatures))
+	if !slices.Equal(features, LocalFeatures[:]) {
+		faults = append(faults, fmt.Errorf("students were taught the features %v, they see %v now", features, LocalFeatures))
 	}
 	if len(s.Services) == 0 {
 		faults = append(faults, errors.New("it names no services"))
@@ -200,21 +160,4 @@ func (s *modelSettings) check(features []modelfile.Feature) error {
 		faults = append(faults, fmt.Errorf("its steps are %+v, must be above 0", s.Steps))
 	}
 	return errors.Join(append(faults, s.Pace.Validate(), s.Notifier.Validate())...)
-}
-
-// forecasterFrom puts a forecaster's own file together again.
-func forecasterFrom(file *modelfile.File, card modelfile.Card, prefix string) (*forecast.GRU, error) {
-	own := modelfile.New(card)
-	for name := range file.Card.Networks {
-		short, ours := strings.CutPrefix(name, prefix)
-		if !ours {
-			continue
-		}
-		net, err := file.Net(name)
-		if err != nil {
-			return nil, err
-		}
-		own.Add(short, net)
-	}
-	return forecast.LoadGRU(own)
 }

@@ -17,9 +17,16 @@ type Reward struct {
 	Price float64 `json:"price,omitempty"`
 }
 
-// DefaultReward aims at what the paper reports at convergence. A dropped call weighs
-// as much as its price in requests. The price is ours.
-func DefaultReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 1, Price: 0.1} }
+// PrintedReward is that of the equations, and aims at what the paper reports at
+// convergence. A dropped call weighs as much as its price in requests.
+func PrintedReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 1} }
+
+// DefaultReward has a price besides, which is ours.
+func DefaultReward() Reward {
+	r := PrintedReward()
+	r.Price = 0.1
+	return r
+}
 
 // Worth is a reward with its parts.
 type Worth struct {

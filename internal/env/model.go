@@ -88,26 +88,10 @@ func (m *Model) File() (*modelfile.File, error) {
 }
 
 // Write keeps the model at a path: whole, or not at all.
-func (m *Model) Write(path string) error {
-	file, err := m.File()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Write(path)
-}
+func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
-func Open(path string) (*Model, error) {
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
+func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
 // FromFile takes a model out of its file.
 func FromFile(file *modelfile.File) (*Model, error) {
@@ -115,8 +99,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("this is a model of kind %q, not a policy (%s); give a file that loadline train wrote", file.Card.Kind, Kind)
 	}
 	var s modelSettings
-	if err := json.Unmarshal(file.Card.Settings, &s); err != nil {
-		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
+	if err := file.Card.TakeSettings(&s); err != nil {
+		return nil, err
 	}
 	if s.Problem == nil || len(s.Brains) == 0 {
 		return nil, errors.New("it has no problem or no networks; train it again")
@@ -125,10 +109,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("%w; it was trained by another version: train it again", err)
 	}
 	m := &Model{Problem: s.Problem, Training: file.Card.Training, Results: file.Card.Results}
-	names := make([]string, len(file.Card.Features))
-	for i, f := range file.Card.Features {
-		names[i] = f.Name
-	}
+	names := file.Card.FeatureNames()
 	if _, err := featuresNamed(names); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,6 @@
 // contract), recent.go (how far to trust, and calibration), then the models:
 // persistence.go, seasonal.go, holtwinters.go, arima.go, and gru.go with what it
 // sees (gru_features.go), what it learns from (gru_parts.go), how it learns
-// (gru_train.go) and how it is kept (gru_file.go); evaluate.go walks forward over
-// a test part, scores.go counts.
+// (gru_train.go) and how it is kept (gru_file.go), also within the file of another
+// model (gru_embed.go); evaluate.go walks forward over a test part, scores.go counts.
 package forecast

@@ -99,17 +99,3 @@ func (v visits) Rate(_ int, t time.Duration) (perSecond float64, until time.Dura
 	}
 	return perSecond, until
 }
-
-// from is a load that begins later.
-type from struct {
-	load  sim.Arrivals
-	start time.Duration
-}
-
-func (f from) Rate(kind int, t time.Duration) (perSecond float64, until time.Duration) {
-	perSecond, until = f.load.Rate(kind, t+f.start)
-	if until != sim.Never {
-		until -= f.start
-	}
-	return perSecond, until
-}

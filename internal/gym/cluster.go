@@ -87,7 +87,7 @@ func (c *Cluster) Reset(rng *rand.Rand, observation []float32) {
 	c.ground = c.grounds[at]
 	latest := place.Duration - c.episode()
 	start := time.Duration(rng.Int64N(int64(latest) + 1)).Truncate(time.Second)
-	load := from{place.Load, start}
+	load := sim.From(place.Load, start)
 
 	c.services = append(c.services[:0], place.App.Services...)
 	c.services[0].Replicas = c.someReplicas(rng, load)

@@ -1,9 +1,11 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +40,7 @@ func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	var hpas autoscalingv2.HorizontalPodAutoscalerList
 	err2 := w.list(ctx, &hpas, "HorizontalPodAutoscalers")
 	c.autoscalers(w, hpas.Items, scaled)
-	vpas, err3 := w.optional(ctx, verticalPodAutoscalers)
+	vpas, err3 := w.optional(ctx, VerticalPodAutoscalers)
 	c.verticals(w, vpas)
 	var others v1alpha1.LoadLineList
 	err4 := w.list(ctx, &others, "LoadLines")
@@ -52,7 +54,7 @@ func (c *conflicts) autoscalers(w *Workloads, hpas []autoscalingv2.HorizontalPod
 	for i := range hpas {
 		h := &hpas[i]
 		ref := h.Spec.ScaleTargetRef
-		service, ours := w.byWorkload[keyOf(ref.APIVersion, ref.Kind, ref.Name)]
+		service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]
 		if ours && !madeBy(h, scaled) {
 			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler, "HorizontalPodAutoscaler %s moves %s as well: delete it, or take the service out of the LoadLine", h.Name, w.targets[service])
 		}
@@ -60,16 +62,16 @@ func (c *conflicts) autoscalers(w *Workloads, hpas []autoscalingv2.HorizontalPod
 }
 
 func madeBy(h *autoscalingv2.HorizontalPodAutoscaler, scaled []scaledObject) bool {
-	name := h.Labels["scaledobject.keda.sh/name"]
-	if owner := metav1.GetControllerOfNoCopy(h); owner != nil && owner.Kind == "ScaledObject" {
-		name = owner.Name
+	name := ScaledObjectOf(h)
+	return slices.ContainsFunc(scaled, func(o scaledObject) bool { return o.name == name })
+}
+
+// ScaledObjectOf an HPA is the one that KEDA has made it of; "" = of none.
+func ScaledObjectOf(hpa metav1.Object) string {
+	if owner := metav1.GetControllerOfNoCopy(hpa); owner != nil && owner.Kind == ScaledObjects.Kind {
+		return owner.Name
 	}
-	for i := range scaled {
-		if scaled[i].name == name {
-			return true
-		}
-	}
-	return false
+	return hpa.GetLabels()["scaledobject.keda.sh/name"]
 }
 
 // scaledObjects: one that asks us for the replicas of a service that KEDA moves is
@@ -106,12 +108,20 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 func (c *conflicts) verticals(w *Workloads, vpas []unstructured.Unstructured) {
 	for i := range vpas {
 		v := vpas[i].Object
-		service, ours := w.byWorkload[reference(v, "targetRef")]
-		mode, _, _ := unstructured.NestedString(v, "spec", "updatePolicy", "updateMode")
-		if ours && mode != "Off" {
+		service, ours := w.byWorkload[RefIn(v, "targetRef")]
+		if ours && UpdateMode(v) != Off {
 			c.add(service, v1alpha1.ReasonVerticalPodAutoscaler, "VerticalPodAutoscaler %s sizes pods of %s as well: delete it, or set its updateMode to Off", vpas[i].GetName(), w.targets[service])
 		}
 	}
+}
+
+// Off is the mode of a VPA that only recommends.
+const Off = "Off"
+
+// UpdateMode of a VPA. Without one it acts.
+func UpdateMode(vpa map[string]any) string {
+	mode, _, _ := unstructured.NestedString(vpa, "spec", "updatePolicy", "updateMode")
+	return cmp.Or(mode, "Auto")
 }
 
 // loadLines: another one that acts on a workload of ours and is older, or was created
@@ -126,19 +136,21 @@ func (c *conflicts) loadLines(w *Workloads, others []v1alpha1.LoadLine) {
 	}
 	for i := range others {
 		o := &others[i]
-		if o == us || o.Spec.Mode != v1alpha1.Act || o.DeletionTimestamp != nil || us != nil && !before(o, us) {
+		if o == us || o.Spec.Mode != v1alpha1.Act || o.DeletionTimestamp != nil || us != nil && !Before(o, us) {
 			continue
 		}
 		for j := range o.Spec.Services {
 			ref := o.Spec.Services[j].TargetRef
-			if service, ours := w.byWorkload[keyOf(ref.APIVersion, ref.Kind, ref.Name)]; ours {
+			if service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]; ours {
 				c.add(service, v1alpha1.ReasonOtherLoadLine, "LoadLine %s moves %s as well, and is older: take it out of one of the two", o.Name, w.targets[service])
 			}
 		}
 	}
 }
 
-func before(a, b *v1alpha1.LoadLine) bool {
+// Before says whether the first of two LoadLines moves a workload that both name: the
+// older one does, and of equally old ones the first by name.
+func Before(a, b *v1alpha1.LoadLine) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}

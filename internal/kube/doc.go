@@ -13,4 +13,6 @@
 // progress), changed.go (who set the replicas), conflicts.go with others.go and
 // keda.go (who else moves it); then scale.go, resize.go with plan.go, qos.go,
 // answer.go, outcome.go and evict.go, and strays.go. strip.go keeps the cache small.
+// internal/doctor goes by the same rules before all this is at work: what is exported
+// beside the passes and the moves is for it.
 package kube

@@ -12,7 +12,7 @@ import (
 // scaledObject is what is of interest of one of KEDA's.
 type scaledObject struct {
 	name     string
-	target   workloadKey
+	target   Ref
 	triggers []trigger
 }
 
@@ -22,10 +22,10 @@ type trigger struct {
 }
 
 func (w *Workloads) scaledObjects(ctx context.Context) ([]scaledObject, error) {
-	items, err := w.optional(ctx, scaledObjectKind)
+	items, err := w.optional(ctx, ScaledObjects)
 	var found []scaledObject
 	for i := range items {
-		o := scaledObject{name: items[i].GetName(), target: reference(items[i].Object, "scaleTargetRef")}
+		o := scaledObject{name: items[i].GetName(), target: RefIn(items[i].Object, "scaleTargetRef")}
 		triggers, _, _ := unstructured.NestedFieldNoCopy(items[i].Object, "spec", "triggers")
 		list, _ := triggers.([]any)
 		for _, one := range list {
@@ -64,11 +64,15 @@ func (w *Workloads) asksUs(o *scaledObject, service string) bool {
 // isOurs says whether an address is one of our hosts, or a longer name of it:
 // loadline-keda.loadline-system, with .svc.cluster.local behind it or without.
 func (w *Workloads) isOurs(address string) bool {
-	host, _, err := net.SplitHostPort(address)
+	return slices.ContainsFunc(w.scalerHosts, func(ours string) bool { return Reaches(address, ours) })
+}
+
+// Reaches says whether an address, with a port or without, is a host or a longer name
+// of it.
+func Reaches(address, host string) bool {
+	name, _, err := net.SplitHostPort(address)
 	if err != nil {
-		host = address
+		name = address
 	}
-	return slices.ContainsFunc(w.scalerHosts, func(ours string) bool {
-		return host == ours || strings.HasPrefix(host, ours+".")
-	})
+	return name == host || strings.HasPrefix(name, host+".")
 }

@@ -89,9 +89,9 @@ func (w *Workloads) describe(s *State, service int, l *workload, pods []*corev1.
 	s.Changed = changed(l.managed)
 	switch {
 	case l.template != nil:
-		s.Container = containerOf(t, l.template.Annotations, l.template.Spec.Containers)
+		s.Container = ContainerOf(t.service, l.template.Annotations, l.template.Spec.Containers)
 	case len(pods) > 0:
-		s.Container = containerOf(t, pods[0].Annotations, pods[0].Spec.Containers)
+		s.Container = ContainerOf(t.service, pods[0].Annotations, pods[0].Spec.Containers)
 	}
 	if s.Container == "" && t.resizes() && (l.template != nil || len(pods) > 0) {
 		s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w: container %q", t, ErrContainer, t.service.Container))

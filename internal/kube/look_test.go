@@ -210,7 +210,7 @@ func TestContainer(t *testing.T) {
 		{"the first that is no proxy", target{}, nil, three, "a"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := containerOf(row.target, row.annotations, row.containers); got != row.want {
+			if got := ContainerOf(row.target.service, row.annotations, row.containers); got != row.want {
 				t.Errorf("got %q", got)
 			}
 		})

@@ -61,7 +61,7 @@ type Workloads struct {
 	namespace   string
 	owner       types.NamespacedName
 	targets     []target
-	byWorkload  map[workloadKey]int // only those that are ours to move
+	byWorkload  map[Ref]int // only those that are ours to move
 	nodes       map[string]int
 	scalerHosts []string
 	now         func() time.Time
@@ -84,7 +84,7 @@ type memory struct {
 func New(o Options) *Workloads {
 	w := &Workloads{
 		client: o.Client, live: o.Live, namespace: o.Namespace, owner: o.Owner, scalerHosts: o.ScalerHosts, now: o.Now,
-		byWorkload: map[workloadKey]int{}, nodes: map[string]int{}, absent: map[schema.GroupVersionKind]time.Time{},
+		byWorkload: map[Ref]int{}, nodes: map[string]int{}, absent: map[schema.GroupVersionKind]time.Time{},
 		refused: map[types.UID]refusal{}, memory: make([]memory, len(o.Services)),
 	}
 	if w.live == nil {

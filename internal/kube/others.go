@@ -14,8 +14,8 @@ import (
 
 // Kinds that a cluster may do without.
 var (
-	verticalPodAutoscalers = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
-	scaledObjectKind       = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}
+	VerticalPodAutoscalers = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
+	ScaledObjects          = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}
 )
 
 // lookAgain is how long a kind that the cluster does not have is taken for absent.
@@ -45,11 +45,11 @@ func (w *Workloads) optional(ctx context.Context, kind schema.GroupVersionKind) 
 	return list.Items, err
 }
 
-// reference to a workload, in some field of an object's spec.
-func reference(o map[string]any, field string) workloadKey {
+// RefIn is a reference to a workload, in some field of an object's spec.
+func RefIn(o map[string]any, field string) Ref {
 	text := func(name string) string {
 		s, _, _ := unstructured.NestedString(o, "spec", field, name)
 		return s
 	}
-	return keyOf(text("apiVersion"), text("kind"), text("name"))
+	return RefOf(text("apiVersion"), text("kind"), text("name"))
 }

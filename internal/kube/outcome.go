@@ -42,7 +42,7 @@ func resizeFault(pod *corev1.Pod, t target) (Outcome, bool) {
 	if pod.DeletionTimestamp != nil {
 		return o, false
 	}
-	switch requests := slices.Contains(t.service.Axes, v1alpha1.VerticalRequests); qosClass(pod) {
+	switch requests := slices.Contains(t.service.Axes, v1alpha1.VerticalRequests); QoSClass(pod) {
 	case corev1.PodQOSBestEffort:
 		o.Result, o.Why = Refused, bestEffort
 		return o, true

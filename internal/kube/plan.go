@@ -94,7 +94,7 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 	if len(changes.requests)+len(changes.limits) == 0 {
 		return plan{}
 	}
-	is, would := qosClass(pod), qosWith(pod, container, next)
+	is, would := QoSClass(pod), qosWith(pod, container, next)
 	switch {
 	case is == corev1.PodQOSBestEffort:
 		return plan{refusal: bestEffort, recreate: true}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/loadline/loadline"
 )
@@ -100,6 +101,8 @@ func TestQoSOfSeveralContainers(t *testing.T) {
 		{"one is not", []corev1.ResourceRequirements{full, half}, nil, nil, corev1.PodQOSBurstable},
 		{"one has nothing", []corev1.ResourceRequirements{full, {}}, nil, nil, corev1.PodQOSBurstable},
 		{"an init container has nothing", []corev1.ResourceRequirements{full}, []corev1.ResourceRequirements{{}}, nil, corev1.PodQOSBurstable},
+		{"limits alone, as a template may have them", []corev1.ResourceRequirements{{Limits: full.Limits}}, nil, nil, corev1.PodQOSGuaranteed},
+		{"a request of nothing", []corev1.ResourceRequirements{{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.Quantity{}}, Limits: full.Limits}}, nil, nil, corev1.PodQOSBurstable},
 		{"nobody has anything", []corev1.ResourceRequirements{{}, {}}, nil, nil, corev1.PodQOSBestEffort},
 		{"the whole pod's count alone", []corev1.ResourceRequirements{half}, nil, &full, corev1.PodQOSGuaranteed},
 	} {
@@ -111,7 +114,7 @@ func TestQoSOfSeveralContainers(t *testing.T) {
 			for _, r := range row.init {
 				pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Resources: r})
 			}
-			if got := qosClass(pod); got != row.want {
+			if got := QoSClass(pod); got != row.want {
 				t.Errorf("got %s", got)
 			}
 		})

@@ -8,8 +8,9 @@ import (
 // sized are the resources that make a pod's QoS class.
 var sized = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// qosClass of a pod. It is fixed on its creation.
-func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
+// QoSClass of a pod. It is fixed on its creation; before that it is what the pod would
+// get.
+func QoSClass(pod *corev1.Pod) corev1.PodQOSClass {
 	if pod.Status.QOSClass != "" {
 		return pod.Status.QOSClass
 	}
@@ -18,7 +19,8 @@ func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
 
 // qosWith is the class that a pod would have if one of its containers had other
 // resources. Guaranteed: all containers have limits of CPU and memory, and requests
-// add up to the same. BestEffort: nothing is asked for at all.
+// add up to the same; one that is left out equals its limit. BestEffort: nothing is
+// asked for at all.
 func qosWith(pod *corev1.Pod, container string, other corev1.ResourceRequirements) corev1.PodQOSClass {
 	var all []corev1.ResourceRequirements
 	if r := pod.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
@@ -39,7 +41,11 @@ func qosWith(pod *corev1.Pod, container string, other corev1.ResourceRequirement
 	guaranteed := true
 	for i := range all {
 		for _, name := range sized {
-			add(requests, name, all[i].Requests)
+			asked := all[i].Requests
+			if _, given := asked[name]; !given {
+				asked = all[i].Limits
+			}
+			add(requests, name, asked)
 			if !add(limits, name, all[i].Limits) {
 				guaranteed = false
 			}

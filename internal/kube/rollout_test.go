@@ -51,7 +51,7 @@ func TestStatefulSetRollsOut(t *testing.T) {
 
 func TestRolloutRollsOut(t *testing.T) {
 	of := newTarget(service("x"), "x")
-	of.gvk = gvkOf("argoproj.io/v1alpha1", "Rollout")
+	of.gvk = KindOf("argoproj.io/v1alpha1", "Rollout")
 	for _, row := range []struct {
 		name   string
 		status map[string]any

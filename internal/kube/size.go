@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
 )
 
 // defaultContainer is kubectl's own way to say which container of several is meant.
@@ -14,15 +15,16 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // proxies are containers that meshes add. deploy/admission has the same list.
 var proxies = []string{"istio-proxy", "linkerd-proxy"}
 
-// containerOf says which container of a service is sized: the one that is named, or
-// kubectl's default, or the first that is no mesh's proxy. "" = there is none.
-func containerOf(t target, annotations map[string]string, containers []corev1.Container) string {
+// ContainerOf says which container of a service, nil = one that is not ours to move,
+// is sized: the one that is named, or kubectl's default, or the first that is no mesh's
+// proxy. "" = there is none.
+func ContainerOf(s *v1alpha1.Service, annotations map[string]string, containers []corev1.Container) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
 	}
-	if t.service != nil && t.service.Container != "" {
-		if has(t.service.Container) {
-			return t.service.Container
+	if s != nil && s.Container != "" {
+		if has(s.Container) {
+			return s.Container
 		}
 		return ""
 	}

@@ -16,28 +16,29 @@ type target struct {
 	name    string
 }
 
-// workloadKey tells workloads of a namespace apart. Versions are of no matter: they
-// are views of the same object.
-type workloadKey struct{ group, kind, name string }
+// Ref tells workloads of a namespace apart. Versions are of no matter: they are views
+// of the same object.
+type Ref struct{ Group, Kind, Name string }
 
 func newTarget(s *v1alpha1.Service, name string) target {
 	if s == nil {
 		return target{gvk: schema.FromAPIVersionAndKind("apps/v1", "Deployment"), name: name}
 	}
-	return target{service: s, gvk: gvkOf(s.TargetRef.APIVersion, s.TargetRef.Kind), name: s.TargetRef.Name}
+	return target{service: s, gvk: KindOf(s.TargetRef.APIVersion, s.TargetRef.Kind), name: s.TargetRef.Name}
 }
 
-func (t target) key() workloadKey { return workloadKey{t.gvk.Group, t.gvk.Kind, t.name} }
+func (t target) key() Ref { return Ref{t.gvk.Group, t.gvk.Kind, t.name} }
 
 func (t target) String() string { return t.gvk.Kind + " " + t.name }
 
-// keyOf a reference, with the defaults that all who refer to workloads share.
-func keyOf(apiVersion, kind, name string) workloadKey {
-	gvk := gvkOf(apiVersion, kind)
-	return workloadKey{gvk.Group, gvk.Kind, name}
+// RefOf a reference, with the defaults that all who refer to workloads share.
+func RefOf(apiVersion, kind, name string) Ref {
+	gvk := KindOf(apiVersion, kind)
+	return Ref{gvk.Group, gvk.Kind, name}
 }
 
-func gvkOf(apiVersion, kind string) schema.GroupVersionKind {
+// KindOf a reference, with the same defaults.
+func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(cmp.Or(apiVersion, "apps/v1"), cmp.Or(kind, "Deployment"))
 }
 

@@ -38,14 +38,14 @@ type workload struct {
 func (w *Workloads) read(ctx context.Context, service int) (workload, error) {
 	t := w.targets[service]
 	switch t.key() {
-	case workloadKey{"apps", "Deployment", t.name}:
+	case Ref{"apps", "Deployment", t.name}:
 		var d appsv1.Deployment
 		if err := w.get(ctx, service, &d); err != nil {
 			return workload{}, err
 		}
 		written := d.ResourceVersion == w.writtenTo(service)
 		return common(&d, d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector, &d.Spec.Template, deploymentRollsOut(&d, written))
-	case workloadKey{"apps", "StatefulSet", t.name}:
+	case Ref{"apps", "StatefulSet", t.name}:
 		var s appsv1.StatefulSet
 		if err := w.get(ctx, service, &s); err != nil {
 			return workload{}, err

@@ -4,7 +4,8 @@
 // and judges all by one reward. What was trained is kept in a folder by a key of
 // everything that it depends on: interrupted, the same call goes on from there.
 //
-// Reading order: learner.go (who learns, and what is tried), budget.go with drpc.go
-// and rivals.go (how each is taught), trained.go (what is told of it), folder.go with
-// key.go (what is kept), tune.go (choosing a setting).
+// Reading order: learner.go (who learns, and what is tried), budget.go with drpc.go,
+// rivals.go and msars.go with exam.go (how each is taught, and MSARS measured),
+// trained.go (what is told of it), folder.go with key.go and profiles.go (what is
+// kept), tune.go (choosing a setting).
 package learners

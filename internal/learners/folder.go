@@ -12,11 +12,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Folder keeps trained models: KEY.safetensors, and KEY.json with what is known of
-// it, written after it. Many may train into one folder at once.
+// it, written after it; beside them profiles of applications. Many may train into one
+// folder at once.
 type Folder struct {
 	dir     string
 	program string
@@ -74,6 +76,9 @@ func (f *Folder) train(ctx context.Context, key string, t Task, progress func(fl
 	on, err := t.subject()
 	if err != nil {
 		return err
+	}
+	on.profiles = func(ctx context.Context, progress func(float64)) (*profile.Set, error) {
+		return f.profiles(ctx, t.App, progress)
 	}
 	made, err := t.Learner.train(ctx, on, t, f.model(key), progress)
 	if err != nil {

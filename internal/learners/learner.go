@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -48,6 +49,10 @@ type subject struct {
 	load     *workload.Load
 	duration time.Duration
 	source   string
+
+	// profiles of its services, for those who divide the SLO by them: measured when
+	// they are asked for, and kept.
+	profiles func(ctx context.Context, progress func(share float64)) (*profile.Set, error)
 }
 
 func (t Task) subject() (subject, error) {
@@ -55,7 +60,7 @@ func (t Task) subject() (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
-	return subject{t.App, load, t.Load.Duration(), fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name, t.Load.Duration())}, nil
+	return subject{app: t.App, load: load, duration: t.Load.Duration(), source: fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name, t.Load.Duration())}, nil
 }
 
 // Validate says what is wrong with a task.
@@ -70,7 +75,10 @@ func (t Task) Validate() error {
 }
 
 // All learners there are.
-func All() []Learner {
+func All() []Learner { return append(OfDRPC(), msarsLearner) }
+
+// OfDRPC are those that DRPC's own experiment compares: DRPC and its rivals.
+func OfDRPC() []Learner {
 	return append([]Learner{drpcLearner, branchingLearner}, rivalLearners()...)
 }
 

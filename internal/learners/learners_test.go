@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -213,6 +216,79 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestMSARSIsNotOfDRPC: DRPC's experiment does not train it, and the bench does.
+func TestMSARSIsNotOfDRPC(t *testing.T) {
+	for _, l := range OfDRPC() {
+		if l.Name == "msars" {
+			t.Error("msars is no rival of DRPC's paper")
+		}
+	}
+	if l, err := Named("msars"); err != nil || l.Policy != "msars" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+func TestProfilesAreMeasuredOnce(t *testing.T) {
+	app := task(t, "msars").App
+	f := folder(t, t.TempDir(), "test")
+	told := 0
+	profiles := func(f *Folder) *profile.Set {
+		t.Helper()
+		told = 0
+		set, err := f.profiles(t.Context(), app, func(float64) { told++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	first := profiles(f)
+	if told == 0 || len(first.Profiles) == 0 {
+		t.Fatalf("%d profiles after %d measurements", len(first.Profiles), told)
+	}
+	if again := profiles(f); told != 0 || !reflect.DeepEqual(first, again) {
+		t.Error("measured again, or not the same")
+	}
+	files, err := filepath.Glob(filepath.Join(f.dir, "profiles-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if err := os.Truncate(files[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	if again := profiles(f); told == 0 || !reflect.DeepEqual(first, again) {
+		t.Error("torn profiles were taken, or measured to others")
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := folder(t, t.TempDir(), "test").profiles(stopped, app, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked to stop: %v", err)
+	}
+}
+
+// TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so nothing of
+// its school's evaluations may pass for the yardstick.
+func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
+	on := task(t, "msars")
+	on.Steps = 120 // so that there are several points
+	made, err := folder(t, t.TempDir(), "test").Train(t.Context(), on, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range made.Curve {
+		if last := i == len(made.Curve)-1; p.Steps == 0 || !last && !math.IsNaN(float64(p.Yardstick)) || last && p.Yardstick != made.Yardstick {
+			t.Errorf("point %d is %+v, want a yardstick in the end only", i, p)
+		}
+	}
+	if len(made.Exams) != 2 || made.Exams[0].Who != "nobody" || made.Exams[1].Who != "msars" || made.Yardstick != made.Exams[1].Yardstick {
+		t.Fatalf("%+v", made)
+	}
+	for _, x := range made.Exams {
+		if q := float64(x.QoS); !(q > 0 && q <= 1) {
+			t.Errorf("%+v, want R_qos of the users", x)
+		}
+	}
+}
+
 // TestNobodyGetsMoreSteps: the steps of DRPC's stages and of what students are distilled
 // from are those that a rival has.
 func TestNobodyGetsMoreSteps(t *testing.T) {
@@ -220,6 +296,9 @@ func TestNobodyGetsMoreSteps(t *testing.T) {
 		c := schoolConfig(drpc.Continuous, Task{Steps: steps, Setting: Settings()[0]})
 		if err := c.Validate(); err != nil {
 			t.Error(err)
+		}
+		if m := msarsConfig(Task{Steps: steps, Setting: Settings()[0]}); m.Validate() != nil || m.Most > steps || m.Most%m.Episode != 0 {
+			t.Errorf("of %d steps msars takes %d in episodes of %d: %v", steps, m.Most, m.Episode, m.Validate())
 		}
 		if all := c.Stage1.Steps + c.Stage2.Steps + c.Distil.Episodes*c.Distil.Steps; all != steps || c.Stage1.Refresh != 0 {
 			t.Errorf("%d steps became %d", steps, all)

@@ -9,6 +9,6 @@
 // Reading order: library.go (profiles at any size), way.go (who divides), divide.go
 // (the parts, and when they are divided anew), state.go (what is seen), scale.go (what
 // is done, replicas first), reward.go (equations 11 to 13), steer.go (all of these
-// together, at work as at school), watch.go (the monitor), model.go with embed.go (all
-// of it on disk), policy.go (Algorithm 1).
+// together, at work as at school), watch.go (the monitor), model.go (all of it on
+// disk), policy.go (Algorithm 1).
 package msars

@@ -1,7 +1,6 @@
 package msars
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,8 +54,6 @@ const (
 	splitPrefix = "split-"
 )
 
-func forecastPrefix(i int) string { return fmt.Sprintf("forecast%d-", i) }
-
 // featureNames are what an agent sees of a service, of that which the others do not
 // share.
 func featureNames() []string { return append(drpc.LocalFeatures[:], Features...) }
@@ -66,7 +63,7 @@ func (m *Model) File() (*modelfile.File, error) {
 	d := &m.Division
 	s := modelSettings{
 		App: m.App, Services: m.Services, Way: d.Way, Factors: d.Factors, Profiles: d.Profiles,
-		Period: m.Period, Steps: m.Steps, Reward: m.Reward, Forecasts: map[string]*modelfile.Card{},
+		Period: m.Period, Steps: m.Steps, Reward: m.Reward,
 	}
 	file := modelfile.New(modelfile.Card{Kind: FileKind, Training: m.Training, Results: m.Results})
 	for _, name := range featureNames() {
@@ -76,50 +73,25 @@ func (m *Model) File() (*modelfile.File, error) {
 	if d.Net != nil {
 		own, err := d.Net.File()
 		if err == nil {
-			s.Split, err = embed(file, splitPrefix, own)
+			s.Split, err = file.Embed(splitPrefix, own)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the network that splits: %w", err)
 		}
 	}
-	for i, gru := range m.Forecasts {
-		if gru == nil {
-			continue
-		}
-		own, err := gru.File(m.Services[i], nil)
-		if err == nil {
-			s.Forecasts[m.Services[i]], err = embed(file, forecastPrefix(i), own)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[i], err)
-		}
-	}
 	var err error
+	if s.Forecasts, err = forecast.Embed(file, m.Services, m.Forecasts); err != nil {
+		return nil, err
+	}
 	file.Card.Settings, err = json.Marshal(s)
 	return file, err
 }
 
 // Write keeps the model at a path: whole, or not at all.
-func (m *Model) Write(path string) error {
-	file, err := m.File()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Write(path)
-}
+func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
-func Open(path string) (*Model, error) {
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
+func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
 // FromFile takes a model out of its file, or says what is wrong with it.
 func FromFile(file *modelfile.File) (*Model, error) {
@@ -127,24 +99,22 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("this is a model of kind %q, not of MSARS (%s); give a file that loadline train --formulation msars wrote", file.Card.Kind, FileKind)
 	}
 	var s modelSettings
-	d := json.NewDecoder(bytes.NewReader(file.Card.Settings))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
+	if err := file.Card.TakeKnownSettings(&s); err != nil {
+		return nil, err
 	}
-	if err := s.check(file.Card.Features); err != nil {
+	if err := s.check(file.Card.FeatureNames()); err != nil {
 		return nil, fmt.Errorf("%w; it was trained by another version: train it again", err)
 	}
 	m := &Model{
 		App: s.App, Services: s.Services, Division: Division{Way: s.Way, Profiles: s.Profiles, Factors: s.Factors}, Period: s.Period, Steps: s.Steps, Reward: s.Reward,
-		Forecasts: make([]*forecast.GRU, len(s.Services)), Training: file.Card.Training, Results: file.Card.Results,
+		Training: file.Card.Training, Results: file.Card.Results,
 	}
 	var err error
 	if m.Actor, err = file.Net(actorName); err != nil {
 		return nil, err
 	}
 	if s.Split != nil {
-		own, err := extract(file, splitPrefix, *s.Split)
+		own, err := file.Embedded(splitPrefix, s.Split)
 		if err == nil {
 			m.Division.Net, err = learned.FromFile(own)
 		}
@@ -152,30 +122,17 @@ func FromFile(file *modelfile.File) (*Model, error) {
 			return nil, fmt.Errorf("the network that splits: %w", err)
 		}
 	}
-	for i, service := range s.Services {
-		card := s.Forecasts[service]
-		if card == nil {
-			continue
-		}
-		own, err := extract(file, forecastPrefix(i), *card)
-		if err == nil {
-			m.Forecasts[i], err = forecast.LoadGRU(own)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("forecaster of %s: %w", service, err)
-		}
+	m.Forecasts, err = forecast.Embedded(file, s.Services, s.Forecasts)
+	if err != nil {
+		return nil, err
 	}
 	return m, nil
 }
 
-func (s *modelSettings) check(features []modelfile.Feature) error {
+func (s *modelSettings) check(features []string) error {
 	faults := []error{CheckWay(s.Way)}
-	names := make([]string, len(features))
-	for i, f := range features {
-		names[i] = f.Name
-	}
-	if !slices.Equal(names, featureNames()) {
-		faults = append(faults, fmt.Errorf("its agent was taught the features %v, it sees %v now", names, featureNames()))
+	if !slices.Equal(features, featureNames()) {
+		faults = append(faults, fmt.Errorf("its agent was taught the features %v, it sees %v now", features, featureNames()))
 	}
 	if len(s.Services) == 0 {
 		faults = append(faults, errors.New("it names no services"))

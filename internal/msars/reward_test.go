@@ -14,7 +14,7 @@ func steering(t *testing.T, app *loadline.App, of Division) *Steering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewSteering(app, d, drpc.DefaultSteps(), drpc.DefaultReward())
+	w, err := NewSteering(app, d, drpc.DefaultSteps(), drpc.PrintedReward())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestWithoutASplitTheRewardIsDRPCs(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := w.Worth(seen)
-	want, _ := drpc.DefaultReward().Of(app, s.Now())
+	want, _ := drpc.PrintedReward().Of(app, s.Now())
 	if got != want || got.QoS >= 1 {
 		t.Errorf("%+v, want %+v", got, want)
 	}

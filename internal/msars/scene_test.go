@@ -135,7 +135,7 @@ func single(t testing.TB, app *loadline.App, want drpc.Action) *Model {
 	}
 	m := &Model{
 		App: app.Name, Actor: net, Division: Division{Way: "parslo", Profiles: profiles(app), Factors: map[string]float64{"buy": 1.2}},
-		Period: window, Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Forecasts: make([]*forecast.GRU, len(app.Services)),
+		Period: window, Steps: drpc.DefaultSteps(), Reward: drpc.PrintedReward(), Forecasts: make([]*forecast.GRU, len(app.Services)),
 	}
 	for i := range app.Services {
 		m.Services = append(m.Services, app.Services[i].Name)

@@ -35,7 +35,7 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		settings = settings[:2]
 	}
 	var all []*drpcPupils
-	for _, l := range learners.All() {
+	for _, l := range learners.OfDRPC() {
 		all = append(all, &drpcPupils{learner: l, trials: make([]*learners.Trained, len(settings)), models: make([]*learners.Trained, o.Seeds)})
 	}
 	task := func(p *drpcPupils, setting learners.Setting, seed uint64) learners.Task {

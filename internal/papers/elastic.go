@@ -3,12 +3,15 @@ package papers
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/calibrate"
 	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -26,6 +29,14 @@ var elasticApps = []struct {
 	name string
 	peak float64
 }{{"bookinfo", 500}, {"boutique", 160}}
+
+// Names of contenders that others are held against.
+const (
+	elasticOurs        = "elastic-dqn"
+	elasticHPA         = "hpa"
+	elasticCalibrated  = "hpa (calibrated)"
+	elasticClairvoyant = "clairvoyant"
+)
 
 const (
 	elasticSteps  = 12_000
@@ -75,12 +86,10 @@ func elasticMeasures(r *result.Result) []float64 {
 	return []float64{float64(r.Latency.Mean), float64(r.CoreHours), 100 * float64(r.OverSLORatio), float64(r.MeanReplicas), float64(r.Changes)}
 }
 
-// rivals of the paper's Table 1 that are not here.
-var elasticRivals = []Row{
+// elasticAbsent are the rivals of the paper's Table 1 that are not here.
+var elasticAbsent = []Row{
 	{Name: "Improved-Q", Paper: numbers(120.3, 1.12, 4.8), Note: "not here: its paper does not say enough to build it"},
 	{Name: "Reclaimer", Paper: numbers(97.6, 0.89, 3.6), Note: "not here: its paper does not say enough to build it"},
-	{Name: "MSARS", Paper: numbers(110.4, 0.94, 3.1), Note: "not here yet"},
-	{Name: "DRPC", Paper: numbers(108.9, 0.87, 2.9), Note: "not here yet"},
 }
 
 // ElasticDQN runs Elastic-DQN's comparison (Table 1).
@@ -93,40 +102,62 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	length, steps := o.length(elasticLength), o.steps(elasticSteps)
+	folder, err := elasticFolder(o, steps)
+	if err != nil {
+		return nil, err
+	}
+	places := elasticApps
+	if o.few {
+		places = slices.Clone(places[:1])
+		places[0].peak = 60
+	}
 	r := &Report{
 		Name: "elastic-dqn", Title: "Elastic-DQN: mean response, cost and QoS violations (its Table 1)", Seeds: o.Seeds,
 		Setup: []string{
 			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is judged on one of the last 20 %: of all stretches of the part, one in ten moves more.",
-			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours over those of HPA at its default in the same run.", length, elasticWarmUp),
+			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours over those of HPA at its default in the same run.", length, min(elasticWarmUp, length/4)),
 			fmt.Sprintf("elastic-dqn: its state, its actions (one replica more, less, none, every 30 s), reward -latency - l2*cost, both as ratios, discount 0.94, soft target 0.01, one network for all services, %d steps in the fluid engine. l2 is not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
+			elasticRivalSetup(steps),
 			"HPA calibrated, and the clairvoyant's levels, are searched for once per application, the former on the validation stretch; Autothrottle's tower learns as it goes.",
 		},
 	}
 	measures := []Measure{{"mean response ms", 1}, {"cost", 2}, {"QoS violations %", 2}, {"replicas", 1}, {"changes", 0}}
-	for i, a := range elasticApps {
-		n := float64(len(elasticApps))
-		rows, err := elasticApp(ctx, o.part(float64(i)/n, float64(i+1)/n), a.name, a.peak, trace, steps, length)
+	for i, a := range places {
+		n := float64(len(places))
+		rows, err := elasticApp(ctx, o.part(float64(i)/n, float64(i+1)/n), folder, a.name, a.peak, trace, steps, length)
 		if err != nil {
 			return nil, err
 		}
 		r.Tables = append(r.Tables, Table{
 			Name: fmt.Sprintf("%s, peak of the trace at %g requests/s", a.name, a.peak), Of: "method", Measures: measures,
-			Rows: append(append([]Row{}, elasticRivals...), rows...),
+			Rows: append(append([]Row{}, elasticAbsent...), rows...),
 		})
 		elasticFindings(r, a.name, rows)
 	}
-	r.find("Elastic-DQN has a lower response time, cost and violation rate than Improved-Q, Reclaimer, MSARS and DRPC.", Undecided,
-		"None of these four is here, so the paper's own comparison cannot be repeated yet; a calibrated threshold, which the paper does not compare with, is.")
+	r.find("Elastic-DQN has a lower response time, cost and violation rate than Improved-Q and Reclaimer.", Undecided,
+		"Neither is here, so that part of the paper's comparison cannot be repeated; the table has the paper's figures of them.")
 	return r, nil
 }
 
+// elasticContender is one who is compared: by a policy, or by a model that was trained
+// here.
+type elasticContender struct {
+	row    Row
+	policy func(seed int) string
+	model  func(seed int) *env.Model
+}
+
 // elasticApp runs all contenders on one application.
-func elasticApp(ctx context.Context, o Options, name string, peak float64, trace *workload.Workload, steps int, length time.Duration) ([]Row, error) {
+func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int, length time.Duration) ([]Row, error) {
 	scene, err := newElasticScene(name, peak, trace, length)
 	if err != nil {
 		return nil, err
 	}
-	models, chosen, err := scene.tune(ctx, o.part(0, 0.6), steps)
+	models, chosen, err := scene.tune(ctx, o.part(0, 0.1), steps)
+	if err != nil {
+		return nil, err
+	}
+	contenders, err := scene.rivals(ctx, o.part(0.1, 0.9), folder, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -134,50 +165,58 @@ func elasticApp(ctx context.Context, o Options, name string, peak float64, trace
 	if err != nil {
 		return nil, err
 	}
-	contenders := []struct {
-		row    Row
-		policy string
-		model  func(seed int) *env.Model
-	}{
-		{Row{Name: "elastic-dqn", Paper: numbers(91.7, 0.78, 2.3), Note: "l2 chosen: " + tally(chosen)}, "", func(s int) *env.Model { return models[s][chosen[s]] }},
-		{Row{Name: "elastic-dqn, l2 = 1"}, "", func(s int) *env.Model { return models[s][2] }},
-		{Row{Name: "hpa", Note: "default: 80 %"}, "hpa", nil},
-		{Row{Name: "hpa (calibrated)", Note: calibrated}, calibrated, nil},
-		{Row{Name: "autothrottle"}, "autothrottle", nil},
-		{Row{Name: "clairvoyant", Note: "knows the rates"}, clairvoyant, nil},
-	}
-	values := make([][][]float64, len(contenders))
+	always := func(policy string) func(int) string { return func(int) string { return policy } }
+	contenders = append(contenders,
+		elasticContender{row: Row{Name: elasticOurs, Paper: numbers(91.7, 0.78, 2.3), Note: "l2 chosen: " + tally(chosen, elasticWeightNames())}, model: func(s int) *env.Model { return models[s][chosen[s]] }},
+		elasticContender{row: Row{Name: "elastic-dqn, l2 = 1"}, model: func(s int) *env.Model { return models[s][2] }},
+		elasticContender{row: Row{Name: elasticHPA, Note: "default: 80 %"}, policy: always("hpa")},
+		elasticContender{row: Row{Name: elasticCalibrated, Note: calibrated}, policy: always(calibrated)},
+		elasticContender{row: Row{Name: "autothrottle"}, policy: always("autothrottle")},
+		elasticContender{row: Row{Name: elasticClairvoyant, Note: "knows the rates"}, policy: always(clairvoyant)},
+	)
+	return scene.compete(ctx, o.part(0.9, 1), contenders)
+}
+
+// compete lets everybody run the same hours with the same seeds.
+func (s *elasticScene) compete(ctx context.Context, o Options, contenders []elasticContender) ([]Row, error) {
+	values, dropped := make([][][]float64, len(contenders)), make([][]float64, len(contenders))
 	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
+		values[i], dropped[i] = make([][]float64, o.Seeds), make([]float64, o.Seeds)
 	}
-	err = o.part(0.7, 1).each(ctx, len(contenders)*o.Seeds, func(job int) error {
-		c, s := job/o.Seeds, job%o.Seeds
-		t := trial{app: scene.app, load: scene.test, policy: contenders[c].policy, seed: o.Seed + uint64(s), warmUp: min(elasticWarmUp, length/4)}
+	err := o.each(ctx, len(contenders)*o.Seeds, func(job int) error {
+		c, seed := job/o.Seeds, job%o.Seeds
+		t := trial{app: s.app, load: s.test, policy: contenders[c].row.Name, seed: o.Seed + uint64(seed), warmUp: min(elasticWarmUp, s.test.Duration()/4)}
 		if m := contenders[c].model; m != nil {
-			t.policy, t.model = contenders[c].row.Name, m(s)
+			t.model = m(seed)
+		} else {
+			t.policy = contenders[c].policy(seed)
 		}
 		out, err := t.run(ctx)
 		if err != nil {
 			return err
 		}
-		values[c][s] = elasticMeasures(&out.Result)
+		values[c][seed], dropped[c][seed] = elasticMeasures(&out.Result), 100*float64(out.Result.OptionalDroppedRatio)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	const hpa = 2
+	hpa := slices.IndexFunc(contenders, func(c elasticContender) bool { return c.row.Name == elasticHPA })
 	base := make([]float64, o.Seeds)
-	for s := range base {
-		base[s] = values[hpa][s][1]
+	for seed := range base {
+		base[seed] = values[hpa][seed][1]
 	}
 	var rows []Row
 	for i := range contenders {
-		for s := range values[i] {
-			values[i][s][1] /= base[s]
+		for seed := range values[i] {
+			values[i][seed][1] /= base[seed]
 		}
 		row := contenders[i].row
 		row.Ours = intervals(values[i])
+		// Whoever leaves out calls needs less: it must be said.
+		if share := mean(dropped[i]); share > 0 {
+			row.Note = strings.TrimPrefix(fmt.Sprintf("%s; %.2f %% of optional calls dropped", row.Note, share), "; ")
+		}
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -204,25 +243,36 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 			return err
 		}
 		models[seed][w] = &env.Model{Problem: problem, Brains: []env.Brain{brain}}
-		out, err := trial{app: s.app, load: s.validation, policy: "elastic-dqn", model: models[seed][w], seed: validationSeed + o.Seed + uint64(seed), warmUp: min(elasticWarmUp, s.validation.Duration()/4)}.run(ctx)
-		if err != nil {
-			return err
-		}
-		tried[seed][w] = out.Result
-		return nil
+		tried[seed][w], err = s.validate(ctx, trial{policy: elasticOurs, model: models[seed][w]}, o.Seed+uint64(seed))
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	chosen = make([]int, o.Seeds)
+	return models, choose(tried), nil
+}
+
+// validate runs somebody on the stretch that settings are chosen on.
+func (s *elasticScene) validate(ctx context.Context, t trial, seed uint64) (result.Result, error) {
+	t.app, t.load, t.seed, t.warmUp = s.app, s.validation, validationSeed+seed, min(elasticWarmUp, s.validation.Duration()/4)
+	out, err := t.run(ctx)
+	if err != nil {
+		return result.Result{}, err
+	}
+	return out.Result, nil
+}
+
+// choose the best of what each seed tried; of equals, the first.
+func choose(tried [][]result.Result) []int {
+	chosen := make([]int, len(tried))
 	for seed := range chosen {
-		for w := range n {
-			if better(&tried[seed][w], &tried[seed][chosen[seed]]) {
-				chosen[seed] = w
+		for i := range tried[seed] {
+			if better(&tried[seed][i], &tried[seed][chosen[seed]]) {
+				chosen[seed] = i
 			}
 		}
 	}
-	return models, chosen, nil
+	return chosen
 }
 
 // validationSeed is far from those of the test.
@@ -264,52 +314,27 @@ func (s *elasticScene) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	return found.Best.Spec, seen.Best.Spec, nil
 }
 
-// tally says how often each weight was chosen.
-func tally(chosen []int) string {
-	text := ""
-	for w, weight := range elasticWeights {
+func elasticWeightNames() []string {
+	var names []string
+	for _, w := range elasticWeights {
+		names = append(names, fmt.Sprintf("%g", w))
+	}
+	return names
+}
+
+// tally says how often each was chosen.
+func tally(chosen []int, names []string) string {
+	var parts []string
+	for i, name := range names {
 		n := 0
 		for _, c := range chosen {
-			if c == w {
+			if c == i {
 				n++
 			}
 		}
-		if n == 0 {
-			continue
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s by %d", name, n))
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("%g by %d", weight, n)
 	}
-	return text
-}
-
-// elasticFindings holds ours against the yardsticks.
-func elasticFindings(r *Report, app string, rows []Row) {
-	ours, hpa, calibrated, clairvoyant := rows[0].Ours, rows[2].Ours, rows[3].Ours, rows[5].Ours
-	fewer, cheaper := below(ours[2], hpa[2]), below(ours[1], hpa[1])
-	v := Partly
-	switch {
-	case fewer == Holds && cheaper == Holds:
-		v = Holds
-	case fewer == Not && cheaper == Not:
-		v = Not
-	case fewer == Undecided && cheaper == Undecided:
-		v = Undecided
-	}
-	r.find(fmt.Sprintf("On %s, learning beats the threshold rule that people run (HPA at its default) on violations and cost.", app), v,
-		fmt.Sprintf("Violations %s %% against %s %%, cost %s against 1.", spread(ours[2], 2), spread(hpa[2], 2), spread(ours[1], 2)))
-
-	v = Undecided
-	switch meets := float64(ours[2].Mean) <= 100*result.CountsIf; {
-	case !meets && float64(calibrated[2].Mean) <= 100*result.CountsIf:
-		v = Not
-	case meets && below(ours[1], calibrated[1]) == Holds:
-		v = Holds
-	case meets && below(ours[1], calibrated[1]) == Not:
-		v = Not
-	}
-	r.find(fmt.Sprintf("On %s, it also beats a threshold that was calibrated on the same validation data, within the SLO (at most 1 %% of requests over it).", app), v,
-		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the clairvoyant needs %s.", spread(ours[1], 2), spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(clairvoyant[1], 2)))
+	return strings.Join(parts, ", ")
 }

@@ -376,7 +376,7 @@ func (s *msarsStage) tailTable(ctx context.Context, o Options, c *class) (*Table
 	measures := []Measure{{"SLO ms", 1}, {"p99 ms on unseen seeds", 1}, {"cost, cores", 2}, {"over the cheapest measured", 3}, {"parslo over it", 3}, {"cheaper ones measured", 0}}
 	subjects := s.shortSubjects()
 	rows := make([]Row, len(subjects))
-	all := effort{rate: 200, runs: slosplit.DefaultRuns, tried: 40}
+	all := effort{rate: 200, runs: slosplit.DefaultRuns, tried: 20}
 	if s.few {
 		all = effort{rate: 20, runs: 8, tried: 3}
 	}

@@ -201,7 +201,11 @@ func (s *msarsStage) tune(ctx context.Context, o Options, c *class, seed uint64)
 		}
 	}
 	var streams [][]*stretch
-	for draw := range uint64(tuneDraws) {
+	draws := tuneDraws
+	if s.few {
+		draws = 1
+	}
+	for draw := range uint64(draws) {
 		for chain := range s.chains() {
 			// The first of three is one that was trained on.
 			jumps, err := s.jumps(ctx, chain, tuneRelease-1, o.slots(), true, seed+100*draw)

@@ -3,7 +3,6 @@ package rivals
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/loadline/loadline/internal/forecast"
@@ -29,12 +28,11 @@ const (
 	triedArray = "tried"
 )
 
-func actorName(i int) string    { return fmt.Sprintf("actor%d", i) }
-func forecastName(i int) string { return fmt.Sprintf("forecast%d-", i) }
+func actorName(i int) string { return fmt.Sprintf("actor%d", i) }
 
 // File is the model as it is kept on disk.
 func (m *Model) File() (*modelfile.File, error) {
-	s := fileSettings{App: m.App, Services: m.Services, Period: m.Period, Kinds: m.Kinds, SVM: m.SVM, ARIMA: m.ARIMA, Forecasts: map[string]*modelfile.Card{}}
+	s := fileSettings{App: m.App, Services: m.Services, Period: m.Period, Kinds: m.Kinds, SVM: m.SVM, ARIMA: m.ARIMA}
 	file := modelfile.New(modelfile.Card{Kind: FileKind(m.Rival), Training: m.Training, Results: m.Results})
 	if m.Table.Values != nil {
 		file.Arrays[tableArray], file.Arrays[triedArray] = m.Table.Values, m.Table.Tried
@@ -42,50 +40,20 @@ func (m *Model) File() (*modelfile.File, error) {
 	for i, net := range m.Actors {
 		file.Add(actorName(i), net)
 	}
-	for i, gru := range m.GRUs {
-		if gru == nil {
-			continue
-		}
-		own, err := gru.File(m.Services[i], nil)
-		if err != nil {
-			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[i], err)
-		}
-		for name := range own.Card.Networks {
-			net, err := own.Net(name)
-			if err != nil {
-				return nil, fmt.Errorf("forecaster of %s: %w", m.Services[i], err)
-			}
-			file.Add(forecastName(i)+name, net)
-		}
-		card := own.Card
-		card.Networks = nil
-		s.Forecasts[m.Services[i]] = &card
-	}
 	var err error
+	if s.Forecasts, err = forecast.Embed(file, m.Services, m.GRUs); err != nil {
+		return nil, err
+	}
 	file.Card.Settings, err = json.Marshal(s)
 	return file, err
 }
 
 // Write keeps the model at a path: whole, or not at all.
-func (m *Model) Write(path string) error {
-	file, err := m.File()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Write(path)
-}
+func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a rival's model from a path.
 func Open(rival Name, path string) (*Model, error) {
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromFile(rival, file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
+	return modelfile.Load(path, func(file *modelfile.File) (*Model, error) { return FromFile(rival, file) })
 }
 
 // FromFile takes a rival's model out of its file, or says what is wrong with it.
@@ -94,15 +62,15 @@ func FromFile(rival Name, file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("this is a model of kind %q, must be %q; give a file that loadline train --formulation %s wrote", file.Card.Kind, FileKind(rival), rival)
 	}
 	var s fileSettings
-	if err := json.Unmarshal(file.Card.Settings, &s); err != nil {
-		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
+	if err := file.Card.TakeSettings(&s); err != nil {
+		return nil, err
 	}
 	m := &Model{
 		Rival: rival, App: s.App, Services: s.Services, Period: s.Period, Kinds: s.Kinds, SVM: s.SVM, ARIMA: s.ARIMA,
 		Training: file.Card.Training, Results: file.Card.Results,
 	}
 	m.Table = Table{file.Arrays[tableArray], file.Arrays[triedArray]}
-	for i, service := range s.Services {
+	for i := range s.Services {
 		if _, there := file.Card.Networks[actorName(i)]; there {
 			net, err := file.Net(actorName(i))
 			if err != nil {
@@ -110,33 +78,12 @@ func FromFile(rival Name, file *modelfile.File) (*Model, error) {
 			}
 			m.Actors = append(m.Actors, net)
 		}
-		var gru *forecast.GRU
-		if card := s.Forecasts[service]; card != nil {
-			var err error
-			if gru, err = forecasterFrom(file, *card, forecastName(i)); err != nil {
-				return nil, fmt.Errorf("forecaster of %s: %w", service, err)
-			}
-		}
-		if len(s.Forecasts) > 0 {
-			m.GRUs = append(m.GRUs, gru)
+	}
+	if len(s.Forecasts) > 0 {
+		var err error
+		if m.GRUs, err = forecast.Embedded(file, s.Services, s.Forecasts); err != nil {
+			return nil, err
 		}
 	}
 	return m, m.check()
-}
-
-// forecasterFrom puts a forecaster's own file together again.
-func forecasterFrom(file *modelfile.File, card modelfile.Card, prefix string) (*forecast.GRU, error) {
-	own := modelfile.New(card)
-	for name := range file.Card.Networks {
-		short, ours := strings.CutPrefix(name, prefix)
-		if !ours {
-			continue
-		}
-		net, err := file.Net(name)
-		if err != nil {
-			return nil, err
-		}
-		own.Add(short, net)
-	}
-	return forecast.LoadGRU(own)
 }

@@ -11,5 +11,6 @@
 // costs, and what cannot be had), split.go (the interface, and the ways even and
 // proportional), parslo.go (the cheapest), cache.go (only what changed is computed
 // again), plan.go (the shares of a whole application), adjust.go (until the measured
-// tail meets the SLO), measure.go (the measurement, in the event engine).
+// tail meets the SLO), exchange.go (instances for cheaper ones), measure.go (the
+// measurement, in the event engine).
 package slosplit

@@ -139,7 +139,7 @@ func (s *School) everyWeight() []float32 {
 
 // better says whether students have not lost by going back to school; if they have,
 // everybody is again as they were.
-func (s *School) better(students Result) bool {
+func (s *School) better(students arena.Result) bool {
 	f := s.former
 	s.former = former{}
 	if len(f.students) == 0 || students.Reward >= f.reward {

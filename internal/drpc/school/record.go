@@ -10,15 +10,8 @@ import (
 
 // Point of the teacher's learning curve.
 type Point struct {
-	Steps      int     `json:"steps"`
-	Episodes   int     `json:"episodes"`
-	Explored   float64 `json:"explored"`   // mean reward of a step while exploring, since the last point
-	Loss       float64 `json:"loss"`       // mean of the updates since then
-	Evaluation float64 `json:"evaluation"` // mean reward of a step, without exploring
-	QoS        float64 `json:"qos"`        // mean R_qos of that
-	CPU        float64 `json:"cpu"`        // mean utilisation of what was asked for
-	Memory     float64 `json:"memory"`
-	Imitation  float64 `json:"imitation"` // mean squared difference of students to teacher, over services
+	arena.Point
+	Imitation float64 `json:"imitation"` // mean squared difference of students to teacher, over services
 }
 
 // Event is a change of stage: what triggered it, and what came of it.
@@ -49,22 +42,13 @@ type Imitation struct {
 	Agreed  float64 `json:"agreed"` // share of actions that do the same after the dead zone
 }
 
-// Result is what an agent achieved on episodes that nobody has practised on.
-type Result struct {
-	Who    string  `json:"who"`
-	Reward float64 `json:"reward"` // mean of a step
-	QoS    float64 `json:"qos"`
-	CPU    float64 `json:"cpu"`
-	Memory float64 `json:"memory"`
-}
-
 // Report is what is told of a schooling.
 type Report struct {
 	Curve      []Point               `json:"curve"`
 	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
 	Events     []Event               `json:"events"`
 	Plateau    int                   `json:"plateau"` // steps at which the teacher had levelled off; 0 = it had not
-	Results    []Result              `json:"results"`
+	Results    []arena.Result        `json:"results"`
 	Imitation  []Imitation           `json:"imitation"`
 	Forecasts  []arena.ForecastError `json:"forecasts"`
 	Parameters Parameters            `json:"parameters"`

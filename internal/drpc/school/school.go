@@ -356,7 +356,7 @@ func (s *School) graduate() error {
 	if err != nil {
 		return err
 	}
-	s.report.Results = []Result{nobody, taught, students}
+	s.report.Results = []arena.Result{nobody, taught, students}
 	s.report.Imitation = s.compare(finalStream)
 	s.phase = graduated
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/rl"
 )
@@ -98,10 +99,7 @@ func (s *School) evaluate() Point {
 	st.evaluated = s.steps
 	result := s.examine(s.mind.Decide, evaluationStream)
 	imitation, _ := MeanImitation(s.compare(evaluationStream))
-	p := Point{
-		Steps: s.steps, Episodes: s.episodes, Explored: st.rewards / float64(st.count), Loss: st.losses / max(1, float64(st.updates)),
-		Evaluation: result.Reward, QoS: result.QoS, CPU: result.CPU, Memory: result.Memory, Imitation: imitation,
-	}
+	p := Point{result.Point(s.steps, s.episodes, st.rewards/float64(st.count), st.losses/max(1, float64(st.updates))), imitation}
 	st.rewards, st.count, st.losses, st.updates = 0, 0, 0, 0
 	s.report.Curve = append(s.report.Curve, p)
 	if s.hooks.Point != nil {
@@ -154,8 +152,8 @@ func (s *School) teach(observation []float32) {
 
 // examine lets somebody decide for all without exploring, on the episodes of a
 // stream.
-func (s *School) examine(decide func(whole, actions []float32), stream uint64) Result {
-	var r Result
+func (s *School) examine(decide func(whole, actions []float32), stream uint64) arena.Result {
+	var r arena.Result
 	observation := make([]float32, s.exam.Spaces().Observation)
 	action := s.exam.Spaces().NewAction()
 	steps := 0.0
@@ -164,24 +162,11 @@ func (s *School) examine(decide func(whole, actions []float32), stream uint64) R
 		for !s.exam.Over() {
 			decide(observation, action.Values)
 			s.exam.Step(&action, observation)
-			r.add(s.exam.Worth())
+			add(&r, s.exam.Worth())
 			steps++
 		}
 	}
-	return r.over(steps)
+	return r.Mean(steps)
 }
 
-func (r *Result) add(w drpc.Worth) {
-	r.Reward += w.Reward
-	r.QoS += w.QoS
-	r.CPU += w.CPU
-	r.Memory += w.Memory
-}
-
-func (r Result) over(n float64) Result {
-	r.Reward /= n
-	r.QoS /= n
-	r.CPU /= n
-	r.Memory /= n
-	return r
-}
+func add(r *arena.Result, w drpc.Worth) { r.Add(w.Reward, w.QoS, w.CPU, w.Memory) }

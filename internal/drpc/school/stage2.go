@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/rl"
@@ -215,8 +216,8 @@ func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix
 
 // actFreely is what students achieve at their own pace, on the episodes of a
 // stream. Nobody listens to an examination.
-func (s *School) actFreely(stream uint64) (Result, error) {
-	r, steps := Result{Who: "students"}, 0.0
+func (s *School) actFreely(stream uint64) (arena.Result, error) {
+	r, steps := arena.Result{Who: "students"}, 0.0
 	observation := make([]float32, s.exam.Spaces().Observation)
 	for e := range s.config.Stage1.Episodes {
 		f, err := s.newField()
@@ -228,9 +229,9 @@ func (s *School) actFreely(stream uint64) (Result, error) {
 			if err := f.step(s.exam, nil); err != nil {
 				return r, err
 			}
-			r.add(s.exam.Worth())
+			add(&r, s.exam.Worth())
 			steps++
 		}
 	}
-	return r.over(steps), nil
+	return r.Mean(steps), nil
 }

@@ -55,10 +55,7 @@ func (s *school) learn(ctx context.Context, tell func(Point)) error {
 		if err != nil {
 			return err
 		}
-		p := Point{
-			Steps: steps, Episodes: episodes, Explored: rewards / float64(count), Loss: losses / max(1, float64(updates)),
-			Evaluation: result.Reward, QoS: result.QoS, CPU: result.CPU, Memory: result.Memory, Users: result.Users,
-		}
+		p := Point{result.Point(steps, episodes, rewards/float64(count), losses/max(1, float64(updates))), result.Users}
 		rewards, count, losses, updates = 0, 0, 0, 0
 		s.report.Curve = append(s.report.Curve, p)
 		if tell != nil {
@@ -93,9 +90,11 @@ func (s *school) examine(decide func(seen, actions []float32), stream uint64) (R
 		for !s.exam.Over() {
 			decide(observation, action.Values)
 			s.exam.Step(&action, observation)
-			r.add(s.exam.worth, s.exam.happy)
+			w := s.exam.worth
+			r.Add(w.Reward, w.QoS, w.CPU, w.Memory)
+			r.Users += s.exam.happy
 			steps++
 		}
 	}
-	return r.over(steps), s.exam.fault
+	return Result{r.Mean(steps), r.Users / steps}, s.exam.fault
 }

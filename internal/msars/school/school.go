@@ -58,7 +58,7 @@ func Default(way string) Config {
 	agent.Restraint, agent.ActorRate, agent.Discount = 0.25, 7e-5, 0.8
 	return Config{
 		Agent: agent, Seed: 1, Way: way, Adjust: Adjust{Runs: 10, Seeds: 2, Requests: 1000},
-		Period: 30 * time.Second, Episode: 40, Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(),
+		Period: 30 * time.Second, Episode: 40, Steps: drpc.DefaultSteps(), Reward: drpc.PrintedReward(),
 		Most: 12_000, Every: 1_000, Episodes: 8, Patience: 8, Gain: 0.005, Forecast: true,
 	}
 }

@@ -56,7 +56,7 @@ var known = sync.OnceValues(func() (*profile.Set, error) {
 func short(way string) Config {
 	c := Default(way)
 	c.Agent.Hidden, c.Agent.WarmUp, c.Agent.Batch, c.Agent.Explore.Steps = []int{32, 32}, 80, 16, 600
-	c.Episode, c.Most, c.Every, c.Episodes, c.Forecast = 20, 1_600, 200, 3, false
+	c.Episode, c.Most, c.Every, c.Episodes, c.Forecast = 20, 2_400, 200, 3, false
 	c.Adjust = Adjust{Runs: 3, Seeds: 1, Requests: 500}
 	return c
 }

@@ -193,10 +193,7 @@ func (p *practice) own(s loadline.Situation) float64 {
 // point evaluates, and keeps the weights if they are the best so far.
 func (p *practice) point(tell func(Point)) {
 	r := p.examine(evaluationStream, p.rival.Decide)
-	point := Point{
-		Steps: p.steps, Episodes: p.episodes, Explored: p.rewards / float64(max(p.counted, 1)), Loss: p.losses / float64(max(p.updates, 1)),
-		Evaluation: r.Reward, QoS: r.QoS, CPU: r.CPU, Memory: r.Memory, Yardstick: r.Yardstick,
-	}
+	point := Point{r.Point(p.steps, p.episodes, p.rewards/float64(max(p.counted, 1)), p.losses/float64(max(p.updates, 1))), r.Yardstick}
 	p.rewards, p.counted, p.losses, p.updates = 0, 0, 0, 0
 	p.report.Curve = append(p.report.Curve, point)
 	if r.Reward > p.bestReward {
@@ -225,18 +222,12 @@ func (p *practice) examine(stream uint64, decide func(time.Time, loadline.Situat
 			}
 			p.exam.act(proposal)
 			w := p.exam.worth
-			r.Reward += p.own(p.exam.Situation())
+			r.Add(p.own(p.exam.Situation()), w.QoS, w.CPU, w.Memory)
 			r.Yardstick += w.Reward
-			r.QoS += w.QoS
-			r.CPU += w.CPU
-			r.Memory += w.Memory
 			steps++
 		}
 	}
-	for _, v := range []*float64{&r.Reward, &r.Yardstick, &r.QoS, &r.CPU, &r.Memory} {
-		*v /= steps
-	}
-	return r
+	return Result{r.Mean(steps), r.Yardstick / steps}
 }
 
 // graduate takes the best weights and examines the rival on episodes of their own.

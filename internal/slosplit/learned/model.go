@@ -233,26 +233,10 @@ func (s *Settings) checkRates(blocks int) error {
 }
 
 // Open reads a model from a path.
-func Open(path string) (*Model, error) {
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
+func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
 // Write keeps the model at a path: whole, or not at all.
-func (m *Model) Write(path string) error {
-	file, err := m.File()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Write(path)
-}
+func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // checkWay says whether there is one of this name.
 func checkWay(way string) error {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/wholefile"
+)
+
+// imitationColumn is among those of every curve, so that all can be read alike. Where
+// nobody imitates anybody it is empty.
+const imitationColumn = "imitation"
+
+// writeCurve writes a learning curve so far, if a log is asked for: what all tell of
+// theirs, and then columns of its own.
+func writeCurve[P any](log string, curve []P, own []string, row func(P) (arena.Point, []string)) error {
+	if log == "" {
+		return nil
+	}
+	return wholefile.Write(log, func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		_ = out.Write(append([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory"}, own...)) // Error tells
+		for _, point := range curve {
+			p, more := row(point)
+			cells := []string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes)}
+			for _, v := range []float64{p.Explored, p.Loss, p.Evaluation, p.QoS, p.CPU, p.Memory} {
+				cells = append(cells, logged(v))
+			}
+			_ = out.Write(append(cells, more...))
+		}
+		out.Flush()
+		return out.Error()
+	})
+}
+
+// logged is a number as curves have it.
+func logged(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -1,0 +1,47 @@
+package arena
+
+// Point of a learning curve: what all who practise here tell of theirs.
+type Point struct {
+	Steps      int     `json:"steps"`
+	Episodes   int     `json:"episodes"`
+	Explored   float64 `json:"explored"`   // mean reward of a step while exploring, since the last point
+	Loss       float64 `json:"loss"`       // mean of the updates since then
+	Evaluation float64 `json:"evaluation"` // mean reward of a step, without exploring
+	QoS        float64 `json:"qos"`        // mean R_qos of that
+	CPU        float64 `json:"cpu"`        // mean utilisation of what was asked for
+	Memory     float64 `json:"memory"`
+}
+
+// Result is what somebody achieved on episodes that nobody has practised on.
+type Result struct {
+	Who    string  `json:"who"`
+	Reward float64 `json:"reward"` // mean of a step
+	QoS    float64 `json:"qos"`
+	CPU    float64 `json:"cpu"`
+	Memory float64 `json:"memory"`
+}
+
+// Add what one step was worth.
+func (r *Result) Add(reward, qos, cpu, memory float64) {
+	r.Reward += reward
+	r.QoS += qos
+	r.CPU += cpu
+	r.Memory += memory
+}
+
+// Mean of so many steps that were added.
+func (r Result) Mean(steps float64) Result {
+	r.Reward /= steps
+	r.QoS /= steps
+	r.CPU /= steps
+	r.Memory /= steps
+	return r
+}
+
+// Point of the curve at which this was achieved.
+func (r Result) Point(steps, episodes int, explored, loss float64) Point {
+	return Point{
+		Steps: steps, Episodes: episodes, Explored: explored, Loss: loss,
+		Evaluation: r.Reward, QoS: r.QoS, CPU: r.CPU, Memory: r.Memory,
+	}
+}

@@ -1,0 +1,62 @@
+package learners
+
+import (
+	"context"
+	"math"
+
+	"github.com/loadline/loadline/internal/msars/school"
+	"github.com/loadline/loadline/internal/result"
+)
+
+// msarsLearner splits by parslo: the networks that split would have to be trained
+// first, and in the one comparison there is (docs/msars.md) they do no better.
+var msarsLearner = Learner{Name: "msars", Policy: "msars", train: func(ctx context.Context, on subject, t Task, path string, progress func(float64)) (*Trained, error) {
+	known, err := on.profiles(ctx, part(progress, 0, profiledUntil))
+	if err != nil {
+		return nil, err
+	}
+	rest := part(progress, profiledUntil, 1)
+	model, report, err := school.Run(ctx, school.Subject{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, known, msarsConfig(t), school.Hooks{
+		Progress: func(share float64, _ string) { rest(share) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	made := trainedBySplit(report)
+	if made.Exams, err = msarsExams(model, on, t); err != nil {
+		return nil, err
+	}
+	made.Yardstick = made.Exams[len(made.Exams)-1].Yardstick
+	made.Curve[len(made.Curve)-1].Yardstick = made.Yardstick
+	return made, model.Write(path)
+}}
+
+// profiledUntil is the share of the time, for progress.
+const profiledUntil = 0.05
+
+// msarsConfig takes as many whole episodes as the steps allow: the school does not cut
+// the last one off, and nobody gets more steps than another.
+func msarsConfig(t Task) school.Config {
+	c := school.Default("parslo")
+	c.Seed = t.Seed
+	c.Episode = min(c.Episode, t.Steps)
+	c.Most = t.Steps - t.Steps%c.Episode
+	c.Every = every(t.Steps)
+	c.Episodes = exams(t.Steps, c.Episodes)
+	c.Agent.Explore.Steps = min(c.Agent.Explore.Steps, c.Most*2/3)
+	c.Agent.WarmUp = min(c.Agent.WarmUp, max(c.Agent.Batch, c.Most/8))
+	c.Agent.Rate *= t.Setting.Rate
+	c.Agent.ActorRate *= t.Setting.Rate
+	return c
+}
+
+// trainedBySplit: the school evaluates by MSARS' own reward, of parts of the SLO, so
+// points of the curve have no yardstick but the last, which is that of the model that
+// came out.
+func trainedBySplit(r *school.Report) *Trained {
+	t := &Trained{Parameters: r.Parameters}
+	for _, p := range r.Curve {
+		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(math.NaN())})
+	}
+	return t
+}
