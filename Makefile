@@ -96,7 +96,7 @@ results: bin/loadline ## run the suites of rivals and perturbations and write do
 	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; \
 	printf '\n# When something goes wrong\n\n'; cat out/perturbations.md; } > docs/results.md
 
-papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (about an hour on two cores; what was trained is kept in out/papers/models)
+papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)
 	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline paper $$p --out out/papers > /dev/null || exit 1; done
 	for s in gamma learning-rate sampling loss data-size; do bin/loadline study $$s --out out/papers > /dev/null || exit 1; done
 	{ cat docs/papers.head.md; echo; echo "---"; echo; echo "Commit $$(git rev-parse --short HEAD), seeds 1 to 5."; echo; \
