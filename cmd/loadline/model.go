@@ -95,7 +95,7 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 }
 
 // longestSetting is where a setting is cut off for people; --output json has all.
-const longestSetting = 120
+const longestSetting = 300
 
 // settingLines are a card's settings, one to a line.
 func settingLines(settings json.RawMessage) []string {
