@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,9 +74,12 @@ func TestBrownout(t *testing.T) {
 	}
 	s.player.SetRate(130) // more than the one replica of server can take
 	s.waitReplicas(t, "ads", 0, 0)
-	if st := s.service(t, "ads"); st.Applied == nil || st.Applied.Brownout == nil || !*st.Applied.Brownout || *st.Applied.Replicas != 2 {
-		t.Errorf("the status says %+v", st.Applied)
-	}
+	cluster.Eventually(t, "the status says that ads is browned out", func() error {
+		if st := s.service(t, "ads"); st.Applied == nil || st.Applied.Brownout == nil || !*st.Applied.Brownout || *st.Applied.Replicas != 2 {
+			return fmt.Errorf("the status says %+v", st.Applied)
+		}
+		return nil
+	})
 	s.player.SetRate(20)
 	s.waitReplicas(t, "ads", 2, 2)
 	s.c.WaitReady(t, s.ns, "ads", 2)
