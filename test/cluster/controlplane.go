@@ -337,10 +337,19 @@ func (c *Cluster) Client(t testing.TB, u User) client.Client {
 // Dir is the folder of the cluster's files: logs, kubeconfigs, certificates.
 func (c *Cluster) Dir() string { return c.dir }
 
-// StopAPIServer takes the API server away; everything else runs on.
-func (c *Cluster) StopAPIServer(t testing.TB) {
+// KillAPIServer takes the API server away from one moment to the next; everything
+// else runs on. Asked to end, it would wait for its watchers, longer than a lease
+// lasts. A test that does not bring it back has failed; the next ones have it again.
+func (c *Cluster) KillAPIServer(t testing.TB) {
 	t.Helper()
-	c.apiServer.stop()
+	t.Cleanup(func() {
+		if c.apiServer.ended() {
+			if err := c.startAPIServer(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	c.apiServer.kill()
 	c.http.CloseIdleConnections()
 }
 

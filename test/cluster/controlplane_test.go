@@ -180,7 +180,7 @@ func TestTheAPIServerComesBackWithItsData(t *testing.T) {
 	c := Shared(t)
 	ns := c.Namespace(t)
 	c.Deploy(t, ns, shop())
-	c.StopAPIServer(t)
+	c.KillAPIServer(t)
 	if err := c.Client(t, Admin).Get(t.Context(), types.NamespacedName{Name: ns}, &corev1.Namespace{}); err == nil {
 		t.Error("the API server answers although it was stopped")
 	}

@@ -100,9 +100,17 @@ func (p *process) stop() {
 	select {
 	case <-p.done:
 	case <-time.After(10 * time.Second):
-		p.signal(syscall.SIGKILL)
-		<-p.done
+		p.kill()
 	}
+}
+
+// kill ends a process without asking.
+func (p *process) kill() {
+	if p == nil || p.ended() {
+		return
+	}
+	p.signal(syscall.SIGKILL)
+	<-p.done
 }
 
 // signal goes to the whole group.

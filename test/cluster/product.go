@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/loadline/loadline/test/cluster/binaries"
@@ -133,10 +132,7 @@ func (p *Product) ready(ctx context.Context) error {
 func (p *Product) Stop() { p.process.stop() }
 
 // Kill it where it stands.
-func (p *Product) Kill() {
-	p.process.signal(syscall.SIGKILL)
-	<-p.process.done
-}
+func (p *Product) Kill() { p.process.kill() }
 
 // Ended says whether it is no longer there.
 func (p *Product) Ended() bool { return p.process.ended() }
