@@ -71,7 +71,8 @@ var layers = []struct {
 	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
 
 	// The users' SLO, divided among services.
-	{"internal/profile", []string{"internal/nearest", "internal/history", "internal/sim", "internal/sim/event", "internal/env"}},
+	{"internal/profile", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env"}},
+	{"internal/profile/past", []string{"internal/history", "internal/profile"}},
 	{"internal/slosplit", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env", "internal/profile"}},
 	{"internal/slosplit/learned", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/apps", "internal/profile", "internal/slosplit"}},
 
@@ -163,7 +164,7 @@ var layers = []struct {
 		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
 		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
 		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/arena", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
+		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/profile/past", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/arena", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
 	}},
 }
 

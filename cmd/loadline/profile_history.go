@@ -11,6 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/profile/past"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -52,8 +53,8 @@ func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error 
 }
 
 func checkHistoryPercentile(p float64) error {
-	if !slices.Contains(profile.Percentiles(), p) {
-		return usagef("--percentile %v is in no history: choose one of %v", p, profile.Percentiles())
+	if !slices.Contains(past.Percentiles(), p) {
+		return usagef("--percentile %v is in no history: choose one of %v", p, past.Percentiles())
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func openPast(dir, service string) (*history.History, []string, error) {
 func fitAll(h *history.History, services []string, percentile float64) (*profile.Set, error) {
 	set := &profile.Set{}
 	for i, service := range services {
-		list, lacks, err := profile.Fit(h, service, profile.FitOptions{Percentile: percentile}, sim.Stream(1, sim.StreamMetrics, uint64(i)))
+		list, lacks, err := past.Fit(h, service, past.Options{Percentile: percentile}, sim.Stream(1, sim.StreamMetrics, uint64(i)))
 		if err != nil {
 			return nil, fmt.Errorf("profile of %s: %w", service, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/profile/past"
 )
 
 type profileWatchFlags struct {
@@ -71,7 +72,7 @@ type watchedService struct {
 	Service       string `json:"service"`
 	IncludesCalls bool   `json:"includes_calls,omitempty"`
 	profile.Tally
-	Left profile.Left `json:"left_out"`
+	Left past.Left `json:"left_out"`
 }
 
 func (f *profileWatchFlags) run(stdout io.Writer) error {
@@ -136,7 +137,7 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 
 // watch one service to the end of the history.
 func (f *profileWatchFlags) watch(h *history.History, service string, set *profile.Set, report *watchReport) error {
-	past, err := profile.PastOf(h, service, f.percentile)
+	then, err := past.Of(h, service, f.percentile)
 	if err != nil {
 		return err
 	}
@@ -144,15 +145,15 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 	find := func(size profile.Size) *profile.Profile {
 		for i := range set.Profiles {
 			p := &set.Profiles[i]
-			if p.Service == service && p.Version == "" && p.Percentile == f.percentile && p.IncludesCalls == past.IncludesCalls && sameCPU(p.Size, size) {
+			if p.Service == service && p.Version == "" && p.Percentile == f.percentile && p.IncludesCalls == then.IncludesCalls && sameCPU(p.Size, size) {
 				return p
 			}
 		}
 		return nil
 	}
 	var m *profile.Monitor
-	for i, w := range past.Windows {
-		if past.Failing[i] {
+	for i, w := range then.Windows {
+		if then.Failing[i] {
 			continue // without a latency
 		}
 		if m == nil {
@@ -180,17 +181,17 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 		report.Changes = append(report.Changes, c)
 	}
 	if m == nil {
-		report.Lacks = append(report.Lacks, f.unwatched(service, past, set))
+		report.Lacks = append(report.Lacks, f.unwatched(service, then, set))
 		return nil
 	}
-	report.Services = append(report.Services, watchedService{service, past.IncludesCalls, m.Tally(), past.Left})
+	report.Services = append(report.Services, watchedService{service, then.IncludesCalls, m.Tally(), then.Left})
 	return nil
 }
 
 // unwatched says why a service was not watched.
-func (f *profileWatchFlags) unwatched(service string, past *profile.Past, set *profile.Set) profile.Lack {
-	if len(past.Windows) == 0 {
-		return profile.Lack{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", past.Left)}
+func (f *profileWatchFlags) unwatched(service string, then *past.Past, set *profile.Set) profile.Lack {
+	if len(then.Windows) == 0 {
+		return profile.Lack{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", then.Left)}
 	}
 	reason := "its sizes in what was watched have no profile"
 	if f.profiles != "" {
@@ -199,7 +200,7 @@ func (f *profileWatchFlags) unwatched(service string, past *profile.Past, set *p
 			names = append(names, p.Service)
 		}
 		reason = fmt.Sprintf("%s has no profile of it at p%g in its sizes%s", f.profiles, f.percentile, hintUnless(service, names))
-		if past.IncludesCalls {
+		if then.IncludesCalls {
 			reason += "; its latencies here include its calls, so that it takes one of profile --history"
 		}
 	}

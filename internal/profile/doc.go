@@ -5,8 +5,8 @@
 //
 // Reading order: profile.go (the data and its file), curve.go (what is made of the
 // data: a line that never falls, and its inverse), measure.go (a service taken out
-// of its application and loaded in the event engine), past.go and fit.go (profiles
-// from a history). Then what watches them live: window.go (what is seen of a service
-// in a while), stretch.go (one number for how a curve changes), monitor.go with
-// spread.go (the test), change.go (what it says).
+// of its application and loaded in the event engine); room past makes them from a
+// history. Then what watches them live: window.go (what is seen of a service in a
+// while), stretch.go (one number for how a curve changes), monitor.go with spread.go
+// (the test), change.go (what it says).
 package profile

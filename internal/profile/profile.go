@@ -128,3 +128,10 @@ func ReadSet(r io.Reader, name string) (*Set, error) {
 	}
 	return &s, nil
 }
+
+// Lack is a profile that the data does not suffice for.
+type Lack struct {
+	Service string `json:"service"`
+	Size    *Size  `json:"size,omitempty"` // nil = all
+	Reason  string `json:"reason"`
+}

@@ -1,4 +1,4 @@
-package profile_test
+package past_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/profile/past"
 	"github.com/loadline/loadline/internal/record"
 	"github.com/loadline/loadline/internal/sim"
 )
@@ -41,7 +42,7 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, lacks, err := profile.Fit(h, "details", profile.FitOptions{Percentile: 99}, chance())
+	list, lacks, err := past.Fit(h, "details", past.Options{Percentile: 99}, chance())
 	if err != nil || len(list) != 1 || len(lacks) > 0 {
 		t.Fatalf("%d profiles, lacking %v: %v", len(list), lacks, err)
 	}
@@ -65,11 +66,11 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 			t.Errorf("%v visits/s: %v +- %v s, measured %v", pt.Load, pt.Latency, pt.Error, want)
 		}
 	}
-	again, _, err := profile.Fit(h, "details", profile.FitOptions{Percentile: 99}, chance())
+	again, _, err := past.Fit(h, "details", past.Options{Percentile: 99}, chance())
 	if err != nil || !slices.Equal(again[0].Points, p.Points) {
 		t.Errorf("another time it is another: %v", err)
 	}
-	callers, _, err := profile.Fit(h, "reviews", profile.FitOptions{Percentile: 99}, chance())
+	callers, _, err := past.Fit(h, "reviews", past.Options{Percentile: 99}, chance())
 	if err != nil || len(callers) != 1 || !callers[0].IncludesCalls {
 		t.Errorf("reviews calls ratings: %+v, %v", callers, err)
 	}
@@ -94,7 +95,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, service := range []string{"details", "ratings"} {
-		list, _, err := profile.Fit(h.Cut(0, 100), service, profile.FitOptions{Percentile: 95}, chance())
+		list, _, err := past.Fit(h.Cut(0, 100), service, past.Options{Percentile: 95}, chance())
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s: %v, %v", service, list, err)
 		}
@@ -102,12 +103,12 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		past, err := profile.PastOf(h.Cut(100, h.Steps), service, 95)
+		then, err := past.Of(h.Cut(100, h.Steps), service, 95)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var first *profile.Change
-		for _, w := range past.Windows {
+		for _, w := range then.Windows {
 			if c, changed := monitor.Observe(w); changed && first == nil {
 				first = &c
 			}
@@ -208,7 +209,7 @@ func TestFitByHand(t *testing.T) {
 		}, 1, 0, saturatedAbout25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, lacks, err := profile.Fit(hand(c.change), "web", profile.FitOptions{Percentile: 95}, chance())
+			list, lacks, err := past.Fit(hand(c.change), "web", past.Options{Percentile: 95}, chance())
 			if err != nil || len(list) != c.profiles || len(lacks) != c.lacks {
 				t.Fatalf("%+v, lacking %+v: %v", list, lacks, err)
 			}
@@ -225,14 +226,14 @@ func saturatedAbout25(t *testing.T, list []profile.Profile, _ []profile.Lack) {
 
 func TestPastRefuses(t *testing.T) {
 	h := hand(nil)
-	if _, err := profile.PastOf(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
+	if _, err := past.Of(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := profile.PastOf(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
+	if _, err := past.Of(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
 		t.Errorf("%v", err)
 	}
 	h.Calls = nil
-	if p, err := profile.PastOf(h, "web", 95); err != nil || !p.IncludesCalls {
+	if p, err := past.Of(h, "web", 95); err != nil || !p.IncludesCalls {
 		t.Errorf("without any calls nobody knows whether it makes some: %v", err)
 	}
 }

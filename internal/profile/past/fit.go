@@ -1,4 +1,4 @@
-package profile
+package past
 
 import (
 	"fmt"
@@ -7,18 +7,12 @@ import (
 	"slices"
 
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/profile"
 )
 
-// Lack is a profile that the data does not suffice for.
-type Lack struct {
-	Service string `json:"service"`
-	Size    *Size  `json:"size,omitempty"` // nil = all
-	Reason  string `json:"reason"`
-}
-
-// FitOptions say how profiles are fitted to a history. The zero value is a usable
+// Options say how profiles are fitted to a history. The zero value is a usable
 // default, Percentile apart.
-type FitOptions struct {
+type Options struct {
 	Percentile float64
 	Bins       int // of load at most; 0 = 12
 	LeastSteps int // that a bin must have; 0 = 12
@@ -26,7 +20,7 @@ type FitOptions struct {
 }
 
 // WithDefaults fills in what is zero.
-func (o FitOptions) WithDefaults() FitOptions {
+func (o Options) WithDefaults() Options {
 	if o.Bins == 0 {
 		o.Bins = 12
 	}
@@ -49,23 +43,23 @@ func (o FitOptions) WithDefaults() FitOptions {
 //
 // What is too little for a profile is named, with the reason, and nothing is made up.
 // Versions are not in a history: a profile is that of the mix that ran.
-func Fit(h *history.History, service string, o FitOptions, chance *rand.Rand) ([]Profile, []Lack, error) {
-	past, err := PastOf(h, service, o.Percentile)
+func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]profile.Profile, []profile.Lack, error) {
+	past, err := Of(h, service, o.Percentile)
 	if err != nil {
 		return nil, nil, err
 	}
 	o = o.WithDefaults()
 	if len(past.Windows) == 0 {
-		return nil, []Lack{{Service: service, Reason: fmt.Sprintf("no step of %d can be used: %v", h.Steps, past.Left)}}, nil
+		return nil, []profile.Lack{{Service: service, Reason: fmt.Sprintf("no step of %d can be used: %v", h.Steps, past.Left)}}, nil
 	}
-	var sizes []Size
+	var sizes []profile.Size
 	for i := range past.Windows {
 		if !slices.Contains(sizes, past.Windows[i].Size) {
 			sizes = append(sizes, past.Windows[i].Size)
 		}
 	}
-	var list []Profile
-	var lacks []Lack
+	var list []profile.Profile
+	var lacks []profile.Lack
 	for _, size := range sizes {
 		f := fitting{options: o, past: past, chance: chance}
 		for i := range past.Windows {
@@ -74,12 +68,12 @@ func Fit(h *history.History, service string, o FitOptions, chance *rand.Rand) ([
 			}
 		}
 		if len(f.at) < o.LeastSteps {
-			lacks = append(lacks, Lack{service, &size, fmt.Sprintf("%d steps that can be used, of at least %d: %v", len(f.at), o.LeastSteps, past.Left)})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("%d steps that can be used, of at least %d: %v", len(f.at), o.LeastSteps, past.Left)})
 			continue
 		}
-		p := Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
+		p := profile.Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
 		if len(p.Points) == 0 {
-			lacks = append(lacks, Lack{service, &size, fmt.Sprintf("its %d steps come from so few stretches of time that nobody can say how sure they are: record for longer", len(f.at))})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("its %d steps come from so few stretches of time that nobody can say how sure they are: record for longer", len(f.at))})
 			continue
 		}
 		list = append(list, p)
@@ -89,7 +83,7 @@ func Fit(h *history.History, service string, o FitOptions, chance *rand.Rand) ([
 
 // fitting is the steps of one size.
 type fitting struct {
-	options FitOptions
+	options Options
 	past    *Past
 	chance  *rand.Rand
 	at      []int // indices into the windows, by time
@@ -97,13 +91,13 @@ type fitting struct {
 
 // points of the profile: one for each bin, up to the first that is saturated. It is if
 // visits fail in most of its steps, or queues grow and shrink in a third of them.
-func (f *fitting) points() []Point {
+func (f *fitting) points() []profile.Point {
 	bins := f.bins()
 	errors := f.bootstrap(bins)
-	var points []Point
+	var points []profile.Point
 	for b := range bins {
 		sum := f.sum(bins, b, f.at)
-		pt := Point{Load: sum.load, Latency: sum.latency, Steps: sum.steps, Error: errors[b]}
+		pt := profile.Point{Load: sum.load, Latency: sum.latency, Steps: sum.steps, Error: errors[b]}
 		if sum.failing*2 > sum.steps || sum.growing*3 > sum.steps {
 			pt.Latency, pt.Error, pt.Saturated = 0, 0, true
 		}
@@ -204,9 +198,20 @@ func (f *fitting) bootstrap(ends []float64) []float64 {
 	for b := range errors {
 		errors[b] = math.NaN()
 		if k := len(values[b]); 10*k >= 9*f.options.Samples {
-			_, standardError := meanAndError(values[b])
-			errors[b] = standardError * math.Sqrt(float64(k)) // the deviation of the samples
+			errors[b] = deviation(values[b])
 		}
 	}
 	return errors
+}
+
+// deviation of some values from their mean.
+func deviation(values []float64) float64 {
+	n, mean, squares := float64(len(values)), 0.0, 0.0
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / (n - 1))
 }

@@ -1,4 +1,4 @@
-package profile
+package past
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/profile"
 )
 
 // Past is a service's history, window by window: one for each step that tells
 // something.
 type Past struct {
 	Service string
-	Windows []Window // by time
+	Windows []profile.Window // by time
 	Failing []bool   // more visits failed in it than the percentile forgives: it has no latency
 	// Growing says of each window that its queue grew or shrank by more than a
 	// hundredth of its visits: then the latency tells of the queue, not of the load.
@@ -42,8 +43,8 @@ var percentileMetrics = map[float64]history.ServiceMetric{
 	50: history.LatencyP50, 90: history.LatencyP90, 95: history.LatencyP95, 99: history.LatencyP99,
 }
 
-// PastOf takes the windows of a service out of a history.
-func PastOf(h *history.History, service string, percentile float64) (*Past, error) {
+// Of takes the windows of a service out of a history.
+func Of(h *history.History, service string, percentile float64) (*Past, error) {
 	s := h.Service(service)
 	if s == nil {
 		return nil, fmt.Errorf("the history has no service %q", service)
@@ -58,7 +59,7 @@ func PastOf(h *history.History, service string, percentile float64) (*Past, erro
 		replicas = s.Series[history.Desired]
 	}
 	last := struct {
-		size     Size
+		size     profile.Size
 		replicas float64
 		known    bool
 	}{}
@@ -93,7 +94,7 @@ func PastOf(h *history.History, service string, percentile float64) (*Past, erro
 			p.Left.Missing++
 			continue
 		}
-		p.Windows = append(p.Windows, Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
+		p.Windows = append(p.Windows, profile.Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
 		p.Failing = append(p.Failing, failing)
 		p.Growing = append(p.Growing, grown > max(growthShare*visits, growthLeast))
 	}
@@ -142,8 +143,8 @@ func callsOthers(h *history.History, service string) bool {
 
 // sizeAt is the size of the instances. Limits that are absent are none; a history
 // without requests does not tell sizes, and all of it is then of one.
-func sizeAt(s *history.Service, i int) (Size, bool) {
-	var z Size
+func sizeAt(s *history.Service, i int) (profile.Size, bool) {
+	var z profile.Size
 	cpu, known := s.Series[history.CPURequest].Get(i)
 	if !known && s.Series[history.CPURequest].Present() > 0 {
 		return z, false
