@@ -109,7 +109,7 @@ var layers = []struct {
 	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 
 	// Whoever can be trained, with equal steps and trials.
-	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/rl", "internal/arena", "internal/profile", "internal/msars", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
+	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/profile", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
 
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{
@@ -118,7 +118,7 @@ var layers = []struct {
 	{"internal/report", []string{"internal/bench", "internal/result"}},
 
 	// From the past to a policy that is proven on it.
-	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/drpc", "internal/modelfile"}},
+	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/drpc", "internal/msars", "internal/modelfile"}},
 	{"internal/pipeline", []string{
 		"internal/nearest", "internal/wholefile", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
 		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
@@ -146,7 +146,7 @@ var layers = []struct {
 
 	// Loadline at work in a cluster.
 	{"internal/controller", []string{
-		"internal/apps", "internal/modelfile", "internal/env", "internal/workload", "internal/wholefile", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
+		"internal/apps", "internal/modelfile", "internal/env", "internal/workload", "internal/wholefile", "internal/drpc", "internal/drpc/school", "internal/msars", "internal/fleet", "internal/fleet/class", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
 		"github.com/prometheus/client_golang/prometheus", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
 		"k8s.io/client-go/tools/cache", "k8s.io/client-go/tools/events", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/controller", "sigs.k8s.io/controller-runtime/pkg/event", "sigs.k8s.io/controller-runtime/pkg/handler", "sigs.k8s.io/controller-runtime/pkg/predicate", "sigs.k8s.io/controller-runtime/pkg/reconcile",
 	}},

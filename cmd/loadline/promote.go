@@ -38,7 +38,8 @@ promoted: the rule is as good, and simpler. The exit code is 3 then. --force
 promotes it all the same, and its card says so.
 
 A teacher with its students (train --formulation drpc) is one file and is promoted
-as such. Nobody has held it against a rule, so that takes --force.
+as such, and so is an agent that steers by parts of the SLO (train --formulation
+msars). Nobody has held them against a rule, so that takes --force.
 
 The switch is whole or not at all. What was in charge stays, and --rollback goes
 back to it.`,
@@ -46,13 +47,14 @@ back to it.`,
   loadline promote shop
   loadline promote shop --candidate loadline-2 --registry /var/lib/loadline
   loadline promote drpc.safetensors --app shop.yaml --force
+  loadline promote msars.safetensors --app shop.yaml --force
   loadline promote --list
   loadline promote --rollback --app shop`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.list || f.rollback {
 				return exactly()(c, args)
 			}
-			return exactly("the folder of a run, or the file of a teacher with its students")(c, args)
+			return exactly("the folder of a run, or the file of a policy of drpc or msars")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args, c.OutOrStdout(), c.ErrOrStderr())

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policies"
 	"github.com/loadline/loadline/internal/registry"
@@ -68,49 +66,6 @@ func (m models) find(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) d
 	}
 	return d
 }
-
-// read a policy out of its file, of whichever kind that is.
-func (d *decider) read(file *modelfile.File, app *loadline.App) error {
-	if file.Card.Kind == drpc.FileKind {
-		students, err := drpc.FromFile(file)
-		if err != nil {
-			return err
-		}
-		alone, err := drpc.NewPolicy(students, app, drpc.Work{})
-		if err != nil {
-			return err
-		}
-		if unseen := sightless(alone, app); len(unseen) > 0 {
-			return fmt.Errorf("students judge latencies by their part of the objective, which needs the application's calls, and none are known to %s: name the twin that they were taught on in spec.twin", strings.Join(unseen, ", "))
-		}
-		d.students, d.policy = students, &lone{alone}
-		return nil
-	}
-	model, err := env.FromFile(file)
-	if err != nil {
-		return err
-	}
-	d.policy, err = env.NewPolicy(model, app)
-	return err
-}
-
-// sightless are services with a student that no request is known to pass.
-func sightless(p *drpc.Policy, app *loadline.App) []string {
-	var names []string
-	ground := env.NewGround(app)
-	for i := range app.Services {
-		if p.Student(i) != nil && ground.Services[i].Budget.Latency <= 0 {
-			names = append(names, app.Services[i].Name)
-		}
-	}
-	return names
-}
-
-// lone students decide without a fleet.
-type lone struct{ *drpc.Policy }
-
-// Decides says whether a service has a student; the rule decides for the others.
-func (l lone) Decides(service int) bool { return l.Student(service) != nil }
 
 // open the model's file where the resource says that it is.
 func (m models) open(ctx context.Context, l *v1alpha1.LoadLine) (*modelfile.File, decider) {

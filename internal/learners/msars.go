@@ -2,7 +2,6 @@ package learners
 
 import (
 	"context"
-	"math"
 
 	"github.com/loadline/loadline/internal/msars/school"
 	"github.com/loadline/loadline/internal/result"
@@ -22,13 +21,7 @@ var msarsLearner = Learner{Name: "msars", Policy: "msars", train: func(ctx conte
 	if err != nil {
 		return nil, err
 	}
-	made := trainedBySplit(report)
-	if made.Exams, err = msarsExams(model, on, t); err != nil {
-		return nil, err
-	}
-	made.Yardstick = made.Exams[len(made.Exams)-1].Yardstick
-	made.Curve[len(made.Curve)-1].Yardstick = made.Yardstick
-	return made, model.Write(path)
+	return trainedBySplit(report), model.Write(path)
 }}
 
 // profiledUntil is the share of the time, for progress.
@@ -50,13 +43,18 @@ func msarsConfig(t Task) school.Config {
 	return c
 }
 
-// trainedBySplit: the school evaluates by MSARS' own reward, of parts of the SLO, so
-// points of the curve have no yardstick but the last, which is that of the model that
-// came out.
+// trainedBySplit: the school learns by MSARS' own reward, of parts of the SLO, and
+// tells DRPC's beside it.
 func trainedBySplit(r *school.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters}
 	for _, p := range r.Curve {
-		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(math.NaN())})
+		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+	}
+	for _, x := range r.Results {
+		t.Exams = append(t.Exams, Exam{x.Who, result.Number(x.Yardstick), result.Number(x.Users), result.Number(x.CPU), result.Number(x.Memory)})
+		if x.Who == "msars" {
+			t.Yardstick = result.Number(x.Yardstick)
+		}
 	}
 	return t
 }

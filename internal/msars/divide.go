@@ -37,14 +37,16 @@ type Divider struct {
 	adapt   *adapting // nil unless the way adapts
 
 	window time.Duration // over which rates are counted
-	rates  []float64     // by kind, as of the last division; nil = there was none
-	work   []float64     // by service: work of a visit over what its profiles were measured with
-	news   []string      // what changed since
+	count  *counter
+	needs  []Need
+	rates  []float64 // by kind, as of the last division; nil = there was none
+	work   []float64 // by service: work of a visit over what its profiles were measured with
+	news   []string  // what changed since
 
-	parts []Part
-	why   string
-	at    time.Time
-	count int
+	parts     []Part
+	why       string
+	at        time.Time
+	divisions int
 }
 
 // Division is how a Divider divides.
@@ -82,6 +84,7 @@ func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider,
 		d.adapt.releases = make([]int, len(app.Services))
 	}
 	d.split = slosplit.NewCache(lenient{splitter})
+	d.count, d.needs = newCounter(d.app), Needed(d.app)
 	d.Forget()
 	return d, nil
 }
@@ -117,6 +120,9 @@ func visits(c *loadline.Call, service int) bool {
 // Forget what is known of the load and of releases: something else begins.
 func (d *Divider) Forget() {
 	d.rates, d.news = nil, nil
+	if d.count != nil {
+		d.count.forget()
+	}
 	for i := range d.work {
 		d.work[i] = 1
 	}
@@ -125,7 +131,7 @@ func (d *Divider) Forget() {
 // Released tells that a visit to a service takes so many times the work that its
 // profiles were measured with.
 func (d *Divider) Released(service int, work float64) {
-	d.news = append(d.news, fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
+	d.hear(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
 	d.work[service] = work
 	if d.adapt != nil {
 		d.adapt.releases[service]++
@@ -140,14 +146,14 @@ const (
 )
 
 // Update divides anew if something that the parts depend on has changed, and says
-// whether it did. Rates that were not measured stay what they were; as long as none is
-// known, there is nothing to divide by.
+// whether it did. Rates that were not measured stay what they were; as long as one is
+// not known at all, there is nothing to divide by.
 func (d *Divider) Update(now time.Time, o *loadline.Observation, told []loadline.Allocation) (anew bool, err error) {
 	if d.way == None {
 		return false, nil
 	}
-	if !d.follow(o) {
-		return false, fmt.Errorf("%w: no kind of request was counted", loadline.ErrNoData)
+	if unknown := d.follow(o); unknown != "" {
+		return false, fmt.Errorf("%w: %s", loadline.ErrNoData, unknown)
 	}
 	d.Resize(told)
 	if len(d.news) == 0 {
@@ -156,30 +162,31 @@ func (d *Divider) Update(now time.Time, o *loadline.Observation, told []loadline
 	return true, d.divide(now)
 }
 
-// follow takes the rates that have moved.
-func (d *Divider) follow(o *loadline.Observation) (known bool) {
+// follow takes the rates that have moved, and says which one is not known.
+func (d *Divider) follow(o *loadline.Observation) (unknown string) {
+	d.count.take(o)
 	first := d.rates == nil
-	for k := range o.Kinds {
-		rate := o.Kinds[k].Rate
+	if first {
+		if unknown := d.count.unknown(); unknown != "" {
+			return unknown
+		}
+		d.rates = make([]float64, len(o.Kinds))
+		d.hear("it is the first" + d.count.guessed())
+	}
+	for k, rate := range d.count.now {
 		if !rate.Present() {
 			continue
-		}
-		if d.rates == nil {
-			d.rates = make([]float64, len(o.Kinds))
 		}
 		was := d.rates[k]
 		high, low := max(was, rate.Value), min(was, rate.Value)
 		if first || high > rateMoves*low && high-low > rateChance*math.Sqrt(high/d.window.Seconds()) {
 			d.rates[k] = rate.Value
 			if !first {
-				d.news = append(d.news, fmt.Sprintf("%s went from %.3g to %.3g requests/s", d.app.Kinds[k].Name, was, rate.Value))
+				d.hear(fmt.Sprintf("%s went from %.3g to %.3g requests/s", d.app.Kinds[k].Name, was, rate.Value))
 			}
 		}
 	}
-	if first && d.rates != nil {
-		d.news = append(d.news, "it is the first")
-	}
-	return d.rates != nil
+	return ""
 }
 
 // Resize takes the sizes that were told, or are about to be.
@@ -190,7 +197,7 @@ func (d *Divider) Resize(told []loadline.Allocation) {
 			continue
 		}
 		if d.parts[i].Whole > 0 && size.CPULimit != told[i].Size.CPULimit {
-			d.news = append(d.news, fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, told[i].Size.CPULimit))
+			d.hear(fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, told[i].Size.CPULimit))
 		}
 		*size = told[i].Size
 	}
@@ -210,6 +217,9 @@ func (d *Divider) Redivide(now time.Time, told []loadline.Allocation) (anew bool
 
 // divide all chains. Only those that changed are computed: the others are remembered.
 func (d *Divider) divide(now time.Time) error {
+	if err := d.unsized(); err != nil {
+		return err
+	}
 	chains, err := slosplit.Cut(d.app, d.rates, d.profile)
 	if err != nil {
 		return fmt.Errorf("msars: %w", err)
@@ -235,7 +245,18 @@ func (d *Divider) divide(now time.Time) error {
 	}
 	d.why, d.at = d.reasons(), now
 	d.news = d.news[:0]
-	d.count++
+	d.divisions++
+	return nil
+}
+
+// unsized is what keeps a profile from being had at the sizes that were told. In a
+// cluster a workload may have lost the CPU limit that it was measured with.
+func (d *Divider) unsized() error {
+	for _, n := range d.needs {
+		if err := d.library.lack(n, d.app.Services[n.Service].Size); err != nil {
+			return fmt.Errorf("%w: %w: set the limits of its workload as they were where the model was trained, or train one for this", loadline.ErrNoData, err)
+		}
+	}
 	return nil
 }
 
@@ -253,8 +274,19 @@ func (d *Divider) profileAt(service int, size loadline.Size, percentile float64)
 	return p.Stretch(d.work[service], 0)
 }
 
-// toldReasons is how many reasons of a division are told.
-const toldReasons = 2
+// toldReasons is how many reasons of a division are told, newsMost how many are kept
+// while none can be made.
+const (
+	toldReasons = 2
+	newsMost    = 100
+)
+
+// hear of something that the parts depend on.
+func (d *Divider) hear(what string) {
+	if len(d.news) < newsMost {
+		d.news = append(d.news, what)
+	}
+}
 
 func (d *Divider) reasons() string {
 	if n := len(d.news); n > toldReasons {
@@ -274,5 +306,5 @@ func (d *Divider) Divisions() (divisions, chains int) {
 	if d.split == nil {
 		return 0, 0
 	}
-	return d.count, d.split.Computed()
+	return d.divisions, d.split.Computed()
 }

@@ -108,7 +108,8 @@ func TestWithoutAnyRateNothingIsDivided(t *testing.T) {
 	for k := range s.Window[0].Kinds {
 		s.Window[0].Kinds[k].Rate = loadline.Sample{}
 	}
-	if _, err := d.Update(noon, s.Now(), s.InFlight); !errors.Is(err, loadline.ErrNoData) {
+	s.Window[0].Services[0].Rate = loadline.Sample{}
+	if _, err := d.Update(noon, s.Now(), s.InFlight); !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(), "no request of buy was counted, nor what front is asked") {
 		t.Errorf("%v", err)
 	}
 }

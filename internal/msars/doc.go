@@ -6,9 +6,10 @@
 //
 // Where it deviates from the paper stands in docs/msars.md, with the reasons.
 //
-// Reading order: library.go (profiles at any size), way.go (who divides), divide.go
-// (the parts, and when they are divided anew), state.go (what is seen), scale.go (what
-// is done, replicas first), reward.go (equations 11 to 13), steer.go (all of these
-// together, at work as at school), watch.go (the monitor), model.go (all of it on
-// disk), policy.go (Algorithm 1).
+// Reading order: library.go (profiles at any size), way.go (who divides), count.go (how
+// many requests of each kind there are), divide.go (the parts, and when they are divided
+// anew), state.go (what is seen), scale.go (what is done, replicas first), reward.go
+// (equations 11 to 13), steer.go (all of these together, at work as at school), watch.go
+// (the monitor), model.go (all of it on disk), fit.go (which applications a model is
+// for), policy.go (Algorithm 1).
 package msars

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/env"
@@ -38,8 +39,19 @@ const libraryMost = 4096
 // NewLibrary puts the profiles of a set on their shelves. A service that is visited by
 // a request with an SLO and has none is an error, as is one that is of no use.
 func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
-	l := &Library{app: app, shelf: make([][]measured, len(app.Services)), known: map[wanted]*profile.Profile{}}
+	l := shelve(app, set)
 	var faults []error
+	for _, n := range Needed(app) {
+		if err := l.lack(n, app.Services[n.Service].Size); err != nil {
+			faults = append(faults, fmt.Errorf("%w: measure it with loadline profile, or leave the profiles out and have all measured", err))
+		}
+	}
+	return l, errors.Join(faults...)
+}
+
+// shelve them, whatever is needed.
+func shelve(app *loadline.App, set *profile.Set) *Library {
+	l := &Library{app: app, shelf: make([][]measured, len(app.Services)), known: map[wanted]*profile.Profile{}}
 	for i := range set.Profiles {
 		p := &set.Profiles[i]
 		service := app.ServiceIndex(p.Service)
@@ -62,12 +74,30 @@ func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
 			return 0
 		})
 	}
-	for _, n := range Needed(app) {
-		if l.Profile(n.Service, app.Services[n.Service].Size, n.Percentile) == nil {
-			faults = append(faults, fmt.Errorf("%w of %s at p%g: measure it with loadline profile, or leave the profiles out and have all measured", profile.ErrAbsent, app.Services[n.Service].Name, n.Percentile))
+	return l
+}
+
+// lack says that there is no profile for a need at a size, and what there is instead.
+func (l *Library) lack(n Need, size loadline.Size) error {
+	if l.Profile(n.Service, size, n.Percentile) != nil {
+		return nil
+	}
+	var others []string // percentiles that there are
+	for _, m := range l.shelf[n.Service] {
+		if p := fmt.Sprintf("p%g", m.profile.Percentile); !slices.Contains(others, p) {
+			others = append(others, p)
 		}
 	}
-	return l, errors.Join(faults...)
+	instead := ""
+	switch measured := slices.Contains(others, fmt.Sprintf("p%g", n.Percentile)); {
+	case measured && size.CPULimit == 0:
+		instead = " without a CPU limit, only with one"
+	case measured:
+		instead = fmt.Sprintf(" and %.3g cores, only without a CPU limit", size.CPULimit)
+	case len(others) > 0:
+		instead = ", only at " + strings.Join(others, ", ")
+	}
+	return fmt.Errorf("%w of %s at p%g%s", profile.ErrAbsent, l.app.Services[n.Service].Name, n.Percentile, instead)
 }
 
 // Need is a service that needs a profile, and at which percentile.

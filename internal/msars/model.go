@@ -56,7 +56,13 @@ const (
 
 // featureNames are what an agent sees of a service, of that which the others do not
 // share.
-func featureNames() []string { return append(drpc.LocalFeatures[:], Features...) }
+func featureNames() []string {
+	names := slices.Clone(drpc.LocalFeatures[:])
+	for _, f := range Features {
+		names = append(names, f.Name)
+	}
+	return names
+}
 
 // File is the model as it is kept on disk.
 func (m *Model) File() (*modelfile.File, error) {

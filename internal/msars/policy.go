@@ -24,15 +24,12 @@ type Policy struct {
 }
 
 // NewPolicy sets a model to work, with a delay from observing to applying; 0 = a
-// second. The agent decides for exactly those services that it was taught on.
+// second. The agent decides for exactly those services that it was taught on, in
+// whichever order they are: its rows share their weights, and everything else goes by
+// name.
 func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error) {
-	if len(app.Services) != len(m.Services) {
-		return nil, fmt.Errorf("the model was trained for the %d services of %s, %s has %d; train one for it", len(m.Services), m.App, app.Name, len(app.Services))
-	}
-	for i, name := range m.Services {
-		if app.Services[i].Name != name {
-			return nil, fmt.Errorf("the model was trained for %s, which has %s where %s has %s; train one for it", m.App, name, app.Name, app.Services[i].Name)
-		}
+	if err := m.fits(app); err != nil {
+		return nil, err
 	}
 	if delay == 0 {
 		delay = time.Second
@@ -51,7 +48,7 @@ func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error
 	if p.agent, err = NewAgent(m.Actor, p.steering, len(app.Services)); err != nil {
 		return nil, err
 	}
-	grus, err := forecasters(m)
+	grus, err := forecasters(m, app)
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +56,17 @@ func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error
 	return p, nil
 }
 
-// forecasters are copies of the model's: a forecaster remembers what it was shown.
-func forecasters(m *Model) ([]*forecast.GRU, error) {
-	own := make([]*forecast.GRU, len(m.Forecasts))
+// forecasters are copies of the model's, in the application's order: a forecaster
+// remembers what it was shown.
+func forecasters(m *Model, app *loadline.App) ([]*forecast.GRU, error) {
+	own := make([]*forecast.GRU, len(app.Services))
 	for i, gru := range m.Forecasts {
 		if gru == nil {
 			continue
 		}
 		file, err := gru.File(m.Services[i], nil)
 		if err == nil {
-			own[i], err = forecast.LoadGRU(file)
+			own[app.ServiceIndex(m.Services[i])], err = forecast.LoadGRU(file)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("msars: forecaster of %s: %w", m.Services[i], err)

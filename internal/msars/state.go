@@ -5,14 +5,15 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/env"
 )
 
 // Features of a service beside DRPC's: what divides them from an agent that knows only
 // the users' SLO.
-var Features = []string{
-	"partial_slo", // time of a visit without its calls over the users' SLO; of those who divide nothing, 1
-	"need",        // replicas that keep it under the load that is expected, by the profile, over those asked for; 0 = not known
-	"floor",       // replicas at the least over those asked for: 1 = none can be taken away
+var Features = []env.Feature{
+	{Name: "partial_slo", About: "time that a visit may take without its calls, over the users' SLO; 1 where nothing is split"},
+	{Name: "need", About: "replicas that keep the part under the load that is expected, by the profile, over those asked for; 0 = not known"},
+	{Name: "floor", About: "replicas at the least over those asked for: 1 = none can be taken away"},
 }
 
 const extras = 3
@@ -27,6 +28,7 @@ type eyes struct {
 	partial []loadline.SLO
 	locals  []drpc.Local
 	over    []float64 // response times over the parts; NaN = nothing to be late with
+	view    drpc.View
 	rows    []float32
 }
 
@@ -112,7 +114,9 @@ func (e *eyes) share(s loadline.Situation, parts []Part) loadline.Situation {
 
 // fill in what an agent sees: a row for each service.
 func (e *eyes) fill(s loadline.Situation, parts []Part, into []float32) []float32 {
-	e.rows = e.drpc.Whole(drpc.Shared, s, e.locals, e.rows[:0])
+	e.drpc.Look(s, e.locals, &e.view)
+	e.view.Machines = machines(s.Now(), e.view.Machines)
+	e.rows = e.drpc.Lay(drpc.Shared, &e.view, e.rows[:0])
 	n := e.width() - extras
 	for i := range parts {
 		into = append(into, e.rows[i*n:][:n]...)
@@ -120,6 +124,36 @@ func (e *eyes) fill(s loadline.Situation, parts []Part, into []float32) []float3
 		into = append(into, of[:]...)
 	}
 	return into
+}
+
+// fullest is where the utilisation of a machine ends, as DRPC sees it.
+const fullest = 2
+
+// machines as they were measured; where none was, one that all replicas are on. In a
+// cluster only pods are looked at, and an agent that had always seen machines would
+// take none for idle ones.
+func machines(o *loadline.Observation, seen []drpc.Machine) []drpc.Machine {
+	for i := range seen {
+		if seen[i].Known {
+			return seen
+		}
+	}
+	cpu, memory, cores, bytes := 0.0, 0.0, 0.0, 0.0
+	for i := range o.Services {
+		s := &o.Services[i]
+		cpu += s.CPU.Or(0)
+		memory += s.Memory.Or(0)
+		for j := range s.Pods {
+			if p := &s.Pods[j]; p.Phase != loadline.PodPending {
+				cores += p.Size.CPURequest
+				bytes += float64(p.Size.MemoryRequest)
+			}
+		}
+	}
+	if cpu <= 0 || memory <= 0 || cores <= 0 || bytes <= 0 {
+		return seen
+	}
+	return append(seen, drpc.Machine{CPU: float32(min(cpu/cores, fullest)), Memory: float32(min(memory/bytes, fullest)), Known: true})
 }
 
 // own figures of a service's row.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/profile"
 )
 
@@ -14,6 +15,7 @@ import (
 type watch struct {
 	divider  *Divider
 	monitors []*profile.Monitor // by service; nil = not watched
+	callers  []bool             // by service: visits to it make calls
 	window   time.Duration
 	last     time.Time // end of the last window
 }
@@ -21,7 +23,7 @@ type watch struct {
 // newWatch watches every service of which a profile is needed, at the highest
 // percentile.
 func newWatch(d *Divider, window time.Duration) (*watch, error) {
-	w := &watch{divider: d, monitors: make([]*profile.Monitor, len(d.app.Services)), window: window}
+	w := &watch{divider: d, monitors: make([]*profile.Monitor, len(d.app.Services)), callers: callers(d.app), window: window}
 	if d.way == None {
 		return w, nil
 	}
@@ -40,6 +42,38 @@ func newWatch(d *Divider, window time.Duration) (*watch, error) {
 	return w, nil
 }
 
+// callers are the services whose visits call others.
+func callers(app *loadline.App) []bool {
+	some := make([]bool, len(app.Services))
+	unloaded := env.Unloaded{App: app}
+	var walk func(c *loadline.Call)
+	walk = func(c *loadline.Call) {
+		for _, stage := range c.Stages {
+			for i := range stage {
+				if unloaded.Made(&stage[i], c.Service) > 0 {
+					some[c.Service] = true
+					walk(&stage[i])
+				}
+			}
+		}
+	}
+	for k := range app.Kinds {
+		walk(&app.Kinds[k].Root)
+	}
+	return some
+}
+
+// alone is a service as its profile knows it, without its calls. A cluster measures
+// only whole visits; of those who call nobody, that is the same.
+func (w *watch) alone(o *loadline.ServiceObservation, service int) *loadline.ServiceObservation {
+	if o.Own != (loadline.Latency{}) || w.callers[service] {
+		return o
+	}
+	own := *o
+	own.Own = o.Latency
+	return &own
+}
+
 // observe what was measured, unless it overlaps with what was seen before. Windows in
 // which something is missing are left out, as are those of sizes that nothing is known
 // of.
@@ -53,7 +87,7 @@ func (w *watch) observe(o *loadline.Observation) {
 			continue
 		}
 		percentile := m.Profile().Percentile
-		seen, usable := profile.Seen(&o.Services[i], o.At, w.window, percentile)
+		seen, usable := profile.Seen(w.alone(&o.Services[i], i), o.At, w.window, percentile)
 		if !usable {
 			continue
 		}

@@ -23,6 +23,9 @@ func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 	row := func(name, value string) { fmt.Fprintf(&b, "| %s | %s |\n", name, value) }
 	row("formulation", about.formulation)
 	row("decides every", about.every)
+	for _, r := range about.more {
+		row(r[0], r[1])
+	}
 	row("trained on", trainedOn(p.Training))
 	row("training", fmt.Sprintf("%d steps, seed %d, by %s", p.Training.Samples, p.Training.Seed, p.Training.By))
 	row("promoted", fmt.Sprintf("%s by %s", p.At.UTC().Format("2006-01-02 15:04"), p.By))
@@ -44,13 +47,13 @@ func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 	b.WriteString("\n## What it must be able to see\n\n| feature | meaning |\n|---|---|\n")
 	known := env.Features()
 	for _, name := range about.features {
-		text := ""
-		if i := slices.IndexFunc(known, func(f env.Feature) bool { return f.Name == name }); i >= 0 {
+		text := about.meanings[name]
+		if i := slices.IndexFunc(known, func(f env.Feature) bool { return f.Name == name }); i >= 0 && text == "" {
 			text = known[i].About
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", name, text)
 	}
-	b.WriteString("\nWhere one of them is not measured, the service is left as it is.\n\n## What it decides for\n\n")
+	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## What it decides for\n\n", about.absent)
 	for _, service := range about.services {
 		fmt.Fprintf(&b, "- %s\n", service)
 	}

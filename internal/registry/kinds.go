@@ -7,6 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/msars"
 )
 
 // entrant is a model of any kind that can be put in charge.
@@ -22,9 +23,15 @@ type entrant interface {
 // about is what a card says of a model.
 type about struct {
 	formulation, every string
+	more               [][2]string // rows that others do not have
 	features           []string
-	services           []string // that it decides for, in words
+	meanings           map[string]string // of features, where env's are not meant
+	absent             string            // what happens where one of them is not measured
+	services           []string          // that it decides for, in words
 }
+
+// left is what most do where a feature is not measured.
+const left = "the service is left as it is"
 
 // open a model file of whichever kind it is.
 func open(path string) (entrant, error) {
@@ -39,6 +46,12 @@ func open(path string) (entrant, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return school{m}, nil
+	case msars.FileKind:
+		m, err := msars.FromFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return steered{m}, nil
 	case env.Kind:
 		m, err := env.FromFile(file)
 		if err != nil {
@@ -46,7 +59,7 @@ func open(path string) (entrant, error) {
 		}
 		return agent{m}, nil
 	}
-	return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind)
+	return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s, %s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind, msars.FileKind)
 }
 
 // agent is a policy that was trained on a past.
@@ -69,7 +82,7 @@ func (m agent) file(results []modelfile.Result) (*modelfile.File, error) {
 
 func (m agent) about() about {
 	form := m.Problem.Form()
-	a := about{formulation: form.About, every: m.Problem.Period.String(), features: form.Features}
+	a := about{formulation: form.About, every: m.Problem.Period.String(), features: form.Features, absent: left}
 	for _, brain := range m.Brains {
 		if brain.Service == env.Every {
 			a.services = append(a.services, "every service, with one network")
@@ -105,6 +118,6 @@ func (m school) about() about {
 	return about{
 		formulation: "a teacher for the whole application, and a student for each service that decides alone",
 		every:       fmt.Sprintf("%v to %v, each student at its own pace", m.Pace.Least, m.Pace.Most),
-		features:    drpc.LocalFeatures[:], services: m.Services,
+		features:    drpc.LocalFeatures[:], absent: left, services: m.Services,
 	}
 }

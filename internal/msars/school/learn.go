@@ -55,7 +55,7 @@ func (s *school) learn(ctx context.Context, tell func(Point)) error {
 		if err != nil {
 			return err
 		}
-		p := Point{result.Point(steps, episodes, rewards/float64(count), losses/max(1, float64(updates))), result.Users}
+		p := Point{result.Point(steps, episodes, rewards/float64(count), losses/max(1, float64(updates))), result.Users, result.Yardstick}
 		rewards, count, losses, updates = 0, 0, 0, 0
 		s.report.Curve = append(s.report.Curve, p)
 		if tell != nil {
@@ -92,9 +92,10 @@ func (s *school) examine(decide func(seen, actions []float32), stream uint64) (R
 			s.exam.Step(&action, observation)
 			w := s.exam.worth
 			r.Add(w.Reward, w.QoS, w.CPU, w.Memory)
-			r.Users += s.exam.happy
+			r.Users += s.exam.users.QoS
+			r.Yardstick += s.exam.users.Reward
 			steps++
 		}
 	}
-	return Result{r.Mean(steps), r.Users / steps}, s.exam.fault
+	return Result{r.Mean(steps), r.Users / steps, r.Yardstick / steps}, s.exam.fault
 }

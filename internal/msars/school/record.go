@@ -5,13 +5,15 @@ import "github.com/loadline/loadline/internal/arena"
 // Point of the learning curve.
 type Point struct {
 	arena.Point
-	Users float64 `json:"users"` // mean R_qos of the users, by their own SLOs
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
 // Result is what somebody achieved on episodes that nobody has practised on.
 type Result struct {
 	arena.Result
-	Users float64 `json:"users"` // mean R_qos of the users, by their own SLOs
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // by DRPC's
 }
 
 // Report is what is told of a schooling.

@@ -75,6 +75,9 @@ func TestSchoolIsWorthTheWhile(t *testing.T) {
 		if taught.Users <= nobody.Users || taught.Reward < nobody.Reward+0.03 {
 			t.Errorf("%s: %+v", way, report.Results)
 		}
+		if taught.Yardstick == taught.Reward || !(taught.Yardstick > 0 && taught.Yardstick <= 1) {
+			t.Errorf("%s: DRPC's reward is %v, its own %v", way, taught.Yardstick, taught.Reward)
+		}
 		if len(report.Curve) == 0 || report.Parameters == 0 || report.Profiles != 0 {
 			t.Errorf("%s: %+v", way, report)
 		}

@@ -17,18 +17,17 @@ type world struct {
 	*arena.Arena
 	divider  *msars.Divider
 	steering *msars.Steering
-	users    drpc.Reward
 	services int
 
 	seen  loadline.Situation
 	worth drpc.Worth
-	happy float64 // R_qos of the users
+	users drpc.Worth // by DRPC's reward, which holds everybody to the users' SLO
 	fault error
 }
 
 func newWorld(subject Subject, division msars.Division, c Config, almanac *arena.Almanac) (*world, error) {
 	needs := drpc.NeedsOf(c.Period, time.Second)
-	w := &world{services: len(subject.App.Services), users: c.Reward}
+	w := &world{services: len(subject.App.Services)}
 	var err error
 	if w.Arena, err = arena.New(arena.Config{
 		App: subject.App, Load: subject.Load, Duration: subject.Duration, Almanac: almanac, Needs: needs, Steps: c.Episode, Resize: arena.AnySize,
@@ -51,7 +50,7 @@ func (w *world) Spaces() rl.Spaces {
 func (w *world) Reset(rng *rand.Rand, observation []float32) {
 	w.Begin(rng, arena.Nobody)
 	w.steering.Begin()
-	w.worth, w.happy = drpc.Worth{}, 0
+	w.worth, w.users = drpc.Worth{}, drpc.Worth{}
 	w.look()
 	w.steering.Fill(w.seen, observation[:0])
 }
@@ -75,8 +74,8 @@ func (w *world) look() {
 	if worth, known := w.steering.Worth(seen); known {
 		w.worth = worth
 	}
-	if users, known := w.users.Of(seen.App, seen.Now()); known {
-		w.happy = users.QoS
+	if users, known := drpc.DefaultReward().Of(seen.App, seen.Now()); known {
+		w.users = users
 	}
 }
 

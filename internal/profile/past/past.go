@@ -14,7 +14,7 @@ import (
 type Past struct {
 	Service string
 	Windows []profile.Window // by time
-	Failing []bool   // more visits failed in it than the percentile forgives: it has no latency
+	Failing []bool           // more visits failed in it than the percentile forgives: it has no latency
 	// Growing says of each window that its queue grew or shrank by more than a
 	// hundredth of its visits: then the latency tells of the queue, not of the load.
 	Growing []bool

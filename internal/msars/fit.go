@@ -1,0 +1,74 @@
+package msars
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loadline/loadline"
+)
+
+// fits says whether a model can be set to work on an application: it must have the
+// services that the model was trained for, in any order, and objectives that the
+// model's profiles were measured for.
+func (m *Model) fits(app *loadline.App) error {
+	if err := m.knows(app); err != nil {
+		return err
+	}
+	if len(Needed(app)) == 0 {
+		return fmt.Errorf("no kind of request of %s has an SLO, so there is nothing to steer by: give one to those that matter", app.Name)
+	}
+	if m.Division.Way == None || m.Division.Profiles == nil {
+		return nil
+	}
+	var faults []error
+	library := shelve(app, m.Division.Profiles)
+	for _, n := range Needed(app) {
+		if err := library.lack(n, app.Services[n.Service].Size); err != nil {
+			faults = append(faults, fmt.Errorf("%w: the model was trained with other objectives, calls or sizes; give it those, or train one for these", err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// knows says whether an application has exactly the model's services.
+func (m *Model) knows(app *loadline.App) error {
+	var lacks, besides []string
+	for _, name := range m.Services {
+		if app.ServiceIndex(name) < 0 {
+			lacks = append(lacks, name)
+		}
+	}
+	for i := range app.Services {
+		if name := app.Services[i].Name; !slices.Contains(m.Services, name) {
+			besides = append(besides, name)
+		}
+	}
+	var has []string
+	if len(lacks) > 0 {
+		has = append(has, "no "+strings.Join(lacks, ", "))
+	}
+	if len(besides) > 0 {
+		has = append(has, "besides "+strings.Join(besides, ", "))
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the model was trained for the %d services of %s, %s has %s; train one for it, or give the application that it was trained on (a LoadLine's spec.twin)", len(m.Services), m.App, app.Name, strings.Join(has, " and "))
+}
+
+// Passed says whether requests with an SLO passed a service where the model was
+// trained, as far as its file tells: it has profiles of those. Where nothing is split
+// it has none, and every service counts.
+func (m *Model) Passed(service string) bool {
+	if m.Division.Way == None || m.Division.Profiles == nil {
+		return true
+	}
+	for i := range m.Division.Profiles.Profiles {
+		if m.Division.Profiles.Profiles[i].Service == service {
+			return true
+		}
+	}
+	return false
+}
