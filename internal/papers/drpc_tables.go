@@ -3,6 +3,7 @@ package papers
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline/internal/bench"
@@ -196,7 +197,7 @@ func (r *drpcResult) curveTable() Table {
 	}
 	const rows = 12
 	for i := 1; i <= rows; i++ {
-		steps := most * i / rows
+		steps, known := most*i/rows, false
 		row := Row{Name: fmt.Sprint(steps), Paper: none(len(t.Measures))}
 		for _, p := range r.pupils {
 			var values []float64
@@ -209,9 +210,12 @@ func (r *drpcResult) curveTable() Table {
 				}
 				values = append(values, last)
 			}
+			known = known || slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 			row.Ours = append(row.Ours, bench.IntervalOf(values))
 		}
-		t.Rows = append(t.Rows, row)
+		if known { // somebody was evaluated by then
+			t.Rows = append(t.Rows, row)
+		}
 	}
 	return t
 }

@@ -35,8 +35,8 @@ func MSARS(ctx context.Context, o Options) (*Report, error) {
 func (s *msarsStage) run(ctx context.Context, o Options) (*Report, error) {
 	classes := make([]*class, o.Seeds)
 	taught := o.part(0, 0.2)
-	if err := taught.each(ctx, o.Seeds, func(i int) (err error) {
-		classes[i], err = s.teach(ctx, o, o.Seed+uint64(i))
+	if err := taught.eachTold(ctx, o.Seeds, func(i int, tell func(float64)) (err error) {
+		classes[i], err = s.teach(ctx, o, o.Seed+uint64(i), tell)
 		return err
 	}); err != nil {
 		return nil, err

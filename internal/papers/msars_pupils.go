@@ -61,7 +61,8 @@ func (c *class) model(method string, how manner) *learned.Model {
 }
 
 // teach one seed's class.
-func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64) (*class, error) {
+func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell func(share float64)) (*class, error) {
+	told := Options{Progress: tell}
 	subjects := func(list []learned.Subject) []learned.Subject {
 		if s.few { // two chains of three releases
 			var some []learned.Subject
@@ -78,8 +79,11 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64) (*class,
 	if s.few {
 		config.Samples, config.Verify = 8, -1
 	}
+	gathered := 0.0
 	gather := func(list []learned.Subject) ([]learned.Task, error) {
-		return learned.Tasks(ctx, subjects(list), config, nil)
+		from := gathered
+		gathered += 0.1
+		return learned.Tasks(ctx, subjects(list), config, told.part(from, gathered).Progress)
 	}
 	train, err := gather(learned.ShopSubjects(s.shop, false))
 	if err != nil {
@@ -101,7 +105,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64) (*class,
 	for _, method := range msarsMethods {
 		settings := learned.Config{Way: method, Seed: seed, Most: o.Steps}
 		began := o.now()
-		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...), append(append([]learned.Task{}, valid...), lateValid...), settings, nil); err != nil {
+		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...), append(append([]learned.Task{}, valid...), lateValid...), settings, told.part(0.4, 0.95).Progress); err != nil {
 			return nil, err
 		}
 		c.took[method] = o.now().Sub(began)

@@ -86,6 +86,10 @@ func parseParts(text string, faults *Faults) []part {
 		name = strings.TrimSpace(name)
 		g := generatorNamed(name)
 		if g == nil {
+			if at := slices.IndexFunc(builtins, func(b builtin) bool { return b.name == name }); at >= 0 {
+				faults.add(0, "generator", name, "must have no settings; write what it stands for instead: "+builtins[at].spec)
+				continue
+			}
 			known := append(generatorNames(), builtinNames()...)
 			faults.add(0, "generator", name, "must be a file, or one of "+strings.Join(known, ", ")+didYouMean(name, known))
 			continue

@@ -123,6 +123,7 @@ func TestSpecFaults(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
 		{"diurnol:low=5", `generator: "diurnol" must be a file, or one of`},
 		{"diurnol:low=5", "did you mean diurnal?"},
+		{"steps:0s=60", `generator: "steps" must have no settings; write what it stands for instead: step:`},
 		{"diurnal:hihg=5", `diurnal: "hihg" must be one of low, high, period, peak; did you mean high?`},
 		{"diurnal:low=-5", `diurnal low: "-5" must be a number from 0 to 1e12, in requests per second`},
 		{"diurnal:low=NaN", `diurnal low: "NaN"`},
