@@ -155,7 +155,7 @@ var layers = []struct {
 	{"deploy", nil},
 	{"internal/doctor", []string{
 		"internal/nearest", "internal/history", "api/v1alpha1", "internal/resource", "internal/prom", "internal/kube", "deploy",
-		"github.com/prometheus/common/model", "k8s.io/api/admissionregistration/v1", "k8s.io/api/apps/v1", "k8s.io/api/authorization/v1", "k8s.io/api/coordination/v1", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/yaml", "k8s.io/apimachinery/pkg/version", "sigs.k8s.io/controller-runtime/pkg/client",
+		"github.com/prometheus/common/model", "k8s.io/api/admissionregistration/v1", "k8s.io/api/apps/v1", "k8s.io/api/authorization/v1", "k8s.io/api/coordination/v1", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/yaml", "k8s.io/apimachinery/pkg/version", "sigs.k8s.io/controller-runtime/pkg/client",
 	}},
 
 	// Only the command joins everything.

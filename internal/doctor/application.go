@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/resource"
 )
@@ -11,16 +13,21 @@ import (
 func (e *exam) application(ctx context.Context, l *v1alpha1.LoadLine) {
 	a := e.of(OfApplication)
 	a.loadline = key(l)
-	e.conditions(a, l)
+	if e.looksAt(l.Namespace) {
+		e.conditions(a, l)
+	} else {
+		e.overlooked(a, l)
+	}
 	e.spec(a, l)
 	e.sources(ctx, a, l)
 	e.model(ctx, a, l)
 	e.metrics(ctx, a, l)
+	ranges := e.limitRanges(ctx, a, l)
 	for i := range l.Spec.Services {
 		s := &l.Spec.Services[i]
 		b := a
 		b.service = s.Name
-		e.service(ctx, b, l, s)
+		e.service(ctx, b, l, s, ranges)
 	}
 }
 
@@ -36,7 +43,7 @@ func (e *exam) spec(a about, l *v1alpha1.LoadLine) {
 }
 
 // service looks at one workload.
-func (e *exam) service(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service) {
+func (e *exam) service(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, ranges []corev1.LimitRange) {
 	t := e.target(ctx, a, l, s)
 	if t == nil {
 		return
@@ -45,6 +52,7 @@ func (e *exam) service(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1
 	if vertical(s) {
 		e.size(a, s, t)
 	}
+	e.withinRanges(a, l, s, t, ranges)
 	if s.Resize == v1alpha1.InPlaceOrRecreate {
 		e.budget(ctx, a, l, t)
 	}

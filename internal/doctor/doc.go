@@ -9,10 +9,11 @@
 // Reading order: report.go (findings), doctor.go (how a cluster is read, and the
 // order of the checks), reading.go (lists that are read once, and what may not be
 // read), server.go (the API server and what it can do), definition.go and
-// installation.go (what is installed), permissions.go and grants.go (what the
-// controller may do), admission.go, keda.go. Then one application: application.go,
-// conditions.go, sources.go (what it names beside workloads), metrics.go and
-// route.go (its Prometheus), target.go (a service's workload), size.go (whether it
-// can be resized), conflicts.go (who else moves it), scaledobject.go (KEDA's end of
-// it), budget.go.
+// installation.go (what is installed), namespaces.go (where the controller looks),
+// permissions.go and grants.go (what it may do there), admission.go, keda.go. Then one
+// application: application.go, conditions.go, sources.go (what it names beside
+// workloads), metrics.go and route.go (its Prometheus), target.go (a service's
+// workload), size.go (whether it can be resized), limitrange.go and span.go (whether
+// its namespace allows all sizes that it may get), conflicts.go (who else moves it),
+// scaledobject.go (KEDA's end of it), budget.go.
 package doctor

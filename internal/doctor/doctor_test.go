@@ -176,6 +176,29 @@ func TestFindings(t *testing.T) {
 		"reviews are not allowed": {func(p *patient) { p.noReviews = true },
 			want{Note, "rbac", "", "what you may do yourself", "subjectaccessreviews"}},
 
+		// Namespaces.
+		"no Role in one of two namespaces": {func(p *patient) {
+			p.restrict("--namespaces=shop,orders")
+			p.denied["list pods in orders"], p.denied["patch pods/resize in orders"] = true, true
+		}, want{Fault, "rbac", "", "may not list pods in orders, which deploy/rbac/cluster-role.yaml", "orders among namespaces in the chart's values"}},
+		"evictions are not allowed in a namespace": {func(p *patient) {
+			p.restrict("--namespaces", "shop")
+			p.denied["create pods/eviction in shop"] = true
+		}, want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml gives in shop", "shop among namespaces and recreate: true"}},
+		"another kind, in a namespace": {func(p *patient) {
+			p.restrict("--namespaces=shop")
+			p.resources["example.com/v1"] = []metav1.APIResource{{Name: "fleets", Kind: "Fleet"}, {Name: "fleets/scale", Kind: "Scale"}}
+			p.service(0, func(s map[string]any) {
+				s["targetRef"] = map[string]any{"apiVersion": "example.com/v1", "kind": "Fleet", "name": "web"}
+			})
+			p.denied["patch fleets.example.com/scale in shop"] = true
+			p.forbidden = []string{"Fleet"}
+		}, want{Fault, "rbac", "", "may not patch fleets.example.com/scale in shop", "otherTargets"}},
+		"a ClusterRole is missing, and no namespaces are named": {func(p *patient) { p.restrict() },
+			want{Fault, "rbac", "", "nothing of what deploy/rbac/cluster-role.yaml gives.", "kubectl apply -f deploy/rbac/cluster-role.yaml"}},
+		"a LoadLine where nobody looks": {func(p *patient) { p.restrict("--namespaces=orders", "--namespaces=$(POD_NAMESPACE)") },
+			want{Fault, "namespaces", "", "does not look at the namespace shop, only at loadline-system, orders", "add shop to namespaces in the chart's values and helm upgrade"}},
+
 		// The application.
 		"the controller has not seen it": {func(p *patient) { p.change("LoadLine", "main", nil, "status") },
 			want{Warning, "conditions", "", "has not looked at it", "log"}},
@@ -325,6 +348,57 @@ func TestFindings(t *testing.T) {
 			want{Warning, "disruption-budget", "web", "no PodDisruptionBudget", "--selector=app=web"}},
 		"a budget that allows nothing": {func(p *patient) { p.change("PodDisruptionBudget", "web", int64(0), "status", "disruptionsAllowed") },
 			want{Warning, "disruption-budget", "web", "allows no eviction", "describe pdb web"}},
+
+		// What the namespace allows.
+		"bounds above a container's maximum": {func(p *patient) { p.limits("{type: Container, max: {cpu: 1500m}}") },
+			want{Warning, "limit-range", "web", "LimitRange small allows at most 1500m cpu per container (max), and bounds.cpu.max allows a limit of 2", "narrow spec.services[web].bounds.cpu"}},
+		"requests above a container's maximum": {func(p *patient) {
+			p.limits("{type: Container, max: {cpu: 1500m}}")
+			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
+			p.container("web", func(c map[string]any) {
+				c["resources"] = map[string]any{"requests": map[string]any{"cpu": "1"}, "limits": map[string]any{"cpu": "3"}}
+			})
+		}, want{Warning, "limit-range", "web", "the limit is 3", "resources in the template of Deployment web"}},
+		"bounds below a container's minimum": {func(p *patient) { p.limits("{type: Container, min: {cpu: 200m}}") },
+			want{Warning, "limit-range", "web", "at least 200m cpu per container (min), and bounds.cpu.min allows a limit of 100m", "kubectl -n shop edit limitrange small"}},
+		"requests below a container's minimum": {func(p *patient) {
+			p.limits("{type: Container, min: {cpu: 200m}}")
+			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
+		}, want{Warning, "limit-range", "web", "bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
+		"bounds of memory": {func(p *patient) {
+			p.limits("{type: Container, max: {memory: 256Mi}}")
+			p.service(0, func(s map[string]any) {
+				s["bounds"].(map[string]any)["memory"] = map[string]any{"min": "64Mi", "max": "1Gi"}
+			})
+		}, want{Warning, "limit-range", "web", "at most 256Mi memory per container (max), and bounds.memory.max allows a limit of 1Gi", "bounds.memory"}},
+		"bounds too far apart": {func(p *patient) { p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}") },
+			want{Warning, "limit-range", "web", "at most 4 times the request, of cpu per container (maxLimitRequestRatio), and bounds.cpu.max allows a limit of 2 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
+		"requests too far from limits that stay": {func(p *patient) {
+			p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}")
+			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
+		}, want{Warning, "limit-range", "web", "the limit is 1 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
+		"a pod's maximum beside a sidecar": {func(p *patient) {
+			p.limits("{type: Pod, max: {cpu: 2500m}}")
+			p.change("Pod", "web-1", []any{map[string]any{"name": "proxy", "restartPolicy": "Always", "resources": map[string]any{"requests": map[string]any{"cpu": "100m"}, "limits": map[string]any{"cpu": "600m"}}}}, "spec", "initContainers")
+		}, want{Warning, "limit-range", "web", "at most 2500m cpu per pod (max), and bounds.cpu.max allows a total limit of 2600m", "bounds.cpu"}},
+		"a pod without a limit": {func(p *patient) { p.limits("{type: Pod, max: {memory: 1Gi}}") },
+			want{Warning, "limit-range", "cart", "at most 1Gi memory per pod (max), and there is no limit", "template of Deployment cart"}},
+		"replicas that could not be created": {func(p *patient) { p.limits("{type: Container, min: {cpu: 600m}}") },
+			want{Warning, "limit-range", "cart", "and the request is 500m", "template of Deployment cart"}},
+		"a service that fits": {func(p *patient) {
+			p.limits("{type: Container, min: {cpu: 100m}, max: {cpu: 2, memory: 1Gi}, default: {cpu: 1, memory: 1Gi}, maxLimitRequestRatio: {cpu: 20}}, {type: PersistentVolumeClaim, max: {storage: 1Gi}}")
+		}, want{OK, "limit-range", "web", "stay within the namespace's LimitRanges (small)", ""}},
+		"a service that defaults make fit": {func(p *patient) {
+			p.limits("{type: Container, max: {cpu: 2, memory: 1Gi}, default: {cpu: 1, memory: 1Gi}, defaultRequest: {memory: 64Mi}}")
+		}, want{OK, "limit-range", "cart", "stay within", ""}},
+		"pods that keep requests and limits alike": {func(p *patient) {
+			p.limits("{type: Pod, maxLimitRequestRatio: {cpu: 1}}")
+			p.container("web", func(c map[string]any) {
+				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"}}
+			})
+		}, want{OK, "limit-range", "web", "stay within", ""}},
+		"LimitRanges may not be listed": {func(p *patient) { p.forbidden = []string{"LimitRange"} },
+			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that", "docs/doctor.md"}},
 
 		// Others who move it.
 		"an HPA": {func(p *patient) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -18,18 +20,63 @@ import (
 // grant is what one file under deploy/rbac gives, one permission each.
 type grant struct {
 	file  string
+	in    string // the one namespace in which it is asked for; empty = as the file says
 	wants []authorizationv1.ResourceAttributes
+}
+
+// within some namespaces, it is what their Roles have to give where there is no
+// ClusterRole. What a Role of the file gives stays where it is.
+func (g grant) within(namespaces []string) []grant {
+	everywhere := slices.ContainsFunc(g.wants, func(r authorizationv1.ResourceAttributes) bool { return r.Namespace == "" })
+	if len(namespaces) == 0 || !everywhere {
+		return []grant{g}
+	}
+	var all []grant
+	for _, n := range namespaces {
+		all = append(all, g.inside(n))
+	}
+	return all
+}
+
+func (g grant) inside(namespace string) grant {
+	g.in, g.wants = namespace, slices.Clone(g.wants)
+	for i := range g.wants {
+		if g.wants[i].Namespace == "" {
+			g.wants[i].Namespace = namespace
+		}
+	}
+	return g
+}
+
+// place in a sentence.
+func (g grant) place() string {
+	if g.in == "" {
+		return ""
+	}
+	return " in " + g.in
+}
+
+// apply is how somebody gets it.
+func (g grant) apply() string {
+	if g.in == "" {
+		return "kubectl apply -f " + g.file
+	}
+	also := ""
+	if name, optional := strings.CutPrefix(path.Base(g.file), "optional-"); optional {
+		also = " and " + strings.TrimSuffix(name, ".yaml") + ": true"
+	}
+	return fmt.Sprintf("helm upgrade with %s among namespaces%s in the chart's values; without the chart, give the account a Role in %s with the rules of %s", g.in, also, g.in, g.file)
 }
 
 // grants reads the files. Roles are asked for in the namespace of the installation,
 // ClusterRoles in all.
 func grants(namespace string) (map[string]grant, error) {
 	found := map[string]grant{}
-	err := fs.WalkDir(deploy.Files, "rbac", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") {
+	err := fs.WalkDir(deploy.Files, "rbac", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") {
 			return err
 		}
-		g, err := readGrant(path, namespace)
+		g, err := readGrant(name, namespace)
 		if err != nil {
 			return err
 		}
@@ -41,9 +88,9 @@ func grants(namespace string) (map[string]grant, error) {
 	return found, err
 }
 
-func readGrant(path, namespace string) (grant, error) {
-	g := grant{file: "deploy/" + path}
-	text, err := deploy.Files.ReadFile(path)
+func readGrant(name, namespace string) (grant, error) {
+	g := grant{file: "deploy/" + name}
+	text, err := deploy.Files.ReadFile(name)
 	if err != nil {
 		return g, err
 	}

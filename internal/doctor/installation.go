@@ -26,8 +26,8 @@ func (e *exam) installation(ctx context.Context) {
 		return
 	}
 	for i := range list.Items {
-		if list.Items[i].Spec.Template.Spec.ServiceAccountName == e.ServiceAccount {
-			e.deployment = &list.Items[i]
+		if d := &list.Items[i]; d.Spec.Template.Spec.ServiceAccountName == e.ServiceAccount && !isAgent(d) {
+			e.deployment = d
 		}
 	}
 	switch {
@@ -43,6 +43,9 @@ func (e *exam) installation(ctx context.Context) {
 		a.fault("crd", applyCRD, "The controller is there, and the definition of its resource is not.")
 	}
 	e.controller(ctx, a)
+	if e.namespaces = namespacesOf(e.deployment); len(e.namespaces) > 0 {
+		a.ok("namespaces", "The controller looks at these namespaces only: %s.", some(e.namespaces))
+	}
 	e.lease(ctx, a)
 }
 

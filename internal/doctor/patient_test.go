@@ -149,6 +149,20 @@ func (p *patient) container(name string, change func(map[string]any)) {
 	}
 }
 
+// restrict the controller to namespaces, as the chart does: there is no ClusterRole.
+func (p *patient) restrict(args ...any) {
+	p.denied["everywhere"] = true
+	p.change("Deployment", "loadline", []any{map[string]any{
+		"name": "loadline", "args": append([]any{"run", "--leader-elect"}, args...),
+		"env": []any{map[string]any{"name": "POD_NAMESPACE", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.namespace"}}}},
+	}}, "spec", "template", "spec", "containers")
+}
+
+// limits of the namespace shop: the items of a LimitRange called small.
+func (p *patient) limits(items string) {
+	p.add("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small, namespace: shop}\nspec: {limits: [" + items + "]}")
+}
+
 // bad makes a condition what it should not be.
 func (p *patient) bad(condition, status, reason string) {
 	o := p.find("LoadLine", "main")
@@ -264,6 +278,9 @@ func (p *patient) Allowed(_ context.Context, user string, groups []string, what 
 	}
 	if user != "" && (user != "system:serviceaccount:loadline-system:loadline" || !slices.Contains(groups, "system:serviceaccounts:loadline-system")) {
 		return false, fmt.Errorf("asked for %s of %v", user, groups)
+	}
+	if p.denied["everywhere"] && what.Namespace == "" {
+		return false, nil // there are Roles, and no ClusterRole
 	}
 	return !p.denied["everything"] && !p.denied[what.Verb+" "+resourceName(what)], nil
 }

@@ -69,22 +69,29 @@ func (e *exam) permissions(ctx context.Context) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if e.needed(name) {
-			e.grant(ctx, a, w, all[name])
+		for _, g := range all[name].within(e.namespaces) {
+			if e.needed(name, g.in) {
+				e.grant(ctx, a, w, g)
+			}
 		}
 	}
 	e.otherKinds(ctx, a, w, all["optional-rollouts.yaml"])
 	e.named(ctx, a, w)
 }
 
-// needed says whether the cluster's LoadLines need what a file gives. Those of the
-// sources are looked at by name.
-func (e *exam) needed(file string) bool {
+// needed says whether LoadLines need what a file gives: those of a namespace, or, if
+// it is empty, any. What gives the sources is looked at by name.
+func (e *exam) needed(file, namespace string) bool {
+	of := func(is func(*v1alpha1.Service) bool) bool {
+		return e.any(func(l *v1alpha1.LoadLine, s *v1alpha1.Service) bool {
+			return (namespace == "" || l.Namespace == namespace) && is(s)
+		})
+	}
 	switch {
 	case file == "optional-recreate.yaml":
-		return e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return s.Resize == v1alpha1.InPlaceOrRecreate })
+		return of(func(s *v1alpha1.Service) bool { return s.Resize == v1alpha1.InPlaceOrRecreate })
 	case file == "optional-rollouts.yaml":
-		return e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return groupOf(s.TargetRef) == "argoproj.io" })
+		return of(func(s *v1alpha1.Service) bool { return groupOf(s.TargetRef) == "argoproj.io" })
 	}
 	return !strings.HasPrefix(file, "optional-") && !strings.HasPrefix(file, "namespace-")
 }
@@ -93,19 +100,19 @@ func (e *exam) needed(file string) bool {
 func (e *exam) grant(ctx context.Context, a about, w who, g grant) {
 	denied, err := e.denied(ctx, w, g.wants)
 	if err != nil {
-		e.unseen(a, "rbac", "what "+g.file+" gives", err, "")
+		e.unseen(a, "rbac", "what "+g.file+" gives"+g.place(), err, "")
 		return
 	}
-	apply := "kubectl apply -f " + g.file
+	apply := g.apply()
 	state := Fault
 	if w.user == "" {
 		state, apply = Note, ""
 	}
 	switch len(denied) {
 	case 0:
-		a.ok("rbac", "%s may do all that %s gives (%s).", upper(w.name), g.file, count(len(g.wants), "permission", "permissions"))
+		a.ok("rbac", "%s may do all that %s gives%s (%s).", upper(w.name), g.file, g.place(), count(len(g.wants), "permission", "permissions"))
 	case len(g.wants):
-		a.when(state, "rbac", apply, "%s may do nothing of what %s gives.", upper(w.name), g.file)
+		a.when(state, "rbac", apply, "%s may do nothing of what %s gives%s.", upper(w.name), g.file, g.place())
 	default:
 		for _, line := range byResource(denied) {
 			a.when(state, "rbac", apply, "%s may not %s, which %s gives.", upper(w.name), line, g.file)
@@ -182,25 +189,35 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 	}
 	seen := map[string]bool{}
 	for i := range e.lines {
+		if !e.looksAt(e.lines[i].Namespace) {
+			continue // which is told of the LoadLine
+		}
 		for j := range e.lines[i].Spec.Services {
 			ref := e.lines[i].Spec.Services[j].TargetRef
 			group := groupOf(ref)
 			plural, _, err := e.plural(ref)
-			if err != nil || plural == "" || group == "argoproj.io" || group == "apps" && (plural == "deployments" || plural == "statefulsets") || seen[group+plural] {
+			if err != nil || plural == "" || group == "argoproj.io" || group == "apps" && (plural == "deployments" || plural == "statefulsets") {
 				continue // what does not exist is told of the service
 			}
-			seen[group+plural] = true
-			wants := slices.Clone(like.wants)
-			for i := range wants {
-				wants[i].Group, wants[i].Resource = group, plural
+			g, do := like.inside(""), fmt.Sprintf("copy %s, put %s and %s in it, and apply it", like.file, group, plural)
+			if len(e.namespaces) > 0 {
+				g = like.inside(e.lines[i].Namespace)
+				do = fmt.Sprintf("put {group: %s, resource: %s} among otherTargets in the chart's values and helm upgrade; without the chart, give the account a Role%s with the rules of %s, for %s", group, plural, g.place(), like.file, plural)
 			}
-			denied, err := e.denied(ctx, w, wants)
+			if seen[group+plural+g.in] {
+				continue
+			}
+			seen[group+plural+g.in] = true
+			for i := range g.wants {
+				g.wants[i].Group, g.wants[i].Resource = group, plural
+			}
+			denied, err := e.denied(ctx, w, g.wants)
 			if err != nil {
 				e.unseen(a, "rbac", "permissions for "+plural, err, "")
 				continue
 			}
 			for _, line := range byResource(denied) {
-				a.when(state, "rbac", fmt.Sprintf("copy %s, put %s and %s in it, and apply it", like.file, group, plural), "%s may not %s, and a LoadLine moves one.", upper(w.name), line)
+				a.when(state, "rbac", do, "%s may not %s, and a LoadLine moves one.", upper(w.name), line)
 			}
 		}
 	}

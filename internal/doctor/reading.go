@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ type exam struct {
 	lines      []v1alpha1.LoadLine
 	defined    bool               // LoadLines are served
 	deployment *appsv1.Deployment // of the controller; nil = none was seen
+	namespaces []string           // that the controller looks at; none = all
 	resources  map[string]known   // by group and version
 	connected  map[string]connection
 	spaces     map[string]*space
@@ -164,8 +166,9 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // space is a namespace, whose lists are read once.
 type space struct {
-	lists map[schema.GroupVersionKind]listing
-	lines listed[v1alpha1.LoadLine]
+	lists  map[schema.GroupVersionKind]listing
+	lines  listed[v1alpha1.LoadLine]
+	ranges listed[corev1.LimitRange]
 }
 
 type listing struct {

@@ -83,11 +83,7 @@ func (e *exam) refusedByClass(a about, s *v1alpha1.Service, t *target) {
 
 // wouldMeet says whether all requests of a pod could come to equal its limits.
 func (e *exam) wouldMeet(s *v1alpha1.Service, t *target) bool {
-	containers := t.template.Spec.Containers
-	if len(t.pods) > 0 {
-		containers = t.pods[0].Spec.Containers
-	}
-	for _, c := range containers {
+	for _, c := range t.spec().Containers {
 		for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, has := c.Resources.Limits[r]
 			if !has {

@@ -35,6 +35,14 @@ const mostPods = 200
 
 func (t *target) String() string { return t.kind.Kind + " " + t.name }
 
+// spec of its pods: of a running one if there is one, else the template's.
+func (t *target) spec() *corev1.PodSpec {
+	if len(t.pods) > 0 {
+		return &t.pods[0].Spec
+	}
+	return &t.template.Spec
+}
+
 func (t *target) ref() kube.Ref {
 	return kube.Ref{Group: t.kind.Group, Kind: t.kind.Kind, Name: t.name}
 }
@@ -125,10 +133,7 @@ func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v
 	}
 	e.pods(ctx, a, l, t, o)
 	name := cmp.Or(kube.ContainerOf(s, t.template.Annotations, t.template.Spec.Containers), s.Container)
-	spec := &t.template.Spec
-	if len(t.pods) > 0 {
-		spec = &t.pods[0].Spec
-	}
+	spec := t.spec()
 	i := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	if i < 0 {
 		var known []string
