@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -37,3 +38,14 @@ func writeCurve[P any](log string, curve []P, own []string, row func(P) (arena.P
 
 // logged is a number as curves have it.
 func logged(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// idleGain is how much more reward than nobody's is something.
+const idleGain = 0.005
+
+// idle says so where whoever was taught does no better than nobody; empty otherwise.
+func idle(nobody, taught arena.Result) string {
+	if taught.Reward > nobody.Reward+idleGain {
+		return ""
+	}
+	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, nobody has %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
+}

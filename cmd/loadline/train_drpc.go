@@ -149,6 +149,7 @@ func printSchool(w io.Writer, r *school.Report, path string) error {
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)
 	}
+	fmt.Fprint(t, idle(r.Results[0], r.Results[len(r.Results)-1]))
 	wrong, agreed := school.MeanImitation(r.Imitation)
 	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions as the teacher's; %d parameters each, the teacher has %d\n", wrong, 100*agreed, r.Parameters.Student, r.Parameters.Teacher)
 	if n := r.Carried.Decisions; n > 0 {

@@ -183,6 +183,7 @@ func printMSARS(w io.Writer, r *school.Report, path string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprint(w, idle(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
 	if r.Way == msars.None {
 		fmt.Fprintln(w, "\nnothing is split: every service is held to the users' SLO")
 	} else {

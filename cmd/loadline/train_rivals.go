@@ -92,6 +92,7 @@ func printRival(w io.Writer, r *practice.Report, path string) error {
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.Yardstick)
 	}
+	fmt.Fprint(t, idle(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
 	fmt.Fprintf(t, "\n%d parameters decide\nmodel: %s\nTry it with loadline simulate --policy %s:file=%s\n", r.Parameters, path, r.Rival, path)
 	return t.Flush()
 }
