@@ -1,11 +1,56 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/loadline/loadline/internal/arena"
+	drpcschool "github.com/loadline/loadline/internal/drpc/school"
+	msarsschool "github.com/loadline/loadline/internal/msars/school"
+	"github.com/loadline/loadline/internal/rivals/practice"
 )
+
+// TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
+func TestCurvesAsOthersReadThem(t *testing.T) {
+	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
+	common := arena.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}
+	const (
+		head   = "steps,episodes,explored,loss,evaluation,qos,cpu,memory,imitation"
+		row    = "40,2,0.5,0.333333,0.25,1,0.125,0.75,"
+		fields = `{"steps":40,"episodes":2,"explored":0.5,"loss":0.3333333333333333,"evaluation":0.25,"qos":1,"cpu":0.125,"memory":0.75,`
+	)
+	drpc := drpcschool.Point{Point: common, Imitation: 0.5}
+	rival := practice.Point{Point: common, Yardstick: 0.5}
+	msars := msarsschool.Point{Point: common, Users: 0.5, Yardstick: 0.25}
+	for name, of := range map[string]struct {
+		write      func() error
+		point      any
+		csv, field string
+	}{
+		"drpc":   {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n", `"imitation":0.5}`},
+		"rivals": {func() error { return f.writeRivalLog([]practice.Point{rival}) }, rival, head + ",yardstick\n" + row + ",0.5\n", `"yardstick":0.5}`},
+		"msars":  {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars, head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := of.write(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(f.log); err != nil || string(got) != of.csv {
+				t.Errorf("%v, wrote:\n%s\nwant:\n%s", err, got, of.csv)
+			}
+			if got, err := json.Marshal(of.point); err != nil || string(got) != fields+of.field {
+				t.Errorf("%v, %s, want %s", err, got, fields+of.field)
+			}
+		})
+	}
+	f.log = ""
+	if err := f.writeSchoolLog([]drpcschool.Point{drpc}); err != nil {
+		t.Errorf("no log: %v", err)
+	}
+}
 
 func TestIdleIsTold(t *testing.T) {
 	nobody := arena.Result{Who: "nobody", Reward: 0.8}

@@ -164,8 +164,8 @@ func (f *msarsFlags) network(ctx context.Context, config *school.Config, stderr 
 
 // writeMSARSLog writes the learning curve so far.
 func (f *trainFlags) writeMSARSLog(curve []school.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn, "users"}, func(p school.Point) (arena.Point, []string) {
-		return p.Point, []string{"", logged(p.Users)}
+	return writeCurve(f.log, curve, []string{imitationColumn, "users", "yardstick"}, func(p school.Point) (arena.Point, []string) {
+		return p.Point, []string{"", logged(p.Users), logged(p.Yardstick)}
 	})
 }
 
