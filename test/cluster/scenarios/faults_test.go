@@ -106,35 +106,41 @@ func faults(f cluster.Fault) func(*testing.T, *scene) {
 // restarts it is the kubelet in a cluster and the test here.
 func TestAPIServerRestarts(t *testing.T) {
 	const renewal = 8 * time.Second // the lease is given up after 10 s, counted from a renewal up to 2 s before
-	for _, c := range []struct {
-		name string
-		away time.Duration
-	}{{"within the lease", 0}, {"beyond the lease", 15 * time.Second}} {
-		t.Run(c.name, func(t *testing.T) {
-			s, p, name := steady(t, 3)
-			began := time.Now()
-			s.c.KillAPIServer(t)
-			time.Sleep(c.away)
-			s.c.StartAPIServer(t)
-			away := time.Since(began)
-			t.Logf("the API server was away for %s", away.Round(time.Millisecond))
-			s.player.SetRate(300)
-			if c.away > renewal {
-				cluster.Eventually(t, "the process to give up", func() error {
-					if !p.Ended() {
-						return fmt.Errorf("it still runs")
-					}
-					return nil
-				})
-			} else if p.Ended() && away < renewal {
-				t.Error("the process ended, although the API server was away for a shorter time than the lease lasts")
-			}
-			if p.Ended() {
-				s.c.Run(t, cluster.ProductOptions{Dir: p.Dir})
-			}
-			s.waitReplicas(t, name, 5, 12)
-		})
+	s, p, name := steady(t, 3)
+	outage := func(atLeast time.Duration) (away time.Duration) {
+		t.Helper()
+		began := time.Now()
+		s.c.KillAPIServer(t)
+		time.Sleep(atLeast)
+		s.c.StartAPIServer(t)
+		away = time.Since(began)
+		t.Logf("the API server was away for %s", away.Round(time.Millisecond))
+		return away
 	}
+	restart := func() {
+		t.Helper()
+		if p.Ended() {
+			p = s.c.Run(t, cluster.ProductOptions{Dir: p.Dir})
+		}
+	}
+
+	if away := outage(0); away < renewal && p.Ended() {
+		t.Error("the process ended, although the API server was away for a shorter time than the lease lasts")
+	}
+	restart()
+	s.player.SetRate(300)
+	s.waitReplicas(t, name, 5, 12)
+
+	outage(15 * time.Second)
+	cluster.Eventually(t, "the process to give up its lease", func() error {
+		if !p.Ended() {
+			return fmt.Errorf("it still runs")
+		}
+		return nil
+	})
+	restart()
+	s.player.SetRate(500)
+	s.waitReplicas(t, name, 8, 12)
 }
 
 // TestKilledBetweenDecidingAndApplying: the decision is lost with the process, and
