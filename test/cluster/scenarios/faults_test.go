@@ -9,6 +9,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/test/cluster"
 )
@@ -17,9 +18,18 @@ import (
 // goes wrong.
 func steady(t *testing.T, floor int) (*scene, *cluster.Product, string) {
 	t.Helper()
-	s := setUp(t, single(t), 160)
+	s := setUp(t, settled(t), 160)
 	p := s.c.Run(t, cluster.ProductOptions{})
 	return s, p, s.steady(t, floor)
+}
+
+// settled is the smallest application with the replicas that 160 requests a second
+// need: beginning with one, it would take a minute to get over the overload.
+func settled(t *testing.T) *loadline.App {
+	t.Helper()
+	app := single(t)
+	app.Services[0].Replicas = 3
+	return app
 }
 
 func (s *scene) steady(t *testing.T, floor int) string {
@@ -60,7 +70,7 @@ func TestMetricsFail(t *testing.T) {
 		{"the exporters say what was long ago", faults(cluster.Old), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := setUp(t, single(t), 160)
+			s := setUp(t, settled(t), 160)
 			name := s.steady(t, 7)
 			before := s.replicas(t, name)
 			c.begin(t, s)
