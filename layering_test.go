@@ -109,7 +109,7 @@ var layers = []struct {
 	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 
 	// Whoever can be trained, with equal steps and trials.
-	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/profile", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
+	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/arena", "internal/profile", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
 
 	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
 	{"internal/bench", []string{

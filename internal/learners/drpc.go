@@ -50,13 +50,10 @@ func schoolConfig(kind drpc.Kind, t Task) school.Config {
 func trainedAtSchool(r *school.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters.Student, Central: r.Parameters.Teacher, Plateau: r.Plateau}
 	for _, p := range r.Curve {
-		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(p.Evaluation)})
+		t.pass(p.Point, p.Evaluation)
 	}
-	for _, x := range r.Results {
-		t.Exams = append(t.Exams, Exam{x.Who, result.Number(x.Reward), result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
-		if x.Who == "students" {
-			t.Yardstick = result.Number(x.Reward)
-		}
+	for _, x := range r.Results { // the students' last
+		t.sit(x.Who, x.Reward, x.QoS, x)
 	}
 	for _, e := range r.Episodes {
 		t.Episodes = append(t.Episodes, result.Number(e))

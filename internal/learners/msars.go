@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/loadline/loadline/internal/msars/school"
-	"github.com/loadline/loadline/internal/result"
 )
 
 // msarsLearner splits by parslo: the networks that split would have to be trained
@@ -48,13 +47,10 @@ func msarsConfig(t Task) school.Config {
 func trainedBySplit(r *school.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters}
 	for _, p := range r.Curve {
-		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+		t.pass(p.Point, p.Yardstick)
 	}
 	for _, x := range r.Results {
-		t.Exams = append(t.Exams, Exam{x.Who, result.Number(x.Yardstick), result.Number(x.Users), result.Number(x.CPU), result.Number(x.Memory)})
-		if x.Who == "msars" {
-			t.Yardstick = result.Number(x.Yardstick)
-		}
+		t.sit(x.Who, x.Yardstick, x.Users, x.Result)
 	}
 	return t
 }

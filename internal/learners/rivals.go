@@ -38,13 +38,10 @@ func practiceConfig(name rivals.Name, t Task) practice.Config {
 func trainedInPractice(r *practice.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters}
 	for _, p := range r.Curve {
-		t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+		t.pass(p.Point, p.Yardstick)
 	}
 	for _, x := range r.Results {
-		t.Exams = append(t.Exams, Exam{x.Who, result.Number(x.Yardstick), result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
-		if x.Who != "nobody" {
-			t.Yardstick = result.Number(x.Yardstick)
-		}
+		t.sit(x.Who, x.Yardstick, x.QoS, x.Result)
 	}
 	for _, e := range r.Episodes {
 		t.Episodes = append(t.Episodes, result.Number(e))

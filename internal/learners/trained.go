@@ -1,6 +1,9 @@
 package learners
 
-import "github.com/loadline/loadline/internal/result"
+import (
+	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/result"
+)
 
 // Trained is what is known of a model that was trained, DIR/KEY.json.
 type Trained struct {
@@ -50,4 +53,15 @@ type Exam struct {
 	QoS       result.Number `json:"qos"`
 	CPU       result.Number `json:"cpu"` // mean utilisation of what was asked for
 	Memory    result.Number `json:"memory"`
+}
+
+// pass a point of the curve, with the yardstick there.
+func (t *Trained) pass(p arena.Point, yardstick float64) {
+	t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(yardstick)})
+}
+
+// sit an exam. The last one is what counts: that of whoever decides in the end.
+func (t *Trained) sit(who string, yardstick, qos float64, r arena.Result) {
+	t.Yardstick = result.Number(yardstick)
+	t.Exams = append(t.Exams, Exam{who, t.Yardstick, result.Number(qos), result.Number(r.CPU), result.Number(r.Memory)})
 }

@@ -39,28 +39,56 @@ func open(path string) (entrant, error) {
 	if err != nil {
 		return nil, err
 	}
+	return enter(path, file)
+}
+
+func enter(path string, file *modelfile.File) (m entrant, err error) {
 	switch file.Card.Kind {
 	case drpc.FileKind:
-		m, err := drpc.FromFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return school{m}, nil
+		var of *drpc.Model
+		of, err = drpc.FromFile(file)
+		m = school{of}
 	case msars.FileKind:
-		m, err := msars.FromFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return steered{m}, nil
+		var of *msars.Model
+		of, err = msars.FromFile(file)
+		m = steered{of}
 	case env.Kind:
-		m, err := env.FromFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return agent{m}, nil
+		var of *env.Model
+		of, err = env.FromFile(file)
+		m = agent{of}
+	default:
+		return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s, %s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind, msars.FileKind)
 	}
-	return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s, %s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind, msars.FileKind)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
 }
+
+// Known is what is known of a model file before it is put in charge.
+type Known struct {
+	Kind        string // of the file
+	Formulation string
+	App         string // that it was trained for
+	Results     []modelfile.Result
+	fits        func(*loadline.App) error
+}
+
+// Look at a model file of whichever kind it is.
+func Look(path string) (*Known, error) {
+	file, err := modelfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := enter(path, file)
+	if err != nil {
+		return nil, err
+	}
+	return &Known{Kind: file.Card.Kind, Formulation: m.formulation(), App: m.trainedFor(), Results: file.Card.Results, fits: m.fits}, nil
+}
+
+// Fits says whether it can decide for an application, whatever that is called.
+func (k *Known) Fits(app *loadline.App) error { return k.fits(app) }
 
 // agent is a policy that was trained on a past.
 type agent struct{ *env.Model }

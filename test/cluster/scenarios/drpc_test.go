@@ -45,7 +45,7 @@ func TestDRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(string(twin))))
+	s.twin(t, string(twin))
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
 	// Several processes have no server that they share, and say so.

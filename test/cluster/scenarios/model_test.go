@@ -33,6 +33,12 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: loadline-source
 subjects: [{kind: ServiceAccount, name: loadline, namespace: loadline-system}]
 `
 
+// twin is what the resource names as the model of its application.
+func (s *scene) twin(t *testing.T, text string) {
+	t.Helper()
+	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(text)))
+}
+
 // TestModel goes the user's way: train, evaluate, promote, follow. A file that is
 // torn while it is followed changes nothing but an Event; a process that starts then
 // is on the rule; and a new promotion is taken up without a restart.
@@ -47,7 +53,7 @@ func TestModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(string(twin))))
+	s.twin(t, string(twin))
 
 	p := s.c.Run(t, cluster.ProductOptions{Dir: dir})
 	s.loadLine(t, v1alpha1.Act, learned)

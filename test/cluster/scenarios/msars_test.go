@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +31,7 @@ func TestMSARS(t *testing.T) {
 	loadlineCommand(t, "train", "--formulation", "msars", "--way", "parslo", "--app", app, "--workload", "diurnal:low=100,high=1200,peak=15h", "--duration", "1d",
 		"--steps", "6000", "--evaluate-every", "3000", "--episodes", "8", "-o", file)
 	loadlineCommand(t, "promote", file, "--app", app, "--force", "--registry", filepath.Join(dir, "models", "registry"))
-	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(fixed)))
+	s.twin(t, fixed)
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
 	s.c.Run(t, cluster.ProductOptions{Dir: dir})
