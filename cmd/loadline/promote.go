@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -86,7 +87,8 @@ func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
 	case f.rollback:
 		return f.goBack(stdout, r)
 	}
-	if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+	info, err := os.Stat(args[0])
+	if err == nil && !info.IsDir() || err != nil && filepath.Ext(args[0]) == ".safetensors" { // a name that is not there is of a file, too
 		return f.promoteFile(args[0], r, stdout)
 	}
 	return f.promote(args[0], r, stdout, stderr)

@@ -55,7 +55,7 @@ func (m *Model) knows(app *loadline.App) error {
 	if len(has) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the model was trained for the %d services of %s, %s has %s; train one for it, or give the application that it was trained on (a LoadLine's spec.twin)", len(m.Services), m.App, app.Name, strings.Join(has, " and "))
+	return fmt.Errorf("the model was trained for the services of %s, %s has %s; train one for it, or give the application that it was trained on (a LoadLine's spec.twin)", m.App, app.Name, strings.Join(has, " and "))
 }
 
 // Passed says whether requests with an SLO passed a service where the model was

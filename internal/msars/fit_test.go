@@ -118,7 +118,7 @@ func TestOtherApplicationsAreRefused(t *testing.T) {
 		want   []string
 	}{
 		{"another name", func(app *loadline.App) { app.Services[1].Name = "basket" }, []string{"shop has no cart and besides basket; train one for it", "spec.twin"}},
-		{"one more", func(app *loadline.App) { app.Services = append(app.Services, loadline.Service{Name: "mail"}) }, []string{"3 services of shop, shop has besides mail; train one"}},
+		{"one more", func(app *loadline.App) { app.Services = append(app.Services, loadline.Service{Name: "mail"}) }, []string{"the services of shop, shop has besides mail; train one"}},
 		{"no objectives", func(app *loadline.App) {
 			app.Kinds[0].SLO, app.Kinds[1].SLO = loadline.SLO{}, loadline.SLO{}
 		}, []string{"no kind of request of shop has an SLO"}},
