@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,193 +16,105 @@ import (
 
 const module = "github.com/loadline/loadline"
 
-// layers is the architecture: which room may import which. A room that is not
-// here may not exist; what is not listed may not be imported. The vocabulary
-// (this package) is open to all. Outside modules are named by their path.
-//
-// Arrows point down: nothing imports a line below its own.
-var layers = []struct {
-	room    string
-	imports []string
-}{
-	{".", nil},
-	{"internal/nearest", nil},
-	{"internal/wholefile", nil},
-	{"internal/image", nil},
-	{"internal/draw", nil},
-
-	// Networks know nothing of clusters.
-	{"internal/nn/gemm", []string{"golang.org/x/sys/cpu"}},
-	{"internal/nn", []string{"internal/nn/gemm"}},
-	{"internal/rl", []string{"internal/nn"}},
-	{"internal/rl/dqn", []string{"internal/nn", "internal/rl"}},
-	{"internal/rl/td3", []string{"internal/nn", "internal/rl"}},
-	{"internal/rl/clone", []string{"internal/nn", "internal/rl"}},
-	{"internal/rl/tabular", []string{"internal/rl"}},
-	{"internal/rl/lessons", []string{"internal/rl"}},
-	{"internal/rl/study", []string{"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/td3", "internal/rl/tabular"}},
-
-	{"internal/modelfile", []string{"internal/nn", "internal/wholefile"}},
-	{"internal/forecast", []string{"internal/nearest", "internal/nn", "internal/modelfile", "gonum.org/v1/gonum/optimize"}},
-
-	{"internal/apps", []string{"internal/nearest", "go.yaml.in/yaml/v3"}},
-	{"internal/workload", []string{"internal/nearest", "internal/apps"}},
-
-	{"internal/sim", nil},
-	{"internal/sim/event", []string{"internal/sim"}},
-	{"internal/sim/fluid/surface", []string{"internal/sim", "internal/sim/event"}},
-	{"internal/sim/fluid/surface/gen", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid/surface", "internal/wholefile"}},
-	{"internal/sim/fluid", []string{"internal/sim", "internal/sim/fluid/surface"}},
-
-	// What is known of the past, and the application that is fitted to it.
-	{"internal/history", []string{"internal/nearest", "internal/wholefile", "github.com/parquet-go/parquet-go"}},
-	{"internal/twin", []string{"internal/nearest", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/sim/event", "internal/sim/fluid"}},
-	{"internal/intake", []string{"internal/nearest", "internal/workload", "internal/sim", "internal/history"}},
-
-	{"internal/engines", []string{"internal/sim", "internal/sim/event", "internal/sim/fluid"}},
-	{"internal/validate", []string{"internal/sim", "internal/sim/event"}},
-
-	// What was decided and why.
-	{"internal/decisionlog", []string{"internal/nearest", "internal/wholefile"}},
-	{"internal/decisionlog/tell", []string{"internal/decisionlog"}},
-	{"internal/decisionlog/replay", []string{"internal/decisionlog"}},
-	{"internal/decisionlog/expect", []string{"internal/decisionlog", "internal/sim", "internal/sim/fluid"}},
-
-	// Where clusters meet agents.
-	{"internal/env", []string{"internal/nearest", "internal/nn", "internal/rl", "internal/modelfile"}},
-
-	// The users' SLO, divided among services.
-	{"internal/profile", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env"}},
-	{"internal/profile/past", []string{"internal/history", "internal/profile"}},
-	{"internal/slosplit", []string{"internal/nearest", "internal/sim", "internal/sim/event", "internal/env", "internal/profile"}},
-	{"internal/slosplit/learned", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/apps", "internal/profile", "internal/slosplit"}},
-
-	// A teacher and its students: what they share and do, and where they practise.
-	{"internal/arena", []string{"internal/forecast", "internal/sim", "internal/sim/fluid", "internal/env"}},
-	{"internal/drpc", []string{"internal/nn", "internal/rl", "internal/rl/clone", "internal/modelfile", "internal/forecast", "internal/env"}},
-	{"internal/drpc/teacher", []string{"internal/nn", "internal/rl", "internal/rl/td3", "internal/drpc"}},
-	{"internal/drpc/school", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/env", "internal/drpc", "internal/drpc/teacher"}},
-
-	// DRPC's rivals that learn: at work, and where they practise.
-	{"internal/rivals", []string{"internal/nn", "internal/rl", "internal/modelfile", "internal/forecast", "internal/env"}},
-	{"internal/rivals/practice", []string{"internal/nn", "internal/rl", "internal/rl/tabular", "internal/rl/td3", "internal/modelfile", "internal/forecast", "internal/sim", "internal/env", "internal/arena", "internal/drpc", "internal/rivals"}},
-
-	// The split at work: what steers by it, and where that is learned.
-	{"internal/msars", []string{"internal/nearest", "internal/nn", "internal/modelfile", "internal/forecast", "internal/env", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc"}},
-	{"internal/msars/school", []string{"internal/rl", "internal/modelfile", "internal/forecast", "internal/sim", "internal/arena", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/drpc", "internal/drpc/teacher", "internal/msars"}},
-
-	{"internal/loop", nil},
-	{"internal/guard", []string{"internal/nearest", "internal/loop"}},
-	{"internal/policies", []string{"internal/nearest", "internal/env", "internal/drpc", "internal/rivals", "internal/msars"}},
-	{"internal/gym", []string{"internal/rl", "internal/history", "internal/env", "internal/sim", "internal/sim/fluid", "internal/guard", "internal/loop"}},
-	{"internal/result", []string{"internal/sim"}},
-	{"internal/simulate", []string{
-		"internal/nearest", "internal/sim", "internal/sim/event", "internal/sim/fluid",
-		"internal/guard", "internal/loop", "internal/policies", "internal/result",
-	}},
-
-	// What a simulated cluster showed, kept as a history or as metrics.
-	{"internal/record", []string{"internal/history", "internal/sim", "internal/simulate"}},
-	{"internal/exposition", []string{"internal/sim"}},
-
-	// What a platform engineer writes, and what is made of it.
-	{"api/v1alpha1", []string{"k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/intstr"}},
-	{"internal/resource", []string{"internal/nearest", "internal/loop", "internal/guard", "internal/policies", "api/v1alpha1", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
-
-	// Whoever can be trained, with equal steps and trials.
-	{"internal/learners", []string{"internal/nearest", "internal/wholefile", "internal/workload", "internal/arena", "internal/profile", "internal/msars/school", "internal/drpc", "internal/drpc/school", "internal/rivals", "internal/rivals/practice", "internal/result"}},
-
-	{"internal/calibrate", []string{"internal/apps", "internal/nearest", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate"}},
-	{"internal/bench", []string{
-		"internal/nearest", "internal/wholefile", "internal/learners", "internal/calibrate", "internal/apps", "internal/workload", "internal/sim", "internal/policies", "internal/result", "internal/simulate", "gonum.org/v1/gonum/stat/distuv",
-	}},
-	{"internal/report", []string{"internal/bench", "internal/result"}},
-
-	// From the past to a policy that is proven on it.
-	{"internal/registry", []string{"internal/nearest", "internal/wholefile", "internal/env", "internal/drpc", "internal/msars", "internal/modelfile"}},
-	{"internal/pipeline", []string{
-		"internal/nearest", "internal/wholefile", "internal/modelfile", "internal/rl", "internal/rl/dqn", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym",
-		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/calibrate", "internal/bench", "internal/result",
-	}},
-	{"internal/papers", []string{
-		"internal/nearest", "internal/rl", "internal/rl/dqn", "internal/rl/study", "internal/history", "internal/apps", "internal/workload", "internal/sim", "internal/env", "internal/gym", "internal/profile", "internal/slosplit", "internal/slosplit/learned", "internal/msars", "internal/msars/school",
-		"internal/twin", "internal/record", "internal/policies", "internal/simulate", "internal/learners", "internal/forecast", "internal/calibrate", "internal/bench", "internal/result", "internal/pipeline",
-	}},
-
-	// The edges, one technology each.
-	{"internal/prom", []string{"internal/nearest", "internal/wholefile", "internal/history", "go.yaml.in/yaml/v3", "github.com/prometheus/client_golang/api", "github.com/prometheus/client_golang/api/prometheus/v1", "github.com/prometheus/common/config", "github.com/prometheus/common/model"}},
-	{"internal/live", []string{"internal/nearest", "internal/history", "internal/prom", "github.com/prometheus/common/model"}},
-	{"internal/fleet", []string{"internal/nearest", "internal/wholefile", "internal/nn", "internal/drpc", "github.com/nats-io/nats-server/v2/server", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"}},
-	{"internal/fleet/class", []string{"internal/wholefile", "internal/rl", "internal/drpc", "internal/drpc/school", "internal/fleet"}},
-	{"internal/kube", []string{
-		"api/v1alpha1", "k8s.io/api/apps/v1", "k8s.io/api/autoscaling/v2", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/selection", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/resourceversion", "sigs.k8s.io/controller-runtime/pkg/client",
-	}},
-	{"internal/kedascaler/externalscaler", []string{"google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/status", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/runtime/protoimpl"}},
-	{"internal/kedascaler", []string{
-		"internal/nearest", "internal/kedascaler/externalscaler", "google.golang.org/grpc", "google.golang.org/grpc/codes", "google.golang.org/grpc/credentials", "google.golang.org/grpc/health", "google.golang.org/grpc/health/grpc_health_v1", "google.golang.org/grpc/keepalive", "google.golang.org/grpc/status",
-	}},
-
-	// How it is packed.
-	{"tools/image", []string{"internal/image", "internal/wholefile"}},
-
-	// Loadline at work in a cluster.
-	{"internal/controller", []string{
-		"internal/apps", "internal/modelfile", "internal/env", "internal/workload", "internal/wholefile", "internal/drpc", "internal/drpc/school", "internal/msars", "internal/fleet", "internal/fleet/class", "internal/decisionlog", "internal/decisionlog/expect", "internal/decisionlog/tell", "internal/loop", "internal/guard", "internal/policies", "internal/registry", "api/v1alpha1", "internal/resource", "internal/prom", "internal/live", "internal/kube", "internal/kedascaler",
-		"github.com/prometheus/client_golang/prometheus", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
-		"k8s.io/client-go/tools/cache", "k8s.io/client-go/tools/events", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/controller", "sigs.k8s.io/controller-runtime/pkg/event", "sigs.k8s.io/controller-runtime/pkg/handler", "sigs.k8s.io/controller-runtime/pkg/predicate", "sigs.k8s.io/controller-runtime/pkg/reconcile",
-	}},
-
-	// What a cluster lacks.
-	{"deploy", nil},
-	{"internal/doctor", []string{
-		"internal/nearest", "internal/history", "api/v1alpha1", "internal/resource", "internal/prom", "internal/kube", "deploy",
-		"github.com/prometheus/common/model", "k8s.io/api/admissionregistration/v1", "k8s.io/api/apps/v1", "k8s.io/api/authorization/v1", "k8s.io/api/coordination/v1", "k8s.io/api/core/v1", "k8s.io/api/policy/v1", "k8s.io/api/rbac/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/api/meta", "k8s.io/apimachinery/pkg/api/resource", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/types", "k8s.io/apimachinery/pkg/util/yaml", "k8s.io/apimachinery/pkg/version", "sigs.k8s.io/controller-runtime/pkg/client",
-	}},
-
-	// Only the command joins everything.
-	{"cmd/loadline", []string{
-		"github.com/prometheus/common/model", "internal/doctor", "k8s.io/apimachinery/pkg/types", "k8s.io/client-go/discovery",
-		"api/v1alpha1", "internal/controller", "internal/kube", "internal/kedascaler", "github.com/go-logr/logr", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2",
-		"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/cache", "sigs.k8s.io/controller-runtime/pkg/client", "sigs.k8s.io/controller-runtime/pkg/healthz", "sigs.k8s.io/controller-runtime/pkg/metrics", "sigs.k8s.io/controller-runtime/pkg/metrics/server",
-		"internal/nearest", "internal/wholefile", "internal/draw", "internal/nn", "internal/modelfile", "internal/forecast", "internal/apps", "internal/workload", "internal/sim", "internal/engines", "internal/validate", "internal/simulate", "internal/bench", "internal/calibrate", "internal/report",
-		"internal/rl", "internal/rl/lessons", "internal/rl/study", "internal/policies", "internal/result", "internal/history", "internal/twin", "internal/prom", "internal/record", "internal/exposition", "internal/intake", "internal/env", "internal/profile", "internal/profile/past", "internal/slosplit", "internal/slosplit/learned", "internal/learners", "internal/arena", "internal/drpc", "internal/drpc/school", "internal/fleet", "internal/fleet/class", "internal/rivals", "internal/rivals/practice", "internal/msars", "internal/msars/school", "internal/gym", "internal/pipeline", "internal/registry", "internal/papers", "internal/decisionlog", "internal/decisionlog/tell", "internal/decisionlog/replay", "internal/decisionlog/expect", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term",
-	}},
+// layer is one row of the table in docs/architecture.md.
+type layer struct {
+	name    string
+	rooms   []string
+	outside []string // modules of others, by the beginning of their path
 }
 
+// edges are the rows whose rooms may not import each other: only a command joins them.
+var edges = []string{"edges"}
+
+// readLayers parses the table that follows the heading "Layers".
+func readLayers(t *testing.T) []layer {
+	t.Helper()
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text2, found := strings.Cut(string(text), "\n## Layers\n")
+	if !found {
+		t.Fatal("docs/architecture.md has no section \"Layers\"")
+	}
+	quoted := regexp.MustCompile("`([^`]+)`")
+	names := func(cell string) []string {
+		var all []string
+		for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	var layers []layer
+	for line := range strings.Lines(text2) {
+		if strings.HasPrefix(line, "## ") {
+			break
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.HasPrefix(strings.TrimSpace(cells[1]), "---") || strings.TrimSpace(cells[1]) == "layer" {
+			continue
+		}
+		layers = append(layers, layer{strings.TrimSpace(cells[1]), names(cells[2]), names(cells[3])})
+	}
+	if len(layers) < 5 {
+		t.Fatalf("docs/architecture.md: %d layers were read", len(layers))
+	}
+	return layers
+}
+
+// TestLayering holds the code to the table in docs/architecture.md: a room imports only
+// rooms that are named before it, edges do not import each other, and modules of
+// others are imported only by the layers that name them.
 func TestLayering(t *testing.T) {
-	for room, files := range rooms(t) {
-		i := slices.IndexFunc(layers, func(l struct {
-			room    string
-			imports []string
-		}) bool {
-			return l.room == room
-		})
-		if i < 0 {
-			t.Errorf("room %s is not in the table", room)
+	layers := readLayers(t)
+	place, in := map[string]int{}, map[string]layer{}
+	for _, l := range layers {
+		for _, room := range l.rooms {
+			if _, twice := place[room]; twice {
+				t.Errorf("docs/architecture.md names %s twice", room)
+			}
+			place[room], in[room] = len(place), l
+		}
+	}
+	found := rooms(t)
+	for room := range place {
+		if found[room] == nil {
+			t.Errorf("docs/architecture.md names %s, which has no Go files", room)
+		}
+	}
+	for room, files := range found {
+		own, known := in[room]
+		if !known {
+			t.Errorf("docs/architecture.md: the table of layers does not name %s", room)
 			continue
 		}
 		for _, file := range files {
 			for _, imported := range foreignImports(t, file) {
-				if imported != "." && !slices.Contains(layers[i].imports, imported) {
-					t.Errorf("%s imports %s, which %s may not", file, imported, room)
+				at, ours := place[imported]
+				switch {
+				case !ours && !strings.HasPrefix(imported, "!"):
+					t.Errorf("%s imports %s, which the table of layers does not name", file, imported)
+				case !ours:
+					if name := imported[1:]; !slices.ContainsFunc(own.outside, func(prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+"/") }) {
+						t.Errorf("%s imports %s, which the layer %q does not name", file, name, own.name)
+					}
+				case at >= place[room]:
+					t.Errorf("%s imports %s, which comes after %s in the table of layers", file, imported, room)
+				case slices.Contains(edges, own.name) && in[imported].name == own.name && !related(room, imported):
+					t.Errorf("%s imports %s: edges do not import each other", file, imported)
 				}
 			}
 		}
 	}
 }
 
-func TestLayeringTableOnlyPointsDown(t *testing.T) {
-	place := map[string]int{}
-	for i, l := range layers {
-		place[l.room] = i
+// related rooms share a folder of internal/.
+func related(a, b string) bool {
+	first := func(room string) string {
+		parts := strings.Split(room, "/")
+		return strings.Join(parts[:min(len(parts), 2)], "/")
 	}
-	for i, l := range layers {
-		for _, imported := range l.imports {
-			if j, ours := place[imported]; ours && j >= i {
-				t.Errorf("%s stands above %s and imports it", l.room, imported)
-			}
-		}
-	}
+	return first(a) == first(b)
 }
 
 // rooms are all folders with Go files that are not tests.
@@ -229,7 +142,7 @@ func rooms(t *testing.T) map[string][]string {
 	return found
 }
 
-// foreignImports of a file: ours by their folder, others by their path, the
+// foreignImports of a file: ours by their folder, others by their path after "!", the
 // standard library not at all.
 func foreignImports(t *testing.T, file string) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
@@ -249,7 +162,7 @@ func foreignImports(t *testing.T, file string) []string {
 		case strings.HasPrefix(name, module+"/"):
 			imports = append(imports, strings.TrimPrefix(name, module+"/"))
 		case strings.Contains(first, "."):
-			imports = append(imports, name)
+			imports = append(imports, "!"+name)
 		}
 	}
 	return imports

@@ -1,62 +1,6 @@
-// Command loadline is the whole product in one binary, one file per verb.
+// Command loadline is what a platform engineer installs. Its verbs are in internal/cli.
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"syscall"
-)
+import "github.com/loadline/loadline/internal/cli"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// Exit codes.
-const (
-	exitFailure     = 1
-	exitUsage       = 2
-	exitNotBetter   = 3 // a policy that does not beat the rule was not promoted
-	exitInterrupted = 130
-)
-
-// run is main without the process: tests call it.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	var usage usageError
-	var notBetter *notBetterError
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "loadline: "+interruption(err))
-		return exitInterrupted
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "loadline: %v\n", err)
-		return exitUsage
-	case errors.As(err, &notBetter):
-		fmt.Fprintf(stderr, "loadline: %v\n", err)
-		return exitNotBetter
-	}
-	fmt.Fprintf(stderr, "loadline: %v\n", err)
-	return exitFailure
-}
-
-// usageError is a mistake on the command line, as opposed to one in a file or
-// in the world.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func main() { cli.Main() }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -48,7 +48,7 @@ func Foresee(ctx context.Context, app *loadline.App, load sim.Arrivals, duration
 	if bins < LeastBins {
 		return models, nil, nil, nil
 	}
-	ground := env.NewGround(app)
+	ground := formulation.NewGround(app)
 	a := &Almanac{step: f.Step, ahead: make([][]float64, len(app.Services))}
 	var faults []ForecastError
 	for i := range app.Services {
@@ -78,7 +78,7 @@ func Foresee(ctx context.Context, app *loadline.App, load sim.Arrivals, duration
 }
 
 // visits to a service, bin by bin.
-func (f *Foresight) visits(ground *env.Ground, service int, load sim.Arrivals, bins int) []float64 {
+func (f *Foresight) visits(ground *formulation.Ground, service int, load sim.Arrivals, bins int) []float64 {
 	const looks = 4
 	values := make([]float64, bins)
 	for b := range values {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -34,7 +34,7 @@ const fluidStep = 5 * time.Second
 // Arena is one episode after the other. It is for one goroutine.
 type Arena struct {
 	config Config
-	ground *env.Ground
+	ground *formulation.Ground
 
 	app      *loadline.App // of the episode: with other replicas and sizes
 	services []loadline.Service
@@ -51,7 +51,7 @@ type Arena struct {
 
 // New checks that there is something to practise on. Begin comes next.
 func New(config Config) (*Arena, error) {
-	a := &Arena{config: config, app: config.App, ground: env.NewGround(config.App), forecast: make([]loadline.Forecast, len(config.App.Services))}
+	a := &Arena{config: config, app: config.App, ground: formulation.NewGround(config.App), forecast: make([]loadline.Forecast, len(config.App.Services))}
 	var faults []error
 	if config.Steps < 1 {
 		faults = append(faults, fmt.Errorf("arena: episodes of %d steps, must be at least 1", config.Steps))
@@ -122,7 +122,7 @@ func (a *Arena) Now() time.Time { return a.cluster.Now() }
 func (a *Arena) App() *loadline.App { return a.app }
 
 // Ground of the application that is practised on.
-func (a *Arena) Ground() *env.Ground { return a.ground }
+func (a *Arena) Ground() *formulation.Ground { return a.ground }
 
 // Needs of whoever decides.
 func (a *Arena) Needs() loadline.Needs { return a.config.Needs }

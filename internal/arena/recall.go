@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
 	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -16,7 +16,7 @@ func Recall(app *loadline.App, load sim.Arrivals, duration time.Duration, f Fore
 	if bins < LeastBins {
 		return nil
 	}
-	ground := env.NewGround(app)
+	ground := formulation.NewGround(app)
 	a := &Almanac{step: f.Step, ahead: make([][]float64, len(app.Services))}
 	for i, gru := range models {
 		if gru != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/calibrate"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -175,8 +175,8 @@ func (m Matrix) jobs(cells []*cell) []job {
 }
 
 // bound on the cost of a run.
-func (c *cell) bound(rate policies.Rate, axes []string, warmUp time.Duration) policies.Bound {
-	return policies.LowerBound(c.app.Model, slices.Contains(axes, axisCPU), warmUp, c.duration(), rate)
+func (c *cell) bound(rate policy.Rate, axes []string, warmUp time.Duration) policy.Bound {
+	return policy.LowerBound(c.app.Model, slices.Contains(axes, axisCPU), warmUp, c.duration(), rate)
 }
 
 // joinOnce joins errors and says each thing once: a wrong policy is wrong in

@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/learners"
-	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Matrix is what to compare: everything in it with everything else.
@@ -179,7 +179,7 @@ func (m Matrix) check() error {
 		}
 	}
 	if !slices.Contains(labels, m.Baseline) {
-		add("the baseline %q is not among the policies%s", m.Baseline, nearest.Hint(m.Baseline, labels))
+		add("the baseline %q is not among the policies%s", m.Baseline, suggest.Hint(m.Baseline, labels))
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -55,7 +55,7 @@ func perturbationNamed(name string) (Perturbation, error) {
 			return p, nil
 		}
 	}
-	return Perturbation{}, fmt.Errorf("unknown perturbation %q%s", name, nearest.Hint(name, PerturbationNames()))
+	return Perturbation{}, fmt.Errorf("unknown perturbation %q%s", name, suggest.Hint(name, PerturbationNames()))
 }
 
 // onLoad is the workload as it is under the perturbation.

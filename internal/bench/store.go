@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // store is the folder of a bench: runs/KEY.json for each finished run, prepared/
@@ -56,7 +56,7 @@ func openStore(dir, program string, redo bool) (*store, error) {
 // removeLeftovers of a run that was killed while writing. A young one may be
 // another program's that is still at it.
 func removeLeftovers(folder string) {
-	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+wholefile.Suffix))
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+atomicfile.Suffix))
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
 			os.Remove(path)
@@ -108,7 +108,7 @@ func (s *store) write(folder, key string, what any) error {
 }
 
 func writeWhole(path string, text []byte) error {
-	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // ReadRecord reads one run of a bench's folder by its key.

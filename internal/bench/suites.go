@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -162,5 +162,5 @@ func SuiteNamed(name string) (Matrix, error) {
 		}
 		return m.withDefaults(), nil
 	}
-	return Matrix{}, fmt.Errorf("unknown suite %q%s", name, nearest.Hint(name, SuiteNames()))
+	return Matrix{}, fmt.Errorf("unknown suite %q%s", name, suggest.Hint(name, SuiteNames()))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/learners"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // learnerOf a policy that is to be trained: the one of its name. What follows the name
@@ -42,7 +42,7 @@ func checkTrained(p Policy, a App) error {
 	if strings.Contains(p.Spec, "file=") {
 		return fmt.Errorf("it has a model file, and is to be trained as well: leave out one of them")
 	}
-	return policies.CheckSettings(withFile(p, l, "MODEL"), a.Model)
+	return policy.CheckSettings(withFile(p, l, "MODEL"), a.Model)
 }
 
 // costOfTraining is what one step of one service is worth, about, in visits.

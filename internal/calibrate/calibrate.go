@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -229,11 +229,11 @@ func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 }
 
 // Check says what is wrong with a policy that is to be calibrated.
-func Check(policy string, app *loadline.App) error {
-	if _, err := policies.New(policy, app); err != nil {
+func Check(spec string, app *loadline.App) error {
+	if _, err := policy.New(spec, app); err != nil {
 		return err
 	}
-	_, err := spaceOf(policy, app)
+	_, err := spaceOf(spec, app)
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 type waves struct{}
@@ -53,7 +53,7 @@ func TestCalibratedIsFeasibleAndNoDearerThanTheDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := policies.New(found.Spec, smallApp()); err != nil {
+			if _, err := policy.New(found.Spec, smallApp()); err != nil {
 				t.Errorf("what was found cannot be run: %v", err)
 			}
 			d, b := found.Default, found.Best

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -269,12 +269,12 @@ func mostCommon(levels []float64) float64 {
 }
 
 // policy that has foreseen the load.
-func (f *foresight) policy(levels []float64) *policies.Clairvoyant {
-	p, err := policies.New(f.spec(levels), f.App)
+func (f *foresight) policy(levels []float64) *policy.Clairvoyant {
+	p, err := policy.New(f.spec(levels), f.App)
 	if err != nil {
 		panic(err) // the levels are ours; the rest has been checked
 	}
-	c := p.(*policies.Clairvoyant)
+	c := p.(*policy.Clairvoyant)
 	c.Foresee(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
 	return c
 }
@@ -293,11 +293,11 @@ func (f *foresight) schedule(levels []float64) string {
 
 // CheckForesight says what is wrong with a clairvoyant that is to be searched
 // for.
-func CheckForesight(policy string, app *loadline.App) error {
-	_, settings, _ := strings.Cut(policy, ":")
+func CheckForesight(spec string, app *loadline.App) error {
+	_, settings, _ := strings.Cut(spec, ":")
 	if strings.Contains(","+settings, ",level=") {
 		return errors.New("the level is what is searched")
 	}
-	_, err := policies.New(policy, app)
+	_, err := policy.New(spec, app)
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/nearest"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Dimension is one setting that is searched.
@@ -63,7 +63,7 @@ var engines = map[string]string{"autothrottle": "event"}
 // Names of the policies that can be calibrated.
 func Names() []string {
 	var names []string
-	for _, name := range policies.Names() {
+	for _, name := range policy.Names() {
 		if _, known := spaces[name]; known {
 			names = append(names, name)
 		}
@@ -80,16 +80,16 @@ type space struct {
 }
 
 // spaceOf a policy. Settings that it comes with are not searched.
-func spaceOf(policy string, app *loadline.App) (space, error) {
-	name, settings, _ := strings.Cut(policy, ":")
+func spaceOf(spec string, app *loadline.App) (space, error) {
+	name, settings, _ := strings.Cut(spec, ":")
 	all, known := spaces[name]
 	if !known {
-		if slices.Contains(policies.Names(), name) {
+		if slices.Contains(policy.Names(), name) {
 			return space{}, fmt.Errorf("policy %s has nothing to calibrate; those that have: %s", name, strings.Join(Names(), ", "))
 		}
-		return space{}, fmt.Errorf("unknown policy %q%s", name, nearest.Hint(name, Names()))
+		return space{}, fmt.Errorf("unknown policy %q%s", name, suggest.Hint(name, Names()))
 	}
-	s := space{policy: policy, engine: "fluid"}
+	s := space{policy: spec, engine: "fluid"}
 	if e := engines[name]; e != "" {
 		s.engine = e
 	}
@@ -100,17 +100,17 @@ func spaceOf(policy string, app *loadline.App) (space, error) {
 		}
 	}
 	if len(s.dimensions) == 0 {
-		return s, fmt.Errorf("policy %s: everything that could be calibrated is given", policy)
+		return s, fmt.Errorf("policy %s: everything that could be calibrated is given", spec)
 	}
-	_, err := policies.New(s.spec(s.origin), app)
+	_, err := policy.New(s.spec(s.origin), app)
 	return s, err
 }
 
 // defaultOf reads a default where the policy declares it.
-func defaultOf(policy string, d Dimension) float64 {
-	for _, info := range policies.List() {
+func defaultOf(name string, d Dimension) float64 {
+	for _, info := range policy.List() {
 		for _, o := range info.Options {
-			if info.Name != policy || o.Key != d.Key {
+			if info.Name != name || o.Key != d.Key {
 				continue
 			}
 			if d.Unit == "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -28,7 +28,7 @@ func explored(ctx context.Context, task Task) ([]string, error) {
 	measure := func(service int, perReplica, percentile float64) (time.Duration, error) {
 		return alone(ctx, task, service, perReplica, percentile)
 	}
-	thresholds, err := policies.ExploreThresholds(task.App, expectedVisits(task), measure)
+	thresholds, err := policy.ExploreThresholds(task.App, expectedVisits(task), measure)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -41,7 +41,7 @@ func explored(ctx context.Context, task Task) ([]string, error) {
 		for i, n := range thresholds {
 			scaled[i] = n * factor
 		}
-		specs = append(specs, policies.UrsaSpec(task.App, scaled))
+		specs = append(specs, policy.UrsaSpec(task.App, scaled))
 	}
 	return specs, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -133,7 +133,7 @@ func drop[T any](o *loadline.Opt[T], allowed bool) {
 func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLine, now time.Time) error {
 	a.models = m
 	a.model = a.employ(m.find(ctx, l, now))
-	rule, err := policies.New(a.Fallback, a.App)
+	rule, err := policy.New(a.Fallback, a.App)
 	if err != nil {
 		return fmt.Errorf("spec.fallback: %w", err)
 	}

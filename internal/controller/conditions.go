@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/resource"
 )
 

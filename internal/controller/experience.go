@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 type action = drpc.Action

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/class"
+	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // FleetOptions say where students and teachers meet.
@@ -26,7 +26,7 @@ type FleetOptions struct {
 	Refusal string
 	Teach   bool // teachers are in this process
 	// Class, if set, changes how a teacher learns.
-	Class func(*class.Config)
+	Class func(*teaching.Config)
 	Now   func() time.Time
 }
 

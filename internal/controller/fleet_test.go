@@ -10,12 +10,12 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/class"
+	"github.com/loadline/loadline/internal/fleet/teaching"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/registry"
 	"github.com/loadline/loadline/internal/resource"
 	"github.com/loadline/loadline/internal/rl"
@@ -272,7 +272,7 @@ func TestTheTeacherLearnsFromWhatStudentsDo(t *testing.T) {
 	c.think = true
 	c.promote(1, "productpage", "details", "reviews", "ratings")
 	o := c.options(filepath.Join(t.TempDir(), "fleet"))
-	o.Class = func(k *class.Config) {
+	o.Class = func(k *teaching.Config) {
 		k.Warm, k.Save, k.Pause = 20, 0, 10*time.Millisecond
 		k.School.Teacher.WarmUp, k.School.Stage1.Episodes, k.School.Episode = 10, 1, 10
 	}

@@ -14,12 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loadline/loadline/internal/train"
+
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/drpc/school"
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/class"
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // lesson is the teacher of one fleet in this process. It has a goroutine and a link
@@ -34,10 +35,10 @@ type lesson struct {
 	pupils int // members in this process; guarded by the fleet's lock
 
 	mu     sync.Mutex
-	given  *drpc.Model   // the latest that was promoted
-	world  *loadline.App // in which it thinks; nil = none is known
-	taken  chan struct{} // closed when another is given
-	class  *class.Class  // that is at work; nil = none
+	given  *drpc.Model     // the latest that was promoted
+	world  *loadline.App   // in which it thinks; nil = none is known
+	taken  chan struct{}   // closed when another is given
+	class  *teaching.Class // that is at work; nil = none
 	report lessonReport
 	events uint64
 	fault  error // of the end
@@ -55,7 +56,7 @@ type lessonReport struct {
 	events  uint64 // since this process began
 }
 
-func reportOf(s class.Status) lessonReport {
+func reportOf(s teaching.Status) lessonReport {
 	r := lessonReport{counted: s.Counted, learned: s.Learned, version: s.Version, doing: s.Doing, trouble: s.Trouble}
 	if !s.Last.At.IsZero() {
 		r.last = s.Last.String()
@@ -240,14 +241,14 @@ func (l *lesson) teach(ctx context.Context) (err error) {
 }
 
 // learn from what students do, in the midst of a simulated world.
-func (l *lesson) learn(ctx context.Context, link *fleet.Link, m *drpc.Model, subject school.Subject) error {
-	config := class.Default(m)
+func (l *lesson) learn(ctx context.Context, link *fleet.Link, m *drpc.Model, subject train.Scenario) error {
+	config := teaching.Default(m)
 	config.Log, config.Told = l.log, l.happened
 	config.School.Teacher.Replay = affordable(config.School.Teacher.Replay, m, subject.App)
 	if l.fleet.Class != nil {
 		l.fleet.Class(&config)
 	}
-	c, err := class.Open(link, l.fleet.folder(l.name), m, subject, config)
+	c, err := teaching.Open(link, l.fleet.folder(l.name), m, subject, config)
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func (l *lesson) learn(ctx context.Context, link *fleet.Link, m *drpc.Model, sub
 }
 
 // happened tells of what a teacher notices and does.
-func (l *lesson) happened(e class.Event) {
+func (l *lesson) happened(e teaching.Event) {
 	l.log.Info("the teacher", "event", e.String())
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -301,7 +302,7 @@ func (l *lesson) announce(ctx context.Context, link *fleet.Link, m *drpc.Model) 
 	if published {
 		l.log.Info("weights of the model are published", "version", version, "services", len(m.Services))
 	}
-	return wholefile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, digest); return err })
+	return atomicfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, digest); return err })
 }
 
 func studentsDigest(m *drpc.Model) string {

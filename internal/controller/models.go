@@ -11,9 +11,9 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/registry"
 	"github.com/loadline/loadline/internal/resource"
 )
@@ -42,7 +42,7 @@ type models struct {
 // too old is no policy, with the reason: the application is then on its rule.
 func (m models) find(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) decider {
 	if m.app.Baseline != "" {
-		p, err := policies.New(m.app.Baseline, m.app.App)
+		p, err := policy.New(m.app.Baseline, m.app.App)
 		if err != nil {
 			return decider{reason: v1alpha1.ReasonModelInvalid, why: err.Error()}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/decisionlog/tell"
+	"github.com/loadline/loadline/internal/decisionlog/explain"
 )
 
 // Finding is what one pass over an application came to.
@@ -86,5 +86,5 @@ func planOf(p loadline.Plan, service int) loadline.Setting {
 }
 
 func changeOf(before loadline.Allocation, set loadline.Setting) string {
-	return tell.Change(before, before.With(set))
+	return explain.Change(before, before.With(set))
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/msars"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/msars"
 )
 
 // read a policy out of its file, of whichever kind that is.
@@ -20,11 +20,11 @@ func (d *decider) read(file *modelfile.File, app *loadline.App) (err error) {
 		d.policy, err = readSteered(file, app)
 		return err
 	}
-	model, err := env.FromFile(file)
+	model, err := formulation.FromFile(file)
 	if err != nil {
 		return err
 	}
-	d.policy, err = env.NewPolicy(model, app)
+	d.policy, err = formulation.NewPolicy(model, app)
 	return err
 }
 
@@ -61,7 +61,7 @@ func readSteered(file *modelfile.File, app *loadline.App) (loadline.Policy, erro
 // sightless are services that are decided for and that no request is known to pass.
 func sightless(app *loadline.App, decides func(service int) bool) []string {
 	var names []string
-	ground := env.NewGround(app)
+	ground := formulation.NewGround(app)
 	for i := range app.Services {
 		if decides(i) && ground.Services[i].Budget.Latency <= 0 {
 			names = append(names, app.Services[i].Name)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/guard"
-	"github.com/loadline/loadline/internal/msars"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/msars"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/registry"
 	"github.com/loadline/loadline/internal/rl"

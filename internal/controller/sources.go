@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/live"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/live"
+	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/resource"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/kube"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // told makes the status of one pass in which a service is to be set.

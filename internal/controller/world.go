@@ -6,10 +6,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/loadline/loadline/internal/train"
+
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/drpc/school"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -17,27 +18,27 @@ import (
 // twin under days whose peak needs more than the twin's replicas and whose nights
 // need less. It follows from the twin alone, so that a teacher that is opened again
 // is in the same world. The mix of requests is the one that is seen.
-func subjectOf(twin *loadline.App, m *drpc.Model) (school.Subject, error) {
+func subjectOf(twin *loadline.App, m *drpc.Model) (train.Scenario, error) {
 	if twin == nil {
-		return school.Subject{}, errors.New("spec.twin names no model of the application to think in")
+		return train.Scenario{}, errors.New("spec.twin names no model of the application to think in")
 	}
 	if err := m.IsOf(twin); err != nil {
-		return school.Subject{}, err
+		return train.Scenario{}, err
 	}
 	high, err := peakOf(twin)
 	if err != nil {
-		return school.Subject{}, err
+		return train.Scenario{}, err
 	}
 	name := fmt.Sprintf("diurnal:low=%.3g,high=%.3g+noise:cv=0.1", high/4, high)
 	w, _, err := workload.Open(name, workload.Options{Duration: 24 * time.Hour, Seed: 1})
 	if err != nil {
-		return school.Subject{}, err
+		return train.Scenario{}, err
 	}
 	load, err := w.For(twin)
 	if err != nil {
-		return school.Subject{}, err
+		return train.Scenario{}, err
 	}
-	return school.Subject{App: twin, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s", twin.Name, name)}, nil
+	return train.Scenario{App: twin, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s", twin.Name, name)}, nil
 }
 
 // How much of its CPU the busiest service uses at the peak: with the replicas that
@@ -50,7 +51,7 @@ const (
 // peakOf is the highest rate of requests that an application can be scaled for, as
 // far as CPU tells.
 func peakOf(app *loadline.App) (float64, error) {
-	ground, shares := env.NewGround(app), 0.0
+	ground, shares := formulation.NewGround(app), 0.0
 	for k := range app.Kinds {
 		shares += app.Kinds[k].Share
 	}

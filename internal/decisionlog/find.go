@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Finding is one service's last change, as far as the log reaches back, and the
@@ -63,7 +63,7 @@ func unknownService(service string, found []Finding) error {
 	for _, f := range found {
 		known = append(known, f.Service)
 	}
-	return fmt.Errorf("the log knows no service %q%s", service, nearest.Hint(service, known))
+	return fmt.Errorf("the log knows no service %q%s", service, suggest.Hint(service, known))
 }
 
 // upTo are the entries of a segment that took effect up to an instant, in that

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // Options bound a log. The zero value of each field is a usable default.
@@ -86,8 +86,8 @@ func Open(dir string, o Options) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("decision log: %w", err)
 	}
-	held, err := wholefile.Lock(dir)
-	var busy *wholefile.BusyError
+	held, err := atomicfile.Lock(dir)
+	var busy *atomicfile.BusyError
 	switch {
 	case errors.As(err, &busy):
 		return nil, fmt.Errorf("decision log: there is one writer at a time: %w", err)

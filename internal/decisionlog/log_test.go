@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 func open(t testing.TB, dir string, o Options) *Log {
@@ -100,7 +100,7 @@ func TestALogGoesOnWhereItEnded(t *testing.T) {
 func TestOneWriterAtATime(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, Options{})
-	var busy *wholefile.BusyError
+	var busy *atomicfile.BusyError
 	if _, err := Open(dir, Options{}); !errors.As(err, &busy) || !strings.Contains(err.Error(), "one writer at a time") {
 		t.Fatalf("a second writer gets %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // packLast packs the segment that was just closed, to a tenth or so. If it
@@ -27,7 +27,7 @@ func (s *segment) pack() {
 		return
 	}
 	packed := s.path + packedSuffix
-	err := wholefile.Write(packed, func(w io.Writer) error {
+	err := atomicfile.Write(packed, func(w io.Writer) error {
 		from, err := os.Open(s.path)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func tidy(dir string, closed []segment) {
 		}
 		closed[i].pack()
 	}
-	parts, _ := filepath.Glob(filepath.Join(dir, "."+segmentPrefix+"*"+wholefile.Suffix))
+	parts, _ := filepath.Glob(filepath.Join(dir, "."+segmentPrefix+"*"+atomicfile.Suffix))
 	for _, part := range parts {
 		_ = os.Remove(part)
 	}

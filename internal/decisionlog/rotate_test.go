@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 func TestTheLogIsBounded(t *testing.T) {
@@ -147,7 +147,7 @@ func TestKilledWhilePacking(t *testing.T) {
 	if err := os.Remove(all[1].path); err != nil { // closed, and not yet packed
 		t.Fatal(err)
 	}
-	part := filepath.Join(dir, ".decisions-000002.log.gz.1"+wholefile.Suffix)
+	part := filepath.Join(dir, ".decisions-000002.log.gz.1"+atomicfile.Suffix)
 	if err := os.WriteFile(part, []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // Series is a Prometheus; a prom.Client is one.

@@ -28,7 +28,7 @@ import (
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kube"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

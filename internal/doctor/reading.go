@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // exam is one examination: what is asked for, and what is known so far.
@@ -242,7 +242,7 @@ func some(names []string) string {
 
 // hint is the name that was probably meant, or some that there are.
 func hint(name string, known []string) string {
-	if near := nearest.Of(name, known); near != "" {
+	if near := suggest.Of(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	if len(known) > 0 {

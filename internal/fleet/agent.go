@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Agent is the students of a group of services at work: those of a node, of a
@@ -157,7 +157,7 @@ func Group(m *drpc.Model, services []string) (*drpc.Model, error) {
 		at := slices.Index(m.Services, s)
 		switch {
 		case at < 0:
-			faults = append(faults, fmt.Errorf("the model has no student for service %q%s; it has %s", s, nearest.Hint(s, m.Services), strings.Join(m.Services, ", ")))
+			faults = append(faults, fmt.Errorf("the model has no student for service %q%s; it has %s", s, suggest.Hint(s, m.Services), strings.Join(m.Services, ", ")))
 			continue
 		case slices.Contains(services[:i], s):
 			faults = append(faults, fmt.Errorf("service %q is named twice", s))

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // freeAddress of this machine where nobody listens.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // checkpointName is the file in the teacher's folder.
@@ -50,7 +50,7 @@ func readCheckpoint(dir, fleet string) (Ledger, error) {
 
 // writeCheckpoint keeps a ledger: whole, or not at all.
 func writeCheckpoint(dir, fleet string, l *Ledger) error {
-	return wholefile.Write(filepath.Join(dir, checkpointName), func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(dir, checkpointName), func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(checkpoint{checkpointLayout, fleet, *l})

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // Courier takes decisions off the hands of those who decide, and sees them to the

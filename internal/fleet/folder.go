@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // openFolder makes the folder of a server if it is not there, for its owner alone,
@@ -21,7 +21,7 @@ func openFolder(dir string) (io.Closer, error) {
 	if open := info.Mode().Perm() & 0o022; open != 0 {
 		return nil, fmt.Errorf("fleet: others may write to folder %s (%v): chmod go-w it", dir, info.Mode().Perm())
 	}
-	held, err := wholefile.Lock(dir)
+	held, err := atomicfile.Lock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // inbox is how far the teacher's end has come.

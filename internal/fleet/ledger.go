@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // Ledger counts each experience once, however often it was sent or read. It is

@@ -7,8 +7,8 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"

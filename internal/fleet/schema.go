@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // Schema is what weights must be made for to mean anything to a student of this

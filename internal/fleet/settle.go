@@ -3,7 +3,7 @@ package fleet
 import (
 	"time"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // unsettled is a decision of which it is not known yet what came of it.

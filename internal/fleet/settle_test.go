@@ -3,7 +3,7 @@ package fleet
 import (
 	"testing"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // TestHeldDecisionsAreWhatCameOfThem has an agent keep its decisions back until it is

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // Teacher is the teacher's end at work: it counts experience once, hands it on,
@@ -43,7 +43,7 @@ func NewTeacher(l *Link, dir string) (*Teacher, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	held, err := wholefile.Lock(dir)
+	held, err := atomicfile.Lock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // mark begins weights, with the number of their layout.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 // Witness sees the whole application and tells the teacher, once in each of its

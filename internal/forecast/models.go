@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Names are the models that New knows, the naive ones first.
@@ -27,5 +27,5 @@ func New(name string, task Task, seed uint64) (Model, error) {
 	case "gru":
 		return NewGRU(task, GRUConfig{Seed: seed})
 	}
-	return nil, fmt.Errorf("forecast: there is no model %q%s", name, nearest.Hint(name, slices.Clone(Names)))
+	return nil, fmt.Errorf("forecast: there is no model %q%s", name, suggest.Hint(name, slices.Clone(Names)))
 }

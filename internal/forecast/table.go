@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // ErrNotTable says that a file has no columns that could be told apart: it may
@@ -100,7 +100,7 @@ func newTable(header []string, o TableOptions) (*table, error) {
 	for _, name := range t.names {
 		i := slices.Index(header, name)
 		if i < 0 {
-			return nil, fmt.Errorf("has no column %q%s", name, nearest.Hint(name, header))
+			return nil, fmt.Errorf("has no column %q%s", name, suggest.Hint(name, header))
 		}
 		t.columns = append(t.columns, i)
 	}

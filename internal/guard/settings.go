@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Settings of the ladder and of every guard. Defaults are those for an
@@ -140,7 +140,7 @@ func (s Settings) Validate(app *loadline.App) error {
 	var f faults
 	for _, name := range s.Off {
 		if !slices.Contains(optional, name) {
-			f.add("off: guard %q cannot be left out%s", name, nearest.Hint(name, optional))
+			f.add("off: guard %q cannot be left out%s", name, suggest.Hint(name, optional))
 		}
 	}
 	s.validateLadder(&f)
@@ -249,13 +249,13 @@ func (s *Settings) validateNamed(app *loadline.App, f *faults) {
 	}
 	for _, name := range s.Brownout.Services {
 		if app.ServiceIndex(name) < 0 {
-			f.add("brownout.services: unknown service %q%s", name, nearest.Hint(name, names))
+			f.add("brownout.services: unknown service %q%s", name, suggest.Hint(name, names))
 		}
 	}
 	for name, safe := range s.Floor {
 		i := app.ServiceIndex(name)
 		if i < 0 {
-			f.add("floor: unknown service %q%s", name, nearest.Hint(name, names))
+			f.add("floor: unknown service %q%s", name, suggest.Hint(name, names))
 			continue
 		}
 		b := app.Services[i].Bounds

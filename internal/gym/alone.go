@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -22,7 +22,7 @@ type Place struct {
 // Alone takes a service out of its application. What its visits spend in calls to
 // others becomes waiting time, as it is when nothing queues there; its part of
 // the users' SLO becomes its SLO; its visits become its users' requests.
-func Alone(ground *env.Ground, service int, load sim.Arrivals, duration time.Duration) Place {
+func Alone(ground *formulation.Ground, service int, load sim.Arrivals, duration time.Duration) Place {
 	g, s := ground.Services[service], ground.App.Services[service]
 	s.Wait.Mean += time.Duration(g.Below * float64(time.Second))
 	if s.Wait.CV == 0 && g.Below > 0 {
@@ -67,7 +67,7 @@ func (p *Place) meanRate() float64 {
 }
 
 // AllAlone takes every service out that is visited at all.
-func AllAlone(ground *env.Ground, load sim.Arrivals, duration time.Duration) []Place {
+func AllAlone(ground *formulation.Ground, load sim.Arrivals, duration time.Duration) []Place {
 	var places []Place
 	for i := range ground.Services {
 		visited := 0.0

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
@@ -17,7 +17,7 @@ import (
 
 // ClusterConfig is how a simulated cluster is practised on.
 type ClusterConfig struct {
-	Problem *env.Problem
+	Problem *formulation.Problem
 	Places  []Place
 	Steps   int // of an episode
 
@@ -32,10 +32,10 @@ type ClusterConfig struct {
 // number of replicas.
 type Cluster struct {
 	config  ClusterConfig
-	grounds []*env.Ground // by place
+	grounds []*formulation.Ground // by place
 
 	place       *Place
-	ground      *env.Ground
+	ground      *formulation.Ground
 	app         *loadline.App // of the episode: the place's with other replicas
 	services    []loadline.Service
 	cluster     *sim.Cluster
@@ -64,7 +64,7 @@ func NewCluster(config ClusterConfig) (*Cluster, error) {
 		if p.Duration < c.episode() {
 			return nil, fmt.Errorf("gym: the load of %s lasts %v, an episode %v; give a longer history or shorter episodes", p.Service, p.Duration, c.episode())
 		}
-		c.grounds = append(c.grounds, env.NewGround(p.App))
+		c.grounds = append(c.grounds, formulation.NewGround(p.App))
 	}
 	return c, nil
 }
@@ -151,7 +151,7 @@ func (c *Cluster) Step(action *rl.Action, observation []float32) rl.Result {
 	now := told.With(setting)
 	c.observe()
 	c.steps++
-	reward := problem.Reward(c.ground, c.situation(), 0, env.Paid{Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest), Changed: setting.Replicas.Set, Reference: c.place.Reference})
+	reward := problem.Reward(c.ground, c.situation(), 0, formulation.Paid{Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest), Changed: setting.Replicas.Set, Reference: c.place.Reference})
 	c.see(observation)
 	return rl.Result{Reward: reward, Truncated: c.steps >= c.config.Steps}
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -99,7 +99,7 @@ func (e *ENV1) Step(action *rl.Action, observation []float32) rl.Result {
 	e.see(observation)
 	delay := c.Delays.Of(e.row.CPU, e.row.Requests) // eq. 5
 	return rl.Result{
-		Reward:    env.ScalingOpsReward(e.row.CPU, delay, c.Delays.SLA, replicas, c.Weight, c.Penalty),
+		Reward:    formulation.ScalingOpsReward(e.row.CPU, delay, c.Delays.SLA, replicas, c.Weight, c.Penalty),
 		Truncated: e.steps >= c.Steps,
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/env"
-	"github.com/loadline/loadline/internal/policies"
-	"github.com/loadline/loadline/internal/record"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/history/record"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/workload"
@@ -39,9 +39,9 @@ func app(t *testing.T, name string) *loadline.App {
 	return m.App
 }
 
-func problem(t *testing.T, name string) *env.Problem {
+func problem(t *testing.T, name string) *formulation.Problem {
 	t.Helper()
-	p, err := env.NewProblem(name, 0, nil)
+	p, err := formulation.NewProblem(name, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func problem(t *testing.T, name string) *env.Problem {
 func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 	boutique := app(t, "boutique")
 	users := load(t, boutique, "constant:rps=40", time.Hour)
-	ground := env.NewGround(boutique)
+	ground := formulation.NewGround(boutique)
 	visits, work := apps.Mix(boutique, apps.Visits(boutique)), apps.Mix(boutique, apps.CPUSeconds(boutique))
 	for _, p := range AllAlone(ground, users, time.Hour) {
 		i := boutique.ServiceIndex(p.Service)
@@ -70,8 +70,8 @@ func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 
 func TestClusterRepeats(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(env.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour), 6*time.Hour)
-	for _, name := range env.FormulationNames() {
+	places := AllAlone(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour), 6*time.Hour)
+	for _, name := range formulation.FormulationNames() {
 		run := func() (rewards []float64, observations []float32) {
 			c, err := NewCluster(ClusterConfig{Problem: problem(t, name), Places: places, Steps: 30, CPUNoise: 0.1, MetricsLoss: 0.1})
 			if err != nil {
@@ -114,7 +114,7 @@ func TestClusterRepeats(t *testing.T) {
 
 func TestClusterFollowsWhatIsDone(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(env.NewGround(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
+	places := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
 	p := problem(t, "scaling-ops")
 	c, err := NewCluster(ClusterConfig{Problem: p, Places: places, Steps: 60})
 	if err != nil {
@@ -136,7 +136,7 @@ func TestClusterFollowsWhatIsDone(t *testing.T) {
 
 func TestClusterNeedsALongEnoughLoad(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(env.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
+	places := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
 	if _, err := NewCluster(ClusterConfig{Problem: problem(t, "scaling-ops"), Places: places, Steps: 60}); err == nil {
 		t.Error("an episode longer than the load was taken")
 	}
@@ -173,10 +173,10 @@ func TestENV1IsItsEquations(t *testing.T) {
 
 func TestENV2IsItsEquations(t *testing.T) {
 	single := app(t, "single")
-	place := AllAlone(env.NewGround(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
+	place := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
 	delays := Delays{CPUSlope: 0.5, RequestSlope: 0.002, Smoothing: 0.4, SLA: 0.25, MeanCPU: 0.5, MeanRequests: 60, MeanReplicas: 3}
 	static := func(replicas string) loadline.Policy {
-		p, err := policies.New("static:replicas="+replicas, place.App)
+		p, err := policy.New("static:replicas="+replicas, place.App)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestENV2IsItsEquations(t *testing.T) {
 	if got, err = TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, static("1")); err != nil || got.Bound() != "min" || got.OverSLA != 1 {
 		t.Errorf("one replica: %+v, %v", got, err)
 	}
-	hpa, err := policies.New("hpa:target=50", place.App)
+	hpa, err := policy.New("hpa:target=50", place.App)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestENV2IsItsEquations(t *testing.T) {
 	if got, err = TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, hpa); err != nil || math.Abs(got.MeanPods-6) > 0.2 {
 		t.Errorf("HPA at 50 %%: %+v, %v", got, err)
 	}
-	ursa, err := policies.New("autothrottle", place.App)
+	ursa, err := policy.New("autothrottle", place.App)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +229,8 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := AllAlone(env.NewGround(single), users, 6*time.Hour)[0]
-	past := Past{Problem: problem(t, "scaling-ops"), Ground: env.NewGround(place.App), History: h, Service: place.Service, Reference: place.Reference}
+	place := AllAlone(formulation.NewGround(single), users, 6*time.Hour)[0]
+	past := Past{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h, Service: place.Service, Reference: place.Reference}
 	more, less, steps := 0, 0, 0
 	n := past.Each(func(tr rl.Transition) {
 		steps++
@@ -263,7 +263,7 @@ func TestScales(t *testing.T) {
 		t.Fatal(err)
 	}
 	scales := Measure(e, 1, 200, 1)
-	if math.Abs(scales[0].Mean-0.5) > 0.1 || math.Abs(scales[0].Spread-0.3) > 0.05 || scales[1] != (env.Scale{Mean: 100, Spread: 1}) {
+	if math.Abs(scales[0].Mean-0.5) > 0.1 || math.Abs(scales[0].Spread-0.3) > 0.05 || scales[1] != (formulation.Scale{Mean: 100, Spread: 1}) {
 		t.Errorf("scales %v", scales)
 	}
 	s := Scaled{e, scales}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/rl"
 )
@@ -13,8 +13,8 @@ import (
 // Past makes experience of what another autoscaler did: an agent can learn from
 // it before it takes over. The application is that of the service alone.
 type Past struct {
-	Problem *env.Problem
-	Ground  *env.Ground // of the service alone
+	Problem *formulation.Problem
+	Ground  *formulation.Ground // of the service alone
 	History *history.History
 	Service string
 	// Reference is what the service needs on the mean, in cores.
@@ -39,7 +39,7 @@ func (p *Past) Each(see func(rl.Transition)) int {
 			choice := p.Problem.ChoiceOf(p.Ground, before.situation(p.Ground.App), 0, did)
 			see(rl.Transition{
 				Observation: before.features, Action: rl.Action{Choice: choice}, Next: after.features,
-				Result: rl.Result{Reward: p.Problem.Reward(p.Ground, after.situation(p.Ground.App), 0, env.Paid{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest), Changed: did.Replicas != before.allocation[0].Replicas, Reference: p.Reference})},
+				Result: rl.Result{Reward: p.Problem.Reward(p.Ground, after.situation(p.Ground.App), 0, formulation.Paid{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest), Changed: did.Replicas != before.allocation[0].Replicas, Reference: p.Reference})},
 			})
 			count++
 		}

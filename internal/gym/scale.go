@@ -4,26 +4,26 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
 )
 
 // Scaled shows another environment's observations normalised.
 type Scaled struct {
 	rl.Env
-	Scales []env.Scale
+	Scales []formulation.Scale
 }
 
 // Reset implements rl.Env.
 func (s *Scaled) Reset(rng *rand.Rand, observation []float32) {
 	s.Env.Reset(rng, observation)
-	env.Apply(s.Scales, observation)
+	formulation.Apply(s.Scales, observation)
 }
 
 // Step implements rl.Env.
 func (s *Scaled) Step(action *rl.Action, observation []float32) rl.Result {
 	r := s.Env.Step(action, observation)
-	env.Apply(s.Scales, observation)
+	formulation.Apply(s.Scales, observation)
 	return r
 }
 
@@ -32,7 +32,7 @@ const scaleStream = 3 << 32
 
 // Measure finds the scales of an environment's features by acting at random. A
 // feature that never moves keeps a spread of 1.
-func Measure(e rl.Env, seed uint64, episodes, longest int) []env.Scale {
+func Measure(e rl.Env, seed uint64, episodes, longest int) []formulation.Scale {
 	spaces := e.Spaces()
 	observation, action := make([]float32, spaces.Observation), spaces.NewAction()
 	sum, square := make([]float64, spaces.Observation), make([]float64, spaces.Observation)
@@ -57,14 +57,14 @@ func Measure(e rl.Env, seed uint64, episodes, longest int) []env.Scale {
 			}
 		}
 	}
-	scales := make([]env.Scale, spaces.Observation)
+	scales := make([]formulation.Scale, spaces.Observation)
 	for i := range scales {
 		mean := sum[i] / n
 		spread := math.Sqrt(max(0, square[i]/n-mean*mean))
 		if spread < 1e-6 {
 			spread = 1
 		}
-		scales[i] = env.Scale{Mean: mean, Spread: spread}
+		scales[i] = formulation.Scale{Mean: mean, Spread: spread}
 	}
 	return scales
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // Version of the folder's layout. A reader refuses what is newer.
@@ -145,7 +145,7 @@ func writeManifest(dir string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(filepath.Join(dir, ManifestFile), func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(dir, ManifestFile), func(w io.Writer) error {
 		_, err := io.Copy(w, bytes.NewReader(append(data, '\n')))
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Options choose a part of a history. The zero value is all of it.
@@ -131,7 +131,7 @@ func (r *reader) checkNames(wanted []string) error {
 	var faults []error
 	for _, name := range wanted {
 		if !r.known[name] {
-			faults = append(faults, fmt.Errorf("no service %q in this span%s", name, nearest.Hint(name, known)))
+			faults = append(faults, fmt.Errorf("no service %q in this span%s", name, suggest.Hint(name, known)))
 		}
 	}
 	return errors.Join(faults...)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // Writer writes a history part by part. Parts may be written in any order and
@@ -128,7 +128,7 @@ func (w *Writer) WritePart(part int, h *History) error {
 		return fmt.Errorf("write part %d of %s: %w", part, w.dir, err)
 	}
 	write := func(name string, t *table, runs []run) error {
-		return wholefile.Write(filepath.Join(w.dir, name), func(out io.Writer) error {
+		return atomicfile.Write(filepath.Join(w.dir, name), func(out io.Writer) error {
 			if w.wrap != nil {
 				out = w.wrap(out)
 			}
@@ -207,12 +207,12 @@ func Replace(dir string, h *History) error {
 		return err
 	}
 	for _, n := range names {
-		if n.Name() != ManifestFile && !isPart(n.Name()) && !strings.HasSuffix(n.Name(), wholefile.Suffix) {
+		if n.Name() != ManifestFile && !isPart(n.Name()) && !strings.HasSuffix(n.Name(), atomicfile.Suffix) {
 			return fmt.Errorf("%s holds %s, which is no part of a history: choose another folder", dir, n.Name())
 		}
 	}
 	dir = filepath.Clean(dir)
-	beside, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*"+wholefile.Suffix)
+	beside, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*"+atomicfile.Suffix)
 	if err != nil {
 		return err
 	}

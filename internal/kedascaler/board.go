@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Board is a Source that is written to: the controller posts each application's
@@ -130,7 +130,7 @@ func (b *Board) Decision(t Target) (Decision, error) {
 	}
 	d, there := services[at.service]
 	if !there {
-		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline, nearest.Hint(at.service, sorted(services)))
+		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline, suggest.Hint(at.service, sorted(services)))
 	}
 	return d, nil
 }
@@ -196,7 +196,7 @@ func (b *Board) hintLoadLine(missing Name) string {
 		return " yet"
 	}
 	slices.Sort(known)
-	return nearest.Hint(missing.Name, known)
+	return suggest.Hint(missing.Name, known)
 }
 
 func sorted(services map[string]Decision) []string { return slices.Sorted(maps.Keys(services)) }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Keys of a trigger's metadata that are ours.
@@ -80,14 +80,14 @@ func (t *trigger) set(key, value string) error {
 	case keyTolerance:
 		i := slices.Index(tolerances, value)
 		if i < 0 {
-			return fmt.Errorf("unknown value %q%s", value, nearest.Hint(value, tolerances))
+			return fmt.Errorf("unknown value %q%s", value, suggest.Hint(value, tolerances))
 		}
 		t.tolerance = tolerance(i)
 	default:
 		if slices.Contains(kedaKeys, key) {
 			return nil
 		}
-		if meant := nearest.Of(key, ourKeys); meant != "" {
+		if meant := suggest.Of(key, ourKeys); meant != "" {
 			return fmt.Errorf("unknown, did you mean %q?", meant)
 		}
 	}

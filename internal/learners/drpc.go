@@ -3,8 +3,10 @@ package learners
 import (
 	"context"
 
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/drpc/school"
+	"github.com/loadline/loadline/internal/train"
+
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -15,7 +17,7 @@ var (
 
 func schoolLearner(name string, kind drpc.Kind) Learner {
 	return Learner{Name: name, Policy: "drpc", train: func(ctx context.Context, on subject, t Task, path string, progress func(float64)) (*Trained, error) {
-		model, report, err := school.Run(ctx, school.Subject{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, schoolConfig(kind, t), school.Hooks{
+		model, report, err := trainer.Run(ctx, train.Scenario{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, schoolConfig(kind, t), trainer.Hooks{
 			Progress: func(share float64, _ string) { progress(share) },
 		})
 		if err != nil {
@@ -28,8 +30,8 @@ func schoolLearner(name string, kind drpc.Kind) Learner {
 // schoolConfig divides the steps: a fourteenth is for the students that act, up to a
 // sixth for the examples that they are distilled from, and the rest for the teacher.
 // What the notifier would add is left out, since nobody else gets it.
-func schoolConfig(kind drpc.Kind, t Task) school.Config {
-	c := school.Default(kind)
+func schoolConfig(kind drpc.Kind, t Task) trainer.Config {
+	c := trainer.Default(kind)
 	c.Seed = t.Seed
 	c.Stage2.Steps = t.Steps / 14
 	c.Distil.Steps = min(c.Distil.Steps, t.Steps/6)
@@ -47,7 +49,7 @@ func schoolConfig(kind drpc.Kind, t Task) school.Config {
 
 // trainedAtSchool: DRPC's own reward is the yardstick. The curve is the teacher's, as
 // the paper's is; what counts in the end is what the students come to.
-func trainedAtSchool(r *school.Report) *Trained {
+func trainedAtSchool(r *trainer.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters.Student, Central: r.Parameters.Teacher, Plateau: r.Plateau}
 	for _, p := range r.Curve {
 		t.pass(p.Point, p.Evaluation)
@@ -58,7 +60,7 @@ func trainedAtSchool(r *school.Report) *Trained {
 	for _, e := range r.Episodes {
 		t.Episodes = append(t.Episodes, result.Number(e))
 	}
-	wrong, agreed := school.MeanImitation(r.Imitation)
+	wrong, agreed := trainer.MeanImitation(r.Imitation)
 	t.Imitation, t.Agreed = result.Number(wrong), result.Number(agreed)
 	if r.Carried.Decisions > 0 {
 		t.BytesPerDecision = result.Number(float64(r.Carried.Bytes) / float64(r.Carried.Decisions))

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Folder keeps trained models: KEY.safetensors, and KEY.json with what is known of
@@ -88,7 +88,7 @@ func (f *Folder) train(ctx context.Context, key string, t Task, progress func(fl
 	if made.Sum, err = sumOf(f.model(key)); err != nil {
 		return err
 	}
-	return wholefile.Write(f.record(key), func(w io.Writer) error { return json.NewEncoder(w).Encode(made) })
+	return atomicfile.Write(f.record(key), func(w io.Writer) error { return json.NewEncoder(w).Encode(made) })
 }
 
 // claim a key, so that nobody else trains it meanwhile.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -98,5 +98,5 @@ func Named(name string) (Learner, error) {
 			return l, nil
 		}
 	}
-	return Learner{}, fmt.Errorf("nothing that can be trained is called %q%s", name, nearest.Hint(name, Names()))
+	return Learner{}, fmt.Errorf("nothing that can be trained is called %q%s", name, suggest.Hint(name, Names()))
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/workload"
@@ -68,7 +68,7 @@ func TestEveryLearnerGivesAPolicy(t *testing.T) {
 				if told < 0.9 {
 					t.Errorf("progress ended at %v", told)
 				}
-				if _, err := policies.New(l.Policy+":file="+made.Path(), on.App); err != nil {
+				if _, err := policy.New(l.Policy+":file="+made.Path(), on.App); err != nil {
 					t.Error(err)
 				}
 				if models[i], err = os.ReadFile(made.Path()); err != nil {

@@ -3,7 +3,9 @@ package learners
 import (
 	"context"
 
-	"github.com/loadline/loadline/internal/msars/school"
+	"github.com/loadline/loadline/internal/train"
+
+	"github.com/loadline/loadline/internal/policy/msars/trainer"
 )
 
 // msarsLearner splits by parslo: the networks that split would have to be trained
@@ -14,7 +16,7 @@ var msarsLearner = Learner{Name: "msars", Policy: "msars", train: func(ctx conte
 		return nil, err
 	}
 	rest := part(progress, profiledUntil, 1)
-	model, report, err := school.Run(ctx, school.Subject{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, known, msarsConfig(t), school.Hooks{
+	model, report, err := trainer.Run(ctx, train.Scenario{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, known, msarsConfig(t), trainer.Hooks{
 		Progress: func(share float64, _ string) { rest(share) },
 	})
 	if err != nil {
@@ -28,8 +30,8 @@ const profiledUntil = 0.05
 
 // msarsConfig takes as many whole episodes as the steps allow: the school does not cut
 // the last one off, and nobody gets more steps than another.
-func msarsConfig(t Task) school.Config {
-	c := school.Default("parslo")
+func msarsConfig(t Task) trainer.Config {
+	c := trainer.Default("parslo")
 	c.Seed = t.Seed
 	c.Episode = min(c.Episode, t.Steps)
 	c.Most = t.Steps - t.Steps%c.Episode
@@ -44,7 +46,7 @@ func msarsConfig(t Task) school.Config {
 
 // trainedBySplit: the school learns by MSARS' own reward, of parts of the SLO, and
 // tells DRPC's beside it.
-func trainedBySplit(r *school.Report) *Trained {
+func trainedBySplit(r *trainer.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters}
 	for _, p := range r.Curve {
 		t.pass(p.Point, p.Yardstick)

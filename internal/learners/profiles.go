@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/msars/school"
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // profiles of an application's services, measured once for all models of the folder:
@@ -39,10 +39,10 @@ func (f *Folder) profiles(ctx context.Context, app *loadline.App, progress func(
 		return kept, nil
 	}
 	set := &profile.Set{App: app.Name}
-	if _, err := school.Complete(ctx, app, set, progress); err != nil {
+	if _, err := trainer.Complete(ctx, app, set, progress); err != nil {
 		return nil, err
 	}
-	if err := wholefile.Write(path, set.Write); err != nil {
+	if err := atomicfile.Write(path, set.Write); err != nil {
 		return nil, err
 	}
 	// What counts is what is written, as for models.

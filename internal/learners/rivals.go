@@ -3,16 +3,18 @@ package learners
 import (
 	"context"
 
+	"github.com/loadline/loadline/internal/train"
+
 	"github.com/loadline/loadline/internal/result"
-	"github.com/loadline/loadline/internal/rivals"
-	"github.com/loadline/loadline/internal/rivals/practice"
+	"github.com/loadline/loadline/lab/rivals"
+	"github.com/loadline/loadline/lab/rivals/trainer"
 )
 
 func rivalLearners() []Learner {
 	var all []Learner
 	for _, name := range rivals.Names() {
 		all = append(all, Learner{Name: string(name), Policy: string(name), train: func(ctx context.Context, on subject, t Task, path string, progress func(float64)) (*Trained, error) {
-			model, report, err := practice.Run(ctx, name, practice.Subject{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, practiceConfig(name, t), practice.Hooks{
+			model, report, err := trainer.Run(ctx, name, train.Scenario{App: on.app, Load: on.load, Duration: on.duration, Source: on.source}, practiceConfig(name, t), trainer.Hooks{
 				Progress: func(share float64, _ string) { progress(share) },
 			})
 			if err != nil {
@@ -24,8 +26,8 @@ func rivalLearners() []Learner {
 	return all
 }
 
-func practiceConfig(name rivals.Name, t Task) practice.Config {
-	c := practice.Default(name)
+func practiceConfig(name rivals.Name, t Task) trainer.Config {
+	c := trainer.Default(name)
 	c.Seed, c.Steps, c.Every = t.Seed, t.Steps, every(t.Steps)
 	c.Episodes = exams(t.Steps, c.Episodes)
 	c.DDPG.WarmUp = min(c.DDPG.WarmUp, max(c.DDPG.Batch, t.Steps/8))
@@ -35,7 +37,7 @@ func practiceConfig(name rivals.Name, t Task) practice.Config {
 	return c
 }
 
-func trainedInPractice(r *practice.Report) *Trained {
+func trainedInPractice(r *trainer.Report) *Trained {
 	t := &Trained{Parameters: r.Parameters}
 	for _, p := range r.Curve {
 		t.pass(p.Point, p.Yardstick)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
 )
 
 // Encode writes the file's bytes. The same model gives the same bytes.
@@ -53,4 +53,4 @@ func (f *File) Encode(w io.Writer) error {
 }
 
 // Write keeps the model at a path: whole, or not at all.
-func (f *File) Write(path string) error { return wholefile.Write(path, f.Encode) }
+func (f *File) Write(path string) error { return atomicfile.Write(path, f.Encode) }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadline/loadline/internal/env"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Candidate is a policy to be trained: a formulation with its constants, an
@@ -25,14 +25,14 @@ type Candidate struct {
 	Linear      bool               `json:"linear"`         // trains on ENV1, Scaling-Ops' linear model, instead of the simulated cluster
 	Bootstrap   bool               `json:"bootstrap"`      // learns from what the autoscaler in charge did before it acts
 	// Shares that services' budgets follow; nil = in proportion to how long they take.
-	Shares *env.Shares `json:"shares,omitempty"`
+	Shares *formulation.Shares `json:"shares,omitempty"`
 
 	Agent dqn.Config `json:"-"`
 }
 
 // Problem that the candidate is trained for.
-func (c *Candidate) Problem() (*env.Problem, error) {
-	p, err := env.NewProblem(c.Formulation, c.Period, c.Params)
+func (c *Candidate) Problem() (*formulation.Problem, error) {
+	p, err := formulation.NewProblem(c.Formulation, c.Period, c.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func LineUp(formulations []string, n int, seed uint64) ([]Candidate, error) {
 		formulations = usual
 	}
 	for _, name := range formulations {
-		if !slices.Contains(env.FormulationNames(), name) {
-			return nil, fmt.Errorf("unknown candidate %q%s", name, nearest.Hint(name, env.FormulationNames()))
+		if !slices.Contains(formulation.FormulationNames(), name) {
+			return nil, fmt.Errorf("unknown candidate %q%s", name, suggest.Hint(name, formulation.FormulationNames()))
 		}
 	}
 	var all []Candidate

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Preference is what a user cares for most.
@@ -29,7 +29,7 @@ func Preferences() []string {
 // Check refuses what is none.
 func (p Preference) Check() error {
 	if !slices.Contains(Preferences(), string(p)) {
-		return fmt.Errorf("unknown preference %q%s", string(p), nearest.Hint(string(p), Preferences()))
+		return fmt.Errorf("unknown preference %q%s", string(p), suggest.Hint(string(p), Preferences()))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 )
 
 // Each says how candidates are trained side by side.
@@ -14,7 +14,7 @@ type Each struct {
 	Workers int
 	// Have are candidates that were trained before, by name: they are not trained
 	// again.
-	Have map[string]*env.Model
+	Have map[string]*formulation.Model
 	// Done is told of every candidate as it is ready, one at a time. An error stops
 	// those that have not begun.
 	Done func(*Trained) error
@@ -30,7 +30,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	t := &team{models: map[string]*env.Model{}, ready: map[string]chan struct{}{}, done: each.Done}
+	t := &team{models: map[string]*formulation.Model{}, ready: map[string]chan struct{}{}, done: each.Done}
 	for _, c := range candidates {
 		t.ready[c.Name] = make(chan struct{})
 	}
@@ -100,12 +100,12 @@ func checkCandidates(s *Subject, candidates []Candidate) error {
 // team is the candidates that wait for each other.
 type team struct {
 	mu     sync.Mutex
-	models map[string]*env.Model
+	models map[string]*formulation.Model
 	ready  map[string]chan struct{}
 	done   func(*Trained) error
 }
 
-func (t *team) keep(name string, m *env.Model) {
+func (t *team) keep(name string, m *formulation.Model) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.models[name] = m
@@ -113,7 +113,7 @@ func (t *team) keep(name string, m *env.Model) {
 }
 
 // await the weights of another candidate; nil = none, or it failed.
-func (t *team) await(name string) *env.Model {
+func (t *team) await(name string) *formulation.Model {
 	if name == "" {
 		return nil
 	}

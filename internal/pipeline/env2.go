@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/loadline/loadline/internal/gym"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -61,7 +61,7 @@ func (e *Entry) tryENV2(ctx context.Context, places []gym.Place, delays map[stri
 	score := &ENV2{Services: map[string]gym.ENV2Score{}}
 	n := result.Number(len(places))
 	for _, place := range places {
-		policy, err := policies.New(e.Policy, place.App)
+		policy, err := policy.New(e.Policy, place.App)
 		if err != nil {
 			e.NotENV2 = fmt.Sprintf("it cannot be set to work on %s alone: %v", place.Service, err)
 			return nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -127,13 +127,13 @@ func (f *Folder) Missing() int {
 }
 
 // Have reads the models of the candidates that are trained.
-func (f *Folder) Have() (map[string]*env.Model, error) {
-	have := map[string]*env.Model{}
+func (f *Folder) Have() (map[string]*formulation.Model, error) {
+	have := map[string]*formulation.Model{}
 	for _, c := range f.Candidates {
 		if c.SHA256 == "" {
 			continue
 		}
-		m, err := env.Open(f.ModelPath(c.Name))
+		m, err := formulation.Open(f.ModelPath(c.Name))
 		if err != nil {
 			return nil, err
 		}

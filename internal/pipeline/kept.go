@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/gym"
-	"github.com/loadline/loadline/internal/wholefile"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -77,7 +77,7 @@ func writeJSON(path string, what any, indent string) error {
 }
 
 func writeWhole(path string, text []byte) error {
-	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // fileDigest of a file's content; empty if it cannot be read.
@@ -93,7 +93,7 @@ func fileDigest(path string) string {
 // removeLeftovers of a training that was killed while writing. A young one may be
 // another program's that is still at it.
 func removeLeftovers(folder string) {
-	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+wholefile.Suffix))
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+atomicfile.Suffix))
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
 			os.Remove(path)

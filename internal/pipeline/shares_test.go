@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 )
 
 // TestCandidatesLearnWithShares: the places to practise on have them as their SLO, and
@@ -12,7 +12,7 @@ import (
 func TestCandidatesLearnWithShares(t *testing.T) {
 	s := smallSubject(t)
 	name := s.App.Services[0].Name
-	shares := &env.Shares{App: s.App.Name, Way: "even", Rate: 1, Services: []env.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
+	shares := &formulation.Shares{App: s.App.Name, Way: "even", Rate: 1, Services: []formulation.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
 	places, err := s.places(shares)
 	if err != nil {
 		t.Fatal(err)

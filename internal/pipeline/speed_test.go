@@ -10,7 +10,7 @@ import (
 
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/record"
+	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/workload"
 )
 

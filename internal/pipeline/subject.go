@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/workload"
@@ -34,16 +34,16 @@ const Smoothing = 0.4
 
 // places to practise on: every service that is visited, with budgets by shares if
 // there are any.
-func (s *Subject) places(shares *env.Shares) ([]gym.Place, error) {
+func (s *Subject) places(shares *formulation.Shares) ([]gym.Place, error) {
 	return placesOf(s.App, s.Seen, shares)
 }
 
-func placesOf(app *loadline.App, w *workload.Workload, shares *env.Shares) ([]gym.Place, error) {
+func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]gym.Place, error) {
 	load, err := w.For(app)
 	if err != nil {
 		return nil, err
 	}
-	return gym.AllAlone(env.NewGround(app).With(shares), load, w.Duration()), nil
+	return gym.AllAlone(formulation.NewGround(app).With(shares), load, w.Duration()), nil
 }
 
 // rows of a service's history, as Scaling-Ops' ENV1 draws them.

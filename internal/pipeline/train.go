@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
@@ -17,7 +17,7 @@ import (
 // Trained is a candidate and what became of it.
 type Trained struct {
 	Candidate Candidate
-	Model     *env.Model
+	Model     *formulation.Model
 	Curves    []Curve
 }
 
@@ -56,7 +56,7 @@ func TrainAll(ctx context.Context, s *Subject, candidates []Candidate, workers i
 }
 
 // Train trains one candidate, from another's weights if they are given.
-func Train(ctx context.Context, s *Subject, c Candidate, from *env.Model, progress func(share float64)) (*Trained, error) {
+func Train(ctx context.Context, s *Subject, c Candidate, from *formulation.Model, progress func(share float64)) (*Trained, error) {
 	problem, err := c.Problem()
 	if err != nil {
 		return nil, fmt.Errorf("candidate %s: %w", c.Name, err)
@@ -72,13 +72,13 @@ func Train(ctx context.Context, s *Subject, c Candidate, from *env.Model, progre
 			groups = append(groups, places[i:i+1])
 		}
 	}
-	t := &Trained{Candidate: c, Model: &env.Model{Problem: problem, Training: modelfile.Training{
+	t := &Trained{Candidate: c, Model: &formulation.Model{Problem: problem, Training: modelfile.Training{
 		Data: s.Name, From: s.History.Start, To: s.History.At(s.History.Steps - 1), Samples: c.Steps, Seed: c.Seed,
 	}}}
 	for i, group := range groups {
 		l := lesson{
 			subject: s, candidate: c, problem: problem, places: group, seed: c.Seed,
-			steps: max(c.Steps/len(groups), leastSteps), brains: len(groups), service: env.Every,
+			steps: max(c.Steps/len(groups), leastSteps), brains: len(groups), service: formulation.Every,
 			progress: func(share float64) { progress((float64(i) + share) / float64(len(groups))) },
 		}
 		if problem.Form().PerService {
@@ -108,7 +108,7 @@ const leastSteps = 4_000
 
 var errNothingToLearn = errors.New("nothing to learn")
 
-func brainOf(m *env.Model, service string) *env.Brain {
+func brainOf(m *formulation.Model, service string) *formulation.Brain {
 	for i := range m.Brains {
 		if m.Brains[i].Service == service {
 			return &m.Brains[i]
@@ -121,22 +121,22 @@ func brainOf(m *env.Model, service string) *env.Brain {
 type lesson struct {
 	subject   *Subject
 	candidate Candidate
-	problem   *env.Problem
+	problem   *formulation.Problem
 	places    []gym.Place
 	service   string
 	seed      uint64
 	steps     int
 	brains    int // that the candidate has in all
-	from      *env.Brain
+	from      *formulation.Brain
 	progress  func(float64)
 }
 
-func (l *lesson) learn(ctx context.Context) (env.Brain, Curve, error) {
+func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
 	where, longest, err := l.where()
 	if err != nil {
-		return env.Brain{}, Curve{}, err
+		return formulation.Brain{}, Curve{}, err
 	}
-	var scales []env.Scale
+	var scales []formulation.Scale
 	if l.from != nil {
 		scales = l.from.Scales // the weights only mean something with them
 	} else {
@@ -148,11 +148,11 @@ func (l *lesson) learn(ctx context.Context) (env.Brain, Curve, error) {
 	config.WarmUp = min(config.WarmUp, l.steps/8)
 	agent, err := dqn.New(config, scaled.Spaces(), l.seed)
 	if err != nil {
-		return env.Brain{}, Curve{}, err
+		return formulation.Brain{}, Curve{}, err
 	}
 	if l.from != nil {
 		if err := agent.Adopt(l.from.Net); err != nil {
-			return env.Brain{}, Curve{}, err
+			return formulation.Brain{}, Curve{}, err
 		}
 	}
 	if l.candidate.Bootstrap {
@@ -164,11 +164,11 @@ func (l *lesson) learn(ctx context.Context) (env.Brain, Curve, error) {
 	})
 	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { l.progress(float64(p.Steps) / float64(p.Of)) }})
 	if err != nil {
-		return env.Brain{}, Curve{}, err
+		return formulation.Brain{}, Curve{}, err
 	}
 	training.AdoptBest()
 	l.progress(1)
-	return env.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, Curve{l.service, training.Curve()}, nil
+	return formulation.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, Curve{l.service, training.Curve()}, nil
 }
 
 // where the brain learns, and how long an episode lasts.
@@ -205,9 +205,9 @@ func (l *lesson) env1() (rl.Env, error) {
 
 // bootstrap fills the agent's memory with what the autoscaler in charge did, and
 // lets it learn from that before it ever acts.
-func (l *lesson) bootstrap(agent *dqn.Agent, scales []env.Scale) {
+func (l *lesson) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
 	past := gym.Past{
-		Problem: l.problem, Ground: env.NewGround(l.places[0].App), History: l.subject.History, Service: l.service,
+		Problem: l.problem, Ground: formulation.NewGround(l.places[0].App), History: l.subject.History, Service: l.service,
 		Reference: l.places[0].Reference,
 	}
 	seen, next := make([]float32, len(scales)), make([]float32, len(scales))
@@ -218,8 +218,8 @@ func (l *lesson) bootstrap(agent *dqn.Agent, scales []env.Scale) {
 		}
 		copy(seen, t.Observation)
 		copy(next, t.Next)
-		env.Apply(scales, seen)
-		env.Apply(scales, next)
+		formulation.Apply(scales, seen)
+		formulation.Apply(scales, next)
 		t.Observation, t.Next = seen, next
 		agent.Remember(t)
 		if known++; known > l.candidate.Agent.Batch {

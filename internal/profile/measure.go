@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/event"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Options of a measurement. The zero value is a usable default, Percentile apart.
@@ -117,7 +117,7 @@ func changed(app *loadline.App, service int, o Options) (*loadline.App, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s has no version %q%s", s.Name, o.Version, nearest.Hint(o.Version, names))
+		return nil, fmt.Errorf("%s has no version %q%s", s.Name, o.Version, suggest.Hint(o.Version, names))
 	}
 	return &c, nil
 }
@@ -125,7 +125,7 @@ func changed(app *loadline.App, service int, o Options) (*loadline.App, error) {
 // isolate takes one instance of a service out of its application, and says how many
 // visits per second it can do at most.
 func isolate(app *loadline.App, service int) (alone *loadline.App, most float64, err error) {
-	ground := env.NewGround(app)
+	ground := formulation.NewGround(app)
 	g, s := &ground.Services[service], app.Services[service]
 	visited := 0.0
 	for _, n := range g.Visits {
@@ -166,7 +166,7 @@ func isolate(app *loadline.App, service int) (alone *loadline.App, most float64,
 
 // capacity of an instance in visits per second: what its CPU does, and what its
 // workers do while nothing waits.
-func capacity(s *loadline.Service, g *env.ServiceGround, nodeCores float64) float64 {
+func capacity(s *loadline.Service, g *formulation.ServiceGround, nodeCores float64) float64 {
 	cores := nodeCores
 	if s.Size.CPULimit > 0 {
 		cores = s.Size.CPULimit

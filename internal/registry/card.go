@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
@@ -45,10 +45,10 @@ func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 		fmt.Fprintf(&b, "| %s | %.4g | %s | %s |\n", r.Name, r.Value, against, r.On)
 	}
 	b.WriteString("\n## What it must be able to see\n\n| feature | meaning |\n|---|---|\n")
-	known := env.Features()
+	known := formulation.Features()
 	for _, name := range about.features {
 		text := about.meanings[name]
-		if i := slices.IndexFunc(known, func(f env.Feature) bool { return f.Name == name }); i >= 0 && text == "" {
+		if i := slices.IndexFunc(known, func(f formulation.Feature) bool { return f.Name == name }); i >= 0 && text == "" {
 			text = known[i].About
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", name, text)

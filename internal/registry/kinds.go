@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/msars"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/msars"
 )
 
 // entrant is a model of any kind that can be put in charge.
@@ -52,12 +52,12 @@ func enter(path string, file *modelfile.File) (m entrant, err error) {
 		var of *msars.Model
 		of, err = msars.FromFile(file)
 		m = steered{of}
-	case env.Kind:
-		var of *env.Model
-		of, err = env.FromFile(file)
+	case formulation.Kind:
+		var of *formulation.Model
+		of, err = formulation.FromFile(file)
 		m = agent{of}
 	default:
-		return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s, %s or %s)", path, file.Card.Kind, env.Kind, drpc.FileKind, msars.FileKind)
+		return nil, fmt.Errorf("%s is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s, %s or %s)", path, file.Card.Kind, formulation.Kind, drpc.FileKind, msars.FileKind)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -91,14 +91,14 @@ func Look(path string) (*Known, error) {
 func (k *Known) Fits(app *loadline.App) error { return k.fits(app) }
 
 // agent is a policy that was trained on a past.
-type agent struct{ *env.Model }
+type agent struct{ *formulation.Model }
 
 func (m agent) formulation() string          { return m.Problem.Formulation }
 func (m agent) training() modelfile.Training { return m.Training }
 func (m agent) trainedFor() string           { return m.Training.Data }
 
 func (m agent) fits(app *loadline.App) error {
-	_, err := env.NewPolicy(m.Model, app)
+	_, err := formulation.NewPolicy(m.Model, app)
 	return err
 }
 
@@ -112,7 +112,7 @@ func (m agent) about() about {
 	form := m.Problem.Form()
 	a := about{formulation: form.About, every: m.Problem.Period.String(), features: form.Features, absent: left}
 	for _, brain := range m.Brains {
-		if brain.Service == env.Every {
+		if brain.Service == formulation.Every {
 			a.services = append(a.services, "every service, with one network")
 			continue
 		}

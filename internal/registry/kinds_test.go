@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/msars"
 	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/msars"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/rl"
 )

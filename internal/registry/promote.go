@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/wholefile"
 )
 
 // Offer is a policy that is to be put in charge.
@@ -129,7 +129,7 @@ func (r *Registry) place(p *Promotion, model entrant) error {
 		return err
 	}
 	card := func(w io.Writer) error { return p.writeCard(w, model) }
-	if err := r.do("write the card", func() error { return wholefile.Write(filepath.Join(temp, cardFile), card) }); err != nil {
+	if err := r.do("write the card", func() error { return atomicfile.Write(filepath.Join(temp, cardFile), card) }); err != nil {
 		return err
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {
@@ -188,7 +188,7 @@ func writeJSON(path string, what any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return wholefile.Write(path, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 }
 
 // leftoverPrefix begins the names of folders that a killed promotion may leave.

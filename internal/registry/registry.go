@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Format of the files. Another one is recognised and refused.
@@ -177,7 +177,7 @@ func (r *Registry) hint(name string) string {
 	if len(known) == 0 {
 		return ""
 	}
-	return nearest.Hint(name, known)
+	return suggest.Hint(name, known)
 }
 
 func (r *Registry) folder(name string, version int) string {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/nn"
 )
@@ -29,7 +29,7 @@ func shop() *loadline.App {
 // writeModel makes a policy that never learned anything.
 func writeModel(t *testing.T, name, app string, seed uint64) string {
 	t.Helper()
-	problem, err := env.NewProblem("scaling-ops", 0, nil)
+	problem, err := formulation.NewProblem("scaling-ops", 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,9 +39,9 @@ func writeModel(t *testing.T, name, app string, seed uint64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &env.Model{
+	m := &formulation.Model{
 		Problem: problem, Training: modelfile.Training{Data: app, From: noon.Add(-time.Hour), To: noon, Samples: 10, Seed: seed},
-		Brains: []env.Brain{{Service: "web", Scales: []env.Scale{{Spread: 1}, {Spread: 1}, {Spread: 1}}, Net: net}},
+		Brains: []formulation.Brain{{Service: "web", Scales: []formulation.Scale{{Spread: 1}, {Spread: 1}, {Spread: 1}}, Net: net}},
 	}
 	path := filepath.Join(t.TempDir(), name)
 	if err := m.Write(path); err != nil {
@@ -91,7 +91,7 @@ func TestPromoteAndGoBack(t *testing.T) {
 	if err != nil || now.Candidate != "two" {
 		t.Fatalf("%+v, %v", now, err)
 	}
-	m, err := env.Open(path)
+	m, err := formulation.Open(path)
 	if err != nil || len(m.Results) != 1 || m.Results[0].Against != 10 {
 		t.Errorf("the card was not completed: %+v, %v", m, err)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/drpc"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/msars"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/policy/msars"
 )
 
 // steered is an agent that steers by parts of the SLO.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // AllRequests is the kind of an application without a twin whose objective names
@@ -36,7 +36,7 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 		i := a.App.ServiceIndex(s.Name)
 		switch {
 		case i < 0:
-			f.add("%s.name: the twin has no service %q%s", field, s.Name, nearest.Hint(s.Name, known))
+			f.add("%s.name: the twin has no service %q%s", field, s.Name, suggest.Hint(s.Name, known))
 			continue
 		case a.Targets[i] != nil:
 			f.add("%s.name: service %q is there twice", field, s.Name)
@@ -112,7 +112,7 @@ func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
 		k := slices.Index(kinds, o.Kind)
 		switch {
 		case k < 0:
-			f.add("%s.kind: the twin has no kind of request %q%s", field, o.Kind, nearest.Hint(o.Kind, kinds))
+			f.add("%s.kind: the twin has no kind of request %q%s", field, o.Kind, suggest.Hint(o.Kind, kinds))
 			continue
 		case has[k]:
 			f.add("%s.kind: %q is there twice", field, o.Kind)

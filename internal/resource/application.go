@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // Defaults of the schema, for resources that no API server has filled in.
@@ -93,10 +93,10 @@ func (a *Application) tryPolicies(l *v1alpha1.LoadLine, f *faults) {
 		f.add("spec.policy: give either model or baseline")
 	}
 	if a.Baseline != "" {
-		_, err := policies.New(a.Baseline, a.App)
+		_, err := policy.New(a.Baseline, a.App)
 		f.wrap("spec.policy.baseline", err)
 	}
-	_, err := policies.New(a.Fallback, a.App)
+	_, err := policy.New(a.Fallback, a.App)
 	f.wrap("spec.fallback", err)
 }
 

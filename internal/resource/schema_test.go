@@ -11,8 +11,8 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
-	"github.com/loadline/loadline/internal/policies"
-	"github.com/loadline/loadline/internal/prom"
+	"github.com/loadline/loadline/internal/metrics/prom"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 type schema struct {
@@ -71,7 +71,7 @@ func TestSchemaKnowsAllNames(t *testing.T) {
 	// Trained ones come from a file, which is spec.policy.model, and one knows the future.
 	others := []string{"model", "drpc", "coscal", "firm", "asarsa", "msars", "clairvoyant"}
 	var live []string
-	for _, name := range policies.Names() {
+	for _, name := range policy.Names() {
 		if !slices.Contains(others, name) {
 			live = append(live, name)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/clone"
 	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/lessons"
 	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/rl/td3"
+	"github.com/loadline/loadline/lab/classic"
 )
 
 var measuredPeak = sync.OnceValue(func() float64 { return gemm.MeasurePeak(time.Now) })
@@ -104,7 +104,7 @@ func BenchmarkDQNUpdate(b *testing.B) {
 
 // BenchmarkDQNOnCartPole is the full loop: acting, stepping, learning each step.
 func BenchmarkDQNOnCartPole(b *testing.B) {
-	env := lessons.NewCartPole()
+	env := classic.NewCartPole()
 	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)
@@ -119,7 +119,7 @@ func BenchmarkDQNOnCartPole(b *testing.B) {
 
 // BenchmarkCartPole is the environment alone, with a greedy policy.
 func BenchmarkCartPole(b *testing.B) {
-	env := lessons.NewCartPole()
+	env := classic.NewCartPole()
 	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)

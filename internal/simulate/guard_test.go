@@ -9,7 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -48,7 +48,7 @@ func runMad(t *testing.T, m mad, edit func(*Spec)) *Outcome {
 	t.Helper()
 	spec := smallSpec()
 	spec.Load, spec.Duration = hill{15, 90, 5400}, 90*time.Minute
-	sound, err := policies.New("hpa", spec.App)
+	sound, err := policy.New("hpa", spec.App)
 	if err != nil {
 		t.Fatal(err)
 	}

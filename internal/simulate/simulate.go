@@ -14,10 +14,10 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/loop"
-	"github.com/loadline/loadline/internal/nearest"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Spec is what to run.
@@ -86,18 +86,18 @@ type Outcome struct {
 
 // seer is a policy that is told the load beforehand.
 type seer interface {
-	Foresee(start time.Time, duration time.Duration, rate policies.Rate, changes []policies.DemandChange)
+	Foresee(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
 }
 
 // partial is a policy that was trained with budgets of its own, and sees no others.
 type partial interface{ Partial() []loadline.SLO }
 
 // DemandChanges are the disturbances that change what a visit asks of the CPU.
-func (p Perturb) DemandChanges() []policies.DemandChange {
-	var changes []policies.DemandChange
+func (p Perturb) DemandChanges() []policy.DemandChange {
+	var changes []policy.DemandChange
 	for _, d := range p.Disturbances {
 		if v := d.Version; v != nil && v.CPUFactor != 0 {
-			changes = append(changes, policies.DemandChange{At: d.At, Service: v.Service, Factor: v.CPUFactor})
+			changes = append(changes, policy.DemandChange{At: d.At, Service: v.Service, Factor: v.CPUFactor})
 		}
 	}
 	return changes
@@ -122,7 +122,7 @@ func (s Spec) Validate() error {
 		add("warm-up %v must be shorter than the duration %v", s.WarmUp, s.Duration)
 	}
 	if !slices.Contains(Engines(), s.Engine) {
-		add("unknown engine %q%s", s.Engine, nearest.Hint(s.Engine, Engines()))
+		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
 	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
@@ -150,7 +150,7 @@ func (s Spec) decider() (loadline.Policy, error) {
 	if s.Decider != nil {
 		return s.Decider, nil
 	}
-	return policies.New(s.Policy, s.App)
+	return policy.New(s.Policy, s.App)
 }
 
 // title is what a result calls the policy.
@@ -162,11 +162,11 @@ func (s Spec) title() string {
 }
 
 // guarded puts the guards around a policy, or returns nil if there are to be none.
-func (s Spec) guarded(policy loadline.Policy) (*guard.Guarded, error) {
+func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if s.Guard == "" {
 		return nil, nil
 	}
-	rule, err := policies.New(s.Guard, s.App)
+	rule, err := policy.New(s.Guard, s.App)
 	if err != nil {
 		return nil, fmt.Errorf("guard: the rule: %w", err)
 	}
@@ -174,7 +174,7 @@ func (s Spec) guarded(policy loadline.Policy) (*guard.Guarded, error) {
 	if s.GuardSettings != nil {
 		settings = *s.GuardSettings
 	}
-	g, err := guard.Around(settings, s.App, policy, rule)
+	g, err := guard.Around(settings, s.App, inner, rule)
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}

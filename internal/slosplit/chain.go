@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/profile"
 )
 
@@ -38,7 +38,7 @@ type Step struct {
 // InstanceCost is what an instance costs, in cores: the CPU that it asks for, and
 // its memory at what that costs beside a core.
 func InstanceCost(s loadline.Size) float64 {
-	return s.CPURequest + env.MemoryPrice*float64(s.MemoryRequest)/(1<<30)
+	return s.CPURequest + formulation.MemoryPrice*float64(s.MemoryRequest)/(1<<30)
 }
 
 // Validate says what is wrong, all of it.

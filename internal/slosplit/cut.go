@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/profile"
 )
 
@@ -26,8 +26,8 @@ func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, er
 	if len(perSecond) != len(app.Kinds) {
 		return nil, fmt.Errorf("%d rates for %d kinds of requests", len(perSecond), len(app.Kinds))
 	}
-	cut := cutter{Unloaded: env.Unloaded{App: app}, profiles: profiles, load: make([]float64, len(app.Services))}
-	for i, g := range env.NewGround(app).Services {
+	cut := cutter{Unloaded: formulation.Unloaded{App: app}, profiles: profiles, load: make([]float64, len(app.Services))}
+	for i, g := range formulation.NewGround(app).Services {
 		for k, n := range g.Visits {
 			cut.load[i] += n * perSecond[k]
 		}
@@ -55,7 +55,7 @@ func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, er
 }
 
 type cutter struct {
-	env.Unloaded
+	formulation.Unloaded
 	profiles Profiles
 	load     []float64
 }

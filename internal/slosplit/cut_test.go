@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/profile"
 )
 
@@ -101,7 +101,7 @@ func TestRepeatedVisitsCount(t *testing.T) {
 // holds its calls too, so it is the services that call nobody that compare.
 func TestProportionalIsTheGrounds(t *testing.T) {
 	app := shop()
-	ground := env.NewGround(app)
+	ground := formulation.NewGround(app)
 	plan, err := NewPlan(app, cutShop(t, app), Proportional{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/env"
+	"github.com/loadline/loadline/internal/formulation"
 )
 
 // Plan is the shares of a whole application and what they come to.
@@ -152,11 +152,11 @@ func (p *Plan) Partial() []loadline.SLO {
 }
 
 // Shares are the same for a file, without the services that have none.
-func (p *Plan) Shares() *env.Shares {
-	shares := &env.Shares{Services: []env.Share{}}
+func (p *Plan) Shares() *formulation.Shares {
+	shares := &formulation.Shares{Services: []formulation.Share{}}
 	for i := range p.Services {
 		if s := &p.Services[i]; s.WithCalls > 0 {
-			shares.Services = append(shares.Services, env.Share{Service: s.Service, Percentile: s.Percentile, Latency: s.WithCalls})
+			shares.Services = append(shares.Services, formulation.Share{Service: s.Service, Percentile: s.Percentile, Latency: s.WithCalls})
 		}
 	}
 	return shares

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Shares of a chain: for each step the seconds that one visit may take.
@@ -31,7 +31,7 @@ func NewSplitter(way string) (Splitter, error) {
 	case "even":
 		return Even{}, nil
 	}
-	return nil, fmt.Errorf("unknown way to split %q%s", way, nearest.Hint(way, Ways()))
+	return nil, fmt.Errorf("unknown way to split %q%s", way, suggest.Hint(way, Ways()))
 }
 
 // Even gives every visit the same.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // UsualFactor is the objective that is assumed where none is given: 99 % of the
@@ -73,7 +73,7 @@ func (p *past) checkObjectives() error {
 	}
 	for _, o := range p.options.Objectives {
 		if o.Kind != "" && !slices.Contains(names, o.Kind) {
-			return fmt.Errorf("objective for %q: users send no such kind of request%s", o.Kind, nearest.Hint(o.Kind, names))
+			return fmt.Errorf("objective for %q: users send no such kind of request%s", o.Kind, suggest.Hint(o.Kind, names))
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/nearest"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // MinSteps and MinDuration are the least that the part of a history that is
@@ -105,7 +105,7 @@ func (p *past) checkWithout() error {
 	var faults []error
 	for _, w := range p.options.Without {
 		if !slices.Contains(names, w) {
-			faults = append(faults, fmt.Errorf("service %q, to be left out, is not in the history%s", w, nearest.Hint(w, names)))
+			faults = append(faults, fmt.Errorf("service %q, to be left out, is not in the history%s", w, suggest.Hint(w, names)))
 		}
 	}
 	return errors.Join(faults...)

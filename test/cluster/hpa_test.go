@@ -11,7 +11,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/kedascaler"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // Our imitation of the HorizontalPodAutoscaler is held against the original: the
@@ -62,7 +62,7 @@ func (a *autoscaler) decide(now time.Time) (int, string, error) {
 func newAutoscaler(t *testing.T, name string, r rules, replicas int) *autoscaler {
 	t.Helper()
 	app := &loadline.App{Services: []loadline.Service{{Name: name, Bounds: loadline.Bounds{MinReplicas: r.min, MaxReplicas: r.max}}}}
-	ours, err := policies.New(r.spec(), app)
+	ours, err := policy.New(r.spec(), app)
 	if err != nil {
 		t.Fatalf("%s: %v", r.spec(), err)
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/exposition"
+	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
 )

@@ -12,14 +12,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadline/loadline/internal/image"
+	"github.com/loadline/loadline/tools/image/oci"
 )
 
 // The user that the program runs as: no name, no home, no rights.
 const user = 65532
 
 // build makes the program for every platform, and the image of it.
-func (s *settings) build(ctx context.Context, log io.Writer) (*image.Image, error) {
+func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error) {
 	beside, err := s.contents()
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*image.Image, erro
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	img := &image.Image{
+	img := &oci.Image{
 		Name: s.name + ":" + s.version, User: fmt.Sprintf("%d:%d", user, user), Program: "/" + programName,
 		Env: []string{"PATH=/"},
 		Labels: map[string]string{
@@ -41,7 +41,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*image.Image, erro
 	names := strings.Split(s.platforms, ",")
 	for n, name := range names {
 		system, architecture, _ := strings.Cut(name, "/")
-		p := image.Platform{OS: system, Architecture: architecture, Files: beside}
+		p := oci.Platform{OS: system, Architecture: architecture, Files: beside}
 		fmt.Fprintf(log, "building %s for %s (%d of %d)\n", s.pkg, p, n+1, len(names))
 		path := filepath.Join(dir, system+"-"+architecture)
 		if err := s.compile(ctx, p, path, log); err != nil {
@@ -51,7 +51,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*image.Image, erro
 		if err != nil {
 			return nil, err
 		}
-		p.Files = append(p.Files[:len(p.Files):len(p.Files)], image.File{Path: img.Program, Mode: 0o755, Contents: program})
+		p.Files = append(p.Files[:len(p.Files):len(p.Files)], oci.File{Path: img.Program, Mode: 0o755, Contents: program})
 		img.Platforms = append(img.Platforms, p)
 		if img.Created, err = s.mark(path, img.Labels); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*image.Image, erro
 }
 
 // compile builds statically, without the paths of this machine.
-func (s *settings) compile(ctx context.Context, p image.Platform, path string, log io.Writer) error {
+func (s *settings) compile(ctx context.Context, p oci.Platform, path string, log io.Writer) error {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags", "-s -w -X main.version="+s.version, "-o", path, s.pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+p.OS, "GOARCH="+p.Architecture)
 	c.Stdout, c.Stderr = log, log

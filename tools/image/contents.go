@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/loadline/loadline/internal/image"
+	"github.com/loadline/loadline/tools/image/oci"
 )
 
 const programName = "loadline"
@@ -22,8 +22,8 @@ var authorities = []string{
 
 // contents are the files beside the program: nothing to run, no shell, no
 // /etc/passwd.
-func (s *settings) contents() ([]image.File, error) {
-	files := []image.File{
+func (s *settings) contents() ([]oci.File, error) {
+	files := []oci.File{
 		{Path: "/models", Mode: fs.ModeDir | 0o755},
 		{Path: "/var/lib/loadline", Mode: fs.ModeDir | 0o755, User: user},
 	}
@@ -31,13 +31,13 @@ func (s *settings) contents() ([]image.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run this in the repository's top folder: %w", err)
 	}
-	files = append(files, image.File{Path: "/LICENSE", Mode: 0o644, Contents: licence})
+	files = append(files, oci.File{Path: "/LICENSE", Mode: 0o644, Contents: licence})
 	trusted, err := s.authorities()
 	if err != nil {
 		return nil, err
 	}
 	if trusted != nil {
-		files = append(files, image.File{Path: authorities[0], Mode: 0o644, Contents: trusted})
+		files = append(files, oci.File{Path: authorities[0], Mode: 0o644, Contents: trusted})
 	}
 	return files, nil
 }

@@ -20,8 +20,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/loadline/loadline/internal/image"
-	"github.com/loadline/loadline/internal/wholefile"
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/tools/image/oci"
 )
 
 func main() {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(s.output), 0o755); err != nil {
 		return err
 	}
-	if err := wholefile.Write(s.output, img.Write); err != nil {
+	if err := atomicfile.Write(s.output, img.Write); err != nil {
 		return err
 	}
 	return check(ctx, s, out)
@@ -72,7 +72,7 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	img, err := image.Read(bytes.NewReader(data))
+	img, err := oci.Read(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.output, err)
 	}
@@ -92,7 +92,7 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	return nil
 }
 
-func runVersion(ctx context.Context, p image.Platform, program string) (string, error) {
+func runVersion(ctx context.Context, p oci.Platform, program string) (string, error) {
 	dir, err := os.MkdirTemp("", "image-check-")
 	if err != nil {
 		return "", err

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/policies"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -30,7 +30,7 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := policies.New(spec, m.App)
+	policy, err := policy.New(spec, m.App)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 
 func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Record) Report {
 	t.Helper()
-	policy, err := policies.New(spec, app)
+	policy, err := policy.New(spec, app)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/nearest"
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/slosplit"
+	"github.com/loadline/loadline/internal/suggest"
 )
 
 // Ways lists the learned splitters by name.
@@ -241,7 +241,7 @@ func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 // checkWay says whether there is one of this name.
 func checkWay(way string) error {
 	if !slices.Contains(Ways(), way) {
-		return fmt.Errorf("unknown way to learn a split %q%s", way, nearest.Hint(way, Ways()))
+		return fmt.Errorf("unknown way to learn a split %q%s", way, suggest.Hint(way, Ways()))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // process asks for.
 func TestAgentFitsTogether(t *testing.T) {
 	all := objects(t, read(t, root, "deploy/optional/agent.yaml"))
-	source := read(t, root, "cmd/loadline/run.go") + read(t, root, "cmd/loadline/run_fleet.go")
+	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")
 	agent := ""
 	pod := as[apps.Deployment](t, all, "Deployment", namespace, "loadline-agent-edge").Spec.Template
 	for _, arg := range pod.Spec.Containers[0].Args[1:] {

@@ -39,7 +39,7 @@ var uses = []use{
 	{[]string{" pods/eviction create"}, "internal/kube/evict.go", `SubResource\("eviction"\)\.Create\(`},
 	{[]string{"autoscaling horizontalpodautoscalers read", "autoscaling.k8s.io verticalpodautoscalers read", "keda.sh scaledobjects read"}, "internal/kube/others.go", `w\.client\.List\(`},
 	// What controller-runtime does for an election.
-	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases get", "coordination.k8s.io leases update", " events create", " events patch"}, "cmd/loadline/run.go", `LeaderElection:\s+f\.leaderElect`},
+	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases get", "coordination.k8s.io leases update", " events create", " events patch"}, "internal/cli/run.go", `LeaderElection:\s+f\.leaderElect`},
 }
 
 // What the roles give is what the code uses, no more and no less.
@@ -111,7 +111,7 @@ func permissions(t *testing.T, o object) []string {
 func TestEveryWriteHasItsPermission(t *testing.T) {
 	write := regexp.MustCompile(`^(Create|Update|Patch|Apply|Delete|DeleteAllOf)$`)
 	found := 0
-	for _, pattern := range []string{"internal/kube/*.go", "internal/controller/*.go", "cmd/loadline/run*.go"} {
+	for _, pattern := range []string{"internal/kube/*.go", "internal/controller/*.go", "internal/cli/run*.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files are %s: %v", pattern, err)

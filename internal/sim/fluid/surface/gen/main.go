@@ -12,8 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/sim/fluid/surface"
-	"github.com/loadline/loadline/internal/wholefile"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
@@ -41,7 +41,7 @@ func run(args []string, stderr io.Writer) int {
 	wg.Wait()
 	n := surface.SharedCells()
 	table := surface.Encode(cells[:n], cells[n:])
-	if err := wholefile.Write(*out, func(w io.Writer) error { _, err := w.Write(table); return err }); err != nil {
+	if err := atomicfile.Write(*out, func(w io.Writer) error { _, err := w.Write(table); return err }); err != nil {
 		fmt.Fprintln(stderr, "gen:", err)
 		return 1
 	}

@@ -1,0 +1,36 @@
+//go:build unix && !solaris && !illumos && !aix
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Lock takes a folder for this process, until it is closed, or says who has it
+// (BusyError). The kernel lets go of it when the process ends, however it ends, so
+// there are no stale locks.
+func Lock(dir string) (io.Closer, error) {
+	path := filepath.Join(dir, lockName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer file.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		holder, _ := io.ReadAll(io.LimitReader(file, 64))
+		return nil, &BusyError{Dir: dir, Process: strings.TrimSpace(string(holder))}
+	}
+	// Who holds it is told to the next who asks; the lock does not depend on it.
+	_ = file.Truncate(0)
+	_, _ = fmt.Fprintf(file, "%d\n", os.Getpid())
+	return file, nil
+}

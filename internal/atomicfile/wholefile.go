@@ -1,0 +1,54 @@
+// Package atomicfile writes files that appear whole or not at all, whatever is
+// killed when, and holds folders for one process at a time.
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Suffix of the files that a killed writer may leave behind. They begin with a
+// dot and are of no use to anybody.
+const Suffix = ".part"
+
+// Write makes a file appear at path: it is written beside its place, forced to
+// disk, and then moved there; the folder is forced to disk too, so that a power
+// cut leaves the old file or the new one.
+func Write(path string, write func(io.Writer) error) error {
+	if err := writeAndMove(path, write); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeAndMove(path string, write func(io.Writer) error) error {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*"+Suffix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails once it has been moved, which is well
+	err = write(temp)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if closeErr := temp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync() // some file systems cannot, and the file is in place
+		folder.Close()
+	}
+	return nil
+}

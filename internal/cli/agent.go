@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/fleet"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+type agentFlags struct {
+	fleetFlags
+	cluster  simulateFlags
+	model    string
+	services []string
+	witness  bool
+	speed    float64
+	output   string
+}
+
+func newAgent() *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "Run the students of a group of services, as part of a fleet",
+		Long: `Lets the students of some services decide, each at its own pace, sends up what they
+did, and takes into force the weights that their teacher publishes (see teacher).
+
+The cluster is a simulated one, in the time of the wall or faster. Services of the
+application that the agent has no student for stay as they are.
+
+With --witness it also tells a teacher that learns what the whole application looks
+like, once in each of the teacher's periods. One agent of a fleet does, and it must see
+every service of the model, whichever it decides for.
+
+Deciding never waits for the fleet: while no server can be reached, students act on
+with the weights they have, and decisions are kept until one can.`,
+		Example: `  # Two services of bookinfo, sixty times as fast as the wall's clock
+  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings --speed 60
+
+  # All services, as fast as it goes, with the outcome for machines
+  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --workload constant:rps=40 --duration 1h --speed 0 --output json`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
+	flags.StringSliceVar(&f.services, "services", nil, "services to decide for, separated by commas; default: all that the model has students for")
+	flags.BoolVar(&f.witness, "witness", false, "tell the teacher what the whole application looks like: one agent of a fleet does")
+	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
+	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
+	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
+	flags.Float64Var(&f.speed, "speed", 1, "seconds of the simulated cluster in one of the wall's; 0 = as fast as it goes")
+	f.add(flags)
+	f.cluster.add(flags)
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	return c
+}
+
+func (f *agentFlags) check() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, usagef(format, args...))
+		}
+	}
+	fault(f.model == "", "--model is missing: a file that loadline train --formulation drpc wrote")
+	fault(f.url == "", "--nats is missing: where the fleet meets, such as nats://127.0.0.1:4222")
+	fault(!(f.speed >= 0 && f.speed <= 1e6), "--speed is %v, must be from 0 to 1e6", f.speed)
+	fault(f.output != "text" && f.output != "json", "--output is %q, must be text or json", f.output)
+	return errors.Join(faults...)
+}
+
+func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.cluster.policy, f.cluster.cpuModel, f.cluster.output = "drpc:file="+f.model, "quota", "text"
+	spec, err := f.cluster.spec(stderr)
+	if err != nil {
+		return err
+	}
+	whole, err := drpc.Open(f.model)
+	if err != nil {
+		return err
+	}
+	model, err := fleet.Group(whole, f.services)
+	if err != nil {
+		return usageError{err}
+	}
+	link, err := fleet.Open(f.config("loadline agent", stderr))
+	if err != nil {
+		return usageError{err}
+	}
+	defer link.Close()
+	epoch := uint64(time.Now().UnixNano())
+	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, epoch)
+	if err != nil {
+		return err
+	}
+	if f.witness {
+		if agent.Witness, err = fleet.NewWitness(link, whole, spec.App, epoch); err != nil {
+			return fmt.Errorf("--witness: %w", err)
+		}
+	}
+	spec.Decider = agent
+
+	// The fleet goes on until the last decision is handed over.
+	carry, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var fleetDone sync.WaitGroup
+	fleetDone.Go(func() { agent.Run(carry) })
+	defer fleetDone.Wait()
+	defer stop()
+
+	err = f.simulate(ctx, spec, stderr)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(carry, flushWithin)
+	defer cancel()
+	_ = agent.Courier.Flush(patience) // what still waits is told below
+	if agent.Witness != nil {
+		_ = agent.Witness.Flush(patience) // the same
+	}
+	return f.print(stdout, agent, link)
+}
+
+// flushWithin is how long an agent that ends tries to hand over what it has.
+const flushWithin = 10 * time.Second
+
+// simulate runs the cluster at its speed.
+func (f *agentFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io.Writer) error {
+	bar := newProgress(stderr, "students on "+spec.App.Name)
+	defer bar.done()
+	began := time.Now()
+	spec.Hooks.Progress = func(at time.Duration) {
+		bar.at(at.Seconds() / spec.Duration.Seconds())
+		if f.speed == 0 {
+			return
+		}
+		timer := time.NewTimer(time.Until(began.Add(time.Duration(float64(at) / f.speed))))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+	}
+	_, err := simulate.Run(ctx, spec)
+	return err
+}
+
+func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) error {
+	waiting, lost := agent.Courier.Waiting()
+	carried := link.Carried()
+	if f.output == "json" {
+		payload, wire := carried.Each()
+		return writeIndented(w, struct {
+			Students []fleet.StudentStatus `json:"students"`
+			Waiting  int                   `json:"waiting"`
+			Lost     int                   `json:"lost"`
+			Payload  float64               `json:"payload_per_decision"`
+			Wire     float64               `json:"wire_per_decision"`
+			Carried  fleet.Carried         `json:"carried"`
+			Witness  *fleet.WitnessStatus  `json:"witness,omitempty"`
+		}{agent.Status(), waiting, lost, payload, wire, carried, witnessed(agent)})
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVICE\tDECISIONS\tVERSION\tREFUSED")
+	for _, s := range agent.Status() {
+		refused := s.Refused
+		if refused == "" {
+			refused = "-"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", s.Service, s.Decisions, s.Version, refused)
+	}
+	fmt.Fprintf(t, "\nfleet: %v\n", carried)
+	if w := witnessed(agent); w != nil {
+		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Unseen)
+		if w.Missing != "" {
+			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
+		}
+		waiting, lost = waiting+w.Waiting, lost+w.Lost
+	}
+	if waiting+lost > 0 {
+		fmt.Fprintf(t, "not acknowledged: %d decisions were waiting at the end, %d had been let go\n", waiting, lost)
+	}
+	return t.Flush()
+}
+
+// witnessed is how the witness is doing; nil = this agent is none.
+func witnessed(a *fleet.Agent) *fleet.WitnessStatus {
+	if a.Witness == nil {
+		return nil
+	}
+	s := a.Witness.Status()
+	return &s
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/decisionlog/expect"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// recordDecisions has a run write its decisions to a new log. What it returns
+// closes the log and says whether everything was written.
+func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, err error) {
+	if reader, err := decisionlog.OpenReader(dir); err == nil && reader.Segments() > 0 {
+		return nil, usagef("--decisions %s holds a decision log already, and two runs in one would be told as one: name another folder, or remove it", dir)
+	}
+	policy, err := policy.New(spec.Policy, spec.App)
+	if err != nil {
+		return nil, err
+	}
+	// Nobody loses anything by a power cut but the time of the run, so nothing is
+	// forced to disk before the end.
+	log, err := decisionlog.Open(dir, decisionlog.Options{TotalBytes: 1 << 30, Sync: -1})
+	if err != nil {
+		return nil, err
+	}
+	var fault error
+	recorder := &decisionlog.Recorder{
+		Log: log, App: spec.App, Needs: policy.Needs(),
+		Expect: (&expect.Twin{App: spec.App}).Of,
+		Fault: func(err error) {
+			if fault == nil {
+				fault = fmt.Errorf("--decisions: %w", err)
+			}
+		},
+	}
+	spec.Hooks.Decided = recorder.Decided
+	spec.Hooks.Decision = func(d *loadline.Decision) { recorder.Done(d) }
+	return func() error { return errors.Join(fault, log.Close()) }, nil
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/loadline/loadline/internal/doctor"
+	"github.com/loadline/loadline/internal/metrics/prom"
+)
+
+type doctorFlags struct {
+	clusterFlags
+	access    historyPullFlags // how a Prometheus lets in
+	options   doctor.Options
+	output    string
+	timeout   time.Duration
+	onlyFound bool
+}
+
+func newDoctor() *cobra.Command {
+	var f doctorFlags
+	c := &cobra.Command{
+		Use:   "doctor [NAMESPACE/NAME ...]",
+		Short: "Say what a cluster lacks, before and after Loadline is installed",
+		Long: `Looks at a cluster with your kubeconfig and says for every check what was found and
+what to do: versions, in-place resize, the definition and the controller, its lease
+and its permissions, KEDA, and for each LoadLine its conditions, its metrics, its
+workloads, whether they can be resized, and who else moves them. Nothing is changed,
+and Loadline need not be installed.
+
+Names are LoadLines to look at; without any, all are.
+
+A Prometheus within the cluster is asked through the API server's proxy. Where that
+cannot be, forward its port and name it with --prometheus. Secrets are never read.
+
+States are ok, note, warning and fault. The exit code is 0 if there is no fault, 1 if
+there is, and 2 if the cluster cannot be reached. docs/doctor.md has every check and
+the permissions that you need.`,
+		Example: `  # Before the installation: is the cluster suited, and are the metrics there?
+  loadline doctor
+  kubectl -n monitoring port-forward svc/prometheus 9090 &
+  loadline doctor --prometheus http://localhost:9090 --namespace shop
+
+  # Afterwards: everything, or one application
+  loadline doctor
+  loadline doctor shop/main --context production
+
+  # For a program: all faults
+  loadline doctor --output json | jq '.findings[] | select(.state == "fault")'`,
+		Args: f.names,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	f.clusterFlags.add(flags)
+	flags.StringVar(&f.options.Namespace, "install-namespace", doctor.DefaultNamespace, "namespace of the controller")
+	flags.StringVar(&f.options.ServiceAccount, "service-account", doctor.DefaultServiceAccount, "account of the controller")
+	flags.StringVar(&f.options.ScalerHost, "keda-host", doctor.DefaultScalerHost, "host in a trigger's scalerAddress that means the controller")
+	flags.BoolVar(&f.onlyFound, "brief", false, "leave out what is ok")
+	spanVar(flags, &f.timeout, "timeout", 15*time.Second, "of one question to the API server")
+	flags.StringVar(&f.access.server.URL, "prometheus", "", "a Prometheus to ask instead of the one that LoadLines name")
+	flags.StringVar(&f.options.Metrics, "namespace", "", "with --prometheus: a namespace whose metrics to look at, without a LoadLine")
+	f.access.addAccess(flags)
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	return c
+}
+
+// names reads NAMESPACE/NAME.
+func (f *doctorFlags) names(_ *cobra.Command, args []string) error {
+	for _, text := range args {
+		namespace, name, ok := strings.Cut(text, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return usagef("%q must be the NAMESPACE/NAME of a LoadLine", text)
+		}
+		f.options.LoadLines = append(f.options.LoadLines, types.NamespacedName{Namespace: namespace, Name: name})
+	}
+	return nil
+}
+
+func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if f.output != "text" && f.output != "json" {
+		return usagef("--output %q must be text or json", f.output)
+	}
+	if f.options.Metrics != "" && f.access.server.URL == "" {
+		return usagef("--namespace needs --prometheus: whose metrics are looked at")
+	}
+	config, err := f.config()
+	if err != nil {
+		return usageError{err} // no cluster is reachable: the same code as one that does not answer
+	}
+	config.Timeout, config.WarningHandler = f.timeout, rest.NoWarnings{}
+	o := f.options
+	o.Now = time.Now()
+	if inside, err := rest.InClusterConfig(); err == nil {
+		o.InCluster = inside.Host == config.Host
+	}
+	if f.access.server.URL != "" {
+		if o.Prometheus, err = f.prometheus(); err != nil {
+			return err
+		}
+	}
+	proxy := apiProxy{config: config}
+	defer proxy.close()
+	o.Connect = proxy.connect
+	cluster, err := clusterOf(config)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(stderr, "looking")
+	o.Progress = func(share float64, _ string) { bar.at(share) }
+	report, err := doctor.Examine(ctx, cluster, o)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if err := f.print(stdout, report); err != nil {
+		return err
+	}
+	switch faults := report.Count(doctor.Fault); {
+	case !report.Reachable:
+		return usagef("the cluster at %s cannot be reached", report.Server)
+	case faults > 0:
+		return fmt.Errorf("%s found", count(faults, "fault", "faults"))
+	}
+	return nil
+}
+
+// prometheus is the one that a flag names.
+func (f *doctorFlags) prometheus() (doctor.Series, error) {
+	headers, err := pairs("header", f.access.headers)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	s := f.access.server
+	s.Headers, s.Attempts, s.Timeout = headers, 2, f.timeout
+	if s.Username == "" {
+		s.Token = os.Getenv(tokenVariable)
+	} else {
+		s.Password = os.Getenv(passwordVariable)
+	}
+	c, err := prom.NewClient(s)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// clusterOf a configuration, ready to be read.
+func clusterOf(config *rest.Config) (doctor.Cluster, error) {
+	scheme, err := clusterScheme()
+	if err != nil {
+		return doctor.Cluster{}, err
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return doctor.Cluster{}, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return doctor.Cluster{}, err
+	}
+	return doctor.Cluster{Server: config.Host, Reader: c, Discovery: d, Access: doctor.Reviews{Client: c}}, nil
+}
+
+func (f *doctorFlags) print(out io.Writer, r *doctor.Report) error {
+	if f.output == "json" {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	var b strings.Builder
+	group := ""
+	for _, n := range r.Findings {
+		if f.onlyFound && n.State == doctor.OK {
+			continue
+		}
+		if g := heading(n); g != group {
+			if group != "" {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintln(&b, g)
+			group = g
+		}
+		text := n.Found
+		if n.Service != "" {
+			text = n.Service + ": " + text
+		}
+		fmt.Fprintf(&b, "  %-8s %-18s %s\n", n.State, n.Check, text)
+		if n.Do != "" {
+			fmt.Fprintf(&b, "  %-8s %-18s -> %s\n", "", "", n.Do)
+		}
+	}
+	var sums []string
+	for _, s := range doctor.States {
+		sums = append(sums, fmt.Sprintf("%d %s", r.Count(s), s))
+	}
+	if group != "" {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%s: %s\n", r.Server, strings.Join(sums, ", "))
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func heading(n doctor.Finding) string {
+	if n.LoadLine != "" {
+		return "LoadLine " + n.LoadLine
+	}
+	return strings.ToUpper(string(n.Area[:1])) + string(n.Area[1:])
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/lab/engines"
+)
+
+func newEngines() *cobra.Command {
+	var o engines.Options
+	var output string
+	c := &cobra.Command{
+		Use:   "engines",
+		Short: "Hold the fluid engine against the event engine",
+		Long: `The fluid engine is for training, the event engine is the truth. This runs both
+over a grid of steady states (load x size x demand x call graph x CPU model)
+and over transients, and prints how far off the fluid engine is, the worst
+cells by name. The whole grid takes some minutes, --quick some seconds.`,
+		Example: `  loadline engines --quick
+  loadline engines --output json > engines.json`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if output != "text" && output != "json" {
+				return usagef("--output %s must be text or json", output)
+			}
+			bar := newProgress(c.ErrOrStderr(), "engines")
+			o.Progress = func(done, of int) { bar.at(float64(done) / float64(of)) }
+			r, err := engines.Compare(c.Context(), o)
+			bar.done()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(c.OutOrStdout()).Encode(r)
+			}
+			return printEngines(c.OutOrStdout(), r)
+		},
+	}
+	c.Flags().BoolVar(&o.Quick, "quick", false, "one cell in 23 of the grid")
+	c.Flags().Float64Var(&o.Requests, "requests", 50_000, "requests per cell in the event engine; more near saturation")
+	c.Flags().IntVar(&o.Seeds, "seeds", 10, "runs of the event engine per transient")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the first cell")
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return c
+}
+
+func printEngines(w io.Writer, r engines.Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ERROR OF THE FLUID ENGINE\tALL\tQUOTA\tSHARED\tASKED")
+	all, quota, shared := r.Summarise(nil), r.Summarise(engines.Model(sim.Quota)), r.Summarise(engines.Model(sim.Shared))
+	row := func(what, asked string, of func(engines.Summary) float64) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, percent(of(all)), percent(of(quota)), percent(of(shared)), asked)
+	}
+	row("CPU, worst cell", "2 %", func(s engines.Summary) float64 { return s.CPUWorst })
+	row("throughput in saturation, worst cell", "3 %", func(s engines.Summary) float64 { return s.SaturationWorst })
+	row("mean latency, median cell", "", func(s engines.Summary) float64 { return s.MeanMedian })
+	row("p99, median cell", "10 %", func(s engines.Summary) float64 { return s.P99Median })
+	row("cells whose p99 is within 30 %, up to 90 % load", "95 %", func(s engines.Summary) float64 { return s.P99Within })
+	row("transients: share over the SLO, median difference", "", func(s engines.Summary) float64 { return s.OverSLOMedian })
+	row("transients: share over the SLO, largest difference", "", func(s engines.Summary) float64 { return s.OverSLOWorst })
+	fmt.Fprintf(t, "cells\t%d\t%d\t%d\n", all.Cells, quota.Cells, shared.Cells)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nThe cells whose p99 is farthest off:")
+	fmt.Fprintln(t, "CELL\tEVENT p99\tFLUID p99\tOFF\tEVENT mean\tFLUID mean")
+	for _, c := range all.Worst {
+		fmt.Fprintf(t, "%v\t%.1f ms\t%.1f ms\t%+.0f %%\t%.1f ms\t%.1f ms\n", c.Cell, c.Event.P99Ms, c.Fluid.P99Ms,
+			100*(c.Fluid.P99Ms/c.Event.P99Ms-1), c.Event.MeanMs, c.Fluid.MeanMs)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nTransients, share of requests over an SLO of 250 ms:")
+	fmt.Fprintln(t, "STORY\tCALL GRAPH\tCPU MODEL\tEVENT\tFLUID\tDIFFERENCE")
+	for _, x := range r.Transients {
+		model := "quota"
+		if x.Transient.Cell.CPU == sim.Shared {
+			model = "shared"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f %%\t%.2f %%\t%+.2f %%\n", x.Transient.Name, x.Transient.Cell.Shape.Name, model,
+			100*x.Event, 100*x.Fluid, 100*(x.Fluid-x.Event))
+	}
+	return t.Flush()
+}
+
+func percent(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*v)
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/decisionlog/explain"
+)
+
+// logVariable names the folder of decision logs where no flag does.
+const logVariable = "LOADLINE_DECISIONS"
+
+type explainFlags struct {
+	log, at, output string
+	since           time.Duration
+}
+
+func newExplain() *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain DIR|NS/NAME [SERVICE]",
+		Short: "Tell in plain sentences why services were scaled",
+		Long: `Reads a decision log and tells what happened: what was seen and how old it was,
+what the policy asked for and why, what each guard made of it, what was applied,
+what the twin expected, and what would have been done otherwise.
+
+Without --at it tells the latest change of each service, and with it the change
+that was in force at that instant. With --since it tells every change of the last
+while. Instants are UTC; 12:04 is on the day of the log's last decision.
+
+DIR is the folder of a log. NS/NAME is a LoadLine resource; its log is the folder
+NS/NAME under the one that the controller writes to, which --log or the variable
+` + logVariable + ` names. It must be readable from here: a mounted volume, or a copy.`,
+		Example: `  # A log without a cluster: every decision of a simulated hour
+  loadline simulate --app bookinfo --workload bursts --duration 1h --policy hpa --decisions out/decisions
+  loadline explain out/decisions
+
+  # Why did productpage have so many replicas at five past twelve?
+  loadline explain shop/web productpage --at 12:05 --log /var/lib/loadline
+
+  # Everything that happened to one service in the last half hour, for a program
+  loadline explain out/decisions reviews --since 30m --output json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usagef("%s needs the folder of a decision log or NS/NAME, and may take a service; see %s --help", c.CommandPath(), c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			service := ""
+			if len(args) == 2 {
+				service = args[1]
+			}
+			return f.run(args[0], service, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.at, "at", "", "instant to explain: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04")
+	spanVar(flags, &f.since, "since", 0, "every change of so long before --at, or before the log's last decision")
+	flags.StringVar(&f.log, "log", "", "folder that the controller writes its logs to, for NS/NAME (default: $"+logVariable+")")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	return c
+}
+
+// explanation is one paragraph and what it is about.
+type explanation struct {
+	Service string              `json:"service"`
+	Text    string              `json:"text"`
+	Changed bool                `json:"changed"` // false: the log knows no change of it
+	Record  *decisionlog.Record `json:"decision"`
+	// Last is the latest decision about it, if that is another one.
+	Last *decisionlog.Record `json:"last,omitempty"`
+}
+
+func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) error {
+	if f.output != "text" && f.output != "json" {
+		return usagef("--output %q must be text or json", f.output)
+	}
+	dir, err := logFolder(target, f.log)
+	if err != nil {
+		return err
+	}
+	reader, err := openDecisions(dir)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(stderr, "reading decisions")
+	defer bar.done()
+	reader.Progress = bar.at
+	at, err := f.instant(reader)
+	if err != nil {
+		return err
+	}
+	var all []explanation
+	if f.since > 0 {
+		all, err = changesSince(reader, at, f.since, service, stderr)
+	} else {
+		all, err = inForce(reader, at, service)
+	}
+	if err != nil {
+		return err
+	}
+	bar.done()
+	for _, d := range reader.Damage {
+		fmt.Fprintf(stderr, "loadline: %s\n", d)
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"log": dir, "explanations": all})
+	}
+	for i, e := range all {
+		if i > 0 {
+			fmt.Fprintln(stdout)
+		}
+		fmt.Fprintln(stdout, e.Text)
+	}
+	return nil
+}
+
+// logFolder is where the log of a folder or a resource is.
+func logFolder(target, base string) (string, error) {
+	if base == "" {
+		base = os.Getenv(logVariable)
+	}
+	isDir := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir()
+	}
+	namespace, name, isResource := strings.Cut(target, "/")
+	isResource = isResource && namespace != "" && namespace != "." && namespace != ".." && name != "" && !strings.Contains(name, "/")
+	if isResource && base != "" {
+		dir := filepath.Join(base, namespace, name)
+		if isDir(dir) {
+			return dir, nil
+		}
+		if !isDir(target) {
+			return "", fmt.Errorf("there is no decision log of %s: no folder %s; does the controller write there, and has it decided anything yet?", target, dir)
+		}
+	}
+	switch {
+	case isDir(target):
+		return target, nil
+	case isResource:
+		return "", usagef("%s is no folder; if it is a LoadLine resource, say where the controller writes its decisions: --log DIR or %s", target, logVariable)
+	}
+	return "", usagef("%s is no folder of a decision log, and no NS/NAME of a LoadLine resource", target)
+}
+
+// openDecisions for reading, with a remedy for a folder that has none.
+func openDecisions(dir string) (*decisionlog.Reader, error) {
+	reader, err := decisionlog.OpenReader(dir)
+	if errors.Is(err, decisionlog.ErrEmpty) {
+		return nil, fmt.Errorf("%w; a controller writes there once it has decided, and so does loadline simulate --decisions %s", err, dir)
+	}
+	return reader, err
+}
+
+// instant that is asked about; zero = the end of the log.
+func (f *explainFlags) instant(reader *decisionlog.Reader) (time.Time, error) {
+	if f.at == "" {
+		return time.Time{}, nil
+	}
+	_, last, err := reader.Span()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return parseInstant("at", f.at, last)
+}
+
+// parseInstant reads an instant in UTC. A time of day is on the day of another
+// instant.
+func parseInstant(flag, text string, day time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	for _, layout := range []string{time.TimeOnly, "15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			midnight := day.UTC().Truncate(24 * time.Hour)
+			return midnight.Add(t.Sub(t.Truncate(24 * time.Hour))), nil
+		}
+	}
+	return time.Time{}, usagef("--%s %q must be an instant such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag, text)
+}
+
+// inForce explains what made services what they are at an instant.
+func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explanation, error) {
+	found, err := reader.Find(at, service)
+	if err != nil {
+		return nil, err
+	}
+	var all []explanation
+	for _, f := range found {
+		if f.Change == nil {
+			all = append(all, explanation{
+				Service: f.Service, Record: only(f.Last.Record, f.Service),
+				Text: explain.Paragraph(*f.Last, f.Service) + " The log knows no change of it before.",
+			})
+			continue
+		}
+		e := explanation{Service: f.Service, Changed: true, Text: explain.Paragraph(*f.Change, f.Service), Record: only(f.Change.Record, f.Service)}
+		if f.Last != f.Change {
+			e.Last = only(f.Last.Record, f.Service)
+			e.Text += " " + explain.Since(f.Last, f.Service)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// changesSince explains every change of a stretch that ends at an instant, or
+// with the log.
+func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration, service string, stderr io.Writer) ([]explanation, error) {
+	first, last, err := reader.Span()
+	if err != nil {
+		return nil, err
+	}
+	to := last
+	if !at.IsZero() {
+		to = at
+	}
+	if to.Before(first) {
+		return nil, fmt.Errorf("the log begins at %s, after %s: what was decided before is not in it", explain.Instant(first), explain.Instant(to))
+	}
+	if service != "" {
+		if _, err := reader.Find(to, service); err != nil {
+			return nil, err
+		}
+	}
+	all := []explanation{}
+	err = reader.Between(to.Add(-since), to, func(e decisionlog.Entry) error {
+		for i := range e.Record.Services {
+			s := &e.Record.Services[i]
+			if s.Plan != nil && (service == "" || s.Name == service) {
+				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: explain.Paragraph(e, s.Name), Record: only(e.Record, s.Name)})
+			}
+		}
+		return nil
+	})
+	if err == nil && len(all) == 0 {
+		fmt.Fprintf(stderr, "loadline: nothing was changed from %s to %s\n", explain.Instant(to.Add(-since)), explain.Instant(to))
+	}
+	return all, err
+}
+
+// only is a record without the other services.
+func only(r *decisionlog.Record, service string) *decisionlog.Record {
+	one := *r
+	one.Services = nil
+	if s := r.Service(service); s != nil {
+		one.Services = []decisionlog.Service{*s}
+	}
+	return &one
+}

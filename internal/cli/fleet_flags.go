@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/fleet"
+)
+
+// fleetFlags say where a fleet meets. Teacher and agents share them.
+type fleetFlags struct {
+	url, name          string
+	credentials        string
+	tlsCA, cert, key   string
+	maxExperience      int64
+	perService         int64
+	replicas, inFlight int
+}
+
+func (f *fleetFlags) add(flags *pflag.FlagSet) {
+	c := fleet.Default()
+	flags.StringVar(&f.url, "nats", "", "servers, separated by commas: nats://HOST:4222 or tls://HOST:4222")
+	flags.StringVar(&f.name, "fleet", c.Name, "name of the fleet: its stream and bucket are called after it")
+	flags.StringVar(&f.credentials, "credentials", "", "file with the credentials of a user of the servers")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "file of who signs the servers' certificates; default: who the system trusts")
+	flags.StringVar(&f.cert, "tls-cert", "", "file of one's own certificate")
+	flags.StringVar(&f.key, "tls-key", "", "file of its key")
+	flags.Int64Var(&f.maxExperience, "max-experience", c.MaxMessages, "decisions that the stream holds at most, if it is not there yet")
+	flags.Int64Var(&f.perService, "per-service", c.PerService, "decisions of one service that it holds at most")
+	flags.IntVar(&f.replicas, "replicas", 0, "servers that keep each decision, if the stream is not there yet; 0 = 3 in a cluster, else 1")
+	flags.IntVar(&f.inFlight, "in-flight", c.InFlight, "decisions under way that no server has acknowledged")
+}
+
+// config of the fleet; where it is is for the verb to say.
+func (f *fleetFlags) config(client string, stderr io.Writer) fleet.Config {
+	c := fleet.Default()
+	c.Name, c.Client, c.URL = f.name, client, f.url
+	c.Credentials, c.CA, c.Cert, c.Key = f.credentials, f.tlsCA, f.cert, f.key
+	c.MaxMessages, c.PerService, c.Replicas, c.InFlight = f.maxExperience, f.perService, f.replicas, f.inFlight
+	c.Log = slog.New(slog.NewTextHandler(stderr, nil))
+	return c
+}

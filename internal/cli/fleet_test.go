@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/nn"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// writeSchool writes a model of bookinfo in which everybody decides by chance.
+func writeSchool(t *testing.T, path string, seed uint64) {
+	t.Helper()
+	loaded, err := apps.Load("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eyes, err := drpc.NewEyes(loaded.App)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := eyes.Width(drpc.Shared) / len(loaded.App.Services)
+	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &drpc.Model{
+		App: "bookinfo", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+	}
+	for i := range loaded.App.Services {
+		name := loaded.App.Services[i].Name
+		student, err := drpc.NewStudent(name, drpc.StudentConfig(), seed+uint64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Services, m.Students, m.Forecasts = append(m.Services, name), append(m.Students, student.Net()), append(m.Forecasts, nil)
+	}
+	if err := m.Write(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heardText is what somebody says while he is listened to.
+type heardText struct {
+	lock sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heardText) Write(b []byte) (int, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.text.Write(b)
+}
+
+func (h *heardText) String() string {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.text.String()
+}
+
+// until something was said; what is in the first parentheses comes back.
+func (h *heardText) until(t *testing.T, pattern string) string {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if found := regexp.MustCompile(pattern).FindStringSubmatch(h.String()); found != nil {
+			return found[1]
+		}
+	}
+	t.Fatalf("nobody said %q:\n%s", pattern, h)
+	return ""
+}
+
+// TestTeacherAndAgents: a teacher with a server in its process, two agents one after
+// the other, another model meanwhile, and a second teacher that takes up where the
+// first has ended.
+func TestTeacherAndAgents(t *testing.T) {
+	dir := t.TempDir()
+	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
+	writeSchool(t, model, 1)
+	teach := func() (said *heardText, end func() (counted, version uint64)) {
+		ctx, cancel := context.WithCancel(t.Context())
+		said = &heardText{}
+		var stdout bytes.Buffer
+		code := make(chan int)
+		go func() {
+			code <- Run(ctx, []string{"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every", "20ms", "--output", "json"}, strings.NewReader(""), &stdout, said)
+		}()
+		return said, func() (uint64, uint64) {
+			t.Helper()
+			cancel()
+			if got := <-code; got != 0 {
+				t.Fatalf("the teacher ends with %d: %s", got, said)
+			}
+			var report struct{ Counted, Version uint64 }
+			if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+				t.Fatalf("%v: %s", err, stdout.String())
+			}
+			return report.Counted, report.Version
+		}
+	}
+	act := func(url, services string) (decisions uint64) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--services", services, "--workload", "constant:rps=20", "--duration", "10m",
+			"--engine", "fluid", "--speed", "0", "--output", "json",
+		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
+		}
+		var report struct {
+			Students []struct {
+				Service   string
+				Decisions uint64
+			}
+			Waiting, Lost int
+			Payload       float64 `json:"payload_per_decision"`
+			Wire          float64 `json:"wire_per_decision"`
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+			t.Fatalf("%v: %s", err, stdout.String())
+		}
+		for _, s := range report.Students {
+			if !strings.Contains(services, s.Service) || s.Decisions == 0 {
+				t.Errorf("%+v, want decisions of %s", s, services)
+			}
+			decisions += s.Decisions
+		}
+		if report.Waiting+report.Lost != 0 || report.Payload < 66 || report.Wire < report.Payload {
+			t.Errorf("%s", stdout.String())
+		}
+		return decisions
+	}
+
+	said, end := teach()
+	url := said.until(t, `listens at (\S+)`)
+	said.until(t, `(published version 2 for 4 services)`)
+	decided := act(url, "reviews,details")
+	writeSchool(t, model, 100)
+	said.until(t, `(published version 3 for)`)
+	decided += act(url, "productpage")
+	said.until(t, `(decisions counted)`)
+	if _, version := end(); version != 3 {
+		t.Errorf("version %d, want 3", version)
+	}
+
+	// What the first has not counted yet, the second does.
+	said, end = teach()
+	decided += act(said.until(t, `listens at (\S+)`), "ratings")
+	if err := waitForCount(school, decided); err != nil {
+		t.Error(err)
+	}
+	if counted, version := end(); counted != decided || version != 3 || strings.Contains(said.String(), "published") {
+		t.Errorf("%d counted, want %d; version %d, want 3 and nothing published again:\n%s", counted, decided, version, said)
+	}
+}
+
+// waitForCount waits until a checkpoint says that so much was counted.
+func waitForCount(dir string, want uint64) error {
+	var c struct{ Counted uint64 }
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(dir, "fleet.json"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // nothing was counted yet
+		}
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &c); err != nil {
+			return err
+		}
+		if c.Counted >= want {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d counted in a minute, want %d", c.Counted, want)
+}
+
+// TestTeacherLearns: an agent that is the witness acts, the teacher warms up, learns
+// from it and keeps what it has; one that is started after it goes on from there.
+func TestTeacherLearns(t *testing.T) {
+	dir := t.TempDir()
+	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
+	writeSchool(t, model, 1)
+	teach := func(act func(url string, said *heardText)) (report struct {
+		Counted uint64
+		Class   struct {
+			Scenes, Learned, Incomplete, Unfit uint64
+			Doing                              string
+		}
+		Events []struct{ What string }
+	}) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		said := &heardText{}
+		var stdout bytes.Buffer
+		code := make(chan int)
+		go func() {
+			code <- Run(ctx, []string{
+				"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every", "20ms", "--output", "json",
+				"--app", "bookinfo", "--workload", "constant:rps=20", "--duration", "1h", "--warm-up", "40", "--save", "0s",
+			}, strings.NewReader(""), &stdout, said)
+		}()
+		act(said.until(t, `listens at (\S+)`), said)
+		cancel()
+		if got := <-code; got != 0 {
+			t.Fatalf("the teacher ends with %d: %s", got, said)
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+			t.Fatalf("%v: %s", err, stdout.String())
+		}
+		return report
+	}
+	first := teach(func(url string, _ *heardText) {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--witness", "--workload", "constant:rps=20", "--duration", "10m",
+			"--engine", "fluid", "--speed", "0", "--output", "json",
+		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
+		}
+		var sent struct {
+			Witness struct{ Scenes, Unseen uint64 }
+			Carried struct{ Decisions uint64 }
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &sent); err != nil || sent.Witness.Scenes < 15 {
+			t.Fatalf("%v: %s", err, stdout.String())
+		}
+		if err := waitForCount(school, sent.Carried.Decisions); err != nil {
+			t.Error(err)
+		}
+	})
+	if c := first.Class; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What, "begun with the model's weights") {
+		t.Errorf("%+v", first)
+	}
+	second := teach(func(_ string, said *heardText) { said.until(t, `goes on: (\d+) decisions`) })
+	if second.Counted != first.Counted || second.Class.Learned != first.Class.Learned || len(second.Events) != len(first.Events) {
+		t.Errorf("%+v after %+v: it has not gone on", second, first)
+	}
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/forecast"
+)
+
+func newForecast() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "forecast",
+		Short: "Forecast load, and see how good forecasts are",
+		Example: `  loadline forecast eval --workload day
+  loadline forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal`,
+		Args: subcommands,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newForecastEval())
+	return c
+}
+
+// forecastEval are the settings of forecast eval.
+type forecastEval struct {
+	source     forecastSource
+	models     []string
+	horizons   []time.Duration
+	season     time.Duration
+	train      float64
+	validation float64
+	part       string
+	refit      time.Duration
+	seed       uint64
+	gru        forecast.GRUConfig
+	svg, story string
+	save, log  string
+	output     string
+}
+
+func newForecastEval() *cobra.Command {
+	var e forecastEval
+	c := &cobra.Command{
+		Use:   "eval",
+		Short: "Walk through a workload and print how far off the forecasts are",
+		Long: `Cuts a workload by time into a part to train on, one to choose settings by and one
+to test on. Models learn from all that lies before the part that is scored, and
+walk through it as it would have come: at each step every model sees one more
+sample and forecasts.
+Models see nothing later than the step they stand at, and are scored on the same
+forecasts. Persistence and the seasonal naive forecast are always beside them.
+
+MSE is in the unit of the series (utilisation: 1 = all of it); NMSE is the same
+on the scale on which the past goes from 0 to 1. INSIDE is the share of outcomes
+between the outermost quantiles, 5 % and 95 %: well calibrated is 90 %. SKILL IT
+CLAIMS is what a model says of itself in its last answer: the share of the error
+of persistence that it has lately avoided; below 0 it is worse.
+
+A CSV file with a time column t_s may have gaps: they are missing samples. Other
+trace files are read as elsewhere and need --gaps if they have any.`,
+		Example: `  loadline forecast eval --workload day
+  loadline forecast eval --workload usage.csv.gz --step 1m --svg errors.svg --story story.svg
+  loadline forecast eval --workload usage.csv.gz --column cpu_util_percent,mem_util_percent --model gru --save gru.safetensors
+  loadline forecast eval --workload usage.csv.gz --part validation --hidden 48 --window 60   choose settings`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := e.check(); err != nil {
+				return err
+			}
+			return e.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().SortFlags = false
+	e.addFlags(c)
+	return c
+}
+
+func (e *forecastEval) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	e.source.add(f)
+	f.StringSliceVar(&e.models, "model", forecast.Names, "models, beside persistence and seasonal")
+	f.DurationSliceVar(&e.horizons, "horizons", []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, "how far ahead")
+	f.DurationVar(&e.season, "season", 24*time.Hour, "after which load repeats; 0 = none")
+	f.Float64Var(&e.train, "train", 0.6, "share of the time to train on")
+	f.Float64Var(&e.validation, "validation", 0.2, "share after it to choose by; the rest is the test")
+	f.StringVar(&e.part, "part", "test", "what to score: test, or validation while settings are chosen")
+	f.DurationVar(&e.refit, "refit", 0, "learn anew this often on the way; 0 = never")
+	f.Uint64Var(&e.seed, "seed", 1, "of everything random")
+	f.IntVar(&e.gru.Window, "window", 0, "GRU: steps that it looks back (60)")
+	f.IntVar(&e.gru.Hidden, "hidden", 0, "GRU: width (24)")
+	f.IntVar(&e.gru.Members, "members", 0, "GRU: networks that are averaged (5)")
+	f.IntVar(&e.gru.Epochs, "epochs", 0, "GRU: passes over the training part, at most (40)")
+	f.Float64Var(&e.gru.Rate, "rate", 0, "GRU: rate of learning (0.005)")
+	f.Float64Var(&e.gru.Decay, "decay", 0, "GRU: decay of weights (0.01)")
+	f.StringVar(&e.svg, "svg", "", "draw the errors by horizon to this file as well")
+	f.StringVar(&e.story, "story", "", "draw the forecasts over time to this file as well")
+	f.StringVar(&e.save, "save", "", "write the trained GRU to this model file")
+	f.StringVar(&e.log, "log", "", "write the GRU's learning curves to this CSV file: loss by network and pass")
+	f.StringVarP(&e.output, "output", "o", "text", "text or json")
+}
+
+func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
+	frame, err := e.source.open(e.seed)
+	if err != nil {
+		return err
+	}
+	plan, err := e.plan(frame)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(stderr, "forecast eval")
+	result, err := e.walk(ctx, frame, plan, bar)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if err := e.writeFiles(result); err != nil {
+		return err
+	}
+	if e.output == "json" {
+		return writeIndented(out, result)
+	}
+	return result.print(out)
+}
+
+// walk lets every model through the same part.
+func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar *progress) (*evalResult, error) {
+	r := &evalResult{
+		Workload: e.source.name, Series: frame.Names, StepSeconds: frame.Step.Seconds(), Part: e.part, Seed: e.seed,
+		History: plan.From, Tested: plan.To - plan.From, Missing: frame.Missing(), task: plan.Task, frame: frame, plan: plan,
+	}
+	// The GRU is the only one that takes long.
+	weights := map[string]float64{"gru": 30}
+	total, done := 0.0, 0.0
+	weight := func(name string) float64 { return max(1, weights[name]) }
+	for _, name := range e.models {
+		total += weight(name)
+	}
+	for _, name := range e.models {
+		share := func(of float64) { bar.at((done + of*weight(name)) / total) }
+		model, trains, err := e.model(name, plan, share)
+		if err != nil {
+			return nil, err
+		}
+		plan.Progress = func(s float64) {
+			if trains && e.refit == 0 {
+				s = 0.9 + 0.1*s
+			}
+			share(s)
+		}
+		walk, err := forecast.WalkForward(ctx, frame, plan, model)
+		if err != nil {
+			return nil, fmt.Errorf("evaluate %s: %w", name, err)
+		}
+		r.walks = append(r.walks, walk)
+		if gru, ok := model.(*forecast.GRU); ok {
+			report := gru.Report()
+			r.GRU, r.gru = &report, gru
+		}
+		done += weight(name)
+	}
+	var err error
+	r.Models, err = forecast.Score(frame, plan, r.walks)
+	return r, err
+}
+
+// model makes a model; the GRU tells how far its training is.
+func (e *forecastEval) model(name string, plan forecast.Plan, share func(float64)) (m forecast.Model, trains bool, err error) {
+	if name != "gru" {
+		m, err = forecast.New(name, plan.Task, e.seed)
+		return m, false, err
+	}
+	config := e.gru
+	config.Seed, config.Workers = e.seed, runtime.GOMAXPROCS(0)
+	if e.refit == 0 {
+		config.Progress = func(s, _ float64) { share(0.9 * s) }
+	}
+	m, err = forecast.NewGRU(plan.Task, config)
+	return m, true, err
+}

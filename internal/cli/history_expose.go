@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/metrics/exposition"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+type historyExposeFlags struct {
+	simulateFlags
+	namespace, file string
+}
+
+func newHistoryExpose() *cobra.Command {
+	var f historyExposeFlags
+	c := &cobra.Command{
+		Use:   "expose -o FILE",
+		Short: "Simulate an application and write its metrics as Prometheus would scrape them",
+		Long: `Runs an application in the simulated cluster and writes what Istio's proxies,
+cAdvisor and kube-state-metrics would have exposed, as OpenMetrics text with the
+simulated times (they begin in the year 2000). Prometheus makes blocks of it, and
+history pull can be tried without a cluster.
+
+Latencies of calls between services are sums and counts only: the engines have
+no histograms of them.`,
+		Example: `  loadline history expose --app bookinfo --workload day --duration 6h -o metrics.txt
+  promtool tsdb create-blocks-from openmetrics metrics.txt data
+  prometheus --storage.tsdb.path=data --storage.tsdb.retention.time=100y --query.lookback-delta=20s &
+  loadline history pull --prometheus http://localhost:9090 --namespace default --since 6h --until 2000-01-03T06:00:00Z -o past`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f.cpuModel, f.simulateFlags.output, f.perturb.SlowStart = "quota", "text", 1
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.file, "out", "o", "", "file to write the metrics to")
+	flags.StringVar(&f.namespace, "namespace", "default", "that the application is to run in")
+	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
+	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
+	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy (see simulate)")
+	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
+	f.add(flags)
+	return c
+}
+
+func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	missing := checkWritable("out", f.file)
+	if f.file == "" {
+		missing = usagef("--out is missing: the file to write the metrics to")
+	}
+	spec, err := f.spec(stderr)
+	if err := errors.Join(missing, err); err != nil {
+		return err
+	}
+	metrics := exposition.New(spec.App, f.namespace)
+	spec.Hooks.Scrape = metrics.Watch
+	if _, err := f.simulate(ctx, spec, stderr); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(f.file, metrics.Write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %d samples of %s in namespace %s\n", f.file, metrics.Samples(), spec.App.Name, f.namespace)
+	return err
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/history"
+)
+
+type historyShowFlags struct {
+	services    []string
+	since       time.Duration
+	output, svg string
+}
+
+func newHistoryShow() *cobra.Command {
+	var f historyShowFlags
+	c := &cobra.Command{
+		Use:   "show DIR",
+		Short: "Sum up a history and draw it",
+		Long: `Prints what a history holds of each service: the ranges of what was measured, how
+much of it is present, and which metrics are absent with what that costs a fit.
+Then it draws the history in the terminal; --svg draws it to a file as well.`,
+		Example: `  loadline history show past
+  loadline history show past --service reviews --svg reviews.svg
+  loadline history show past --since 1d
+  loadline history show past --output json`,
+		Args: exactly("the folder of a history"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(args[0], c.OutOrStdout()) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.services, "service", nil, "show only this service; repeatable")
+	spanVar(flags, &f.since, "since", 0, "show only so much of the end, such as 6h or 2d")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.svg, "svg", "", "draw it to this file as well")
+	return c
+}
+
+func (f *historyShowFlags) run(dir string, out io.Writer) error {
+	if f.output != "text" && f.output != "json" {
+		return usagef("--output %q must be text or json", f.output)
+	}
+	if err := checkWritable("svg", f.svg); err != nil {
+		return err
+	}
+	options := history.Options{Services: f.services}
+	if f.since > 0 {
+		m, err := history.ReadManifest(dir)
+		if err != nil {
+			return err
+		}
+		options.From = m.At(m.Steps - 1).Add(-f.since)
+	}
+	h, err := history.Read(dir, options)
+	if err != nil {
+		return err
+	}
+	if f.svg != "" {
+		picture := historyFigure(h, f.services, 4).SVG()
+		if err := atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+			return err
+		}
+	}
+	sum := h.Summarise()
+	if f.output == "json" {
+		return writeIndented(out, sum)
+	}
+	if err := printHistory(out, h, sum); err != nil {
+		return err
+	}
+	width, colour := screen(out)
+	_, err = io.WriteString(out, "\n"+historyFigure(h, f.services, 2).Terminal(width, colour))
+	return err
+}
+
+func printHistory(out io.Writer, h *history.History, sum history.Summary) error {
+	fmt.Fprintf(out, "%s\n%s\n\n", h.Manifest.Source, historyLine(h))
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVICE\tREQUESTS/S\tPRESENT\tCORES PER POD\tREPLICAS SEEN\tP99\tALSO ABSENT")
+	for _, s := range sum.Services {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, spread(s.Metrics, history.Rate, plain), share(s.Metrics, history.Rate, sum.Steps),
+			spreadOf(s.PerPod, plain), replicasSeen(s.Replicas), spread(s.Metrics, history.LatencyP99, seconds), absentList(s.Absent))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if err := printAbsent(out, sum.Absent); err != nil {
+		return err
+	}
+	for _, note := range h.Manifest.Notes {
+		fmt.Fprintf(out, "note: %s\n", note)
+	}
+	return nil
+}
+
+// printAbsent lists what no service or no call has, by reason: it is mostly the
+// same.
+func printAbsent(out io.Writer, absent []history.Absence) error {
+	var reasons []string
+	for _, a := range absent {
+		if a.Cost != "" && !slices.Contains(reasons, a.Reason) {
+			reasons = append(reasons, a.Reason)
+		}
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, reason := range reasons {
+		fmt.Fprintf(t, "\nAbsent altogether, since %s:\n", reason)
+		for _, a := range absent {
+			if a.Cost != "" && a.Reason == reason {
+				fmt.Fprintf(t, "  %s of %ss\t%s\n", a.Metric, a.Of, a.Cost)
+			}
+		}
+	}
+	return t.Flush()
+}
+
+func spread(metrics map[string]history.Range, m history.ServiceMetric, write func(float64) string) string {
+	r, found := metrics[m.String()]
+	if !found {
+		return "absent"
+	}
+	return spreadOf(&r, write)
+}
+
+func spreadOf(r *history.Range, write func(float64) string) string {
+	if r == nil {
+		return "absent"
+	}
+	return write(r.Min) + " to " + write(r.Max)
+}
+
+func plain(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+// seconds in the unit that people say them in.
+func seconds(v float64) string {
+	if v < 1 {
+		return fmt.Sprintf("%.3g ms", 1000*v)
+	}
+	return fmt.Sprintf("%.3g s", v)
+}
+
+func share(metrics map[string]history.Range, m history.ServiceMetric, steps int) string {
+	return percent(float64(metrics[m.String()].Present) / float64(steps))
+}
+
+// replicasSeen is the range, and whether all counts in it were seen: the
+// behaviour at a count that never was is a guess.
+func replicasSeen(counts []int) string {
+	switch n := len(counts); {
+	case n == 0:
+		return "absent"
+	case n == 1:
+		return fmt.Sprintf("%d only", counts[0])
+	case counts[n-1]-counts[0] == n-1:
+		return fmt.Sprintf("%d to %d", counts[0], counts[n-1])
+	default:
+		return fmt.Sprintf("%d to %d, %d counts", counts[0], counts[n-1], n)
+	}
+}
+
+func absentList(names []string) string {
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/workload"
+	"github.com/loadline/loadline/lab/papers"
+)
+
+// experimentFlags are what papers and their studies share.
+type experimentFlags struct {
+	options           papers.Options
+	data, output, out string
+}
+
+func (f *experimentFlags) add(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.IntVar(&f.options.Seeds, "seeds", 5, "runs of everything, each with its own seed")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "the first seed")
+	flags.IntVar(&f.options.Steps, "steps", 0, "training steps of each learned policy (as the experiment has them)")
+	flags.DurationVar(&f.options.Length, "length", 0, "of each run in the event engine (as the experiment has it)")
+	flags.IntVar(&f.options.Workers, "parallel", runtime.GOMAXPROCS(0), "runs at a time; figures do not depend on it")
+	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces; a generated load takes the place of an absent one")
+	flags.StringVarP(&f.output, "output", "o", "text", "text, markdown or json")
+	flags.StringVar(&f.out, "out", "", "write text, markdown and JSON into this folder as well")
+}
+
+func newPaper() *cobra.Command {
+	var f experimentFlags
+	c := &cobra.Command{
+		Use:   "paper PAPER",
+		Short: "Run a paper's experiment in the simulated cluster and print its table beside ours",
+		Long: `Runs the experiment of one of the papers that Loadline is built on, in our
+simulated cluster, and prints its figures beside ours: what holds, what does not,
+and why. Final figures come from the event engine, with seeds and 95 % intervals;
+every learned policy has the same number of training steps and tuning trials. The
+same seeds give the same figures, but for the time that training took.
+
+Papers (times on two quiet cores with 5 seeds):
+` + experimentHelp(papers.Papers()),
+		Example: `  loadline paper scaling-ops
+  loadline paper elastic-dqn --seeds 10 --out out/papers
+  loadline paper serverless --output json
+
+  # Long ones keep what they trained in the folder: interrupted, the same command goes on
+  loadline paper drpc --out out/papers
+  loadline paper drpc --seeds 2 --steps 2000 --length 1h --out out/quick`,
+		Args: exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
+		RunE: func(c *cobra.Command, args []string) error {
+			e, err := experimentNamed("paper", args[0], papers.Papers())
+			if err != nil {
+				return err
+			}
+			return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f.add(c.Flags())
+	return c
+}
+
+// newNamedStudies are Elastic-DQN's studies, commands of study.
+func newNamedStudies() []*cobra.Command {
+	var all []*cobra.Command
+	for _, e := range papers.Studies() {
+		f := &experimentFlags{}
+		c := &cobra.Command{
+			Use:   e.Name,
+			Short: "Elastic-DQN's study: " + e.About,
+			Long: `Trains elastic-dqn on the cluster trace and prints our figures beside the paper's:
+` + e.About + `.
+
+` + papers.Convergence,
+			Example: "  loadline study " + e.Name + " --seeds 5",
+			Args:    exactly(),
+			RunE: func(c *cobra.Command, _ []string) error {
+				return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+			},
+		}
+		f.add(c.Flags())
+		all = append(all, c)
+	}
+	return all
+}
+
+func experimentHelp(all []papers.Experiment) string {
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "  %-14s %s\n", e.Name, e.About)
+	}
+	return b.String()
+}
+
+func experimentNames(all []papers.Experiment) []string {
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func experimentNamed(what, name string, all []papers.Experiment) (papers.Experiment, error) {
+	for _, e := range all {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return papers.Experiment{}, usagef("unknown %s %q%s", what, name, suggest.Hint(name, experimentNames(all)))
+}
+
+func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, stderr io.Writer) error {
+	formats := map[string]func(*papers.Report, io.Writer) error{
+		"text": (*papers.Report).WriteText, "markdown": (*papers.Report).WriteMarkdown, "json": (*papers.Report).WriteJSON,
+	}
+	write, known := formats[f.output]
+	if !known {
+		return usagef("--output %q must be text, markdown or json", f.output)
+	}
+	if err := f.options.Validate(); err != nil {
+		return usageError{err}
+	}
+	var err error
+	if f.options.Trace, err = publicTrace(f.data, papers.GoogleFile, papers.ReadGoogle); err != nil {
+		return err
+	}
+	if f.options.Alibaba, err = publicTrace(f.data, papers.AlibabaFile, papers.ReadAlibaba); err != nil {
+		return err
+	}
+	forget, err := f.keepModels()
+	if err != nil {
+		return err
+	}
+	defer forget()
+	bar := newProgress(stderr, e.Name)
+	f.options.Progress, f.options.Now, f.options.CPUTime = bar.at, time.Now, threadCPUTime
+	report, err := e.Run(ctx, f.options)
+	bar.done()
+	if err != nil {
+		return f.kept(err)
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+		for ending, format := range map[string]string{"txt": "text", "md": "markdown", "json": "json"} {
+			path := filepath.Join(f.out, e.Name+"."+ending)
+			if err := atomicfile.Write(path, func(w io.Writer) error { return formats[format](report, w) }); err != nil {
+				return err
+			}
+		}
+	}
+	return write(report, stdout)
+}
+
+// keepModels says where trained models are kept: in the folder of the results, so that
+// an interrupted run goes on from them, or nowhere for longer than the run.
+func (f *experimentFlags) keepModels() (forget func(), err error) {
+	f.options.Program = program()
+	if f.out != "" {
+		f.options.Models = filepath.Join(f.out, "models")
+		return func() {}, nil
+	}
+	if f.options.Models, err = os.MkdirTemp("", "loadline-models-"); err != nil {
+		return nil, err
+	}
+	return func() { os.RemoveAll(f.options.Models) }, nil
+}
+
+// kept says what an interrupted experiment goes on from, if there is anything.
+func (f *experimentFlags) kept(err error) error {
+	models, _ := filepath.Glob(filepath.Join(f.options.Models, "*.safetensors"))
+	if f.out == "" || len(models) == 0 || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &experimentInterrupted{models: len(models), dir: f.options.Models}
+}
+
+// experimentInterrupted is the error of an experiment that was asked to stop.
+type experimentInterrupted struct {
+	models int
+	dir    string
+}
+
+func (e *experimentInterrupted) Error() string {
+	return fmt.Sprintf("interrupted: %d trained models are kept in %s; the same command goes on from there", e.models, filepath.ToSlash(e.dir))
+}
+
+// Unwrap makes it a context.Canceled.
+func (*experimentInterrupted) Unwrap() error { return context.Canceled }
+
+// publicTrace of the folder of public traces; nil if it is not there.
+func publicTrace(data, name string, read func(io.Reader) (*workload.Workload, error)) (*workload.Workload, error) {
+	path := filepath.Join(data, filepath.FromSlash(name))
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	w, err := read(plain)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}

@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/pipeline"
+	"github.com/loadline/loadline/internal/registry"
+	"github.com/loadline/loadline/internal/suggest"
+)
+
+type promoteFlags struct {
+	candidate, prefer, registry, app, output string
+	force, list, rollback                    bool
+}
+
+func newPromote() *cobra.Command {
+	var f promoteFlags
+	c := &cobra.Command{
+		Use:   "promote RUN|FILE",
+		Short: "Put the chosen candidate of a run into the registry, or go back to the former",
+		Long: `Takes the candidate that the evaluation of a run prefers, or the one that is named,
+and puts it in charge of its application: into the registry, a folder with one
+folder for each application and in it one for each version. The model's card is
+completed with what the evaluation found, and card.md says the same for people.
+
+A candidate that does not beat the calibrated rule on the user's own past is not
+promoted: the rule is as good, and simpler. The exit code is 3 then. --force
+promotes it all the same, and its card says so.
+
+A teacher with its students (train --formulation drpc) is one file and is promoted
+as such, and so is an agent that steers by parts of the SLO (train --formulation
+msars). Nobody has held them against a rule, so that takes --force.
+
+The switch is whole or not at all. What was in charge stays, and --rollback goes
+back to it.`,
+		Example: `  loadline evaluate shop
+  loadline promote shop
+  loadline promote shop --candidate loadline-2 --registry /var/lib/loadline
+  loadline promote drpc.safetensors --app shop.yaml --force
+  loadline promote msars.safetensors --app shop.yaml --force
+  loadline promote --list
+  loadline promote --rollback --app shop`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.list || f.rollback {
+				return exactly()(c, args)
+			}
+			return exactly("the folder of a run, or the file of a policy of drpc or msars")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(args, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.candidate, "candidate", "", "name of the candidate (the one that is preferred)")
+	flags.StringVar(&f.prefer, "prefer", "", "choose anew: "+strings.Join(pipeline.Preferences(), ", ")+" (as evaluated)")
+	flags.StringVar(&f.registry, "registry", "registry", "folder of the promoted policies")
+	flags.BoolVar(&f.force, "force", false, "promote it though it does not beat the rule")
+	flags.BoolVar(&f.list, "list", false, "list what was promoted, and end")
+	flags.BoolVar(&f.rollback, "rollback", false, "put the former version in charge again")
+	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry holds several; with a file: name or file of its application")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	return c
+}
+
+func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
+	if f.output != "text" && f.output != "json" {
+		return usagef("--output is %q, must be text or json", f.output)
+	}
+	r := registry.Open(f.registry)
+	switch {
+	case f.list && f.rollback:
+		return usagef("--list and --rollback exclude each other")
+	case f.list:
+		return f.printList(stdout, r)
+	case f.rollback:
+		return f.goBack(stdout, r)
+	}
+	info, err := os.Stat(args[0])
+	if err == nil && !info.IsDir() || err != nil && filepath.Ext(args[0]) == ".safetensors" { // a name that is not there is of a file, too
+		return f.promoteFile(args[0], r, stdout)
+	}
+	return f.promote(args[0], r, stdout, stderr)
+}
+
+// notBetterError: the candidate does not beat the rule, as far as is known.
+type notBetterError struct{ verdict, candidate, remedy string }
+
+func (e *notBetterError) Error() string {
+	return fmt.Sprintf("%s is not promoted. %s\n%s, or promote it all the same with --force", e.candidate, e.verdict, e.remedy)
+}
+
+func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr io.Writer) error {
+	folder, err := pipeline.OpenRun(dir)
+	if err != nil {
+		return err
+	}
+	e, err := pipeline.ReadEvaluation(folder)
+	if err != nil {
+		return err
+	}
+	entry, err := f.choose(e)
+	if err != nil {
+		return err
+	}
+	verdict := e.VerdictOn(entry)
+	if !verdict.Promote && !f.force {
+		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --formulations), judge by another preference (--prefer)"}
+	}
+	p, err := r.Promote(registry.Offer{
+		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,
+		Promotion: registry.Promotion{
+			Candidate: entry.Label, Prefer: string(e.Prefer), Verdict: verdict.Sentence, Forced: !verdict.Promote,
+			Results: resultsOf(e, entry), At: time.Now(), By: program(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		return writeIndented(stdout, p)
+	}
+	if p.Forced {
+		fmt.Fprintf(stderr, "note: promoted by force. %s\n", verdict.Sentence)
+	}
+	return printPromoted(stdout, r, p)
+}
+
+func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) error {
+	fmt.Fprintf(w, "%s is version %d of %s", p.Candidate, p.Version, p.App)
+	if p.Former > 0 {
+		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s goes back to it", p.Former, p.App)
+	}
+	_, path, err := r.Current(p.App)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
+	return err
+}
+
+// choose the candidate: by its name, by another preference, or as evaluated.
+func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, error) {
+	var names []string
+	for i := range e.Entries {
+		if e.Entries[i].Role == pipeline.RoleCandidate {
+			names = append(names, e.Entries[i].Label)
+		}
+	}
+	if f.candidate != "" {
+		entry := e.Entry(f.candidate)
+		if entry == nil || entry.Role != pipeline.RoleCandidate {
+			return nil, usagef("--candidate %q is not one that was evaluated%s", f.candidate, suggest.Hint(f.candidate, names))
+		}
+		return entry, nil
+	}
+	if f.prefer != "" {
+		e.Prefer = pipeline.Preference(f.prefer)
+		if err := e.Prefer.Check(); err != nil {
+			return nil, usagef("--prefer: %w", err)
+		}
+	}
+	entry := e.Choose(e.Prefer)
+	if entry == nil {
+		return nil, errors.New("no candidate was evaluated")
+	}
+	return entry, nil
+}
+
+// resultsOf is what the model's card says of the evaluation.
+func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
+	var where []string
+	for _, s := range e.Stretches {
+		where = append(where, s.Name)
+	}
+	on := fmt.Sprintf("unseen part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
+	rule := e.Entry(e.Rule)
+	var all []modelfile.Result
+	add := func(name, on string, of func(*pipeline.Entry) float64) {
+		r := modelfile.Result{Name: name, On: on, Value: of(c)}
+		if rule != nil && !math.IsNaN(of(rule)) {
+			r.Baseline, r.Against = pipeline.RuleName(rule.Policy), of(rule)
+		}
+		if !math.IsNaN(r.Value) && !math.IsInf(r.Value, 0) && !math.IsInf(r.Against, 0) {
+			all = append(all, r)
+		}
+	}
+	add("core-hours", on, func(x *pipeline.Entry) float64 { return float64(x.CoreHours) })
+	add("share of requests over the SLO", on, func(x *pipeline.Entry) float64 { return float64(x.Over) })
+	add("latency over its SLO, worst stretch", on, func(x *pipeline.Entry) float64 { return float64(x.SLORatio) })
+	add("mean replicas", on, func(x *pipeline.Entry) float64 { return float64(x.Replicas) })
+	add("mean pods", "ENV2, the whole unseen part", func(x *pipeline.Entry) float64 {
+		if x.ENV2 == nil {
+			return math.NaN()
+		}
+		return float64(x.ENV2.MeanPods)
+	})
+	return all
+}
+
+func (f *promoteFlags) printList(w io.Writer, r *registry.Registry) error {
+	all, err := r.Apps()
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		return writeIndented(w, struct {
+			Apps []registry.App `json:"apps"`
+		}{all})
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "APPLICATION\tVERSION\tCANDIDATE\tPROMOTED\tVERDICT")
+	for _, a := range all {
+		for _, p := range a.Versions {
+			version := fmt.Sprint(p.Version)
+			if p.Version == a.Current {
+				version += " (in charge)"
+			}
+			verdict := p.Verdict
+			if p.Forced {
+				verdict = "By force. " + verdict
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", a.Name, version, p.Candidate, minute(p.At), verdict)
+		}
+	}
+	return t.Flush()
+}
+
+func (f *promoteFlags) goBack(w io.Writer, r *registry.Registry) error {
+	app := f.app
+	if app == "" {
+		all, err := r.Apps()
+		if err != nil {
+			return err
+		}
+		if len(all) != 1 {
+			var names []string
+			for _, a := range all {
+				names = append(names, a.Name)
+			}
+			return usagef("the registry holds %d applications: say which with --app (%s)", len(all), strings.Join(names, ", "))
+		}
+		app = all[0].Name
+	}
+	p, err := r.Rollback(app, time.Now())
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		return writeIndented(w, p)
+	}
+	_, err = fmt.Fprintf(w, "version %d of %s is in charge again: %s\n", p.Version, p.App, p.Candidate)
+	return err
+}

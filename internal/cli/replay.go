@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/decisionlog/explain"
+	"github.com/loadline/loadline/internal/decisionlog/replay"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/suggest"
+)
+
+type replayFlags struct {
+	policy, service, from, to, log string
+	app, engine, output            string
+	show                           int
+	seed                           uint64
+}
+
+func newReplay() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay DIR|NS/NAME --policy SPEC",
+		Short: "Run a recorded stretch through another policy and show the difference",
+		Long: `Shows another policy every situation in a decision log as it was recorded, and
+holds what it asks for against what was asked for then: where they differ, by how
+much and why, and how many replica-hours each asked for.
+
+This is open-loop: what the other policy would have made of one situation does not
+change the next. Its first answers are those of a policy that has just been
+started. With --app the other policy also drives the simulated cluster under the
+recorded load, from the recorded beginning, which closes the loop as well as that
+application is known; --app recorded takes the one in the log.
+
+The other policy is asked when the recorded one decided, and sees the metrics that
+were recorded; where its own deployment would be asked or shown otherwise, the
+remarks say so.
+
+Policies:
+` + policyHelp(),
+		Example: `  loadline simulate --app bookinfo --workload bursts --duration 1h --policy hpa --decisions out/decisions
+  loadline replay out/decisions --policy hpa:target=60
+  loadline replay out/decisions --policy model:file=model.safetensors --service reviews
+  loadline replay out/decisions --policy hpa:target=60 --app recorded`,
+		Args: exactly("the folder of a decision log or NS/NAME"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.policy, "policy", "", "name[:key=value,...] of the other policy")
+	flags.StringVar(&f.service, "service", "", "show this service only")
+	flags.StringVar(&f.from, "from", "", "begin of the stretch: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04; default: the log's")
+	flags.StringVar(&f.to, "to", "", "its end")
+	flags.IntVar(&f.show, "show", 10, "how many of the largest differences to list")
+	flags.StringVar(&f.app, "app", "", "also drive this application in the simulated cluster: a name, a file, or recorded")
+	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "of the simulated cluster: one of "+strings.Join(simulate.Engines(), ", "))
+	flags.Uint64Var(&f.seed, "seed", 1, "of the simulated cluster")
+	flags.StringVar(&f.log, "log", "", "folder that the controller writes its logs to, for NS/NAME (default: $"+logVariable+")")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	return c
+}
+
+// replayed is all that the verb prints.
+type replayed struct {
+	Log    string        `json:"log"`
+	Replay replay.Report `json:"replay"`
+	// Closed is the closed loop, if it was asked for.
+	Closed *closedLoop `json:"closed_loop,omitempty"`
+}
+
+// closedLoop is what the other policy came to in the simulated cluster.
+type closedLoop struct {
+	App             string        `json:"app"`
+	RecordedOverSLO result.Number `json:"recorded_over_slo_ratio"` // null = not measured
+	Result          result.Result `json:"result"`
+}
+
+func (f *replayFlags) run(ctx context.Context, target string, stdout, stderr io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	dir, err := logFolder(target, f.log)
+	if err != nil {
+		return err
+	}
+	reader, err := openDecisions(dir)
+	if err != nil {
+		return err
+	}
+	out := replayed{Log: dir}
+	load, err := f.replay(ctx, reader, &out, stderr)
+	if err != nil {
+		return err
+	}
+	for _, d := range reader.Damage {
+		fmt.Fprintf(stderr, "loadline: %s\n", d)
+	}
+	if f.app != "" {
+		if out.Closed, err = f.closeLoop(ctx, load, stderr); err != nil {
+			return err
+		}
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(out)
+	}
+	return writeReplay(stdout, &out, f.show)
+}
+
+func (f *replayFlags) check() error {
+	switch {
+	case f.policy == "":
+		return usagef("--policy is missing: which policy is to be asked? known: %s", strings.Join(policy.Names(), ", "))
+	case f.output != "text" && f.output != "json":
+		return usagef("--output %q must be text or json", f.output)
+	case f.show < 0:
+		return usagef("--show %d must not be negative", f.show)
+	case !slices.Contains(simulate.Engines(), f.engine):
+		return usagef("unknown engine %q%s", f.engine, suggest.Hint(f.engine, simulate.Engines()))
+	}
+	return nil
+}
+
+// replay asks the policy at every record of the stretch.
+func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed, stderr io.Writer) (*replay.Load, error) {
+	from, to, err := f.stretch(reader)
+	if err != nil {
+		return nil, err
+	}
+	bar := newProgress(stderr, "replaying decisions")
+	defer bar.done()
+	reader.Progress = bar.at
+	var r *replay.Replay
+	var load *replay.Load
+	var app *loadline.App
+	var period time.Duration
+	err = reader.Between(from, to, func(e decisionlog.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.App == nil {
+			return fmt.Errorf("the decision of %s stands before its application in the log, which is damaged: begin after it, with --from", explain.Instant(e.Record.At))
+		}
+		if r == nil {
+			app = e.App
+			policy, err := policy.New(f.policy, app)
+			if err != nil {
+				return usageError{err}
+			}
+			if f.service != "" && app.ServiceIndex(f.service) < 0 {
+				return usagef("%s has no service %q%s", app.Name, f.service, suggest.Hint(f.service, serviceNames(app)))
+			}
+			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
+		}
+		if e.App != app && !reflect.DeepEqual(e.App, app) {
+			return fmt.Errorf("the application was changed before %s, and a policy is made for one: replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+		}
+		period = time.Duration(e.Record.Needs.Period)
+		load.Add(e.Record)
+		return r.Add(e.Record)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, fmt.Errorf("there is no decision from %s to %s", explain.Instant(from), explain.Instant(to))
+	}
+	out.Replay = r.Report(period).Only(f.service)
+	return load, nil
+}
+
+func serviceNames(app *loadline.App) []string {
+	var names []string
+	for i := range app.Services {
+		names = append(names, app.Services[i].Name)
+	}
+	return names
+}
+
+func (f *replayFlags) stretch(reader *decisionlog.Reader) (from, to time.Time, err error) {
+	first, last, err := reader.Span()
+	if err != nil {
+		return first, last, err
+	}
+	from, to = first, last
+	if f.from != "" {
+		if from, err = parseInstant("from", f.from, last); err != nil {
+			return from, to, err
+		}
+	}
+	if f.to != "" {
+		if to, err = parseInstant("to", f.to, last); err != nil {
+			return from, to, err
+		}
+	}
+	if from.After(last) || to.Before(first) || to.Before(from) {
+		return from, to, usagef("the log reaches from %s to %s: nothing of it is from %s to %s", explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
+	}
+	return from, to, nil
+}
+
+// closeLoop drives the simulated cluster under the recorded load.
+func (f *replayFlags) closeLoop(ctx context.Context, load *replay.Load, stderr io.Writer) (*closedLoop, error) {
+	if err := load.Check(); err != nil {
+		return nil, err
+	}
+	app := load.Start()
+	if f.app != "recorded" {
+		m, err := loadApp(f.app)
+		if err != nil {
+			return nil, err
+		}
+		if err := load.Onto(m.App); err != nil {
+			return nil, fmt.Errorf("--app %s: %w", f.app, err)
+		}
+		app = load.Start()
+	}
+	bar := newProgress(stderr, fmt.Sprintf("%s on %s", f.policy, app.Name))
+	defer bar.done()
+	spec := simulate.Spec{
+		App: app, Load: load, Workload: "recorded", Policy: f.policy, Engine: f.engine, Duration: load.Duration(), Seed: f.seed,
+	}
+	spec.Hooks.Progress = func(at time.Duration) { bar.at(at.Seconds() / spec.Duration.Seconds()) }
+	outcome, err := simulate.Run(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &closedLoop{App: app.Name, RecordedOverSLO: result.Number(load.OverSLO()), Result: outcome.Result}, nil
+}

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/controller"
+	"github.com/loadline/loadline/internal/kedascaler"
+	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/suggest"
+)
+
+// leaseName is the Lease that says which process decides.
+const leaseName = "loadline.dev"
+
+type liveFlags struct {
+	clusterFlags
+	fleet                          runFleetFlags
+	namespaces                     []string
+	leaderElect                    bool
+	leaseNamespace                 string
+	models, decisions              string
+	metricsAddress, healthAddress  string
+	kedaAddress                    string
+	kedaCert, kedaKey, kedaClients string
+	kedaHosts                      []string
+	hpaTolerance                   float64
+	logFormat, logLevel            string
+	once, dryRun                   bool
+	output                         string
+}
+
+func newRun() *cobra.Command {
+	var f liveFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Look after the LoadLines of a cluster",
+		Long: `Watches the LoadLine resources of a cluster and runs one loop for each: observe
+through Prometheus and the API server, decide, guard, apply, and tell of it in the
+resource's status, as Events, as metrics and in a log on disk (see explain).
+
+Of several processes the one that holds the lease decides; the others are ready to
+take over, and answer KEDA from the resources' status meanwhile.
+
+LoadLines whose policy is a teacher with students (train --formulation drpc) meet
+over NATS: a server in this process, or with --nats an external cluster, which
+several replicas need. One process may look after everything, or several as agents
+with a group of LoadLines each (--agent).
+
+To see what it would do with the LoadLines of a cluster, from your own machine and
+without changing anything, use --once --dry-run.`,
+		Example: `  # What would be done now? Nothing is changed.
+  loadline run --once --dry-run
+  loadline run --once --dry-run --namespaces shop --output json
+
+  # In a cluster (deploy/ and the Helm chart do this)
+  loadline run --leader-elect --models /models --decisions /var/lib/loadline/decisions
+
+  # Students of one group of LoadLines, their teacher elsewhere
+  loadline run --agent edge --leader-elect --nats tls://nats:4222 --nats-ca ca.pem --nats-credentials agent.creds`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	f.clusterFlags.add(flags)
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "look after these namespaces only, with commas between them (default: all)")
+	flags.BoolVar(&f.leaderElect, "leader-elect", false, "hold a lease while deciding, so that several processes can run")
+	flags.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the lease (default: that of the pod, or loadline-system)")
+	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
+	flags.StringVar(&f.decisions, "decisions", "", "folder for the logs of decisions (default: none are kept)")
+	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "where /metrics is served; empty = nowhere")
+	flags.StringVar(&f.healthAddress, "health-address", ":8081", "where /healthz and /readyz are served; empty = nowhere")
+	flags.StringVar(&f.kedaAddress, "keda-address", "", "where KEDA's questions are answered, such as :9092; empty = nowhere")
+	flags.StringVar(&f.kedaCert, "keda-cert", "", "certificate for KEDA's connections; none = plain text")
+	flags.StringVar(&f.kedaKey, "keda-key", "", "its key")
+	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
+	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"}, "hosts in a trigger's scalerAddress that mean us")
+	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance, "the cluster's --horizontal-pod-autoscaler-tolerance")
+	f.fleet.add(flags)
+	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.BoolVar(&f.once, "once", false, "one pass over each LoadLine, then end")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "decide and tell, and change nothing whatever the mode; not even the status is written")
+	flags.StringVar(&f.output, "output", "text", "with --once: text or json")
+	return c
+}
+
+func (f *liveFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	log, err := f.check(flags, stderr)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	klog.SetLogger(logr.FromSlogHandler(log.Handler()))
+	config, err := f.config()
+	if err != nil {
+		return err
+	}
+	scheme, err := clusterScheme()
+	if err != nil {
+		return err
+	}
+	if f.once {
+		return f.runOnce(ctx, config, scheme, log, stdout)
+	}
+	return f.serve(ctx, config, scheme, log)
+}
+
+// check refuses what cannot be meant, everything at once.
+func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger, error) {
+	var faults []error
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		faults = append(faults, usagef("--log-level %q must be debug, info, warn or error", f.logLevel))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler
+	switch f.logFormat {
+	case "text":
+		handler = slog.NewTextHandler(stderr, options)
+	case "json":
+		handler = slog.NewJSONHandler(stderr, options)
+	default:
+		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text", "json"})))
+	}
+	if f.output != "text" && f.output != "json" {
+		faults = append(faults, usagef("--output %q must be text or json", f.output))
+	}
+	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
+		faults = append(faults, usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
+	}
+	faults = append(faults, f.fleet.check(flags)...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return slog.New(handler), nil
+}
+
+// clusterScheme are the types that we speak with an API server about.
+func clusterScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1alpha1.AddToScheme(scheme)
+}
+
+// serve until the process is told to end.
+func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger) error {
+	manager, err := ctrl.NewManager(config, f.managerOptions(scheme, log))
+	if err != nil {
+		return clusterError(err)
+	}
+	board := kedascaler.NewBoard()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	meeting := f.meeting(log)
+	c := controller.New(ctx, controller.Options{
+		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
+		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
+		ScalerHosts: f.kedaHosts, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
+		Fleet: meeting, Agent: f.fleet.agent,
+	})
+	if err := c.SetupWithManager(manager); err != nil {
+		return clusterError(err)
+	}
+	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(), Agent: f.fleet.agent}); err != nil {
+		return err
+	}
+	if f.kedaAddress != "" {
+		server, err := kedascaler.New(board, kedascaler.Options{
+			Address: f.kedaAddress, HPATolerance: f.hpaTolerance, Log: log,
+			TLS: kedascaler.TLS{CertFile: f.kedaCert, KeyFile: f.kedaKey, ClientCAFile: f.kedaClients},
+		})
+		if err != nil {
+			return err
+		}
+		if err := manager.Add(server); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(manager.AddHealthzCheck("ping", healthz.Ping), manager.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return err
+	}
+	log.Info("loadline begins", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models, "decisions", f.decisions, "keda", f.kedaAddress, "dryRun", f.dryRun)
+	err = manager.Start(ctx)
+	cancel() // the lease may be lost and the process not told to end
+	c.Wait()
+	if meeting != nil {
+		err = errors.Join(err, meeting.Close())
+	}
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return clusterError(err)
+}
+
+func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctrl.Options {
+	o := ctrl.Options{
+		Scheme: scheme, Logger: logr.FromSlogHandler(log.Handler()),
+		Metrics:                metricsserver.Options{BindAddress: orZero(f.metricsAddress)},
+		HealthProbeBindAddress: orZero(f.healthAddress),
+		LeaderElection:         f.leaderElect, LeaderElectionID: f.leaseName(), LeaderElectionNamespace: f.lease(),
+		LeaderElectionReleaseOnCancel: true,
+		Cache: cache.Options{
+			DefaultTransform: kube.Strip,
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: kube.Strip}},
+		},
+		// Secrets and ConfigMaps are read by name, where that is allowed: a cache would
+		// have to list them all.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}, Unstructured: true}},
+	}
+	if len(f.namespaces) > 0 {
+		o.Cache.DefaultNamespaces = map[string]cache.Config{}
+		for _, n := range f.namespaces {
+			o.Cache.DefaultNamespaces[n] = cache.Config{}
+		}
+	}
+	return o
+}
+
+// leaseName is of this process and those that take over from it: agents have one
+// each.
+func (f *liveFlags) leaseName() string {
+	if f.fleet.agent == "" {
+		return leaseName
+	}
+	return leaseName + "-" + f.fleet.agent
+}
+
+// meeting is where students meet their teachers; nil in a dry run, in which nothing
+// is done that could be learned from.
+func (f *liveFlags) meeting(log *slog.Logger) *controller.Fleet {
+	if f.dryRun {
+		return nil
+	}
+	return controller.NewFleet(f.fleet.options(f.decisions, f.leaderElect, log))
+}
+
+// lease is the namespace of the lease.
+func (f *liveFlags) lease() string {
+	if f.leaseNamespace != "" {
+		return f.leaseNamespace
+	}
+	if n, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace"); err == nil {
+		return strings.TrimSpace(string(n))
+	}
+	return "loadline-system"
+}
+
+// orZero is how controller-runtime writes "nowhere".
+func orZero(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}
+
+func orAll(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return "all"
+	}
+	return strings.Join(namespaces, ",")
+}
+
+// clusterError says what to do about an API server that does not answer, or does
+// not know of LoadLines.
+func clusterError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if strings.Contains(err.Error(), "no matches for kind \"LoadLine\"") {
+		return fmt.Errorf("the cluster does not know LoadLines: kubectl apply -f deploy/crd: %w", err)
+	}
+	return fmt.Errorf("%w; loadline doctor says what a cluster lacks", err)
+}

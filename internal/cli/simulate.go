@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/suggest"
+)
+
+type simulateFlags struct {
+	workloadFlags
+	app, workload, policy, engine string
+	guard, cpuModel               string
+	slo                           []string
+	shares                        string
+	warmUp                        time.Duration
+	perturb                       simulate.Perturb
+	output, out, svg              string
+	decisions                     string
+}
+
+func newSimulate() *cobra.Command {
+	var f simulateFlags
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Run one application under one workload and one policy",
+		Long: `Runs an application in the simulated cluster, with users who send requests as the
+workload says and a policy that scales it, and tells what came of it: latency
+against the SLO, failures, cost, changes.
+
+The same seed gives the same result, byte for byte. What deciding took, which
+does not repeat, goes to stderr.
+
+Policies:
+` + policyHelp(),
+		Example: `  # A generated day on bookinfo under Kubernetes' autoscaler, with a picture
+  loadline simulate --app bookinfo --workload day --policy hpa --svg day.svg
+
+  # The same with another CPU target and a shorter scale-down window
+  loadline simulate --app bookinfo --workload day --policy hpa:target=60,down-window=120s
+
+  # Half an hour of constant load on two replicas of one service, as JSON
+  loadline simulate --app single --workload constant:rps=40 --duration 30m --policy static:replicas=2 --output json
+
+  # A file of rates, scaled to 100 requests per second at its peak, with a stricter SLO
+  loadline simulate --app boutique --workload rates.csv --peak 100 --slo p99=200ms
+
+  # A trained model under the guards of production, which fall back on HPA
+  loadline simulate --app bookinfo --policy model:file=model.safetensors --guard hpa:target=60
+
+  # Functions that sleep while nobody calls them, under Knative's autoscaler
+  loadline simulate --app functions --workload constant:rps=0.1 --duration 12h --policy kpa
+
+  # Under a metrics system that loses one scrape in ten and is one scrape late
+  loadline simulate --app bookinfo --workload bursts --policy hpa --metrics-loss 0.1 --metrics-late 1`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
+	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
+	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy")
+	flags.StringVar(&f.guard, "guard", "", "put the guards of production around the policy, with this one to fall back on: name[:key=value,...]")
+	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
+	f.add(flags)
+	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
+	flags.StringVar(&f.shares, "shares", "", "each service's part of the SLO from this file (see slo split --out), for policies that look at it")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "leave the first part out of latency and SLO figures")
+	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
+	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0, "probability that a scrape of a service or pod is lost")
+	flags.IntVar(&f.perturb.MetricsLate, "metrics-late", 0, "scrapes by which metrics are late")
+	flags.Float64Var(&f.perturb.CPUNoise, "cpu-noise", 0, "relative deviation of CPU readings")
+	flags.Float64Var(&f.perturb.SlowStart, "slow-start", 1, "factor on the time that pods need to start")
+	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false, "a pod that is resized restarts, as on clusters that cannot resize in place")
+	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
+	flags.StringVar(&f.svg, "svg", "", "draw load, replicas, CPU and latency over time to this file")
+	flags.StringVar(&f.decisions, "decisions", "", "write the log of every decision to this new folder (see explain and replay)")
+	return c
+}
+
+func policyHelp() string {
+	var b strings.Builder
+	for _, p := range policy.List() {
+		fmt.Fprintf(&b, "  %-8s %s\n", p.Name, p.About)
+		for _, o := range p.Options {
+			fmt.Fprintf(&b, "    %-16s %s", o.Key, o.About)
+			if o.Default != "" {
+				fmt.Fprintf(&b, " (%s)", o.Default)
+			}
+			b.WriteByte('\n')
+		}
+		if p.Name == "static" {
+			fmt.Fprintf(&b, "    %-16s %s\n", "SERVICE", "replicas of this service")
+		}
+	}
+	return b.String()
+}
+
+func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	spec, err := f.spec(stderr)
+	if err != nil {
+		return err
+	}
+	closeLog := func() error { return nil }
+	if f.decisions != "" {
+		if closeLog, err = recordDecisions(&spec, f.decisions); err != nil {
+			return err
+		}
+	}
+	outcome, err := f.simulate(ctx, spec, stderr)
+	err = errors.Join(err, closeLog())
+	if err != nil {
+		return err
+	}
+	// The picture first: whoever sees the result may look for it.
+	if f.svg != "" {
+		picture := storyFigure(spec.App, outcome).SVG()
+		if err := atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+			return err
+		}
+	}
+	write := outcome.Result.WriteText
+	if f.output == "json" {
+		write = outcome.Result.WriteJSON
+	}
+	fmt.Fprintln(stderr, outcome.Effort)
+	for _, t := range outcome.Rungs {
+		fmt.Fprintf(stderr, "guard after %v: %v\n", sim.Since(t.At).Round(time.Second), t)
+	}
+	if f.out != "" {
+		return atomicfile.Write(f.out, write)
+	}
+	return write(stdout)
+}
+
+// spec turns flags into a run, and refuses what cannot be run before anything
+// is done: every fault at once.
+func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
+	cpu, err := f.checkWords()
+	faults := []error{err}
+	model, err := loadApp(f.app)
+	faults = append(faults, err)
+	w, report, err := f.open(f.workload)
+	faults = append(faults, err)
+	spec := simulate.Spec{
+		Policy: f.policy, Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
+	}
+	if model != nil {
+		spec.App = model.App
+		if err := overrideSLOs(model.App, f.slo); err != nil {
+			faults = append(faults, usageError{err})
+		}
+		spec.Partial, err = partialSLOs(f.shares, model.App)
+		faults = append(faults, err)
+	}
+	if w != nil {
+		spec.Workload, spec.Duration = w.Name, w.Duration()
+	}
+	if model != nil && w != nil {
+		spec.Load, err = w.For(model.App)
+		faults = append(faults, err)
+		if err := spec.Validate(); err != nil {
+			faults = append(faults, usageError{err})
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return spec, err
+	}
+	if remark := leftOut(report); remark != "" {
+		fmt.Fprintf(stderr, "workload %s: %s\n", f.workload, remark)
+	}
+	return spec, nil
+}
+
+// checkWords looks at the flags that stand for themselves.
+func (f *simulateFlags) checkWords() (sim.CPUModel, error) {
+	var faults []error
+	if f.output != "text" && f.output != "json" {
+		faults = append(faults, usagef("--output %q must be text or json", f.output))
+	}
+	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
+	cpu, known := models[f.cpuModel]
+	if !known {
+		faults = append(faults, usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
+	}
+	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	return cpu, errors.Join(faults...)
+}
+
+func (f *simulateFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io.Writer) (*simulate.Outcome, error) {
+	// Decisions are timed by the thread's own clock.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	bar := newProgress(stderr, fmt.Sprintf("%s on %s", spec.Policy, spec.App.Name))
+	defer bar.done()
+	spec.Hooks.CPUTime = threadCPUTime
+	spec.Hooks.Progress = func(at time.Duration) { bar.at(at.Seconds() / spec.Duration.Seconds()) }
+	return simulate.Run(ctx, spec)
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loadline/loadline/internal/arena"
+	drpcschool "github.com/loadline/loadline/internal/policy/drpc/trainer"
+	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
+	"github.com/loadline/loadline/lab/rivals/trainer"
+)
+
+// TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
+func TestCurvesAsOthersReadThem(t *testing.T) {
+	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
+	common := arena.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}
+	const (
+		head   = "steps,episodes,explored,loss,evaluation,qos,cpu,memory,imitation"
+		row    = "40,2,0.5,0.333333,0.25,1,0.125,0.75,"
+		fields = `{"steps":40,"episodes":2,"explored":0.5,"loss":0.3333333333333333,"evaluation":0.25,"qos":1,"cpu":0.125,"memory":0.75,`
+	)
+	drpc := drpcschool.Point{Point: common, Imitation: 0.5}
+	rival := trainer.Point{Point: common, Yardstick: 0.5}
+	msars := msarsschool.Point{Point: common, Users: 0.5, Yardstick: 0.25}
+	for name, of := range map[string]struct {
+		write      func() error
+		point      any
+		csv, field string
+	}{
+		"drpc":   {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n", `"imitation":0.5}`},
+		"rivals": {func() error { return f.writeRivalLog([]trainer.Point{rival}) }, rival, head + ",yardstick\n" + row + ",0.5\n", `"yardstick":0.5}`},
+		"msars":  {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars, head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := of.write(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(f.log); err != nil || string(got) != of.csv {
+				t.Errorf("%v, wrote:\n%s\nwant:\n%s", err, got, of.csv)
+			}
+			if got, err := json.Marshal(of.point); err != nil || string(got) != fields+of.field {
+				t.Errorf("%v, %s, want %s", err, got, fields+of.field)
+			}
+		})
+	}
+	f.log = ""
+	if err := f.writeSchoolLog([]drpcschool.Point{drpc}); err != nil {
+		t.Errorf("no log: %v", err)
+	}
+}
+
+func TestIdleIsTold(t *testing.T) {
+	nobody := arena.Result{Who: "nobody", Reward: 0.8}
+	for _, c := range []struct {
+		reward float64
+		want   string
+	}{
+		{0.85, ""},
+		{0.8, "warning: students did no better than changing nothing (reward 0.800, nobody has 0.800)"},
+		{0.5, "reward 0.500, nobody has 0.800"},
+	} {
+		got := idle(nobody, arena.Result{Who: "students", Reward: c.reward})
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%v: %q, want %q in it", c.reward, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestInterruptedSchoolGoesOn: interrupted at whatever moment, the same command goes on
+// and gives the same file as one that nobody has interrupted.
+func TestInterruptedSchoolGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	train := func(ctx context.Context, out string, more ...string) (int, string) {
+		var stderr bytes.Buffer
+		args := append([]string{
+			"train", "--formulation", "drpc", "--app", "bookinfo", "--workload", "constant:rps=40", "--duration", "1h", "--steps", "200", "--evaluate-every", "40",
+			"--episodes", "1", "--acting-steps", "40", "-o", filepath.Join(dir, out),
+		}, more...)
+		return Run(ctx, args, strings.NewReader(""), io.Discard, &stderr), stderr.String()
+	}
+	if code, said := train(t.Context(), "whole"); code != 0 {
+		t.Fatal(said)
+	}
+	log, school := filepath.Join(dir, "curve.csv"), filepath.Join(dir, "school")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // as soon as there is something
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(log); err == nil {
+				cancel()
+			}
+		}
+	}()
+	code, said := train(ctx, "parts", "--checkpoint", school, "--log", log)
+	if code != exitInterrupted || !strings.Contains(said, "the same command goes on from") {
+		t.Fatalf("code %d: %s", code, said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "parts")); err == nil {
+		t.Error("an interrupted school wrote a model")
+	}
+	if code, said = train(t.Context(), "parts", "--checkpoint", school, "--log", log); code != 0 || !strings.Contains(said, "going on after") {
+		t.Fatalf("code %d: %s", code, said)
+	}
+	var files [2][]byte
+	for i, name := range []string{"whole", "parts"} {
+		var err error
+		if files[i], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Error("the model is another one")
+	}
+	if curve, err := os.ReadFile(log); err != nil || strings.Count(string(curve), "\n") < 4 || !strings.Contains(string(curve), "\n40,1,") {
+		t.Errorf("the curve has lost its beginning: %s (%v)", curve, err)
+	}
+}

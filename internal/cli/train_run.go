@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/pipeline"
+	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/twin"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// runFlags are those of candidates for an application.
+type runFlags struct {
+	history, app, workload string
+	duration               time.Duration
+	scale, peak            float64
+	name, output           string
+	candidates             int
+	formulations           []string
+	objectives, without    []string
+	unseen                 float64
+	shares                 string
+	redo                   bool
+}
+
+func (f *runFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.history, "history", "", "folder of an application's past (see history)")
+	flags.StringVar(&f.app, "app", "", "name or file of an application, instead of a history")
+	flags.StringVar(&f.workload, "workload", "", "with --app: name, generators or file of a workload")
+	spanVar(flags, &f.duration, "duration", 0, "with --workload: how long, such as 36h or 7d")
+	flags.Float64Var(&f.scale, "scale", 0, "with --workload: multiply every rate")
+	flags.Float64Var(&f.peak, "peak", 0, "with --workload: scale so that the highest rate is this many requests per second")
+	flags.IntVar(&f.candidates, "candidates", 8, "how many to train")
+	flags.StringSliceVar(&f.formulations, "formulations", nil, "to take in turn, parted by commas (all)")
+	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
+	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the past that is kept for the proof")
+	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
+	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
+	flags.StringVar(&f.shares, "shares", "", "each service's part of the SLO from this file (see slo split --out) instead of in proportion")
+	flags.BoolVar(&f.redo, "redo", false, "begin the run's folder anew, whatever it holds")
+	flags.StringVar(&f.output, "output", "text", "of a run: text or json")
+}
+
+// Flags that belong to one way of training only.
+var (
+	runOnly  = []string{"history", "app", "workload", "duration", "scale", "peak", "candidates", "formulations", "objective", "unseen", "without", "name", "shares", "redo", "output"}
+	taskOnly = []string{"task", "agent", "longest-episode", "evaluate-every", "episodes", "log", "checkpoint", "resume"}
+)
+
+// forApplication says which way of training is meant, and refuses a mixture.
+func (f *trainFlags) forApplication(flags *pflag.FlagSet) (bool, error) {
+	given := func(names []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !flags.Changed(n) })
+	}
+	run, task := given(runOnly), given(taskOnly)
+	if len(run) == 0 {
+		return false, nil
+	}
+	if len(task) > 0 {
+		return false, usagef("--%s is for training on an application's past, --%s for training in an environment: give one or the other", run[0], task[0])
+	}
+	return true, nil
+}
+
+func formulationHelp() string {
+	var b strings.Builder
+	for _, form := range formulation.Formulations() {
+		fmt.Fprintf(&b, "  %-21s  %s\n", form.Name, form.About)
+	}
+	return b.String()
+}
+
+// trainRun trains candidates into a folder.
+func (f *trainFlags) trainRun(ctx context.Context, stdout, stderr io.Writer) error {
+	candidates, err := f.lineUp()
+	if err != nil {
+		return err
+	}
+	if _, err := openShares(f.run.shares); err != nil {
+		return err // before anything long is begun
+	}
+	subject, err := f.run.subject(ctx, f.seed, stderr)
+	if err != nil {
+		return err
+	}
+	shares, err := sharesFor(f.run.shares, subject.App)
+	if err != nil {
+		return err
+	}
+	for i := range candidates {
+		candidates[i].Shares = shares
+	}
+	printNotes(stderr, subject.Notes)
+	folder, err := pipeline.Begin(f.out, program(), subject, candidates, f.run.redo)
+	if err != nil {
+		return err
+	}
+	have, err := folder.Have()
+	if err != nil {
+		return err
+	}
+	if len(have) > 0 {
+		fmt.Fprintf(stderr, "%d of %d candidates are trained already\n", len(have), len(candidates))
+	}
+	bar := newProgress(stderr, "training "+count(folder.Missing(), "candidate", "candidates"))
+	err = pipeline.TrainEach(ctx, subject, candidates, pipeline.Each{
+		Workers: runtime.GOMAXPROCS(0), Have: have, Done: folder.Keep, Progress: bar.at,
+	})
+	bar.done()
+	if errors.Is(err, context.Canceled) {
+		return &runInterrupted{len(candidates) - folder.Missing(), len(candidates), f.out}
+	}
+	if err != nil {
+		return err
+	}
+	if f.run.output == "json" {
+		return writeIndented(stdout, folder.Run)
+	}
+	return printRun(stdout, folder)
+}
+
+// notesShown are as many as people read; run.json has all.
+const notesShown = 6
+
+func printNotes(w io.Writer, notes []string) {
+	for i, note := range notes {
+		if i == notesShown {
+			fmt.Fprintf(w, "note: %d more such notes are in %s\n", len(notes)-notesShown, pipeline.RunFile)
+			return
+		}
+		fmt.Fprintf(w, "note: %s\n", note)
+	}
+}
+
+// lineUp checks the flags, every fault at once, and makes the candidates.
+func (f *trainFlags) lineUp() ([]pipeline.Candidate, error) {
+	r := &f.run
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
+	switch {
+	case r.history != "" && (r.app != "" || r.workload != ""):
+		fault("--history and --app with --workload exclude each other: give one of the two")
+	case r.history == "" && (r.app == "" || r.workload == ""):
+		fault("what to learn on is missing: give --history DIR, or --app NAME and --workload NAME")
+	}
+	if r.app == "" && (r.duration != 0 || r.scale != 0 || r.peak != 0) {
+		fault("--duration, --scale and --peak shape a --workload: a history is what it is")
+	}
+	if r.candidates < 1 || r.candidates > 1000 {
+		fault("--candidates is %d, must be from 1 to 1000", r.candidates)
+	}
+	if f.training.Steps < 0 {
+		fault("--steps is %d, must be at least 0", f.training.Steps)
+	}
+	if !(r.unseen > 0 && r.unseen <= 0.9) {
+		fault("--unseen is %v, must be above 0 and at most 0.9", r.unseen)
+	}
+	if r.output != "text" && r.output != "json" {
+		fault("--output is %q, must be text or json", r.output)
+	}
+	faults = append(faults, f.checkFolder())
+	for _, text := range r.objectives {
+		if _, err := parseObjective(text); err != nil {
+			fault("--objective %q: %v", text, err)
+		}
+	}
+	candidates, err := pipeline.LineUp(r.formulations, max(r.candidates, 0), f.seed)
+	if err != nil {
+		fault("--formulations: %w", err)
+	}
+	for i := range candidates {
+		if f.training.Steps > 0 {
+			candidates[i].Steps = f.training.Steps
+		}
+	}
+	return candidates, errors.Join(faults...)
+}
+
+// checkFolder refuses a folder that holds something else.
+func (f *trainFlags) checkFolder() error {
+	if f.out == "" {
+		return usagef("--out is missing: the folder of the run")
+	}
+	if strings.Contains(f.out, ",") {
+		return usagef("--out %s has a comma in it, which parts the settings of a policy: give another name", f.out)
+	}
+	entries, err := os.ReadDir(f.out)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usagef("--out %s is not a folder", f.out)
+	}
+	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == pipeline.RunFile || e.Name() == pipeline.SeenFile }) {
+		return usagef("--out %s holds something that is not a run: give an empty or a new folder", f.out)
+	}
+	return nil
+}
+
+// subject to learn on.
+func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (*pipeline.Subject, error) {
+	if f.history != "" {
+		return f.fromHistory(stderr)
+	}
+	model, err := loadApp(f.app)
+	if err != nil {
+		return nil, err
+	}
+	app := model.App
+	if f.name != "" {
+		app.Name = f.name
+	}
+	if err := f.promise(app); err != nil {
+		return nil, err
+	}
+	flags := workloadFlags{options: workload.Options{Duration: f.duration, Scale: f.scale, Peak: f.peak, Seed: seed}}
+	w, _, err := flags.open(f.workload)
+	if err != nil {
+		return nil, err
+	}
+	bar := newProgress(stderr, "recording "+app.Name+" under hpa")
+	defer bar.done()
+	return pipeline.FromApp(ctx, app, w, pipeline.Model{Unseen: f.unseen, Seed: seed, Progress: bar.at})
+}
+
+func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
+	h, err := history.Read(f.history, history.Options{})
+	if err != nil {
+		return nil, err
+	}
+	past := pipeline.Past{Name: f.name, Without: f.without, Unseen: f.unseen}
+	if past.Name == "" {
+		past.Name = nameOf(h, f.history)
+	}
+	for _, text := range f.objectives {
+		o, err := parseObjective(text)
+		if err != nil {
+			return nil, err
+		}
+		past.Objectives = append(past.Objectives, o)
+	}
+	bar := newProgress(stderr, "fitting "+f.history)
+	defer bar.done()
+	past.Progress = bar.at
+	s, err := pipeline.FromHistory(h, past)
+	if err != nil {
+		return nil, fmt.Errorf("learn from %s: %w", f.history, err)
+	}
+	return s, nil
+}
+
+// nameOf an application: its namespace, what was recorded, or the folder's name.
+func nameOf(h *history.History, dir string) string {
+	if h.Manifest.Namespace != "" {
+		return h.Manifest.Namespace
+	}
+	for _, word := range strings.Fields(h.Manifest.Source) {
+		if name, found := strings.CutPrefix(word, "app="); found {
+			return name
+		}
+	}
+	if path, err := filepath.Abs(dir); err == nil {
+		dir = path
+	}
+	return filepath.Base(dir)
+}
+
+// promise sets the objectives of an application's model.
+func (f *runFlags) promise(app *loadline.App) error {
+	for _, text := range f.objectives {
+		o, err := parseObjective(text)
+		if err != nil {
+			return err
+		}
+		if o.Kind != "" && app.KindIndex(o.Kind) < 0 {
+			var names []string
+			for _, k := range app.Kinds {
+				names = append(names, k.Name)
+			}
+			return usagef("--objective %q: unknown kind of request %q%s", text, o.Kind, suggest.Hint(o.Kind, names))
+		}
+		for i := range app.Kinds {
+			if o.Kind == "" || o.Kind == app.Kinds[i].Name {
+				app.Kinds[i].SLO = o.SLO
+			}
+		}
+	}
+	return nil
+}
+
+// runInterrupted says what is kept of a training that was asked to stop.
+type runInterrupted struct {
+	kept, of int
+	dir      string
+}
+
+func (e *runInterrupted) Error() string {
+	return fmt.Sprintf("interrupted: %d of %d candidates are kept in %s; the same command goes on with the rest", e.kept, e.of, filepath.ToSlash(e.dir))
+}
+
+func (*runInterrupted) Unwrap() error { return context.Canceled }
+
+// printRun says what was trained, and what to do next.
+func printRun(w io.Writer, f *pipeline.Folder) error {
+	s := &f.Subject
+	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))
+	fmt.Fprintf(w, "learned on %s to %s, kept for the proof %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From), minute(s.Unseen.To))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CANDIDATE\tREWARD\tDISCOUNT\tSEED\tSTEPS\tNETWORKS\tLEARNED ON")
+	for _, c := range f.Candidates {
+		var words []string
+		for _, form := range formulation.Formulations() {
+			for _, p := range form.Params {
+				if v, set := c.Params[p.Name]; set && form.Name == c.Formulation {
+					words = append(words, fmt.Sprintf("%s=%g", p.Name, v))
+				}
+			}
+		}
+		where := "the simulated cluster"
+		if c.Linear {
+			where = "ENV1"
+		}
+		if c.Bootstrap {
+			where = "what the autoscaler did, then " + where
+		}
+		if c.From != "" {
+			where += ", from " + c.From
+		}
+		fmt.Fprintf(t, "%s\t%s\t%g\t%d\t%d\t%d\t%s\n", c.Name, strings.Join(words, ", "), c.Agent.Discount, c.Seed, c.Steps, len(c.Curves), where)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nRun: %s\nProve them on the unseen part with loadline evaluate %s\n", f.Dir, f.Dir)
+	return err
+}
+
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

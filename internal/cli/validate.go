@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/lab/validate"
+)
+
+// validations in the order in which they are printed.
+var validations = []string{"cfs", "openfaas", "hotel"}
+
+func newValidate() *cobra.Command {
+	var data, output string
+	c := &cobra.Command{
+		Use:   "validate [cfs|openfaas|hotel]",
+		Short: "Hold the simulator against measured data",
+		Long: `The simulator beside measurements, with what was fitted, the errors on what was
+not, and trivial predictors to compare with:
+
+  cfs       processes under a kernel CPU quota (our own data, built in; seconds)
+  openfaas  serverless functions on one node (about a minute)
+  hotel     a call graph behind a load generator with few connections (seconds)
+
+Without a name, all of them. The last two are other people's data and have to be
+in the folder --data; docs/validation.md says where they come from.`,
+		Example: `  loadline validate cfs
+  loadline validate hotel --data ../shared/data/validation --output json`,
+		Args: func(c *cobra.Command, args []string) error { return oneOf(c, args, validations) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return usagef("--output is %q, and must be text or json", output)
+			}
+			return runValidations(c.Context(), c.OutOrStdout(), args, data, output)
+		},
+	}
+	c.Flags().StringVar(&data, "data", "../shared/data/validation", "folder of the measured data that is not built in")
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return c
+}
+
+// oneOf takes at most one argument, out of those that are known.
+func oneOf(c *cobra.Command, args, known []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one name at most, got %q", c.CommandPath(), args)
+	}
+	for _, arg := range args {
+		if !slices.Contains(known, arg) {
+			return usagef("%s knows no %q%s", c.CommandPath(), arg, suggest.Hint(arg, known))
+		}
+	}
+	return nil
+}
+
+// textWriter is what every report can do.
+type textWriter interface{ WriteText(io.Writer) error }
+
+// runValidations prints the reports. Asked for all, it goes on where data is
+// absent and says so; asked for one, that is an error.
+func runValidations(ctx context.Context, w io.Writer, names []string, data, output string) error {
+	all := len(names) == 0
+	if all {
+		names = validations
+	}
+	reports := map[string]textWriter{}
+	for i, name := range names {
+		report, err := validation(ctx, name, data)
+		if all && errors.Is(err, validate.ErrNoData) {
+			if output == "text" {
+				fmt.Fprintf(w, "\n%s: left out: %v\n", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("validate %s: %w", name, err)
+		}
+		reports[name] = report
+		if output == "text" {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			if err := report.WriteText(w); err != nil {
+				return err
+			}
+		}
+	}
+	if output == "text" {
+		return nil
+	}
+	return writeIndented(w, reports)
+}
+
+func validation(ctx context.Context, name, data string) (textWriter, error) {
+	switch name {
+	case "cfs":
+		return validate.CFS(ctx, validate.DefaultCFS)
+	case "openfaas":
+		o := validate.DefaultOpenFaaS
+		o.Data = data
+		return validate.OpenFaaS(ctx, o)
+	default:
+		o := validate.DefaultHotel
+		o.Data = data
+		return validate.Hotel(ctx, o)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/draw"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+func newWorkloadShow() *cobra.Command {
+	var f workloadFlags
+	var svg string
+	c := &cobra.Command{
+		Use:   "show NAME|GENERATORS|FILE",
+		Short: "Draw a workload in the terminal, and to an SVG file",
+		Example: `  loadline workload show day
+  loadline workload show bursts --duration 1h --seed 3
+  loadline workload show rates.csv --peak 300 --svg rates.svg
+  loadline workload show machine_usage.csv.gz --select m_1932 --rps-at-full 500`,
+		Args: exactly("a workload"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkWritable("svg", svg); err != nil {
+				return err
+			}
+			w, report, err := f.open(args[0])
+			if err != nil {
+				return err
+			}
+			if svg != "" {
+				write := func(out io.Writer) error {
+					_, err := out.Write(workloadFigure(w).SVG())
+					return err
+				}
+				if err := atomicfile.Write(svg, write); err != nil {
+					return err
+				}
+			}
+			return showWorkload(c.OutOrStdout(), w, report)
+		},
+	}
+	c.Flags().SortFlags = false
+	f.add(c.Flags())
+	c.Flags().StringVar(&svg, "svg", "", "draw it to this file as well")
+	return c
+}
+
+func showWorkload(out io.Writer, w *workload.Workload, report workload.Report) error {
+	var b strings.Builder
+	width, colour := screen(out)
+	b.WriteString(workloadFigure(w).Terminal(width, colour))
+	total, peak := 0.0, 0.0
+	for _, r := range w.Rates {
+		total += r * w.Step.Seconds()
+		peak = max(peak, r)
+	}
+	fmt.Fprintf(&b, "\n%v in %d bins of %v: %.4g requests, %.4g a second on average, %.4g at the peak\n",
+		w.Duration(), len(w.Rates), w.Step, total, total/w.Duration().Seconds(), peak)
+	if report.Format != "" {
+		fmt.Fprintf(&b, "read as %s: %d rows, %d of them selected\n", report.Format, report.Rows, report.Selected)
+	}
+	if remark := leftOut(report); remark != "" {
+		fmt.Fprintln(&b, remark)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// screen is how wide to draw and whether in colour.
+func screen(out io.Writer) (width int, colour bool) {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 80, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return min(width, 160), os.Getenv("NO_COLOR") == ""
+}
+
+// workloadFigure shows the rate, and the shares of the kinds if the workload
+// has a mix of its own.
+func workloadFigure(w *workload.Workload) draw.Figure {
+	x := make([]float64, len(w.Rates))
+	for i := range x {
+		x[i] = float64(i) * w.Step.Seconds()
+	}
+	f := draw.Figure{Title: "Workload " + w.Name, Panels: []draw.Panel{{
+		Title: "Load", Unit: "requests/s", Lines: []draw.Line{{Name: "arrivals", X: x, Y: w.Rates, Area: true}},
+	}}}
+	if m := w.Mix; m != nil {
+		p := draw.Panel{Title: "Mix", Unit: "%"}
+		for k, name := range m.Kinds {
+			line := draw.Line{Name: name}
+			for bin := range m.Bins() {
+				shares := m.Shares[bin*len(m.Kinds) : (bin+1)*len(m.Kinds)]
+				sum := 0.0
+				for _, s := range shares {
+					sum += s
+				}
+				line.X = append(line.X, float64(bin)*m.Step.Seconds()-m.Offset.Seconds())
+				line.Y = append(line.Y, 100*shares[k]/sum)
+			}
+			p.Lines = append(p.Lines, line)
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}

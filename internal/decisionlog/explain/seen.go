@@ -1,0 +1,185 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
+)
+
+// sight collects what was seen, what was not, and how old it is. An age is said
+// once, and again where it differs by a second or more.
+type sight struct {
+	parts, absent, broken []string
+	age                   time.Duration
+	aged                  bool
+}
+
+// add a figure, and say whether there is one.
+func (v *sight) add(name string, s decisionlog.Sample, write func(float64) string) {
+	switch {
+	case !s.Present:
+		v.absent = append(v.absent, name)
+	case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
+		v.broken = append(v.broken, name)
+	default:
+		text := write(s.Value)
+		if !v.aged || (s.Age-v.age).Abs() >= time.Second {
+			text += fmt.Sprintf(" (%s old)", span(s.Age))
+			v.age, v.aged = s.Age, true
+		}
+		v.parts = append(v.parts, text)
+	}
+}
+
+// seen is what the policy was shown of the service and of its users.
+func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
+	var v sight
+	v.add("request rate", s.Seen.Rate, func(x float64) string { return digits(x) + " requests/s" })
+	v.add("CPU", s.Seen.CPU, func(x float64) string { return used("CPU", x, ready(s)*float64(s.Told.Size.CPURequest), cores) })
+	v.add("memory", s.Seen.Memory, func(x float64) string {
+		return used("memory", x, ready(s)*float64(s.Told.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
+	})
+	v.add("latency", s.Seen.Latency.P99, func(x float64) string { return "p99 " + millis(x) + part(s) })
+	all := []string{}
+	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Told.Replicas)))
+	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
+	if len(v.absent) > 0 {
+		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
+	}
+	if len(v.broken) > 0 {
+		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
+	}
+	if s.Expecting != nil {
+		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.", strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
+	}
+	return append(all, users(e, s)...)
+}
+
+func part(s *decisionlog.Service) string {
+	if s.PartialSLO == nil {
+		return ""
+	}
+	return fmt.Sprintf(" against its part of the SLO, p%g %s", float64(s.PartialSLO.Percentile), millis(time.Duration(s.PartialSLO.Latency).Seconds()))
+}
+
+func ready(s *decisionlog.Service) float64 {
+	n := 0.0
+	for i := range s.Seen.Pods {
+		if s.Seen.Pods[i].Phase == loadline.PodReady.String() {
+			n++
+		}
+	}
+	return n
+}
+
+// used is a share of what is requested, where anything is.
+func used(what string, v, requested float64, write func(float64) string) string {
+	if !(requested > 0) {
+		return fmt.Sprintf("%s of %s", write(v), what)
+	}
+	return fmt.Sprintf("%s at %s of the request", what, percent(v/requested))
+}
+
+// users is the kind of request through this service that stood worst against its
+// SLO.
+func users(e decisionlog.Entry, s *decisionlog.Service) []string {
+	if e.App == nil {
+		return nil
+	}
+	service := e.App.ServiceIndex(s.Name)
+	var worst *decisionlog.Kind
+	var slo loadline.SLO
+	ratio := -1.0
+	for i := range e.Record.Kinds {
+		k := &e.Record.Kinds[i]
+		at := e.App.KindIndex(k.Name)
+		if at < 0 || !k.AtSLO.Present || e.App.Kinds[at].SLO.Latency <= 0 || !visits(&e.App.Kinds[at].Root, service) {
+			continue
+		}
+		if r := k.AtSLO.Value / e.App.Kinds[at].SLO.Latency.Seconds(); r > ratio {
+			worst, slo, ratio = k, e.App.Kinds[at].SLO, r
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	text := fmt.Sprintf("Users of %s had p%g %s against %s", worst.Name, slo.Percentile, millis(worst.AtSLO.Value), millis(slo.Latency.Seconds()))
+	if over := worst.OverSLO; over.Present && over.Value > 0 {
+		text += fmt.Sprintf(", %s of the requests over it or failed", percent(over.Value))
+	}
+	return []string{text + "."}
+}
+
+// foreseen is the forecast, as far as it reaches.
+func foreseen(s *decisionlog.Service) []string {
+	f := s.Forecast
+	if f == nil || len(f.Median) == 0 {
+		return nil
+	}
+	last := len(f.Median) - 1
+	if math.IsNaN(float64(f.Median[last])) {
+		return nil
+	}
+	text := fmt.Sprintf("For %s ahead %s requests/s were forecast", span(time.Duration(f.Step)*time.Duration(last+1)), digits(float64(f.Median[last])))
+	if last < len(f.High) && !math.IsNaN(float64(f.High[last])) {
+		text += fmt.Sprintf(", %s as the high figure", digits(float64(f.High[last])))
+	}
+	return []string{text + "."}
+}
+
+// expected is what the twin foresaw with the plan, and the runner-up beside it.
+func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
+	var all []string
+	if s.Plan != nil && r.Expected != nil {
+		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected), cores(float64(r.Expected.Cores))))
+	}
+	if s.Proposal == nil || s.Proposal.RunnerUp == nil {
+		return all
+	}
+	next := s.Proposal.RunnerUp
+	text := "Next best was " + Setting(next.Setting.Setting())
+	if next.Reason != "" {
+		text += " (" + trim(next.Reason) + ")"
+	}
+	if next.Expected != nil {
+		text += ": expected " + outcome(next.Expected)
+		if s.Plan != nil && r.Expected != nil {
+			text += ", " + dearer(float64(next.Expected.Cores-r.Expected.Cores))
+		}
+	}
+	return append(all, text+".")
+}
+
+func outcome(o *decisionlog.Outlook) string {
+	text := "nothing of " + o.Kind + " to succeed"
+	if o.Latency > 0 {
+		text = fmt.Sprintf("p%g %s of %s (%s of the SLO)", float64(o.Percentile), millis(time.Duration(o.Latency).Seconds()), o.Kind, percent(float64(o.OverSLO)))
+	}
+	if o.Failed > 0 {
+		text += fmt.Sprintf(", %s of the requests failing", percent(float64(o.Failed)))
+	}
+	return text
+}
+
+func dearer(more float64) string {
+	switch {
+	case math.Abs(more) < 0.005:
+		return "at the same cost"
+	case more > 0:
+		return cores(more) + " more"
+	}
+	return cores(-more) + " less"
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,133 @@
+package formulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// Policy is a model at work on one application. It is for one goroutine.
+type Policy struct {
+	problem *Problem
+	ground  *Ground
+	minds   []mind // by service
+	values  []float32
+}
+
+// mind decides for one service; without a network it leaves it as it is.
+type mind struct {
+	net    *rl.NetPolicy
+	scales []Scale
+}
+
+// NewPolicy sets a model to work. Services that it has no network for stay as
+// they are; it is an error if that is all of them.
+func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
+	p := &Policy{problem: m.Problem, ground: NewGround(app).With(m.Problem.Shares), minds: make([]mind, len(app.Services))}
+	spaces := m.Problem.Spaces()
+	found := false
+	for i := range app.Services {
+		b := m.brain(app.Services[i].Name)
+		if b == nil {
+			continue
+		}
+		p.minds[i] = mind{rl.NewNetPolicy(b.Net, spaces), b.Scales}
+		found = true
+	}
+	if !found {
+		var known []string
+		for _, b := range m.Brains {
+			known = append(known, b.Service)
+		}
+		return nil, fmt.Errorf("the model was trained for %s, which %s does not have; train one on its history", strings.Join(known, ", "), app.Name)
+	}
+	return p, nil
+}
+
+func (m *Model) brain(service string) *Brain {
+	for _, name := range []string{service, Every} {
+		if i := slices.IndexFunc(m.Brains, func(b Brain) bool { return b.Service == name }); i >= 0 {
+			return &m.Brains[i]
+		}
+	}
+	return nil
+}
+
+// Spaces of the problem, as an agent sees them.
+func (p *Problem) Spaces() rl.Spaces {
+	return rl.Spaces{Observation: len(p.features), Choices: len(p.form.Moves)}
+}
+
+// Name implements loadline.Policy.
+func (p *Policy) Name() string { return p.problem.Formulation }
+
+// Partial are the budgets that it was trained with.
+func (p *Policy) Partial() []loadline.SLO { return p.ground.Partial() }
+
+// Needs implements loadline.Policy.
+func (p *Policy) Needs() loadline.Needs { return p.problem.Needs() }
+
+// Decide implements loadline.Policy. A service of which something that the
+// network needs was not measured is left as it is.
+func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	// It sees the budgets that it was trained with, whatever others are given.
+	s.PartialSLO = nil
+	var proposal loadline.Proposal
+	absent := ""
+	for i := range p.minds {
+		m := &p.minds[i]
+		if m.net == nil {
+			continue
+		}
+		var missing string
+		p.values, missing = p.problem.See(p.ground, s, i, p.values[:0])
+		if missing != "" {
+			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
+			continue
+		}
+		seen := slices.Clone(p.values)
+		Apply(m.scales, p.values)
+		proposal.Services = append(proposal.Services, p.choose(s, i, seen, m.net.Outputs(p.values)))
+	}
+	if len(proposal.Services) == 0 {
+		return proposal, fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
+	}
+	return proposal, nil
+}
+
+// choose the move of the highest value, and name the next best that would have
+// done something else.
+func (p *Policy) choose(s loadline.Situation, service int, seen, values []float32) loadline.ServiceProposal {
+	best := rl.ArgMax(values)
+	setting := p.problem.Setting(p.ground, s, service, best)
+	proposal := loadline.ServiceProposal{Service: service, Setting: setting, Reason: p.reason(seen, best, values[best])}
+	next := -1
+	for i, v := range values {
+		if i != best && (next < 0 || v > values[next]) && p.problem.Setting(p.ground, s, service, i) != setting {
+			next = i
+		}
+	}
+	if next >= 0 {
+		proposal.RunnerUp = &loadline.Alternative{
+			Setting: p.problem.Setting(p.ground, s, service, next),
+			Reason:  fmt.Sprintf("%s, valued %.3g less", p.problem.form.Moves[next].Name, values[best]-values[next]),
+		}
+	}
+	return proposal
+}
+
+func (p *Policy) reason(seen []float32, choice int, value float32) string {
+	var b strings.Builder
+	for i, name := range p.problem.form.Features {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %.3g", name, seen[i])
+	}
+	fmt.Fprintf(&b, ": %s, valued %.3g", p.problem.form.Moves[choice].Name, value)
+	return b.String()
+}

@@ -1,0 +1,206 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/metrics/prom"
+)
+
+// entry is whom a value speaks of: a service, a pod, or users' requests to a
+// service, by operation where the metrics tell them apart.
+type entry struct{ name, operation string }
+
+// answer is what a question brought.
+type answer struct {
+	err        error
+	values     map[entry]float64
+	histograms map[entry]histogram
+	inside     map[string]float64 // by callee: what services of the application ask of it
+	strangers  map[string]bool    // some names that are not ours, to tell a misnomer by
+}
+
+// mostStrangers keeps a large namespace from filling memory with names.
+const mostStrangers = 100
+
+// errSpared is a question that nobody waits for the answer of.
+var errSpared = errors.New("not asked")
+
+// answers of one observation.
+type answers struct {
+	*plan
+	now  time.Time
+	list []answer
+}
+
+// ask asks everything, as many questions at once as the client sends, in their
+// order. A question that fails has no values. The error is for when nothing was
+// answered.
+func (s *Source) ask(ctx context.Context, now time.Time, pods map[string]bool) (*answers, error) {
+	a := &answers{plan: s.plan, now: now, list: make([]answer, len(s.plan.questions))}
+	ours := func(q *question, name string) bool {
+		if q.of == ofPods {
+			return pods[name]
+		}
+		return s.services[name]
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(s.client.AtOnce(), len(a.list)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(a.list); i = int(next.Add(1)) - 1 {
+				q, into := &s.plan.questions[i], &a.list[i]
+				if i == s.plan.failed && s.users && !s.wantsServices() {
+					into.err = errSpared
+					continue
+				}
+				found, err := s.client.Query(ctx, q.text, now)
+				if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
+					stop(err) // nobody else will be answered either
+				}
+				if err != nil && ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				into.err = err
+				into.take(q, found, ours)
+			}
+		})
+	}
+	wg.Wait()
+	return a, a.nothing()
+}
+
+// wantsServices says whether a kind is measured by all that its service is asked,
+// even where users' requests are told apart.
+func (s *Source) wantsServices() bool {
+	for i := range s.o.App.Kinds {
+		if s.isDirect(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// nothing is the first failure, if nothing was answered.
+func (a *answers) nothing() error {
+	var first error
+	for i := range a.list {
+		err := a.list[i].err
+		if err == nil {
+			return nil
+		}
+		if first == nil || errors.Is(first, errSpared) {
+			first = err
+		}
+	}
+	return first
+}
+
+// take keeps the values of ours. What is no finite number is absent.
+func (a *answer) take(q *question, found model.Vector, ours func(*question, string) bool) {
+	a.values, a.histograms, a.inside, a.strangers = map[entry]float64{}, map[entry]histogram{}, map[string]float64{}, map[string]bool{}
+	for _, v := range found {
+		value := float64(v.Value) * q.query.Scale
+		if q.shape == buckets {
+			value = float64(v.Value) // the scale is that of the bounds
+		}
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			continue
+		}
+		label := func(name string) string { return string(v.Metric[model.LabelName(name)]) }
+		e, from := q.entry(label)
+		switch {
+		case q.of != ofAll && !ours(q, e.name):
+			if len(a.strangers) < mostStrangers && e.name != "" {
+				a.strangers[e.name] = true
+			}
+		case from != "":
+			if from != e.name && ours(q, from) {
+				a.inside[e.name] += value
+			}
+		case q.shape == buckets:
+			if bound, err := strconv.ParseFloat(label("le"), 64); err == nil {
+				a.histograms[e] = append(a.histograms[e], bucket{bound * q.query.Scale, value})
+			}
+		default:
+			if old, twice := a.values[e]; twice && q.shape == added {
+				value += old
+			} else if twice {
+				value = max(value, old)
+			}
+			a.values[e] = value
+		}
+	}
+	for e, h := range a.histograms {
+		a.histograms[e] = h.tidy()
+	}
+}
+
+// entry is whom a series speaks of, and who calls if that is not a user.
+func (q *question) entry(label func(string) string) (e entry, from string) {
+	switch q.of {
+	case ofServices:
+		e.name = q.query.Service.Of(label)
+	case ofPods:
+		e.name = q.query.Pod.Of(label)
+	case ofCalls:
+		from, e.name, e.operation = q.query.Ends(label)
+	}
+	return e, from
+}
+
+// value of a question, if it has one.
+func (a *answers) value(question int, e entry) (float64, bool) {
+	if question == none {
+		return 0, false
+	}
+	v, ok := a.list[question].values[e]
+	return v, ok
+}
+
+func (a *answers) sample(question int, e entry) loadline.Sample {
+	v, ok := a.value(question, e)
+	if !ok {
+		return loadline.Sample{}
+	}
+	return loadline.Sample{Value: v, At: a.at(question, e)}
+}
+
+func (a *answers) histogram(question int, e entry) histogram {
+	if question == none {
+		return nil
+	}
+	return a.list[question].histograms[e]
+}
+
+// at is when the newest scrape behind a value was made. Where that is not known, it
+// is as long ago as it can be.
+func (a *answers) at(question int, e entry) time.Time {
+	q := &a.questions[question]
+	if a.questions[q.newest].of == ofAll {
+		e = entry{}
+	}
+	if _, known := a.value(q.newest, e); !known {
+		e.operation = "" // the age need not be told by operation
+	}
+	if _, known := a.value(q.newest, e); !known {
+		return a.now.Add(-q.oldest)
+	}
+	return a.instant(q.newest, e)
+}
+
+// instant is a value that is a time in seconds.
+func (a *answers) instant(question int, e entry) time.Time {
+	seconds, _ := a.value(question, e)
+	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC()
+}

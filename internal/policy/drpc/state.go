@@ -1,0 +1,148 @@
+package drpc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+)
+
+// Locals is the number of features of a student, Axes that of its actions.
+const (
+	Locals = 5
+	Axes   = 3
+)
+
+// LocalFeatures are what a student sees: requests, requests that are expected,
+// CPU, memory and tail latency, as in the authors' code, and as ratios.
+var LocalFeatures = [Locals]string{"load", "load_ahead", "cpu", "memory_request", "latency_p99"}
+
+// Local is what a student sees of its deployment, squashed.
+type Local [Locals]float32
+
+// Action is what an agent wants of one deployment, each from -1 to 1.
+type Action [Axes]float32
+
+// The axes of an action, in the order of Algorithm 2.
+const (
+	AxisCPU = iota
+	AxisMemory
+	AxisHorizontal
+)
+
+// AxisNames in that order.
+var AxisNames = [Axes]string{"cpu", "memory", "horizontal"}
+
+// Shape is how the state of the whole is laid out for a teacher.
+type Shape string
+
+const (
+	// Shared is one row for each service: its own state, and all the others' and the
+	// machines' in a few figures. One network serves all rows.
+	Shared Shape = "shared"
+	// Plain is everything side by side for one network, as printed.
+	Plain Shape = "plain"
+)
+
+// Shapes that are known, the default first.
+func Shapes() []Shape { return []Shape{Shared, Plain} }
+
+// besides is the number of features of a service that the teacher sees and students
+// do not.
+const besides = 3
+
+var besideFeatures = [besides]string{"fill", "size", "starting"}
+
+// Of a row of the shared shape: what is known of the service beforehand (the share
+// of requests that pass it), the mean over services of what students see, the largest
+// load and latency, and mean, least and largest utilisation of the machines by
+// resource. Whether the service is optional is not in it: of the few that are, a
+// teacher learns that taking the last replica away is bad, and takes it for a reason to
+// add one in any state.
+const (
+	known   = 1
+	commons = Locals + 2 + 2*3
+)
+
+// Eyes turn situations into what students and teacher see. They are for one
+// goroutine.
+type Eyes struct {
+	App    *loadline.App
+	Ground *formulation.Ground
+
+	local, more *formulation.Sight
+	passing     []float32 // share of requests that pass a service
+	values      []float32
+	view        View
+	order       byName
+}
+
+// NewEyes looks at an application.
+func NewEyes(app *loadline.App) (*Eyes, error) {
+	local, err := formulation.NewSight(LocalFeatures[:]...)
+	if err != nil {
+		return nil, fmt.Errorf("drpc: %w", err)
+	}
+	more, err := formulation.NewSight(besideFeatures[:]...)
+	if err != nil {
+		return nil, fmt.Errorf("drpc: %w", err)
+	}
+	e := &Eyes{App: app, Ground: formulation.NewGround(app), local: local, more: more, order: orderOf(app), passing: make([]float32, len(app.Services))}
+	all := 0.0
+	for _, k := range app.Kinds {
+		all += k.Share
+	}
+	for i := range e.passing {
+		for k, visits := range e.Ground.Services[i].Visits {
+			if all > 0 {
+				e.passing[i] += float32(min(visits, 1) * app.Kinds[k].Share / all)
+			}
+		}
+	}
+	return e, nil
+}
+
+// Judge by shares of the SLO instead of in proportion; nil changes nothing.
+func (e *Eyes) Judge(by *formulation.Shares) { e.Ground = e.Ground.With(by) }
+
+// squash makes ratios small without losing which of two large ones is larger.
+func squash(v float32) float32 { return float32(math.Log2(1 + max(0, float64(v)))) }
+
+// Local is what a student sees. If something was not measured, its name comes
+// back and nothing can be decided.
+func (e *Eyes) Local(s loadline.Situation, service int, into *Local) (absent string) {
+	e.values, absent = e.local.See(e.Ground, s, service, e.values[:0])
+	if absent != "" {
+		return absent
+	}
+	for i, v := range e.values {
+		into[i] = squash(v)
+	}
+	return ""
+}
+
+// Width is the number of values of what a teacher sees.
+func (e *Eyes) Width(shape Shape) int {
+	n := len(e.App.Services)
+	if shape == Plain {
+		return n*Locals + 2*len(e.App.Nodes)
+	}
+	return n * (Locals + besides + known + commons)
+}
+
+// Parts that a teacher's networks may share.
+func (e *Eyes) Parts(shape Shape) int {
+	if shape == Plain {
+		return 1
+	}
+	return len(e.App.Services)
+}
+
+// Whole is what a teacher sees.
+func (e *Eyes) Whole(shape Shape, s loadline.Situation, locals []Local, into []float32) []float32 {
+	e.Look(s, locals, &e.view)
+	return e.Lay(shape, &e.view, into)
+}
+
+func unsquash(v float32) float64 { return math.Exp2(float64(v)) - 1 }

@@ -1,0 +1,163 @@
+package trainer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline/internal/train"
+
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// Save gives everything that the rest of a schooling depends on, between two units.
+// Forecasters are not in it: they are learned from the subject alone, and learned
+// anew they are the same.
+func (s *School) Save() []byte { return rl.Save(s) }
+
+// ErrAnother is of a saved school of another subject or other settings.
+var ErrAnother = errors.New("it is of another application, load or other settings")
+
+// Restore goes on with a saved school, which must be of the same subject and
+// settings.
+func (s *School) Restore(data []byte) error {
+	if err := rl.Restore(data, s); err != nil {
+		return fmt.Errorf("resume school: %w", err)
+	}
+	return nil
+}
+
+// Fingerprint is of everything that determines what comes of a school: its subject
+// and its settings.
+func Fingerprint(subject train.Scenario, config Config) (string, error) {
+	h := sha256.New()
+	app, err := json.Marshal(subject.App)
+	if err != nil {
+		return "", fmt.Errorf("school: %w", err)
+	}
+	shares, err := json.Marshal(config.Shares) // by their content, not by where they are
+	if err != nil {
+		return "", fmt.Errorf("school: %w", err)
+	}
+	config.Shares = nil
+	h.Write(app)
+	fmt.Fprintf(h, "\n%v %v\n%+v\n%s\n", subject.Source, subject.Duration, config, shares)
+	// The load is what it is at every instant; a minute's grid tells two apart.
+	for at := time.Duration(0); at <= subject.Duration; at += time.Minute {
+		for k := range subject.App.Kinds {
+			rate, _ := subject.Load.Rate(k, at)
+			fmt.Fprintf(h, "%v ", rate)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// Archive saves or restores the school.
+func (s *School) Archive(a *rl.Archive) {
+	s.archiveWhose(a)
+	phase := int(s.phase)
+	a.Int(&phase)
+	s.phase = phaseOf(a, phase)
+	a.Int(&s.steps)
+	a.Int(&s.episodes)
+	a.Uint64(&s.version)
+	s.mix.Archive(a)
+	s.live.Archive(a)
+	if a.Restoring() && a.Err() == nil {
+		a.Fail(s.enter())
+	}
+	s.seen.Archive(a)
+	s.teacher.Archive(a)
+	a.Floats(s.tutor.Net.Params())
+	for _, student := range s.students {
+		student.Archive(a)
+	}
+	a.Some(&s.best)
+	if n := len(s.best); a.Restoring() && a.Err() == nil && n > 0 && n != len(s.teacher.Weights()) {
+		a.Fail(fmt.Errorf("school: the saved teacher has %d weights, this one %d", n, len(s.teacher.Weights())))
+	}
+	a.Float(&s.bestReward)
+	s.transport.Archive(a)
+	s.stage1.archive(a)
+	s.lesson.archive(a)
+	s.stage2.archive(a, s)
+	a.Int(&s.warm.began)
+	a.Int(&s.warm.steps)
+	a.Some(&s.warm.held)
+	a.Float(&s.former.reward)
+	a.Some(&s.former.teacher)
+	a.Some(&s.former.students)
+	archiveJSON(a, &s.called)
+	archiveJSON(a, &s.report)
+}
+
+// archiveWhose refuses what is of another school.
+func (s *School) archiveWhose(a *rl.Archive) {
+	whose, err := Fingerprint(s.subject, s.config)
+	a.Fail(err)
+	saved := []byte(whose)
+	a.Bytes(&saved)
+	if a.Err() == nil && string(saved) != whose {
+		a.Fail(fmt.Errorf("school: %w", ErrAnother))
+	}
+}
+
+// phaseOf a saved number.
+func phaseOf(a *rl.Archive, n int) phase {
+	if n < int(exploring) || n > int(warming) {
+		a.Fail(fmt.Errorf("school: the saved state is in phase %d, which there is not", n))
+		return exploring
+	}
+	return phase(n)
+}
+
+func (st *stage1) archive(a *rl.Archive) {
+	for _, n := range []*int{&st.limit, &st.began, &st.evaluated, &st.stale, &st.count, &st.updates} {
+		a.Int(n)
+	}
+	a.Float(&st.rewards)
+	a.Float(&st.losses)
+}
+
+func (l *lesson) archive(a *rl.Archive) {
+	why, then := []byte(l.why), int(l.then)
+	a.Int(&l.unit)
+	a.Bytes(&why)
+	a.Float(&l.taught)
+	a.Int(&then)
+	l.why, l.then = string(why), phaseOf(a, then)
+}
+
+func (t *stage2) archive(a *rl.Archive, s *School) {
+	a.Int(&t.acted)
+	a.Int(&t.taken)
+	a.Float(&t.before)
+	begun := t.collector != nil
+	a.Bool(&begun)
+	if !begun || a.Err() != nil {
+		return
+	}
+	if a.Restoring() {
+		t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
+	}
+	t.collector.Archive(a)
+	t.notifier.Archive(a)
+}
+
+// archiveJSON keeps what is told, in which every number is exact.
+func archiveJSON[T any](a *rl.Archive, v *T) {
+	text, err := json.Marshal(v)
+	if !a.Restoring() {
+		a.Fail(err)
+	}
+	a.Bytes(&text)
+	if a.Restoring() && a.Err() == nil {
+		var got T
+		a.Fail(json.Unmarshal(text, &got))
+		*v = got
+	}
+}

@@ -1,0 +1,237 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// Stage2 is how long students act at school.
+type Stage2 struct {
+	Steps   int // of the teacher's period, in all
+	Updates int // of the teacher with each
+	Stream  int // experiences that the transport holds at most
+}
+
+// publish lays out every student's weights.
+func (s *School) publish() error {
+	s.version++
+	for _, student := range s.students {
+		if err := s.transport.Put(drpc.WeightsOf(student, s.version)); err != nil {
+			return fmt.Errorf("school: %w", err)
+		}
+	}
+	return nil
+}
+
+// field is the students at work for an episode: copies of those at school, which
+// act on weights that came down and send up what they did.
+type field struct {
+	policy *drpc.Policy
+	outbox []drpc.Outbox
+}
+
+func (s *School) newField() (*field, error) {
+	// The world says what is expected, so that nobody needs forecasters.
+	m := &drpc.Model{
+		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps, Shares: s.config.Shares,
+		Forecasts: make([]*forecast.GRU, len(s.students)),
+	}
+	for i, student := range s.students {
+		m.Services = append(m.Services, s.subject.App.Services[i].Name)
+		m.Students = append(m.Students, student.Net())
+	}
+	f := &field{outbox: make([]drpc.Outbox, len(s.students))}
+	var err error
+	if f.policy, err = drpc.NewPolicy(m, s.subject.App, drpc.Work{Who: drpc.TheStudents}); err != nil {
+		return nil, err
+	}
+	for i := range f.outbox {
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.episodes), Most: 256}
+	}
+	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
+		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
+	}
+	return f, nil
+}
+
+// watch takes new weights into force.
+func (f *field) watch(shelf drpc.Shelf) error {
+	for i := range f.outbox {
+		w, err := shelf.Latest(f.outbox[i].Service)
+		if errors.Is(err, drpc.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if student := f.policy.Student(i); w.Version > student.Version() {
+			if err := student.Adopt(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// step lets the students act for one period of the teacher, in beats of their own.
+func (f *field) step(w *World, up drpc.Uplink) error {
+	for range w.config.Period / w.config.Beat {
+		proposal, err := f.policy.Decide(w.Now(), w.Situation())
+		if err != nil {
+			proposal.Services = nil // nothing was measured: they hold
+		}
+		w.beat(proposal, f.policy.Needs().Delay)
+		for i := range f.outbox {
+			if up == nil {
+				break
+			}
+			if err := f.outbox[i].Flush(up); err != nil {
+				return err
+			}
+		}
+	}
+	w.Count()
+	return nil
+}
+
+// stage2 is how far it has come.
+type stage2 struct {
+	acted     int     // steps, of all times that students were let act
+	taken     int     // of this time
+	before    float64 // the students' reward when they began
+	collector *drpc.Collector
+	notifier  *drpc.Notifier
+}
+
+// begin lets students act, if there are steps for it.
+func (t *stage2) begin(s *School, before float64) {
+	t.taken, t.before = 0, before
+	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
+	s.phase = acting
+	if !s.living && t.acted >= s.config.Stage2.Steps {
+		s.phase = tuning
+	}
+}
+
+// act is an episode of stage 2 (lines 11 to 14): students act on their own, their
+// experience flows back and the teacher learns from it, until the notifier calls or
+// the steps are done.
+func (s *School) act() error {
+	t := &s.stage2
+	observation, next := s.newObservation(), s.newObservation()
+	s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
+	s.episodes++
+	f, err := s.newField()
+	if err != nil {
+		return err
+	}
+	for !s.world.Over() {
+		if err := f.watch(s.transport); err != nil {
+			return err
+		}
+		glance := s.glance(observation, s.world.locals, drpc.MixOf(s.world.Situation().Now()))
+		if err := f.step(s.world, s.transport); err != nil {
+			return err
+		}
+		if err := t.collector.Drain(s.transport); err != nil {
+			return err
+		}
+		t.collector.Take(s.action.Values)
+		s.world.fill(next)
+		glance.Reward = s.world.worth.Reward
+		s.hear(rl.Transition{
+			Observation: observation, Action: s.action, Next: next,
+			Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
+		})
+		observation, next = next, observation
+		t.taken++
+		if why := t.notifier.Notify(glance); len(why) > 0 {
+			s.endStage2(why)
+			return nil
+		}
+	}
+	for i := range f.outbox {
+		s.report.Carried.Lost += f.outbox[i].Lost
+	}
+	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
+	if t.acted+t.taken >= s.config.Stage2.Steps {
+		s.endStage2(nil)
+	}
+	return nil
+}
+
+// hear lets the teacher learn from what its students did.
+func (s *School) hear(t rl.Transition) {
+	s.teacher.Remember(t)
+	for range s.config.Stage2.Updates {
+		s.teacher.Update()
+	}
+	s.steps++
+}
+
+// endStage2 goes back to stage 1 for a reason, or on without one.
+func (s *School) endStage2(why []drpc.Reason) {
+	t := &s.stage2
+	t.acted += t.taken
+	s.report.Carried.Decisions += uint64(t.collector.Counted)
+	_, s.report.Carried.Bytes = s.transport.Carried()
+	means := t.notifier.Means()
+	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
+		s.tell(Event{Steps: s.steps, What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
+		s.phase = tuning
+		return
+	}
+	s.called = &Event{Steps: s.steps, What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
+	s.beginStage1(s.config.Stage1.Refresh)
+}
+
+// glance is what the notifier needs of the state that students are about to act
+// in. They are compared with the teacher who taught them: the one who has been
+// listening since has moved on, and that is not their fault.
+func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
+	var g drpc.Glance
+	var want drpc.Action
+	s.tutor.Decide(observation, s.wants)
+	n := float64(len(s.students))
+	for i, student := range s.students {
+		local := &locals[i]
+		if s.seen.Novel(local) {
+			g.Novelty += 1 / n
+		}
+		student.Decide(local, &want)
+		for axis, x := range want {
+			d := float64(x - s.wants[i*drpc.Axes+axis])
+			g.Imitation += d * d / (n * drpc.Axes)
+		}
+	}
+	g.Drift = mix.Drift(s.mix)
+	return g
+}
+
+// actFreely is what students achieve at their own pace, on the episodes of a
+// stream. Nobody listens to an examination.
+func (s *School) actFreely(stream uint64) (arena.Result, error) {
+	r, steps := arena.Result{Who: "students"}, 0.0
+	observation := make([]float32, s.exam.Spaces().Observation)
+	for e := range s.config.Stage1.Episodes {
+		f, err := s.newField()
+		if err != nil {
+			return r, err
+		}
+		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		for !s.exam.Over() {
+			if err := f.step(s.exam, nil); err != nil {
+				return r, err
+			}
+			add(&r, s.exam.Worth())
+			steps++
+		}
+	}
+	return r.Mean(steps), nil
+}

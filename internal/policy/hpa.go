@@ -1,0 +1,172 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// HPA is Kubernetes' HorizontalPodAutoscaler (autoscaling/v2), one per service,
+// after the controller's documented behaviour. The metrics are in
+// hpa_metrics.go, the arithmetic over pods in hpa_replicas.go, the behaviour
+// field in hpa_behaviour.go.
+//
+// Where it differs from the original:
+//   - A pod that has not started is pending, whatever keeps it from starting.
+//   - An unready pod past its initialisation period counts if it has ever been
+//     ready; the original guesses that from the time of its last transition
+//     (--horizontal-pod-autoscaler-initial-readiness-delay).
+//   - Usage is not rounded up to milli-cores.
+//   - All metrics share the delay and the window of the CPU samples. Metrics of
+//     the type Object, which only differ in where they are read, and of single
+//     containers, of which a pod here has one, are left out.
+type HPA struct {
+	cfg hpaConfig
+	of  []hpaMemory // by service
+}
+
+type hpaConfig struct {
+	metrics    []hpaMetric
+	behaviour  hpaBehaviour
+	initPeriod time.Duration
+	needs      loadline.Needs
+}
+
+var hpaKind = kind{
+	name:  "hpa",
+	about: "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
+	options: func(*loadline.App) []Option {
+		return []Option{
+			{"target", "80", "CPU utilisation to keep, % of the request; off = do not look at it", orOff(number(1, 1000))},
+			{"memory-target", "", "memory utilisation to keep as well, % of the request", number(1, 1000)},
+			{"concurrency-target", "", "requests in each pod to keep as well", number(0.001, 1e6)},
+			{"rps-target", "", "requests per second for each pod to keep as well", number(0.001, 1e9)},
+			{"tolerance", "0.1", "hold while the ratio to the target is within it", number(0, 1)},
+			{"up-tolerance", "", "the same, upwards only", number(0, 1)},
+			{"down-tolerance", "", "the same, downwards only", number(0, 1)},
+			{"up-window", "0s", "scale up to the lowest recommendation in it", span(0, time.Hour)},
+			{"down-window", "300s", "scale down to the highest recommendation in it", span(0, time.Hour)},
+			{"up-policies", "4/15s+100%/15s", "pods or percent that may be added per period", rateSpec},
+			{"down-policies", "100%/15s", "pods or percent that may be removed per period", rateSpec},
+			{"up-select", "max", "which of the policies counts: max, min or disabled", oneOf("max", "min", "disabled")},
+			{"down-select", "max", "which of the policies counts: max, min or disabled", oneOf("max", "min", "disabled")},
+			{"period", "15s", "between decisions", span(time.Second, time.Hour)},
+			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", span(0, time.Hour)},
+			{"lag", "15s", "age of the CPU samples", span(0, time.Hour)},
+			{"resolution", "15s", "between looks of metrics-server, which a sample is the mean of", span(time.Second, time.Hour)},
+		}
+	},
+	make: func(app *loadline.App, v values) (loadline.Policy, error) { return newHPA(app, v) },
+}
+
+func newHPA(app *loadline.App, v values) (*HPA, error) {
+	metrics := hpaMetrics(v)
+	if len(metrics) == 0 {
+		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
+	}
+	// Metrics-server and the kubelet behind it each look every 15 s or so, not in
+	// step with anybody: a sample covers 15 s and is 15 s old on average.
+	needs := loadline.Needs{
+		Period: v.span("period"), Delay: time.Second,
+		Scrape: v.span("resolution"), Window: v.span("resolution"), Lag: v.span("lag"),
+	}
+	return &HPA{
+		cfg: hpaConfig{
+			metrics: metrics,
+			behaviour: hpaBehaviour{
+				up:   hpaRule{window: v.span("up-window"), policies: parseRates(v["up-policies"]), pick: v["up-select"]},
+				down: hpaRule{window: v.span("down-window"), policies: parseRates(v["down-policies"]), pick: v["down-select"]},
+			},
+			initPeriod: v.span("init-period"),
+			needs:      needs,
+		},
+		of: make([]hpaMemory, len(app.Services)),
+	}, nil
+}
+
+// hpaMetrics are those that the settings ask for.
+func hpaMetrics(v values) []hpaMetric {
+	tolerance := func(direction string) float64 {
+		if v.isSet(direction + "-tolerance") {
+			return v.float(direction + "-tolerance")
+		}
+		return v.float("tolerance")
+	}
+	band := toleranceBand{low: 1 - tolerance("down"), high: 1 + tolerance("up")}
+	var metrics []hpaMetric
+	for _, m := range []struct {
+		key    string
+		source hpaSource
+	}{
+		{"target", sourceCPU}, {"memory-target", sourceMemory},
+		{"concurrency-target", sourceConcurrency}, {"rps-target", sourceRate},
+	} {
+		if v.isSet(m.key) && v[m.key] != "off" {
+			metrics = append(metrics, hpaMetric{source: m.source, target: v.float(m.key), hold: band})
+		}
+	}
+	return metrics
+}
+
+// Name of the policy.
+func (*HPA) Name() string { return "hpa" }
+
+// Needs are those of a cluster with metrics-server at its defaults.
+func (p *HPA) Needs() loadline.Needs { return p.cfg.needs }
+
+// Decide is one sync of every service's autoscaler. Services without data are
+// left as they are; without data on any of them there is nothing to decide.
+func (p *HPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	var proposal loadline.Proposal
+	blind := 0
+	for i := range s.App.Services {
+		replicas, reason, err := p.sync(now, s, i)
+		if errors.Is(err, loadline.ErrNoData) {
+			blind++
+			continue
+		}
+		proposal.Services = append(proposal.Services, loadline.ServiceProposal{
+			Service: i, Setting: loadline.Setting{Replicas: replicas}, Reason: reason,
+		})
+	}
+	if blind > 0 && len(proposal.Services) == 0 {
+		return loadline.Proposal{}, fmt.Errorf("%w: no pod of any service has a usable sample", loadline.ErrNoData)
+	}
+	return proposal, nil
+}
+
+// sync is one service's autoscaler: recommend, stabilise, limit the rate.
+func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.Opt[int], string, error) {
+	bounds := s.App.Services[service].Bounds
+	low, high := max(bounds.MinReplicas, 1), bounds.MaxReplicas
+	if high <= 0 {
+		high = 1 << 30
+	}
+	current := s.Allocation[service].Replicas
+	memory := &p.of[service]
+	memory.begin(now, current)
+	memory.settle(s.InFlight[service].Replicas)
+	switch {
+	case current == 0:
+		return loadline.Opt[int]{}, "scaled to zero by hand, which switches the autoscaler off", nil
+	case current > high:
+		memory.propose(now, p.cfg.behaviour, current, high)
+		return loadline.Some(high), "above the upper bound", nil
+	case current < low:
+		memory.propose(now, p.cfg.behaviour, current, low)
+		return loadline.Some(low), "below the lower bound", nil
+	}
+	view := podView{now: now, window: p.cfg.needs.Window, initPeriod: p.cfg.initPeriod}
+	desired, reason, err := recommend(p.cfg.metrics, current, &s.Now().Services[service], view)
+	if err != nil {
+		return loadline.Opt[int]{}, "", err
+	}
+	stable, why := memory.stabilise(now, p.cfg.behaviour, current, desired)
+	reason += why
+	limited, why := memory.limit(now, p.cfg.behaviour, current, stable, low, high)
+	reason += why
+	memory.propose(now, p.cfg.behaviour, current, limited)
+	return loadline.Some(limited), reason, nil
+}

@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/loadline/loadline"
+)
+
+// hpaMetric is one thing that the autoscaler keeps near a target.
+type hpaMetric struct {
+	source hpaSource
+	target float64 // resources: % of the request; others: units per pod
+	hold   toleranceBand
+}
+
+// hpaSource is where a metric comes from, and with that how it is reckoned.
+type hpaSource int
+
+const (
+	sourceCPU         hpaSource = iota // Resource, Utilization
+	sourceMemory                       // Resource, Utilization
+	sourceConcurrency                  // Pods, AverageValue: visits in each pod
+	sourceRate                         // External, AverageValue: visits per second to the service
+)
+
+func (s hpaSource) String() string {
+	return [...]string{"CPU", "memory", "concurrency", "rate"}[s]
+}
+
+// replicas that this metric wants.
+func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view podView) (int, string, error) {
+	if m.source == sourceRate {
+		return m.externalReplicas(current, seen)
+	}
+	return m.podReplicas(current, seen.Pods, view)
+}
+
+// externalReplicas is ceil(value / target), whatever the pods are doing: what
+// comes from outside says nothing about any of them. The tolerance is judged by
+// the pods that there are, so with many of them one more is never asked for.
+func (m hpaMetric) externalReplicas(current int, seen *loadline.ServiceObservation) (int, string, error) {
+	if !seen.Rate.Present() {
+		return 0, "", fmt.Errorf("%w: no sample of the %s", loadline.ErrNoData, m.source)
+	}
+	there := 0
+	for i := range seen.Pods {
+		if seen.Pods[i].Phase != loadline.PodDraining {
+			there++
+		}
+	}
+	used := fmt.Sprintf("%.1f requests/s, target %g per pod", seen.Rate.Value, m.target)
+	if there > 0 && m.hold.covers(math.Round(1000*seen.Rate.Value)/(math.Round(1000*m.target)*float64(there))) {
+		return there, used + ": within tolerance", nil
+	}
+	// In thousandths, as the controller reckons: a whole multiple of the target stays one.
+	return int(math.Ceil(math.Round(1000*seen.Rate.Value) / math.Round(1000*m.target))), used, nil
+}
+
+// read gives a pod's sample and what full use of it would be: the request, or
+// for a metric with an average value the target itself.
+func (m hpaMetric) read(pod *loadline.PodObservation) (sample loadline.Sample, full float64) {
+	switch m.source {
+	case sourceMemory:
+		return pod.Memory, float64(pod.Size.MemoryRequest)
+	case sourceConcurrency:
+		return pod.Busy, m.target
+	}
+	return pod.CPU, pod.Size.CPURequest
+}
+
+// ratio of usage to target. The controller reckons utilisation in whole
+// percents, and average values in thousandths, which is finer than matters.
+func (m hpaMetric) ratio(g podGroup) float64 {
+	if m.source == sourceConcurrency {
+		return g.usage / g.request
+	}
+	return math.Floor(100*g.usage/g.request+1e-9) / m.target
+}
+
+// missingShare is how much of full use a pod without a sample is taken to have
+// when its use would speak against a scale-down.
+func (m hpaMetric) missingShare() float64 {
+	if m.source == sourceConcurrency {
+		return 1
+	}
+	return math.Max(100, m.target) / 100
+}
+
+func (m hpaMetric) describe(g podGroup) string {
+	if m.source == sourceConcurrency {
+		return fmt.Sprintf("%.1f visits in each pod, target %g", g.usage/float64(g.pods), m.target)
+	}
+	return fmt.Sprintf("%s at %.0f %% of the request, target %g %%", m.source, m.ratio(g)*m.target, m.target)
+}

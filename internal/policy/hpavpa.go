@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// HPAVPA runs the horizontal and the vertical autoscaler side by side, in the
+// way that their authors call safe: never both on one resource. An HPA on CPU
+// utilisation beside a VPA that moves CPU requests would chase its own tail: a
+// higher request lowers the utilisation, which removes pods, which raises it.
+//
+// The default is the combination that needs no figure of the application: HPA on
+// CPU, VPA on memory only. The other documented one is HPA on a metric that is
+// no resource, VPA on CPU and memory: "hpa+vpa:target=off,rps-target=40,cpu=on".
+//
+// Both see what hpa sees, every 15 s; the VPA takes its turn once a minute.
+type HPAVPA struct {
+	hpa     *HPA
+	vpa     *VPA
+	lastVPA time.Time
+}
+
+var hpaVPAKind = kind{
+	name:  "hpa+vpa",
+	about: "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
+	options: func(app *loadline.App) []Option {
+		return slices.Concat(hpaKind.options(app), vpaOptions("off"))
+	},
+	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+		hpa, err := newHPA(app, v)
+		vpa, err2 := newVPA(app, v)
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		return &HPAVPA{hpa: hpa, vpa: vpa}, errors.Join(shareNoResource(hpa, vpa)...)
+	},
+}
+
+func shareNoResource(hpa *HPA, vpa *VPA) (faults []error) {
+	for _, m := range hpa.cfg.metrics {
+		if m.source == sourceCPU && vpa.cfg.cpu {
+			faults = append(faults, errors.New("cpu=on with an HPA on CPU utilisation: each would undo the other; set target=off and another metric, or cpu=off"))
+		}
+		if m.source == sourceMemory && vpa.cfg.memory {
+			faults = append(faults, errors.New("memory=on with memory-target: each would undo the other; set one of them"))
+		}
+	}
+	return faults
+}
+
+// Name of the policy.
+func (*HPAVPA) Name() string { return "hpa+vpa" }
+
+// Needs are those of hpa, which is the faster one.
+func (p *HPAVPA) Needs() loadline.Needs { return p.hpa.Needs() }
+
+// Decide asks both. One may speak while the other has no data.
+func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	horizontal, err := p.hpa.Decide(now, s)
+	if err != nil && !errors.Is(err, loadline.ErrNoData) {
+		return loadline.Proposal{}, err
+	}
+	if now.Sub(p.lastVPA) < vpaPeriod {
+		return horizontal, err
+	}
+	p.lastVPA = now
+	vertical, err2 := p.vpa.Decide(now, s)
+	switch {
+	case err2 != nil && !errors.Is(err2, loadline.ErrNoData):
+		return loadline.Proposal{}, err2
+	case err != nil && err2 != nil:
+		return loadline.Proposal{}, err
+	}
+	return mergeProposals(horizontal, vertical), nil
+}
+
+// mergeProposals joins two that speak of different axes.
+func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
+	merged := loadline.Proposal{Services: slices.Clone(a.Services)}
+	for _, sp := range b.Services {
+		i := slices.IndexFunc(merged.Services, func(m loadline.ServiceProposal) bool { return m.Service == sp.Service })
+		if i < 0 {
+			merged.Services = append(merged.Services, sp)
+			continue
+		}
+		m := &merged.Services[i]
+		sp.Setting.Replicas = m.Setting.Replicas
+		m.Setting = sp.Setting
+		m.Reason += "; " + sp.Reason
+	}
+	return merged
+}

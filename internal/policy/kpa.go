@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// KPA is Knative's Pod Autoscaler on concurrency, one per service: a stable
+// window for ordinary times and a short one that makes it panic. What it
+// remembers of the windows is in kpa_window.go.
+//
+// Where it differs from the original:
+//   - The scraper reads every ready pod, never a sample of them. A reading is the
+//     mean over two seconds each two seconds, instead of one each second: the
+//     windows' means are the same.
+//   - The activator is the service's own hold: it keeps requests while no replica
+//     is ready and reports them, but a burst is not buffered. A service without
+//     one refuses instead, so it goes to zero only if asked to, and then the rate
+//     of what fails wakes it.
+//   - Readings that are missing are left out of a window, and without a fresh
+//     one nothing is decided; the original counts on with what it has.
+type KPA struct {
+	cfg kpaConfig
+	of  []kpaMemory // by service
+}
+
+type kpaConfig struct {
+	target           float64 // visits in each pod to aim for
+	stable, panic    time.Duration
+	threshold        float64 // of wanted to ready pods, at which it panics
+	upRate, downRate float64
+	downDelay        time.Duration
+	toZero           string // on, off, or auto: services that hold requests
+	grace            time.Duration
+}
+
+const kpaTick = 2 * time.Second
+
+var kpaKind = kind{
+	name:  "kpa",
+	about: "Knative's Pod Autoscaler: requests in flight per pod, with a panic mode",
+	options: func(*loadline.App) []Option {
+		return []Option{
+			{"target", "100", "requests in flight that a pod can take", number(0.01, 1e6)},
+			{"utilisation", "70", "of it to aim for, %", number(1, 100)},
+			{"stable-window", "60s", "over which concurrency is averaged", span(6*time.Second, time.Hour)},
+			{"panic-window", "10", "short window, % of the stable one", number(1, 100)},
+			{"panic-threshold", "200", "wanted pods at which it panics, % of the ready ones", number(110, 1000)},
+			{"max-up-rate", "1000", "times the ready pods that it may go to at once", number(1.01, 1e6)},
+			{"max-down-rate", "2", "divides the ready pods for the least it may go to at once", number(1.01, 1e6)},
+			{"down-delay", "0s", "how long a lower number must be wanted", span(0, time.Hour)},
+			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight", oneOf("auto", "on", "off")},
+			{"grace", "30s", "for which the last pod is kept then", span(0, time.Hour)},
+		}
+	},
+	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+		stable := v.span("stable-window")
+		return &KPA{
+			cfg: kpaConfig{
+				target: v.float("target") * v.float("utilisation") / 100,
+				stable: stable,
+				// A window shorter than a tick would hold nothing.
+				panic:     max(time.Duration(float64(stable)*v.float("panic-window")/100), kpaTick),
+				threshold: v.float("panic-threshold") / 100,
+				upRate:    v.float("max-up-rate"), downRate: v.float("max-down-rate"),
+				downDelay: v.span("down-delay"),
+				toZero:    v["scale-to-zero"], grace: v.span("grace"),
+			},
+			of: make([]kpaMemory, len(app.Services)),
+		}, nil
+	},
+}
+
+// Name of the policy.
+func (*KPA) Name() string { return "kpa" }
+
+// Needs are those of the autoscaler, which scrapes its pods itself each second.
+func (*KPA) Needs() loadline.Needs {
+	return loadline.Needs{Period: kpaTick, Scrape: time.Second, Window: kpaTick}
+}
+
+// Decide is one tick of every service's autoscaler.
+func (p *KPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	var proposal loadline.Proposal
+	for i := range s.App.Services {
+		replicas, reason, seen := p.tick(now, &s.Now().Services[i], s.Allocation[i].Replicas, i, s.App.Services[i].Hold > 0)
+		if !seen {
+			continue
+		}
+		replicas, why := withinReplicas(s.App.Services[i].Bounds, replicas)
+		proposal.Services = append(proposal.Services, loadline.ServiceProposal{
+			Service: i, Setting: loadline.Setting{Replicas: loadline.Some(replicas)}, Reason: reason + why,
+		})
+	}
+	if len(proposal.Services) == 0 && len(s.App.Services) > 0 {
+		return proposal, fmt.Errorf("%w: no service has a ready pod with a reading of its concurrency", loadline.ErrNoData)
+	}
+	return proposal, nil
+}
+
+// tick is one service's autoscaler: note the concurrency, size for both
+// windows, and panic or calm down.
+func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, service int, holds bool) (int, string, bool) {
+	m := &p.of[service]
+	toZero := p.cfg.toZero == "on" || p.cfg.toZero == "auto" && holds
+	if told == 0 {
+		m.atZero = true
+		if !holds {
+			return p.wake(seen, toZero)
+		}
+		if seen.Held.Present() && seen.Held.Value <= 0 {
+			return 0, "idle", true
+		}
+	}
+	concurrency, ready, ok := concurrencyOf(seen.Pods)
+	if seen.Held.Present() { // as the activator reports it
+		concurrency += seen.Held.Value
+		ok = ok || ready == 0
+	}
+	if !ok {
+		return 0, "", false
+	}
+	if m.atZero { // woken: nothing is known of how long it has been idle since
+		m.atZero, m.idleSince = false, time.Time{}
+	}
+	m.start(now, ready)
+	m.record(now, concurrency, p.cfg.stable)
+	stable, burst := m.average(now, p.cfg.stable), m.average(now, p.cfg.panic)
+
+	pods := float64(max(ready, 1))
+	wanted := p.clamp(math.Ceil(stable/p.cfg.target), pods)
+	wantedNow := math.Ceil(burst / p.cfg.target)
+	m.judge(now, wantedNow/pods >= p.cfg.threshold, p.cfg.stable)
+	reason := fmt.Sprintf("%.1f requests in flight, target %.4g per pod", stable, p.cfg.target)
+	if m.panicking() {
+		wanted = m.neverLess(max(wanted, p.clamp(wantedNow, pods)))
+		reason = fmt.Sprintf("%.1f requests in flight within %v, target %.4g per pod: panics, and does not scale down", burst, p.cfg.panic, p.cfg.target)
+	}
+	if p.cfg.downDelay > 0 {
+		if delayed := m.delay(now, wanted, p.cfg.downDelay); delayed > wanted {
+			reason += fmt.Sprintf("; wants %d, but %d was wanted within %v", wanted, delayed, p.cfg.downDelay)
+			wanted = delayed
+		}
+	}
+	if wanted == 0 {
+		wanted, reason = p.lastPod(now, m, toZero, reason)
+	} else {
+		m.idleSince = time.Time{}
+	}
+	return wanted, reason, true
+}
+
+// clamp holds a number of pods to what may be reached in one step.
+func (p *KPA) clamp(wanted, ready float64) int {
+	return int(min(max(wanted, math.Floor(ready/p.cfg.downRate)), math.Ceil(ready*p.cfg.upRate)))
+}
+
+// lastPod goes only if that is wanted, and after a grace.
+func (p *KPA) lastPod(now time.Time, m *kpaMemory, toZero bool, reason string) (int, string) {
+	if !toZero {
+		return 1, reason
+	}
+	if m.idleSince.IsZero() {
+		m.idleSince = now
+	}
+	if now.Sub(m.idleSince) < p.cfg.grace {
+		return 1, reason + "; the last pod has its grace"
+	}
+	return 0, reason + "; idle"
+}
+
+// wake starts a pod for a service that is at zero and asked for, if it does not
+// hold requests, which would wake it themselves.
+func (p *KPA) wake(seen *loadline.ServiceObservation, toZero bool) (int, string, bool) {
+	switch {
+	case !seen.Rate.Present():
+		return 0, "", false
+	case toZero && seen.Rate.Value <= 0:
+		return 0, "idle", true
+	}
+	return 1, fmt.Sprintf("%.1f requests/s and no pod", seen.Rate.Value), true
+}
+
+// concurrencyOf the whole service, from its ready pods that could be read: the
+// others are taken to be like them.
+func concurrencyOf(pods []loadline.PodObservation) (concurrency float64, ready int, ok bool) {
+	sum, read := 0.0, 0
+	for i := range pods {
+		if pods[i].Phase != loadline.PodReady {
+			continue
+		}
+		ready++
+		if pods[i].Busy.Present() {
+			sum += pods[i].Busy.Value
+			read++
+		}
+	}
+	if read == 0 {
+		return 0, ready, false
+	}
+	return sum / float64(read) * float64(ready), ready, true
+}
+
+// withinReplicas holds a number to the user's bounds, and says so if it had to.
+func withinReplicas(b loadline.Bounds, n int) (int, string) {
+	switch {
+	case b.MaxReplicas > 0 && n > b.MaxReplicas:
+		return b.MaxReplicas, fmt.Sprintf("; %d is above the upper bound", n)
+	case n < b.MinReplicas:
+		return b.MinReplicas, fmt.Sprintf("; %d is below the lower bound", n)
+	}
+	return n, ""
+}

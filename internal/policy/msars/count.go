@@ -1,0 +1,97 @@
+package msars
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+)
+
+// counter knows how many requests of each kind there are. In a cluster the metrics do
+// not always tell kinds apart: those that were never counted share what else their
+// entry is asked, in the proportions that the application's model gives them. It is
+// for one goroutine.
+type counter struct {
+	app    *loadline.App
+	ground *formulation.Ground
+	seen   []bool            // by kind: it was counted at least once
+	last   []float64         // of those, requests per second when they last were
+	now    []loadline.Sample // by kind
+}
+
+func newCounter(app *loadline.App) *counter {
+	n := len(app.Kinds)
+	return &counter{app: app, ground: formulation.NewGround(app), seen: make([]bool, n), last: make([]float64, n), now: make([]loadline.Sample, n)}
+}
+
+// take what was measured. One that was counted before and is not now is absent: it is
+// not known to have gone.
+func (c *counter) take(o *loadline.Observation) {
+	for k := range c.now {
+		c.now[k] = o.Kinds[k].Rate
+		if c.now[k].Present() {
+			c.seen[k], c.last[k] = true, c.now[k].Value
+		}
+	}
+	for k := range c.now {
+		if !c.seen[k] {
+			c.now[k] = c.shared(o, k)
+		}
+	}
+}
+
+// shared is a kind's share of what is asked of its entry beyond what was counted.
+func (c *counter) shared(o *loadline.Observation, kind int) loadline.Sample {
+	entry := c.entry(kind)
+	rest := o.Services[entry].Rate
+	shares := 0.0
+	for k, visits := range c.ground.Services[entry].Visits {
+		switch {
+		case c.seen[k]:
+			rest.Value -= visits * c.last[k]
+		case c.entry(k) == entry:
+			shares += visits * c.app.Kinds[k].Share
+		}
+	}
+	if !rest.Present() || !(shares > 0) {
+		return loadline.Sample{}
+	}
+	rest.Value = max(rest.Value, 0) * c.app.Kinds[kind].Share / shares
+	return rest
+}
+
+func (c *counter) entry(kind int) int { return c.app.Kinds[kind].Root.Service }
+
+// unknown says which kind nothing is known of; empty if there is none.
+func (c *counter) unknown() string {
+	for k := range c.now {
+		if !c.now[k].Present() {
+			return fmt.Sprintf("no request of %s was counted, nor what %s is asked", c.app.Kinds[k].Name, c.app.Services[c.entry(k)].Name)
+		}
+	}
+	return ""
+}
+
+// guessed are those whose rates are their shares of what their entries are asked, in
+// words; empty if all were counted.
+func (c *counter) guessed() string {
+	var kinds, entries []string
+	for k := range c.seen {
+		if c.seen[k] {
+			continue
+		}
+		kinds = append(kinds, c.app.Kinds[k].Name)
+		if name := c.app.Services[c.entry(k)].Name; !slices.Contains(entries, name) {
+			entries = append(entries, name)
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s by their shares of what %s is asked)", strings.Join(kinds, ", "), strings.Join(entries, ", "))
+}
+
+// forget what was counted.
+func (c *counter) forget() { clear(c.seen) }

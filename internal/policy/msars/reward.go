@@ -1,0 +1,57 @@
+package msars
+
+import (
+	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy/drpc"
+)
+
+// worth of the last window: R_qos of the parts (eq. 11) over R_util (eq. 12), less what
+// was dropped. A request is served well if every part of its way is kept, so R_qos of a
+// kind is the product over the services that it passes; a call that is not always made
+// counts as often as it is made. R_qos is the mean over the kinds by their requests:
+// were it the mean over services, one that ruins a whole kind would hardly show. It is
+// not known where no user's figures were measured, and where nothing is divided it is
+// DRPC's.
+func (w *Steering) worth(s loadline.Situation) (drpc.Worth, bool) {
+	worth, known := w.reward.Of(s.App, s.Now())
+	if !known || w.divider.way == None {
+		return worth, known
+	}
+	sum, requests := 0.0, 0.0
+	for k := range s.App.Kinds {
+		rate := s.Now().Kinds[k].Rate.Or(0)
+		if rate <= 0 || s.App.Kinds[k].SLO.Latency <= 0 {
+			continue
+		}
+		requests += rate
+		sum += rate * w.eyes.kept(k)
+	}
+	if requests == 0 {
+		return worth, false
+	}
+	dropped := worth.QoS/worth.Util - worth.Reward
+	worth.QoS = sum / requests
+	worth.Reward = worth.QoS/worth.Util - dropped
+	return worth, true
+}
+
+// kept is R_qos of one kind of request.
+func (e *eyes) kept(kind int) float64 {
+	product := 1.0
+	for i, over := range e.over {
+		if visits := e.drpc.Ground.Services[i].Visits[kind]; visits > 0 && !math.IsNaN(over) {
+			product *= math.Pow(qos(over), min(visits, 1))
+		}
+	}
+	return product
+}
+
+// qos is R_qos of a response time over the part that it may take (eq. 11).
+func qos(over float64) float64 {
+	if over <= 1 {
+		return 1
+	}
+	return math.Exp(-(over - 1) * (over - 1))
+}

@@ -1,0 +1,174 @@
+package msars
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy/drpc"
+)
+
+// Steering is everything between what is measured and an agent, and between the agent
+// and what is proposed. It is the same at school and at work, and for one goroutine.
+type Steering struct {
+	divider *Divider
+	eyes    *eyes
+	scaler  *drpc.Scaler
+	reward  drpc.Reward
+
+	told     []loadline.Allocation
+	before   []float64 // parts before the last division
+	anew     bool      // they were divided anew in this decision
+	proposal loadline.Proposal
+}
+
+// NewSteering steers an application.
+func NewSteering(app *loadline.App, d *Divider, steps drpc.Steps, reward drpc.Reward) (*Steering, error) {
+	e, err := newEyes(app)
+	if err != nil {
+		return nil, err
+	}
+	return &Steering{divider: d, eyes: e, scaler: drpc.NewScaler(app, steps), reward: reward, before: make([]float64, len(app.Services))}, nil
+}
+
+// Width is what is seen of all services.
+func (w *Steering) Width() int { return len(w.eyes.locals) * w.eyes.width() }
+
+// Begin forgets what was seen: an episode begins.
+func (w *Steering) Begin() {
+	w.divider.Forget()
+	clear(w.eyes.locals)
+	for i := range w.eyes.over {
+		w.eyes.over[i] = math.NaN()
+	}
+}
+
+// See divides anew if it must, and looks at all services. What comes back is the
+// first figure that was not measured, and of whom: of that service, what was seen
+// before stands.
+func (w *Steering) See(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
+	w.remember()
+	if w.anew, err = w.divider.Update(now, s.Now(), s.InFlight); err != nil {
+		return s, "", err
+	}
+	parts := w.divider.Parts()
+	s = w.eyes.share(s, parts)
+	for i := range parts {
+		if missing := w.eyes.look(s, i, &parts[i]); missing != "" && absent == "" {
+			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
+		}
+	}
+	return s, absent, nil
+}
+
+// Fill appends what an agent sees.
+func (w *Steering) Fill(s loadline.Situation, into []float32) []float32 {
+	return w.eyes.fill(s, w.divider.Parts(), into)
+}
+
+// Worth of the window that was seen last.
+func (w *Steering) Worth(s loadline.Situation) (drpc.Worth, bool) { return w.worth(s) }
+
+// Do turns actions into a proposal, and into what of them is done. A vertical move
+// divides anew at once, for what is seen next. The proposal is valid until the next.
+func (w *Steering) Do(now time.Time, s loadline.Situation, actions []float32, explain bool) (loadline.Proposal, error) {
+	w.proposal.Services = w.proposal.Services[:0]
+	w.told = append(w.told[:0], s.InFlight...)
+	w.scaler.Pressed = drpc.Pressed(s.App, s.Now())
+	parts := w.divider.Parts()
+	for i := range parts {
+		of := actions[i*drpc.Axes:][:drpc.Axes]
+		setting, done := scale(w.scaler, i, s.InFlight[i], drpc.MemoryOf(&s.Now().Services[i]), drpc.Action(of))
+		copy(of, done[:])
+		if setting = s.InFlight[i].Changes(setting); setting.Empty() {
+			continue
+		}
+		w.told[i] = s.InFlight[i].With(setting)
+		p := loadline.ServiceProposal{Service: i, Setting: setting}
+		if explain {
+			p.Reason = w.reason(i, done)
+		}
+		w.proposal.Services = append(w.proposal.Services, p)
+	}
+	w.remember()
+	moved, err := w.divider.Redivide(now, w.told)
+	if err != nil {
+		return loadline.Proposal{}, err
+	}
+	if moved && explain {
+		w.tell()
+	}
+	return w.proposal, nil
+}
+
+func (w *Steering) remember() {
+	for i, p := range w.divider.Parts() {
+		w.before[i] = p.Own
+	}
+}
+
+// tell those who are proposed what a vertical move did to their parts.
+func (w *Steering) tell() {
+	why, _ := w.divider.Why()
+	parts := w.divider.Parts()
+	for i := range w.proposal.Services {
+		p := &w.proposal.Services[i]
+		now, was := parts[p.Service].Own, w.before[p.Service]
+		if now != was {
+			p.Reason += fmt.Sprintf("; split anew since %s: its part becomes %v", why, short(now))
+		}
+	}
+}
+
+// reason names the part, who divided and when and why, what was seen and what of it is
+// done.
+func (w *Steering) reason(service int, done drpc.Action) string {
+	var b strings.Builder
+	p := &w.divider.Parts()[service]
+	switch {
+	case p.WithCalls <= 0:
+		b.WriteString("no SLO passes it")
+	case w.divider.way == None:
+		fmt.Fprintf(&b, "held to p%g %v, %s: nothing is split", p.Percentile, short(p.WithCalls), p.Reason)
+	default:
+		why, at := w.divider.Why()
+		fmt.Fprintf(&b, "partial SLO p%g %v (%s) by %s, ", p.Percentile, short(p.Own), p.Reason, w.divider.way)
+		switch {
+		case !w.anew:
+			fmt.Fprintf(&b, "as split at %s since %s", at.UTC().Format(time.TimeOnly), why)
+		case p.Own != w.before[service]:
+			fmt.Fprintf(&b, "split anew since %s", why)
+		default:
+			fmt.Fprintf(&b, "the same after a new split since %s", why)
+		}
+	}
+	if over := w.eyes.over[service]; !math.IsNaN(over) {
+		fmt.Fprintf(&b, "; takes %.2f of it", over)
+	}
+	local := &w.eyes.locals[service]
+	for i, name := range drpc.LocalFeatures[:drpc.Locals-1] {
+		fmt.Fprintf(&b, ", %s %.2f", name, math.Exp2(float64(local[i]))-1)
+	}
+	b.WriteString(", so")
+	for axis, x := range done {
+		if x != 0 {
+			fmt.Fprintf(&b, " %s %+.2f", drpc.AxisNames[axis], x)
+		}
+	}
+	return b.String()
+}
+
+// seconds as a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// short is how people read them.
+func short(s float64) time.Duration {
+	d := seconds(s)
+	unit := time.Nanosecond
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}

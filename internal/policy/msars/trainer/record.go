@@ -1,0 +1,32 @@
+package trainer
+
+import "github.com/loadline/loadline/internal/arena"
+
+// Point of the learning curve.
+type Point struct {
+	arena.Point
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
+}
+
+// Result is what somebody achieved on episodes that nobody has practised on.
+type Result struct {
+	arena.Result
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // by DRPC's
+}
+
+// Report is what is told of a schooling.
+type Report struct {
+	Way        string                `json:"way"`
+	Profiles   int                   `json:"profiles"`          // that were measured here
+	Factors    map[string]float64    `json:"factors,omitempty"` // time that parts may sum to over the SLO, by kind
+	Unadjusted string                `json:"unadjusted,omitempty"`
+	Curve      []Point               `json:"curve"`
+	Plateau    int                   `json:"plateau"` // steps at which the agent had levelled off; 0 = it had not
+	Results    []Result              `json:"results"`
+	Divisions  int                   `json:"divisions"` // while exploring: how often the SLO was divided
+	Chains     int                   `json:"chains"`    // and how many chains were computed in them
+	Forecasts  []arena.ForecastError `json:"forecasts"`
+	Parameters int                   `json:"parameters"`
+}

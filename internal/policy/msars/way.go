@@ -1,0 +1,114 @@
+package msars
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/slosplit"
+	"github.com/loadline/loadline/internal/slosplit/learned"
+	"github.com/loadline/loadline/internal/suggest"
+)
+
+// None is the way of those who do not divide: everybody is held to the users' SLO.
+const None = "none"
+
+// Ways that the SLO may be divided, the paper's first.
+func Ways() []string { return []string{"meta", "gcn", "parslo", None} }
+
+// Learned says whether a way needs a network.
+func Learned(way string) bool { return way == "meta" || way == "gcn" }
+
+// CheckWay says whether there is one of this name.
+func CheckWay(way string) error {
+	for _, w := range Ways() {
+		if w == way {
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown way to split %q%s", way, suggest.Hint(way, Ways()))
+}
+
+// newSplitter of a way; the network is nil where it takes none.
+func newSplitter(way string, net *learned.Model) (slosplit.Splitter, error) {
+	switch {
+	case way == "parslo":
+		return slosplit.Parslo{}, nil
+	case !Learned(way):
+		return nil, CheckWay(way)
+	case net == nil:
+		return nil, fmt.Errorf("%s needs a network that splits: give one that loadline slo train --way %s wrote", way, way)
+	case net.Way != way:
+		return nil, fmt.Errorf("the network splits by %s, not by %s: give another, or that way", net.Way, way)
+	case way == "meta":
+		return &adapting{of: net, known: map[string]*learned.Model{}}, nil
+	}
+	return net, nil
+}
+
+// adapting is a network that adapts to each path it meets, and again when a release
+// changes one of the path's profiles. It does not for another size alone: the network
+// sees what that does to the profile, and adapting takes a thousand times as long as
+// splitting, since its samples must be solved first.
+type adapting struct {
+	of       *learned.Model
+	known    map[string]*learned.Model
+	releases []int // by service: rises with every change that was noticed
+	adapted  int
+}
+
+// Split the chain by the network that is adapted to its path.
+func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
+	var key strings.Builder
+	key.WriteString(c.Kind)
+	for _, s := range c.Steps {
+		key.WriteByte(' ')
+		key.WriteString(strconv.Itoa(s.Service))
+		if s.Service < len(a.releases) {
+			key.WriteByte('.')
+			key.WriteString(strconv.Itoa(a.releases[s.Service]))
+		}
+	}
+	m := a.known[key.String()]
+	if m == nil {
+		m = a.of
+		samples := learned.Around(c, learned.AroundSamples, rand.New(rand.NewPCG(uint64(len(c.Steps)), 0)))
+		if len(samples) == 0 {
+			return m.Split(c) // it cannot be kept at present, so there is nothing to learn from
+		}
+		var err error
+		if m, err = a.of.Adapt(samples, 0); err != nil {
+			return nil, err
+		}
+		if len(a.known) >= adaptedMost {
+			clear(a.known)
+		}
+		a.known[key.String()] = m
+		a.adapted++
+	}
+	return m.Split(c)
+}
+
+// adaptedMost is how many adapted networks are kept.
+const adaptedMost = 256
+
+// lenient divides in proportion what cannot be kept at present: whoever steers must
+// know who is the latest even then, all the more so. What takes no time by its model
+// has no proportions, and is divided evenly.
+type lenient struct{ of slosplit.Splitter }
+
+// Split the chain.
+func (l lenient) Split(c *slosplit.Chain) (slosplit.Shares, error) {
+	shares, err := l.of.Split(c)
+	var cannot *slosplit.Infeasible
+	switch {
+	case !errors.As(err, &cannot) && !errors.Is(err, profile.ErrAbsent):
+		return shares, err
+	case c.Whole > 0:
+		return slosplit.Proportional{}.Split(c)
+	}
+	return slosplit.Even{}.Split(c)
+}

@@ -1,0 +1,69 @@
+package policy_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// wave is a load between two rates, up and down once in half an hour.
+type wave struct{ low, high float64 }
+
+func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
+	step := 10 * time.Second
+	phase := 2 * math.Pi * t.Truncate(step).Seconds() / (30 * time.Minute).Seconds()
+	return w.low + (w.high-w.low)*(1-math.Cos(phase))/2, t.Truncate(step) + step
+}
+
+// TestEveryPolicyOnBookinfo runs each policy for half an hour of a load that
+// grows fourfold and falls again. The bounds are loose: they say that it works,
+// not how well.
+func TestEveryPolicyOnBookinfo(t *testing.T) {
+	for _, c := range []struct {
+		spec    string
+		over    float64 // requests over the SLO, at most
+		changes float64 // at least
+	}{
+		{"static", 0.15, 0}, // too small at the peak: what the others must do better than
+		{"hpa", 0.01, 5},
+		{"hpa:target=off,rps-target=25", 0.01, 5},
+		{"kpa", 1, 5}, // 100 requests in flight are far too many for these services
+		{"kpa:target=1", 0.01, 5},
+		{"vpa", 0.06, 5},
+		{"vpa:min-memory=0,history=192h,percentile=99", 0.01, 5},
+		{"hpa+vpa", 0.01, 5},
+		{"hpa+vpa:target=off,rps-target=25,cpu=on", 0.01, 5},
+		{"ursa", 0.01, 5},
+		{"autothrottle", 0.01, 50},
+	} {
+		t.Run(c.spec, func(t *testing.T) {
+			model, err := apps.Load("bookinfo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := simulate.Run(context.Background(), simulate.Spec{
+				App: model.App, Load: wave{30, 120}, Workload: "wave", Policy: c.spec, Engine: "event",
+				Duration: 30 * time.Minute, Seed: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := out.Result
+			t.Logf("%.4f over the SLO, %.3f core-hours, %.3f GiB-hours, %.1f replicas, %v changes",
+				float64(r.OverSLORatio), float64(r.CoreHours), float64(r.GiBHours), float64(r.MeanReplicas), r.Changes)
+			if over := float64(r.OverSLORatio); !(over <= c.over) {
+				t.Errorf("%v of the requests over the SLO, want at most %v", over, c.over)
+			}
+			if changes := float64(r.Changes); changes < c.changes {
+				t.Errorf("%v changes: it does not react", changes)
+			}
+			if out.Effort.Held > out.Effort.Decisions/10 {
+				t.Errorf("%d of %d decisions held for want of data", out.Effort.Held, out.Effort.Decisions)
+			}
+		})
+	}
+}

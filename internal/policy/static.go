@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+var staticKind = kind{
+	name:  "static",
+	about: "sets replicas and CPU once and holds; without settings it leaves everything as the app says",
+	options: func(app *loadline.App) []Option {
+		options := []Option{
+			{"replicas", "", "replicas of every service", count(0, 100000)},
+			{"cpu", "", "cores of every replica, as its request and its limit", number(0.001, 1000)},
+			{"period", "1m", "between looks at whether it is still so", span(time.Second, time.Hour)},
+		}
+		own := options
+		for _, s := range app.Services {
+			if !slices.ContainsFunc(own, func(o Option) bool { return o.Key == s.Name }) {
+				options = append(options, Option{s.Name, "", "replicas of this service", count(0, 100000)})
+			}
+		}
+		return options
+	},
+	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+		p := &Static{period: v.span("period")}
+		for i, s := range app.Services {
+			var set loadline.Setting
+			var asked []string
+			key := s.Name // what is said of one service goes before what is said of all
+			if key == "cpu" || key == "period" || !v.isSet(key) {
+				key = "replicas"
+			}
+			if v.isSet(key) {
+				set.Replicas = loadline.Some(v.int(key))
+				asked = append(asked, fmt.Sprintf("%d replicas", v.int(key)))
+			}
+			if v.isSet("cpu") {
+				set.CPURequest, set.CPULimit = loadline.Some(v.float("cpu")), loadline.Some(v.float("cpu"))
+				asked = append(asked, fmt.Sprintf("%g cores each", v.float("cpu")))
+			}
+			if !set.Empty() {
+				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set, Reason: strings.Join(asked, " of ") + " were asked for"})
+			}
+		}
+		return p, nil
+	},
+}
+
+// Static does nothing, or sets what it was given: the floor of every
+// comparison, and the way to look at an application at a fixed size.
+type Static struct {
+	set    []loadline.ServiceProposal
+	period time.Duration
+}
+
+// Name of the policy.
+func (*Static) Name() string { return "static" }
+
+// Needs nothing but to be asked now and then, in case somebody else changed
+// what it set.
+func (p *Static) Needs() loadline.Needs {
+	return loadline.Needs{Period: p.period, Scrape: 15 * time.Second, Window: time.Minute}
+}
+
+// Decide says the same each time.
+func (p *Static) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{Services: slices.Clone(p.set)}, nil
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// VPA is Kubernetes' VerticalPodAutoscaler, recommender and updater, one per
+// service, in its in-place mode. The recommender's histograms are in
+// vpa_histogram.go, what feeds them in vpa_usage.go, what is made of them in
+// vpa_recommend.go.
+//
+// Where it differs from the original:
+//   - All pods of a service have one size: a change reaches them together, and a
+//     new pod gets what the others have, instead of the latest recommendation.
+//     The updater's budget of pods disrupted at once has no object then.
+//   - Every restart is taken for one out of memory: the metrics do not say why.
+//   - The recommender's own history (checkpoints, Prometheus) does not exist at
+//     the start of a simulation. The setting history makes it as sure of what it
+//     has seen as if it had watched for so long.
+//   - Limits follow requests in proportion up to the user's upper bound, and
+//     requests are not held back for it.
+type VPA struct {
+	cfg vpaConfig
+	of  []vpaUsage // by service
+}
+
+var vpaKind = kind{
+	name:    "vpa",
+	about:   "Kubernetes' VerticalPodAutoscaler: requests from the percentiles of past use, resized in place",
+	options: func(*loadline.App) []Option { return vpaOptions("on") },
+	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+		return newVPA(app, v)
+	},
+}
+
+func vpaOptions(cpu string) []Option {
+	return []Option{
+		{"cpu", cpu, "size the CPU: on or off", oneOf("on", "off")},
+		{"memory", "on", "size the memory: on or off", oneOf("on", "off")},
+		{"percentile", "90", "of past use to ask for", number(1, 100)},
+		{"margin", "15", "to add to it, %", number(0, 1000)},
+		{"half-life", "24h", "after which a sample weighs half", span(time.Minute, 1000*time.Hour)},
+		{"history", "0s", "that it is taken to have watched already: narrows its bounds", span(0, 10000*time.Hour)},
+		{"min-cpu", "0.025", "least CPU request that it recommends, cores", number(0, 1e4)},
+		{"min-memory", "250", "least memory request that it recommends, MiB", number(0, 1e9)},
+		{"oom-ratio", "1.2", "a pod that was killed is taken to need so many times its memory", number(1, 100)},
+		{"oom-least", "100", "or so many MiB more, if that is more", number(0, 1e6)},
+		{"lifetime", "12h", "of a pod, after which changes within the bounds are made too", span(0, 10000*time.Hour)},
+		{"change", "10", "the least of them that is worth it, %", number(0, 1e4)},
+	}
+}
+
+func newVPA(app *loadline.App, v values) (*VPA, error) {
+	p := &VPA{cfg: vpaConfig{
+		cpu: v["cpu"] == "on", memory: v["memory"] == "on",
+		quantile: v.float("percentile") / 100, margin: v.float("margin") / 100,
+		halfLife: v.span("half-life"), history: v.span("history"),
+		leastCPU: v.float("min-cpu"), leastMemory: v.float("min-memory") * (1 << 20),
+		bump:     vpaBump{ratio: v.float("oom-ratio"), least: v.float("oom-least") * (1 << 20)},
+		lifetime: v.span("lifetime"), changeAtLast: v.float("change") / 100,
+	}}
+	if !p.cfg.cpu && !p.cfg.memory {
+		return nil, fmt.Errorf("cpu=off,memory=off leaves nothing to size")
+	}
+	for range app.Services {
+		p.of = append(p.of, newVPAUsage(p.cfg.halfLife))
+	}
+	return p, nil
+}
+
+// vpaPeriod is that of the recommender's and the updater's runs.
+const vpaPeriod = time.Minute
+
+// Name of the policy.
+func (*VPA) Name() string { return "vpa" }
+
+// Needs are those of a cluster with metrics-server at its defaults.
+func (*VPA) Needs() loadline.Needs {
+	return loadline.Needs{
+		Period: vpaPeriod, Delay: time.Second,
+		Scrape: 15 * time.Second, Window: 15 * time.Second, Lag: 15 * time.Second,
+	}
+}
+
+// Decide is one run of the recommender and the updater.
+func (p *VPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	var proposal loadline.Proposal
+	for i := range s.App.Services {
+		if sp, seen := p.run(now, s, i); seen {
+			proposal.Services = append(proposal.Services, sp)
+		}
+	}
+	if len(proposal.Services) == 0 && len(s.App.Services) > 0 {
+		return proposal, fmt.Errorf("%w: no pod of any service has a new sample", loadline.ErrNoData)
+	}
+	return proposal, nil
+}
+
+func (p *VPA) run(now time.Time, s loadline.Situation, service int) (loadline.ServiceProposal, bool) {
+	proposal := loadline.ServiceProposal{Service: service}
+	usage, seen := &p.of[service], &s.Now().Services[service]
+	fresh := usage.feed(now, seen, p.cfg.bump)
+	// The original recommends on old samples too; here nothing moves without data.
+	if !fresh || p.cfg.memory && usage.memory.empty() {
+		return proposal, false
+	}
+	of := &s.App.Services[service]
+	cpu, memory := p.cfg.estimates(usage, of.Bounds)
+	judged := p.cfg.judge(cpu, memory, s.InFlight[service].Size, oldestPod(now, seen.Pods), usage.quickOOM)
+	proposal.Reason = judged.reason
+	if judged.act {
+		proposal.Setting = p.cfg.setting(cpu, memory, of)
+		usage.quickOOM = false
+	}
+	return proposal, true
+}
+
+func oldestPod(now time.Time, pods []loadline.PodObservation) time.Duration {
+	oldest := time.Duration(0)
+	for i := range pods {
+		oldest = max(oldest, now.Sub(pods[i].Created))
+	}
+	return oldest
+}

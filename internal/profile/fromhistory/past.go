@@ -1,0 +1,175 @@
+package fromhistory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/profile"
+)
+
+// Past is a service's history, window by window: one for each step that tells
+// something.
+type Past struct {
+	Service string
+	Windows []profile.Window // by time
+	Failing []bool           // more visits failed in it than the percentile forgives: it has no latency
+	// Growing says of each window that its queue grew or shrank by more than a
+	// hundredth of its visits: then the latency tells of the queue, not of the load.
+	Growing []bool
+	// IncludesCalls says that the latencies hold the time of calls to others: histories
+	// have no other, so that those of services that call nobody are their own.
+	IncludesCalls bool
+	Left          Left
+}
+
+// Left is what was left out, and why.
+type Left struct {
+	Missing int `json:"missing,omitempty"` // steps without rate, latency, replicas or size
+	Few     int `json:"few,omitempty"`     // with fewer visits than it takes for one to lie beyond the percentile
+	Moving  int `json:"moving,omitempty"`  // in which replicas or sizes changed, and the one after
+}
+
+// String lists it.
+func (l Left) String() string {
+	return fmt.Sprintf("%d steps lack something, %d have too few visits, in %d replicas or sizes change", l.Missing, l.Few, l.Moving)
+}
+
+// Percentiles that histories know.
+func Percentiles() []float64 { return []float64{50, 90, 95, 99} }
+
+var percentileMetrics = map[float64]history.ServiceMetric{
+	50: history.LatencyP50, 90: history.LatencyP90, 95: history.LatencyP95, 99: history.LatencyP99,
+}
+
+// Of takes the windows of a service out of a history.
+func Of(h *history.History, service string, percentile float64) (*Past, error) {
+	s := h.Service(service)
+	if s == nil {
+		return nil, fmt.Errorf("the history has no service %q", service)
+	}
+	metric, known := percentileMetrics[percentile]
+	if !known {
+		return nil, fmt.Errorf("histories have no latency at percentile %v: choose one of %v", percentile, Percentiles())
+	}
+	p := &Past{Service: service, IncludesCalls: callsOthers(h, service)}
+	latencies, replicas := s.Series[metric], s.Series[history.Ready]
+	if replicas.Present() == 0 {
+		replicas = s.Series[history.Desired]
+	}
+	last := struct {
+		size     profile.Size
+		replicas float64
+		known    bool
+	}{}
+	inside := newInside(s)
+	for i := range h.Steps {
+		grown := inside.grown(i)
+		rate, measured := s.Series[history.Rate].Get(i)
+		n, counted := replicas.Get(i)
+		size, sized := sizeAt(s, i)
+		if !measured || !counted || !sized {
+			p.Left.Missing++
+			last.known = false
+			continue
+		}
+		// A step in which pods came or went has a mean of both; in the one after it
+		// queues drain.
+		still := n == float64(int(n)) && n > 0 && last.known && last.replicas == n && last.size == size
+		last.size, last.replicas, last.known = size, n, true
+		if !still {
+			p.Left.Moving++
+			continue
+		}
+		visits := rate * h.Step.Seconds()
+		if visits*(1-percentile/100) < 1 {
+			p.Left.Few++
+			continue
+		}
+		errors, _ := s.Series[history.Errors].Get(i)
+		failing := errors > rate*(1-percentile/100)
+		latency, present := latencies.Get(i)
+		if !present && !failing {
+			p.Left.Missing++
+			continue
+		}
+		p.Windows = append(p.Windows, profile.Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
+		p.Failing = append(p.Failing, failing)
+		p.Growing = append(p.Growing, grown > max(growthShare*visits, growthLeast))
+	}
+	return p, nil
+}
+
+const (
+	growthShare = 0.01
+	growthLeast = 3 // visits: fewer come and go by chance
+)
+
+// inside follows how many visits are in a service, where the history says so or where
+// rate and mean latency do.
+type inside struct {
+	of    *history.Service
+	last  float64
+	known bool
+}
+
+func newInside(s *history.Service) *inside { return &inside{of: s} }
+
+// grown is by how many visits more or less than in the step before; 0 if not known.
+func (n *inside) grown(i int) float64 {
+	now, known := n.of.Series[history.Concurrency].Get(i)
+	if !known {
+		rate, measured := n.of.Series[history.Rate].Get(i)
+		mean, timed := n.of.Series[history.LatencyMean].Get(i)
+		now, known = rate*mean, measured && timed
+	}
+	by := 0.0
+	if known && n.known {
+		by = max(now-n.last, n.last-now)
+	}
+	n.last, n.known = now, known
+	return by
+}
+
+// callsOthers says whether a service calls any other, or may: where no calls were
+// measured at all nobody knows.
+func callsOthers(h *history.History, service string) bool {
+	return len(h.Calls) == 0 || slices.ContainsFunc(h.Calls, func(c history.Calls) bool {
+		r, any := c.Series[history.CallRate].Range()
+		return c.From == service && (!any || r.Max > 0)
+	})
+}
+
+// sizeAt is the size of the instances. Limits that are absent are none; a history
+// without requests does not tell sizes, and all of it is then of one.
+func sizeAt(s *history.Service, i int) (profile.Size, bool) {
+	var z profile.Size
+	cpu, known := s.Series[history.CPURequest].Get(i)
+	if !known && s.Series[history.CPURequest].Present() > 0 {
+		return z, false
+	}
+	if known {
+		z.CPURequest = decimal(cpu)
+	}
+	if v, has := s.Series[history.CPULimit].Get(i); has {
+		z.CPULimit = decimal(v)
+	}
+	if v, has := s.Series[history.MemoryRequest].Get(i); has {
+		z.MemoryRequest = int64(v)
+	}
+	if v, has := s.Series[history.MemoryLimit].Get(i); has {
+		z.MemoryLimit = int64(v)
+	}
+	return z, true
+}
+
+// decimal is the number that somebody wrote: histories keep 0.2 as the nearest single
+// precision has it.
+func decimal(v float64) float64 {
+	d, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 32), 64)
+	if err != nil {
+		return v
+	}
+	return d
+}

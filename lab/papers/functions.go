@@ -1,0 +1,229 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/history/record"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// functionScene is the online shop's functions with the axis that is scaled left
+// open and the other held, so that what the reward charges for is what can be
+// changed.
+type functionScene struct {
+	app     *loadline.App
+	ground  *formulation.Ground
+	kinds   []int // that are called; each calls the one function of the same place
+	problem *formulation.Problem
+}
+
+// newFunctionScene takes functions by name; none = all of them.
+func newFunctionScene(vertical bool, weight float64, names ...string) (*functionScene, error) {
+	app, err := appNamed("functions")
+	if err != nil {
+		return nil, err
+	}
+	s := &functionScene{app: app}
+	for k := range app.Kinds {
+		i := app.Kinds[k].Root.Service
+		if len(names) == 0 || slices.Contains(names, app.Services[i].Name) {
+			s.kinds = append(s.kinds, k)
+		}
+	}
+	for i := range app.Services {
+		one := &app.Services[i]
+		if vertical {
+			one.Bounds.MinReplicas, one.Bounds.MaxReplicas, one.Replicas = 1, 1, 1
+			one.Size.CPURequest, one.Size.CPULimit = 0.1, 0.1
+			continue
+		}
+		one.Size.CPURequest = one.Size.CPULimit
+		one.Bounds.MinCPU, one.Bounds.MaxCPU = one.Size.CPULimit, one.Size.CPULimit
+		one.Bounds.MaxReplicas = 10
+		if !slices.ContainsFunc(s.kinds, func(k int) bool { return app.Kinds[k].Root.Service == i }) {
+			one.Replicas = 0
+		}
+	}
+	s.ground = formulation.NewGround(app)
+	form := "serverless-horizontal"
+	if vertical {
+		form = "serverless-vertical"
+	}
+	s.problem, err = formulation.NewProblem(form, 0, map[string]float64{"cpu": weight})
+	return s, err
+}
+
+// service of a kind.
+func (s *functionScene) service(kind int) int { return s.app.Kinds[kind].Root.Service }
+
+// load gives every function as many requests as keep so many cores busy, times the
+// shape. presence, if not nil, says whether a function is there at an instant.
+func (s *functionScene) load(name string, cores float64, shape *workload.Workload, presence func(kind int, at time.Duration) bool) (*workload.Workload, error) {
+	w := &workload.Workload{Name: name, Step: shape.Step, Mix: &workload.Mix{Step: shape.Step}}
+	for _, k := range s.kinds {
+		w.Mix.Kinds = append(w.Mix.Kinds, s.app.Kinds[k].Name)
+	}
+	for i, factor := range shape.Rates {
+		sum := 0.0
+		for _, k := range s.kinds {
+			rate := cores * factor / s.ground.Services[s.service(k)].CPU
+			if presence != nil && !presence(k, time.Duration(i)*shape.Step) {
+				rate = 0
+			}
+			w.Mix.Shares = append(w.Mix.Shares, rate)
+			sum += rate
+		}
+		w.Rates = append(w.Rates, sum)
+	}
+	return w, w.Validate()
+}
+
+// places to practise on: the functions that are called.
+func (s *functionScene) places(w *workload.Workload) ([]gym.Place, error) {
+	load, err := w.For(s.app)
+	if err != nil {
+		return nil, err
+	}
+	var places []gym.Place
+	for _, k := range s.kinds {
+		places = append(places, gym.Alone(s.ground, s.service(k), load, w.Duration()))
+	}
+	return places, nil
+}
+
+// train one network for each function in the fluid engine.
+func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model, error) {
+	places, err := s.places(w)
+	if err != nil {
+		return nil, err
+	}
+	return school{
+		problem: s.problem, places: places, agent: serverlessAgent(), steps: steps, episode: 60, seed: seed, restarts: restarts,
+	}.learnEach(ctx)
+}
+
+// class of pupils: from a model's networks, or from nothing with scales that a
+// short random walk in the fluid engine gives.
+func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*novice, error) {
+	n := &novice{problem: s.problem, ground: s.ground, pupils: make([]*pupil, len(s.app.Services))}
+	places, err := s.places(w)
+	if err != nil {
+		return nil, err
+	}
+	for at, k := range s.kinds {
+		i := s.service(k)
+		var brain *formulation.Brain
+		var scales []formulation.Scale
+		if from != nil {
+			brain = &from.Brains[slices.IndexFunc(from.Brains, func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
+		} else {
+			where, err := (school{problem: s.problem, places: places[at : at+1], episode: 30, seed: seed}).where()
+			if err != nil {
+				return nil, err
+			}
+			scales = where.Scales
+		}
+		if n.pupils[i], err = newPupil(config, s.problem, brain, scales, seed+uint64(i)); err != nil {
+			return nil, err
+		}
+		n.pupils[i].frozen = frozen
+	}
+	return n, nil
+}
+
+// scratch is the published code's exploration: from 0.9 to 0.05 over some 150
+// steps; ready is what is left of it once an agent knows something.
+func scratch() dqn.Config {
+	c := serverlessAgent()
+	c.Explore = rl.Schedule{Shape: rl.Exponential, From: 0.9, To: 0.05, Steps: 150}
+	c.WarmUp, c.Updates = c.Batch, 4
+	return c
+}
+
+func ready() dqn.Config {
+	c := scratch()
+	c.Explore = rl.Schedule{Shape: rl.Constant, From: 0.02, To: 0.02}
+	return c
+}
+
+// bootstrap lets pupils learn off-line from what another autoscaler did.
+func (s *functionScene) bootstrap(n *novice, h *history.History, w *workload.Workload, passes int) error {
+	places, err := s.places(w)
+	if err != nil {
+		return err
+	}
+	for at, k := range s.kinds {
+		one := n.pupils[s.service(k)]
+		past := gym.Past{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h, Service: places[at].Service, Reference: places[at].Reference}
+		known := past.Each(func(t rl.Transition) {
+			t.Observation, t.Next = slices.Clone(t.Observation), slices.Clone(t.Next)
+			formulation.Apply(one.scales, t.Observation)
+			formulation.Apply(one.scales, t.Next)
+			one.agent.Remember(t)
+		})
+		if known == 0 {
+			return fmt.Errorf("the history of %s has no step to learn from", places[at].Service)
+		}
+		for range passes * known {
+			one.agent.Update()
+		}
+	}
+	return nil
+}
+
+// record what an autoscaler does with the functions, as often as its metrics are
+// scraped; a step of the agents' 10 s is then one of 15 s.
+func (s *functionScene) record(ctx context.Context, w *workload.Workload, policy string, seed uint64) (*history.History, error) {
+	load, err := w.For(s.app)
+	if err != nil {
+		return nil, err
+	}
+	return record.Run(ctx, record.Spec{
+		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period, record.DefaultStep), Seed: seed,
+	})
+}
+
+// rewards of a function over a run's story, whoever scaled it: the paper's reward
+// with the CPU term, from what users saw. A step in which nothing ended counts as
+// late.
+func (s *functionScene) rewards(out *simulate.Outcome, kind int) []float64 {
+	i := s.service(kind)
+	b := s.app.Services[i].Bounds
+	rewards := make([]float64, len(out.Story.At))
+	for t := range rewards {
+		late := out.Story.Latency[kind][t] / s.app.Kinds[kind].SLO.Latency.Seconds()
+		quality := -1.0
+		if late <= 1 {
+			quality = 1 - math.Pow(late, 0.4)
+		}
+		rewards[t] = quality - out.Story.Ready[i][t]/float64(b.MaxReplicas)
+	}
+	return rewards
+}
+
+// between is the mean of a story's values from one instant to another.
+func between(out *simulate.Outcome, values []float64, from, to time.Duration) float64 {
+	var some []float64
+	for t, at := range out.Story.At {
+		if at > from && at <= to {
+			some = append(some, values[t])
+		}
+	}
+	return mean(some)
+}
+
+// shapeOf is a load's shape from generators.
+func shapeOf(spec string, duration time.Duration, seed uint64) (*workload.Workload, error) {
+	return workload.Parse(spec, duration, 15*time.Second, seed)
+}

@@ -1,0 +1,177 @@
+package rivals
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// ASARSA scales horizontally by a table over the CPU utilisation and the response
+// time that ARIMA expects at the next step (Zhang et al., "A-SARSA: A predictive
+// container auto-scaling algorithm based on reinforcement learning", 2020). All
+// services share the table.
+type ASARSA struct {
+	senses
+	period time.Duration
+	table  Table
+	ahead  []Expects // by service
+	sight  *formulation.Sight
+	values []float32
+}
+
+// ASARSAPeriod is the time between two decisions.
+const ASARSAPeriod = time.Minute
+
+// MostReplicas that one action of A-SARSA adds or takes away.
+const mostReplicas = 10
+
+// ASARSALevels of CPU and response time: ten of CPU, four of response time below the
+// SLA and two above.
+func ASARSALevels() Levels { return Levels{10, 6} }
+
+var (
+	cpuEdges      = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
+	responseEdges = []float64{0.25, 0.5, 0.75, 1, 1.5}
+)
+
+// ASARSAChoices are as many as there are actions.
+const ASARSAChoices = 2*mostReplicas + 1
+
+// ReplicasOf a choice: 0, -1, +1, -2, +2 and so on. The first does nothing.
+func ReplicasOf(choice int) int {
+	n := (choice + 1) / 2
+	if choice%2 == 1 {
+		return -n
+	}
+	return n
+}
+
+// choiceOf so many replicas more is the inverse.
+func choiceOf(replicas int) int {
+	if replicas < 0 {
+		return -2*replicas - 1
+	}
+	return 2 * replicas
+}
+
+func newASARSA(m *Model, app *loadline.App, delay time.Duration) (*ASARSA, error) {
+	s, err := newSenses(m, app, delay, len(ASARSALevels()))
+	if err != nil {
+		return nil, err
+	}
+	sight, err := formulation.NewSight("cpu_limit", "latency")
+	if err != nil {
+		return nil, err
+	}
+	a := &ASARSA{senses: s, period: m.Period, sight: sight, table: m.Table, ahead: make([]Expects, len(app.Services))}
+	for i, at := range s.at {
+		if at < 0 {
+			continue
+		}
+		var fits Fits
+		if len(m.ARIMA) > 0 {
+			fits = m.ARIMA[at]
+		}
+		if a.ahead[i], err = newExpects(fits); err != nil {
+			return nil, fmt.Errorf("forecasts of %s: %w", app.Services[i].Name, err)
+		}
+	}
+	return a, nil
+}
+
+// Name implements loadline.Policy.
+func (a *ASARSA) Name() string { return string(ASARSAName) }
+
+// Needs implements loadline.Policy.
+func (a *ASARSA) Needs() loadline.Needs {
+	return loadline.Needs{Period: a.period, Scrape: 15 * time.Second, Window: max(30*time.Second, a.period), Delay: a.delay, Keep: 1}
+}
+
+// Spaces implements Rival.
+func (a *ASARSA) Spaces() rl.Spaces {
+	return rl.Spaces{Observation: len(ASARSALevels()), Choices: ASARSAChoices}
+}
+
+// Begin implements Rival.
+func (a *ASARSA) Begin() {
+	a.forget()
+	for i := range a.ahead {
+		a.ahead[i].begin()
+	}
+}
+
+// Decide implements loadline.Policy.
+func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	a.forget()
+	var proposal loadline.Proposal
+	absent := ""
+	for i, at := range a.at {
+		if at < 0 {
+			continue
+		}
+		cpu, response, missing := a.see(s, i)
+		if missing != "" {
+			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
+			continue
+		}
+		action := rl.Action{Choice: a.table.best(ASARSALevels(), a.seen[i])}
+		if a.choose != nil {
+			a.choose(i, a.seen[i], &action)
+		}
+		told := s.InFlight[i]
+		setting, moved := a.moves.replicas(i, told, ReplicasOf(action.Choice))
+		if moved {
+			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
+				Service: i, Setting: setting, Reason: fmt.Sprintf("expected CPU %.2f of the limit, response time %.2f of the budget: %+d replicas", cpu, response, setting.Replicas.Value-told.Replicas),
+			})
+		}
+		// A bound may have cut the action, or, where there were fewer replicas than
+		// allowed, made it larger than any.
+		applied := min(max(setting.Replicas.Value-told.Replicas, -mostReplicas), mostReplicas)
+		a.taken = append(a.taken, Taken{i, rl.Action{Choice: choiceOf(applied)}})
+	}
+	if !a.anyKnown() {
+		return proposal, a.noData(absent)
+	}
+	return proposal, nil
+}
+
+// see what is expected of a service: the CPU in use over what its replicas may use,
+// those that are on their way included, and its response time over its budget.
+func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, absent string) {
+	o := &s.Now().Services[service]
+	over := loadline.Sample{}
+	if a.values, absent = a.sight.See(a.ground, s, service, a.values[:0]); absent == "" {
+		over = loadline.Sample{Value: float64(a.values[1]), At: s.Now().At}
+	}
+	a.ahead[service].observe(o.CPU, over)
+	if absent != "" {
+		return 0, 0, absent
+	}
+	cores, response := a.ahead[service].expected(o.CPU.Value, over.Value)
+	told := s.InFlight[service]
+	cpu = cores / (float64(max(told.Replicas, 1)) * capacity(told.Size))
+	a.seen[service] = append(a.seen[service][:0], level(cpu, cpuEdges...), level(response, responseEdges...))
+	a.known[service] = true
+	return cpu, response, ""
+}
+
+// Reward implements Rival: utilisation while the response time is within the
+// budget, and what it is over it, below 0, when it is not. It is of what was
+// observed, not of what was expected.
+func (a *ASARSA) Reward(s loadline.Situation, service int) (float64, bool) {
+	var absent string
+	if a.values, absent = a.sight.See(a.ground, s, service, a.values[:0]); absent != "" {
+		return 0, false
+	}
+	if over := float64(a.values[1]); over > 1 {
+		return -min(over, worstOver), true
+	}
+	return min(float64(a.values[0]), 1), true
+}
+
+// worstOver is where being late ends.
+const worstOver = 3

@@ -1,0 +1,229 @@
+package rivals
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// CoScal looks up what to do in a table over four levels of utilisation: CPU now,
+// CPU as the GRU expects it at the next decision, and memory; and whether the
+// service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
+// with reinforcement learning", 2022). All services share the table.
+type CoScal struct {
+	senses
+	period time.Duration
+	table  Table
+	ahead  *foresight
+	state  *formulation.Sight // what is decided by
+	worth  *formulation.Sight // what it is judged by
+	values []float32
+}
+
+// CoScalPeriod is the time between two decisions.
+const CoScalPeriod = 5 * time.Minute
+
+// Quarters are the edges of the four levels.
+var quarters = []float64{0.25, 0.5, 0.75}
+
+// CoScalLevels of CPU, expected CPU, memory, and brownout.
+func CoScalLevels() Levels { return Levels{4, 4, 4, 2} }
+
+// CoScalMoves by name, in the order of the table. The first does nothing.
+var CoScalMoves = []string{"keep", "replicas up", "replicas down", "CPU up", "CPU down", "memory up", "memory down", "brownout"}
+
+const (
+	coscalKeep = iota
+	coscalOut
+	coscalIn
+	coscalCPUUp
+	coscalCPUDown
+	coscalMemoryUp
+	coscalMemoryDown
+	coscalBrownout
+)
+
+// Replicas and sizes move by a quarter: a step of one replica every five minutes
+// would follow no load that doubles in that time.
+const (
+	coscalShare = 0.25
+	coscalUp    = 1.25
+	coscalDown  = 0.8
+)
+
+func newCoScal(m *Model, app *loadline.App, delay time.Duration) (*CoScal, error) {
+	s, err := newSenses(m, app, delay, len(CoScalLevels()))
+	if err != nil {
+		return nil, err
+	}
+	state, err := formulation.NewSight("cpu", "memory_request")
+	if err != nil {
+		return nil, err
+	}
+	worth, err := formulation.NewSight("cpu", "memory_request", "latency")
+	if err != nil {
+		return nil, err
+	}
+	c := &CoScal{senses: s, period: m.Period, table: m.Table, state: state, worth: worth}
+	if c.ahead, err = newForesight(m, s.at); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Name implements loadline.Policy.
+func (c *CoScal) Name() string { return string(CoScalName) }
+
+// Needs implements loadline.Policy.
+func (c *CoScal) Needs() loadline.Needs {
+	return loadline.Needs{Period: c.period, Scrape: 15 * time.Second, Window: min(time.Minute, c.period), Delay: c.delay, Keep: 1}
+}
+
+// Spaces implements Rival.
+func (c *CoScal) Spaces() rl.Spaces {
+	return rl.Spaces{Observation: len(CoScalLevels()), Choices: len(CoScalMoves)}
+}
+
+// Begin implements Rival.
+func (c *CoScal) Begin() {
+	c.forget()
+	c.ahead.begin()
+}
+
+// Decide implements loadline.Policy. Each service is decided for by itself.
+func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	c.forget()
+	if len(s.Forecast) == 0 {
+		c.ahead.observe(now, s.Now())
+	}
+	var proposal loadline.Proposal
+	absent := ""
+	for i, at := range c.at {
+		if at < 0 {
+			continue
+		}
+		if missing := c.see(s, i); missing != "" {
+			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
+			continue
+		}
+		action := rl.Action{Choice: c.table.best(CoScalLevels(), c.seen[i])}
+		if c.choose != nil {
+			c.choose(i, c.seen[i], &action)
+		}
+		setting, moved := c.move(s, i, action.Choice)
+		if !moved {
+			action.Choice = coscalKeep
+		} else {
+			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
+				Service: i, Setting: setting, Reason: fmt.Sprintf("CPU in quarter %.0f, expected in %.0f, memory in %.0f: %s", 1+c.seen[i][0], 1+c.seen[i][1], 1+c.seen[i][2], CoScalMoves[action.Choice]),
+			})
+		}
+		c.taken = append(c.taken, Taken{i, action})
+	}
+	if !c.anyKnown() {
+		return proposal, c.noData(absent)
+	}
+	return proposal, nil
+}
+
+// see a service in levels.
+func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
+	c.values, absent = c.state.See(c.ground, s, service, c.values[:0])
+	if absent != "" {
+		return absent
+	}
+	cpu, memory := float64(c.values[0]), float64(c.values[1])
+	browned := float32(0)
+	if s.InFlight[service].Brownout {
+		browned = 1
+	}
+	c.seen[service] = append(c.seen[service][:0], level(cpu, quarters...), level(cpu*c.growth(s, service), quarters...), level(memory, quarters...), browned)
+	c.known[service] = true
+	return ""
+}
+
+// growth is what is expected over what is: 1 without a forecast.
+func (c *CoScal) growth(s loadline.Situation, service int) float64 {
+	o := &s.Now().Services[service]
+	rate := visits(o)
+	expected := loadline.Sample{}
+	if len(s.Forecast) > service {
+		if median := s.Forecast[service].Median; len(median) > 0 {
+			expected = median[0]
+		}
+	} else {
+		expected = c.ahead.expected(service)
+	}
+	if !expected.Present() || rate.Or(0) <= 0 {
+		return 1
+	}
+	return expected.Value / rate.Value
+}
+
+// visits that came or would have come, had they not been dropped.
+func visits(o *loadline.ServiceObservation) loadline.Sample {
+	v := o.Rate
+	if v.Present() {
+		v.Value += o.Dropped.Or(0)
+	}
+	return v
+}
+
+func (c *CoScal) move(s loadline.Situation, service, choice int) (loadline.Setting, bool) {
+	told := s.InFlight[service]
+	quarter := max(1, int(math.Round(coscalShare*float64(told.Replicas))))
+	used := memoryOf(&s.Now().Services[service])
+	switch choice {
+	case coscalOut:
+		return c.moves.replicas(service, told, quarter)
+	case coscalIn:
+		return c.moves.replicas(service, told, -quarter)
+	case coscalCPUUp:
+		return c.moves.cpu(service, told, coscalUp)
+	case coscalCPUDown:
+		return c.moves.cpu(service, told, coscalDown)
+	case coscalMemoryUp:
+		return c.moves.memory(service, told, used, coscalUp)
+	case coscalMemoryDown:
+		return c.moves.memory(service, told, used, coscalDown)
+	case coscalBrownout:
+		return c.moves.brownout(service, told)
+	}
+	return loadline.Setting{}, false
+}
+
+// Constants of the reward: the utilisation that is aimed at, and what dropped calls
+// weigh. They are those of DRPC, so that nobody aims elsewhere.
+const (
+	preferredCPU    = 0.60
+	preferredMemory = 0.75
+	droppedWeight   = 3
+)
+
+// Reward implements Rival: R_qos/R_util of the service itself, less what was
+// dropped.
+func (c *CoScal) Reward(s loadline.Situation, service int) (float64, bool) {
+	var absent string
+	if c.values, absent = c.worth.See(c.ground, s, service, c.values[:0]); absent != "" {
+		return 0, false
+	}
+	cpu, memory, over := float64(c.values[0]), float64(c.values[1]), float64(c.values[2])
+	qos := 1.0
+	if over > 1 {
+		qos = math.Exp(-(over - 1) * (over - 1))
+	}
+	away := func(d float64) float64 { d = math.Abs(d); return d * d * d }
+	reward := qos / (1 + away(preferredCPU-min(cpu, fullest)) + away(preferredMemory-min(memory, fullest)))
+	o := &s.Now().Services[service]
+	if all := visits(o); all.Or(0) > 0 {
+		reward -= droppedWeight * o.Dropped.Or(0) / all.Value * s.App.Services[service].OptionalPrice
+	}
+	return reward, true
+}
+
+// fullest is where utilisation ends: twice of what was asked for.
+const fullest = 2

@@ -1,0 +1,60 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/lab/rivals"
+)
+
+// Labelled runs, for FIRM's support vector machine: in each, one service has too
+// little and is to blame.
+const (
+	labelShare = 0.1 // of the steps, at most
+	labelSteps = 24  // of a run
+	labelSkip  = 6   // first steps of it that are not looked at: there is nothing yet to compare
+)
+
+// labelRuns lets services be culprits in turn and trains the machine on what is
+// seen while users wait. It returns how many steps that took, and what came of it.
+func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, seed uint64) (*rivals.SVM, int, string, error) {
+	visited := visitedServices(w)
+	var examples []rivals.Example
+	taken := 0
+	defer w.Briefly(labelSteps)()
+	for run := 0; taken+labelSteps <= steps; run++ {
+		culprit := visited[run%len(visited)]
+		w.begin(rl.NewChance(seed, labelStream+uint64(run)).Rand, culprit)
+		for !w.Over() {
+			w.act(loadline.Proposal{})
+			if w.Taken() < labelSkip {
+				continue
+			}
+			firm.Symptoms(w.Situation(), func(service int, symptoms []float64) {
+				examples = append(examples, rivals.Example{Inputs: slices.Clone(symptoms), Yes: service == culprit})
+			})
+		}
+		taken += labelSteps
+	}
+	chance := rl.NewChance(seed, svmStream)
+	chance.Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
+	held := len(examples) / 5
+	svm, err := rivals.TrainSVM(config, examples[held:], chance.Rand)
+	if err != nil {
+		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the critical path is the culprit", taken), nil
+	}
+	return svm, taken, fmt.Sprintf("the support vector machine tells culprits apart in %.0f %% of %d examples that it was not taught, of yes and no alike", 100*svm.Accuracy(examples[:held]), held), nil
+}
+
+// visitedServices are those that any request comes by.
+func visitedServices(w *world) []int {
+	var visited []int
+	for i := range w.Ground().Services {
+		if slices.ContainsFunc(w.Ground().Services[i].Visits, func(v float64) bool { return v > 0 }) {
+			visited = append(visited, i)
+		}
+	}
+	return visited
+}

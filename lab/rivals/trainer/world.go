@@ -1,0 +1,52 @@
+package trainer
+
+import (
+	"math/rand/v2"
+
+	"github.com/loadline/loadline/internal/train"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/lab/rivals"
+)
+
+// foresight is what CoScal's forecasters are shown and asked: the visits of the minute
+// before a decision, which is what is measured, and those at the next.
+var foresight = arena.Foresight{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
+
+// world is an arena with DRPC's reward, the yardstick for all.
+type world struct {
+	*arena.Arena
+	worth drpc.Worth
+}
+
+func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, almanac *arena.Almanac) (*world, error) {
+	config := arena.Config{
+		App: subject.App, Load: subject.Load, Duration: subject.Duration, Needs: needs, Steps: steps, Almanac: almanac, Users: true,
+	}
+	if resizes {
+		config.Resize = arena.AnySize
+	}
+	a, err := arena.New(config)
+	return &world{Arena: a}, err
+}
+
+func (w *world) begin(rng *rand.Rand, culprit int) {
+	w.Begin(rng, culprit)
+	w.worth = drpc.Worth{}
+	w.weigh()
+}
+
+func (w *world) act(p loadline.Proposal) {
+	w.Act(p)
+	w.weigh()
+}
+
+// weigh the last window. Where nobody's figures were measured, what was worth
+// something last stands.
+func (w *world) weigh() {
+	if worth, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
+		w.worth = worth
+	}
+}
