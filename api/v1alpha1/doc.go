@@ -1,14 +1,14 @@
-// Package v1alpha1 is the custom resource LoadLine: what a platform engineer
-// says of an application, and what Loadline says back.
+// Package v1alpha1 defines the custom resource LoadLine: the objectives and
+// bounds of an application, and its status.
 //
-// Comments on fields are what kubectl explain prints, and markers are what the
-// API server checks; make generate-crd turns both into deploy/crd. Numbers that
-// are not whole are written as strings ("0.85"), because JSON has no exact ones.
+// Comments on fields are printed by kubectl explain, and markers are validated by
+// the API server; make generate-crd generates deploy/crd from both. Decimal
+// numbers are written as strings ("0.85"), because JSON numbers are not exact.
 //
 // Reading order: loadline.go (the resource), objective.go, prometheus.go,
-// policy.go, service.go and guard.go (what is asked for), status.go and
-// condition.go (what is told), pause.go (annotations), number.go and duration.go
-// (how figures are written), register.go.
+// policy.go, service.go and guard.go (the spec), status.go and condition.go (the
+// status), pause.go (annotations), number.go and duration.go (formats of values),
+// register.go.
 //
 // +kubebuilder:object:generate=true
 // +groupName=loadline.dev

@@ -2,32 +2,32 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// LoadLine is one application that Loadline looks after: its objectives, where
-// its metrics are, who decides, within which bounds, and which services may be
-// moved. Begin in the mode Recommend, look at the status, and switch to Act.
+// LoadLine is one application managed by Loadline: its objectives, metrics,
+// policy, bounds, and the services that may be scaled. Start with mode Recommend,
+// check the status, then switch to Act.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=ll,scope=Namespaced
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`,description="What Loadline may do: Observe, Recommend or Act."
 // +kubebuilder:printcolumn:name="Rung",type=string,JSONPath=`.status.ladder.rung`,description="Who is followed: Learned, Rule, Hold or Floor."
-// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.status.policy`,description="The policy that is followed."
+// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.status.policy`,description="The policy in control."
 // +kubebuilder:printcolumn:name="SLO met",type=string,JSONPath=`.status.sloMet`,description="Whether all objectives were met at the last decision."
-// +kubebuilder:printcolumn:name="Services",type=string,JSONPath=`.status.servicesMoved`,description="Services that may be moved now, of all."
+// +kubebuilder:printcolumn:name="Services",type=string,JSONPath=`.status.servicesMoved`,description="Services that can be scaled now, of all."
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Decided",type=date,JSONPath=`.status.lastDecisionTime`,priority=1,description="When the last decision was made."
-// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.ladder.why`,priority=1,description="Why the application stands on this rung."
+// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.ladder.why`,priority=1,description="Why this rung is in force."
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",messageExpression="'metadata.name has %d characters: use at most 63, so that it fits into labels'.format([self.metadata.name.size()])"
 type LoadLine struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is asked for.
+	// The desired behaviour.
 	// +required
 	Spec LoadLineSpec `json:"spec"`
 
-	// What Loadline sees, wants and does. It is written by the controller only.
+	// What Loadline observes, proposes and applies. Written only by the controller.
 	// +optional
 	Status LoadLineStatus `json:"status,omitzero"`
 }
@@ -48,17 +48,17 @@ type LoadLineList struct {
 type Mode string
 
 const (
-	Observe   Mode = "Observe"   // only looks
-	Recommend Mode = "Recommend" // decides and tells, changes nothing
-	Act       Mode = "Act"       // decides and does
+	Observe   Mode = "Observe"   // observes only
+	Recommend Mode = "Recommend" // decides and reports, changes nothing
+	Act       Mode = "Act"       // decides and applies
 )
 
-// LoadLineSpec is what is asked for.
+// LoadLineSpec is the desired behaviour.
 //
 // +kubebuilder:validation:XValidation:rule="self.services.all(s, self.services.exists_one(t, t.targetRef.name == s.targetRef.name && t.targetRef.kind == s.targetRef.kind && t.targetRef.apiVersion == s.targetRef.apiVersion))",message="two services have the same targetRef: each workload may be named once"
 type LoadLineSpec struct {
-	// What users are promised, for each kind of request. One without a kind holds
-	// for all kinds that are not named.
+	// The service level objectives, for each kind of request. An objective without a
+	// kind applies to all kinds without an objective of their own.
 	// +required
 	// +listType=map
 	// +listMapKey=kind
@@ -66,45 +66,45 @@ type LoadLineSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []Objective `json:"objectives"`
 
-	// Where the metrics of the application are read from.
+	// The source of the application's metrics.
 	// +required
 	Prometheus PrometheusSource `json:"prometheus"`
 
-	// How often the application is looked at and decided for, from 1s to 10m. A
-	// policy whose own period is longer is asked at that period.
+	// The time between two decisions, from 1s to 10m. A policy with a longer period
+	// is called at that period.
 	// +optional
 	// +kubebuilder:default="15s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('10m')",message="must be from 1s to 10m"
 	Interval Duration `json:"interval,omitzero"`
 
-	// What Loadline may do. Observe only looks. Recommend decides and shows in the
-	// status and in its records what it would do. Act does it.
+	// What Loadline may do. Observe only observes. Recommend decides and shows in the
+	// status and in its records what it would do. Act applies the decisions.
 	// +optional
 	// +kubebuilder:default=Recommend
 	Mode Mode `json:"mode,omitempty"`
 
-	// Who decides: a trained model or a baseline.
+	// The policy: a trained model or a baseline.
 	// +required
 	Policy Policy `json:"policy"`
 
-	// The rule that takes over when the policy may not be followed: a baseline by
-	// name, with settings if any, such as "hpa:target=60".
+	// The rule that takes over when the policy cannot be used: a baseline by name,
+	// with settings if any, such as "hpa:target=60".
 	// +optional
 	// +kubebuilder:default="hpa"
 	Fallback Baseline `json:"fallback,omitempty"`
 
-	// The application's model (twin.yaml of a training run): a key of a ConfigMap in
-	// this namespace. With it, decisions are recorded with what was expected of them,
-	// and baselines that reckon with the cost of a request know it.
+	// The application model (twin.yaml of a training run): a key of a ConfigMap in
+	// this namespace. With it, decisions are recorded with their predicted effect,
+	// and baselines that depend on the CPU cost of a request can use it.
 	// +optional
 	Twin *ConfigMapKey `json:"twin,omitempty"`
 
-	// Settings of the guard, which corrects whatever a policy wants. Each group that
-	// is left out has its defaults, which are sound for most applications.
+	// Settings of the guards, which correct the proposals of any policy. Each group
+	// that is left out has its defaults, which suit most applications.
 	// +optional
 	Guard *GuardSettings `json:"guard,omitempty"`
 
-	// The services that may be moved, at most 200.
+	// The services that may be scaled, at most 200.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -112,15 +112,15 @@ type LoadLineSpec struct {
 	// +kubebuilder:validation:MaxItems=200
 	Services []Service `json:"services"`
 
-	// How long a change that a person or another tool made to a service's replicas
-	// or sizes is left as it is, from 0s (corrected at the next decision) to 168h.
+	// How long a manual change of a service's replicas or sizes, by a person or
+	// another tool, is respected, from 0s (corrected at the next decision) to 168h.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('168h')",message="must be at most 168h; to leave the application alone for longer, pause it"
 	RespectManualChangesFor *Duration `json:"respectManualChangesFor,omitempty"`
 
 	// Nothing is changed while this is true, whatever the mode; decisions are still
-	// made and shown. The annotation loadline.dev/paused does the same.
+	// made and shown. The annotation loadline.dev/paused has the same effect.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }

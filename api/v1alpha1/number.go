@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Number is a number from 0 that need not be whole, written 2 or "0.85". It keeps
-// the text that was written.
+// Number is a non-negative decimal number, written 2 or "0.85". It keeps the text
+// as written.
 //
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MaxLength=16
-// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+(\\\\.[0-9]+)?$')",message="must be a number from 0, in quotes if it is not whole, such as 2 or \"0.85\""
+// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9]+(\\\\.[0-9]+)?$')",message="must be a non-negative number, in quotes if it is not an integer, such as 2 or \"0.85\""
 type Number intstr.IntOrString
 
-// Decimal is the number in as few digits as it needs.
+// Decimal returns v with as few digits as needed.
 func Decimal(v float64) Number {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<31 {
 		return Number(intstr.FromInt32(int32(v)))
@@ -25,7 +25,7 @@ func Decimal(v float64) Number {
 	return Number(intstr.FromString(strconv.FormatFloat(v, 'f', -1, 64)))
 }
 
-// Float reads it.
+// Float returns the value.
 func (n Number) Float() (float64, error) {
 	if n.Type == intstr.Int {
 		return float64(n.IntVal), nil
@@ -42,10 +42,10 @@ func (n Number) String() string {
 	return i.String()
 }
 
-// MarshalJSON writes it as it was written.
+// MarshalJSON implements json.Marshaler. It keeps the text as written.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(intstr.IntOrString(n)) }
 
-// UnmarshalJSON is the reverse.
+// UnmarshalJSON implements json.Unmarshaler.
 func (n *Number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*intstr.IntOrString)(n))
 }

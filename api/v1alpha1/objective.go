@@ -1,18 +1,18 @@
 package v1alpha1
 
-// AnyKind is the kind of an objective that holds for all kinds of requests which
-// no other objective names.
+// AnyKind is the kind of an objective that applies to all kinds of requests
+// without an objective of their own.
 const AnyKind = "*"
 
-// Objective reads "so many percent of the requests of this kind within this
-// time".
+// Objective states the percentage of requests of a kind that must be answered
+// within a latency.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.operation) || has(self.service)",message="operation without service: name the service at which these requests arrive"
 // +kubebuilder:validation:XValidation:rule="self.kind != '*' || !has(self.service)",message="service belongs to one kind of request: give the objective a kind of its own, or leave service out"
 type Objective struct {
-	// The kind of request, by the name that the model of the application or the
-	// metrics have for it, such as "checkout" or "GET /cart". Left out or "*", the
-	// objective holds for all kinds that no other objective names.
+	// The kind of request, by its name in the application model or in the metrics,
+	// such as "checkout" or "GET /cart". Left out or "*", the objective applies to
+	// all kinds without an objective of their own.
 	// +optional
 	// +kubebuilder:default="*"
 	// +kubebuilder:validation:MinLength=1
@@ -26,21 +26,21 @@ type Objective struct {
 	// +kubebuilder:validation:XValidation:rule="double(self) > 0.0 && double(self) < 100.0",messageExpression="'percentile ' + string(self) + ' must be above 0 and below 100, such as 99 or \"99.9\"'"
 	Percentile Number `json:"percentile,omitzero"`
 
-	// The time within which they must be answered, such as 250ms.
+	// The latency within which they must be answered, such as 250ms.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1h')",message="must be longer than 0s and at most 1h"
 	Latency Duration `json:"latency"`
 
-	// The service at which requests of this kind arrive from users. It is needed
-	// where no model of the application knows the kind; left out, it is the first of
-	// the services.
+	// The service at which requests of this kind arrive from users. It is needed if
+	// no application model defines the kind; left out, it is the first of the
+	// services.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Service string `json:"service,omitempty"`
 
-	// The route, method or operation that tells this kind from others at the same
-	// service, as the metrics write it. Left out, it is all of them.
+	// The route, method or operation that distinguishes this kind from others at the
+	// same service, as in the metrics. Left out, it is all of them.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// PausedAnnotation pauses: on a LoadLine "true" the whole application, or names of
-// services with commas between them those; on a workload "true" the service.
+// PausedAnnotation pauses: on a LoadLine "true" pauses the whole application, a
+// comma-separated list of names these services; on a workload "true" pauses the
+// service.
 const PausedAnnotation = "loadline.dev/paused"
 
-// Pause is what somebody has stopped.
+// Pause is what is paused.
 type Pause struct {
 	All      bool
 	Services []string // names, if not all
-	// Reason is that of the condition Paused, and Why a sentence for it.
+	// Reason is the reason of the condition Paused, and Why its message.
 	Reason, Why string
 }
 
-// Of says whether a service is paused.
+// Of reports whether a service is paused.
 func (p Pause) Of(service string) bool { return p.All || slices.Contains(p.Services, service) }
 
-// Pause of an application, by its spec and its annotation. An annotation that
-// cannot be understood pauses everything: somebody wanted something stopped.
+// Pause returns what the spec and the annotation pause. An annotation that names
+// an unknown service pauses everything, because that is the safe reading.
 func (l *LoadLine) Pause() Pause {
 	if l.Spec.Paused {
 		return Pause{All: true, Reason: ReasonPausedInSpec, Why: "spec.paused is true"}
@@ -41,7 +42,7 @@ func (l *LoadLine) Pause() Pause {
 	switch {
 	case len(unknown) > 0:
 		return Pause{All: true, Reason: ReasonAnnotationNotUnderstood, Why: fmt.Sprintf(
-			"annotation %s: no service is called %q: write true, false, or names of services with commas between them; until then everything is paused", PausedAnnotation, unknown[0])}
+			"annotation %s: no service is called %q: set it to true, false, or a comma-separated list of services; until then everything is paused", PausedAnnotation, unknown[0])}
 	case all:
 		return Pause{All: true, Reason: ReasonPausedByAnnotation, Why: fmt.Sprintf("annotation %s is %q", PausedAnnotation, text)}
 	}
@@ -57,7 +58,8 @@ func (l *LoadLine) Pause() Pause {
 	return p
 }
 
-// WorkloadPaused reads the annotation of a workload. Anything but false pauses it.
+// WorkloadPaused reports whether the annotation of a workload pauses it. Any
+// value except false does.
 func WorkloadPaused(annotations map[string]string) bool {
 	text, there := annotations[PausedAnnotation]
 	return there && !strings.EqualFold(strings.TrimSpace(text), "false")

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Policy is who decides.
+// Policy is a trained model or a baseline.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.model) != has(self.baseline)",messageExpression="has(self.model) ? 'model and baseline are both given: keep one; the rule that takes over is spec.fallback' : 'give either model, a policy from the registry, or baseline, such as \"hpa:target=60\"'"
 type Policy struct {
@@ -27,8 +27,8 @@ type Baseline string
 // +kubebuilder:validation:XValidation:rule="(has(self.folder) ? 1 : 0) + (has(self.configMap) ? 1 : 0) + (has(self.claim) ? 1 : 0) == 1",message="give exactly one of folder, configMap and claim: where the model is"
 // +kubebuilder:validation:XValidation:rule="!has(self.configMap) || !(has(self.application) || has(self.version))",message="a ConfigMap holds one model: application and version are for a registry in a folder or a claim"
 type Model struct {
-	// A registry, as "loadline promote" fills it: a folder below the one that the
-	// controller reads models from (--models); "." is that folder itself.
+	// A registry written by "loadline promote": a folder below the controller's
+	// folder of models (--models); "." is that folder itself.
 	// +optional
 	Folder RelativePath `json:"folder,omitempty"`
 
@@ -36,7 +36,7 @@ type Model struct {
 	// +optional
 	ConfigMap *ModelConfigMap `json:"configMap,omitempty"`
 
-	// A registry on a volume that the controller's pods have mounted.
+	// A registry on a volume that is mounted in the controller's pods.
 	// +optional
 	Claim *ModelClaim `json:"claim,omitempty"`
 
@@ -47,15 +47,15 @@ type Model struct {
 	// +kubebuilder:validation:MaxLength=253
 	Application string `json:"application,omitempty"`
 
-	// The version. Left out, it is the one in charge, and promotions and rollbacks are
-	// followed.
+	// The version. Left out, the current version is used, and promotions and
+	// rollbacks take effect.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Version *int32 `json:"version,omitempty"`
 
-	// A model that was trained longer ago is no longer followed. Left out, age is no
-	// objection.
+	// The maximum age of the model. An older model is not used. Left out, there is no
+	// maximum.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="must be at least 1h"
 	MaxAge *Duration `json:"maxAge,omitempty"`
@@ -93,7 +93,7 @@ type ModelClaim struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a PersistentVolumeClaim"
 	Name string `json:"name"`
 
-	// The registry's folder on the volume. Left out, it is the top one.
+	// The registry's folder on the volume. Left out, it is the root of the volume.
 	// +optional
 	Path RelativePath `json:"path,omitempty"`
 }

@@ -1,18 +1,18 @@
 package v1alpha1
 
-// PrometheusSource is a server that answers as Prometheus does: Prometheus
-// itself, Thanos, Mimir, VictoriaMetrics.
+// PrometheusSource is a server with the Prometheus API: Prometheus itself,
+// Thanos, Mimir, VictoriaMetrics.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.queries))",message="preset and queries are both given: keep one; queries of your own may build on a preset with \"with: [NAME]\""
+// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.queries))",message="preset and queries are both given: keep one; your own queries may extend a preset with \"with: [NAME]\""
 // +kubebuilder:validation:XValidation:rule="!(has(self.bearerToken) && has(self.basicAuth))",message="bearerToken and basicAuth are both given: keep the one that the server asks for"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.url.startsWith('https://')",message="tls has no effect on an http:// url: write https:// or leave tls out"
 type PrometheusSource struct {
-	// The address of the server, such as http://prometheus.monitoring:9090. Names and
-	// passwords do not belong here: use bearerToken or basicAuth.
+	// The address of the server, such as http://prometheus.monitoring:9090. It must
+	// not contain names or passwords: use bearerToken or basicAuth.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.startsWith('http://') || self.startsWith('https://'))",message="must be an address such as http://prometheus.monitoring:9090"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="has a name or password in it, which everybody can read who can read this resource: use basicAuth"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="contains a name or password, readable by everyone who can read this resource: use basicAuth"
 	URL string `json:"url"`
 
 	// The namespace whose metrics are read. Left out, it is that of this resource.
@@ -21,30 +21,30 @@ type PrometheusSource struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Which queries yield which metric, by the name of what measures the traffic.
-	// Without preset and queries the first preset that has results is taken.
+	// The preset of queries, named after what measures the traffic. Without preset
+	// and queries the first preset that returns results is used.
 	// +optional
 	// +kubebuilder:validation:Enum=istio;linkerd;otel-spanmetrics;knative;nginx-ingress;cadvisor-ksm
 	Preset string `json:"preset,omitempty"`
 
-	// Queries of your own: a key of a ConfigMap in this namespace that holds a file
-	// as "loadline history presets NAME" prints it.
+	// Your own queries: a key of a ConfigMap in this namespace with a file in the
+	// format of "loadline history presets NAME".
 	// +optional
 	Queries *ConfigMapKey `json:"queries,omitempty"`
 
 	// Values for the variables of the preset or of the queries, such as ok:
-	// code="200". They are pieces of PromQL.
+	// code="200". They are fragments of PromQL.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_]{0,62}$'))",message="a variable is named by small letters, digits and underscores"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_]{0,62}$'))",message="the name of a variable consists of lower-case letters, digits and underscores"
 	Variables map[string]VariableValue `json:"variables,omitempty"`
 
-	// How often the server scrapes. Left out, it is seen from its series.
+	// The scrape interval of the server. Left out, it is detected from the series.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('10m')",message="must be from 1s to 10m"
 	ScrapeInterval *Duration `json:"scrapeInterval,omitempty"`
 
-	// How long a query may take.
+	// The timeout of a query.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('2m')",message="must be from 1s to 2m"
@@ -59,11 +59,11 @@ type PrometheusSource struct {
 	// +optional
 	BasicAuth *SecretName `json:"basicAuth,omitempty"`
 
-	// How the connection is secured, beyond what the system's authorities vouch for.
+	// TLS settings, in addition to the system's certificate authorities.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 
-	// Headers that go with every query, such as the tenant's.
+	// Headers sent with every query, such as the tenant's.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -71,7 +71,7 @@ type PrometheusSource struct {
 	Headers []Header `json:"headers,omitempty"`
 }
 
-// VariableValue is a piece of PromQL.
+// VariableValue is a fragment of PromQL.
 //
 // +kubebuilder:validation:MaxLength=512
 type VariableValue string
@@ -90,24 +90,24 @@ type TLS struct {
 	// +optional
 	CAConfigMap *ConfigMapKey `json:"caConfigMap,omitempty"`
 
-	// Our own certificate: a Secret in this namespace with the keys tls.crt and
+	// The client certificate: a Secret in this namespace with the keys tls.crt and
 	// tls.key, such as one of the type kubernetes.io/tls.
 	// +optional
 	ClientCertificate *SecretName `json:"clientCertificate,omitempty"`
 
-	// The name that the server's certificate has, if it is not that of the address.
+	// The host name in the server's certificate, if it differs from that in the URL.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName,omitempty"`
 
-	// Accept any certificate. Whoever sits in between can then make up metrics.
+	// Accept any certificate. A man in the middle can then forge metrics.
 	// +optional
 	// +kubebuilder:default=false
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
-// Header goes with every query.
+// Header is sent with every query.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.secret)",message="give either value or secret"
 type Header struct {
@@ -115,10 +115,10 @@ type Header struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9-]+$')",message="must consist of letters, digits and hyphens"
-	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'authorization'",message="is made by bearerToken and basicAuth: use those"
+	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'authorization'",message="is set by bearerToken and basicAuth: use those"
 	Name string `json:"name"`
 
-	// Its value, for everybody to read.
+	// Its value, in plain text.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

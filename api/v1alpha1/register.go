@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion of the resource.
+// GroupVersion is the API group and version of the resource.
 var GroupVersion = schema.GroupVersion{Group: "loadline.dev", Version: "v1alpha1"}
 
-// AddToScheme makes the types known to clients.
+// AddToScheme registers the types with a scheme.
 var AddToScheme = (&schemeBuilder).AddToScheme
 
 var schemeBuilder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {

@@ -5,13 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxText is the most characters of a sentence in the status; longer ones are cut
-// by whoever writes them.
+// MaxText is the maximum number of characters of a sentence in the status; longer
+// ones are truncated by the writer.
 const MaxText = 512
 
-// LoadLineStatus is what Loadline sees, wants and does.
+// LoadLineStatus is what Loadline observes, proposes and applies.
 type LoadLineStatus struct {
-	// The generation of the resource that this speaks of.
+	// The generation of the resource that this status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -23,17 +23,16 @@ type LoadLineStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// The mode in force. It differs from spec.mode while a change is being taken up.
+	// The mode in force. It differs from spec.mode until a change takes effect.
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
 
-	// The policy that is followed, such as "shop version 2" or "hpa:target=60".
+	// The policy in control, such as "shop version 2" or "hpa:target=60".
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Policy string `json:"policy,omitempty"`
 
-	// Where the application stands on the guard's ladder. A restarted controller goes
-	// on from here.
+	// The state of the guard's ladder. A restarted controller continues from here.
 	// +optional
 	Ladder *LadderStatus `json:"ladder,omitempty"`
 
@@ -42,14 +41,14 @@ type LoadLineStatus struct {
 	// +kubebuilder:validation:Enum=True;False;Unknown
 	SLOMet string `json:"sloMet,omitempty"`
 
-	// The objectives as they were seen at the last decision.
+	// The objectives at the last decision.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []ObjectiveStatus `json:"objectives,omitempty"`
 
-	// Services that may be moved now, of all: "4/5".
+	// Services that can be scaled now, of all: "4/5".
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	ServicesMoved string `json:"servicesMoved,omitempty"`
@@ -58,7 +57,7 @@ type LoadLineStatus struct {
 	// +optional
 	LastDecisionTime *metav1.Time `json:"lastDecisionTime,omitempty"`
 
-	// The services: what was seen, wanted and applied, and why.
+	// The services: what was observed, proposed and applied, and why.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -78,7 +77,7 @@ const (
 	RungFloor   Rung = "Floor"   // nobody, for so long that services were raised to a safe size
 )
 
-// LadderStatus is where an application stands on the guard's ladder.
+// LadderStatus is the state of the guard's ladder.
 type LadderStatus struct {
 	// Who is followed. Learned: the policy. Rule: the fallback. Hold: nobody,
 	// everything stays as it is. Floor: nobody, for so long that services were raised
@@ -95,23 +94,23 @@ type LadderStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	Why string `json:"why,omitempty"`
 
-	// The policy is not followed because of what it did. A restart does not make that
-	// forgotten.
+	// The policy is not in control because of its own behaviour. A restart keeps
+	// this.
 	// +optional
 	Distrust bool `json:"distrust,omitempty"`
 
-	// How long objectives must hold before the policy is followed again.
+	// How long objectives must be met before the policy is in control again.
 	// +optional
 	Recovery Duration `json:"recovery,omitzero"`
 }
 
-// Measured is a number that was measured, as text. One that was not is left out:
-// absent is not zero.
+// Measured is a measured number, as text. A number that was not measured is left
+// out: absent is not zero.
 //
 // +kubebuilder:validation:MaxLength=32
 type Measured string
 
-// ObjectiveStatus is one objective as it was seen.
+// ObjectiveStatus is the state of one objective.
 type ObjectiveStatus struct {
 	// The kind of request.
 	// +required
@@ -126,7 +125,7 @@ type ObjectiveStatus struct {
 	// +optional
 	Latency *Duration `json:"latency,omitempty"`
 
-	// That latency over the one that was promised: above 1 the objective is missed.
+	// That latency divided by the objective: above 1 the objective is missed.
 	// +optional
 	OverSLO Measured `json:"overSLO,omitempty"`
 
@@ -135,53 +134,54 @@ type ObjectiveStatus struct {
 	Met *bool `json:"met,omitempty"`
 }
 
-// ServiceState is what may be done with a service now.
+// ServiceState says whether a service can be scaled now.
 //
 // +kubebuilder:validation:Enum=Moved;Recommended;Paused;Conflict;RollingOut;ManualChange;NotFound;Unseen
 type ServiceState string
 
 const (
-	ServiceMoved        ServiceState = "Moved"        // decisions are carried out
-	ServiceRecommended  ServiceState = "Recommended"  // decisions are shown only, by the mode
+	ServiceMoved        ServiceState = "Moved"        // decisions are applied
+	ServiceRecommended  ServiceState = "Recommended"  // decisions are only shown, because of the mode
 	ServicePaused       ServiceState = "Paused"       // by the resource or an annotation
-	ServiceConflict     ServiceState = "Conflict"     // somebody else moves it
-	ServiceRollingOut   ServiceState = "RollingOut"   // a roll-out is in progress
-	ServiceManualChange ServiceState = "ManualChange" // a person's change is respected
-	ServiceNotFound     ServiceState = "NotFound"     // its targetRef names nothing
+	ServiceConflict     ServiceState = "Conflict"     // another autoscaler manages it
+	ServiceRollingOut   ServiceState = "RollingOut"   // a rollout is in progress
+	ServiceManualChange ServiceState = "ManualChange" // a manual change is respected
+	ServiceNotFound     ServiceState = "NotFound"     // its targetRef does not exist
 	ServiceUnseen       ServiceState = "Unseen"       // neither its rate nor its CPU is measured
 )
 
-// ServiceStatus is one service.
+// ServiceStatus is the state of one service.
 type ServiceStatus struct {
 	// The service's name.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// What may be done with it now. Moved: decisions are carried out. Recommended:
-	// they are shown only. Paused, Conflict, RollingOut, ManualChange, NotFound and
-	// Unseen say what keeps it as it is.
+	// Whether it can be scaled now. Moved: decisions are applied. Recommended: they
+	// are only shown. Paused, Conflict, RollingOut, ManualChange, NotFound and Unseen
+	// say what blocks changes.
 	// +optional
 	State ServiceState `json:"state,omitempty"`
 
-	// What was seen at the last decision.
+	// What was observed at the last decision.
 	// +optional
 	Seen *Seen `json:"seen,omitempty"`
 
-	// What the policy that is followed wanted. What is left out is to stay as it is.
+	// What the policy in control proposed. What is left out stays as it is.
 	// +optional
 	Wanted *Amounts `json:"wanted,omitempty"`
 
-	// What the service has been told to be, after all guards.
+	// The desired state of the service, after all guards.
 	// +optional
 	Applied *Amounts `json:"applied,omitempty"`
 
-	// What pods that are created from now on are given, while Loadline moves the size
-	// of the service's replicas. The admission policy "loadline-pod-size" reads it.
+	// The size of pods created from now on, while Loadline scales the size of the
+	// service's replicas. The admission policy "loadline-pod-size" reads it.
 	// +optional
 	Size *Amounts `json:"size,omitempty"`
 
-	// Why, in a sentence: of the policy, or of the guard that changed it.
+	// The reason, in a sentence: of the policy, or of the guard that changed its
+	// proposal.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Why string `json:"why,omitempty"`
@@ -190,14 +190,15 @@ type ServiceStatus struct {
 	// +optional
 	LastChangeTime *metav1.Time `json:"lastChangeTime,omitempty"`
 
-	// Until when a change that somebody else made is left as it is.
+	// Until when a manual change is respected.
 	// +optional
 	ManualUntil *metav1.Time `json:"manualUntil,omitempty"`
 }
 
-// Seen is what was seen of a service. What was not measured is left out.
+// Seen is an observation of a service. Values that were not measured are left
+// out.
 type Seen struct {
-	// When.
+	// Time of the observation.
 	// +required
 	Time metav1.Time `json:"time"`
 
@@ -209,8 +210,8 @@ type Seen struct {
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// The service's 99th percentile of latency over its part of the objective, or over
-	// the whole of it where nobody divides it.
+	// The service's 99th percentile of latency divided by its share of the objective,
+	// or by the whole objective if it is not split.
 	// +optional
 	P99OverSLO Measured `json:"p99OverSLO,omitempty"`
 
@@ -220,30 +221,30 @@ type Seen struct {
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
 }
 
-// Amounts of a service: replicas, and what each of them has.
+// Amounts are the replicas of a service, and the resources of each.
 type Amounts struct {
 	// Replicas.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// CPU that a replica requests.
+	// CPU request of a replica.
 	// +optional
 	CPURequest *resource.Quantity `json:"cpuRequest,omitempty"`
 
-	// CPU that a replica is limited to; 0 is no limit.
+	// CPU limit of a replica; 0 is no limit.
 	// +optional
 	CPULimit *resource.Quantity `json:"cpuLimit,omitempty"`
 
-	// Memory that a replica requests.
+	// Memory request of a replica.
 	// +optional
 	MemoryRequest *resource.Quantity `json:"memoryRequest,omitempty"`
 
-	// Memory that a replica is limited to; 0 is no limit.
+	// Memory limit of a replica; 0 is no limit.
 	// +optional
 	MemoryLimit *resource.Quantity `json:"memoryLimit,omitempty"`
 
-	// The service is switched off: optional calls to it are dropped.
+	// The service is in brownout: optional calls to it are dropped.
 	// +optional
 	Brownout *bool `json:"brownout,omitempty"`
 }

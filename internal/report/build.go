@@ -86,7 +86,7 @@ func (b *builder) policy(c bench.Case) int {
 	return i
 }
 
-// clairvoyant is the policy that knows the future.
+// clairvoyant is the name of the oracle, the policy that knows the load in advance.
 const clairvoyant = "clairvoyant"
 
 // run is what is kept of a record: its story packed, and what is summed up.
@@ -120,7 +120,7 @@ func packRun(r *bench.Record) (*run, error) {
 
 func (b *builder) addRun(row int, r *run) error {
 	if _, twice := b.seeds[row][r.seed]; twice {
-		return fmt.Errorf("seed %d is there twice", r.seed)
+		return fmt.Errorf("seed %d occurs twice", r.seed)
 	}
 	b.seeds[row][r.seed] = r.figures
 	for kind, list := range r.latency {

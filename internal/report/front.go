@@ -7,7 +7,7 @@ import (
 )
 
 // markFront marks the contenders of a scene that no other beats on both cost
-// and share over the SLO. Those that know the future stand outside: with them
+// and share over the SLO. Oracles are excluded: with them
 // the front would be theirs alone.
 func (b *builder) markFront(rows []int) {
 	all := b.report.Summary.Rows

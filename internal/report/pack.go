@@ -33,7 +33,7 @@ func pack(v any) (string, error) {
 	return b.String(), nil
 }
 
-// significant rounds to so many digits: nobody sees the others, and they do not
+// significant rounds to so many digits: the others are not visible, and do not
 // compress.
 func significant(n result.Number, digits int) result.Number {
 	v := float64(n)

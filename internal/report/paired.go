@@ -31,5 +31,5 @@ func pairedCost(a, b map[uint64]figures) difference {
 	}
 }
 
-// clear says whether the interval leaves zero out. One seed proves nothing.
+// clear reports whether the interval excludes zero. A single seed is not enough.
 func (d difference) clear() bool { return d.pairs > 1 && (d.low > 0 || d.high < 0) }

@@ -73,7 +73,7 @@ func readRuns(dir string, results *bench.Results) (map[string]*run, error) {
 // Results reads the table of a bench alone, without its runs.
 func Results(dir string) (*bench.Results, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("there is no directory %s; `loadline bench --out %s` makes one", dir, dir)
+		return nil, fmt.Errorf("directory %s does not exist: create it with `loadline bench --out %s`", dir, dir)
 	}
 	path := filepath.Join(dir, bench.ResultsJSON)
 	var results bench.Results
@@ -81,9 +81,9 @@ func Results(dir string) (*bench.Results, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*.json"))
 		if len(runs) == 0 {
-			return nil, fmt.Errorf("%s has no results.json, so it is not a bench directory; `loadline bench --out %s` makes one", dir, dir)
+			return nil, fmt.Errorf("%s has no results.json, so it is not a bench directory: create one with `loadline bench --out %s`", dir, dir)
 		}
-		return nil, fmt.Errorf("%s has %d runs but no results.json: the bench has not ended; run it again with the same flags and --out %s, and it goes on where it stopped", dir, len(runs), dir)
+		return nil, fmt.Errorf("%s has %d runs but no results.json: the bench is incomplete; run it again with the same flags and --out %s to resume it", dir, len(runs), dir)
 	}
 	if err != nil {
 		return nil, err
@@ -107,11 +107,11 @@ func readRun(dir, key string) (*run, error) {
 	err := readJSON(path, &record, func() int { return record.Format })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is missing, and results.json counts it; run the bench again with --out %s, which makes only what is missing", path, dir)
+		return nil, fmt.Errorf("%s is missing although results.json lists it; run the bench again with --out %s, which repeats only missing runs", path, dir)
 	case err != nil:
 		return nil, err
 	case record.Key != key:
-		return nil, fmt.Errorf("%s says that it is run %q; it has been renamed or copied: delete it and run the bench again with --out %s", path, record.Key, dir)
+		return nil, fmt.Errorf("%s contains run %q, so it was renamed or copied: delete it and run the bench again with --out %s", path, record.Key, dir)
 	}
 	packed, err := packRun(&record)
 	if err != nil {
@@ -138,12 +138,12 @@ func readJSON(path string, into any, format func() int) error {
 		}
 	}
 	if version != bench.FormatVersion {
-		return fmt.Errorf("%s has format %d, and this program reads format %d; use the program that wrote it, or run the bench anew into another directory", path, version, bench.FormatVersion)
+		return fmt.Errorf("%s has format %d, and this program reads format %d; use the program that wrote it, or run the bench again into another directory", path, version, bench.FormatVersion)
 	}
 	var torn *json.SyntaxError
 	switch {
 	case errors.As(err, &torn):
-		return fmt.Errorf("%s is torn or not JSON (%w, at byte %d of %d); delete it and run the bench again with the same --out, which makes it anew", path, err, torn.Offset, len(text))
+		return fmt.Errorf("%s is truncated or not JSON (%w, at byte %d of %d); delete it and run the bench again with the same --out", path, err, torn.Offset, len(text))
 	case err != nil:
 		return fmt.Errorf("%s is not what the bench writes: %w", path, err)
 	}

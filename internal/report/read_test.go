@@ -36,25 +36,25 @@ func TestReadSaysWhatToDo(t *testing.T) {
 		spoil func(*testing.T, string)
 		want  []string
 	}{
-		"nothing there":           {remove("."), []string{"no directory", "loadline bench --out"}},
+		"nothing there":           {remove("."), []string{"does not exist", "loadline bench --out"}},
 		"not a bench":             {remove("results.json", "runs"), []string{"no results.json", "not a bench directory"}},
 		"an interrupted bench":    {remove("results.json"), []string{"6 runs but no results.json", "run it again with the same flags"}},
 		"no rows":                 {overwrite("results.json", `{"format":1}`), []string{"no rows"}},
-		"torn results":            {overwrite("results.json", `{"format":1,"rows":[`), []string{"results.json is torn", "byte 20 of 20"}},
+		"torn results":            {overwrite("results.json", `{"format":1,"rows":[`), []string{"results.json is truncated", "byte 20 of 20"}},
 		"results of a later form": {overwrite("results.json", `{"format":7,"rows":"elsewhere"}`), []string{"format 7", "reads format 1"}},
 		"results of another kind": {overwrite("results.json", `{"format":1,"rows":"none"}`), []string{"not what the bench writes"}},
-		"a run is missing":        {remove(run), []string{"run-1-0.json is missing", "makes only what is missing"}},
-		"a run is torn":           {overwrite(run, `{"format":1,"key":"run-1-0","story":{"t_s":[1,`), []string{"run-1-0.json is torn", "delete it"}},
+		"a run is missing":        {remove(run), []string{"run-1-0.json is missing", "repeats only missing runs"}},
+		"a run is torn":           {overwrite(run, `{"format":1,"key":"run-1-0","story":{"t_s":[1,`), []string{"run-1-0.json is truncated", "delete it"}},
 		"a run of a later form":   {overwrite(run, `{"format":2,"key":"run-1-0"}`), []string{"run-1-0.json has format 2"}},
 		"a run under another's name": {overwrite(run, `{"format":1,"key":"run-0-0"}`),
-			[]string{`says that it is run "run-0-0"`}},
+			[]string{`contains run "run-0-0"`}},
 		"a story with a short series": {overwrite(run, `{"format":1,"key":"run-1-0","story":{"t_s":[1,2],"load_rps":[1],"failed_rps":[0,0],"used_cores":[0,0],"asked_cores":[0,0]}}`),
 			[]string{"run-1-0.json", "load_rps has 1 steps and t_s has 2"}},
 		"a story that runs backwards": {overwrite(run, `{"format":1,"key":"run-1-0","story":{"t_s":[2,1],"load_rps":[1,1],"failed_rps":[0,0],"used_cores":[0,0],"asked_cores":[0,0]}}`),
 			[]string{"t_s does not rise at step 1"}},
 		"a latency below zero": {overwrite(run, `{"format":1,"key":"run-1-0","latency":{"get":[{"up_to_ms":-1,"count":1}]}}`),
 			[]string{"latency of get", "not negative"}},
-		"a run counted twice": {overwrite(run, `{"format":1,"key":"run-1-0","seed":2}`), []string{"seed 2 is there twice"}},
+		"a run counted twice": {overwrite(run, `{"format":1,"key":"run-1-0","seed":2}`), []string{"seed 2 occurs twice"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := tinyBench(t, two...)

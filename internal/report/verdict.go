@@ -11,11 +11,11 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Verdict says who wins a scene.
+// Verdict is the result of a scene.
 type Verdict struct {
-	Winner   int      `json:"winner"` // row; -1 = nobody keeps the SLO, or nobody can be told apart
+	Winner   int      `json:"winner"` // row; -1 = no policy meets the SLO, or the difference is not significant
 	Sentence string   `json:"sentence"`
-	Notes    []string `json:"notes"` // what a reader should not have to find alone
+	Notes    []string `json:"notes"` // remarks on the baseline, calibration and oracle
 }
 
 // verdict of a scene, from all of its rows.
@@ -50,7 +50,7 @@ func (b *builder) mean(row int, measure string) float64 {
 	return float64(b.report.Summary.Rows[row].Values[measure][0])
 }
 
-// worst share over the SLO of a row's runs: the SLO is met if it is in each.
+// worst share over the SLO of a row's runs: the SLO is met if every run meets it.
 func (b *builder) worst(row int) float64 {
 	worst := math.NaN()
 	for _, f := range b.seeds[row] {
@@ -71,16 +71,16 @@ func (b *builder) inWorstRun(row int) string {
 func (b *builder) sentence(contenders, met []int) Verdict {
 	switch {
 	case len(contenders) == 0:
-		return Verdict{Winner: -1, Sentence: "Only policies that know the future ran here: there is nothing to compare."}
+		return Verdict{Winner: -1, Sentence: "Only the oracle ran here: there is nothing to compare."}
 	case len(met) == 0:
 		nearest := slices.MinFunc(contenders, func(i, j int) int { return cmp.Compare(b.worst(i), b.worst(j)) })
-		return Verdict{Winner: -1, Sentence: fmt.Sprintf("No policy keeps the SLO. %s comes nearest, with %s of requests over it%s, where %s is allowed.",
+		return Verdict{Winner: -1, Sentence: fmt.Sprintf("No policy meets the SLO. %s comes closest, with %s of requests over it%s, where %s is allowed.",
 			b.label(nearest), percent(b.worst(nearest)), b.inWorstRun(nearest), percent(result.CountsIf))}
 	case len(met) == 1 && len(contenders) > 1:
-		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s is the only one of %d that keeps the SLO, at %s%s.",
+		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s is the only one of %d that meets the SLO, at %s%s.",
 			b.label(met[0]), len(contenders), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
 	case len(met) == 1:
-		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s keeps the SLO at %s%s.", b.label(met[0]), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
+		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s meets the SLO at %s%s.", b.label(met[0]), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
 	}
 	best, next := met[0], met[1]
 	toNext := pairedCost(b.seeds[best], b.seeds[next])
@@ -89,7 +89,7 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 			b.label(best), b.cost(best), toNext.words(), b.label(next), b.aboveClairvoyant(best))}
 	}
 	if !toNext.clear() {
-		return Verdict{Winner: -1, Sentence: fmt.Sprintf("%s and %s cannot be told apart as the cheapest with the SLO met: %s and %s%s.",
+		return Verdict{Winner: -1, Sentence: fmt.Sprintf("The cost of %s and %s, the cheapest with the SLO met, does not differ significantly: %s and %s%s.",
 			b.label(best), b.label(next), b.cost(best), b.cost(next), undecided(toNext))}
 	}
 	text := fmt.Sprintf("%s is cheapest with the SLO met: %s, %s than the next, %s", b.label(best), b.cost(best), toNext.words(), b.label(next))
@@ -117,19 +117,19 @@ func (b *builder) baseline(rows []int) int {
 	return -1
 }
 
-// baselineNote: a baseline that breaks the SLO looks cheap, and is not.
+// baselineNote points out a baseline that violates the SLO and therefore looks cheap.
 func (b *builder) baselineNote(contenders []int) []string {
 	base := b.baseline(contenders)
 	if base < 0 || b.report.Summary.Rows[base].Met {
 		return nil
 	}
-	return []string{fmt.Sprintf("The baseline %s breaks the SLO (%s of requests over it%s): its %s do not count.",
+	return []string{fmt.Sprintf("The baseline %s violates the SLO (%s of requests over it%s): its %s do not count.",
 		b.label(base), percent(b.worst(base)), b.inWorstRun(base), b.cost(base))}
 }
 
 const calibrated = " (calibrated)"
 
-// calibrationNotes: calibrated policies that lose to their own defaults.
+// calibrationNotes lists calibrated policies that are worse than their own defaults.
 func (b *builder) calibrationNotes(contenders []int) []string {
 	var dearer, broken []string
 	for _, tuned := range contenders {
@@ -149,30 +149,30 @@ func (b *builder) calibrationNotes(contenders []int) []string {
 		notes = append(notes, "The default beats the calibrated setting: "+strings.Join(dearer, "; ")+".")
 	}
 	if len(broken) > 0 {
-		notes = append(notes, "Calibrated, the SLO breaks that the default keeps: "+strings.Join(broken, "; ")+".")
+		notes = append(notes, "The calibrated setting violates the SLO that the default meets: "+strings.Join(broken, "; ")+".")
 	}
 	return notes
 }
 
-// clairvoyantNotes: who beats the clairvoyant over the same axes asks for a
-// better schedule.
+// clairvoyantNotes lists policies that beat the oracle over the same axes: its
+// schedule can be improved.
 func (b *builder) clairvoyantNotes(met []int) []string {
 	var notes []string
 	for _, i := range met {
 		if over := b.report.Summary.Rows[i].OverBest; over != nil && over[2] < 1 {
-			notes = append(notes, fmt.Sprintf("%s costs %s of what the clairvoyant does, whose schedule can therefore be improved.", b.label(i), percent(float64(over[0]))))
+			notes = append(notes, fmt.Sprintf("%s costs %s of what the oracle does: the oracle's schedule can be improved.", b.label(i), percent(float64(over[0]))))
 		}
 	}
 	return notes
 }
 
-// aboveClairvoyant is a clause on how far the best still is from what could be.
+// aboveClairvoyant is a clause on the distance of the best policy from the oracle.
 func (b *builder) aboveClairvoyant(row int) string {
 	over := b.report.Summary.Rows[row].OverBest
 	if over == nil || math.IsNaN(float64(over[0])) || over[0] < 1 {
 		return ""
 	}
-	return fmt.Sprintf("; the clairvoyant needs %s less", percent(1-1/float64(over[0])))
+	return fmt.Sprintf("; the oracle needs %s less", percent(1-1/float64(over[0])))
 }
 
 // cost of a row with its interval.
@@ -187,11 +187,11 @@ func (b *builder) cost(row int) string {
 	return text
 }
 
-// words say a difference as a share: "12 % (10 to 14 %) cheaper".
+// words states a difference as a share: "12 % (10 to 14 %) cheaper".
 func (d difference) words() string {
 	how, sign := "cheaper", -1.0
 	if d.mean > 0 {
-		how, sign = "dearer", 1.0
+		how, sign = "more expensive", 1.0
 	}
 	share := func(v float64) float64 { return 100 * sign * v / d.base }
 	low, high := min(share(d.low), share(d.high)), max(share(d.low), share(d.high))

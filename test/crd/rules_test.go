@@ -31,12 +31,12 @@ var refusals = []struct{ name, change, want string }{
 	// Prometheus.
 	{"no server", `spec.prometheus: absent`, `spec.prometheus: Required value`},
 	{"an address that is none", `spec.prometheus.url: prometheus:9090`, `spec.prometheus.url: must be an address such as http://prometheus.monitoring:9090`},
-	{"a password in the address", `spec.prometheus.url: https://me:secret@prometheus`, `spec.prometheus.url: has a name or password in it`},
+	{"a password in the address", `spec.prometheus.url: https://me:secret@prometheus`, `spec.prometheus.url: contains a name or password`},
 	{"an unknown preset", `spec.prometheus.preset: itsio`, `spec.prometheus.preset: Unsupported value: "itsio": supported values: "istio", "linkerd"`},
 	{"preset and queries", `spec.prometheus.queries: {name: mine, key: mine.yaml}`, `spec.prometheus: preset and queries are both given: keep one`},
 	{"token and password", `spec.prometheus.basicAuth: {name: mine}`, `spec.prometheus: bearerToken and basicAuth are both given`},
 	{"tls without tls", `spec.prometheus.url: http://prometheus`, `spec.prometheus: tls has no effect on an http:// url`},
-	{"a variable with a hyphen", `spec.prometheus.variables: {not-ok: x}`, `spec.prometheus.variables: a variable is named by small letters`},
+	{"a variable with a hyphen", `spec.prometheus.variables: {not-ok: x}`, `spec.prometheus.variables: the name of a variable consists of lower-case letters`},
 	{"scraped all the time", `spec.prometheus.scrapeInterval: 10ms`, `spec.prometheus.scrapeInterval: must be from 1s to 10m`},
 	{"no time for a query", `spec.prometheus.timeout: 3m`, `spec.prometheus.timeout: must be from 1s to 2m`},
 	{"two authorities", `spec.prometheus.tls.caSecret: {name: ca, key: ca.crt}`, `spec.prometheus.tls: caSecret and caConfigMap are both given`},
@@ -44,7 +44,7 @@ var refusals = []struct{ name, change, want string }{
 	{"a header of nothing", `spec.prometheus.headers[0].value: absent`, `spec.prometheus.headers[0]: give either value or secret`},
 	{"a header of two", `spec.prometheus.headers[1].value: x`, `spec.prometheus.headers[1]: give either value or secret`},
 	{"a header with a colon", `spec.prometheus.headers[0].name: "X:"`, `spec.prometheus.headers[0].name: must consist of letters, digits and hyphens`},
-	{"our own header", `spec.prometheus.headers[0].name: authorization`, `spec.prometheus.headers[0].name: is made by bearerToken and basicAuth: use those`},
+	{"our own header", `spec.prometheus.headers[0].name: authorization`, `spec.prometheus.headers[0].name: is set by bearerToken and basicAuth: use those`},
 	{"a header twice", `spec.prometheus.headers[1].name: X-Scope-OrgID`, `spec.prometheus.headers[1]: Duplicate value`},
 
 	// What is done, and by whom.
@@ -71,7 +71,7 @@ var refusals = []struct{ name, change, want string }{
 	{"no service", `spec.services: []`, `spec.services in body should have at least 1 items`},
 	{"one service twice", `spec.services[1].name: web`, `spec.services[1]: Duplicate value: {"name":"web"}`},
 	{"one workload twice", `spec.services[1].targetRef.name: web`, `spec: two services have the same targetRef`},
-	{"a name with a meaning", `spec.services[1].name: "true"`, `spec.services[1].name: has a meaning of its own in the annotation`},
+	{"a name with a meaning", `spec.services[1].name: "true"`, `spec.services[1].name: is a reserved value of the annotation`},
 	{"a name with a comma", `spec.services[1].name: a,b`, `spec.services[1].name: must not have commas`},
 	{"a target without scale", `spec.services[1].targetRef.kind: DaemonSet`, `spec.services[1].targetRef: a DaemonSet has no scale subresource: use a Deployment`},
 	{"a version of nothing", `spec.services[1].targetRef.apiVersion: apps`, `spec.services[1].targetRef.apiVersion: must be a group and a version, such as apps/v1`},
@@ -87,10 +87,10 @@ var refusals = []struct{ name, change, want string }{
 	{"no axis", `spec.services[0].axes: []`, `spec.services[0].axes in body should have at least 1 items`},
 	{"an unknown axis", `spec.services[0].axes: [Vertical]`, `spec.services[0].axes[0]: Unsupported value: "Vertical"`},
 	{"an axis twice", `spec.services[0].axes: [Horizontal, Horizontal]`, `spec.services[0].axes[1]: Duplicate value`},
-	{"optional and always there", `spec.services[1].bounds.replicas.min: 2`, `spec.services[1]: an optional service is switched off by taking it to zero replicas: bounds.replicas.min must be 0, not 2`},
-	{"optional and not moved", "spec.services[1].axes: [VerticalLimits]\nspec.services[1].bounds.cpu: {min: 1, max: 2}", `spec.services[1]: an optional service is switched off by taking it to zero replicas: add Horizontal to axes`},
+	{"optional and always there", `spec.services[1].bounds.replicas.min: 2`, `spec.services[1]: an optional service is switched off by scaling it to zero replicas: bounds.replicas.min must be 0, not 2`},
+	{"optional and not moved", "spec.services[1].axes: [VerticalLimits]\nspec.services[1].bounds.cpu: {min: 1, max: 2}", `spec.services[1]: an optional service is switched off by scaling it to zero replicas: add Horizontal to axes`},
 	{"brownout for nothing", `spec.services[1].optional.price: 0`, `spec.services[1].optional.price: must be above 0 and at most 1000: brownout is never free`},
-	{"KEDA moves no sizes", "spec.services[0].movedBy: KEDA\nspec.services[0].axes: [VerticalLimits]", `spec.services[0]: KEDA moves replicas: add Horizontal to axes`},
+	{"KEDA moves no sizes", "spec.services[0].movedBy: KEDA\nspec.services[0].axes: [VerticalLimits]", `spec.services[0]: KEDA scales replicas: add Horizontal to axes`},
 	{"recreate for nothing", `spec.services[1].resize: InPlaceOrRecreate`, `spec.services[1]: InPlaceOrRecreate is about sizes`},
 	{"a floor above the roof", `spec.services[0].floor.replicas: 41`, `spec.services[0]: floor.replicas (41) is above bounds.replicas.max (40)`},
 	{"CPU above the roof", `spec.services[0].floor.cpu: 2001m`, `spec.services[0]: floor.cpu (2001m) is above bounds.cpu.max (2)`},
@@ -204,7 +204,7 @@ func TestFiguresThatAreNone(t *testing.T) {
 }
 
 func isFormat(message string) bool {
-	return strings.HasPrefix(message, "must be a time span with its unit") || strings.HasPrefix(message, "must be a number from 0, in quotes")
+	return strings.HasPrefix(message, "must be a duration with its unit") || strings.HasPrefix(message, "must be a non-negative number, in quotes")
 }
 
 var (

@@ -30,7 +30,7 @@ export function decisionList(story: Story, onChoose: (t: number) => void): Decis
   };
   fill();
   box.append(h("table", {}, h("thead", {}, h("tr", {}, ...["Time", "Service", "Change", "Reason"].map((name) => h("th", { scope: "col" }, name)))), body), more);
-  const counted = story.decisions > all.length ? `${all.length} of ${story.decisions} decisions: small ones, and many of very many, are left out; the last one here is of ${clock(all[all.length - 1]?.t ?? 0)}` : `${story.decisions} decisions`;
+  const counted = story.decisions > all.length ? `${all.length} of ${story.decisions} decisions: small ones, and some of very many, are omitted; the last one shown is at ${clock(all[all.length - 1]?.t ?? 0)}` : `${story.decisions} decisions`;
   const chooser = select("Service", [{ value: "", text: "all" }, ...services.map((s) => ({ value: s, text: s }))], "", (value) => {
     service = value;
     limit = PAGE;

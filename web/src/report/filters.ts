@@ -29,7 +29,7 @@ function axisSelect(store: Store, axis: Axis, name: string): HTMLElement {
 
 function counted(store: Store): string {
   const scenes = store.scenes().length;
-  return scenes === 0 ? "nothing passes this filter" : `${scenes} of ${store.summary.scenes.length} scenes`;
+  return scenes === 0 ? "no scene matches this filter" : `${scenes} of ${store.summary.scenes.length} scenes`;
 }
 
 const SECTIONS = [["verdicts", "Verdict"], ["table", "Table"], ["tradeoff", "Cost and SLO"], ["latency", "Latency"], ["perturbations", "Perturbations"], ["learning", "Learning"], ["stories", "Runs"]] as const;

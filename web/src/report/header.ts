@@ -8,7 +8,7 @@ export function header(summary: Summary): HTMLElement {
   const distinct = (of: (i: number) => string) => new Set(summary.scenes.map((_, i) => of(i))).size;
   const runs = summary.rows.reduce((n, r) => n + (r.runs?.length ?? 0), 0);
   const facts: [string, string][] = [
-    ["Suite", summary.suite || "own choice"],
+    ["Suite", summary.suite || "custom"],
     ["Runs", `${runs}: ${count(summary.policies.length, "policy", "policies")} × ${count(distinct((i) => summary.scenes[i]!.app), "app")} × ${count(distinct((i) => summary.scenes[i]!.workload), "workload")} × ${count(distinct((i) => summary.scenes[i]!.perturbation), "perturbation")}`],
     ["Seeds", String(summary.seeds)],
     ["Engine", summary.engines.join(", ")],
@@ -21,7 +21,7 @@ export function header(summary: Summary): HTMLElement {
     {},
     h("div", { class: "title" }, mark, h("h1", {}, "Loadline report"), themeButton()),
     h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program: differences may be theirs."),
+    summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program, which may explain differences."),
     h("p", { class: "rule" }, `A cost counts only where the SLO is met: at most ${summary.counts_if * 100} % of a run’s requests failed or took longer than it allows. Intervals are 95 %, over seeds; differences are paired, seed by seed.`),
   );
 }

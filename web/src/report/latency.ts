@@ -57,5 +57,5 @@ export function latency(store: Store, looks: Look[]): HTMLElement {
     if (["scene", "kind", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
   });
   queueMicrotask(draw);
-  return section("latency", "Latency", "How many requests take longer than so long, over all seeds. A curve that passes below the crossing of the two dashed lines keeps the SLO. Of requests that completed: failures are in the table.", tools, h("div", { class: "with-side" }, box, side));
+  return section("latency", "Latency", "Share of completed requests that take longer than a given latency, over all seeds. A curve below the intersection of the two dashed lines meets the SLO. Failures are in the table.", tools, h("div", { class: "with-side" }, box, side));
 }

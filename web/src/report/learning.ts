@@ -32,7 +32,7 @@ export function learning(store: Store, looks: Look[]): HTMLElement | null {
     side.append(where, list.element);
     const finals = shown.map((c) => figure(c.final[0], 3));
     const show = (steps: number | null, rewards: (number | null)[]) => {
-      where.textContent = steps === null ? "On episodes that nobody practised on:" : `After ${figure(steps)} steps:`;
+      where.textContent = steps === null ? "On held-out episodes:" : `After ${figure(steps)} steps:`;
       list.show(steps === null ? finals : rewards.map((v) => figure(v, 3)));
     };
     chart = progress({
@@ -48,5 +48,5 @@ export function learning(store: Store, looks: Look[]): HTMLElement | null {
     if (["scene", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
   });
   queueMicrotask(draw);
-  return section("learning", "Learning", "What the policies that were trained here had learned after so many steps: the mean of DRPC’s reward without exploring, over their models. It is the one yardstick for all of them, whatever their own reward is; all had the same steps and as many settings to choose from.", tools, h("div", { class: "with-side" }, box, side));
+  return section("learning", "Learning", "Learning curves of the policies trained for this report: the mean of DRPC’s reward without exploration, over their models. It is the common measure for all of them, whatever their own reward; all had the same number of steps and of tuning trials.", tools, h("div", { class: "with-side" }, box, side));
 }

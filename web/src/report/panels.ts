@@ -26,7 +26,7 @@ function panels(story: Story, services: string[], shown: Kind[], kinds: Kind[]):
   return [
     { title: "Load", unit: "requests/s", format: rate, lines: [{ name: "arrived", values: story.load, hue: 0, area: true }, { name: "failed", values: story.failed, hue: -1, area: true }] },
     latencyPanel(story, shown, kinds),
-    { title: "CPU", unit: "cores", format: rate, lines: [{ name: "asked", values: story.asked, hue: 1, step: true, dash: [6, 3] }, { name: "used", values: story.used, hue: 0, area: true }] },
+    { title: "CPU", unit: "cores", format: rate, lines: [{ name: "requested", values: story.asked, hue: 1, step: true, dash: [6, 3] }, { name: "used", values: story.used, hue: 0, area: true }] },
     { title: "Replicas", unit: "ready pods", format: rate, height: 160, lines: replicaLines(story, services) },
     { title: "Decisions", unit: "changes per step", format: rate, height: 84, lines: [{ name: "changes", values: story.changed, hue: 4, bars: true }] },
   ];
@@ -51,7 +51,7 @@ function largest(stories: Story[]): string[] {
 function latencyPanel(story: Story, shown: Kind[], kinds: Kind[]): Panel {
   const left = kinds.length - shown.length;
   const common = shown.every((k) => k.slo_ms === shown[0]?.slo_ms && k.percentile === shown[0]?.percentile);
-  const title = `Latency at the SLO’s percentile${left > 0 ? ` (${left} calmer kinds left out)` : ""}`;
+  const title = `Latency at the SLO’s percentile${left > 0 ? ` (${left} kinds with lower latency omitted)` : ""}`;
   const values = (k: Kind) => story.at_slo[k.name] ?? story.load.map(() => null);
   const lines = shown.map((k): Line => ({ name: `${k.name} p${k.percentile}`, hue: kinds.indexOf(k), values: common ? values(k) : values(k).map((v) => (v === null ? null : (100 * v) / k.slo_ms)) }));
   if (common) return { title, unit: "log scale", log: true, format: milliseconds, lines, levels: shown[0] ? [{ name: `SLO ${milliseconds(shown[0].slo_ms)}`, value: shown[0].slo_ms }] : [] };

@@ -15,7 +15,7 @@ export function perturbations(store: Store, looks: Look[]): HTMLElement | null {
     if (changed.has("scene")) draw();
   });
   draw();
-  return section("perturbations", "Perturbations", "Share of requests over the SLO under each perturbation, and below it the cost relative to the same policy undisturbed. ✗ marks a broken SLO.", box);
+  return section("perturbations", "Perturbations", "Share of requests over the SLO under each perturbation, and below it the cost relative to the same policy without perturbation. ✗ marks an SLO violation.", box);
 }
 
 function matrix(store: Store, looks: Look[]): HTMLElement[] {
@@ -24,7 +24,7 @@ function matrix(store: Store, looks: Look[]): HTMLElement[] {
   if (!here) return [];
   const scenes = summary.scenes.flatMap((s, i) => (s.app === here.app && s.workload === here.workload && s.engine === here.engine ? [i] : []));
   const title = h("p", { class: "scene-title" }, `${here.app} · ${here.workload}`);
-  if (scenes.length < 2) return [title, h("p", { class: "soft" }, "This workload ran undisturbed only.")];
+  if (scenes.length < 2) return [title, h("p", { class: "soft" }, "This workload ran without perturbations only.")];
   const columns = scenes.sort((i, j) => Number(summary.scenes[j]!.perturbation === "none") - Number(summary.scenes[i]!.perturbation === "none"));
   const find = (policy: number, scene: number) => summary.rows.find((r) => r.policy === policy && r.scene === scene);
   const policies = [...new Set(columns.flatMap((scene) => store.rowsOf(scene).map((i) => summary.rows[i]!.policy)))];

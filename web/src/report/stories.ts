@@ -22,7 +22,7 @@ export function stories(store: Store, looks: Look[]): HTMLElement {
   const whole = () => charts.forEach((c) => c.plot.setData(c.plot.data, true));
   const draw = async () => {
     const turn = ++drawing;
-    tools.replaceChildren(sceneSelect(store), h("button", { type: "button", class: "quiet", onclick: whole }, "Whole run"), h("span", { class: "soft hint" }, "Drag across a chart to look closer; arrow keys move the cursor."));
+    tools.replaceChildren(sceneSelect(store), h("button", { type: "button", class: "quiet", onclick: whole }, "Whole run"), h("span", { class: "soft hint" }, "Drag across a chart to zoom; arrow keys move the cursor."));
     const sides = (["left", "right"] as const).map((side) => ({ side, found: findRun(store, store.state[side]) }));
     const told = await Promise.all(sides.map(({ found }) => (found ? openChunk<Story>("run", found.run.chunk) : null)));
     if (turn !== drawing) return; // the reader has gone on
@@ -38,7 +38,7 @@ export function stories(store: Store, looks: Look[]): HTMLElement {
     if (["scene", "left", "right", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
   });
   queueMicrotask(draw);
-  return section("stories", "Runs over time", "What happened in a run, and why. Choose two to compare them: they share their axes and their cursor.", tools, columns);
+  return section("stories", "Runs over time", "A run over time, with its decisions and their reasons. Select two to compare them on common axes with a common cursor.", tools, columns);
 }
 
 interface Found {

@@ -40,7 +40,7 @@ export function table(store: Store, looks: Look[]): HTMLElement {
     }
   });
   draw();
-  return section("table", "Table", "Means over seeds with the half-width of their 95 % interval. A struck cost does not count: that policy breaks the SLO.", buttons, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of results" }, grid));
+  return section("table", "Table", "Means over seeds with the half-width of their 95 % interval. A cost that is struck through does not count: that policy violates the SLO.", buttons, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of results" }, grid));
 }
 
 function switchOf(text: string, on: boolean, disabled: boolean, toggle: () => void): HTMLElement {
@@ -102,7 +102,7 @@ function policyColumn(store: Store, looks: Look[]): Column {
   return {
     key: "policy",
     name: "Policy",
-    about: "Choose a policy to see its runs over time",
+    about: "Select a policy to show its runs over time",
     number: label,
     cell: (row) => {
       const run = row.runs?.[0]?.id;
@@ -137,7 +137,7 @@ function costColumn(cost: Measure, looks: Look[]): Column {
     cell: (row, group) => {
       const largest = Math.max(...group.map((r) => r.values[cost.key]?.[2] ?? r.values[cost.key]?.[0] ?? 0));
       const text = value(cost, row.values[cost.key]);
-      const shown = row.met ? text : h("s", { title: "does not count: the SLO is broken" }, text);
+      const shown = row.met ? text : h("s", { title: "does not count: the SLO is violated" }, text);
       const cell = h("span", { class: "cost" }, shown);
       const picture = whisker(row.values[cost.key], largest, looks[row.policy]!.mark, row.met);
       if (picture) cell.append(picture);
@@ -151,7 +151,7 @@ function clairvoyantColumn(): Column {
     key: "clairvoyant",
     counts: true,
     name: "× clairvoyant",
-    about: "Cost as a multiple of what a policy needs that knows the load in advance",
+    about: "Cost as a multiple of the cost of an oracle that knows the load in advance",
     number: (row) => row.over_clairvoyant?.[0] ?? null,
     cell: (row) => {
       const t = row.over_clairvoyant ?? undefined;
@@ -165,7 +165,7 @@ function boundColumn(): Column {
   return {
     key: "bound",
     name: "Lower bound",
-    about: "Core-hours below which no policy can go that moves what this one moves",
+    about: "Lower bound of the core-hours for any policy that scales the same resources",
     number: (row) => row.bound?.[0] ?? null,
     cell: (row) => value({ key: "", name: "", unit: "", main: false, about: "" }, row.bound ?? undefined),
   };

@@ -12,7 +12,7 @@ export function verdicts(store: Store, looks: Look[]): HTMLElement {
     if (["app", "workload", "perturbation", "scene"].some((key) => changed.has(key as never))) draw();
   });
   draw();
-  return section("verdicts", "Verdict", "The cheapest policy that keeps the SLO, scene by scene. Choose one to see it in the charts below.", list);
+  return section("verdicts", "Verdict", "The cheapest policy that meets the SLO, for each scene. Select one to show it in the charts below.", list);
 }
 
 function card(store: Store, looks: Look[], scene: number): HTMLElement {
