@@ -108,6 +108,48 @@ func TestLayering(t *testing.T) {
 	}
 }
 
+// labInProduction are the packages of the lab that cmd/loadline may still reach: the
+// policies and learners register the learned rivals themselves. It must become empty.
+var labInProduction = []string{"lab/rivals", "lab/rivals/trainer"}
+
+// TestProductionWithoutLab: what a platform engineer installs does not contain the lab.
+func TestProductionWithoutLab(t *testing.T) {
+	found := rooms(t)
+	by := map[string]string{"cmd/loadline": ""} // package -> who imports it
+	var reached []string
+	for next := []string{"cmd/loadline"}; len(next) > 0; next = next[1:] {
+		room := next[0]
+		if strings.HasPrefix(room, "lab/") {
+			reached = append(reached, room)
+		}
+		if found[room] == nil {
+			t.Fatalf("%s has no Go files", room)
+		}
+		for _, file := range found[room] {
+			for _, imported := range foreignImports(t, file) {
+				if _, seen := by[imported]; seen || strings.HasPrefix(imported, "!") {
+					continue
+				}
+				by[imported] = room
+				next = append(next, imported)
+			}
+		}
+	}
+	for _, room := range reached {
+		if !slices.Contains(labInProduction, room) {
+			t.Errorf("cmd/loadline reaches %s, which %s imports", room, by[room])
+		}
+	}
+	for _, room := range labInProduction {
+		if !slices.Contains(reached, room) {
+			t.Errorf("cmd/loadline no longer reaches %s: remove it from labInProduction", room)
+		}
+	}
+	if len(by) < 40 {
+		t.Errorf("only %d packages were reached from cmd/loadline", len(by))
+	}
+}
+
 // related rooms share a folder of internal/.
 func related(a, b string) bool {
 	first := func(room string) string {

@@ -1,6 +1,9 @@
-// Command loadline is what a platform engineer installs. Its verbs are in internal/cli.
+// Command loadline is what a platform engineer installs. Its commands are in internal/cli.
 package main
 
 import "github.com/loadline/loadline/internal/cli"
 
-func main() { cli.Main() }
+// version of a release, which the linker sets.
+var version string
+
+func main() { cli.Main(cli.NewRoot, version) }

@@ -76,9 +76,9 @@ Perturbations:
   loadline bench --app boutique --workload day --duration 2h --policy hpa --policy kpa:target=4 \
     --perturbation none --perturbation late-4 --perturbation node-lost --out out/late
 
-  # DRPC beside a rival and the HPA, trained for this load first
+  # DRPC beside MSARS and the HPA, trained for this load first
   loadline bench --app bookinfo --workload bursts --peak 40 --duration 1h --train-steps 4000 \
-    --policy hpa:target=75 --policy drpc@trained --policy coscal@trained --out out/learned
+    --policy hpa:target=75 --policy drpc@trained --policy msars@trained --out out/learned
 
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
@@ -308,21 +308,9 @@ func interruption(err error) string {
 	if errors.As(err, &kept) {
 		return kept.Error()
 	}
-	var saved *trainingInterrupted
-	if errors.As(err, &saved) {
-		return saved.Error()
-	}
-	var schooled *schoolInterrupted
-	if errors.As(err, &schooled) {
-		return schooled.Error()
-	}
-	var studied *experimentInterrupted
-	if errors.As(err, &studied) {
-		return studied.Error()
-	}
-	var trained *runInterrupted
-	if errors.As(err, &trained) {
-		return trained.Error()
+	var resumable *interruptedError
+	if errors.As(err, &resumable) {
+		return resumable.Error()
 	}
 	return "interrupted; nothing was written"
 }

@@ -9,13 +9,18 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
-// Main runs the program and ends the process with its exit code. An interrupt cancels
-// the context.
-func Main() {
+// Main runs the command line of a program and ends the process with its exit code. An
+// interrupt cancels the context. An empty release stands for a build that is not a release.
+func Main(newRoot func() *cobra.Command, release string) {
+	if release != "" {
+		version = release
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := Execute(ctx, newRoot(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -28,13 +33,19 @@ const (
 	exitInterrupted = 130
 )
 
-// Run is the program without the process: it returns the exit code.
+// Run is loadline without the process: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
+	return Execute(ctx, NewRoot(), args, stdin, stdout, stderr)
+}
+
+// Execute runs a command line and returns the exit code. Errors begin with the program's
+// name.
+func Execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	name := root.Name()
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	var notBetter *notBetterError
@@ -42,16 +53,16 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "loadline: "+interruption(err))
+		fmt.Fprintf(stderr, "%s: %s\n", name, interruption(err))
 		return exitInterrupted
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "loadline: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return exitUsage
 	case errors.As(err, &notBetter):
-		fmt.Fprintf(stderr, "loadline: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return exitNotBetter
 	}
-	fmt.Fprintf(stderr, "loadline: %v\n", err)
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return exitFailure
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"loadline": Main})
+	testscript.Main(m, map[string]func(){"loadline": func() { Main(NewRoot, "") }})
 }
 
 // TestScripts runs the command as people do: testdata/script/*.txtar.
@@ -144,5 +144,19 @@ func TestProgress(t *testing.T) {
 	p.done()
 	if got := b.String(); !strings.Contains(got, "60 %, about 8s left") || !strings.HasSuffix(got, "\r\x1b[K") {
 		t.Errorf("on a terminal: %q", got)
+	}
+}
+
+// TestProgressOfResumedWork: work that was done before does not count as speed. Here a quarter
+// took 10 s, and a quarter is left.
+func TestProgressOfResumedWork(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	bar := newProgress(&b, "train")
+	bar.now, bar.began, bar.shown, bar.from = func() time.Time { return now }, now, now, 0.5
+	now = now.Add(10 * time.Second)
+	bar.at(0.75)
+	if got := b.String(); got != "train: 75 %, about 10s left\n" {
+		t.Errorf("%q", got)
 	}
 }

@@ -22,6 +22,9 @@ type schoolCheckpoint struct {
 	err    error // of the last time
 }
 
+// CheckpointEvery is how much work a power cut may cost.
+const CheckpointEvery = 5 * time.Minute
+
 // schoolState is the file in it.
 const schoolState = "school.state"
 
@@ -71,7 +74,7 @@ func (c *schoolCheckpoint) resume(s *trainer.School, stderr io.Writer) error {
 
 // save what the school is between two units: now, or if it is time to.
 func (c *schoolCheckpoint) save(s *trainer.School, now bool) {
-	if c.folder == "" || !now && time.Since(c.saved) < checkpointEvery {
+	if c.folder == "" || !now && time.Since(c.saved) < CheckpointEvery {
 		return
 	}
 	c.err = atomicfile.Write(c.path(), func(w io.Writer) error { _, err := w.Write(s.Save()); return err })
@@ -82,19 +85,7 @@ func (c *schoolCheckpoint) save(s *trainer.School, now bool) {
 func (c *schoolCheckpoint) end(ctx context.Context, s *trainer.School, err error) error {
 	c.save(s, true)
 	if err != nil && ctx.Err() != nil && c.folder != "" && c.err == nil {
-		return &schoolInterrupted{s.Steps(), c.folder}
+		return Interruptedf("interrupted after %d steps; the same command goes on from %s", s.Steps(), filepath.ToSlash(c.folder))
 	}
 	return errors.Join(err, c.err)
 }
-
-// schoolInterrupted says how to go on.
-type schoolInterrupted struct {
-	steps  int
-	folder string
-}
-
-func (e *schoolInterrupted) Error() string {
-	return fmt.Sprintf("interrupted after %d steps; the same command goes on from %s", e.steps, filepath.ToSlash(e.folder))
-}
-
-func (*schoolInterrupted) Unwrap() error { return context.Canceled }

@@ -10,7 +10,6 @@ import (
 	"github.com/loadline/loadline/internal/arena"
 	drpcschool "github.com/loadline/loadline/internal/policy/drpc/trainer"
 	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
-	"github.com/loadline/loadline/lab/rivals/trainer"
 )
 
 // TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
@@ -23,16 +22,14 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		fields = `{"steps":40,"episodes":2,"explored":0.5,"loss":0.3333333333333333,"evaluation":0.25,"qos":1,"cpu":0.125,"memory":0.75,`
 	)
 	drpc := drpcschool.Point{Point: common, Imitation: 0.5}
-	rival := trainer.Point{Point: common, Yardstick: 0.5}
 	msars := msarsschool.Point{Point: common, Users: 0.5, Yardstick: 0.25}
 	for name, of := range map[string]struct {
 		write      func() error
 		point      any
 		csv, field string
 	}{
-		"drpc":   {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n", `"imitation":0.5}`},
-		"rivals": {func() error { return f.writeRivalLog([]trainer.Point{rival}) }, rival, head + ",yardstick\n" + row + ",0.5\n", `"yardstick":0.5}`},
-		"msars":  {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars, head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
+		"drpc":  {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n", `"imitation":0.5}`},
+		"msars": {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars, head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := of.write(); err != nil {

@@ -56,25 +56,18 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.output, "output", "text", "of a run: text or json")
 }
 
-// Flags that belong to one way of training only.
-var (
-	runOnly  = []string{"history", "app", "workload", "duration", "scale", "peak", "candidates", "formulations", "objective", "unseen", "without", "name", "shares", "redo", "output"}
-	taskOnly = []string{"task", "agent", "longest-episode", "evaluate-every", "episodes", "log", "checkpoint", "resume"}
-)
+// oneModelOnly are flags of a training into one model file.
+var oneModelOnly = []string{"evaluate-every", "episodes", "log", "checkpoint"}
 
-// forApplication says which way of training is meant, and refuses a mixture.
-func (f *trainFlags) forApplication(flags *pflag.FlagSet) (bool, error) {
-	given := func(names []string) []string {
-		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !flags.Changed(n) })
+// forApplication refuses flags that the training of candidates does not take.
+func (f *trainFlags) forApplication(flags *pflag.FlagSet) error {
+	var faults []error
+	for _, name := range oneModelOnly {
+		if flags.Changed(name) {
+			faults = append(faults, usagef("--%s is for --formulation; candidates do not take it", name))
+		}
 	}
-	run, task := given(runOnly), given(taskOnly)
-	if len(run) == 0 {
-		return false, nil
-	}
-	if len(task) > 0 {
-		return false, usagef("--%s is for training on an application's past, --%s for training in an environment: give one or the other", run[0], task[0])
-	}
-	return true, nil
+	return errors.Join(faults...)
 }
 
 func formulationHelp() string {
@@ -123,7 +116,8 @@ func (f *trainFlags) trainRun(ctx context.Context, stdout, stderr io.Writer) err
 	})
 	bar.done()
 	if errors.Is(err, context.Canceled) {
-		return &runInterrupted{len(candidates) - folder.Missing(), len(candidates), f.out}
+		return Interruptedf("interrupted: %d of %d candidates are kept in %s; the same command goes on with the rest",
+			len(candidates)-folder.Missing(), len(candidates), filepath.ToSlash(f.out))
 	}
 	if err != nil {
 		return err
@@ -225,7 +219,7 @@ func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (
 	if f.name != "" {
 		app.Name = f.name
 	}
-	if err := f.promise(app); err != nil {
+	if err := setObjectives(app, f.objectives); err != nil {
 		return nil, err
 	}
 	flags := workloadFlags{options: workload.Options{Duration: f.duration, Scale: f.scale, Peak: f.peak, Seed: seed}}
@@ -280,9 +274,9 @@ func nameOf(h *history.History, dir string) string {
 	return filepath.Base(dir)
 }
 
-// promise sets the objectives of an application's model.
-func (f *runFlags) promise(app *loadline.App) error {
-	for _, text := range f.objectives {
+// setObjectives sets the objectives of an application's model: the values of --objective.
+func setObjectives(app *loadline.App, objectives []string) error {
+	for _, text := range objectives {
 		o, err := parseObjective(text)
 		if err != nil {
 			return err
@@ -302,18 +296,6 @@ func (f *runFlags) promise(app *loadline.App) error {
 	}
 	return nil
 }
-
-// runInterrupted says what is kept of a training that was asked to stop.
-type runInterrupted struct {
-	kept, of int
-	dir      string
-}
-
-func (e *runInterrupted) Error() string {
-	return fmt.Sprintf("interrupted: %d of %d candidates are kept in %s; the same command goes on with the rest", e.kept, e.of, filepath.ToSlash(e.dir))
-}
-
-func (*runInterrupted) Unwrap() error { return context.Canceled }
 
 // printRun says what was trained, and what to do next.
 func printRun(w io.Writer, f *pipeline.Folder) error {

@@ -4,22 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
-	"github.com/loadline/loadline/lab/rivals"
 )
 
 // formulations that --formulation takes: those that learn a whole application.
-func formulations() []string {
-	names := []string{drpcFormulation}
-	for _, r := range rivals.Names() {
-		names = append(names, string(r))
-	}
-	return append(names, msarsFormulation)
-}
+func formulations() []string { return []string{drpcFormulation, msarsFormulation} }
 
 // subjectFlags are those that every training of a whole application takes.
 var subjectFlags = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
@@ -49,18 +43,45 @@ func refuseOwn(flags *pflag.FlagSet, formulation string, own []string) error {
 
 // subject that the flags name.
 func (f *trainFlags) subject() (train.Scenario, error) {
-	model, err := loadApp(f.run.app)
+	return ScenarioFlags{
+		App: f.run.app, Workload: f.run.workload, Duration: f.run.duration, Scale: f.run.scale, Peak: f.run.peak,
+		Name: f.run.name, Objectives: f.run.objectives,
+	}.Scenario(f.seed)
+}
+
+// ScenarioFlags name an application and a load to train on.
+type ScenarioFlags struct {
+	App, Workload, Name string
+	Duration            time.Duration
+	Scale, Peak         float64
+	Objectives          []string
+}
+
+// Add the flags to a command's.
+func (f *ScenarioFlags) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.App, "app", "", "name or file of an application")
+	flags.StringVar(&f.Workload, "workload", "", "name, generators or file of a workload")
+	spanVar(flags, &f.Duration, "duration", 0, "how long, such as 36h or 7d")
+	flags.Float64Var(&f.Scale, "scale", 0, "multiply every rate")
+	flags.Float64Var(&f.Peak, "peak", 0, "scale so that the highest rate is this many requests per second")
+	flags.StringArrayVar(&f.Objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
+	flags.StringVar(&f.Name, "name", "", "of the application, instead of its own")
+}
+
+// Scenario that the flags name.
+func (f ScenarioFlags) Scenario(seed uint64) (train.Scenario, error) {
+	model, err := loadApp(f.App)
 	if err != nil {
 		return train.Scenario{}, err
 	}
-	if f.run.name != "" {
-		model.App.Name = f.run.name
+	if f.Name != "" {
+		model.App.Name = f.Name
 	}
-	if err := f.run.promise(model.App); err != nil {
+	if err := setObjectives(model.App, f.Objectives); err != nil {
 		return train.Scenario{}, err
 	}
-	shaped := workloadFlags{options: workload.Options{Duration: f.run.duration, Scale: f.run.scale, Peak: f.run.peak, Seed: f.seed}}
-	w, _, err := shaped.open(f.run.workload)
+	shaped := workloadFlags{options: workload.Options{Duration: f.Duration, Scale: f.Scale, Peak: f.Peak, Seed: seed}}
+	w, _, err := shaped.open(f.Workload)
 	if err != nil {
 		return train.Scenario{}, err
 	}

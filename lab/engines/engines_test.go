@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds that the product states, on the quick part of the grid; the whole
-// grid is printed by `loadline engines`.
+// grid is printed by `loadline-lab engines`.
 func TestTheFluidEngineAgreesWithTheEventEngine(t *testing.T) {
 	r, err := Compare(context.Background(), Options{Quick: true, Requests: 30_000, Seeds: 5, Seed: 1})
 	if err != nil {

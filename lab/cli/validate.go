@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/lab/validate"
 )
@@ -30,12 +31,12 @@ not, and trivial predictors to compare with:
 
 Without a name, all of them. The last two are other people's data and have to be
 in the folder --data; docs/validation.md says where they come from.`,
-		Example: `  loadline validate cfs
-  loadline validate hotel --data ../shared/data/validation --output json`,
+		Example: `  loadline-lab validate cfs
+  loadline-lab validate hotel --data ../shared/data/validation --output json`,
 		Args: func(c *cobra.Command, args []string) error { return oneOf(c, args, validations) },
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
-				return usagef("--output is %q, and must be text or json", output)
+				return cli.Usagef("--output is %q, and must be text or json", output)
 			}
 			return runValidations(c.Context(), c.OutOrStdout(), args, data, output)
 		},
@@ -48,11 +49,11 @@ in the folder --data; docs/validation.md says where they come from.`,
 // oneOf takes at most one argument, out of those that are known.
 func oneOf(c *cobra.Command, args, known []string) error {
 	if len(args) > 1 {
-		return usagef("%s takes one name at most, got %q", c.CommandPath(), args)
+		return cli.Usagef("%s takes one name at most, got %q", c.CommandPath(), args)
 	}
 	for _, arg := range args {
 		if !slices.Contains(known, arg) {
-			return usagef("%s knows no %q%s", c.CommandPath(), arg, suggest.Hint(arg, known))
+			return cli.Usagef("%s knows no %q%s", c.CommandPath(), arg, suggest.Hint(arg, known))
 		}
 	}
 	return nil
@@ -93,7 +94,7 @@ func runValidations(ctx context.Context, w io.Writer, names []string, data, outp
 	if output == "text" {
 		return nil
 	}
-	return writeIndented(w, reports)
+	return cli.WriteIndented(w, reports)
 }
 
 func validation(ctx context.Context, name, data string) (textWriter, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,9 +11,7 @@ import (
 
 func TestInterruptedStudy(t *testing.T) {
 	study := func(ctx context.Context, args string) (int, string, string) {
-		var stdout, stderr bytes.Buffer
-		code := Run(ctx, strings.Fields("study "+args), strings.NewReader(""), &stdout, &stderr)
-		return code, stdout.String(), stderr.String()
+		return run(ctx, strings.Fields("study "+args)...)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/lab/engines"
 )
@@ -23,17 +23,17 @@ func newEngines() *cobra.Command {
 over a grid of steady states (load x size x demand x call graph x CPU model)
 and over transients, and prints how far off the fluid engine is, the worst
 cells by name. The whole grid takes some minutes, --quick some seconds.`,
-		Example: `  loadline engines --quick
-  loadline engines --output json > engines.json`,
-		Args: exactly(),
+		Example: `  loadline-lab engines --quick
+  loadline-lab engines --output json > engines.json`,
+		Args: cli.Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
-				return usagef("--output %s must be text or json", output)
+				return cli.Usagef("--output %s must be text or json", output)
 			}
-			bar := newProgress(c.ErrOrStderr(), "engines")
-			o.Progress = func(done, of int) { bar.at(float64(done) / float64(of)) }
+			bar := cli.NewProgress(c.ErrOrStderr(), "engines")
+			o.Progress = func(done, of int) { bar.At(float64(done) / float64(of)) }
 			r, err := engines.Compare(c.Context(), o)
-			bar.done()
+			bar.Done()
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func printEngines(w io.Writer, r engines.Report) error {
 	fmt.Fprintln(t, "ERROR OF THE FLUID ENGINE\tALL\tQUOTA\tSHARED\tASKED")
 	all, quota, shared := r.Summarise(nil), r.Summarise(engines.Model(sim.Quota)), r.Summarise(engines.Model(sim.Shared))
 	row := func(what, asked string, of func(engines.Summary) float64) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, percent(of(all)), percent(of(quota)), percent(of(shared)), asked)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, cli.Percent(of(all)), cli.Percent(of(quota)), cli.Percent(of(shared)), asked)
 	}
 	row("CPU, worst cell", "2 %", func(s engines.Summary) float64 { return s.CPUWorst })
 	row("throughput in saturation, worst cell", "3 %", func(s engines.Summary) float64 { return s.SaturationWorst })
@@ -89,11 +89,4 @@ func printEngines(w io.Writer, r engines.Report) error {
 			100*x.Event, 100*x.Fluid, 100*(x.Fluid-x.Event))
 	}
 	return t.Flush()
-}
-
-func percent(v float64) string {
-	if math.IsNaN(v) {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", 100*v)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/forecast"
 )
 
@@ -16,9 +17,9 @@ func newForecast() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
 		Short: "Forecast load, and see how good forecasts are",
-		Example: `  loadline forecast eval --workload day
-  loadline forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal`,
-		Args: subcommands,
+		Example: `  loadline-lab forecast eval --workload day
+  loadline-lab forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal`,
+		Args: cli.Subcommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newForecastEval())
@@ -62,11 +63,11 @@ of persistence that it has lately avoided; below 0 it is worse.
 
 A CSV file with a time column t_s may have gaps: they are missing samples. Other
 trace files are read as elsewhere and need --gaps if they have any.`,
-		Example: `  loadline forecast eval --workload day
-  loadline forecast eval --workload usage.csv.gz --step 1m --svg errors.svg --story story.svg
-  loadline forecast eval --workload usage.csv.gz --column cpu_util_percent,mem_util_percent --model gru --save gru.safetensors
-  loadline forecast eval --workload usage.csv.gz --part validation --hidden 48 --window 60   choose settings`,
-		Args: exactly(),
+		Example: `  loadline-lab forecast eval --workload day
+  loadline-lab forecast eval --workload usage.csv.gz --step 1m --svg errors.svg --story story.svg
+  loadline-lab forecast eval --workload usage.csv.gz --column cpu_util_percent,mem_util_percent --model gru --save gru.safetensors
+  loadline-lab forecast eval --workload usage.csv.gz --part validation --hidden 48 --window 60   choose settings`,
+		Args: cli.Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := e.check(); err != nil {
 				return err
@@ -112,9 +113,9 @@ func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "forecast eval")
+	bar := cli.NewProgress(stderr, "forecast eval")
 	result, err := e.walk(ctx, frame, plan, bar)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
@@ -122,13 +123,13 @@ func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	if e.output == "json" {
-		return writeIndented(out, result)
+		return cli.WriteIndented(out, result)
 	}
 	return result.print(out)
 }
 
 // walk lets every model through the same part.
-func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar *progress) (*evalResult, error) {
+func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar cli.Progress) (*evalResult, error) {
 	r := &evalResult{
 		Workload: e.source.name, Series: frame.Names, StepSeconds: frame.Step.Seconds(), Part: e.part, Seed: e.seed,
 		History: plan.From, Tested: plan.To - plan.From, Missing: frame.Missing(), task: plan.Task, frame: frame, plan: plan,
@@ -141,7 +142,7 @@ func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan fore
 		total += weight(name)
 	}
 	for _, name := range e.models {
-		share := func(of float64) { bar.at((done + of*weight(name)) / total) }
+		share := func(of float64) { bar.At((done + of*weight(name)) / total) }
 		model, trains, err := e.model(name, plan, share)
 		if err != nil {
 			return nil, err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loadline/loadline/internal/rl"
 )
@@ -28,9 +27,7 @@ func (c countdown) Err() error {
 }
 
 func runTrain(ctx context.Context, args string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = Run(ctx, strings.Fields("train "+args), strings.NewReader(""), &out, &err)
-	return code, out.String(), err.String()
+	return run(ctx, strings.Fields("train "+args)...)
 }
 
 // TestInterruptedTrainingEndsWhereTheUnbrokenEnds interrupts again and again.
@@ -143,17 +140,5 @@ func TestProgressOfATraining(t *testing.T) {
 		if got := describeProgress(p); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-
-	// What was done before does not count as speed: a quarter in 10 s, and a
-	// quarter is left.
-	var b bytes.Buffer
-	now := time.Unix(0, 0)
-	bar := newProgress(&b, "train")
-	bar.now, bar.began, bar.shown, bar.from = func() time.Time { return now }, now, now, 0.5
-	now = now.Add(10 * time.Second)
-	bar.at(0.75)
-	if got := b.String(); got != "train: 75 %, about 10s left\n" {
-		t.Errorf("%q", got)
 	}
 }

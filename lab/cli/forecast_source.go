@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
@@ -94,7 +95,7 @@ func (s *forecastSource) readSeries(file *os.File) (forecast.Frame, error) {
 // generate makes a workload from its name.
 func (s *forecastSource) generate(seed uint64) (forecast.Frame, error) {
 	if len(s.columns) > 0 {
-		return forecast.Frame{}, usagef("--workload %s must be a file that exists: --column names columns of a file", s.name)
+		return forecast.Frame{}, cli.Usagef("--workload %s must be a file that exists: --column names columns of a file", s.name)
 	}
 	o := s.options
 	o.Seed = seed
@@ -103,7 +104,7 @@ func (s *forecastSource) generate(seed uint64) (forecast.Frame, error) {
 	}
 	w, _, err := workload.Open(s.name, o)
 	if err != nil {
-		return forecast.Frame{}, usageError{err}
+		return forecast.Frame{}, cli.UsageError(err)
 	}
 	step := s.step
 	if step == 0 {
@@ -119,21 +120,21 @@ func (s *forecastSource) generate(seed uint64) (forecast.Frame, error) {
 func (e *forecastEval) check() error {
 	switch {
 	case e.source.name == "":
-		return usagef("--workload must be given: a built-in workload, generators, or a file")
+		return cli.Usagef("--workload must be given: a built-in workload, generators, or a file")
 	case e.output != "text" && e.output != "json":
-		return usagef("--output is %q, and must be text or json", e.output)
+		return cli.Usagef("--output is %q, and must be text or json", e.output)
 	case e.part != "test" && e.part != "validation":
-		return usagef("--part is %q, and must be test or validation", e.part)
+		return cli.Usagef("--part is %q, and must be test or validation", e.part)
 	case !(e.train > 0) || !(e.validation > 0) || !(e.train+e.validation < 1):
-		return usagef("--train %v and --validation %v must be above 0 and leave something to test", e.train, e.validation)
+		return cli.Usagef("--train %v and --validation %v must be above 0 and leave something to test", e.train, e.validation)
 	case len(e.horizons) == 0:
-		return usagef("--horizons must name at least one time ahead")
+		return cli.Usagef("--horizons must name at least one time ahead")
 	case e.season < 0 || e.refit < 0 || e.source.step < 0 || e.source.period < 0:
-		return usagef("--season, --refit, --step and --period must not be below 0")
+		return cli.Usagef("--season, --refit, --step and --period must not be below 0")
 	}
 	for _, m := range e.models {
 		if !slices.Contains(forecast.Names, m) {
-			return usagef("--model: there is no %q%s", m, suggest.Hint(m, forecast.Names))
+			return cli.Usagef("--model: there is no %q%s", m, suggest.Hint(m, forecast.Names))
 		}
 	}
 	naive := []string{"persistence"}
@@ -147,10 +148,10 @@ func (e *forecastEval) check() error {
 	}
 	e.models = naive
 	if (e.save != "" || e.log != "") && !slices.Contains(e.models, "gru") {
-		return usagef("--save and --log write the GRU and how it learned: it must be among --model")
+		return cli.Usagef("--save and --log write the GRU and how it learned: it must be among --model")
 	}
 	for flag, path := range map[string]string{"svg": e.svg, "story": e.story, "save": e.save, "log": e.log} {
-		if err := checkWritable(flag, path); err != nil {
+		if err := cli.CheckWritable(flag, path); err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (e *forecastEval) plan(frame forecast.Frame) (forecast.Plan, error) {
 	p := forecast.Plan{Task: forecast.Task{Levels: forecast.DefaultLevels}}
 	whole := func(flag string, d time.Duration) (int, error) {
 		if d%frame.Step != 0 {
-			return 0, usagef("--%s %v must be a multiple of the step, %v", flag, d, frame.Step)
+			return 0, cli.Usagef("--%s %v must be a multiple of the step, %v", flag, d, frame.Step)
 		}
 		return int(d / frame.Step), nil
 	}

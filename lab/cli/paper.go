@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 	"github.com/loadline/loadline/lab/papers"
@@ -53,14 +54,14 @@ same seeds give the same figures, but for the time that training took.
 
 Papers (times on two quiet cores with 5 seeds):
 ` + experimentHelp(papers.Papers()),
-		Example: `  loadline paper scaling-ops
-  loadline paper elastic-dqn --seeds 10 --out out/papers
-  loadline paper serverless --output json
+		Example: `  loadline-lab paper scaling-ops
+  loadline-lab paper elastic-dqn --seeds 10 --out out/papers
+  loadline-lab paper serverless --output json
 
   # Long ones keep what they trained in the folder: interrupted, the same command goes on
-  loadline paper drpc --out out/papers
-  loadline paper drpc --seeds 2 --steps 2000 --length 1h --out out/quick`,
-		Args: exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
+  loadline-lab paper drpc --out out/papers
+  loadline-lab paper drpc --seeds 2 --steps 2000 --length 1h --out out/quick`,
+		Args: cli.Exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := experimentNamed("paper", args[0], papers.Papers())
 			if err != nil {
@@ -85,8 +86,8 @@ func newNamedStudies() []*cobra.Command {
 ` + e.About + `.
 
 ` + papers.Convergence,
-			Example: "  loadline study " + e.Name + " --seeds 5",
-			Args:    exactly(),
+			Example: "  loadline-lab study " + e.Name + " --seeds 5",
+			Args:    cli.Exactly(),
 			RunE: func(c *cobra.Command, _ []string) error {
 				return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
 			},
@@ -119,7 +120,7 @@ func experimentNamed(what, name string, all []papers.Experiment) (papers.Experim
 			return e, nil
 		}
 	}
-	return papers.Experiment{}, usagef("unknown %s %q%s", what, name, suggest.Hint(name, experimentNames(all)))
+	return papers.Experiment{}, cli.Usagef("unknown %s %q%s", what, name, suggest.Hint(name, experimentNames(all)))
 }
 
 func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, stderr io.Writer) error {
@@ -128,10 +129,10 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 	}
 	write, known := formats[f.output]
 	if !known {
-		return usagef("--output %q must be text, markdown or json", f.output)
+		return cli.Usagef("--output %q must be text, markdown or json", f.output)
 	}
 	if err := f.options.Validate(); err != nil {
-		return usageError{err}
+		return cli.UsageError(err)
 	}
 	var err error
 	if f.options.Trace, err = publicTrace(f.data, papers.GoogleFile, papers.ReadGoogle); err != nil {
@@ -145,10 +146,10 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 		return err
 	}
 	defer forget()
-	bar := newProgress(stderr, e.Name)
-	f.options.Progress, f.options.Now, f.options.CPUTime = bar.at, time.Now, threadCPUTime
+	bar := cli.NewProgress(stderr, e.Name)
+	f.options.Progress, f.options.Now, f.options.CPUTime = bar.At, time.Now, cli.ThreadCPUTime
 	report, err := e.Run(ctx, f.options)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return f.kept(err)
 	}
@@ -169,7 +170,7 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 // keepModels says where trained models are kept: in the folder of the results, so that
 // an interrupted run goes on from them, or nowhere for longer than the run.
 func (f *experimentFlags) keepModels() (forget func(), err error) {
-	f.options.Program = program()
+	f.options.Program = cli.Build()
 	if f.out != "" {
 		f.options.Models = filepath.Join(f.out, "models")
 		return func() {}, nil
@@ -186,21 +187,9 @@ func (f *experimentFlags) kept(err error) error {
 	if f.out == "" || len(models) == 0 || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &experimentInterrupted{models: len(models), dir: f.options.Models}
+	return cli.Interruptedf("interrupted: %d trained models are kept in %s; the same command goes on from there",
+		len(models), filepath.ToSlash(f.options.Models))
 }
-
-// experimentInterrupted is the error of an experiment that was asked to stop.
-type experimentInterrupted struct {
-	models int
-	dir    string
-}
-
-func (e *experimentInterrupted) Error() string {
-	return fmt.Sprintf("interrupted: %d trained models are kept in %s; the same command goes on from there", e.models, filepath.ToSlash(e.dir))
-}
-
-// Unwrap makes it a context.Canceled.
-func (*experimentInterrupted) Unwrap() error { return context.Canceled }
 
 // publicTrace of the folder of public traces; nil if it is not there.
 func publicTrace(data, name string, read func(io.Reader) (*workload.Workload, error)) (*workload.Workload, error) {

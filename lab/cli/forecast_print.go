@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
@@ -45,7 +46,7 @@ func (r *evalResult) print(out io.Writer) error {
 		for _, m := range r.Models {
 			a := m.Horizons[h]
 			fmt.Fprintf(t, "%v\t%s\t%.4g\t%.4g\t%s\t%s\t%s\t%s\t%d\n", a.Ahead, m.Model, a.MSE, a.NormalisedMSE,
-				percent(a.MAPE), r.against("persistence", h, a.MSE), r.against("seasonal", h, a.MSE), percent(a.Inside), a.Samples)
+				cli.Percent(a.MAPE), r.against("persistence", h, a.MSE), r.against("seasonal", h, a.MSE), cli.Percent(a.Inside), a.Samples)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -60,7 +61,7 @@ func (r *evalResult) print(out io.Writer) error {
 	for i, m := range r.Models {
 		fmt.Fprint(t, m.Model)
 		for _, c := range m.Horizons[len(m.Horizons)-1].Covered {
-			fmt.Fprintf(t, "\t%s", percent(c))
+			fmt.Fprintf(t, "\t%s", cli.Percent(c))
 		}
 		fmt.Fprintf(t, "\t%s\n", claimedSkill(r.walks[i]))
 	}
@@ -70,7 +71,7 @@ func (r *evalResult) print(out io.Writer) error {
 	if r.GRU != nil {
 		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on what decides when to stop\n", r.GRU.Windows, r.GRU.Epochs, r.GRU.Loss)
 	}
-	width, colour := screen(out)
+	width, colour := cli.Screen(out)
 	drawn := r.Models
 	if !colour && len(drawn) > 2 { // more lines than two could not be told apart
 		drawn = []forecast.Errors{drawn[0], drawn[len(drawn)-1]}

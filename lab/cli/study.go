@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/suggest"
@@ -30,7 +31,7 @@ func taskNamed(name string) (rl.Task, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return rl.Task{}, usagef("unknown environment %q%s", name, suggest.Hint(name, names))
+	return rl.Task{}, cli.Usagef("unknown environment %q%s", name, suggest.Hint(name, names))
 }
 
 // usualAgent is the one to take where none is named.
@@ -64,15 +65,15 @@ Environments:
 Agents and their settings:
 ` + agentHelp(),
 		Example: `  # Which learning rate, over five seeds, with the learning curves as a picture
-  loadline study cartpole --agent dqn:steps=3 --vary rate=1e-4,1e-3,1e-2 --seeds 5 --svg rates.svg
+  loadline-lab study cartpole --agent dqn:steps=3 --vary rate=1e-4,1e-3,1e-2 --seeds 5 --svg rates.svg
 
   # Elastic-DQN's own studies, beside the paper's figures
-  loadline study gamma
-  loadline study learning-rate
+  loadline-lab study gamma
+  loadline-lab study learning-rate
 
   # A grid of two settings, the curves as CSV
-  loadline study pendulum --agent td3:hidden=32x32 --vary actor-rate=3e-4,1e-3 --vary batch=64,128 --output csv --out curves.csv`,
-		Args: exactly("an environment"),
+  loadline-lab study pendulum --agent td3:hidden=32x32 --vary actor-rate=3e-4,1e-3 --vary batch=64,128 --output csv --out curves.csv`,
+		Args: cli.Exactly("an environment"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -118,19 +119,20 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	if err := f.complete(environment); err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "study")
+	bar := cli.NewProgress(stderr, "study")
 	f.spec.Progress = func(p study.Progress) {
-		bar.what = fmt.Sprintf("%d of %d runs", p.Finished, p.Of)
+		what := fmt.Sprintf("%d of %d runs", p.Finished, p.Of)
 		if p.Best != nil {
-			bar.what += fmt.Sprintf(", best %.1f", float64(p.Best.Score))
+			what += fmt.Sprintf(", best %.1f", float64(p.Best.Score))
 		}
-		bar.at(p.Share)
+		bar.Describe(what)
+		bar.At(p.Share)
 	}
 	report, err := study.Run(ctx, f.spec)
-	bar.done()
+	bar.Done()
 	switch {
 	case report == nil && err != nil:
-		return usageError{err} // nothing can fail in an environment but its making
+		return cli.UsageError(err) // nothing can fail in an environment but its making
 	case report.Finished == 0:
 		return err
 	}
@@ -148,13 +150,13 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 func (f *studyFlags) complete(environment string) error {
 	var faults []error
 	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		faults = append(faults, usagef("--output %q must be text, json or csv", f.output))
+		faults = append(faults, cli.Usagef("--output %q must be text, json or csv", f.output))
 	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("svg", f.svg))
 	for _, text := range f.vary {
 		axis, err := study.ParseAxis(text)
 		if err != nil {
-			faults = append(faults, usagef("--vary %w", err))
+			faults = append(faults, cli.Usagef("--vary %w", err))
 		}
 		f.spec.Vary = append(f.spec.Vary, axis)
 	}
@@ -187,7 +189,7 @@ func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 		}
 	}
 	write := map[string]func(io.Writer) error{"json": report.WriteJSON, "csv": report.WriteCSV, "text": func(w io.Writer) error {
-		width, colour := screen(stdout)
+		width, colour := cli.Screen(stdout)
 		if _, err := fmt.Fprintln(w, studyFigure(report, f.spec.Task).Terminal(width, colour && f.out == "")); err != nil {
 			return err
 		}
