@@ -50,7 +50,7 @@ func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
 		return false, refuseOwn(flags, drpcFormulation, schoolOnly)
 	}
 	if f.school.formulation != drpcFormulation {
-		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, suggest.Hint(f.school.formulation, formulations()))
+		return false, usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.school.formulation, suggest.Hint(f.school.formulation, formulations()))
 	}
 	return true, refuseOthers(flags, drpcFormulation, slices.Concat(schoolOnly, schoolAlso)...)
 }
