@@ -6,25 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// SimulationVersion is raised with every change that gives a run another result:
-// the engines', the control plane's, a policy's. What was run under another one
-// is run again.
-const SimulationVersion = 2
-
 // identity is everything that determines a run. Names are not in it: an
 // application with another content is another one, whatever it is called.
 type identity struct {
-	Version  int
+	Code     string        // the version of the code: engines, control plane and policies
 	App      *loadline.App // its SLOs included
 	Load     *workload.Workload
 	Policy   string
@@ -51,12 +46,16 @@ func digest(what any) (string, error) {
 func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) {
 	nameless := *load
 	nameless.Name = ""
-	policy, err := policyByContent(s.Policy)
+	content, err := policyByContent(s.Policy)
+	if err != nil {
+		return "", err
+	}
+	code, err := codeVersion()
 	if err != nil {
 		return "", err
 	}
 	return digest(identity{
-		Version: SimulationVersion, App: s.App, Load: &nameless, Policy: policy, Perturb: s.Perturb, Engine: s.Engine,
+		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Guard: s.Guard, Extra: extra,
 	})
 }
@@ -65,8 +64,8 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 // may hold another model tomorrow.
 func policyByContent(spec string) (string, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	if !slices.Contains([]string{"model", "drpc", "coscal", "firm", "asarsa", "msars"}, name) {
-		return spec, nil
+	if m, err := policy.Named(name); err != nil || !m.ReadsFile() {
+		return spec, err
 	}
 	fields := strings.Split(settings, ",")
 	for i, field := range fields {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/suggest"
@@ -99,7 +99,8 @@ func ParsePolicy(text string) Policy {
 // foresees: its schedule has to be searched for.
 func (p Policy) foresees() bool {
 	name, settings, _ := strings.Cut(p.Spec, ":")
-	return name == "clairvoyant" && !strings.Contains(","+settings, ",level=")
+	m, err := policy.Named(name)
+	return err == nil && m.Oracle && !strings.Contains(","+settings, ",level=")
 }
 
 func (m Matrix) withDefaults() Matrix {
@@ -159,8 +160,8 @@ func (m Matrix) check() error {
 		if m.Training.Models < 1 {
 			add("%d models of each policy that is trained: must be at least 1", m.Training.Models)
 		}
-		if m.Training.Steps < learners.LeastSteps {
-			add("%d training steps: must be at least %d", m.Training.Steps, learners.LeastSteps)
+		if m.Training.Steps < policy.LeastSteps {
+			add("%d training steps: must be at least %d", m.Training.Steps, policy.LeastSteps)
 		}
 	}
 	var labels, appNames, loads []string

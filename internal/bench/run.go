@@ -77,7 +77,11 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	jobs := m.jobs(cells)
 	r := &runner{matrix: m, options: o, store: s, meter: newWorkMeter(len(jobs), o.Progress)}
 	if m.trains() {
-		if r.models, err = learners.OpenFolder(filepath.Join(o.Dir, modelsFolder), o.Program); err != nil {
+		code, err := codeVersion()
+		if err != nil {
+			return nil, err
+		}
+		if r.models, err = learners.OpenFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
 			return nil, err
 		}
 	}

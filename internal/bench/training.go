@@ -10,20 +10,12 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// learnerOf a policy that is to be trained: the one of its name. What follows the name
+// methodOf a policy that is to be trained: the one of its name. What follows the name
 // are settings of the policy, as in drpc:who=teacher@trained.
-func learnerOf(p Policy) (learners.Learner, error) {
-	name, _, _ := strings.Cut(p.Spec, ":")
-	return learners.Named(name)
-}
-
-// withFile is the policy with its model file.
-func withFile(p Policy, l learners.Learner, path string) string {
-	_, settings, _ := strings.Cut(p.Spec, ":")
-	if settings != "" {
-		settings = "," + settings
-	}
-	return fmt.Sprintf("%s:file=%s%s", l.Policy, path, settings)
+func methodOf(p Policy) (method policy.Method, settings string, err error) {
+	name, settings, _ := strings.Cut(p.Spec, ":")
+	method, err = policy.Trainable(name)
+	return method, settings, err
 }
 
 // nameless leaves the bench's own folder out of a policy's model file, so that the same
@@ -35,31 +27,30 @@ func (r *runner) nameless(policy string) string {
 // checkTrained says what is wrong with a policy that is to be trained, as far as that
 // can be said without its model.
 func checkTrained(p Policy, a App) error {
-	l, err := learnerOf(p)
+	method, settings, err := methodOf(p)
 	if err != nil {
 		return err
 	}
 	if strings.Contains(p.Spec, "file=") {
 		return fmt.Errorf("it has a model file, and is to be trained as well: leave out one of them")
 	}
-	return policy.CheckSettings(withFile(p, l, "MODEL"), a.Model)
+	return policy.CheckSettings(method.Spec("MODEL", settings), a.Model)
 }
 
 // costOfTraining is what one step of one service is worth, about, in visits.
 const costOfTraining = 250
 
 // training of the model that a run uses. The setting is chosen once for all models of
-// an application and a workload; whoever comes first does it, and those who come
-// meanwhile help.
+// an application and a workload; runs that need it at the same time share the work.
 func (r *runner) training(j job, p Policy) (*preparation, error) {
-	l, err := learnerOf(p)
+	method, _, err := methodOf(p)
 	if err != nil {
 		return nil, err
 	}
 	t := r.matrix.Training
 	model := j.seed % t.Models
-	task := learners.Task{Learner: l, App: j.cell.app.Model, Load: j.cell.training, Steps: t.Steps, Seed: trainingSeed + uint64(model)}
-	key, err := digest([]any{"training", l.Name, p.Spec, task.App, task.Load, task.Steps, task.Seed})
+	task := learners.Task{Method: method, App: j.cell.app.Model, Load: j.cell.training, Steps: t.Steps, Seed: trainingSeed + uint64(model)}
+	key, err := digest([]any{"training", method.Name, p.Spec, task.App, task.Load, task.Steps, task.Seed})
 	trainings := float64(len(learners.Settings())+t.Models-1) / float64(t.Models)
 	return &preparation{
 		key: key, cost: trainings * costOfTraining * float64(t.Steps*len(task.App.Services)),
@@ -74,12 +65,11 @@ func (r *runner) train(ctx context.Context, p *preparation, share func(float64))
 	if err != nil {
 		return err
 	}
-	policy := r.matrix.Policies[p.first.policy]
-	l, err := learnerOf(policy)
+	method, settings, err := methodOf(r.matrix.Policies[p.first.policy])
 	if err != nil {
 		return err
 	}
-	p.trained, p.spec = trained, withFile(policy, l, trained.Path())
+	p.trained, p.spec = trained, method.Spec(trained.Path(), settings)
 	return nil
 }
 

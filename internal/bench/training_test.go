@@ -15,7 +15,7 @@ import (
 
 // trainedMatrix is as little training as has all of it.
 func trainedMatrix() Matrix {
-	m := smallMatrix("hpa", "asarsa@trained", "teacher: drpc:who=teacher@trained")
+	m := smallMatrix("hpa", "drpc-branching@trained", "teacher: drpc:who=teacher@trained")
 	m.Training = Training{Steps: 60, Models: 2}
 	return m
 }
@@ -96,8 +96,8 @@ func TestRefusesWhatCannotBeTrained(t *testing.T) {
 		change func(*Matrix)
 		want   string
 	}{
-		"a policy that does not learn": {func(m *Matrix) { m.Policies[1] = ParsePolicy("hpa@trained") }, `nothing that can be trained is called "hpa"`},
-		"a misspelt learner":           {func(m *Matrix) { m.Policies[1] = ParsePolicy("cosacl@trained") }, `did you mean "coscal"?`},
+		"a policy that does not learn": {func(m *Matrix) { m.Policies[1] = ParsePolicy("hpa@trained") }, `no method that can be trained is called "hpa"`},
+		"a misspelt method":            {func(m *Matrix) { m.Policies[1] = ParsePolicy("msras@trained") }, `did you mean "msars"?`},
 		"a wrong setting":              {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:whoo=teacher@trained") }, `did you mean "who"?`},
 		"a model besides":              {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:file=x@trained") }, "leave out one of them"},
 		"too few steps":                {func(m *Matrix) { m.Training.Steps = 3 }, "3 training steps: must be at least 40"},

@@ -145,7 +145,7 @@ func TestSpaces(t *testing.T) {
 }
 
 func TestRank(t *testing.T) {
-	s := space{dimensions: []Dimension{{Key: "x", Coarse: []float64{0, 10}}}, origin: []float64{5}}
+	s := space{dimensions: []dimension{{Key: "x", Coarse: []float64{0, 10}}}, origin: []float64{5}}
 	tries := []Try{
 		{Spec: "broken", CoreHours: 1, Over: 0.5, point: []float64{5}},
 		{Spec: "dear", CoreHours: 20, Over: 0, point: []float64{5}},

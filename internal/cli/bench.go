@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/bench"
-	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/suggest"
@@ -57,7 +53,7 @@ data than it is run on: generated workloads drawn with other seeds, or the fifth
 of a trace before the last, on which it is run then. clairvoyant without a level
 is searched for each run.
 
-A policy written NAME@trained (` + strings.Join(learners.Names(), ", ") + `) is trained first, on other
+A policy written NAME@trained (` + strings.Join(policy.TrainableNames(), ", ") + `) is trained first, on other
 draws of the workload or on the part of a trace before the one to calibrate on.
 Each gets the same environment steps and the same settings to choose from, by one
 reward; several models are trained with different seeds, and the runs use them in
@@ -282,23 +278,11 @@ func (f *workloadFlags) workloadOptions() (workload.Options, error) {
 // that was not built from a commit as it stands is named by its content as well.
 func program() string {
 	name := "loadline " + version + revision()
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "vcs.modified", Value: "false"}) {
-		return name
+	code, err := bench.CodeVersion()
+	if digest, modified := strings.CutPrefix(code, "program "); err == nil && modified {
+		return name + " modified " + digest
 	}
-	path, err := os.Executable()
-	if err != nil {
-		return name
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return name
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return name
-	}
-	return fmt.Sprintf("%s modified %x", name, sum.Sum(nil)[:6])
+	return name
 }
 
 // interruption is what to say when somebody pressed Ctrl-C: a bench keeps what is

@@ -38,15 +38,15 @@ A candidate that does not beat the calibrated rule on the user's own past is not
 promoted: the rule is as good, and simpler. The exit code is 3 then. --force
 promotes it all the same, and its card says so.
 
-A teacher with its students (train --formulation drpc) is one file and is promoted
-as such, and so is an agent that steers by parts of the SLO (train --formulation
-msars). Nobody has held them against a rule, so that takes --force.
+A model file that was trained on its own (train --formulation) is promoted as such.
+It was not evaluated against a baseline, so that takes --force; train --methods makes
+candidates of the same methods, which evaluate judges.
 
 The switch is whole or not at all. What was in charge stays, and --rollback goes
 back to it.`,
 		Example: `  loadline evaluate shop
   loadline promote shop
-  loadline promote shop --candidate loadline-2 --registry /var/lib/loadline
+  loadline promote shop --candidate loadline-dqn-2 --registry /var/lib/loadline
   loadline promote drpc.safetensors --app shop.yaml --force
   loadline promote msars.safetensors --app shop.yaml --force
   loadline promote --list
@@ -55,7 +55,7 @@ back to it.`,
 			if f.list || f.rollback {
 				return exactly()(c, args)
 			}
-			return exactly("the folder of a run, or the file of a policy of drpc or msars")(c, args)
+			return exactly("the folder of a run, or a model file")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args, c.OutOrStdout(), c.ErrOrStderr())

@@ -3,51 +3,59 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/pipeline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/registry"
 )
 
-// unjudged is what is known of a file that no evaluation has seen.
-const unjudged = "It was not held against a rule on a past."
+// unjudged is the verdict on a file that was not evaluated.
+const unjudged = "It was not evaluated against a baseline on held-out history."
 
 // promoteFile puts the policy of a file in charge. The registry calls it by the name
-// of the application that it was taught on.
+// of the application that it was trained for.
 func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.Writer) error {
 	if f.candidate != "" || f.prefer != "" {
 		return usagef("--candidate and --prefer are for the folder of a run; %s is a file", path)
 	}
-	model, err := registry.Look(path)
+	if run := filepath.Dir(filepath.Dir(path)); filepath.Base(filepath.Dir(path)) == pipeline.CandidatesDir {
+		if _, err := os.Stat(filepath.Join(run, pipeline.RunFile)); err == nil {
+			return usagef("%s is a candidate of a run: promote the run's folder, %s, with --candidate", path, run)
+		}
+	}
+	model, err := policy.OpenModel(path)
 	if err != nil {
 		return err
 	}
-	if model.Kind == formulation.Kind {
-		return fmt.Errorf("%s is a candidate of a run (%s): promote the run's folder, with --candidate", path, model.Kind)
+	reader, err := policy.ReaderOf(model)
+	if err != nil {
+		return err
 	}
 	name := f.app
 	if name == "" {
-		name = model.App
+		name = model.TrainedFor()
 	}
 	app, err := loadApp(name)
 	if err != nil {
 		if f.app == "" {
-			return usagef("%s was taught on %s, of which nothing else is known: give --app with its file", path, model.App)
+			return usagef("%s was trained for %s, of which nothing else is known: give --app with its file", path, model.TrainedFor())
 		}
 		return err
 	}
 	if !f.force {
-		return &notBetterError{unjudged, path, fmt.Sprintf("Try it (loadline simulate --policy %s:file=%s)", model.Formulation, path)}
+		return &notBetterError{unjudged, path, fmt.Sprintf("Try it (loadline simulate --policy %s)", reader.Spec(path, ""))}
 	}
-	if err := model.Fits(app.App); err != nil { // by the name that was given
+	if _, err := model.Policy(app.App); err != nil { // by the name that was given
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	app.App.Name = model.App
+	app.App.Name = model.TrainedFor()
 	p, err := r.Promote(registry.Offer{App: app.App, Model: path, Promotion: registry.Promotion{
 		Candidate: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Verdict: unjudged, Forced: true,
-		Results: model.Results, At: time.Now(), By: program(),
+		At: time.Now(), By: program(),
 	}})
 	if err != nil {
 		return err

@@ -21,16 +21,17 @@ func newTrain() *cobra.Command {
 		Use:   "train",
 		Short: "Train candidate policies on an application's history",
 		Long: `With --history, or --app and --workload, trains candidate policies for an
-application: fits its twin, keeps the last part of the past for the proof, and
-trains several candidates side by side, each in its paper's own formulation. They
-differ by seed, reward, discount and network. Everything goes to one folder, which
-loadline evaluate judges and loadline promote takes a policy from. With an
-application's model instead of a history, what HPA shows of it is recorded first.
-docs/pipeline.md tells the whole way.
+application: fits its twin, holds out the last part of the history, and trains
+several candidates side by side, of the methods that --methods names (--formulations
+is its former name). Candidates of one method differ by seed and, where the method has
+variants, by reward and discount. Everything goes to one folder, which loadline
+evaluate judges and loadline promote takes a policy from. With an application's model
+instead of a history, a run under HPA is recorded first. docs/pipeline.md describes
+all of it.
 
 Interrupted, no finished candidate is lost: the same command goes on with those
-that are missing. Formulations:
-` + formulationHelp() + `
+that are missing. Methods:
+` + methodHelp() + `
 With --formulation drpc, --app and --workload, trains DRPC into one model file: a
 teacher that decides for all services at once, and for each service a student of 643
 parameters that imitates it and decides alone (docs/drpc.md). With --checkpoint FOLDER
@@ -48,8 +49,8 @@ trained by loadline-lab train.`,
   loadline train --history past --objective "99% < 300ms" -o shop
   loadline evaluate shop
 
-  # On a model of an application, two formulations only
-  loadline train --app bookinfo --workload week --formulations scaling-ops,loadline --candidates 4 -o run
+  # On a model of an application, four methods
+  loadline train --app bookinfo --workload week --methods drpc,msars,scaling-ops,loadline-dqn -o run
 
   # A teacher and its students, and the students at work
   loadline train --formulation drpc --app trainticket --workload day --peak 80 -o drpc.safetensors --log curve.csv
@@ -78,7 +79,7 @@ trained by loadline-lab train.`,
 			if err := f.forApplication(c.Flags()); err != nil {
 				return err
 			}
-			return f.trainRun(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.trainRun(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()

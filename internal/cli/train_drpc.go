@@ -53,7 +53,7 @@ func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
 		if slices.Contains(labFormulations, f.school.formulation) {
 			return false, movedError("train --formulation " + f.school.formulation)
 		}
-		return false, usagef("--formulation %q is unknown%s; --formulations takes those of candidates", f.school.formulation, suggest.Hint(f.school.formulation, formulations()))
+		return false, usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.school.formulation, suggest.Hint(f.school.formulation, formulations()))
 	}
 	return true, refuseOthers(flags, drpcFormulation, slices.Concat(schoolOnly, schoolAlso)...)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/pipeline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
@@ -31,7 +32,7 @@ type runFlags struct {
 	scale, peak            float64
 	name, output           string
 	candidates             int
-	formulations           []string
+	methods, formulations  []string
 	objectives, without    []string
 	unseen                 float64
 	shares                 string
@@ -45,8 +46,9 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	spanVar(flags, &f.duration, "duration", 0, "with --workload: how long, such as 36h or 7d")
 	flags.Float64Var(&f.scale, "scale", 0, "with --workload: multiply every rate")
 	flags.Float64Var(&f.peak, "peak", 0, "with --workload: scale so that the highest rate is this many requests per second")
-	flags.IntVar(&f.candidates, "candidates", 8, "how many to train")
-	flags.StringSliceVar(&f.formulations, "formulations", nil, "to take in turn, parted by commas (all)")
+	flags.StringSliceVar(&f.methods, "methods", nil, "methods to train candidates of, comma-separated (see above)")
+	flags.IntVar(&f.candidates, "candidates", 8, "how many candidates to train, of the methods in turn (with --methods: one of each)")
+	flags.StringSliceVar(&f.formulations, "formulations", nil, "former name of --methods")
 	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
 	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the past that is kept for the proof")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
@@ -70,17 +72,17 @@ func (f *trainFlags) forApplication(flags *pflag.FlagSet) error {
 	return errors.Join(faults...)
 }
 
-func formulationHelp() string {
+func methodHelp() string {
 	var b strings.Builder
-	for _, form := range formulation.Formulations() {
-		fmt.Fprintf(&b, "  %-21s  %s\n", form.Name, form.About)
+	for _, m := range policy.TrainableMethods() {
+		fmt.Fprintf(&b, "  %-21s  %s\n", m.Name, m.About)
 	}
 	return b.String()
 }
 
 // trainRun trains candidates into a folder.
-func (f *trainFlags) trainRun(ctx context.Context, stdout, stderr io.Writer) error {
-	candidates, err := f.lineUp()
+func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	candidates, err := f.lineUp(flags)
 	if err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func printNotes(w io.Writer, notes []string) {
 }
 
 // lineUp checks the flags, every fault at once, and makes the candidates.
-func (f *trainFlags) lineUp() ([]pipeline.Candidate, error) {
+func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) {
 	r := &f.run
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
@@ -173,9 +175,13 @@ func (f *trainFlags) lineUp() ([]pipeline.Candidate, error) {
 			fault("--objective %q: %v", text, err)
 		}
 	}
-	candidates, err := pipeline.LineUp(r.formulations, max(r.candidates, 0), f.seed)
+	methods, n, err := r.chosen(flags)
 	if err != nil {
-		fault("--formulations: %w", err)
+		faults = append(faults, err)
+	}
+	candidates, err := pipeline.LineUp(methods, max(n, 0), f.seed)
+	if err != nil {
+		fault("--methods: %w", err)
 	}
 	for i := range candidates {
 		if f.training.Steps > 0 {
@@ -185,13 +191,31 @@ func (f *trainFlags) lineUp() ([]pipeline.Candidate, error) {
 	return candidates, errors.Join(faults...)
 }
 
+// chosen methods, and how many candidates: one of each method, unless it is said.
+func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err error) {
+	methods, n = f.methods, f.candidates
+	if len(methods) > 0 && !flags.Changed("candidates") {
+		n = len(methods)
+	}
+	if len(f.formulations) == 0 {
+		return methods, n, nil
+	}
+	if len(methods) > 0 {
+		return nil, n, usagef("--formulations is the former name of --methods: give one of them")
+	}
+	for _, name := range f.formulations {
+		methods = append(methods, formulation.NameNow(name))
+	}
+	return methods, n, nil
+}
+
 // checkFolder refuses a folder that holds something else.
 func (f *trainFlags) checkFolder() error {
 	if f.out == "" {
 		return usagef("--out is missing: the folder of the run")
 	}
 	if strings.Contains(f.out, ",") {
-		return usagef("--out %s has a comma in it, which parts the settings of a policy: give another name", f.out)
+		return usagef("--out %s has a comma in it, which separates the settings of a policy: give another name", f.out)
 	}
 	entries, err := os.ReadDir(f.out)
 	if errors.Is(err, os.ErrNotExist) {
@@ -297,38 +321,24 @@ func setObjectives(app *loadline.App, objectives []string) error {
 	return nil
 }
 
-// printRun says what was trained, and what to do next.
+// printRun prints what was trained, and what to do next.
 func printRun(w io.Writer, f *pipeline.Folder) error {
 	s := &f.Subject
 	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))
-	fmt.Fprintf(w, "learned on %s to %s, kept for the proof %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From), minute(s.Unseen.To))
+	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From), minute(s.Unseen.To))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CANDIDATE\tREWARD\tDISCOUNT\tSEED\tSTEPS\tNETWORKS\tLEARNED ON")
+	fmt.Fprintln(t, "CANDIDATE\tMETHOD\tSEED\tSTEPS\tNETWORKS\tTRAINED WITH")
 	for _, c := range f.Candidates {
-		var words []string
-		for _, form := range formulation.Formulations() {
-			for _, p := range form.Params {
-				if v, set := c.Params[p.Name]; set && form.Name == c.Formulation {
-					words = append(words, fmt.Sprintf("%s=%g", p.Name, v))
-				}
-			}
-		}
-		where := "the simulated cluster"
-		if c.Linear {
-			where = "ENV1"
-		}
-		if c.Bootstrap {
-			where = "what the autoscaler did, then " + where
-		}
+		with := c.About
 		if c.From != "" {
-			where += ", from " + c.From
+			with += ", from " + c.From
 		}
-		fmt.Fprintf(t, "%s\t%s\t%g\t%d\t%d\t%d\t%s\n", c.Name, strings.Join(words, ", "), c.Agent.Discount, c.Seed, c.Steps, len(c.Curves), where)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", c.Name, c.Method, c.Seed, c.Steps, len(c.Curves), with)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nRun: %s\nProve them on the unseen part with loadline evaluate %s\n", f.Dir, f.Dir)
+	_, err := fmt.Fprintf(w, "\nRun: %s\nEvaluate them on the held-out part with loadline evaluate %s\n", f.Dir, f.Dir)
 	return err
 }
 

@@ -181,7 +181,7 @@ func TestRewards(t *testing.T) {
 		{"serverless-horizontal", nil, -1 - 1.5/20},
 		{"serverless-vertical", map[string]float64{"cpu": 0}, -1},
 		// The budget is broken: as bad as it gets, for 60 visits of 40 ms.
-		{"loadline", map[string]float64{"over": 0.5}, (-1.5-3*0.13-0.5*10*2.4)/2 - 0.1},
+		{"loadline-dqn", map[string]float64{"over": 0.5}, (-1.5-3*0.13-0.5*10*2.4)/2 - 0.1},
 	} {
 		p, err := NewProblem(c.formulation, 0, c.params)
 		if err != nil {
@@ -205,7 +205,7 @@ func TestProblemRefusesWhatIsUnknown(t *testing.T) {
 	}{
 		{"scaling-opps", 0, nil, `did you mean "scaling-ops"`},
 		{"elastic-dqn", 0, map[string]float64{"latensy": 1}, `did you mean "latency"`},
-		{"loadline", time.Millisecond, nil, "at least 1s"},
+		{"loadline-dqn", time.Millisecond, nil, "at least 1s"},
 	} {
 		if _, err := NewProblem(c.formulation, c.period, c.params); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
@@ -275,8 +275,25 @@ func TestModelOfAnotherApplicationIsRefused(t *testing.T) {
 	app := chain()
 	app.Services = app.Services[:1]
 	app.Kinds[0].Root.Stages = nil
-	if _, err := NewPolicy(untrained(t, "loadline"), app); err == nil || !strings.Contains(err.Error(), "trained for store") {
+	if _, err := NewPolicy(untrained(t, "loadline-dqn"), app); err == nil || !strings.Contains(err.Error(), "trained for store") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestModelWithAFormerNameIsRead: loadline-dqn was called loadline.
+func TestModelWithAFormerNameIsRead(t *testing.T) {
+	m := untrained(t, "loadline-dqn")
+	m.Problem.Formulation = "loadline"
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := m.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Open(path)
+	if err != nil || back.Problem.Formulation != "loadline-dqn" {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if _, err := NewProblem("loadline", 0, nil); err == nil {
+		t.Error("the former name is taken for a new model")
 	}
 }
 

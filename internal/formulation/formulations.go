@@ -54,12 +54,23 @@ var formulations = []Formulation{
 		Moves:    verticalMoves, Params: serverlessParams, PerService: true, reward: serverlessReward,
 	},
 	{
-		Name:   "loadline",
-		About:  "Loadline's own: load by the model, its trend, latency over budget; chooses how full the replicas may be, and lets what they ask for follow what they use",
+		Name:   "loadline-dqn",
+		About:  "Loadline's own DQN: load by the model, its trend, latency over budget; chooses how full the replicas may be, and lets what they ask for follow what they use",
 		Period: 15 * time.Second, Window: 30 * time.Second, Keep: 21,
 		Features: []string{"load", "need", "cpu_limit", "latency", "starting", "trend", "trend_5m", "fill"},
 		Moves:    fillMoves, Params: costParams, reward: costReward,
 	},
+}
+
+// formerNames of formulations, which model files may still have.
+var formerNames = map[string]string{"loadline": "loadline-dqn"}
+
+// NameNow is the name of a formulation that may go by a former one.
+func NameNow(name string) string {
+	if now, renamed := formerNames[name]; renamed {
+		return now
+	}
+	return name
 }
 
 // Formulations that are known.

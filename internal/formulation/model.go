@@ -105,6 +105,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if s.Problem == nil || len(s.Brains) == 0 {
 		return nil, errors.New("it has no problem or no networks; train it again")
 	}
+	s.Problem.Formulation = NameNow(s.Problem.Formulation)
 	if err := s.Problem.resolve(); err != nil {
 		return nil, fmt.Errorf("%w; it was trained by another version: train it again", err)
 	}

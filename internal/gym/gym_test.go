@@ -1,4 +1,4 @@
-package gym
+package gym_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
+	. "github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/rl"

@@ -61,7 +61,7 @@ func (f *Folder) Train(ctx context.Context, t Task, progress func(share float64)
 		progress = func(float64) {}
 	}
 	if err := f.train(ctx, key, t, progress); err != nil {
-		return nil, fmt.Errorf("train %s on %s, %s, seed %d: %w", t.Learner.Name, t.App.Name, t.Setting.Name, t.Seed, err)
+		return nil, fmt.Errorf("train %s on %s, %s, seed %d: %w", t.Method.Name, t.App.Name, t.Setting.Name, t.Seed, err)
 	}
 	// What counts is what is written: numbers are rounded there, and a comparison
 	// that was resumed must come to the same figures.
@@ -73,18 +73,25 @@ func (f *Folder) Train(ctx context.Context, t Task, progress func(share float64)
 }
 
 func (f *Folder) train(ctx context.Context, key string, t Task, progress func(float64)) error {
-	on, err := t.subject()
-	if err != nil {
-		return err
-	}
-	on.profiles = func(ctx context.Context, progress func(float64)) (*profile.Set, error) {
+	training, err := t.training(func(ctx context.Context, progress func(float64)) (*profile.Set, error) {
 		return f.profiles(ctx, t.App, progress)
-	}
-	made, err := t.Learner.train(ctx, on, t, f.model(key), progress)
+	}, progress)
 	if err != nil {
 		return err
 	}
-	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = format, key, t.Learner.Name, t.Setting, t.Steps, t.Seed
+	trained, err := t.Method.Train(ctx, training)
+	if err != nil {
+		return err
+	}
+	file, err := trained.Model.File(nil)
+	if err == nil {
+		err = file.Write(f.model(key))
+	}
+	if err != nil {
+		return err
+	}
+	made := recordOf(trained)
+	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = format, key, t.Method.Name, t.Setting, t.Steps, t.Seed
 	if made.Sum, err = sumOf(f.model(key)); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 const format = 1
 
 // identity is everything that determines a model. Names are not in it but the
-// learner's, and the program is: training has no version of its own.
+// method's, and the program is: training has no version of its own.
 type identity struct {
 	Format  int
 	Program string
@@ -29,9 +29,9 @@ type identity struct {
 func (t Task) key(program string) (string, error) {
 	nameless := *t.Load
 	nameless.Name = ""
-	text, err := json.Marshal(identity{format, program, t.App, &nameless, t.Learner.Name, t.Setting.Rate, t.Steps, t.Seed})
+	text, err := json.Marshal(identity{format, program, t.App, &nameless, t.Method.Name, t.Setting.Rate, t.Steps, t.Seed})
 	if err != nil {
-		return "", fmt.Errorf("name a model of %s: %w", t.Learner.Name, err)
+		return "", fmt.Errorf("name a model of %s: %w", t.Method.Name, err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12]), nil

@@ -3,39 +3,30 @@ package learners
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Learner is a method that can be trained.
-type Learner struct {
-	Name   string // in tables and on command lines
-	Policy string // that its model file is for: POLICY:file=PATH
-
-	// train one model into a file. The same task gives the same file to the byte.
-	train func(ctx context.Context, on subject, t Task, path string, progress func(float64)) (*Trained, error)
-}
-
-// Setting is one of those that every learner may choose from: a factor on its
-// learning rates. Methods have little else in common, and it is what all of them are
-// most sensitive to.
+// Setting is one of those that every method may choose from: a factor on its learning
+// rates. Methods have little else in common, and it is what all of them are most
+// sensitive to.
 type Setting struct {
 	Name string  `json:"name"`
 	Rate float64 `json:"rate"`
 }
 
-// Settings are the tuning trials that everybody gets, the default first.
+// Settings are the tuning trials that every method gets, the default first.
 func Settings() []Setting {
 	return []Setting{{"rate as it comes", 1}, {"rate / 3", 1.0 / 3}, {"rate x 3", 3}}
 }
 
 // Task is one training.
 type Task struct {
-	Learner Learner
+	Method  policy.Method
 	App     *loadline.App
 	Load    *workload.Workload
 	Setting Setting
@@ -43,60 +34,25 @@ type Task struct {
 	Seed    uint64
 }
 
-// subject is what is practised on.
-type subject struct {
-	app      *loadline.App
-	load     *workload.Load
-	duration time.Duration
-	source   string
-
-	// profiles of its services, for those who divide the SLO by them: measured when
-	// they are asked for, and kept.
-	profiles func(ctx context.Context, progress func(share float64)) (*profile.Set, error)
-}
-
-func (t Task) subject() (subject, error) {
-	load, err := t.Load.For(t.App)
-	if err != nil {
-		return subject{}, err
-	}
-	return subject{app: t.App, load: load, duration: t.Load.Duration(), source: fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name, t.Load.Duration())}, nil
-}
-
 // Validate says what is wrong with a task.
 func (t Task) Validate() error {
-	if t.Steps < LeastSteps {
-		return fmt.Errorf("train %s: steps is %d, must be at least %d", t.Learner.Name, t.Steps, LeastSteps)
-	}
-	if !(t.Setting.Rate > 0) {
-		return fmt.Errorf("train %s: rate is %v, must be more than 0", t.Learner.Name, t.Setting.Rate)
+	if err := (policy.Task{Steps: t.Steps, Rate: t.Setting.Rate}).Validate(); err != nil {
+		return fmt.Errorf("train %s: %w", t.Method.Name, err)
 	}
 	return nil
 }
 
-// All learners there are.
-func All() []Learner { return append(OfDRPC(), msarsLearner) }
-
-// OfDRPC are those that DRPC's own experiment compares: DRPC and its rivals.
-func OfDRPC() []Learner {
-	return append([]Learner{drpcLearner, branchingLearner}, rivalLearners()...)
-}
-
-// Names of all learners.
-func Names() []string {
-	var names []string
-	for _, l := range All() {
-		names = append(names, l.Name)
+// training of the task; profiles of the services are measured when they are asked for,
+// and kept.
+func (t Task) training(profiles func(context.Context, func(float64)) (*profile.Set, error), progress func(float64)) (policy.Task, error) {
+	load, err := t.Load.For(t.App)
+	if err != nil {
+		return policy.Task{}, err
 	}
-	return names
-}
-
-// Named is the learner of that name.
-func Named(name string) (Learner, error) {
-	for _, l := range All() {
-		if l.Name == name {
-			return l, nil
-		}
-	}
-	return Learner{}, fmt.Errorf("nothing that can be trained is called %q%s", name, suggest.Hint(name, Names()))
+	return policy.Task{
+		Scenario: train.Scenario{
+			App: t.App, Load: load, Duration: t.Load.Duration(), Source: fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name, t.Load.Duration()),
+		},
+		Steps: t.Steps, Seed: t.Seed, Rate: t.Setting.Rate, Profiles: profiles, Progress: progress,
+	}, nil
 }

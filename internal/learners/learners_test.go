@@ -13,15 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy"
-	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-func task(t *testing.T, learner string) Task {
+func task(t *testing.T, method string) Task {
 	t.Helper()
 	m, err := apps.Load("bookinfo")
 	if err != nil {
@@ -31,11 +32,11 @@ func task(t *testing.T, learner string) Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Named(learner)
+	of, err := policy.Trainable(method)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Task{Learner: l, App: m.App, Load: w, Setting: Settings()[0], Steps: LeastSteps, Seed: 1}
+	return Task{Method: of, App: m.App, Load: w, Setting: Settings()[0], Steps: policy.LeastSteps, Seed: 1}
 }
 
 func folder(t *testing.T, dir, program string) *Folder {
@@ -47,11 +48,11 @@ func folder(t *testing.T, dir, program string) *Folder {
 	return f
 }
 
-// TestEveryLearnerGivesAPolicy is the contract of all learners.
-func TestEveryLearnerGivesAPolicy(t *testing.T) {
-	for _, l := range All() {
-		t.Run(l.Name, func(t *testing.T) {
-			on := task(t, l.Name)
+// TestEveryMethodGivesAPolicy is the contract of all methods that can be trained.
+func TestEveryMethodGivesAPolicy(t *testing.T) {
+	for _, m := range policy.TrainableMethods() {
+		t.Run(m.Name, func(t *testing.T) {
+			on := task(t, m.Name)
 			var models [2][]byte
 			for i := range models {
 				told := 0.0
@@ -59,16 +60,16 @@ func TestEveryLearnerGivesAPolicy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if made.Learner != l.Name || made.Steps != on.Steps || len(made.Curve) == 0 || len(made.Exams) < 2 || made.Parameters == 0 {
+				if made.Learner != m.Name || made.Steps != on.Steps || len(made.Curve) == 0 || made.Parameters == 0 || math.IsNaN(float64(made.Score)) {
 					t.Errorf("%+v", made)
 				}
-				if y := float64(made.Yardstick); !(y > -1 && y <= 1) {
+				if y := float64(made.Yardstick); len(made.Exams) > 0 && !(y > -1 && y <= 1) {
 					t.Errorf("a yardstick of %v, must be a reward of DRPC's", y)
 				}
 				if told < 0.9 {
 					t.Errorf("progress ended at %v", told)
 				}
-				if _, err := policy.New(l.Policy+":file="+made.Path(), on.App); err != nil {
+				if _, err := policy.New(m.Spec(made.Path(), ""), on.App); err != nil {
 					t.Error(err)
 				}
 				if models[i], err = os.ReadFile(made.Path()); err != nil {
@@ -82,10 +83,10 @@ func TestEveryLearnerGivesAPolicy(t *testing.T) {
 	}
 }
 
-// counted is a learner that says how often it was trained.
-func counted(times *int, wait chan struct{}) Learner {
+// counted is a method that counts its trainings.
+func counted(times *int, wait chan struct{}) policy.Method {
 	var mu sync.Mutex
-	return Learner{Name: "counted", Policy: "static", train: func(_ context.Context, _ subject, t Task, path string, _ func(float64)) (*Trained, error) {
+	return policy.Method{Name: "counted", Train: func(_ context.Context, t policy.Task) (*policy.Trained, error) {
 		mu.Lock()
 		*times++
 		mu.Unlock()
@@ -95,14 +96,27 @@ func counted(times *int, wait chan struct{}) Learner {
 		if t.Seed == 13 {
 			return nil, errors.New("bad luck")
 		}
-		return &Trained{Yardstick: result.Number(1 - math.Abs(t.Setting.Rate-3))}, os.WriteFile(path, []byte{byte(t.Seed)}, 0o644)
+		return &policy.Trained{Model: empty(t.Seed), Exams: []policy.Exam{{Yardstick: 1 - math.Abs(t.Rate-3)}}}, nil
 	}}
+}
+
+// empty is a model with nothing in its file but the seed.
+type empty uint64
+
+func (e empty) Method() string     { return "counted" }
+func (e empty) TrainedFor() string { return "" }
+func (e empty) Policy(*loadline.App) (loadline.Policy, error) {
+	return nil, errors.New("it decides nothing")
+}
+func (e empty) About() policy.About { return policy.About{} }
+func (e empty) File([]modelfile.Result) (*modelfile.File, error) {
+	return modelfile.New(modelfile.Card{Kind: "test/empty", Training: modelfile.Training{Seed: uint64(e)}}), nil
 }
 
 func TestFolderKeepsWhatWasTrained(t *testing.T) {
 	times := 0
-	on := task(t, "coscal")
-	on.Learner = counted(&times, nil)
+	on := task(t, "drpc")
+	on.Method = counted(&times, nil)
 	dir := t.TempDir()
 	train := func(change func(*Task), program string) *Trained {
 		t.Helper()
@@ -145,8 +159,8 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 
 func TestWhoeverComesMeanwhileWaits(t *testing.T) {
 	times, wait := 0, make(chan struct{})
-	on := task(t, "coscal")
-	on.Learner = counted(&times, wait)
+	on := task(t, "drpc")
+	on.Method = counted(&times, wait)
 	f := folder(t, t.TempDir(), "test")
 	var group sync.WaitGroup
 	for range 4 {
@@ -165,8 +179,8 @@ func TestWhoeverComesMeanwhileWaits(t *testing.T) {
 
 func TestTuneChoosesByTheYardstick(t *testing.T) {
 	times := 0
-	on := task(t, "coscal")
-	on.Learner = counted(&times, nil)
+	on := task(t, "drpc")
+	on.Method = counted(&times, nil)
 	on.Seed = 5
 	f := folder(t, t.TempDir(), "test")
 	made, err := f.TuneAndTrain(t.Context(), on, 1, 2, nil)
@@ -177,15 +191,15 @@ func TestTuneChoosesByTheYardstick(t *testing.T) {
 		t.Errorf("%+v after %d trainings", made, times)
 	}
 	nan := result.Number(math.NaN())
-	if best := Best([]*Trained{{Seed: 1, Yardstick: nan}, {Seed: 2, Yardstick: 0.2}, {Seed: 3, Yardstick: 0.2}}); best.Seed != 2 {
+	if best := Best([]*Trained{{Seed: 1, Score: nan}, {Seed: 2, Score: 0.2}, {Seed: 3, Score: 0.2}}); best.Seed != 2 {
 		t.Errorf("best is %+v", best)
 	}
 }
 
 func TestFaults(t *testing.T) {
 	times := 0
-	on := task(t, "coscal")
-	on.Learner = counted(&times, nil)
+	on := task(t, "drpc")
+	on.Method = counted(&times, nil)
 	f := folder(t, t.TempDir(), "test")
 	for want, change := range map[string]func(*Task){
 		"steps is 3, must be at least 40": func(x *Task) { x.Steps = 3 },
@@ -203,28 +217,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Named("frim"); err == nil || !strings.Contains(err.Error(), `did you mean "firm"?`) {
-		t.Error(err)
-	}
 	if _, err := OpenFolder("a,b", "test"); err == nil || !strings.Contains(err.Error(), "comma") {
 		t.Error(err)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Train(stopped, task(t, "firm"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := f.Train(stopped, task(t, "msars"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("asked to stop: %v", err)
-	}
-}
-
-// TestMSARSIsNotOfDRPC: DRPC's experiment does not train it, and the bench does.
-func TestMSARSIsNotOfDRPC(t *testing.T) {
-	for _, l := range OfDRPC() {
-		if l.Name == "msars" {
-			t.Error("msars is no rival of DRPC's paper")
-		}
-	}
-	if l, err := Named("msars"); err != nil || l.Policy != "msars" {
-		t.Errorf("%+v, %v", l, err)
 	}
 }
 
@@ -285,23 +284,6 @@ func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 	for _, x := range made.Exams {
 		if q := float64(x.QoS); !(q > 0 && q <= 1) {
 			t.Errorf("%+v, want R_qos of the users", x)
-		}
-	}
-}
-
-// TestNobodyGetsMoreSteps: the steps of DRPC's stages and of what students are distilled
-// from are those that a rival has.
-func TestNobodyGetsMoreSteps(t *testing.T) {
-	for _, steps := range []int{LeastSteps, 240, 6_000, 12_000, 40_000} {
-		c := schoolConfig(drpc.Continuous, Task{Steps: steps, Setting: Settings()[0]})
-		if err := c.Validate(); err != nil {
-			t.Error(err)
-		}
-		if m := msarsConfig(Task{Steps: steps, Setting: Settings()[0]}); m.Validate() != nil || m.Most > steps || m.Most%m.Episode != 0 {
-			t.Errorf("of %d steps msars takes %d in episodes of %d: %v", steps, m.Most, m.Episode, m.Validate())
-		}
-		if all := c.Stage1.Steps + c.Stage2.Steps + c.Distil.Episodes*c.Distil.Steps; all != steps || c.Stage1.Refresh != 0 {
-			t.Errorf("%d steps became %d", steps, all)
 		}
 	}
 }

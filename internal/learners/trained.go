@@ -1,7 +1,9 @@
 package learners
 
 import (
-	"github.com/loadline/loadline/internal/arena"
+	"math"
+
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -15,15 +17,18 @@ type Trained struct {
 	Seed    uint64  `json:"seed"`
 	Sum     string  `json:"sha256"` // of the model file
 
-	// Yardstick is the mean of DRPC's reward on episodes that nobody practised on,
-	// by which all learners and settings are judged.
+	// Yardstick is the mean of DRPC's reward on episodes that were not trained on; null
+	// = the method is not examined by that reward.
 	Yardstick result.Number `json:"yardstick"`
-	Exams     []Exam        `json:"exams"`
-	Curve     []Point       `json:"curve"`
-	// Episodes are the mean rewards of a step while exploring, by the learner's own
+	// Score is what the settings of one method are compared by: the yardstick, or the
+	// best evaluation by the method's own reward where there is none.
+	Score result.Number `json:"score"`
+	Exams []Exam        `json:"exams"`
+	Curve []Point       `json:"curve"`
+	// Episodes are the mean rewards of a step while exploring, by the method's own
 	// reward.
 	Episodes   []result.Number `json:"episodes"`
-	Parameters int             `json:"parameters"` // of one who decides
+	Parameters int             `json:"parameters"` // of one network that decides
 
 	// Of DRPC alone.
 	Central          int           `json:"central_parameters,omitempty"` // of the teacher
@@ -45,23 +50,37 @@ type Point struct {
 	Yardstick result.Number `json:"yardstick"` // mean of DRPC's reward, without exploring
 }
 
-// Exam is what somebody achieved on episodes that nobody practised on, by DRPC's
+// Exam is what a policy achieved on episodes that were not trained on, by DRPC's
 // reward.
 type Exam struct {
 	Who       string        `json:"who"`
 	Yardstick result.Number `json:"yardstick"`
 	QoS       result.Number `json:"qos"`
-	CPU       result.Number `json:"cpu"` // mean utilisation of what was asked for
+	CPU       result.Number `json:"cpu"` // mean utilisation of what was requested
 	Memory    result.Number `json:"memory"`
 }
 
-// pass a point of the curve, with the yardstick there.
-func (t *Trained) pass(p arena.Point, yardstick float64) {
-	t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(yardstick)})
-}
-
-// sit an exam. The last one is what counts: that of whoever decides in the end.
-func (t *Trained) sit(who string, yardstick, qos float64, r arena.Result) {
-	t.Yardstick = result.Number(yardstick)
-	t.Exams = append(t.Exams, Exam{who, t.Yardstick, result.Number(qos), result.Number(r.CPU), result.Number(r.Memory)})
+// recordOf what was trained; numbers that are not known are NaN, which JSON has as null.
+func recordOf(t *policy.Trained) *Trained {
+	r := &Trained{
+		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation), Agreed: result.Number(t.Agreed),
+		BytesPerDecision: result.Number(t.BytesPerDecision), Yardstick: result.Number(math.NaN()), Score: result.Number(math.NaN()),
+	}
+	for _, c := range t.Curves {
+		for _, p := range c.Points {
+			r.Curve = append(r.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+			if e := result.Number(p.Evaluation); !(e <= r.Score) && !math.IsNaN(float64(e)) {
+				r.Score = e
+			}
+		}
+	}
+	for _, x := range t.Exams { // the model's own last
+		r.Yardstick = result.Number(x.Yardstick)
+		r.Score = r.Yardstick
+		r.Exams = append(r.Exams, Exam{x.Who, r.Yardstick, result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
+	}
+	for _, e := range t.Episodes {
+		r.Episodes = append(r.Episodes, result.Number(e))
+	}
+	return r
 }

@@ -1,134 +1,132 @@
 package pipeline
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/policy"
 )
 
-// Candidate is a policy to be trained: a formulation with its constants, an
-// agent, and a seed.
+// Candidate is a model to be trained: a method with the settings of one of its variants,
+// and a seed.
 type Candidate struct {
-	Name        string             `json:"name"`
-	Formulation string             `json:"formulation"`
-	Params      map[string]float64 `json:"params,omitempty"` // of the reward
-	Period      time.Duration      `json:"period_ns,omitempty"`
-	Seed        uint64             `json:"seed"`
-	Steps       int                `json:"steps"`          // in the environment, over all services
-	From        string             `json:"from,omitempty"` // the candidate whose weights it begins with
-	Linear      bool               `json:"linear"`         // trains on ENV1, Scaling-Ops' linear model, instead of the simulated cluster
-	Bootstrap   bool               `json:"bootstrap"`      // learns from what the autoscaler in charge did before it acts
-	// Shares that services' budgets follow; nil = in proportion to how long they take.
+	Name     string          `json:"name"`
+	Method   string          `json:"method"`
+	About    string          `json:"about,omitempty"`    // what tells it from others of its method
+	Settings json.RawMessage `json:"settings,omitempty"` // the method's own
+	Seed     uint64          `json:"seed"`
+	Steps    int             `json:"steps"`          // in the environment, over all services
+	From     string          `json:"from,omitempty"` // the candidate whose weights it begins with
+	// Shares that services' budgets follow; nil = the method's own way.
 	Shares *formulation.Shares `json:"shares,omitempty"`
-
-	Agent dqn.Config `json:"-"`
 }
 
-// Problem that the candidate is trained for.
-func (c *Candidate) Problem() (*formulation.Problem, error) {
-	p, err := formulation.NewProblem(c.Formulation, c.Period, c.Params)
-	if err != nil {
-		return nil, err
-	}
-	p.Shares = c.Shares
-	return p, nil
-}
+// DefaultSteps is how many steps a candidate is trained for, the same for every method.
+const DefaultSteps = 24_000
 
-// agentOf is the paper's own agent, as far as it says.
-func agentOf(formulation string) dqn.Config {
-	a := dqn.Default()
-	explore := func(steps int) {
-		a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: steps}
-	}
-	explore(8_000)
-	switch formulation {
-	case "scaling-ops":
-		// The paper names a target network and nothing else.
-		a.Hidden, a.Double, a.Discount = []int{32, 32}, false, 0.95
-		a.Copy, a.Soft = 200, 0
-	case "elastic-dqn":
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{64, 64}, false, 0.94, 0.01
-	case "serverless-horizontal", "serverless-vertical":
-		// Constants of the published code, but for the discount and the exploration,
-		// which there last a thousand episodes.
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{128, 128}, false, 0.95, 0.005
-	case "loadline":
-		a.Hidden, a.Dueling, a.Discount, a.Steps = []int{64, 64}, true, 0.9, 3
-	}
-	return a
-}
-
-// stepsOf is how many steps a candidate of a formulation trains for, by default.
-// Every formulation has the same.
-const stepsOf = 24_000
-
-// usual is the order in which candidates are taken when nobody says which: ours
+// usual is the order in which candidates are taken where no methods are given: ours
 // most often, since papers' formulations rarely keep the SLO on others' data.
 var usual = []string{
-	"loadline", "scaling-ops", "elastic-dqn", "loadline", "serverless-horizontal", "serverless-vertical", "loadline", "scaling-ops",
+	"loadline-dqn", "scaling-ops", "elastic-dqn", "loadline-dqn", "serverless-horizontal", "serverless-vertical", "loadline-dqn", "scaling-ops",
 }
 
-// LineUp is n candidates of the given formulations in turn, or of the usual ones:
-// those of one formulation differ by seed, reward, discount and net.
-func LineUp(formulations []string, n int, seed uint64) ([]Candidate, error) {
-	if len(formulations) == 0 {
-		formulations = usual
+// LineUp is n candidates of the given methods in turn, or of the usual ones: those of
+// one method differ by seed, and by what its variants differ in.
+func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
+	if len(methods) == 0 {
+		methods = usual
 	}
-	for _, name := range formulations {
-		if !slices.Contains(formulation.FormulationNames(), name) {
-			return nil, fmt.Errorf("unknown candidate %q%s", name, suggest.Hint(name, formulation.FormulationNames()))
-		}
+	of := map[string]policy.Method{}
+	var faults []error
+	for _, name := range methods {
+		m, err := policy.Trainable(name)
+		of[name] = m
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	var all []Candidate
-	of := map[string]int{}
+	made := map[string]int{}
 	for i := range n {
-		name := formulations[i%len(formulations)]
-		of[name]++
-		all = append(all, variant(name, of[name], seed))
+		name := methods[i%len(methods)]
+		made[name]++
+		c, err := newCandidate(of[name], made[name], seed)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
 	}
 	return all, nil
 }
 
-// variant is the n-th candidate of a formulation, from 1.
-func variant(formulation string, n int, seed uint64) Candidate {
-	c := Candidate{
-		Name: fmt.Sprintf("%s-%d", formulation, n), Formulation: formulation, Seed: seed + uint64(n-1), Steps: stepsOf,
-		Params: map[string]float64{}, Agent: agentOf(formulation),
+// newCandidate is the n-th of a method, from 1.
+func newCandidate(m policy.Method, n int, seed uint64) (Candidate, error) {
+	c := Candidate{Name: fmt.Sprintf("%s-%d", m.Name, n), Method: m.Name, Seed: seed + uint64(n-1), Steps: DefaultSteps}
+	if m.Variant == nil {
+		return c, nil
 	}
-	pick := func(key string, values ...float64) { c.Params[key] = values[(n-1)%len(values)] }
-	switch formulation {
-	case "scaling-ops":
-		c.Linear = true
-		pick("weight", 0.3, 0.3, 0.1, 0.05)
-		if n == 2 { // Model 2 grows from Model 1
-			c.From = fmt.Sprintf("%s-%d", formulation, 1)
-		}
-		if n > 2 {
-			c.Agent.Discount = 0.99
-		}
-	case "elastic-dqn":
-		pick("cost", 1, 0.3, 3, 0.1)
-	case "serverless-horizontal", "serverless-vertical":
-		c.Bootstrap = true
-		pick("cpu", 1, 3, 0.3)
-	case "loadline":
-		pick("over", 1, 0.5, 2, 0.7, 1.5)
-		if n%2 == 0 {
-			c.Agent.Discount = 0.95
-		}
+	v, err := m.Variant(n)
+	if err != nil {
+		return c, fmt.Errorf("candidate %s: %w", c.Name, err)
 	}
-	return c
+	c.Settings, c.About = v.Settings, v.About
+	if v.From > 0 {
+		c.From = fmt.Sprintf("%s-%d", m.Name, v.From)
+	}
+	return c, nil
 }
 
-// clone is a candidate that shares nothing with the other.
-func (c Candidate) clone() Candidate {
-	c.Params = maps.Clone(c.Params)
-	c.Agent.Hidden = slices.Clone(c.Agent.Hidden)
-	return c
+// check says everything that is wrong with a candidate.
+func (c *Candidate) check() error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("candidate %s: %w", c.Name, fmt.Errorf(format, args...)))
+	}
+	if c.Steps < policy.LeastSteps {
+		fault("it is trained for %d steps, must be at least %d", c.Steps, policy.LeastSteps)
+	}
+	m, err := policy.Trainable(c.Method)
+	if err != nil {
+		fault("%w", err)
+		return errors.Join(faults...)
+	}
+	if c.Shares != nil && !m.TakesShares {
+		fault("%s does not take parts of the SLO (--shares)", c.Method)
+	}
+	switch {
+	case m.CheckSettings != nil:
+		if err := m.CheckSettings(c.Settings); err != nil {
+			fault("%w", err)
+		}
+	case len(c.Settings) > 0:
+		fault("%s has no settings, these are %s", c.Method, c.Settings)
+	}
+	return errors.Join(faults...)
+}
+
+// formerCandidate is what run.json had of a candidate when all of them were of
+// formulations.
+type formerCandidate struct {
+	Formulation string `json:"formulation"`
+}
+
+// UnmarshalJSON reads former ones too.
+func (c *Candidate) UnmarshalJSON(text []byte) error {
+	type plain Candidate
+	var former formerCandidate
+	if err := errors.Join(json.Unmarshal(text, (*plain)(c)), json.Unmarshal(text, &former)); err != nil {
+		return err
+	}
+	if c.Method == "" {
+		c.Method = formulation.NameNow(former.Formulation)
+	}
+	var tight bytes.Buffer // run.json is indented
+	if len(c.Settings) > 0 && json.Compact(&tight, c.Settings) == nil {
+		c.Settings = tight.Bytes()
+	}
+	return nil
 }

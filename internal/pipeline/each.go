@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // Each says how candidates are trained side by side.
 type Each struct {
 	Workers int
-	// Have are candidates that were trained before, by name: they are not trained
-	// again.
-	Have map[string]*formulation.Model
-	// Done is told of every candidate as it is ready, one at a time. An error stops
+	// Have are the models of candidates that were trained before, by name: these are not
+	// trained again.
+	Have map[string]policy.Model
+	// Done is called with every candidate that is trained, one at a time. An error stops
 	// those that have not begun.
 	Done func(*Trained) error
-	// Progress is told the share of all steps that are done; it may be nil.
+	// Progress is called with the share of all steps that are done; it may be nil.
 	Progress func(share float64)
 }
 
@@ -30,7 +30,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	t := &team{models: map[string]*formulation.Model{}, ready: map[string]chan struct{}{}, done: each.Done}
+	t := &team{models: map[string]policy.Model{}, ready: map[string]chan struct{}{}, done: each.Done}
 	for _, c := range candidates {
 		t.ready[c.Name] = make(chan struct{})
 	}
@@ -86,12 +86,7 @@ func checkCandidates(s *Subject, candidates []Candidate) error {
 		if c.From != "" && !before[c.From] {
 			faults = append(faults, fmt.Errorf("candidate %s begins with the weights of %s, which must come before it", c.Name, c.From))
 		}
-		if c.Steps < 1 {
-			faults = append(faults, fmt.Errorf("candidate %s is trained for %d steps, must be at least 1", c.Name, c.Steps))
-		}
-		if _, err := c.Problem(); err != nil {
-			faults = append(faults, fmt.Errorf("candidate %s: %w", c.Name, err))
-		}
+		faults = append(faults, c.check())
 		before[c.Name] = true
 	}
 	return errors.Join(faults...)
@@ -100,12 +95,12 @@ func checkCandidates(s *Subject, candidates []Candidate) error {
 // team is the candidates that wait for each other.
 type team struct {
 	mu     sync.Mutex
-	models map[string]*formulation.Model
+	models map[string]policy.Model
 	ready  map[string]chan struct{}
 	done   func(*Trained) error
 }
 
-func (t *team) keep(name string, m *formulation.Model) {
+func (t *team) keep(name string, m policy.Model) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.models[name] = m
@@ -113,7 +108,7 @@ func (t *team) keep(name string, m *formulation.Model) {
 }
 
 // await the weights of another candidate; nil = none, or it failed.
-func (t *team) await(name string) *formulation.Model {
+func (t *team) await(name string) policy.Model {
 	if name == "" {
 		return nil
 	}

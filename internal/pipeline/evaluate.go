@@ -12,6 +12,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -145,9 +146,13 @@ func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Ma
 	for _, c := range candidates {
 		path := f.ModelPath(c.Name)
 		if strings.Contains(path, ",") {
-			return m, fmt.Errorf("the path %s has a comma in it, which parts the settings of a policy: give the run's folder another name", path)
+			return m, fmt.Errorf("the path %s has a comma in it, which separates the settings of a policy: give the run's folder another name", path)
 		}
-		m.Policies = append(m.Policies, bench.Policy{Spec: "model:file=" + path, Label: c.Name})
+		method, err := policy.Trainable(c.Method)
+		if err != nil {
+			return m, fmt.Errorf("candidate %s: %w", c.Name, err)
+		}
+		m.Policies = append(m.Policies, bench.Policy{Spec: method.Spec(path, ""), Label: c.Name})
 	}
 	var validation []*workload.Workload
 	if calibrated {
@@ -187,11 +192,12 @@ func entriesOf(dir string, app *loadline.App, results *bench.Results, policies [
 	var all []Entry
 	for _, p := range policies {
 		e := Entry{Label: p.Label, Role: RoleBaseline, Calibrated: p.Calibrated, Met: true, SLORatio: result.Number(math.NaN())}
-		if name, _, _ := strings.Cut(p.Spec, ":"); name == "clairvoyant" {
+		name, _, _ := strings.Cut(p.Spec, ":")
+		if m, err := policy.Named(name); err == nil && m.Oracle {
 			e.Role = RoleReference
 		}
 		if i := slices.IndexFunc(candidates, func(c Outcome) bool { return c.Name == p.Label }); i >= 0 {
-			e.Role, e.Formulation, e.SHA256 = RoleCandidate, candidates[i].Formulation, candidates[i].SHA256
+			e.Role, e.Method, e.SHA256 = RoleCandidate, candidates[i].Method, candidates[i].SHA256
 		}
 		for i := range results.Rows {
 			if row := &results.Rows[i]; row.Case.Label == p.Label {

@@ -48,12 +48,12 @@ const (
 
 // Entry is a policy and how it did.
 type Entry struct {
-	Label       string `json:"label"`
-	Policy      string `json:"policy"` // as it was run
-	Role        string `json:"role"`
-	Formulation string `json:"formulation,omitempty"` // of a candidate
-	Calibrated  bool   `json:"calibrated,omitempty"`
-	SHA256      string `json:"sha256,omitempty"` // of a candidate's model
+	Label      string `json:"label"`
+	Policy     string `json:"policy"` // as it was run
+	Role       string `json:"role"`
+	Method     string `json:"method,omitempty"` // of a candidate
+	Calibrated bool   `json:"calibrated,omitempty"`
+	SHA256     string `json:"sha256,omitempty"` // of a candidate's model
 
 	// In the event engine, over all stretches and seeds.
 	CoreHours result.Number `json:"core_hours"`      // of one pass over the stretches

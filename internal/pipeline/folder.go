@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -23,7 +24,7 @@ func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (
 	f := &Folder{Dir: dir, App: s.App, Seen: s.Seen, Unseen: s.Unseen}
 	f.Run = Run{Format: RunFormat, Program: program, Subject: s.summary()}
 	for _, c := range candidates {
-		f.Candidates = append(f.Candidates, Outcome{Candidate: c.clone(), Agent: c.clone().Agent})
+		f.Candidates = append(f.Candidates, Outcome{Candidate: c})
 	}
 	var before *Run
 	if !redo {
@@ -88,10 +89,12 @@ func (f *Folder) takeOver(before *Run) error {
 // settingsDiffer names the first setting in which two candidates differ.
 func settingsDiffer(then, now Outcome) string {
 	fields := func(o Outcome) map[string]any {
-		o.SHA256, o.Curves = "", nil
-		text, _ := json.Marshal(o) // plain numbers and words
+		text, _ := json.Marshal(o.Candidate) // plain numbers and words
 		all := map[string]any{}
 		_ = json.Unmarshal(text, &all)
+		settings, _ := all["settings"].(map[string]any)
+		delete(all, "settings")
+		maps.Copy(all, settings)
 		return all
 	}
 	a, b := fields(then), fields(now)
@@ -127,13 +130,13 @@ func (f *Folder) Missing() int {
 }
 
 // Have reads the models of the candidates that are trained.
-func (f *Folder) Have() (map[string]*formulation.Model, error) {
-	have := map[string]*formulation.Model{}
+func (f *Folder) Have() (map[string]policy.Model, error) {
+	have := map[string]policy.Model{}
 	for _, c := range f.Candidates {
 		if c.SHA256 == "" {
 			continue
 		}
-		m, err := formulation.Open(f.ModelPath(c.Name))
+		m, err := policy.OpenModel(f.ModelPath(c.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -149,8 +152,15 @@ func (f *Folder) Keep(t *Trained) error {
 		return fmt.Errorf("candidate %s is not one of this run", t.Candidate.Name)
 	}
 	path := f.ModelPath(t.Candidate.Name)
-	t.Model.Training.By = f.Program
-	if err := t.Model.Write(path); err != nil {
+	file, err := t.Model.File(nil)
+	if err != nil {
+		return fmt.Errorf("keep candidate %s: %w", t.Candidate.Name, err)
+	}
+	file.Card.Training.By = f.Program
+	if file.Card.Training.To.IsZero() {
+		file.Card.Training.From, file.Card.Training.To = f.Subject.Seen.From, f.Subject.Seen.To
+	}
+	if err := file.Write(path); err != nil {
 		return err
 	}
 	o := &f.Candidates[at]
@@ -243,7 +253,6 @@ func readRun(dir string) (*Run, error) {
 	}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		c.Candidate.Agent = c.Agent
 		if c.Name == "" || strings.ContainsAny(c.Name, `/\,`) {
 			return nil, fmt.Errorf("%s: candidate %q is not the name of a file", path, c.Name)
 		}

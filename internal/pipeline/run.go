@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,7 +10,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/result"
-	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -60,9 +60,19 @@ type Span struct {
 // model is and how it learned.
 type Outcome struct {
 	Candidate
-	Agent  dqn.Config     `json:"agent"`
+	Result
+}
+
+// Result of a training.
+type Result struct {
 	SHA256 string         `json:"sha256,omitempty"` // of the model file; empty = not trained yet
 	Curves []OutcomeCurve `json:"curves,omitempty"`
+}
+
+// UnmarshalJSON reads both parts: the candidate's own way of reading would be taken for
+// the whole.
+func (o *Outcome) UnmarshalJSON(text []byte) error {
+	return errors.Join(json.Unmarshal(text, &o.Candidate), json.Unmarshal(text, &o.Result))
 }
 
 // OutcomeCurve is how the learning of one brain went; what is not known is null.

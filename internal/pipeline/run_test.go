@@ -17,6 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -55,12 +56,26 @@ func smallLineUp(t *testing.T, n int, formulations ...string) []Candidate {
 	}
 	for i := range candidates {
 		candidates[i].Steps = 200
-		candidates[i].Agent.Hidden = []int{8}
+		change(t, &candidates[i], func(v *policy.DQNVariant) { v.Agent.Hidden = []int{8} })
 	}
 	return candidates
 }
 
-func train(t *testing.T, dir string, s *Subject, candidates []Candidate) *Folder {
+// change the settings of a candidate of a formulation.
+func change(t *testing.T, c *Candidate, how func(*policy.DQNVariant)) {
+	t.Helper()
+	var v policy.DQNVariant
+	if err := json.Unmarshal(c.Settings, &v); err != nil {
+		t.Fatal(err)
+	}
+	how(&v)
+	var err error
+	if c.Settings, err = json.Marshal(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func trainInto(t *testing.T, dir string, s *Subject, candidates []Candidate) *Folder {
 	t.Helper()
 	f, err := Begin(dir, "test", s, candidates, false)
 	if err != nil {
@@ -95,8 +110,8 @@ func TestAnInterruptedTrainingGoesOn(t *testing.T) {
 	if err != nil || f.Missing() != 2 {
 		t.Fatalf("%d are missing: %v", f.Missing(), err)
 	}
-	f = train(t, dir, s, candidates)
-	whole := train(t, filepath.Join(t.TempDir(), "whole"), s, candidates)
+	f = trainInto(t, dir, s, candidates)
+	whole := trainInto(t, filepath.Join(t.TempDir(), "whole"), s, candidates)
 	for i := range candidates {
 		if f.Candidates[i].SHA256 != whole.Candidates[i].SHA256 || len(f.Candidates[i].Curves) == 0 {
 			t.Errorf("%s differs from one that was not interrupted", candidates[i].Name)
@@ -107,7 +122,7 @@ func TestAnInterruptedTrainingGoesOn(t *testing.T) {
 func TestARunIsReadBack(t *testing.T) {
 	s, candidates := smallSubject(t), smallLineUp(t, 1)
 	dir := t.TempDir()
-	train(t, dir, s, candidates)
+	trainInto(t, dir, s, candidates)
 	f, err := OpenRun(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +130,7 @@ func TestARunIsReadBack(t *testing.T) {
 	if f.Unseen.Duration() != s.Unseen.Duration() || f.Seen.Max() != s.Seen.Max() || f.App.Name != "single" || !f.Subject.Unseen.From.Equal(s.UnseenFrom) {
 		t.Errorf("%+v", f.Subject)
 	}
-	if all, err := f.Trained(); err != nil || len(all) != 1 || all[0].Candidate.Agent.Hidden[0] != 8 {
+	if all, err := f.Trained(); err != nil || len(all) != 1 || !bytes.Equal(all[0].Settings, candidates[0].Settings) || len(all[0].Curves) == 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	// A model that is changed after the training is not taken for it.
@@ -197,7 +212,8 @@ func TestChangedFilesOfARunAreNoticed(t *testing.T) {
 func TestBadCandidatesAreNamedBeforeAnythingIsTrained(t *testing.T) {
 	s := smallSubject(t)
 	candidates := smallLineUp(t, 2)
-	candidates[1].Name, candidates[1].From, candidates[1].Steps, candidates[1].Params = candidates[0].Name, "nobody", 0, map[string]float64{"wieght": 1}
+	candidates[1].Name, candidates[1].From, candidates[1].Steps = candidates[0].Name, "nobody", 0
+	change(t, &candidates[1], func(v *policy.DQNVariant) { v.Params = map[string]float64{"wieght": 1} })
 	err := TrainEach(context.Background(), s, candidates, Each{})
 	for _, want := range []string{"there twice", "weights of nobody", "0 steps", `no constant "wieght"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -212,9 +228,9 @@ func TestBadCandidatesAreNamedBeforeAnythingIsTrained(t *testing.T) {
 }
 
 func TestEvaluate(t *testing.T) {
-	s, candidates := smallSubject(t), smallLineUp(t, 2, "scaling-ops", "loadline")
+	s, candidates := smallSubject(t), smallLineUp(t, 2, "scaling-ops", "loadline-dqn")
 	dir := t.TempDir()
-	f := train(t, dir, s, candidates)
+	f := trainInto(t, dir, s, candidates)
 	f, err := OpenRun(f.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +251,7 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("%+v", entry)
 		}
 		// Scaling-Ops' equations are enough for its own policy and for HPA, not for ours.
-		if on := entry.ENV2 != nil; on != (entry.Label != "loadline-1") || !on && entry.NotENV2 == "" {
+		if on := entry.ENV2 != nil; on != (entry.Label != "loadline-dqn-1") || !on && entry.NotENV2 == "" {
 			t.Errorf("%s on ENV2: %v, %s", entry.Label, on, entry.NotENV2)
 		}
 		if entry.Label != e.Rule && entry.Pairs != 2*len(e.Stretches) {
@@ -272,7 +288,7 @@ func TestEvaluate(t *testing.T) {
 	if _, err := ReadEvaluation(f); err != nil {
 		t.Errorf("the subject is the same: %v", err)
 	}
-	train(t, dir, s, candidates)
+	trainInto(t, dir, s, candidates)
 	f, _ = OpenRun(dir)
 	other, err := Evaluate(context.Background(), f, judging)
 	if err != nil {

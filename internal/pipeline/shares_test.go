@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // TestCandidatesLearnWithShares: the places to practise on have them as their SLO, and
@@ -13,7 +15,7 @@ func TestCandidatesLearnWithShares(t *testing.T) {
 	s := smallSubject(t)
 	name := s.App.Services[0].Name
 	shares := &formulation.Shares{App: s.App.Name, Way: "even", Rate: 1, Services: []formulation.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
-	places, err := s.places(shares)
+	places, err := placesOf(s.App, s.Seen, shares)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,13 +28,21 @@ func TestCandidatesLearnWithShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if trained.Model.Problem.Shares != shares {
+	model, err := policy.Formulated(trained.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if model.Problem.Shares != shares {
 		t.Error("the model does not hold its shares")
 	}
 	without := c
 	without.Shares = nil
 	before, after := Outcome{Candidate: without}, Outcome{Candidate: c}
 	if settingsDiffer(before, after) == "" {
-		t.Error("a run with other shares would be gone on with")
+		t.Error("a run with other shares would be continued")
+	}
+	c.Method, c.Settings = "msars", nil
+	if err := c.check(); err == nil || !strings.Contains(err.Error(), "does not take parts of the SLO") {
+		t.Errorf("shares for a method that takes none: %v", err)
 	}
 }

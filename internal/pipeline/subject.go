@@ -3,7 +3,6 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -32,43 +31,14 @@ type Subject struct {
 // Smoothing is Scaling-Ops' alpha.
 const Smoothing = 0.4
 
-// places to practise on: every service that is visited, with budgets by shares if
-// there are any.
-func (s *Subject) places(shares *formulation.Shares) ([]gym.Place, error) {
-	return placesOf(s.App, s.Seen, shares)
-}
-
+// placesOf an application: every service that is visited, alone, with budgets by shares
+// if there are any.
 func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]gym.Place, error) {
 	load, err := w.For(app)
 	if err != nil {
 		return nil, err
 	}
 	return gym.AllAlone(formulation.NewGround(app).With(shares), load, w.Duration()), nil
-}
-
-// rows of a service's history, as Scaling-Ops' ENV1 draws them.
-func (s *Subject) rows(service string) []gym.Row {
-	h := s.History.Service(service)
-	if h == nil {
-		return nil
-	}
-	var rows []gym.Row
-	for i := range s.History.Steps {
-		cpu, ok1 := h.Series[history.CPU].Get(i)
-		rate, ok2 := h.Series[history.Rate].Get(i)
-		ready, ok3 := h.Series[history.Ready].Get(i)
-		if !ok3 {
-			ready, ok3 = h.Series[history.Desired].Get(i)
-		}
-		request, ok4 := h.Series[history.CPURequest].Get(i)
-		if !ok4 {
-			request = s.App.Services[s.App.ServiceIndex(service)].Size.CPURequest
-		}
-		if ok1 && ok2 && ok3 && ready >= 1 && request > 0 {
-			rows = append(rows, gym.Row{CPU: cpu / (ready * request), Requests: rate, Replicas: math.Round(ready)})
-		}
-	}
-	return rows
 }
 
 // The least that there must be to learn from and to prove on.

@@ -2,50 +2,22 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
-	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Trained is a candidate and what became of it.
 type Trained struct {
 	Candidate Candidate
-	Model     *formulation.Model
-	Curves    []Curve
+	*policy.Trained
 }
 
-// Curve is how the learning of one brain went.
-type Curve struct {
-	Service string     `json:"service"`
-	Points  []rl.Point `json:"points"`
-}
-
-// Episodes are an hour of quarter-minute decisions or four of minutes: long enough
-// to see a ramp, short enough to see many.
-const (
-	episodeSteps = 240
-	heldRequests = 20 // K: steps of an episode of ENV1
-)
-
-// looks is how often a brain is looked at while it learns, and how many episodes
-// each time: the best of them is kept. Where there are many brains each has few
-// steps, and looking must not take longer than learning.
-func looks(brains int) (times, episodes int) {
-	if brains > 4 {
-		return 3, 6
-	}
-	return 6, 20
-}
-
-// TrainAll trains candidates side by side and gives them in their order. Progress
-// is told the share of all steps that are done; it may be nil.
+// TrainAll trains candidates side by side and returns them in their order. Progress is
+// called with the share of all steps that are done; it may be nil.
 func TrainAll(ctx context.Context, s *Subject, candidates []Candidate, workers int, progress func(share float64)) ([]*Trained, error) {
 	trained := make([]*Trained, len(candidates))
 	err := TrainEach(ctx, s, candidates, Each{Workers: workers, Progress: progress, Done: func(t *Trained) error {
@@ -56,180 +28,33 @@ func TrainAll(ctx context.Context, s *Subject, candidates []Candidate, workers i
 }
 
 // Train trains one candidate, from another's weights if they are given.
-func Train(ctx context.Context, s *Subject, c Candidate, from *formulation.Model, progress func(share float64)) (*Trained, error) {
-	problem, err := c.Problem()
+func Train(ctx context.Context, s *Subject, c Candidate, from policy.Model, progress func(share float64)) (*Trained, error) {
+	m, err := policy.Trainable(c.Method)
 	if err != nil {
 		return nil, fmt.Errorf("candidate %s: %w", c.Name, err)
 	}
-	places, err := s.places(c.Shares)
+	scenario, err := s.scenario()
 	if err != nil {
 		return nil, err
 	}
-	groups := [][]gym.Place{places}
-	if problem.Form().PerService {
-		groups = groups[:0]
-		for i := range places {
-			groups = append(groups, places[i:i+1])
-		}
-	}
-	t := &Trained{Candidate: c, Model: &formulation.Model{Problem: problem, Training: modelfile.Training{
-		Data: s.Name, From: s.History.Start, To: s.History.At(s.History.Steps - 1), Samples: c.Steps, Seed: c.Seed,
-	}}}
-	for i, group := range groups {
-		l := lesson{
-			subject: s, candidate: c, problem: problem, places: group, seed: c.Seed,
-			steps: max(c.Steps/len(groups), leastSteps), brains: len(groups), service: formulation.Every,
-			progress: func(share float64) { progress((float64(i) + share) / float64(len(groups))) },
-		}
-		if problem.Form().PerService {
-			l.service = group[0].Service
-		}
-		if from != nil {
-			l.from = brainOf(from, l.service)
-		}
-		brain, curve, err := l.learn(ctx)
-		if errors.Is(err, errNothingToLearn) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("candidate %s, service %s: %w", c.Name, l.service, err)
-		}
-		t.Model.Brains = append(t.Model.Brains, brain)
-		t.Curves = append(t.Curves, curve)
-	}
-	if len(t.Model.Brains) == 0 {
-		return nil, fmt.Errorf("candidate %s: no service has a history that it could learn from", c.Name)
-	}
-	return t, nil
-}
-
-// leastSteps that one brain is trained for, however many there are.
-const leastSteps = 4_000
-
-var errNothingToLearn = errors.New("nothing to learn")
-
-func brainOf(m *formulation.Model, service string) *formulation.Brain {
-	for i := range m.Brains {
-		if m.Brains[i].Service == service {
-			return &m.Brains[i]
-		}
-	}
-	return nil
-}
-
-// lesson is the training of one brain.
-type lesson struct {
-	subject   *Subject
-	candidate Candidate
-	problem   *formulation.Problem
-	places    []gym.Place
-	service   string
-	seed      uint64
-	steps     int
-	brains    int // that the candidate has in all
-	from      *formulation.Brain
-	progress  func(float64)
-}
-
-func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
-	where, longest, err := l.where()
+	trained, err := m.Train(ctx, policy.Task{
+		Scenario: scenario, Steps: c.Steps, Seed: c.Seed, Rate: 1, Settings: c.Settings, From: from, Shares: c.Shares,
+		Past: &policy.Past{History: s.History, Delays: s.Delays}, Progress: progress,
+	})
 	if err != nil {
-		return formulation.Brain{}, Curve{}, err
+		return nil, fmt.Errorf("candidate %s: %w", c.Name, err)
 	}
-	var scales []formulation.Scale
-	if l.from != nil {
-		scales = l.from.Scales // the weights only mean something with them
-	} else {
-		scales = gym.Measure(where, l.seed, 16, longest)
-	}
-	scaled := &gym.Scaled{Env: where, Scales: scales}
-	config := l.candidate.Agent
-	config.Explore.Steps = min(config.Explore.Steps, l.steps/2)
-	config.WarmUp = min(config.WarmUp, l.steps/8)
-	agent, err := dqn.New(config, scaled.Spaces(), l.seed)
+	return &Trained{Candidate: c, Trained: trained}, nil
+}
+
+// scenario that candidates are trained on: the seen part.
+func (s *Subject) scenario() (train.Scenario, error) {
+	load, err := s.Seen.For(s.App)
 	if err != nil {
-		return formulation.Brain{}, Curve{}, err
+		return train.Scenario{}, err
 	}
-	if l.from != nil {
-		if err := agent.Adopt(l.from.Net); err != nil {
-			return formulation.Brain{}, Curve{}, err
-		}
-	}
-	if l.candidate.Bootstrap {
-		l.bootstrap(agent, scales)
-	}
-	times, episodes := looks(l.brains)
-	training := rl.NewTraining(scaled, agent, l.seed, rl.TrainingConfig{
-		Steps: l.steps, EvaluateEvery: max(l.steps/times, 1), Episodes: episodes,
-	})
-	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { l.progress(float64(p.Steps) / float64(p.Of)) }})
-	if err != nil {
-		return formulation.Brain{}, Curve{}, err
-	}
-	training.AdoptBest()
-	l.progress(1)
-	return formulation.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, Curve{l.service, training.Curve()}, nil
+	return train.Scenario{App: s.App, Load: load, Duration: s.Seen.Duration(), Source: fmt.Sprintf("%s: %s", s.Name, s.Source)}, nil
 }
-
-// where the brain learns, and how long an episode lasts.
-func (l *lesson) where() (rl.Env, int, error) {
-	if l.candidate.Linear {
-		e, err := l.env1()
-		return e, heldRequests, err
-	}
-	steps := episodeSteps
-	for _, p := range l.places {
-		steps = min(steps, int(p.Duration/(2*l.problem.Period)))
-	}
-	e, err := gym.NewCluster(gym.ClusterConfig{
-		Problem: l.problem, Places: l.places, Steps: steps, CPUNoise: 0.05,
-	})
-	return e, steps, err
-}
-
-func (l *lesson) env1() (rl.Env, error) {
-	delays, known := l.subject.Delays[l.service]
-	rows := l.subject.rows(l.service)
-	if !known || len(rows) == 0 {
-		return nil, errNothingToLearn
-	}
-	if l.candidate.Shares != nil {
-		delays.SLA = l.places[0].App.Kinds[0].SLO.Latency.Seconds()
-	}
-	bounds := l.places[0].App.Services[0].Bounds
-	return gym.NewENV1(gym.ENV1Config{
-		Rows: rows, Delays: delays, MinReplicas: max(bounds.MinReplicas, 1), MaxReplicas: bounds.MaxReplicas, Steps: heldRequests,
-		Weight: l.problem.Params["weight"], Penalty: l.problem.Params["penalty"],
-	})
-}
-
-// bootstrap fills the agent's memory with what the autoscaler in charge did, and
-// lets it learn from that before it ever acts.
-func (l *lesson) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
-	past := gym.Past{
-		Problem: l.problem, Ground: formulation.NewGround(l.places[0].App), History: l.subject.History, Service: l.service,
-		Reference: l.places[0].Reference,
-	}
-	seen, next := make([]float32, len(scales)), make([]float32, len(scales))
-	known := 0
-	past.Each(func(t rl.Transition) {
-		if known >= bootstrapSteps {
-			return
-		}
-		copy(seen, t.Observation)
-		copy(next, t.Next)
-		formulation.Apply(scales, seen)
-		formulation.Apply(scales, next)
-		t.Observation, t.Next = seen, next
-		agent.Remember(t)
-		if known++; known > l.candidate.Agent.Batch {
-			agent.Update()
-		}
-	})
-}
-
-// bootstrapSteps of the past at most are learned from.
-const bootstrapSteps = 20_000
 
 // shares adds up how far each candidate is.
 type shares struct {

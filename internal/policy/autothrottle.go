@@ -56,33 +56,37 @@ func throttleTarget(s string) error {
 	return fmt.Errorf("must be one of %v", throttleTargets)
 }
 
-var autothrottleKind = kind{
-	name:  "autothrottle",
-	about: "CPU limits by how often they throttle: captains each second, a learning tower each minute",
-	options: func(*loadline.App) []Option {
+var autothrottleMethod = Method{
+	Name:   "autothrottle",
+	About:  "CPU limits by how often they throttle: captains each second, a learning tower each minute",
+	Search: autothrottleSearch,
+	// The fluid engine knows the mean of a step, and autothrottle lives by what happens
+	// within a second.
+	SearchEngine: "event",
+	Options: func(*loadline.App) []Option {
 		return []Option{
 			{"busy-target", "0.1", "throttled share to start with, for the services that use most CPU", throttleTarget},
 			{"quiet-target", "0.1", "the same for the others", throttleTarget},
-			{"tower", "on", "off: the targets stay as they are", oneOf("on", "off")},
-			{"explore", "0.1", "probability that the tower tries a neighbour of the best targets", number(0, 1)},
-			{"rps-bin", "20", "requests per second that it takes for the same load", number(0.001, 1e9)},
-			{"warm-up", "3m", "before the tower begins", span(time.Minute, 24*time.Hour)},
-			{"seed", "1", "of its chance", count(0, math.MaxInt32)},
+			{"tower", "on", "off: the targets stay as they are", OneOf("on", "off")},
+			{"explore", "0.1", "probability that the tower tries a neighbour of the best targets", Number(0, 1)},
+			{"rps-bin", "20", "requests per second that it takes for the same load", Number(0.001, 1e9)},
+			{"warm-up", "3m", "before the tower begins", Span(time.Minute, 24*time.Hour)},
+			{"seed", "1", "of its chance", Count(0, math.MaxInt32)},
 		}
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		p := &Autothrottle{captains: make([]captain, len(app.Services))}
 		for i := range p.captains {
-			p.captains[i] = newCaptain(v.float("quiet-target"))
+			p.captains[i] = newCaptain(v.Float("quiet-target"))
 		}
 		p.tower = newTower(towerConfig{
 			start: action{
-				busy:  slices.Index(throttleTargets, v.float("busy-target")),
-				quiet: slices.Index(throttleTargets, v.float("quiet-target")),
+				busy:  slices.Index(throttleTargets, v.Float("busy-target")),
+				quiet: slices.Index(throttleTargets, v.Float("quiet-target")),
 			},
 			learns:  v["tower"] == "on",
-			explore: v.float("explore"), bin: v.float("rps-bin"), warmUp: v.span("warm-up"),
-		}, rand.New(rand.NewPCG(uint64(v.int("seed")), 0)), len(app.Services))
+			explore: v.Float("explore"), bin: v.Float("rps-bin"), warmUp: v.Span("warm-up"),
+		}, rand.New(rand.NewPCG(uint64(v.Int("seed")), 0)), len(app.Services))
 		return p, nil
 	},
 }

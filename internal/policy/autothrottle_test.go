@@ -139,7 +139,9 @@ func TestTowerFindsTheEdge(t *testing.T) {
 
 // A tower that is given its samples back goes on where it was.
 func TestTowerRemembersWhatItIsGiven(t *testing.T) {
-	app := contractApp()
+	app := &loadline.App{Name: "shop", Services: []loadline.Service{{
+		Name: "web", Replicas: 2, Workers: 8, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1}, Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 20, MinCPU: 0.1, MaxCPU: 4},
+	}}}
 	trained, _ := New("autothrottle", app)
 	samples := []TowerSample{
 		{RPS: 50, Busy: 0.2, Quiet: 0.3, Met: true, Allocation: 2},

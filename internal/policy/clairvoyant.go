@@ -33,30 +33,31 @@ type Clairvoyant struct {
 
 const clairvoyantStep = 5 * time.Second
 
-var clairvoyantKind = kind{
-	name:  "clairvoyant",
-	about: "knows the rate of requests beforehand: the schedule that the others are measured by",
-	options: func(app *loadline.App) []Option {
+var oracleMethod = Method{
+	Name:   "clairvoyant",
+	About:  "knows the rate of requests beforehand: the schedule that the others are measured by",
+	Oracle: true,
+	Options: func(app *loadline.App) []Option {
 		options := []Option{
-			{"axes", "replicas", "what it may set: replicas, or replicas+cpu", oneOf("replicas", "replicas+cpu")},
-			{"level", "0.5", "CPU work to plan for, as a share of the limits of all replicas", number(0.01, 100)},
-			{"lead", "1", "factor on the time that pods need to start", number(0, 1000)},
-			{"ignore", "0s", "do not scale for anything that lasts shorter", span(0, time.Hour)},
+			{"axes", "replicas", "what it may set: replicas, or replicas+cpu", OneOf("replicas", "replicas+cpu")},
+			{"level", "0.5", "CPU work to plan for, as a share of the limits of all replicas", Number(0.01, 100)},
+			{"lead", "1", "factor on the time that pods need to start", Number(0, 1000)},
+			{"ignore", "0s", "do not scale for anything that lasts shorter", Span(0, time.Hour)},
 		}
 		for _, s := range app.Services {
 			if !isOption(options, s.Name) {
-				options = append(options, Option{s.Name, "", "level of this service", number(0.01, 100)})
+				options = append(options, Option{s.Name, "", "level of this service", Number(0.01, 100)})
 			}
 		}
 		return options
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		p := &Clairvoyant{
 			app: app, cpu: v["axes"] == "replicas+cpu", level: make([]float64, len(app.Services)),
-			lead: v.float("lead"), ignore: v.span("ignore"),
+			lead: v.Float("lead"), ignore: v.Span("ignore"),
 		}
 		for i, s := range app.Services {
-			p.level[i] = v.float("level")
+			p.level[i] = v.Float("level")
 			if level, err := strconv.ParseFloat(v[s.Name], 64); err == nil {
 				p.level[i] = level
 			}

@@ -34,34 +34,35 @@ type hpaConfig struct {
 	needs      loadline.Needs
 }
 
-var hpaKind = kind{
-	name:  "hpa",
-	about: "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
-	options: func(*loadline.App) []Option {
+var hpaMethod = Method{
+	Name:   "hpa",
+	About:  "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
+	Search: hpaSearch,
+	Options: func(*loadline.App) []Option {
 		return []Option{
-			{"target", "80", "CPU utilisation to keep, % of the request; off = do not look at it", orOff(number(1, 1000))},
-			{"memory-target", "", "memory utilisation to keep as well, % of the request", number(1, 1000)},
-			{"concurrency-target", "", "requests in each pod to keep as well", number(0.001, 1e6)},
-			{"rps-target", "", "requests per second for each pod to keep as well", number(0.001, 1e9)},
-			{"tolerance", "0.1", "hold while the ratio to the target is within it", number(0, 1)},
-			{"up-tolerance", "", "the same, upwards only", number(0, 1)},
-			{"down-tolerance", "", "the same, downwards only", number(0, 1)},
-			{"up-window", "0s", "scale up to the lowest recommendation in it", span(0, time.Hour)},
-			{"down-window", "300s", "scale down to the highest recommendation in it", span(0, time.Hour)},
+			{"target", "80", "CPU utilisation to keep, % of the request; off = do not look at it", OrOff(Number(1, 1000))},
+			{"memory-target", "", "memory utilisation to keep as well, % of the request", Number(1, 1000)},
+			{"concurrency-target", "", "requests in each pod to keep as well", Number(0.001, 1e6)},
+			{"rps-target", "", "requests per second for each pod to keep as well", Number(0.001, 1e9)},
+			{"tolerance", "0.1", "hold while the ratio to the target is within it", Number(0, 1)},
+			{"up-tolerance", "", "the same, upwards only", Number(0, 1)},
+			{"down-tolerance", "", "the same, downwards only", Number(0, 1)},
+			{"up-window", "0s", "scale up to the lowest recommendation in it", Span(0, time.Hour)},
+			{"down-window", "300s", "scale down to the highest recommendation in it", Span(0, time.Hour)},
 			{"up-policies", "4/15s+100%/15s", "pods or percent that may be added per period", rateSpec},
 			{"down-policies", "100%/15s", "pods or percent that may be removed per period", rateSpec},
-			{"up-select", "max", "which of the policies counts: max, min or disabled", oneOf("max", "min", "disabled")},
-			{"down-select", "max", "which of the policies counts: max, min or disabled", oneOf("max", "min", "disabled")},
-			{"period", "15s", "between decisions", span(time.Second, time.Hour)},
-			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", span(0, time.Hour)},
-			{"lag", "15s", "age of the CPU samples", span(0, time.Hour)},
-			{"resolution", "15s", "between looks of metrics-server, which a sample is the mean of", span(time.Second, time.Hour)},
+			{"up-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
+			{"down-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
+			{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
+			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", Span(0, time.Hour)},
+			{"lag", "15s", "age of the CPU samples", Span(0, time.Hour)},
+			{"resolution", "15s", "between looks of metrics-server, which a sample is the mean of", Span(time.Second, time.Hour)},
 		}
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) { return newHPA(app, v) },
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) { return newHPA(app, v) },
 }
 
-func newHPA(app *loadline.App, v values) (*HPA, error) {
+func newHPA(app *loadline.App, v Values) (*HPA, error) {
 	metrics := hpaMetrics(v)
 	if len(metrics) == 0 {
 		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
@@ -69,17 +70,17 @@ func newHPA(app *loadline.App, v values) (*HPA, error) {
 	// Metrics-server and the kubelet behind it each look every 15 s or so, not in
 	// step with anybody: a sample covers 15 s and is 15 s old on average.
 	needs := loadline.Needs{
-		Period: v.span("period"), Delay: time.Second,
-		Scrape: v.span("resolution"), Window: v.span("resolution"), Lag: v.span("lag"),
+		Period: v.Span("period"), Delay: time.Second,
+		Scrape: v.Span("resolution"), Window: v.Span("resolution"), Lag: v.Span("lag"),
 	}
 	return &HPA{
 		cfg: hpaConfig{
 			metrics: metrics,
 			behaviour: hpaBehaviour{
-				up:   hpaRule{window: v.span("up-window"), policies: parseRates(v["up-policies"]), pick: v["up-select"]},
-				down: hpaRule{window: v.span("down-window"), policies: parseRates(v["down-policies"]), pick: v["down-select"]},
+				up:   hpaRule{window: v.Span("up-window"), policies: parseRates(v["up-policies"]), pick: v["up-select"]},
+				down: hpaRule{window: v.Span("down-window"), policies: parseRates(v["down-policies"]), pick: v["down-select"]},
 			},
-			initPeriod: v.span("init-period"),
+			initPeriod: v.Span("init-period"),
 			needs:      needs,
 		},
 		of: make([]hpaMemory, len(app.Services)),
@@ -87,12 +88,12 @@ func newHPA(app *loadline.App, v values) (*HPA, error) {
 }
 
 // hpaMetrics are those that the settings ask for.
-func hpaMetrics(v values) []hpaMetric {
+func hpaMetrics(v Values) []hpaMetric {
 	tolerance := func(direction string) float64 {
-		if v.isSet(direction + "-tolerance") {
-			return v.float(direction + "-tolerance")
+		if v.IsSet(direction + "-tolerance") {
+			return v.Float(direction + "-tolerance")
 		}
-		return v.float("tolerance")
+		return v.Float("tolerance")
 	}
 	band := toleranceBand{low: 1 - tolerance("down"), high: 1 + tolerance("up")}
 	var metrics []hpaMetric
@@ -103,8 +104,8 @@ func hpaMetrics(v values) []hpaMetric {
 		{"target", sourceCPU}, {"memory-target", sourceMemory},
 		{"concurrency-target", sourceConcurrency}, {"rps-target", sourceRate},
 	} {
-		if v.isSet(m.key) && v[m.key] != "off" {
-			metrics = append(metrics, hpaMetric{source: m.source, target: v.float(m.key), hold: band})
+		if v.IsSet(m.key) && v[m.key] != "off" {
+			metrics = append(metrics, hpaMetric{source: m.source, target: v.Float(m.key), hold: band})
 		}
 	}
 	return metrics

@@ -24,13 +24,14 @@ type HPAVPA struct {
 	lastVPA time.Time
 }
 
-var hpaVPAKind = kind{
-	name:  "hpa+vpa",
-	about: "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
-	options: func(app *loadline.App) []Option {
-		return slices.Concat(hpaKind.options(app), vpaOptions("off"))
+var hpaVPAMethod = Method{
+	Name:   "hpa+vpa",
+	About:  "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
+	Search: hpaSearch,
+	Options: func(app *loadline.App) []Option {
+		return slices.Concat(hpaMethod.Options(app), vpaOptions("off"))
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		hpa, err := newHPA(app, v)
 		vpa, err2 := newVPA(app, v)
 		if err := errors.Join(err, err2); err != nil {

@@ -39,35 +39,36 @@ type kpaConfig struct {
 
 const kpaTick = 2 * time.Second
 
-var kpaKind = kind{
-	name:  "kpa",
-	about: "Knative's Pod Autoscaler: requests in flight per pod, with a panic mode",
-	options: func(*loadline.App) []Option {
+var kpaMethod = Method{
+	Name:   "kpa",
+	About:  "Knative's Pod Autoscaler: requests in flight per pod, with a panic mode",
+	Search: kpaSearch,
+	Options: func(*loadline.App) []Option {
 		return []Option{
-			{"target", "100", "requests in flight that a pod can take", number(0.01, 1e6)},
-			{"utilisation", "70", "of it to aim for, %", number(1, 100)},
-			{"stable-window", "60s", "over which concurrency is averaged", span(6*time.Second, time.Hour)},
-			{"panic-window", "10", "short window, % of the stable one", number(1, 100)},
-			{"panic-threshold", "200", "wanted pods at which it panics, % of the ready ones", number(110, 1000)},
-			{"max-up-rate", "1000", "times the ready pods that it may go to at once", number(1.01, 1e6)},
-			{"max-down-rate", "2", "divides the ready pods for the least it may go to at once", number(1.01, 1e6)},
-			{"down-delay", "0s", "how long a lower number must be wanted", span(0, time.Hour)},
-			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight", oneOf("auto", "on", "off")},
-			{"grace", "30s", "for which the last pod is kept then", span(0, time.Hour)},
+			{"target", "100", "requests in flight that a pod can take", Number(0.01, 1e6)},
+			{"utilisation", "70", "of it to aim for, %", Number(1, 100)},
+			{"stable-window", "60s", "over which concurrency is averaged", Span(6*time.Second, time.Hour)},
+			{"panic-window", "10", "short window, % of the stable one", Number(1, 100)},
+			{"panic-threshold", "200", "wanted pods at which it panics, % of the ready ones", Number(110, 1000)},
+			{"max-up-rate", "1000", "times the ready pods that it may go to at once", Number(1.01, 1e6)},
+			{"max-down-rate", "2", "divides the ready pods for the least it may go to at once", Number(1.01, 1e6)},
+			{"down-delay", "0s", "how long a lower number must be wanted", Span(0, time.Hour)},
+			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight", OneOf("auto", "on", "off")},
+			{"grace", "30s", "for which the last pod is kept then", Span(0, time.Hour)},
 		}
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
-		stable := v.span("stable-window")
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
+		stable := v.Span("stable-window")
 		return &KPA{
 			cfg: kpaConfig{
-				target: v.float("target") * v.float("utilisation") / 100,
+				target: v.Float("target") * v.Float("utilisation") / 100,
 				stable: stable,
 				// A window shorter than a tick would hold nothing.
-				panic:     max(time.Duration(float64(stable)*v.float("panic-window")/100), kpaTick),
-				threshold: v.float("panic-threshold") / 100,
-				upRate:    v.float("max-up-rate"), downRate: v.float("max-down-rate"),
-				downDelay: v.span("down-delay"),
-				toZero:    v["scale-to-zero"], grace: v.span("grace"),
+				panic:     max(time.Duration(float64(stable)*v.Float("panic-window")/100), kpaTick),
+				threshold: v.Float("panic-threshold") / 100,
+				upRate:    v.Float("max-up-rate"), downRate: v.Float("max-down-rate"),
+				downDelay: v.Span("down-delay"),
+				toZero:    v["scale-to-zero"], grace: v.Span("grace"),
 			},
 			of: make([]kpaMemory, len(app.Services)),
 		}, nil

@@ -1,32 +1,69 @@
 package policy
 
 import (
-	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// modelKind is a policy that was trained: its file says which one.
-var modelKind = kind{
-	name:  "model",
-	about: "a trained policy from its model file",
-	options: func(*loadline.App) []Option {
-		return []Option{{Key: "file", Default: "", About: "model file, as loadline train or promote wrote it", check: func(s string) error {
-			if s == "" {
-				return errors.New("must be the path of a model file")
-			}
-			return nil
-		}}}
-	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
-		if !v.isSet("file") {
-			return nil, errors.New("file is missing: write model:file=PATH, a file that loadline train wrote")
+// Model is a trained model of whichever method, as its file holds it.
+type Model interface {
+	// Method it was trained by.
+	Method() string
+	// TrainedFor is the name of the application.
+	TrainedFor() string
+	// Policy that decides for an application as it does in a cluster, where time passes
+	// by itself; an error if the model does not fit the application.
+	Policy(app *loadline.App) (loadline.Policy, error)
+	// File of the model, completed with results; without any, with those it has.
+	File(results []modelfile.Result) (*modelfile.File, error)
+	// About is what its card says to people.
+	About() About
+}
+
+// About is what a model's card says.
+type About struct {
+	Formulation string      // of the problem that it solves, in words
+	Every       string      // how often it decides
+	More        [][2]string // rows that others do not have
+	Features    []string
+	Meanings    map[string]string // of features, where formulation.Features is not meant
+	Absent      string            // what happens where one of them is not measured
+	Services    []string          // that it decides for, in words
+	// OnPaths are the services that it judges by their part of an objective: for them it
+	// must be known which requests pass them.
+	OnPaths []string
+}
+
+// leftAsIs is what most models do where a feature is not measured.
+const leftAsIs = "the service is left as it is"
+
+// ReadModel takes a model out of its file, of whichever method it is.
+func ReadModel(file *modelfile.File) (Model, error) {
+	readers := methodsThat(Method.ReadsFile)
+	i := slices.IndexFunc(readers, func(m Method) bool { return m.Kind == file.Card.Kind })
+	if i < 0 {
+		kinds := make([]string, len(readers))
+		for i, m := range readers {
+			kinds[i] = m.Kind
 		}
-		m, err := formulation.Open(v["file"])
-		if err != nil {
-			return nil, err
-		}
-		return formulation.NewPolicy(m, app)
-	},
+		return nil, fmt.Errorf("it is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s)",
+			file.Card.Kind, strings.Join(kinds, ", "))
+	}
+	return readers[i].Open(file)
+}
+
+// OpenModel reads a model file of whichever method it is.
+func OpenModel(path string) (Model, error) { return modelfile.Load(path, ReadModel) }
+
+// ReaderOf is the method whose policies read a model.
+func ReaderOf(m Model) (Method, error) {
+	method, err := find(m.Method())
+	if err == nil && method.ReadBy != "" {
+		return find(method.ReadBy)
+	}
+	return method, err
 }

@@ -1,37 +1,169 @@
 package policy
 
 import (
-	"errors"
-	"time"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/policy/msars"
+	"github.com/loadline/loadline/internal/policy/msars/trainer"
+	"github.com/loadline/loadline/internal/profile"
 )
 
-// msarsKind is MSARS: the SLO divided among the services, and TD3 that steers by the
-// parts.
-var msarsKind = kind{
-	name:  "msars",
-	about: "MSARS: the SLO is divided among the services, anew when a profile, a size or the load changes, and TD3 scales each to its part; replicas first, then CPU, memory",
-	options: func(*loadline.App) []Option {
-		return []Option{
-			{Key: "file", About: "model file, as loadline train --formulation msars wrote it", check: func(s string) error {
-				if s == "" {
-					return errors.New("must be the path of a model file")
+// msarsMethod is MSARS: the SLO divided among the services, and TD3 that scales each
+// to its part.
+var msarsMethod = Method{
+	Name: "msars",
+	About: "MSARS: the SLO is divided among the services, anew when a profile, a size or the load changes, and TD3 scales each to its part; " +
+		"replicas first, then CPU, memory",
+	Options: func(*loadline.App) []Option { return []Option{DelayOption()} },
+	Kind:    msars.FileKind,
+	Open: func(file *modelfile.File) (Model, error) {
+		m, err := msars.FromFile(file)
+		return msarsModel{m}, err
+	},
+	NewFrom: func(m Model, app *loadline.App, v Values) (loadline.Policy, error) {
+		return msars.NewPolicy(m.(msarsModel).Model, app, v.Span("delay"))
+	},
+	Train: trainMSARS,
+}
+
+// profiledUntil is the share of the time that profiles take, for progress.
+const profiledUntil = 0.05
+
+// trainMSARS splits by parslo: the networks that split would have to be trained first,
+// and in the one comparison there is (docs/msars.md) they do no better.
+func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
+	known, err := t.profiles(ctx, Part(t.Progress, 0, profiledUntil))
+	if err != nil {
+		return nil, err
+	}
+	rest := Part(t.tell, profiledUntil, 1)
+	model, r, err := trainer.Run(ctx, t.Scenario, known, msarsConfig(t), trainer.Hooks{
+		Progress: func(share float64, _ string) { rest(share) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	// It learns by MSARS' own reward, of parts of the SLO, and reports DRPC's beside it.
+	trained := &Trained{Model: msarsModel{model}, Parameters: r.Parameters}
+	for _, p := range r.Curve {
+		trained.AddPoint(p.Point, p.Yardstick)
+	}
+	for _, x := range r.Results {
+		trained.AddExam(x.Who, x.Yardstick, x.Users, x.Result)
+	}
+	return trained, nil
+}
+
+// profiles that the task has, or that are measured.
+func (t Task) profiles(ctx context.Context, progress func(float64)) (*profile.Set, error) {
+	if t.Profiles != nil {
+		return t.Profiles(ctx, progress)
+	}
+	set := &profile.Set{App: t.Scenario.App.Name}
+	_, err := trainer.Complete(ctx, t.Scenario.App, set, progress)
+	return set, err
+}
+
+// msarsConfig takes as many whole episodes as the steps allow: the trainer does not cut
+// the last one off, and no method gets more steps than another.
+func msarsConfig(t Task) trainer.Config {
+	c := trainer.Default("parslo")
+	c.Seed = t.Seed
+	c.Episode = min(c.Episode, t.Steps)
+	c.Most = t.Steps - t.Steps%c.Episode
+	c.Every = t.Every()
+	c.Episodes = t.Episodes(c.Episodes)
+	c.Agent.Explore.Steps = min(c.Agent.Explore.Steps, c.Most*2/3)
+	c.Agent.WarmUp = min(c.Agent.WarmUp, max(c.Agent.Batch, c.Most/8))
+	c.Agent.Rate *= t.Rate
+	c.Agent.ActorRate *= t.Rate
+	return c
+}
+
+// msarsModel is an agent that scales each service to its part of the SLO.
+type msarsModel struct{ *msars.Model }
+
+// Method implements Model.
+func (m msarsModel) Method() string { return "msars" }
+
+// TrainedFor implements Model.
+func (m msarsModel) TrainedFor() string { return m.App }
+
+// Policy implements Model.
+func (m msarsModel) Policy(app *loadline.App) (loadline.Policy, error) {
+	return msars.NewPolicy(m.Model, app, 0)
+}
+
+// File implements Model.
+func (m msarsModel) File(results []modelfile.Result) (*modelfile.File, error) {
+	whole := *m.Model
+	if len(results) > 0 {
+		whole.Results = results
+	}
+	return whole.File()
+}
+
+// About implements Model.
+func (m msarsModel) About() About {
+	a := About{
+		Formulation: "the users' SLO split among the services, and one agent that scales each of them to its part",
+		Every:       m.Period.String(),
+		More:        [][2]string{{"splits by", m.way()}, {"profiles", m.profiles()}},
+		Features:    slices.Clone(drpc.LocalFeatures[:]),
+		Meanings:    map[string]string{"latency_p99": "response time at the SLO's percentile over the service's part"},
+		Absent: "of whichever service, all are left as they are; the requests of each kind must be counted, " +
+			"or at least those that their entry services receive",
+		Services: m.Services,
+	}
+	for _, f := range msars.Features {
+		a.Features = append(a.Features, f.Name)
+		a.Meanings[f.Name] = f.About
+	}
+	for _, service := range m.Services {
+		if m.Passed(service) {
+			a.OnPaths = append(a.OnPaths, service)
+		}
+	}
+	return a
+}
+
+func (m msarsModel) way() string {
+	if m.Division.Way == msars.None {
+		return "nothing: every service is held to the users' SLO"
+	}
+	return m.Division.Way
+}
+
+// profiles of each service: at which percentiles and CPU limits they were measured.
+func (m msarsModel) profiles() string {
+	if m.Division.Profiles == nil {
+		return "none"
+	}
+	var all []string
+	for _, service := range m.Services {
+		sizes := map[float64][]string{} // by percentile
+		for i := range m.Division.Profiles.Profiles {
+			if p := &m.Division.Profiles.Profiles[i]; p.Service == service {
+				cores := "any"
+				if p.Size.CPULimit > 0 {
+					cores = fmt.Sprintf("%.3g", p.Size.CPULimit)
 				}
-				return nil
-			}},
-			{"delay", "1s", "from observing to applying: collection and decision", span(0, time.Hour)},
+				sizes[p.Percentile] = append(sizes[p.Percentile], cores)
+			}
 		}
-	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
-		if !v.isSet("file") {
-			return nil, errors.New("file is missing: write msars:file=PATH, a file that loadline train --formulation msars wrote")
+		for _, percentile := range slices.Sorted(maps.Keys(sizes)) {
+			all = append(all, fmt.Sprintf("%s p%g at %s cores", service, percentile, strings.Join(sizes[percentile], ", ")))
 		}
-		m, err := msars.Open(v["file"])
-		if err != nil {
-			return nil, err
-		}
-		return msars.NewPolicy(m, app, v.span("delay"))
-	},
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, "; ")
 }

@@ -9,39 +9,39 @@ import (
 	"github.com/loadline/loadline"
 )
 
-var staticKind = kind{
-	name:  "static",
-	about: "sets replicas and CPU once and holds; without settings it leaves everything as the app says",
-	options: func(app *loadline.App) []Option {
+var staticMethod = Method{
+	Name:  "static",
+	About: "sets replicas and CPU once and holds; without settings it leaves everything as the app says",
+	Options: func(app *loadline.App) []Option {
 		options := []Option{
-			{"replicas", "", "replicas of every service", count(0, 100000)},
-			{"cpu", "", "cores of every replica, as its request and its limit", number(0.001, 1000)},
-			{"period", "1m", "between looks at whether it is still so", span(time.Second, time.Hour)},
+			{"replicas", "", "replicas of every service", Count(0, 100000)},
+			{"cpu", "", "cores of every replica, as its request and its limit", Number(0.001, 1000)},
+			{"period", "1m", "between looks at whether it is still so", Span(time.Second, time.Hour)},
 		}
 		own := options
 		for _, s := range app.Services {
 			if !slices.ContainsFunc(own, func(o Option) bool { return o.Key == s.Name }) {
-				options = append(options, Option{s.Name, "", "replicas of this service", count(0, 100000)})
+				options = append(options, Option{s.Name, "", "replicas of this service", Count(0, 100000)})
 			}
 		}
 		return options
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
-		p := &Static{period: v.span("period")}
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
+		p := &Static{period: v.Span("period")}
 		for i, s := range app.Services {
 			var set loadline.Setting
 			var asked []string
 			key := s.Name // what is said of one service goes before what is said of all
-			if key == "cpu" || key == "period" || !v.isSet(key) {
+			if key == "cpu" || key == "period" || !v.IsSet(key) {
 				key = "replicas"
 			}
-			if v.isSet(key) {
-				set.Replicas = loadline.Some(v.int(key))
-				asked = append(asked, fmt.Sprintf("%d replicas", v.int(key)))
+			if v.IsSet(key) {
+				set.Replicas = loadline.Some(v.Int(key))
+				asked = append(asked, fmt.Sprintf("%d replicas", v.Int(key)))
 			}
-			if v.isSet("cpu") {
-				set.CPURequest, set.CPULimit = loadline.Some(v.float("cpu")), loadline.Some(v.float("cpu"))
-				asked = append(asked, fmt.Sprintf("%g cores each", v.float("cpu")))
+			if v.IsSet("cpu") {
+				set.CPURequest, set.CPULimit = loadline.Some(v.Float("cpu")), loadline.Some(v.Float("cpu"))
+				asked = append(asked, fmt.Sprintf("%g cores each", v.Float("cpu")))
 			}
 			if !set.Empty() {
 				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set, Reason: strings.Join(asked, " of ") + " were asked for"})

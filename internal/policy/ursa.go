@@ -33,33 +33,34 @@ type Ursa struct {
 	needs       loadline.Needs
 }
 
-var ursaKind = kind{
-	name:  "ursa",
-	about: "a load threshold for each service, in requests per second and replica, found by exploration",
-	options: func(app *loadline.App) []Option {
+var ursaMethod = Method{
+	Name:   "ursa",
+	About:  "a load threshold for each service, in requests per second and replica, found by exploration",
+	Search: ursaSearch,
+	Options: func(app *loadline.App) []Option {
 		options := []Option{
-			{"threshold", "", "requests per second for each replica, all services alike", number(0.001, 1e9)},
-			{"utilisation", "60", "of the CPU limit at which a service without a threshold has enough, %", number(1, 100)},
-			{"down-window", "60s", "scale down to the most that was wanted in it", span(0, time.Hour)},
-			{"period", "15s", "between decisions", span(time.Second, time.Hour)},
+			{"threshold", "", "requests per second for each replica, all services alike", Number(0.001, 1e9)},
+			{"utilisation", "60", "of the CPU limit at which a service without a threshold has enough, %", Number(1, 100)},
+			{"down-window", "60s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
+			{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
 		}
 		for _, s := range app.Services {
 			if !isOption(options, s.Name) {
-				options = append(options, Option{s.Name, "", "requests per second for each replica of this service", number(0.001, 1e9)})
+				options = append(options, Option{s.Name, "", "requests per second for each replica of this service", Number(0.001, 1e9)})
 			}
 		}
 		return options
 	},
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		p := &Ursa{
-			utilisation: v.float("utilisation") / 100, downWindow: v.span("down-window"),
+			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			threshold: make([]float64, len(app.Services)), cost: costPerVisit(app), wants: make([][]stamped, len(app.Services)),
 			// The original reads a Prometheus, which looks every few seconds.
-			needs: loadline.Needs{Period: v.span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
+			needs: loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		}
 		for i, s := range app.Services {
 			text := v["threshold"]
-			if v.isSet(s.Name) {
+			if v.IsSet(s.Name) {
 				text = v[s.Name]
 			}
 			if text == "" {

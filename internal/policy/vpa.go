@@ -27,40 +27,41 @@ type VPA struct {
 	of  []vpaUsage // by service
 }
 
-var vpaKind = kind{
-	name:    "vpa",
-	about:   "Kubernetes' VerticalPodAutoscaler: requests from the percentiles of past use, resized in place",
-	options: func(*loadline.App) []Option { return vpaOptions("on") },
-	make: func(app *loadline.App, v values) (loadline.Policy, error) {
+var vpaMethod = Method{
+	Name:    "vpa",
+	About:   "Kubernetes' VerticalPodAutoscaler: requests from the percentiles of past use, resized in place",
+	Search:  vpaSearch,
+	Options: func(*loadline.App) []Option { return vpaOptions("on") },
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		return newVPA(app, v)
 	},
 }
 
 func vpaOptions(cpu string) []Option {
 	return []Option{
-		{"cpu", cpu, "size the CPU: on or off", oneOf("on", "off")},
-		{"memory", "on", "size the memory: on or off", oneOf("on", "off")},
-		{"percentile", "90", "of past use to ask for", number(1, 100)},
-		{"margin", "15", "to add to it, %", number(0, 1000)},
-		{"half-life", "24h", "after which a sample weighs half", span(time.Minute, 1000*time.Hour)},
-		{"history", "0s", "that it is taken to have watched already: narrows its bounds", span(0, 10000*time.Hour)},
-		{"min-cpu", "0.025", "least CPU request that it recommends, cores", number(0, 1e4)},
-		{"min-memory", "250", "least memory request that it recommends, MiB", number(0, 1e9)},
-		{"oom-ratio", "1.2", "a pod that was killed is taken to need so many times its memory", number(1, 100)},
-		{"oom-least", "100", "or so many MiB more, if that is more", number(0, 1e6)},
-		{"lifetime", "12h", "of a pod, after which changes within the bounds are made too", span(0, 10000*time.Hour)},
-		{"change", "10", "the least of them that is worth it, %", number(0, 1e4)},
+		{"cpu", cpu, "size the CPU: on or off", OneOf("on", "off")},
+		{"memory", "on", "size the memory: on or off", OneOf("on", "off")},
+		{"percentile", "90", "of past use to ask for", Number(1, 100)},
+		{"margin", "15", "to add to it, %", Number(0, 1000)},
+		{"half-life", "24h", "after which a sample weighs half", Span(time.Minute, 1000*time.Hour)},
+		{"history", "0s", "that it is taken to have watched already: narrows its bounds", Span(0, 10000*time.Hour)},
+		{"min-cpu", "0.025", "least CPU request that it recommends, cores", Number(0, 1e4)},
+		{"min-memory", "250", "least memory request that it recommends, MiB", Number(0, 1e9)},
+		{"oom-ratio", "1.2", "a pod that was killed is taken to need so many times its memory", Number(1, 100)},
+		{"oom-least", "100", "or so many MiB more, if that is more", Number(0, 1e6)},
+		{"lifetime", "12h", "of a pod, after which changes within the bounds are made too", Span(0, 10000*time.Hour)},
+		{"change", "10", "the least of them that is worth it, %", Number(0, 1e4)},
 	}
 }
 
-func newVPA(app *loadline.App, v values) (*VPA, error) {
+func newVPA(app *loadline.App, v Values) (*VPA, error) {
 	p := &VPA{cfg: vpaConfig{
 		cpu: v["cpu"] == "on", memory: v["memory"] == "on",
-		quantile: v.float("percentile") / 100, margin: v.float("margin") / 100,
-		halfLife: v.span("half-life"), history: v.span("history"),
-		leastCPU: v.float("min-cpu"), leastMemory: v.float("min-memory") * (1 << 20),
-		bump:     vpaBump{ratio: v.float("oom-ratio"), least: v.float("oom-least") * (1 << 20)},
-		lifetime: v.span("lifetime"), changeAtLast: v.float("change") / 100,
+		quantile: v.Float("percentile") / 100, margin: v.Float("margin") / 100,
+		halfLife: v.Span("half-life"), history: v.Span("history"),
+		leastCPU: v.Float("min-cpu"), leastMemory: v.Float("min-memory") * (1 << 20),
+		bump:     vpaBump{ratio: v.Float("oom-ratio"), least: v.Float("oom-least") * (1 << 20)},
+		lifetime: v.Span("lifetime"), changeAtLast: v.Float("change") / 100,
 	}}
 	if !p.cfg.cpu && !p.cfg.memory {
 		return nil, fmt.Errorf("cpu=off,memory=off leaves nothing to size")

@@ -8,12 +8,13 @@ import (
 
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // writeCard writes what people should know of a version, as Markdown.
-func (p *Promotion) writeCard(w io.Writer, model entrant) error {
+func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	var b strings.Builder
-	about := model.about()
+	about := model.About()
 	fmt.Fprintf(&b, "# %s, version %d: %s\n\n", p.App, p.Version, p.Candidate)
 	fmt.Fprintf(&b, "%s\n\n", p.Verdict)
 	if p.Forced {
@@ -21,9 +22,9 @@ func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 	}
 	fmt.Fprintf(&b, "| | |\n|---|---|\n")
 	row := func(name, value string) { fmt.Fprintf(&b, "| %s | %s |\n", name, value) }
-	row("formulation", about.formulation)
-	row("decides every", about.every)
-	for _, r := range about.more {
+	row("formulation", about.Formulation)
+	row("decides every", about.Every)
+	for _, r := range about.More {
 		row(r[0], r[1])
 	}
 	row("trained on", trainedOn(p.Training))
@@ -46,15 +47,15 @@ func (p *Promotion) writeCard(w io.Writer, model entrant) error {
 	}
 	b.WriteString("\n## What it must be able to see\n\n| feature | meaning |\n|---|---|\n")
 	known := formulation.Features()
-	for _, name := range about.features {
-		text := about.meanings[name]
+	for _, name := range about.Features {
+		text := about.Meanings[name]
 		if i := slices.IndexFunc(known, func(f formulation.Feature) bool { return f.Name == name }); i >= 0 && text == "" {
 			text = known[i].About
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", name, text)
 	}
-	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## What it decides for\n\n", about.absent)
-	for _, service := range about.services {
+	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## What it decides for\n\n", about.Absent)
+	for _, service := range about.Services {
 		fmt.Fprintf(&b, "- %s\n", service)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -13,5 +13,5 @@
 // deleted, so that one can go back.
 //
 // Reading order: registry.go (what is there), promote.go (putting one in charge,
-// and going back), kinds.go and steered.go (what may be), card.go (what people read).
+// and going back), card.go (what people read).
 package registry

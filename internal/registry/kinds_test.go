@@ -121,7 +121,7 @@ func writeSteered(t *testing.T, app *loadline.App, way string) string {
 func TestThoseWhoSteerByPartsArePromoted(t *testing.T) {
 	for way, wants := range map[string][]string{
 		"parslo":   {"scales each of them to its part", "| splits by | parslo |", "| profiles | web p99 at 1 cores |", "| need | replicas that keep the part", "| partial_slo |", "all are left as they are"},
-		msars.None: {"| splits by | nobody: everybody is held to the users' SLO |", "| profiles | none |"},
+		msars.None: {"| splits by | nothing: every service is held to the users' SLO |", "| profiles | none |"},
 	} {
 		r := Open(filepath.Join(t.TempDir(), "registry"))
 		o := offer(writeSteered(t, shop(), way), "msars")

@@ -16,6 +16,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // Offer is a policy that is to be put in charge.
@@ -24,7 +25,7 @@ type Offer struct {
 	Model  string // path of its file
 	SHA256 string // of the file that was judged
 	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The
-	// rest is filled in.
+	// rest is filled in, and so are results that the model has where none are given.
 	Promotion Promotion
 }
 
@@ -48,7 +49,11 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	if n := len(now.Versions); n > 0 {
 		p.Version = now.Versions[n-1].Version + 1
 	}
-	p.Formulation, p.Training = model.formulation(), model.training()
+	file, err := model.File(p.Results)
+	if err != nil {
+		return Promotion{}, err
+	}
+	p.Formulation, p.Training, p.Results = model.Method(), file.Card.Training, file.Card.Results
 	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, p.Results, now.Versions[i].SHA256) {
 		// A file that is torn is no policy in charge: promoting again is the remedy.
 		if _, _, err := r.intact(name, now.Current); err == nil {
@@ -68,8 +73,8 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 var ErrInCharge = errors.New("this policy is in charge already")
 
 // sameModel says whether a model would make the file of this digest.
-func sameModel(m entrant, results []modelfile.Result, digest string) bool {
-	file, err := m.file(results)
+func sameModel(m policy.Model, results []modelfile.Result, digest string) bool {
+	file, err := m.File(results)
 	if err != nil {
 		return false
 	}
@@ -79,28 +84,28 @@ func sameModel(m entrant, results []modelfile.Result, digest string) bool {
 
 // accept reads the model and refuses one that is torn, of another version or of
 // another application, or not the one that was judged.
-func accept(o Offer) (entrant, error) {
+func accept(o Offer) (policy.Model, error) {
 	if digestOf(o.Model) != o.SHA256 && o.SHA256 != "" {
 		if _, err := os.Stat(o.Model); err != nil {
 			return nil, fmt.Errorf("the model is gone: %w; train it again", err)
 		}
 		return nil, fmt.Errorf("%s is not the file that was evaluated: it is torn or was changed since; evaluate again", o.Model)
 	}
-	m, err := open(o.Model)
+	m, err := policy.OpenModel(o.Model)
 	if err != nil {
 		return nil, err
 	}
-	if of := m.trainedFor(); of != o.App.Name {
+	if of := m.TrainedFor(); of != o.App.Name {
 		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on its own history", o.Model, of, o.App.Name)
 	}
-	if err := m.fits(o.App); err != nil {
+	if _, err := m.Policy(o.App); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Model, err)
 	}
 	return m, nil
 }
 
 // place makes the version's folder appear, whole or not at all.
-func (r *Registry) place(p *Promotion, model entrant) error {
+func (r *Registry) place(p *Promotion, model policy.Model) error {
 	home := filepath.Join(r.dir, p.App)
 	if err := r.do("make the folder", func() error { return os.MkdirAll(home, 0o755) }); err != nil {
 		return err
@@ -117,7 +122,7 @@ func (r *Registry) place(p *Promotion, model entrant) error {
 		}
 	}()
 	path := filepath.Join(temp, modelFile)
-	file, err := model.file(p.Results)
+	file, err := model.File(p.Results)
 	if err != nil {
 		return err
 	}

@@ -69,11 +69,10 @@ func TestSchemaKnowsAllNames(t *testing.T) {
 	}
 
 	// Trained ones come from a file, which is spec.policy.model, and one knows the future.
-	others := []string{"model", "drpc", "coscal", "firm", "asarsa", "msars", "clairvoyant"}
 	var live []string
-	for _, name := range policy.Names() {
-		if !slices.Contains(others, name) {
-			live = append(live, name)
+	for _, m := range policy.Methods() {
+		if !m.ReadsFile() && !m.Oracle {
+			live = append(live, m.Name)
 		}
 	}
 	for _, field := range []string{"spec.fallback", "spec.policy.baseline"} {

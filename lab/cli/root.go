@@ -5,14 +5,21 @@ package cli
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/cli"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/lab/rivals/trainer"
 )
+
+// registerRivals adds the learned rivals to the methods that every command knows.
+var registerRivals = sync.OnceFunc(func() { policy.Register(trainer.Methods()...) })
 
 // NewRoot is the command loadline-lab.
 func NewRoot() *cobra.Command {
+	registerRivals()
 	root := cli.NewProgram("loadline-lab", []cli.Group{
 		{Title: "Experiments", Commands: []*cobra.Command{newPaper(), newStudy(), newTrain()}},
 		{Title: "How far the models can be trusted", Commands: []*cobra.Command{newValidate(), newEngines(), newForecast()}},

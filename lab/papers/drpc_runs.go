@@ -2,7 +2,6 @@ package papers
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -48,15 +47,15 @@ func (s *drpcScene) contenders(pupils []*drpcPupils, calibrated, clairvoyant str
 	of := func(learner, settings string) func(int) string {
 		p := named(pupils, learner)
 		return func(seed int) string {
-			return fmt.Sprintf("%s:file=%s%s", p.learner.Policy, p.models[seed].Path(), settings)
+			return p.method.Spec(p.models[seed].Path(), settings)
 		}
 	}
 	always := func(spec string) func(int) string { return func(int) string { return spec } }
-	central := ",delay=" + s.centralDelay().String()
+	central := "delay=" + s.centralDelay().String()
 	return []drpcContender{
 		{drpcStudents, of("drpc", ""), true},
-		{drpcTeacher, of("drpc", ",who=teacher"+central), true},
-		{drpcTeacherQuick, of("drpc", ",who=teacher"), false},
+		{drpcTeacher, of("drpc", "who=teacher,"+central), true},
+		{drpcTeacherQuick, of("drpc", "who=teacher"), false},
 		{drpcBranching, of("drpc-branching", ""), false},
 		{"firm", of("firm", central), true},
 		{"coscal", of("coscal", central), true},

@@ -141,7 +141,7 @@ func (r *drpcResult) learningTable() Table {
 		Note:     "Every learner is judged by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
 	}
 	for _, p := range r.pupils {
-		row := Row{Name: p.learner.Name, Paper: none(len(t.Measures)), Note: p.chosen.Name + ", of " + trialsText(p)}
+		row := Row{Name: p.method.Name, Paper: none(len(t.Measures)), Note: p.chosen.Name + ", of " + trialsText(p)}
 		if row.Name == "drpc" {
 			row.Paper = numbers(0.7, 300, 60, 75, math.NaN(), math.NaN())
 		}
@@ -190,7 +190,7 @@ func (r *drpcResult) curveTable() Table {
 	t := Table{Name: "Learning curves: DRPC's reward without exploring, by environment steps", Of: "steps", Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. A row is the last evaluation up to so many steps."}
 	most := 0
 	for _, p := range r.pupils {
-		t.Measures = append(t.Measures, Measure{p.learner.Name, 3})
+		t.Measures = append(t.Measures, Measure{p.method.Name, 3})
 		for _, m := range p.models {
 			most = max(most, m.Steps)
 		}
@@ -252,7 +252,7 @@ func (r *drpcResult) effortTable() Table {
 				v[0] = float64(m.Parameters)
 				if central {
 					v[0] = float64(m.Central)
-				} else if p.learner.Policy == "drpc" {
+				} else if p.method.Name == "drpc" || p.method.ReadBy == "drpc" {
 					v[2] = float64(m.BytesPerDecision)
 				}
 			}

@@ -5,19 +5,23 @@ import (
 	"errors"
 
 	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // drpcSteps that every learner takes in the environment, in all. DRPC's teacher levels
 // off between 9,000 and 13,000 steps of its own; the rest is for its students.
 const drpcSteps = 12_000
 
+// drpcMethods are those that DRPC's own experiment compares: DRPC and its learned rivals.
+var drpcMethods = []string{"drpc", "drpc-branching", "coscal", "firm", "asarsa"}
+
 // drpcPupils are what the learners became: the trials of the first seed, the setting
 // that was chosen, and a model for each seed.
 type drpcPupils struct {
-	learner learners.Learner
-	trials  []*learners.Trained // by setting
-	chosen  learners.Setting
-	models  []*learners.Trained // by seed
+	method policy.Method
+	trials []*learners.Trained // by setting
+	chosen learners.Setting
+	models []*learners.Trained // by seed
 }
 
 // drpcTrain tunes every learner with the first seed, and trains it on all. Models are
@@ -35,11 +39,15 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		settings = settings[:2]
 	}
 	var all []*drpcPupils
-	for _, l := range learners.OfDRPC() {
-		all = append(all, &drpcPupils{learner: l, trials: make([]*learners.Trained, len(settings)), models: make([]*learners.Trained, o.Seeds)})
+	for _, name := range drpcMethods {
+		m, err := policy.Trainable(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &drpcPupils{method: m, trials: make([]*learners.Trained, len(settings)), models: make([]*learners.Trained, o.Seeds)})
 	}
 	task := func(p *drpcPupils, setting learners.Setting, seed uint64) learners.Task {
-		return learners.Task{Learner: p.learner, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
+		return learners.Task{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
 	}
 	n := len(settings)
 	// The trials of all are as many trainings as n seeds, the first of which is among
@@ -69,7 +77,7 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 // named is one of them.
 func named(all []*drpcPupils, learner string) *drpcPupils {
 	for _, p := range all {
-		if p.learner.Name == learner {
+		if p.method.Name == learner {
 			return p
 		}
 	}

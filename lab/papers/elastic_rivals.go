@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -30,8 +31,8 @@ func elasticFolder(o Options, steps int) (*learners.Folder, error) {
 	if o.Models == "" {
 		return nil, errors.New("elastic-dqn needs a folder for trained models: give --out")
 	}
-	if steps < learners.LeastSteps {
-		return nil, fmt.Errorf("steps is %d, must be at least %d: drpc and msars are trained too", steps, learners.LeastSteps)
+	if steps < policy.LeastSteps {
+		return nil, fmt.Errorf("steps is %d, must be at least %d: drpc and msars are trained too", steps, policy.LeastSteps)
 	}
 	return learners.OpenFolder(o.Models, o.Program)
 }
@@ -54,7 +55,7 @@ func (s *elasticScene) rivals(ctx context.Context, o Options, folder *learners.F
 	}
 	var all []elasticContender
 	for i, rival := range elasticRivals {
-		learner, err := learners.Named(rival.learner)
+		method, err := policy.Trainable(rival.learner)
 		if err != nil {
 			return nil, err
 		}
@@ -65,11 +66,11 @@ func (s *elasticScene) rivals(ctx context.Context, o Options, folder *learners.F
 		}
 		err = o.part(float64(i)/of, float64(i+1)/of).eachTold(ctx, o.Seeds*n, func(job int, tell func(float64)) error {
 			seed, at := job/n, job%n
-			trained, err := folder.Train(ctx, learners.Task{Learner: learner, App: s.app, Load: s.train, Setting: settings[at], Steps: steps, Seed: o.Seed + uint64(seed)}, tell)
+			trained, err := folder.Train(ctx, learners.Task{Method: method, App: s.app, Load: s.train, Setting: settings[at], Steps: steps, Seed: o.Seed + uint64(seed)}, tell)
 			if err != nil {
 				return err
 			}
-			paths[seed][at] = fmt.Sprintf("%s:file=%s", learner.Policy, trained.Path())
+			paths[seed][at] = method.Spec(trained.Path(), "")
 			tried[seed][at], err = s.validate(ctx, trial{policy: paths[seed][at]}, o.Seed+uint64(seed))
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/policy/msars"
 	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/profile"
@@ -110,11 +111,11 @@ type steerPupils struct {
 func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, who string, seed uint64, c *class, folder *learners.Folder, into *steerPupils, tell func(float64)) error {
 	steps := o.steps(steerSteps)
 	if who == steerDRPC {
-		learner, err := learners.Named("drpc")
+		method, err := policy.Trainable("drpc")
 		if err != nil {
 			return err
 		}
-		trained, err := folder.Train(ctx, learners.Task{Learner: learner, App: scene.app, Load: scene.train, Setting: learners.Settings()[0], Steps: max(steps, learners.LeastSteps), Seed: seed}, tell)
+		trained, err := folder.Train(ctx, learners.Task{Method: method, App: scene.app, Load: scene.train, Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, tell)
 		if err == nil {
 			into.drpc = trained.Path()
 		}

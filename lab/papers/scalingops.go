@@ -198,7 +198,12 @@ func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.
 		return nil, err
 	}
 	for i := range candidates {
-		candidates[i].Steps, candidates[i].Linear = steps, !w.fluid
+		candidates[i].Steps = steps
+		if w.fluid {
+			if candidates[i].Settings, err = policy.DQNInCluster(candidates[i].Settings); err != nil {
+				return nil, err
+			}
+		}
 	}
 	delays, err := w.delays(r)
 	if err != nil {
@@ -303,13 +308,17 @@ func (r *opsRun) all(ctx context.Context, steps int, now func() time.Time) (*ops
 			s.training = now().Sub(began).Seconds()
 		}
 		for n, t := range trained {
+			model, err := policy.Formulated(t.Model)
+			if err != nil {
+				return nil, err
+			}
 			name := fmt.Sprintf("Model %d", n+1)
 			if i > 0 {
 				name += ", " + w.name
 			} else if n > 1 {
-				name += fmt.Sprintf(" (a replica costs %g)", t.Candidate.Params["weight"])
+				name += fmt.Sprintf(" (a replica costs %g)", model.Problem.Params["weight"])
 			}
-			s.names, models = append(s.names, name), append(models, t.Model)
+			s.names, models = append(s.names, name), append(models, model)
 		}
 	}
 	asPrinted, err := opsWorlds[0].delays(r)

@@ -1,8 +1,11 @@
-package policy
+package policy_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/policy/policytest"
 )
 
 func TestNewNamesEveryFaultAtOnce(t *testing.T) {
@@ -22,7 +25,7 @@ func TestNewNamesEveryFaultAtOnce(t *testing.T) {
 		"static:s9=2":                     {`unknown setting "s9"`, `did you mean "s0"`},
 		"static:s1=many":                  {"must be a whole number"},
 	} {
-		_, err := New(spec, contractApp())
+		_, err := policy.New(spec, policytest.App())
 		if err == nil {
 			t.Errorf("%q: no error", spec)
 			continue
@@ -36,12 +39,12 @@ func TestNewNamesEveryFaultAtOnce(t *testing.T) {
 }
 
 func TestDefaultsOfEveryOptionAreValid(t *testing.T) {
-	for _, info := range List() {
+	for _, info := range policy.List() {
 		if info.About == "" {
 			t.Errorf("%s says nothing about itself", info.Name)
 		}
 		for _, o := range info.Options {
-			if o.Default != "" && o.check(o.Default) != nil || o.About == "" {
+			if o.Default != "" && o.Check(o.Default) != nil || o.About == "" {
 				t.Errorf("%s: option %+v", info.Name, o)
 			}
 		}
@@ -55,7 +58,7 @@ func FuzzNew(f *testing.F) {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
-		p, err := New(spec, contractApp())
+		p, err := policy.New(spec, policytest.App())
 		if (p == nil) == (err == nil) {
 			t.Fatalf("policy %v, error %v", p, err)
 		}

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/modelfile"
+	"github.com/loadline/loadline/internal/policy"
+)
+
+func init() {
+	policy.Register(policy.Method{
+		Name: "bench-test", About: "reads a model file, and no list but the registry has it", Kind: "test/bench",
+		Open: func(*modelfile.File) (policy.Model, error) { return nil, os.ErrInvalid },
+	})
+}
+
+// TestKeyOfAModelFile: whichever method reads it, a run is keyed by the content of the
+// file, so that a retrained model at the same path is run again.
+func TestKeyOfAModelFile(t *testing.T) {
+	for _, m := range policy.Methods() {
+		if !m.ReadsFile() {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "model.safetensors")
+		key := func(content string) string {
+			t.Helper()
+			if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return keyOfPolicy(t, m.Spec(path, ""))
+		}
+		first := key("one")
+		if key("one") != first {
+			t.Errorf("%s: the same model has another key", m.Name)
+		}
+		if key("two") == first {
+			t.Errorf("%s: a retrained model has the key of the former one", m.Name)
+		}
+	}
+}
+
+// TestKeyHasTheVersionOfTheCode: after a change of a policy or an engine, everything is
+// run again.
+func TestKeyHasTheVersionOfTheCode(t *testing.T) {
+	defer func(before func() (string, error)) { codeVersion = before }(codeVersion)
+	keys := map[string]bool{}
+	for _, version := range []string{"one", "two"} {
+		codeVersion = func() (string, error) { return version, nil }
+		keys[keyOfPolicy(t, "hpa")] = true
+	}
+	if len(keys) != 2 {
+		t.Error("edited code meets the results of the former one")
+	}
+	if version, err := CodeVersion(); err != nil || version == "" {
+		t.Errorf("%q, %v", version, err)
+	}
+}
+
+func keyOfPolicy(t *testing.T, spec string) string {
+	t.Helper()
+	m := smallMatrix("hpa").withDefaults()
+	w := given(t, smallBursts, 1)
+	c := &cell{app: App{Name: "small", Model: &loadline.App{}}}
+	c.loads = append(c.loads, w)
+	key, err := keyOf(m.spec(c, spec, 0), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

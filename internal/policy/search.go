@@ -1,0 +1,39 @@
+package policy
+
+// Dimension is one setting that is searched.
+type Dimension struct {
+	Key    string
+	Unit   string    // behind the number: "s" for seconds
+	Coarse []float64 // rising; its ends are the ends of the range
+	Step   float64   // finest difference that is tried; 0 = Only
+	Only   []float64 // the values that there are, if not all
+}
+
+// What is searched of each rule. HPA's target may go beyond the request, since limits
+// do; its scale-down window is from none to the default. The others follow what their
+// authors leave to be set.
+var (
+	hpaSearch = []Dimension{
+		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
+	}
+	kpaSearch = []Dimension{
+		{Key: "target", Coarse: []float64{0.2, 0.5, 1, 2, 4, 10, 100}, Step: 0.1},
+		{Key: "stable-window", Unit: "s", Coarse: []float64{20, 60, 180}, Step: 10},
+		{Key: "panic-window", Coarse: []float64{10, 30}, Step: 5},
+	}
+	vpaSearch = []Dimension{
+		{Key: "percentile", Coarse: []float64{50, 75, 90, 99}, Step: 1},
+		{Key: "margin", Coarse: []float64{0, 15, 40, 80, 150, 300}, Step: 5},
+		// A recommender that has watched for a week no longer distrusts itself.
+		{Key: "history", Unit: "h", Coarse: []float64{0, 168}, Only: []float64{0, 168}},
+	}
+	ursaSearch = []Dimension{
+		{Key: "utilisation", Coarse: []float64{15, 30, 45, 60, 75, 90}, Step: 2},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 180, 300}, Step: 15},
+	}
+	autothrottleSearch = []Dimension{
+		{Key: "busy-target", Coarse: []float64{0, 0.04, 0.1, 0.2, 0.3}, Only: throttleTargets},
+		{Key: "quiet-target", Coarse: []float64{0, 0.04, 0.1, 0.2, 0.3}, Only: throttleTargets},
+	}
+)
