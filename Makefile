@@ -11,17 +11,24 @@ DRIFT := internal/bench/testdata/drift.json
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: bin/loadline ## build bin/loadline
+build: bin/loadline bin/loadline-lab ## build bin/loadline and bin/loadline-lab
 
-bin/loadline: $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin')
-	$(GO) build -trimpath -buildvcs=auto -o $@ ./cmd/loadline
+# Without symbols, which `go version -m` and stack traces do not need, and without gRPC's
+# trace pages: docs/adr/0013-lab-binary-size.md has the figures.
+BUILD := $(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags "-s -w"
+PARTS := $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin') lab/validate/cfs_quota.csv
+
+bin/loadline bin/loadline-lab: bin/%: $(PARTS)
+	$(BUILD) -o $@ ./cmd/$*
 
 # The version is said once, in the chart.
 VERSION := $(shell sed -n 's/^appVersion: *//p' deploy/chart/loadline/Chart.yaml)
 PLATFORMS ?= linux/amd64,linux/arm64
 
-image: ## make out/loadline-VERSION.tar, an image for amd64 and arm64, without a container engine; PLATFORMS=linux/arm64 for one
-	$(GO) run ./tools/image -version $(VERSION) -platforms $(PLATFORMS) -o out/loadline-$(VERSION).tar
+image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images for amd64 and arm64, without a container engine; PLATFORMS=linux/arm64 for one
+	for program in loadline loadline-lab; do \
+		$(GO) run ./tools/image -package ./cmd/$$program -name loadline.dev/$$program -version $(VERSION) -platforms $(PLATFORMS) -o out/$$program-$(VERSION).tar || exit 1; \
+	done
 
 # The demo is the way that people go with their own cluster, command by command.
 DEMO := out/demo
@@ -96,9 +103,9 @@ results: bin/loadline ## run the suites of rivals and perturbations and write do
 	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; \
 	printf '\n# When something goes wrong\n\n'; cat out/perturbations.md; } > docs/results.md
 
-papers: bin/loadline ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)
-	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline paper $$p --out out/papers > /dev/null || exit 1; done
-	for s in gamma learning-rate sampling loss data-size; do bin/loadline study $$s --out out/papers > /dev/null || exit 1; done
+papers: bin/loadline-lab ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)
+	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline-lab paper $$p --out out/papers > /dev/null || exit 1; done
+	for s in gamma learning-rate sampling loss data-size; do bin/loadline-lab study $$s --out out/papers > /dev/null || exit 1; done
 	{ cat docs/papers.head.md; echo; echo "---"; echo; echo "Commit $$(git rev-parse --short HEAD), seeds 1 to 5."; echo; \
 	for p in scaling-ops serverless elastic-dqn drpc msars gamma learning-rate sampling loss data-size; do cat out/papers/$$p.md; done; } > docs/papers.md
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,10 +31,10 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error)
 	}
 	defer os.RemoveAll(dir)
 	img := &oci.Image{
-		Name: s.name + ":" + s.version, User: fmt.Sprintf("%d:%d", user, user), Program: "/" + programName,
+		Name: s.name + ":" + s.version, User: fmt.Sprintf("%d:%d", user, user), Program: "/" + s.program(),
 		Env: []string{"PATH=/"},
 		Labels: map[string]string{
-			"org.opencontainers.image.title":    programName,
+			"org.opencontainers.image.title":    s.program(),
 			"org.opencontainers.image.version":  s.version,
 			"org.opencontainers.image.licenses": "Apache-2.0",
 		},
@@ -43,26 +44,30 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error)
 		system, architecture, _ := strings.Cut(name, "/")
 		p := oci.Platform{OS: system, Architecture: architecture, Files: beside}
 		fmt.Fprintf(log, "building %s for %s (%d of %d)\n", s.pkg, p, n+1, len(names))
-		path := filepath.Join(dir, system+"-"+architecture)
-		if err := s.compile(ctx, p, path, log); err != nil {
+		file := filepath.Join(dir, system+"-"+architecture)
+		if err := s.compile(ctx, p, file, log); err != nil {
 			return nil, fmt.Errorf("build %s for %s: %w", s.pkg, p, err)
 		}
-		program, err := os.ReadFile(path)
+		program, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
 		p.Files = append(p.Files[:len(p.Files):len(p.Files)], oci.File{Path: img.Program, Mode: 0o755, Contents: program})
 		img.Platforms = append(img.Platforms, p)
-		if img.Created, err = s.mark(path, img.Labels); err != nil {
+		if img.Created, err = s.mark(file, img.Labels); err != nil {
 			return nil, err
 		}
 	}
 	return img, nil
 }
 
-// compile builds statically, without the paths of this machine.
-func (s *settings) compile(ctx context.Context, p oci.Platform, path string, log io.Writer) error {
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags", "-s -w -X main.version="+s.version, "-o", path, s.pkg)
+// program is the name of the program in the image: the last part of the image's.
+func (s *settings) program() string { return path.Base(s.name) }
+
+// compile builds statically, without symbols, gRPC's trace pages and the paths of this
+// machine.
+func (s *settings) compile(ctx context.Context, p oci.Platform, output string, log io.Writer) error {
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-tags", "grpcnotrace", "-ldflags", "-s -w -X main.version="+s.version, "-o", output, s.pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+p.OS, "GOARCH="+p.Architecture)
 	c.Stdout, c.Stderr = log, log
 	return c.Run()
@@ -71,8 +76,8 @@ func (s *settings) compile(ctx context.Context, p oci.Platform, path string, log
 // mark notes the commit that a program was built from, and returns the instant of
 // the image: SOURCE_DATE_EPOCH, or that of the commit, or 1970 if there is none.
 // The clock would make every image another one.
-func (s *settings) mark(path string, labels map[string]string) (time.Time, error) {
-	info, err := buildinfo.ReadFile(path)
+func (s *settings) mark(file string, labels map[string]string) (time.Time, error) {
+	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -10,8 +10,6 @@ import (
 	"github.com/loadline/loadline/tools/image/oci"
 )
 
-const programName = "loadline"
-
 // Where systems keep the authorities that they trust, and where Go looks for them
 // in the image.
 var authorities = []string{

@@ -1,4 +1,4 @@
-// Command image builds Loadline's container image without a container engine: the
+// Command image builds a container image of a Loadline program without a container engine: the
 // static program for each platform, in a tar that containerd, Podman, skopeo and
 // Docker read. The same sources, Go and certificates give the same bytes.
 //
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.SetOutput(log)
 	flags.StringVar(&s.output, "o", "", "the tar to write, such as out/loadline.tar")
 	flags.StringVar(&s.version, "version", "", "the version, which becomes the tag too, such as 0.1.0")
-	flags.StringVar(&s.name, "name", "loadline.dev/loadline", "the image's name without its tag")
+	flags.StringVar(&s.name, "name", "loadline.dev/loadline", "the image's name without its tag; its last part names the program in it")
 	flags.StringVar(&s.platforms, "platforms", "linux/amd64,linux/arm64", "for which machines, with commas between them; Docker without containerd's store loads the first")
 	flags.StringVar(&s.pkg, "package", "./cmd/loadline", "the program")
 	flags.StringVar(&s.ca, "ca", "", "file of the certificate authorities that HTTPS is checked against, or \"none\" (default: this machine's)")

@@ -24,11 +24,11 @@ func TestImageOfAProgram(t *testing.T) {
 	for _, name := range []string{"one.tar", "two/again.tar"} {
 		var out bytes.Buffer
 		path := filepath.Join(dir, name)
-		args := []string{"-package", "./tools/image/testdata/program", "-version", "7.8.9", "-ca", "none", "-o", path}
+		args := []string{"-package", "./tools/image/testdata/program", "-name", "loadline.dev/loadline-toy", "-version", "7.8.9", "-ca", "none", "-o", path}
 		if err := run(context.Background(), args, &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
-		wanted := []string{"loadline.dev/loadline:7.8.9", "linux/amd64: ", "linux/arm64: "}
+		wanted := []string{"loadline.dev/loadline-toy:7.8.9", "linux/amd64: ", "linux/arm64: "}
 		if runtime.GOOS == "linux" {
 			wanted = append(wanted, runtime.GOARCH+": program 7.8.9")
 		}
@@ -50,14 +50,14 @@ func TestImageOfAProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img.User != "65532:65532" || img.Program != "/loadline" || !img.Created.Equal(time.Unix(1700000000, 0)) {
+	if img.User != "65532:65532" || img.Program != "/loadline-toy" || !img.Created.Equal(time.Unix(1700000000, 0)) {
 		t.Errorf("got %+v", img)
 	}
 	var paths []string
 	for _, f := range img.Platforms[0].Files {
 		paths = append(paths, f.Path)
 	}
-	if got := strings.Join(paths, " "); got != "/LICENSE /loadline /models /var /var/lib /var/lib/loadline" {
+	if got := strings.Join(paths, " "); got != "/LICENSE /loadline-toy /models /var /var/lib /var/lib/loadline" {
 		t.Errorf("it holds %s", got)
 	}
 }

@@ -1,7 +1,7 @@
 // Package prom reads an application's past from Prometheus, or from anything
 // that answers as it does (Thanos, Mimir, VictoriaMetrics), into a history.
 //
-// Reading order: client.go (one server and how to reach it), transport.go
+// Reading order: client.go (one server), connect.go (how to reach it), transport.go
 // (retries), fault.go (what a refusal means), ranges.go (range queries cut to
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
@@ -22,7 +22,6 @@ import (
 
 	"github.com/prometheus/client_golang/api"
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 )
 
@@ -138,7 +137,7 @@ func NewClient(s Server) (*Client, error) {
 	if s.Timeout <= 0 {
 		s.Timeout = defaultTimeout
 	}
-	rt, err := config.NewRoundTripperFromConfig(s.http(), "loadline", config.WithUserAgent("loadline"))
+	rt, err := connect(s)
 	if err != nil {
 		return nil, fmt.Errorf("prepare to reach Prometheus: %w", err)
 	}
@@ -151,33 +150,6 @@ func NewClient(s Server) (*Client, error) {
 		server: s, api: v1.NewAPI(retry), slots: make(chan struct{}, s.AtOnce), retry: retry,
 		MaxPoints: 11000, MaxSamples: 100_000,
 	}, nil
-}
-
-func (s Server) http() config.HTTPClientConfig {
-	c := config.DefaultHTTPClientConfig
-	c.ProxyFromEnvironment = true
-	c.TLSConfig = config.TLSConfig{
-		CAFile: s.CAFile, CertFile: s.CertFile, KeyFile: s.KeyFile, CA: s.CA, Cert: s.Cert, Key: config.Secret(s.Key),
-		ServerName: s.ServerName, InsecureSkipVerify: s.Insecure,
-	}
-	switch {
-	case s.TokenFile != "":
-		c.Authorization = &config.Authorization{Type: "Bearer", CredentialsFile: s.TokenFile}
-	case s.Token != "":
-		c.Authorization = &config.Authorization{Type: "Bearer", Credentials: config.Secret(s.Token)}
-	case s.Username != "":
-		c.BasicAuth = &config.BasicAuth{Username: s.Username, PasswordFile: s.PasswordFile, Password: config.Secret(s.Password)}
-		if s.PasswordFile != "" {
-			c.BasicAuth.Password = ""
-		}
-	}
-	if len(s.Headers) > 0 {
-		c.HTTPHeaders = &config.Headers{Headers: map[string]config.Header{}}
-		for name, value := range s.Headers {
-			c.HTTPHeaders.Headers[name] = config.Header{Values: []string{value}}
-		}
-	}
-	return c
 }
 
 // AtOnce is how many requests are under way at most.
