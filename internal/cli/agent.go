@@ -129,7 +129,7 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	patience, cancel := context.WithTimeout(carry, flushWithin)
 	defer cancel()
-	_ = agent.Courier.Flush(patience) // what still waits is told below
+	_ = agent.Publisher.Flush(patience) // what still waits is told below
 	if agent.Witness != nil {
 		_ = agent.Witness.Flush(patience) // the same
 	}
@@ -161,17 +161,17 @@ func (f *agentFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io
 }
 
 func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) error {
-	waiting, lost := agent.Courier.Waiting()
-	carried := link.Carried()
+	waiting, lost := agent.Publisher.Waiting()
+	carried := link.Traffic()
 	if f.output == "json" {
-		payload, wire := carried.Each()
+		payload, wire := carried.PerDecision()
 		return writeIndented(w, struct {
 			Students []fleet.StudentStatus `json:"students"`
 			Waiting  int                   `json:"waiting"`
 			Lost     int                   `json:"lost"`
 			Payload  float64               `json:"payload_per_decision"`
 			Wire     float64               `json:"wire_per_decision"`
-			Carried  fleet.Carried         `json:"carried"`
+			Carried  fleet.Traffic         `json:"carried"`
 			Witness  *fleet.WitnessStatus  `json:"witness,omitempty"`
 		}{agent.Status(), waiting, lost, payload, wire, carried, witnessed(agent)})
 	}
@@ -186,7 +186,7 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	}
 	fmt.Fprintf(t, "\nfleet: %v\n", carried)
 	if w := witnessed(agent); w != nil {
-		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Unseen)
+		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Incomplete)
 		if w.Missing != "" {
 			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
 		}

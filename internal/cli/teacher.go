@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
@@ -153,7 +153,7 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 	if f.class.app != "" {
 		return f.teach(ctx, config, link, model, subject, stdout, stderr)
 	}
-	teacher, err := fleet.NewTeacher(link, f.checkpoint)
+	teacher, err := fleet.NewCollector(link, f.checkpoint)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (f *teacherFlags) serve(config fleet.Config) (*fleet.Server, error) {
 // desk is a teacher at work: experience on one side, the model's file on the other.
 type desk struct {
 	flags   *teacherFlags
-	teacher *fleet.Teacher
+	teacher *fleet.Collector
 	link    *fleet.Link
 	model   *drpc.Model
 	file    os.FileInfo // of the model, when it was read
@@ -190,8 +190,8 @@ type desk struct {
 	heard   map[string]*heard // by service, since this process began
 
 	// Of a teacher that learns, when it has ended.
-	class  teaching.Status
-	events []teaching.Event
+	class  teacher.Status
+	events []teacher.Event
 	ledger fleet.Ledger
 
 	told, troubled time.Time
@@ -224,7 +224,7 @@ func (d *desk) hear(e *drpc.Delivery) {
 }
 
 func (d *desk) run(ctx context.Context) error {
-	d.teacher.Heard = func(e *drpc.Delivery) error {
+	d.teacher.Received = func(e *drpc.Delivery) error {
 		d.hear(e)
 		return nil
 	}
@@ -287,7 +287,7 @@ func (d *desk) another() *drpc.Model {
 // offer publishes the model's students. It says whether that is settled: servers
 // that are away are asked again.
 func (d *desk) offer() bool {
-	published, err := d.teacher.Offer(d.model)
+	published, err := d.teacher.Publish(d.model)
 	if err != nil {
 		d.trouble("weights cannot be published now: %v\n", err)
 		return false
@@ -329,7 +329,7 @@ func (d *desk) services() []heard {
 }
 
 func (d *desk) print(w io.Writer) error {
-	ledger, carried := d.ledger, d.link.Carried()
+	ledger, carried := d.ledger, d.link.Traffic()
 	if d.flags.output == "json" {
 		return writeIndented(w, struct {
 			Version    uint64  `json:"version"`
@@ -341,21 +341,21 @@ func (d *desk) print(w io.Writer) error {
 			Sent       uint64  `json:"sent"`
 			Received   uint64  `json:"received"`
 
-			Class  *teaching.Status `json:"class,omitempty"`
-			Events []teaching.Event `json:"events,omitempty"`
-		}{ledger.Version, ledger.Counted, ledger.Again, d.link.Unreadable(), ledger.Last, d.services(), carried.Sent, carried.Received, d.learned(), d.events})
+			Class  *teacher.Status `json:"class,omitempty"`
+			Events []teacher.Event `json:"events,omitempty"`
+		}{ledger.Version, ledger.Counted, ledger.Repeated, d.link.Unreadable(), ledger.Last, d.services(), carried.Sent, carried.Received, d.learned(), d.events})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tNOVEL\tVERSION")
 	for _, h := range d.services() {
 		fmt.Fprintf(t, "%s\t%d\t%.0f %%\t%d\n", h.Service, h.Decisions, 100*h.Novel, h.Version)
 	}
-	fmt.Fprintf(t, "\n%d decisions counted in all, up to %d of the stream; %d came again, %d could not be read\n", ledger.Counted, ledger.Last, ledger.Again, d.link.Unreadable())
+	fmt.Fprintf(t, "\n%d decisions counted in all, up to %d of the stream; %d came again, %d could not be read\n", ledger.Counted, ledger.Last, ledger.Repeated, d.link.Unreadable())
 	fmt.Fprintf(t, "weights: version %d; %d bytes sent, %d received\n", ledger.Version, carried.Sent, carried.Received)
 	if c := d.learned(); c != nil {
 		fmt.Fprintf(t, "learned from %d periods of %d scenes; %d were incomplete%s, %d broken off, %d decisions late, %d scenes of something else\n",
-			c.Learned, c.Scenes, c.Incomplete, silent(c.Silent), c.Broken, c.Late, c.Unfit)
-		fmt.Fprintf(t, "of late: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; back to stage 1 %d times, best examination %.3f\n\n", c.Reward, c.Novelty, c.Imitation, c.Drift, c.Refreshes, c.Best)
+			c.Learned, c.Scenes, c.Incomplete, silent(c.Silent), c.Broken, c.Late, c.Rejected)
+		fmt.Fprintf(t, "of late: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; back to stage 1 %d times, best examination %.3f\n\n", c.Reward, c.Novelty, c.Imitation, c.Drift, c.Retrained, c.Best)
 		for _, e := range d.events {
 			fmt.Fprintf(t, "%s  %v\n", e.At.Format(time.RFC3339), e)
 		}
@@ -364,7 +364,7 @@ func (d *desk) print(w io.Writer) error {
 }
 
 // learned is how the class is doing; nil = this teacher only counts.
-func (d *desk) learned() *teaching.Status {
+func (d *desk) learned() *teacher.Status {
 	if d.flags.class.app == "" {
 		return nil
 	}

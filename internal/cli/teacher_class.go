@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 )
@@ -27,15 +27,15 @@ type classFlags struct {
 }
 
 func (f *classFlags) add(flags *pflag.FlagSet) {
-	c := teaching.Usual()
+	c := teacher.Usual()
 	flags.StringVar(&f.app, "app", "", "learn too: name or file of the application, as the model was trained on (see apps)")
 	flags.StringVar(&f.workload, "workload", "day", "with --app: load of the simulated world in which the teacher explores and is examined")
 	f.shaped.addReading(flags)
 	flags.DurationVar(&f.shaped.options.Duration, "duration", 0, "with --app: length of that load; default: its own, a day for generators")
-	flags.IntVar(&f.warm, "warm-up", c.Warm, "with --app: simulated steps in which a teacher without a saved state gets to know its critics")
+	flags.IntVar(&f.warm, "warm-up", c.WarmUp, "with --app: simulated steps in which a teacher without a saved state gets to know its critics")
 	flags.IntVar(&f.refresh, "refresh", trainer.Default(drpc.Continuous).Stage1.Refresh, "with --app: simulated steps of stage 1 at most when the notifier calls")
-	flags.IntVar(&f.examine, "examine", c.Examine, "with --app: periods that are learned from between two examinations")
-	flags.DurationVar(&f.save, "save", c.Save, "with --app: how often to keep what was learned; decisions are acknowledged with it")
+	flags.IntVar(&f.examine, "examine", c.EvaluateEvery, "with --app: periods that are learned from between two examinations")
+	flags.DurationVar(&f.save, "save", c.SaveEvery, "with --app: how often to keep what was learned; decisions are acknowledged with it")
 }
 
 // classOnly are the flags that need --app.
@@ -81,9 +81,9 @@ func (f *classFlags) subject() (train.Scenario, error) {
 	return train.Scenario{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
 }
 
-func (f *classFlags) config(m *drpc.Model) teaching.Config {
-	c := teaching.Default(m)
-	c.Warm, c.Examine, c.Save, c.School.Stage1.Refresh = f.warm, f.examine, f.save, f.refresh
+func (f *classFlags) config(m *drpc.Model) teacher.Config {
+	c := teacher.Default(m)
+	c.WarmUp, c.EvaluateEvery, c.SaveEvery, c.Training.Stage1.Refresh = f.warm, f.examine, f.save, f.refresh
 	return c
 }
 
@@ -97,8 +97,8 @@ func (f *teacherFlags) teach(ctx context.Context, config fleet.Config, link *fle
 	for {
 		bar := newProgress(stderr, "school")
 		c := f.class.config(d.model)
-		c.Pause, c.Log, c.Heard = f.every, config.Log, d.hear
-		c.Told = func(e teaching.Event) {
+		c.PollEvery, c.Log, c.Received = f.every, config.Log, d.hear
+		c.Event = func(e teacher.Event) {
 			bar.done()
 			fmt.Fprintln(stderr, e)
 		}
@@ -106,7 +106,7 @@ func (f *teacherFlags) teach(ctx context.Context, config fleet.Config, link *fle
 			bar.what = "school, " + what
 			bar.at(share)
 		}
-		learning, err := teaching.Open(link, f.checkpoint, d.model, subject, c)
+		learning, err := teacher.Open(link, f.checkpoint, d.model, subject, c)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
@@ -26,7 +26,7 @@ type FleetOptions struct {
 	Refusal string
 	Teach   bool // teachers are in this process
 	// Class, if set, changes how a teacher learns.
-	Class func(*teaching.Config)
+	Class func(*teacher.Config)
 	Now   func() time.Time
 }
 

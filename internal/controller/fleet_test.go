@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/nn"
@@ -101,9 +101,9 @@ func newClass(t *testing.T, mode v1alpha1.Mode) *classroom {
 // options of a fleet with a server in this process.
 func (c *classroom) options(store string) FleetOptions {
 	server := fleet.DefaultServer(store)
-	server.Hurried = true
+	server.LazySync = true
 	config := fleet.Default()
-	config.Timeout, config.MaxBytes, config.Shelf = 20*time.Second, 1<<20, 1<<20
+	config.Timeout, config.MaxBytes, config.WeightBytes = 20*time.Second, 1<<20, 1<<20
 	return FleetOptions{Config: config, Server: server, Teach: true, Now: time.Now}
 }
 
@@ -272,9 +272,9 @@ func TestTheTeacherLearnsFromWhatStudentsDo(t *testing.T) {
 	c.think = true
 	c.promote(1, "productpage", "details", "reviews", "ratings")
 	o := c.options(filepath.Join(t.TempDir(), "fleet"))
-	o.Class = func(k *teaching.Config) {
-		k.Warm, k.Save, k.Pause = 20, 0, 10*time.Millisecond
-		k.School.Teacher.WarmUp, k.School.Stage1.Episodes, k.School.Episode = 10, 1, 10
+	o.Class = func(k *teacher.Config) {
+		k.WarmUp, k.SaveEvery, k.PollEvery = 20, 0, 10*time.Millisecond
+		k.Training.Teacher.WarmUp, k.Training.Stage1.Episodes, k.Training.Episode = 10, 1, 10
 	}
 	c.open(NewFleet(o))
 	c.live(40)

@@ -48,8 +48,8 @@ func (m *applicationMetrics) fleet(students *member) {
 	if m == nil || students == nil {
 		return
 	}
-	to, carried := &m.all.fleet, students.link.Carried()
-	waiting, lost := students.agent.Courier.Waiting()
+	to, carried := &m.all.fleet, students.link.Traffic()
+	waiting, lost := students.agent.Publisher.Waiting()
 	was := &students.news
 	to.decisions.With(m.labels).Add(float64(carried.Decisions - was.carried.Decisions))
 	to.refused.With(m.labels).Add(float64(carried.Refused - was.carried.Refused))
@@ -58,7 +58,7 @@ func (m *applicationMetrics) fleet(students *member) {
 	to.bytes.With(m.with("direction", "received")).Add(float64(carried.Received - was.carried.Received))
 	was.carried, was.lost = carried, lost
 	to.waiting.With(m.labels).Set(float64(waiting))
-	to.reach.With(m.labels).Set(map[bool]float64{true: 1}[students.link.Trouble() == nil])
+	to.reach.With(m.labels).Set(map[bool]float64{true: 1}[students.link.Err() == nil])
 	for _, s := range students.agent.Status() {
 		to.version.With(m.with("service", s.Service)).Set(float64(s.Version))
 	}

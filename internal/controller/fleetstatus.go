@@ -11,7 +11,7 @@ import (
 // fleetNews is what metrics have been told of a member, since they count what comes
 // to it.
 type fleetNews struct {
-	carried fleet.Carried
+	carried fleet.Traffic
 	lost    int
 }
 
@@ -46,8 +46,8 @@ func (l lessonReport) about(unwitnessed error) string {
 }
 
 func (m *member) verdict() verdict {
-	waiting, lost := m.agent.Courier.Waiting()
-	if err := m.link.Trouble(); err != nil {
+	waiting, lost := m.agent.Publisher.Waiting()
+	if err := m.link.Err(); err != nil {
 		return no(v1alpha1.ReasonOutOfReach, fmt.Sprintf("fleet %s: students act on, %d decisions wait and %d were let go: %v", m.name, waiting, lost, err))
 	}
 	var refused []string

@@ -19,7 +19,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
@@ -38,7 +38,7 @@ type lesson struct {
 	given  *drpc.Model     // the latest that was promoted
 	world  *loadline.App   // in which it thinks; nil = none is known
 	taken  chan struct{}   // closed when another is given
-	class  *teaching.Class // that is at work; nil = none
+	class  *teacher.Teacher // that is at work; nil = none
 	report lessonReport
 	events uint64
 	fault  error // of the end
@@ -56,8 +56,8 @@ type lessonReport struct {
 	events  uint64 // since this process began
 }
 
-func reportOf(s teaching.Status) lessonReport {
-	r := lessonReport{counted: s.Counted, learned: s.Learned, version: s.Version, doing: s.Doing, trouble: s.Trouble}
+func reportOf(s teacher.Status) lessonReport {
+	r := lessonReport{counted: s.Counted, learned: s.Learned, version: s.Version, doing: s.Doing, trouble: s.Problem}
 	if !s.Last.At.IsZero() {
 		r.last = s.Last.String()
 	}
@@ -242,13 +242,13 @@ func (l *lesson) teach(ctx context.Context) (err error) {
 
 // learn from what students do, in the midst of a simulated world.
 func (l *lesson) learn(ctx context.Context, link *fleet.Link, m *drpc.Model, subject train.Scenario) error {
-	config := teaching.Default(m)
-	config.Log, config.Told = l.log, l.happened
-	config.School.Teacher.Replay = affordable(config.School.Teacher.Replay, m, subject.App)
+	config := teacher.Default(m)
+	config.Log, config.Event = l.log, l.happened
+	config.Training.Teacher.Replay = affordable(config.Training.Teacher.Replay, m, subject.App)
 	if l.fleet.Class != nil {
 		l.fleet.Class(&config)
 	}
-	c, err := teaching.Open(link, l.fleet.folder(l.name), m, subject, config)
+	c, err := teacher.Open(link, l.fleet.folder(l.name), m, subject, config)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (l *lesson) learn(ctx context.Context, link *fleet.Link, m *drpc.Model, sub
 }
 
 // happened tells of what a teacher notices and does.
-func (l *lesson) happened(e teaching.Event) {
+func (l *lesson) happened(e teacher.Event) {
 	l.log.Info("the teacher", "event", e.String())
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,12 +288,12 @@ func (l *lesson) announce(ctx context.Context, link *fleet.Link, m *drpc.Model) 
 		}
 		return err
 	}
-	teacher, err := fleet.NewTeacher(link, l.fleet.folder(l.name))
+	teacher, err := fleet.NewCollector(link, l.fleet.folder(l.name))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, teacher.Close()) }()
-	published, err := teacher.Offer(m)
+	published, err := teacher.Publish(m)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (l *lesson) publish(ctx context.Context, link *fleet.Link, m *drpc.Model, w
 	l.report.idle = why
 	l.mu.Unlock()
 	l.log.Info("the teacher in this process only listens", "why", why)
-	teacher, err := fleet.NewTeacher(link, l.fleet.folder(l.name))
+	teacher, err := fleet.NewCollector(link, l.fleet.folder(l.name))
 	if err != nil {
 		return err
 	}
@@ -329,7 +329,7 @@ func (l *lesson) publish(ctx context.Context, link *fleet.Link, m *drpc.Model, w
 	for ctx.Err() == nil {
 		var trouble error
 		if now := l.fleet.Now(); now.Sub(offered) >= offerEvery {
-			if _, trouble = teacher.Offer(m); trouble == nil {
+			if _, trouble = teacher.Publish(m); trouble == nil {
 				offered = now
 			}
 		}

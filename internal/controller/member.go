@@ -38,7 +38,7 @@ func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation)
 			return
 		}
 	}
-	m.witness.Saw(d.At, s)
+	m.witness.Observe(d.At, s)
 }
 
 // settle says what came of the students' decisions at the end of a pass: those
@@ -71,7 +71,7 @@ func (m *member) leave() {
 	m.fleet.leaving.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), handOver)
 		defer cancel()
-		_ = m.agent.Courier.Flush(ctx) // servers that are away get nothing
+		_ = m.agent.Publisher.Flush(ctx) // servers that are away get nothing
 		if m.witness != nil {
 			_ = m.witness.Flush(ctx)
 		}

@@ -19,8 +19,8 @@ import (
 // what it does with the fleet it does beside deciding: a fleet that is out of
 // reach delays nothing. Decide is for one goroutine.
 type Agent struct {
-	Courier *Courier
-	Mirror  *Mirror
+	Publisher *Publisher
+	Weights  *WeightCache
 	Witness *Witness // of the whole application, if this agent is it; nil = another is, or nobody
 	// Hold keeps decisions back until Settle says what came of them, for those who
 	// do not do whatever students want.
@@ -31,7 +31,7 @@ type Agent struct {
 	services []string // with a student
 	places   []int    // of them in the application
 	refused  []uint64 // revision that was refused last
-	held     []unsettled
+	pending     []pendingDecision
 
 	lock   sync.Mutex
 	status []StudentStatus
@@ -47,7 +47,7 @@ type StudentStatus struct {
 
 // Kept is how many decisions of each service an agent keeps while nobody takes
 // them: at the default pace between half an hour and three hours.
-const Kept = 1024
+const MaxUnacknowledged = 1024
 
 // NewAgent lets the students of a model decide. The epoch tells this process from
 // the one before it and must rise: the time will do.
@@ -67,14 +67,14 @@ func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch u
 		a.services, a.places = append(a.services, app.Services[i].Name), append(a.places, i)
 		a.status = append(a.status, StudentStatus{Service: app.Services[i].Name, Version: policy.Student(i).Version()})
 	}
-	a.refused, a.held = make([]uint64, len(a.services)), make([]unsettled, len(a.services))
-	a.Courier, a.Mirror = l.NewCourier(a.services, epoch, Kept), l.NewMirror(a.services)
+	a.refused, a.pending = make([]uint64, len(a.services)), make([]pendingDecision, len(a.services))
+	a.Publisher, a.Weights = l.NewPublisher(a.services, epoch, MaxUnacknowledged), l.NewWeightCache(a.services)
 	policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		if a.Hold {
-			a.held[box[service]] = unsettled{now, *local, done, true}
+			a.pending[box[service]] = pendingDecision{now, *local, done, true}
 			return
 		}
-		a.carry(box[service], now, local, done)
+		a.publish(box[service], now, local, done)
 	}
 	return a, nil
 }
@@ -82,8 +82,8 @@ func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch u
 // Run carries experience up and watches for weights until the context is done.
 func (a *Agent) Run(ctx context.Context) {
 	var both sync.WaitGroup
-	both.Go(func() { a.Courier.Run(ctx) })
-	both.Go(func() { a.Mirror.Run(ctx) })
+	both.Go(func() { a.Publisher.Run(ctx) })
+	both.Go(func() { a.Weights.Run(ctx) })
 	if a.Witness != nil {
 		both.Go(func() { a.Witness.Run(ctx) })
 	}
@@ -100,7 +100,7 @@ func (a *Agent) Needs() loadline.Needs { return a.policy.Needs() }
 func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	a.adopt()
 	if a.Witness != nil {
-		a.Witness.Saw(now, s)
+		a.Witness.Observe(now, s)
 	}
 	return a.policy.Decide(now, s)
 }
@@ -108,7 +108,7 @@ func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 // adopt takes new weights into force, and refuses those that do not fit.
 func (a *Agent) adopt() {
 	for i, service := range a.services {
-		shown := a.Mirror.Shown(service)
+		shown := a.Weights.Latest(service)
 		if shown.Revision == 0 || shown.Revision == a.refused[i] {
 			continue
 		}

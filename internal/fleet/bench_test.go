@@ -12,7 +12,7 @@ import (
 // the server in this process, a thousand students at a time.
 func BenchmarkCourier(b *testing.B) {
 	config := DefaultServer(b.TempDir())
-	config.Hurried = true
+	config.LazySync = true
 	s, err := Serve(config)
 	if err != nil {
 		b.Fatal(err)
@@ -32,7 +32,7 @@ func BenchmarkCourier(b *testing.B) {
 	for i := range services {
 		services[i] = fmt.Sprintf("service-%d", i)
 	}
-	courier := l.NewCourier(services, 1, 1<<20)
+	courier := l.NewPublisher(services, 1, 1<<20)
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})
 	go func() {
@@ -50,7 +50,7 @@ func BenchmarkCourier(b *testing.B) {
 	if err := courier.Flush(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	_, wire := l.Carried().Each()
+	_, wire := l.Traffic().PerDecision()
 	b.ReportMetric(wire, "wire-B/op")
 }
 
@@ -63,7 +63,7 @@ func BenchmarkAdd(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	courier := l.NewCourier([]string{"cart"}, 1, Kept)
+	courier := l.NewPublisher([]string{"cart"}, 1, MaxUnacknowledged)
 	b.ReportAllocs()
 	for range b.N {
 		courier.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})

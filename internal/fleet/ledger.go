@@ -10,10 +10,10 @@ import (
 // Ledger counts each experience once, however often it was sent or read. It is
 // everything that a teacher must not forget, and is kept in its checkpoint.
 type Ledger struct {
-	Made    time.Time       `json:"stream_made"`  // sequences are of the stream that was made then
+	StreamCreated    time.Time       `json:"stream_made"`  // sequences are of the stream that was made then
 	Last    uint64          `json:"last"`         // sequence up to which everything is counted
 	Counted uint64          `json:"counted"`      // experiences
-	Again   uint64          `json:"again"`        // that had been counted before
+	Repeated   uint64          `json:"again"`        // that had been counted before
 	Marks   map[string]Mark `json:"marks"`        // by service
 	Scenes  uint64          `json:"scenes"`       // of the whole
 	Witness Mark            `json:"witness"`      // how far they have been counted
@@ -32,11 +32,11 @@ func (m Mark) before(epoch, sequence uint64) bool {
 	return epoch > m.Epoch || epoch == m.Epoch && sequence > m.Sequence
 }
 
-// Attend says which stream sequences are of from now on. In another stream they
+// UseStream says which stream sequences are of from now on. In another stream they
 // begin anew; what students have been counted for stays.
-func (l *Ledger) Attend(made time.Time) {
-	if !l.Made.Equal(made) {
-		l.Made, l.Last = made, 0
+func (l *Ledger) UseStream(made time.Time) {
+	if !l.StreamCreated.Equal(made) {
+		l.StreamCreated, l.Last = made, 0
 	}
 }
 
@@ -45,13 +45,13 @@ func (l *Ledger) Attend(made time.Time) {
 // forgotten its id.
 func (l *Ledger) Count(d *drpc.Delivery) bool {
 	if d.Sequence <= l.Last {
-		l.Again++
+		l.Repeated++
 		return false
 	}
 	l.Last = d.Sequence
 	if s := d.Scene; s != nil {
 		if !l.Witness.before(s.Epoch, s.Sequence) {
-			l.Again++
+			l.Repeated++
 			return false
 		}
 		l.Witness = Mark{s.Epoch, s.Sequence}
@@ -59,7 +59,7 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 		return true
 	}
 	if m := l.Marks[d.Service]; !m.before(d.Epoch, d.Experience.Sequence) {
-		l.Again++
+		l.Repeated++
 		return false
 	}
 	if l.Marks == nil {

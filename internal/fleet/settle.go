@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// unsettled is a decision of which it is not known yet what came of it.
-type unsettled struct {
+// pendingDecision is a decision of which it is not known yet what came of it.
+type pendingDecision struct {
 	at    time.Time
 	local drpc.Local
 	want  drpc.Action
@@ -20,21 +20,21 @@ type unsettled struct {
 // a guard may have taken a step back, or the ladder may have followed the rule. It
 // is for the goroutine that decides.
 func (a *Agent) Settle(done func(service int, want drpc.Action) (drpc.Action, bool)) {
-	for i := range a.held {
-		h := &a.held[i]
+	for i := range a.pending {
+		h := &a.pending[i]
 		if !h.made {
 			continue
 		}
 		h.made = false
 		if was, counts := done(a.places[i], h.want); counts {
-			a.carry(i, h.at, &h.local, was)
+			a.publish(i, h.at, &h.local, was)
 		}
 	}
 }
 
-// carry hands a decision to the courier.
-func (a *Agent) carry(student int, at time.Time, local *drpc.Local, done drpc.Action) {
-	a.Courier.Add(student, at, a.policy.Student(a.places[student]).Version(), local, done)
+// publish hands a decision to the courier.
+func (a *Agent) publish(student int, at time.Time, local *drpc.Local, done drpc.Action) {
+	a.Publisher.Add(student, at, a.policy.Student(a.places[student]).Version(), local, done)
 	a.lock.Lock()
 	a.status[student].Decisions++
 	a.lock.Unlock()

@@ -14,7 +14,7 @@ import (
 // fleet. Saw is for one goroutine.
 type Witness struct {
 	watcher *drpc.Watcher
-	courier *Courier
+	publisher *Publisher
 
 	lock   sync.Mutex
 	status WitnessStatus
@@ -23,7 +23,7 @@ type Witness struct {
 // WitnessStatus is how a witness is doing.
 type WitnessStatus struct {
 	Scenes  uint64 `json:"scenes"`  // that were made
-	Unseen  uint64 `json:"unseen"`  // periods of which none could be
+	Incomplete  uint64 `json:"unseen"`  // periods of which none could be
 	Missing string `json:"missing"` // what was not measured, the last time; empty = everything is
 	Waiting int    `json:"waiting"` // scenes that were not acknowledged
 	Lost    int    `json:"lost"`    // that were let go
@@ -37,13 +37,13 @@ func NewWitness(l *Link, m *drpc.Model, app *loadline.App, epoch uint64) (*Witne
 	if err != nil {
 		return nil, err
 	}
-	courier := l.NewCourier([]string{""}, epoch, Kept)
-	courier.boxes[0].subject = l.sceneSubject()
-	return &Witness{watcher: watcher, courier: courier}, nil
+	courier := l.NewPublisher([]string{""}, epoch, MaxUnacknowledged)
+	courier.queues[0].subject = l.sceneSubject()
+	return &Witness{watcher: watcher, publisher: courier}, nil
 }
 
-// Saw takes a look, at every beat. It never waits.
-func (w *Witness) Saw(now time.Time, s loadline.Situation) {
+// Observe takes a look, at every beat. It never waits.
+func (w *Witness) Observe(now time.Time, s loadline.Situation) {
 	scene, missing, made := w.watcher.See(now, s)
 	w.lock.Lock()
 	switch {
@@ -51,27 +51,27 @@ func (w *Witness) Saw(now time.Time, s loadline.Situation) {
 		w.status.Scenes++
 		w.status.Missing = ""
 	case missing != "":
-		w.status.Unseen++
+		w.status.Incomplete++
 		w.status.Missing = missing
 	}
 	w.lock.Unlock()
 	if made {
-		w.courier.put(0, func(*box) letter { return &scene })
+		w.publisher.put(0, func(*queue) message { return &scene })
 	}
 }
 
 // Run carries scenes up until the context is done.
-func (w *Witness) Run(ctx context.Context) { w.courier.Run(ctx) }
+func (w *Witness) Run(ctx context.Context) { w.publisher.Run(ctx) }
 
 // Flush waits until everything is acknowledged, or the context is done, while Run is
 // at work.
-func (w *Witness) Flush(ctx context.Context) error { return w.courier.Flush(ctx) }
+func (w *Witness) Flush(ctx context.Context) error { return w.publisher.Flush(ctx) }
 
 // Status of the witness.
 func (w *Witness) Status() WitnessStatus {
 	w.lock.Lock()
 	s := w.status
 	w.lock.Unlock()
-	s.Waiting, s.Lost = w.courier.Waiting()
+	s.Waiting, s.Lost = w.publisher.Waiting()
 	return s
 }

@@ -67,8 +67,8 @@ func (c *Collector) Archive(a *rl.Archive) {
 	a.Int(&c.Counted)
 	a.Int(&c.Foreign)
 	for i := range c.seen {
-		a.Uint64(&c.seen[i].epoch)
-		a.Uint64(&c.seen[i].sequence)
+		a.Uint64(&c.seen[i].Epoch)
+		a.Uint64(&c.seen[i].Sequence)
 	}
 	a.Floats(c.actions)
 }

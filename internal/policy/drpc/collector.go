@@ -7,19 +7,19 @@ import "github.com/loadline/loadline"
 // action of the whole. Each experience counts once, however often it is delivered.
 type Collector struct {
 	index   map[string]int
-	seen    []mark    // by service
+	seen    []Mark    // by service
 	actions []float32 // since the last Take
 	Last    uint64    // sequence of the stream up to which everything is counted: part of a checkpoint
 	Counted int
 	Foreign int // of services that are not of this application, or delivered again
 }
 
-// mark is the last experience of a student that was counted.
-type mark struct{ epoch, sequence uint64 }
+// Mark is the last experience of a student that was counted.
+type Mark struct{ Epoch, Sequence uint64 }
 
 // NewCollector collects for an application.
 func NewCollector(app *loadline.App) *Collector {
-	c := &Collector{index: map[string]int{}, seen: make([]mark, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
+	c := &Collector{index: map[string]int{}, seen: make([]Mark, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
 	for i := range app.Services {
 		c.index[app.Services[i].Name] = i
 	}
@@ -40,11 +40,11 @@ func (c *Collector) Add(d Delivery) {
 		return
 	}
 	m := &c.seen[i]
-	if d.Epoch < m.epoch || d.Epoch == m.epoch && d.Experience.Sequence <= m.sequence {
+	if d.Epoch < m.Epoch || d.Epoch == m.Epoch && d.Experience.Sequence <= m.Sequence {
 		c.Foreign++
 		return
 	}
-	*m = mark{d.Epoch, d.Experience.Sequence}
+	*m = Mark{d.Epoch, d.Experience.Sequence}
 	c.Counted++
 	for axis, x := range d.Action {
 		at := &c.actions[i*Axes+axis]

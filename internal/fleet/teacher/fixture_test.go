@@ -1,4 +1,4 @@
-package teaching
+package teacher
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const soon = 2 * time.Minute
 func serve(t *testing.T) *fleet.Server {
 	t.Helper()
 	c := fleet.DefaultServer(t.TempDir())
-	c.Hurried = true
+	c.LazySync = true
 	s, err := fleet.Serve(c)
 	if err != nil {
 		t.Fatal(err)
@@ -125,12 +125,12 @@ func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 // small is as little of a class as has all of it.
 func small(m *drpc.Model) Config {
 	c := Default(m)
-	s := &c.School
+	s := &c.Training
 	s.Teacher.WarmUp, s.Teacher.Batch, s.Teacher.Explore.Steps = 80, 16, 600
 	s.Episode = 20
 	s.Stage1 = trainer.Stage1{Steps: 200, Every: 100, Episodes: 2, Patience: 3, Gain: 0.01, Imitation: 0.3, Refresh: 100}
 	s.Distil = trainer.Distil{Episodes: 8, Batches: 300}
-	c.Warm, c.Examine, c.Save, c.Pause = 120, 1000, 0, 5*time.Millisecond
+	c.WarmUp, c.EvaluateEvery, c.SaveEvery, c.PollEvery = 120, 1000, 0, 5*time.Millisecond
 	return c
 }
 
@@ -168,7 +168,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 		agent.Run(ctx)
 	}()
 	for _, service := range m.Services {
-		for ; agent.Mirror.Shown(service).Weights.Version < version; time.Sleep(5 * time.Millisecond) {
+		for ; agent.Weights.Latest(service).Weights.Version < version; time.Sleep(5 * time.Millisecond) {
 			if ctx.Err() != nil {
 				t.Fatalf("weights %d of %s never came", version, service)
 			}
@@ -180,7 +180,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Courier.Flush(ctx); err != nil {
+	if err := agent.Publisher.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := agent.Witness.Flush(ctx); err != nil {
@@ -195,7 +195,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 }
 
 // until lets a class run until something is so.
-func until(t *testing.T, c *Class, what string, so func(Status) bool) {
+func until(t *testing.T, c *Teacher, what string, so func(Status) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -203,9 +203,9 @@ func until(t *testing.T, c *Class, what string, so func(Status) bool) {
 		if err := c.pass(ctx); err != nil {
 			t.Fatalf("%s: %v; %+v", what, err, c.Status())
 		}
-		c.tell(c.Status().Doing)
+		c.updateStatus(c.Status().Doing)
 	}
-	if err := c.keep(true); err != nil {
+	if err := c.commit(true); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,48 +10,48 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Courier takes decisions off the hands of those who decide, and sees them to the
+// Publisher takes decisions off the hands of those who decide, and sees them to the
 // stream. It keeps what was not acknowledged, each service's in order: of each
 // service one decision at a time is under way, since a teacher counts a student's
 // decisions by their rising numbers, and of all services together so many as may
 // be in flight.
-type Courier struct {
+type Publisher struct {
 	link  *Link
 	epoch uint64
-	most  int
+	limit  int
 
 	lock  sync.Mutex
-	boxes []box
-	next  int           // box to begin with, so that all come to their turn
+	queues []queue
+	first  int           // box to begin with, so that all come to their turn
 	wake  chan struct{} // of one: there is something
 	empty chan struct{} // closed when nothing waits; nil = nobody wants to know
 }
 
-// box is what one student has done.
-type box struct {
+// queue is what one student has done.
+type queue struct {
 	service string // whose decisions these are; empty = scenes
 	subject string
 	last    uint64
-	waiting []letter
-	flying  bool // the first is under way
+	waiting []message
+	inFlight  bool // the first is under way
 	lost    int
 }
 
-// NewCourier is for the students of a process, who are told apart from those of
+// NewPublisher is for the students of a process, who are told apart from those of
 // the process before by the epoch: it must rise. Of each service it keeps so many
 // decisions at most; beyond them the oldest, which nobody has acknowledged, is let
 // go. Run sets it to work.
-func (l *Link) NewCourier(services []string, epoch uint64, most int) *Courier {
-	c := &Courier{link: l, epoch: epoch, most: max(most, 2), boxes: make([]box, len(services)), wake: make(chan struct{}, 1)}
+func (l *Link) NewPublisher(services []string, epoch uint64, most int) *Publisher {
+	c := &Publisher{link: l, epoch: epoch, limit: max(most, 2), queues: make([]queue, len(services)), wake: make(chan struct{}, 1)}
 	for i, s := range services {
-		c.boxes[i].service, c.boxes[i].subject = s, l.subject(s)
+		c.queues[i].service, c.queues[i].subject = s, l.subject(s)
 	}
 	return c
 }
 
 // Add numbers a decision and keeps it. It never waits.
-func (c *Courier) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
-	c.put(service, func(b *box) letter {
+func (c *Publisher) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
+	c.put(service, func(b *queue) message {
 		b.last++
 		return &drpc.Experience{
 			Service: b.service, Sequence: b.last, Epoch: c.epoch, Version: version, At: at, Local: *local, Action: done,
@@ -60,12 +60,12 @@ func (c *Courier) Add(service int, at time.Time, version uint64, local *drpc.Loc
 }
 
 // put keeps a letter in a box.
-func (c *Courier) put(in int, write func(*box) letter) {
+func (c *Publisher) put(in int, write func(*queue) message) {
 	c.lock.Lock()
-	b := &c.boxes[in]
+	b := &c.queues[in]
 	b.waiting = append(b.waiting, write(b))
-	if len(b.waiting) > c.most {
-		if b.flying { // the first may be acknowledged any moment: the second goes
+	if len(b.waiting) > c.limit {
+		if b.inFlight { // the first may be acknowledged any moment: the second goes
 			b.waiting[1] = b.waiting[0]
 		}
 		b.waiting = b.waiting[1:]
@@ -79,12 +79,12 @@ func (c *Courier) put(in int, write func(*box) letter) {
 }
 
 // Waiting decisions that were not acknowledged, and those that were let go.
-func (c *Courier) Waiting() (waiting, lost int) {
+func (c *Publisher) Waiting() (waiting, lost int) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	for i := range c.boxes {
-		waiting += len(c.boxes[i].waiting)
-		lost += c.boxes[i].lost
+	for i := range c.queues {
+		waiting += len(c.queues[i].waiting)
+		lost += c.queues[i].lost
 	}
 	return waiting, lost
 }
@@ -96,11 +96,11 @@ const (
 )
 
 // Run carries until the context is done.
-func (c *Courier) Run(ctx context.Context) {
+func (c *Publisher) Run(ctx context.Context) {
 	pause := leastPause
 	for ctx.Err() == nil {
-		back := c.link.returned()
-		heads := c.heads()
+		back := c.link.reconnection()
+		heads := c.next()
 		if len(heads) == 0 {
 			select {
 			case <-ctx.Done():
@@ -108,7 +108,7 @@ func (c *Courier) Run(ctx context.Context) {
 			}
 			continue
 		}
-		if c.carry(ctx, heads) {
+		if c.sendAll(ctx, heads) {
 			pause = leastPause
 			continue
 		}
@@ -117,37 +117,37 @@ func (c *Courier) Run(ctx context.Context) {
 	}
 }
 
-// head is the first letter of a box.
-type head struct {
-	box     int
+// queued is the first letter of a box.
+type queued struct {
+	queue     int
 	subject string
-	letter  letter
+	message  message
 }
 
-// heads of the boxes in which something waits, as many as may be in flight.
-func (c *Courier) heads() []head {
+// next of the boxes in which something waits, as many as may be in flight.
+func (c *Publisher) next() []queued {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	var heads []head
-	for k := range c.boxes {
-		i := (c.next + k) % len(c.boxes)
-		if b := &c.boxes[i]; len(b.waiting) > 0 && len(heads) < c.link.config.InFlight {
-			b.flying = true
-			heads = append(heads, head{i, b.subject, b.waiting[0]})
+	var heads []queued
+	for k := range c.queues {
+		i := (c.first + k) % len(c.queues)
+		if b := &c.queues[i]; len(b.waiting) > 0 && len(heads) < c.link.config.InFlight {
+			b.inFlight = true
+			heads = append(heads, queued{i, b.subject, b.waiting[0]})
 		}
 	}
 	if len(heads) > 0 {
-		c.next = (heads[len(heads)-1].box + 1) % len(c.boxes)
+		c.first = (heads[len(heads)-1].queue + 1) % len(c.queues)
 	}
 	return heads
 }
 
-// carry sends heads and waits for their receipts. It says whether any is settled.
-func (c *Courier) carry(ctx context.Context, heads []head) bool {
+// sendAll sends heads and waits for their receipts. It says whether any is settled.
+func (c *Publisher) sendAll(ctx context.Context, heads []queued) bool {
 	under := make([]*sending, len(heads))
 	for i := range heads {
 		var err error
-		if under[i], err = c.link.send(ctx, heads[i].subject, heads[i].letter); err != nil {
+		if under[i], err = c.link.send(ctx, heads[i].subject, heads[i].message); err != nil {
 			c.link.config.log().Debug("a decision cannot be sent and is kept", "error", err)
 			break // nor can the others
 		}
@@ -172,11 +172,11 @@ var errNotSent = errors.New("it was not sent")
 
 // settle takes a letter that was acknowledged out of its box, and one that never will
 // be.
-func (c *Courier) settle(h *head, err error) {
+func (c *Publisher) settle(h *queued, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	b := &c.boxes[h.box]
-	b.flying = false
+	b := &c.queues[h.queue]
+	b.inFlight = false
 	if err == nil || errors.Is(err, errTooLong) {
 		b.waiting = b.waiting[1:]
 	}
@@ -189,13 +189,13 @@ func (c *Courier) settle(h *head, err error) {
 	}
 }
 
-func (c *Courier) isEmpty() bool {
-	return !slices.ContainsFunc(c.boxes, func(b box) bool { return len(b.waiting) > 0 })
+func (c *Publisher) isEmpty() bool {
+	return !slices.ContainsFunc(c.queues, func(b queue) bool { return len(b.waiting) > 0 })
 }
 
 // Flush waits until everything is acknowledged, or the context is done, while Run
 // is at work.
-func (c *Courier) Flush(ctx context.Context) error {
+func (c *Publisher) Flush(ctx context.Context) error {
 	c.lock.Lock()
 	if c.isEmpty() {
 		c.lock.Unlock()

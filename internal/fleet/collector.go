@@ -16,30 +16,30 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Teacher is the teacher's end at work: it counts experience once, hands it on,
+// Collector is the teacher's end at work: it counts experience once, hands it on,
 // keeps its checkpoint, and publishes weights. It is for one goroutine. Of a fleet
 // there must be one.
-type Teacher struct {
+type Collector struct {
 	// Heard, if set, gets each experience when it is counted, in order. If it fails,
 	// nothing of the batch is acknowledged and all of it comes again: what it has
 	// learned until then must not be kept.
-	Heard func(*drpc.Delivery) error
+	Received func(*drpc.Delivery) error
 
 	// Keeper, if set, keeps what was learned, with the ledger as it is then: whole, or
 	// not at all. See Keep and Resume.
-	Keeper func(Ledger) error
+	Persist func(Ledger) error
 
 	link     *Link
 	dir      string
 	lock     io.Closer
 	ledger   Ledger // as written down
-	read     Ledger // as read
+	pending     Ledger // as read
 	position uint64 // in the stream, of what was read by this process
-	unkept   int
+	uncommitted   int
 }
 
-// NewTeacher takes up where the checkpoint in a folder ends.
-func NewTeacher(l *Link, dir string) (*Teacher, error) {
+// NewCollector takes up where the checkpoint in a folder ends.
+func NewCollector(l *Link, dir string) (*Collector, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -51,105 +51,105 @@ func NewTeacher(l *Link, dir string) (*Teacher, error) {
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
-	return &Teacher{link: l, dir: dir, lock: held, ledger: ledger, read: ledger.clone()}, nil
+	return &Collector{link: l, dir: dir, lock: held, ledger: ledger, pending: ledger.clone()}, nil
 }
 
 // Close lets go of the folder.
-func (t *Teacher) Close() error { return t.lock.Close() }
+func (t *Collector) Close() error { return t.lock.Close() }
 
 // Ledger is what has been counted, written down and published.
-func (t *Teacher) Ledger() Ledger { return t.ledger.clone() }
+func (t *Collector) Ledger() Ledger { return t.ledger.clone() }
 
-// Read is what has been counted, written down or not.
-func (t *Teacher) Read() Ledger { return t.read.clone() }
+// Pending is what has been counted, written down or not.
+func (t *Collector) Pending() Ledger { return t.pending.clone() }
 
 // Resume takes up where a ledger ends that somebody has kept together with what was
 // learned. One that was written after it, by a teacher that only counts, goes before.
-func (t *Teacher) Resume(l Ledger) {
+func (t *Collector) Resume(l Ledger) {
 	version, digest := t.ledger.Version, t.ledger.Digest
 	if l.Version > version {
 		version, digest = l.Version, l.Digest
 	}
-	if !l.Made.Equal(t.ledger.Made) || l.Last >= t.ledger.Last {
+	if !l.StreamCreated.Equal(t.ledger.StreamCreated) || l.Last >= t.ledger.Last {
 		t.ledger = l.clone()
 	}
 	t.ledger.Version, t.ledger.Digest = version, digest
-	t.read = t.ledger.clone()
+	t.pending = t.ledger.clone()
 }
 
 // batch is how much is read at once.
 const batch = 1024
 
-// Listen reads what there is, up to a batch, and says how much of it was new. It is
+// Collect reads what there is, up to a batch, and says how much of it was new. It is
 // handed to Heard, but neither written down nor acknowledged: Keep does that, and may
 // be called after many times. If Heard fails, or the process is killed before Keep,
 // all of it comes again to whoever begins with the last checkpoint.
-func (t *Teacher) Listen() (counted int, err error) {
+func (t *Collector) Collect() (counted int, err error) {
 	deliveries, err := t.link.fetch(t.position, batch)
 	if err != nil || len(deliveries) == 0 {
 		return 0, err
 	}
-	next := t.read.clone()
-	next.Attend(t.link.Made())
+	next := t.pending.clone()
+	next.UseStream(t.link.StreamCreated())
 	for i := range deliveries {
 		if !next.Count(&deliveries[i]) {
 			continue
 		}
 		counted++
-		if t.Heard != nil {
-			if err := t.Heard(&deliveries[i]); err != nil {
+		if t.Received != nil {
+			if err := t.Received(&deliveries[i]); err != nil {
 				return 0, fmt.Errorf("experience %s: %w", deliveries[i].ID(), err)
 			}
 		}
 	}
-	t.read, t.position = next, deliveries[len(deliveries)-1].Sequence
-	t.unkept += len(deliveries)
+	t.pending, t.position = next, deliveries[len(deliveries)-1].Sequence
+	t.uncommitted += len(deliveries)
 	return counted, nil
 }
 
-// Unkept is how much was read that Keep has not acknowledged.
-func (t *Teacher) Unkept() int { return t.unkept }
+// Uncommitted is how much was read that Keep has not acknowledged.
+func (t *Collector) Uncommitted() int { return t.uncommitted }
 
-// Keep writes down what was read, and acknowledges it. The order is what makes it
+// Commit writes down what was read, and acknowledges it. The order is what makes it
 // once: count, write down, acknowledge. Killed before writing, what was read comes
 // again and nobody has counted it; killed after, it comes again and is known. Keeper
 // writes before the checkpoint does.
-func (t *Teacher) Keep() error {
-	if t.unkept == 0 {
+func (t *Collector) Commit() error {
+	if t.uncommitted == 0 {
 		return nil
 	}
-	if t.Keeper != nil {
-		if err := t.Keeper(t.read.clone()); err != nil {
+	if t.Persist != nil {
+		if err := t.Persist(t.pending.clone()); err != nil {
 			return err
 		}
 	}
-	if err := writeCheckpoint(t.dir, t.link.config.Name, &t.read); err != nil {
+	if err := writeCheckpoint(t.dir, t.link.config.Name, &t.pending); err != nil {
 		return err
 	}
-	t.ledger = t.read.clone()
+	t.ledger = t.pending.clone()
 	if err := t.link.Ack(t.position); err != nil {
 		return err
 	}
-	t.unkept = 0
+	t.uncommitted = 0
 	return nil
 }
 
 // Pass counts what there is, up to a batch, keeps it, and says how much that was.
-func (t *Teacher) Pass() (counted int, err error) {
-	if counted, err = t.Listen(); err != nil {
+func (t *Collector) Pass() (counted int, err error) {
+	if counted, err = t.Collect(); err != nil {
 		return 0, err
 	}
-	return counted, t.Keep()
+	return counted, t.Commit()
 }
 
-// Offer publishes the students of a model, unless they are those that were
+// Publish publishes the students of a model, unless they are those that were
 // published last and still lie there. Versions of the fleet rise above everything that was ever
 // published, and above the model's own, which training counts from 1: students that
 // began with a model of the same number take what the teacher has.
-func (t *Teacher) Offer(m *drpc.Model) (published bool, err error) {
+func (t *Collector) Publish(m *drpc.Model) (published bool, err error) {
 	digest := digestOf(m)
 	if digest == t.ledger.Digest {
-		if there, err := t.onShelf(m, t.ledger.Version); err != nil || there {
+		if there, err := t.published(m, t.ledger.Version); err != nil || there {
 			return false, err
 		}
 	}
@@ -179,13 +179,13 @@ func (t *Teacher) Offer(m *drpc.Model) (published bool, err error) {
 		return false, err
 	}
 	t.ledger = next
-	t.read.Version, t.read.Digest = next.Version, next.Digest
+	t.pending.Version, t.pending.Digest = next.Version, next.Digest
 	return true, nil
 }
 
-// onShelf says whether a version lies there for all services, sound: a server may
+// published says whether a version lies there for all services, sound: a server may
 // have come back without what it held, and objects may be damaged.
-func (t *Teacher) onShelf(m *drpc.Model, version uint64) (bool, error) {
+func (t *Collector) published(m *drpc.Model, version uint64) (bool, error) {
 	for i, service := range m.Services {
 		want, err := weightsOf(service, m, i, version)
 		if err != nil {
@@ -229,9 +229,9 @@ func digestOf(m *drpc.Model) string {
 
 // Run counts until the context is done, looking again after a pause whenever there
 // is nothing. Whatever fails is told and tried again: servers come back.
-func (t *Teacher) Run(ctx context.Context, pause time.Duration, told func(counted int, err error)) {
+func (t *Collector) Run(ctx context.Context, pause time.Duration, told func(counted int, err error)) {
 	for ctx.Err() == nil {
-		back := t.link.returned()
+		back := t.link.reconnection()
 		counted, err := t.Pass()
 		if told != nil && (counted > 0 || err != nil) {
 			told(counted, err)

@@ -19,12 +19,12 @@ type Link struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	meter  meter
-	inbox  inbox
+	reader  reader
 
 	lock   sync.Mutex
 	stream jetstream.Stream   // nil until it is known to be there
 	bucket jetstream.KeyValue // the same
-	again  chan struct{}      // closed when the servers are back
+	reconnected  chan struct{}      // closed when the servers are back
 	last   error              // of the connection
 }
 
@@ -34,7 +34,7 @@ func Open(c Config) (*Link, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Link{config: c, again: make(chan struct{})}
+	l := &Link{config: c, reconnected: make(chan struct{})}
 	options, err := l.options()
 	if err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func (l *Link) options() ([]nats.Option, error) {
 		// What was not sent is kept by those who publish; a second copy here would be
 		// sent after they have given up waiting for it.
 		nats.ReconnectBufSize(-1),
-		nats.ConnectHandler(func(*nats.Conn) { l.back() }),
-		nats.ReconnectHandler(func(*nats.Conn) { l.back() }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.gone(err) }),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.gone(err) }),
+		nats.ConnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			c.log().Warn("the connection of the fleet is in trouble", "servers", l.where(), "error", err)
 		}),
@@ -89,18 +89,18 @@ func (l *Link) where() string {
 	return l.config.URL
 }
 
-// back wakes those who wait for servers.
-func (l *Link) back() {
+// connected wakes those who wait for servers.
+func (l *Link) connected() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.last = nil
 	l.stream, l.bucket = nil, nil // they may have come back without what they held
-	close(l.again)
-	l.again = make(chan struct{})
+	close(l.reconnected)
+	l.reconnected = make(chan struct{})
 	l.config.log().Info("connected to the fleet", "servers", l.where())
 }
 
-func (l *Link) gone(err error) {
+func (l *Link) disconnected(err error) {
 	if err == nil {
 		return // closed on purpose
 	}
@@ -113,17 +113,17 @@ func (l *Link) gone(err error) {
 	}
 }
 
-// returned is closed at the next time that the servers are back.
-func (l *Link) returned() <-chan struct{} {
+// reconnection is closed at the next time that the servers are back.
+func (l *Link) reconnection() <-chan struct{} {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.again
+	return l.reconnected
 }
 
 // Wait until stream and bucket are there, for those who cannot do without.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
-		back := l.returned()
+		back := l.reconnection()
 		_, _, err := l.ready(ctx)
 		if err == nil {
 			return nil
@@ -133,13 +133,13 @@ func (l *Link) Wait(ctx context.Context) error {
 			return err
 		}
 		if !sleep(ctx, 250*time.Millisecond, back) {
-			return fmt.Errorf("fleet: %s: %w", l.where(), errors.Join(err, l.Trouble()))
+			return fmt.Errorf("fleet: %s: %w", l.where(), errors.Join(err, l.Err()))
 		}
 	}
 }
 
-// Trouble is what keeps the connection from being there; nil while it is.
-func (l *Link) Trouble() error {
+// Err is what keeps the connection from being there; nil while it is.
+func (l *Link) Err() error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.last
@@ -171,9 +171,9 @@ func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue,
 	return stream, bucket, nil
 }
 
-// doubt looks again before the next use: a server may have come back without what
+// recheck looks again before the next use: a server may have come back without what
 // it held.
-func (l *Link) doubt(err error) {
+func (l *Link) recheck(err error) {
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
 		l.lock.Lock()
 		l.stream, l.bucket = nil, nil

@@ -24,8 +24,8 @@ func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 	return sent.wait(ctx)
 }
 
-// letter is what goes up: an experience or a scene.
-type letter interface {
+// message is what goes up: an experience or a scene.
+type message interface {
 	ID() string
 	AppendBinary([]byte) ([]byte, error)
 }
@@ -41,7 +41,7 @@ type sending struct {
 
 // send sets a letter on its way. It may go once more than it arrives: the server
 // tells by the id.
-func (l *Link) send(ctx context.Context, subject string, what letter) (*sending, error) {
+func (l *Link) send(ctx context.Context, subject string, what message) (*sending, error) {
 	id := what.ID()
 	data, err := what.AppendBinary(nil)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 	case ack := <-s.future.Ok():
 		if s.scene {
 			m.scenes.Add(1)
-			m.scenery.Add(uint64(s.bytes))
+			m.sceneBytes.Add(uint64(s.bytes))
 		} else {
 			m.decisions.Add(1)
 			m.payload.Add(uint64(s.bytes))
@@ -76,7 +76,7 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 		}
 		return drpc.Receipt{Sequence: ack.Sequence, Duplicate: ack.Duplicate}, nil
 	case err := <-s.future.Err():
-		s.link.doubt(err)
+		s.link.recheck(err)
 		if full(err) {
 			m.refused.Add(1)
 			return drpc.Receipt{}, fmt.Errorf("experience %s: %w (%w)", s.id, drpc.ErrFull, err)

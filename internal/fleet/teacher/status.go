@@ -1,4 +1,4 @@
-package teaching
+package teacher
 
 import (
 	"encoding/json"
@@ -51,9 +51,9 @@ func (e Event) String() string {
 const eventsName = "events.json"
 
 // mostEvents is how many of them are kept.
-const mostEvents = 1000
+const maxEvents = 1000
 
-func (c *Class) readEvents() error {
+func (c *Teacher) readEvents() error {
 	path := filepath.Join(c.folder, eventsName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,29 +70,29 @@ func (c *Class) readEvents() error {
 
 // record keeps an event. That it cannot be written down is told and no more: what
 // was learned is kept elsewhere.
-func (c *Class) record(e Event) {
-	l := c.end.Read()
+func (c *Teacher) record(e Event) {
+	l := c.collector.Pending()
 	e.At, e.Version, e.Decisions = time.Now().UTC(), l.Version, l.Counted
 	c.lock.Lock()
 	c.events = append(c.events, e)
-	c.events = c.events[max(0, len(c.events)-mostEvents):]
+	c.events = c.events[max(0, len(c.events)-maxEvents):]
 	events := slices.Clone(c.events)
 	c.status.Last = e
 	c.lock.Unlock()
-	if c.config.Told != nil {
-		c.config.Told(e)
+	if c.config.Event != nil {
+		c.config.Event(e)
 	}
 	if err := atomicfile.Write(filepath.Join(c.folder, eventsName), func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(events)
 	}); err != nil {
-		c.trouble("an event cannot be written down", err)
+		c.setProblem("an event cannot be written down", err)
 	}
 }
 
 // Events of the class, the newest last.
-func (c *Class) Events() []Event {
+func (c *Teacher) Events() []Event {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return slices.Clone(c.events)
@@ -103,9 +103,9 @@ type Status struct {
 	Doing      string  `json:"doing"`      // listening, or at what long work
 	Version    uint64  `json:"version"`    // of the weights that were published last
 	Counted    uint64  `json:"counted"`    // decisions
-	Again      uint64  `json:"again"`      // that had been counted before
+	Repeated      uint64  `json:"again"`      // that had been counted before
 	Scenes     uint64  `json:"scenes"`     // of the whole
-	Unfit      uint64  `json:"unfit"`      // of them, those of something else
+	Rejected      uint64  `json:"unfit"`      // of them, those of something else
 	Learned    uint64  `json:"learned"`    // stretches that the teacher has learned from
 	Incomplete uint64  `json:"incomplete"` // stretches in which a student was not heard
 	Broken     uint64  `json:"broken"`     // stretches without a scene at their end
@@ -115,41 +115,41 @@ type Status struct {
 	Novelty    float64 `json:"novelty"`    // the same
 	Imitation  float64 `json:"imitation"`  // the same
 	Drift      float64 `json:"drift"`      // the same
-	Examined   float64 `json:"examined"`   // reward of the teacher's last examination
+	Evaluated   float64 `json:"examined"`   // reward of the teacher's last examination
 	Best       float64 `json:"best"`       // and of its best
-	Refreshes  int     `json:"refreshes"`
+	Retrained  int     `json:"refreshes"`
 	Published  int     `json:"published"`
 	Last       Event   `json:"last"`    // what happened last
-	Trouble    string  `json:"trouble"` // why nothing is read or published just now; empty = nothing
+	Problem    string  `json:"trouble"` // why nothing is read or published just now; empty = nothing
 }
 
 // Status of the class, for whoever asks.
-func (c *Class) Status() Status {
+func (c *Teacher) Status() Status {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return c.status
 }
 
-// tell brings the status up to date.
-func (c *Class) tell(doing string) {
-	l, j, means := c.end.Read(), c.join, drpc.Glance{}
-	if !c.school.Busy() {
-		means = c.school.Means()
+// updateStatus brings the status up to date.
+func (c *Teacher) updateStatus(doing string) {
+	l, j, means := c.collector.Pending(), c.join, drpc.Glance{}
+	if !c.trainer.Busy() {
+		means = c.trainer.Means()
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	s := &c.status
-	s.Doing, s.Version, s.Counted, s.Again, s.Scenes, s.Unfit = doing, l.Version, l.Counted, l.Again, l.Scenes, c.unfit
+	s.Doing, s.Version, s.Counted, s.Repeated, s.Scenes, s.Rejected = doing, l.Version, l.Counted, l.Repeated, l.Scenes, c.rejected
 	s.Learned, s.Incomplete, s.Broken, s.Late, s.Silent = c.learned, j.Incomplete, j.Broken, j.Late, j.Silent
 	s.Reward, s.Novelty, s.Imitation, s.Drift = means.Reward, means.Novelty, means.Imitation, means.Drift
-	s.Examined, s.Refreshes, s.Published = c.examined, c.refreshes, c.published
-	if best := c.school.Best(); best > -1e9 {
+	s.Evaluated, s.Retrained, s.Published = c.evaluated, c.retrained, c.published
+	if best := c.trainer.Best(); best > -1e9 {
 		s.Best = best
 	}
 }
 
 // progress of long work.
-func (c *Class) progress(share float64, what string) {
+func (c *Teacher) progress(share float64, what string) {
 	c.lock.Lock()
 	c.status.Doing = what
 	c.lock.Unlock()
@@ -158,22 +158,22 @@ func (c *Class) progress(share float64, what string) {
 	}
 }
 
-// trouble is what stands in the way, until it does not any more.
-func (c *Class) trouble(what string, err error) {
+// setProblem is what stands in the way, until it does not any more.
+func (c *Teacher) setProblem(what string, err error) {
 	text := ""
 	if err != nil {
 		text = fmt.Sprintf("%s: %v", what, err)
 	}
 	c.lock.Lock()
-	was := c.troubles[what]
-	if c.troubles[what] = text; text == "" {
-		delete(c.troubles, what)
+	was := c.problems[what]
+	if c.problems[what] = text; text == "" {
+		delete(c.problems, what)
 	}
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(c.troubles)) {
-		all = append(all, c.troubles[key])
+	for _, key := range slices.Sorted(maps.Keys(c.problems)) {
+		all = append(all, c.problems[key])
 	}
-	c.status.Trouble = strings.Join(all, "; ")
+	c.status.Problem = strings.Join(all, "; ")
 	c.lock.Unlock()
 	if text != was && err != nil {
 		c.config.log().Warn(what, "error", err)

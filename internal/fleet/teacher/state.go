@@ -1,4 +1,4 @@
-package teaching
+package teacher
 
 import (
 	"crypto/sha256"
@@ -31,7 +31,7 @@ func (e *writeError) Unwrap() error { return e.error }
 
 // write keeps the state with a ledger: whole, or not at all. The fleet's own
 // checkpoint is written after it, and everything is acknowledged after that.
-func (c *Class) write(l fleet.Ledger) error {
+func (c *Teacher) write(l fleet.Ledger) error {
 	data := rl.Save(&state{c, &l})
 	if err := atomicfile.Write(filepath.Join(c.folder, stateName), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -43,17 +43,17 @@ func (c *Class) write(l fleet.Ledger) error {
 }
 
 // save writes the state, whether or not there is something to acknowledge.
-func (c *Class) save() error {
-	if c.end.Unkept() > 0 {
-		return c.keep(true)
+func (c *Teacher) save() error {
+	if c.collector.Uncommitted() > 0 {
+		return c.commit(true)
 	}
 	c.saved = time.Now()
-	return c.write(c.end.Read())
+	return c.write(c.collector.Pending())
 }
 
 // state is what the file holds.
 type state struct {
-	class  *Class
+	class  *Teacher
 	ledger *fleet.Ledger
 }
 
@@ -72,16 +72,16 @@ func (s *state) Archive(a *rl.Archive) {
 		a.Fail(errAnotherModel)
 	}
 	c.join.Archive(a)
-	c.live.Archive(a)
+	c.mix.Archive(a)
 	a.Uint64(&c.learned)
-	a.Uint64(&c.unfit)
-	a.Int(&c.since)
-	a.Int(&c.calm)
-	a.Int(&c.fruitless)
-	a.Float(&c.examined)
-	a.Int(&c.refreshes)
+	a.Uint64(&c.rejected)
+	a.Int(&c.sinceEvaluation)
+	a.Int(&c.sinceRetraining)
+	a.Int(&c.retrainings)
+	a.Float(&c.evaluated)
+	a.Int(&c.retrained)
 	a.Int(&c.published)
-	c.school.Archive(a)
+	c.trainer.Archive(a)
 }
 
 // errAnotherModel is of a state whose teacher began with another model.
@@ -89,11 +89,11 @@ var errAnotherModel = errors.New("the state is of another model")
 
 // resume takes the state up, if there is one of this model. With another model the
 // teacher begins anew, but for what was counted.
-func (c *Class) resume(subject train.Scenario) error {
+func (c *Teacher) resume(subject train.Scenario) error {
 	path := filepath.Join(c.folder, stateName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.record(Event{What: fmt.Sprintf("begun with the model's weights: critics are warmed up in the simulated world for %d steps", c.config.Warm)})
+		c.record(Event{What: fmt.Sprintf("begun with the model's weights: critics are warmed up in the simulated world for %d steps", c.config.WarmUp)})
 		return nil
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Class) resume(subject train.Scenario) error {
 	case err != nil:
 		return fmt.Errorf("class: %s cannot be used: %w; remove it to begin with the model's weights", path, err)
 	}
-	c.end.Resume(ledger)
+	c.collector.Resume(ledger)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package teaching is a teacher that goes on learning while its students are at work
+// Package teacher is a teacher that goes on learning while its students are at work
 // elsewhere: a living school at the teacher's end of a fleet. What students did and
 // what the whole application looked like comes up the stream; the teacher learns from
 // it, is examined in its simulated world, and when it has gained it teaches its
@@ -14,4 +14,4 @@
 // Reading order: config.go, class.go (opening and the loop), learn.go (what becomes
 // of what comes up), teach.go (long work and publishing), state.go (the file),
 // record.go (what is told).
-package teaching
+package teacher

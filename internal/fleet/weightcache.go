@@ -11,48 +11,48 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Mirror watches the weights of some services and has the latest of each at hand.
-type Mirror struct {
+// WeightCache watches the weights of some services and has the latest of each at hand.
+type WeightCache struct {
 	link *Link
 	keys []string
 
 	lock  sync.Mutex
-	shown map[string]Shown // by key
-	made  time.Time        // when the bucket was
+	latest map[string]CachedWeights // by key
+	created  time.Time        // when the bucket was
 	last  uint64           // revision
 }
 
-// Shown is what lies on the shelf for a service.
-type Shown struct {
+// CachedWeights is what lies on the shelf for a service.
+type CachedWeights struct {
 	Revision uint64 // of the bucket; 0 = there is nothing yet
 	Weights  drpc.Weights
 	Fault    error // the object cannot be read, and why
 }
 
-// NewMirror watches so many services. Run sets it to work.
-func (l *Link) NewMirror(services []string) *Mirror {
-	m := &Mirror{link: l, shown: map[string]Shown{}}
+// NewWeightCache watches so many services. Run sets it to work.
+func (l *Link) NewWeightCache(services []string) *WeightCache {
+	m := &WeightCache{link: l, latest: map[string]CachedWeights{}}
 	for _, s := range services {
 		m.keys = append(m.keys, token(s))
 	}
 	return m
 }
 
-// Shown is the latest of a service. It never waits.
-func (m *Mirror) Shown(service string) Shown {
+// CachedWeights is the latest of a service. It never waits.
+func (m *WeightCache) Latest(service string) CachedWeights {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	return m.shown[token(service)]
+	return m.latest[token(service)]
 }
 
 // again is after how long a watch is begun anew, from where it was: a watch that
 // has died in silence costs no longer than that.
-const again = time.Minute
+const watchFor = time.Minute
 
 // Run watches until the context is done, over every loss of the servers.
-func (m *Mirror) Run(ctx context.Context) {
+func (m *WeightCache) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		back := m.link.returned()
+		back := m.link.reconnection()
 		if err := m.watch(ctx, back); err != nil {
 			m.link.config.log().Debug("weights cannot be watched now", "error", err)
 			sleep(ctx, 500*time.Millisecond, back)
@@ -61,23 +61,23 @@ func (m *Mirror) Run(ctx context.Context) {
 }
 
 // watch until it is time to begin anew.
-func (m *Mirror) watch(ctx context.Context, back <-chan struct{}) error {
+func (m *WeightCache) watch(ctx context.Context, back <-chan struct{}) error {
 	_, bucket, err := m.link.ready(ctx)
 	if err != nil {
 		return err
 	}
 	options, err := m.resume(ctx, bucket)
 	if err != nil {
-		m.link.doubt(err)
+		m.link.recheck(err)
 		return err
 	}
 	watcher, err := bucket.WatchFiltered(ctx, slices.Clone(m.keys), options...)
 	if err != nil {
-		m.link.doubt(err)
+		m.link.recheck(err)
 		return err
 	}
 	defer func() { _ = watcher.Stop() }() // the connection may be gone, and the watch with it
-	timer := time.NewTimer(again)
+	timer := time.NewTimer(watchFor)
 	defer timer.Stop()
 	for {
 		select {
@@ -92,7 +92,7 @@ func (m *Mirror) watch(ctx context.Context, back <-chan struct{}) error {
 				return jetstream.ErrConsumerNotFound
 			}
 			if entry != nil { // nil: up to here it was there already
-				m.keep(entry)
+				m.store(entry)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (m *Mirror) watch(ctx context.Context, back <-chan struct{}) error {
 
 // resume is from where to watch: after what was seen, or from the beginning if
 // this is another bucket than before.
-func (m *Mirror) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.WatchOpt, error) {
+func (m *WeightCache) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.WatchOpt, error) {
 	status, err := bucket.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ func (m *Mirror) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetst
 	}
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if !made.Equal(m.made) {
-		m.made, m.last = made, 0
+	if !made.Equal(m.created) {
+		m.created, m.last = made, 0
 	}
 	if m.last == 0 {
 		return nil, nil
@@ -120,14 +120,14 @@ func (m *Mirror) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetst
 	return []jetstream.WatchOpt{jetstream.ResumeFromRevision(m.last + 1)}, nil
 }
 
-func (m *Mirror) keep(entry jetstream.KeyValueEntry) {
+func (m *WeightCache) store(entry jetstream.KeyValueEntry) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.last = max(m.last, entry.Revision())
 	if entry.Operation() != jetstream.KeyValuePut {
 		return // somebody has cleared the shelf: students act on with what they have
 	}
-	s := Shown{Revision: entry.Revision()}
+	s := CachedWeights{Revision: entry.Revision()}
 	s.Weights, s.Fault = readWeights(entry.Value(), Schema())
-	m.shown[entry.Key()] = s
+	m.latest[entry.Key()] = s
 }
