@@ -199,7 +199,7 @@ func TestACluster(t *testing.T) {
 	teacher, end := hire()
 	defer func() { _ = teacher.Close() }()
 	pass := func() (int, error) {
-		n, err := teacher.Pass()
+		n, err := teacher.pass()
 		if n > 0 {
 			p.keep()
 		}

@@ -2,43 +2,40 @@ package fleet
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"time"
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Collector is the teacher's end at work: it counts experience once, hands it on,
-// keeps its checkpoint, and publishes weights. It is for one goroutine. Of a fleet
-// there must be one.
+// Collector is the teacher's end of a fleet: it reads the stream, counts each message
+// once, writes a checkpoint and publishes weights. A fleet must have one. It is for one
+// goroutine.
 type Collector struct {
-	// Heard, if set, gets each experience when it is counted, in order. If it fails,
-	// nothing of the batch is acknowledged and all of it comes again: what it has
-	// learned until then must not be kept.
+	// Received, if set, gets each message when it is counted, in order. If it fails,
+	// nothing of the batch is acknowledged and all of it is delivered again: what was
+	// learned from the batch must be discarded.
 	Received func(*drpc.Delivery) error
 
-	// Keeper, if set, keeps what was learned, with the ledger as it is then: whole, or
-	// not at all. See Keep and Resume.
+	// Persist, if set, writes what was learned together with the ledger, atomically.
+	// See Commit and Resume.
 	Persist func(Ledger) error
 
-	link     *Link
-	dir      string
-	lock     io.Closer
-	ledger   Ledger // as written down
+	link        *Link
+	dir         string
+	lock        io.Closer
+	ledger      Ledger // as committed
 	pending     Ledger // as read
-	position uint64 // in the stream, of what was read by this process
-	uncommitted   int
+	position    uint64 // in the stream, of the last message that this process has read
+	uncommitted int
 }
 
-// NewCollector takes up where the checkpoint in a folder ends.
+// NewCollector resumes from the checkpoint in a folder and locks the folder.
 func NewCollector(l *Link, dir string) (*Collector, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -54,109 +51,111 @@ func NewCollector(l *Link, dir string) (*Collector, error) {
 	return &Collector{link: l, dir: dir, lock: held, ledger: ledger, pending: ledger.clone()}, nil
 }
 
-// Close lets go of the folder.
-func (t *Collector) Close() error { return t.lock.Close() }
+// Close unlocks the folder.
+func (c *Collector) Close() error { return c.lock.Close() }
 
-// Ledger is what has been counted, written down and published.
-func (t *Collector) Ledger() Ledger { return t.ledger.clone() }
+// Ledger is what was committed and published.
+func (c *Collector) Ledger() Ledger { return c.ledger.clone() }
 
-// Pending is what has been counted, written down or not.
-func (t *Collector) Pending() Ledger { return t.pending.clone() }
+// Pending is what was counted, committed or not.
+func (c *Collector) Pending() Ledger { return c.pending.clone() }
 
-// Resume takes up where a ledger ends that somebody has kept together with what was
-// learned. One that was written after it, by a teacher that only counts, goes before.
-func (t *Collector) Resume(l Ledger) {
-	version, digest := t.ledger.Version, t.ledger.Digest
+// Uncommitted is the number of messages that were read and not acknowledged.
+func (c *Collector) Uncommitted() int { return c.uncommitted }
+
+// Unreadable is the number of messages that could not be decoded.
+func (c *Collector) Unreadable() uint64 { return c.link.Unreadable() }
+
+// Resume continues from a ledger that was written with Persist. The checkpoint takes
+// precedence if it is newer, as after a run that only counted.
+func (c *Collector) Resume(l Ledger) {
+	version, digest := c.ledger.Version, c.ledger.Digest
 	if l.Version > version {
 		version, digest = l.Version, l.Digest
 	}
-	if !l.StreamCreated.Equal(t.ledger.StreamCreated) || l.Last >= t.ledger.Last {
-		t.ledger = l.clone()
+	if !l.StreamCreated.Equal(c.ledger.StreamCreated) || l.Last >= c.ledger.Last {
+		c.ledger = l.clone()
 	}
-	t.ledger.Version, t.ledger.Digest = version, digest
-	t.pending = t.ledger.clone()
+	c.ledger.Version, c.ledger.Digest = version, digest
+	c.pending = c.ledger.clone()
 }
 
-// batch is how much is read at once.
+// batch is how many messages are read at once.
 const batch = 1024
 
-// Collect reads what there is, up to a batch, and says how much of it was new. It is
-// handed to Heard, but neither written down nor acknowledged: Keep does that, and may
-// be called after many times. If Heard fails, or the process is killed before Keep,
-// all of it comes again to whoever begins with the last checkpoint.
-func (t *Collector) Collect() (counted int, err error) {
-	deliveries, err := t.link.fetch(t.position, batch)
+// Collect reads at most a batch and returns how many messages were new. It hands them to
+// Received, and neither writes nor acknowledges anything: Commit does, and may follow
+// after many calls. If Received fails, or the process is killed before Commit, all of
+// them are delivered again to the collector that begins with the last checkpoint.
+func (c *Collector) Collect() (counted int, err error) {
+	deliveries, err := c.link.fetch(c.position, batch)
 	if err != nil || len(deliveries) == 0 {
 		return 0, err
 	}
-	next := t.pending.clone()
-	next.UseStream(t.link.StreamCreated())
+	next := c.pending.clone()
+	next.UseStream(c.link.StreamCreated())
 	for i := range deliveries {
 		if !next.Count(&deliveries[i]) {
 			continue
 		}
 		counted++
-		if t.Received != nil {
-			if err := t.Received(&deliveries[i]); err != nil {
+		if c.Received != nil {
+			if err := c.Received(&deliveries[i]); err != nil {
 				return 0, fmt.Errorf("experience %s: %w", deliveries[i].ID(), err)
 			}
 		}
 	}
-	t.pending, t.position = next, deliveries[len(deliveries)-1].Sequence
-	t.uncommitted += len(deliveries)
+	c.pending, c.position = next, deliveries[len(deliveries)-1].Sequence
+	c.uncommitted += len(deliveries)
 	return counted, nil
 }
 
-// Uncommitted is how much was read that Keep has not acknowledged.
-func (t *Collector) Uncommitted() int { return t.uncommitted }
-
-// Commit writes down what was read, and acknowledges it. The order is what makes it
-// once: count, write down, acknowledge. Killed before writing, what was read comes
-// again and nobody has counted it; killed after, it comes again and is known. Keeper
-// writes before the checkpoint does.
-func (t *Collector) Commit() error {
-	if t.uncommitted == 0 {
+// Commit writes what was read and acknowledges it, in this order: Persist, checkpoint,
+// acknowledgement. A process that is killed before the writing has counted nothing; one
+// that is killed after it recognises what is delivered again.
+func (c *Collector) Commit() error {
+	if c.uncommitted == 0 {
 		return nil
 	}
-	if t.Persist != nil {
-		if err := t.Persist(t.pending.clone()); err != nil {
+	if c.Persist != nil {
+		if err := c.Persist(c.pending.clone()); err != nil {
 			return err
 		}
 	}
-	if err := writeCheckpoint(t.dir, t.link.config.Name, &t.pending); err != nil {
+	if err := writeCheckpoint(c.dir, c.link.config.Name, &c.pending); err != nil {
+		return &WriteError{err}
+	}
+	c.ledger = c.pending.clone()
+	if err := c.link.Ack(c.position); err != nil {
 		return err
 	}
-	t.ledger = t.pending.clone()
-	if err := t.link.Ack(t.position); err != nil {
-		return err
-	}
-	t.uncommitted = 0
+	c.uncommitted = 0
 	return nil
 }
 
-// Pass counts what there is, up to a batch, keeps it, and says how much that was.
-func (t *Collector) Pass() (counted int, err error) {
-	if counted, err = t.Collect(); err != nil {
-		return 0, err
-	}
-	return counted, t.Commit()
-}
+// WriteError is a failure of the disk, not of the servers.
+type WriteError struct{ Err error }
 
-// Publish publishes the students of a model, unless they are those that were
-// published last and still lie there. Versions of the fleet rise above everything that was ever
-// published, and above the model's own, which training counts from 1: students that
-// began with a model of the same number take what the teacher has.
-func (t *Collector) Publish(m *drpc.Model) (published bool, err error) {
-	digest := digestOf(m)
-	if digest == t.ledger.Digest {
-		if there, err := t.published(m, t.ledger.Version); err != nil || there {
+func (e *WriteError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Publish publishes the students of a model, unless they were published last and are
+// still in the bucket, undamaged. Versions rise above everything that was ever published
+// and above the model's own, which training counts from 1, so that students that began
+// with a model of the same number use what the teacher publishes.
+func (c *Collector) Publish(m *drpc.Model) (published bool, err error) {
+	digest := Digest(m)
+	if digest == c.ledger.Digest {
+		if there, err := c.published(m, c.ledger.Version); err != nil || there {
 			return false, err
 		}
 	}
-	next := t.Ledger()
+	next := c.Ledger()
 	next.Version = max(next.Version, m.Version)
 	for _, service := range m.Services {
-		switch w, err := t.link.Latest(service); {
+		switch w, err := c.link.Latest(service); {
 		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit), err == nil:
 			next.Version = max(next.Version, w.Version)
 		default:
@@ -169,29 +168,29 @@ func (t *Collector) Publish(m *drpc.Model) (published bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if err := t.link.Put(w); err != nil {
+		if err := c.link.Put(w); err != nil {
 			return false, err
 		}
 	}
-	// Killed before this, the next teacher publishes the same once more.
+	// If the process is killed before this, the next one publishes the same again.
 	next.Digest = digest
-	if err := writeCheckpoint(t.dir, t.link.config.Name, &next); err != nil {
+	if err := writeCheckpoint(c.dir, c.link.config.Name, &next); err != nil {
 		return false, err
 	}
-	t.ledger = next
-	t.pending.Version, t.pending.Digest = next.Version, next.Digest
+	c.ledger = next
+	c.pending.Version, c.pending.Digest = next.Version, next.Digest
 	return true, nil
 }
 
-// published says whether a version lies there for all services, sound: a server may
-// have come back without what it held, and objects may be damaged.
-func (t *Collector) published(m *drpc.Model, version uint64) (bool, error) {
+// published reports whether the bucket holds a version for all services, undamaged: a
+// server may have been restarted without its data.
+func (c *Collector) published(m *drpc.Model, version uint64) (bool, error) {
 	for i, service := range m.Services {
 		want, err := weightsOf(service, m, i, version)
 		if err != nil {
 			return false, err
 		}
-		switch w, err := t.link.Latest(service); {
+		switch w, err := c.link.Latest(service); {
 		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit):
 			return false, nil
 		case err != nil:
@@ -218,36 +217,11 @@ func weightsOf(service string, m *drpc.Model, at int, version uint64) (drpc.Weig
 	return drpc.WeightsOf(student, version), nil
 }
 
-// digestOf the students of a model.
-func digestOf(m *drpc.Model) string {
+// Digest identifies the students of a model.
+func Digest(m *drpc.Model) string {
 	h := sha256.New()
 	for i, service := range m.Services {
 		fmt.Fprintf(h, "%s\n%x\n", service, m.Students[i].Params())
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// Run counts until the context is done, looking again after a pause whenever there
-// is nothing. Whatever fails is told and tried again: servers come back.
-func (t *Collector) Run(ctx context.Context, pause time.Duration, told func(counted int, err error)) {
-	for ctx.Err() == nil {
-		back := t.link.reconnection()
-		counted, err := t.Pass()
-		if told != nil && (counted > 0 || err != nil) {
-			told(counted, err)
-		}
-		if counted < batch {
-			sleep(ctx, pause, back)
-		}
-	}
-}
-
-// Services that have been heard of, in order.
-func (l *Ledger) Services() []string {
-	services := make([]string, 0, len(l.Marks))
-	for s := range l.Marks {
-		services = append(services, s)
-	}
-	slices.Sort(services)
-	return services
 }

@@ -31,7 +31,7 @@ type Config struct {
 	MaxMessages int64         // the same, in decisions
 	PerService  int64         // decisions of one service: a flooding one fills its own share only
 	Duplicates  time.Duration // how long the server remembers ids
-	WeightBytes       int64         // bytes of weights
+	WeightBytes int64         // bytes of weights
 
 	InFlight int           // decisions under way to the server that it has not acknowledged
 	Timeout  time.Duration // of every question

@@ -160,3 +160,22 @@ func eventually(t *testing.T, what string, so func() bool) {
 		}
 	}
 }
+
+// pass collects and commits one batch.
+func (c *Collector) pass() (counted int, err error) {
+	if counted, err = c.Collect(); err != nil {
+		return 0, err
+	}
+	return counted, c.Commit()
+}
+
+// start runs an agent in the background for as long as the test does.
+func start(t *testing.T, a *Agent) {
+	t.Helper()
+	a.Start()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = a.Close(ctx) // the test has checked what was acknowledged
+	})
+}

@@ -3,213 +3,242 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Publisher takes decisions off the hands of those who decide, and sees them to the
-// stream. It keeps what was not acknowledged, each service's in order: of each
-// service one decision at a time is under way, since a teacher counts a student's
-// decisions by their rising numbers, and of all services together so many as may
-// be in flight.
+// Publisher sends the experience of the students of one process, and the scenes of its
+// witness, to the stream. Adding a message never waits. Messages stay queued, by
+// service and in order, until the server has acknowledged them. One message of each
+// service is in flight at a time, and Config.InFlight of all services together.
 type Publisher struct {
-	link  *Link
-	epoch uint64
-	limit  int
+	link *Link
 
-	lock  sync.Mutex
+	lock   sync.Mutex
 	queues []queue
-	first  int           // box to begin with, so that all come to their turn
-	wake  chan struct{} // of one: there is something
-	empty chan struct{} // closed when nothing waits; nil = nobody wants to know
+	first  int           // queue to begin with, so that all take turns
+	wake   chan struct{} // capacity 1: something was added
+	empty  chan struct{} // closed when nothing waits; nil = nobody waits for that
+	err    error         // of the last attempt in which nothing was acknowledged
 }
 
-// queue is what one student has done.
+// queue holds the messages of one subject.
 type queue struct {
-	service string // whose decisions these are; empty = scenes
+	drpc.Outbox
 	subject string
-	last    uint64
-	waiting []message
-	inFlight  bool // the first is under way
-	lost    int
+	scenes  bool
 }
 
-// NewPublisher is for the students of a process, who are told apart from those of
-// the process before by the epoch: it must rise. Of each service it keeps so many
-// decisions at most; beyond them the oldest, which nobody has acknowledged, is let
-// go. Run sets it to work.
-func (l *Link) NewPublisher(services []string, epoch uint64, most int) *Publisher {
-	c := &Publisher{link: l, epoch: epoch, limit: max(most, 2), queues: make([]queue, len(services)), wake: make(chan struct{}, 1)}
-	for i, s := range services {
-		c.queues[i].service, c.queues[i].subject = s, l.subject(s)
+// NewPublisher queues at most limit messages of each service; above it the oldest
+// unacknowledged message is dropped and counted as lost. The epoch identifies this
+// process and must be higher than that of the process before it. Run sends.
+func (l *Link) NewPublisher(services []string, epoch uint64, limit int) *Publisher {
+	p := &Publisher{link: l, wake: make(chan struct{}, 1)}
+	for _, s := range services {
+		p.queues = append(p.queues, queue{Outbox: drpc.Outbox{Service: s, Epoch: epoch, Most: max(limit, 2)}, subject: l.subject(s)})
 	}
-	return c
+	return p
 }
 
-// Add numbers a decision and keeps it. It never waits.
-func (c *Publisher) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
-	c.put(service, func(b *queue) message {
-		b.last++
-		return &drpc.Experience{
-			Service: b.service, Sequence: b.last, Epoch: c.epoch, Version: version, At: at, Local: *local, Action: done,
-		}
-	})
+// addScenes adds a queue for scenes and returns its index. It must be called before Run.
+func (p *Publisher) addScenes() int {
+	p.queues = append(p.queues, queue{Outbox: drpc.Outbox{Most: MaxUnacknowledged}, subject: p.link.sceneSubject(), scenes: true})
+	return len(p.queues) - 1
 }
 
-// put keeps a letter in a box.
-func (c *Publisher) put(in int, write func(*queue) message) {
-	c.lock.Lock()
-	b := &c.queues[in]
-	b.waiting = append(b.waiting, write(b))
-	if len(b.waiting) > c.limit {
-		if b.inFlight { // the first may be acknowledged any moment: the second goes
-			b.waiting[1] = b.waiting[0]
-		}
-		b.waiting = b.waiting[1:]
-		b.lost++
-	}
-	c.lock.Unlock()
+// Add numbers and queues a decision.
+func (p *Publisher) Add(service int, at time.Time, version uint64, local *drpc.Local, done drpc.Action) {
+	p.lock.Lock()
+	p.queues[service].Add(at, version, local, done)
+	p.lock.Unlock()
+	p.notify()
+}
+
+// put queues a message that is numbered already.
+func (p *Publisher) put(in int, m drpc.Message) {
+	p.lock.Lock()
+	p.queues[in].Put(m)
+	p.lock.Unlock()
+	p.notify()
+}
+
+func (p *Publisher) notify() {
 	select {
-	case c.wake <- struct{}{}:
+	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Waiting decisions that were not acknowledged, and those that were let go.
-func (c *Publisher) Waiting() (waiting, lost int) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	for i := range c.queues {
-		waiting += len(c.queues[i].waiting)
-		lost += c.queues[i].lost
+// Waiting is the number of decisions that are not acknowledged yet, and of those that
+// were dropped.
+func (p *Publisher) Waiting() (waiting, lost int) { return p.count(false) }
+
+func (p *Publisher) count(scenes bool) (waiting, lost int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	for i := range p.queues {
+		if q := &p.queues[i]; q.scenes == scenes {
+			waiting += q.Waiting()
+			lost += q.Lost
+		}
 	}
 	return waiting, lost
 }
 
-// How long the courier stays away from servers that refuse or do not answer.
+// Err is why the last attempt to send failed; nil if it succeeded.
+func (p *Publisher) Err() error {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.err
+}
+
+// Pauses after an attempt in which nothing was acknowledged.
 const (
-	leastPause = 50 * time.Millisecond
-	mostPause  = 5 * time.Second
+	minPause = 50 * time.Millisecond
+	maxPause = 5 * time.Second
 )
 
-// Run carries until the context is done.
-func (c *Publisher) Run(ctx context.Context) {
-	pause := leastPause
+// Run sends until the context is done.
+func (p *Publisher) Run(ctx context.Context) {
+	pause := minPause
 	for ctx.Err() == nil {
-		back := c.link.reconnection()
-		heads := c.next()
-		if len(heads) == 0 {
+		reconnection := p.link.reconnection()
+		batch := p.next()
+		if len(batch) == 0 {
 			select {
 			case <-ctx.Done():
-			case <-c.wake:
+			case <-p.wake:
 			}
 			continue
 		}
-		if c.sendAll(ctx, heads) {
-			pause = leastPause
+		if p.sendAll(ctx, batch) {
+			pause = minPause
 			continue
 		}
-		sleep(ctx, pause, back)
-		pause = min(2*pause, mostPause)
+		sleep(ctx, pause, reconnection)
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// queued is the first letter of a box.
+// queued is the first message of a queue.
 type queued struct {
-	queue     int
+	queue   int
 	subject string
-	message  message
+	message drpc.Message
 }
 
-// next of the boxes in which something waits, as many as may be in flight.
-func (c *Publisher) next() []queued {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	var heads []queued
-	for k := range c.queues {
-		i := (c.first + k) % len(c.queues)
-		if b := &c.queues[i]; len(b.waiting) > 0 && len(heads) < c.link.config.InFlight {
-			b.inFlight = true
-			heads = append(heads, queued{i, b.subject, b.waiting[0]})
+// next returns the first message of each queue, as many as may be in flight.
+func (p *Publisher) next() []queued {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	var batch []queued
+	for k := range p.queues {
+		i := (p.first + k) % len(p.queues)
+		if q := &p.queues[i]; q.Waiting() > 0 && len(batch) < p.link.config.InFlight {
+			batch = append(batch, queued{i, q.subject, q.Send()})
 		}
 	}
-	if len(heads) > 0 {
-		c.first = (heads[len(heads)-1].queue + 1) % len(c.queues)
+	if len(batch) > 0 {
+		p.first = (batch[len(batch)-1].queue + 1) % len(p.queues)
 	}
-	return heads
+	return batch
 }
 
-// sendAll sends heads and waits for their receipts. It says whether any is settled.
-func (c *Publisher) sendAll(ctx context.Context, heads []queued) bool {
-	under := make([]*sending, len(heads))
-	for i := range heads {
+// sendAll sends a batch and waits for the acknowledgements. It reports whether any
+// message left its queue.
+func (p *Publisher) sendAll(ctx context.Context, batch []queued) (progress bool) {
+	sent := make([]*sending, len(batch))
+	var failed error
+	for i := range batch {
 		var err error
-		if under[i], err = c.link.send(ctx, heads[i].subject, heads[i].message); err != nil {
-			c.link.config.log().Debug("a decision cannot be sent and is kept", "error", err)
-			break // nor can the others
+		if sent[i], err = p.link.send(ctx, batch[i].subject, batch[i].message); err != nil {
+			failed = err
+			break // the others would fail too
 		}
 	}
-	arrived := false
-	for i, s := range under {
-		var err error
-		if s == nil {
-			err = errNotSent
-		} else if _, err = s.wait(ctx); errors.Is(err, errTooLong) {
-			c.link.config.log().Warn("what was seen cannot be sent and is let go", "error", err)
-		} else if err != nil {
-			c.link.config.log().Debug("a decision was not acknowledged and is kept", "error", err)
+	for i, s := range sent {
+		err := errNotSent
+		if s != nil {
+			if _, err = s.wait(ctx); err != nil {
+				failed = err
+			}
 		}
-		c.settle(&heads[i], err)
-		arrived = arrived || err == nil || errors.Is(err, errTooLong) // no use in waiting
+		if errors.Is(err, errTooLong) {
+			p.link.config.log().Warn("message dropped: the stream does not accept its size", "error", err)
+		}
+		p.settle(&batch[i], err)
+		progress = progress || err == nil || errors.Is(err, errTooLong) // waiting would not help
 	}
-	return arrived
+	if ctx.Err() == nil {
+		p.setErr(progress, failed)
+	}
+	return progress
 }
 
-var errNotSent = errors.New("it was not sent")
+var errNotSent = errors.New("not sent")
 
-// settle takes a letter that was acknowledged out of its box, and one that never will
-// be.
-func (c *Publisher) settle(h *queued, err error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	b := &c.queues[h.queue]
-	b.inFlight = false
-	if err == nil || errors.Is(err, errTooLong) {
-		b.waiting = b.waiting[1:]
+// setErr records an attempt. The first failure after a success is logged, unless the
+// link has logged that the servers are unreachable.
+func (p *Publisher) setErr(progress bool, err error) {
+	if progress {
+		err = nil
 	}
-	if errors.Is(err, errTooLong) {
-		b.lost++
-	}
-	if c.empty != nil && c.isEmpty() {
-		close(c.empty)
-		c.empty = nil
+	p.lock.Lock()
+	changed := err != nil && p.err == nil
+	p.err = err
+	p.lock.Unlock()
+	if changed && !errors.Is(err, nats.ErrDisconnected) {
+		p.link.config.log().Warn("experience cannot be published: it is kept and sent again", "error", err)
 	}
 }
 
-func (c *Publisher) isEmpty() bool {
-	return !slices.ContainsFunc(c.queues, func(b queue) bool { return len(b.waiting) > 0 })
+// settle removes a message that was acknowledged, or that never will be.
+func (p *Publisher) settle(m *queued, err error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	q := &p.queues[m.queue]
+	tooLong := errors.Is(err, errTooLong)
+	q.Done(err == nil || tooLong)
+	if tooLong {
+		q.Lost++
+	}
+	if p.empty != nil && p.isEmpty() {
+		close(p.empty)
+		p.empty = nil
+	}
 }
 
-// Flush waits until everything is acknowledged, or the context is done, while Run
-// is at work.
-func (c *Publisher) Flush(ctx context.Context) error {
-	c.lock.Lock()
-	if c.isEmpty() {
-		c.lock.Unlock()
+func (p *Publisher) isEmpty() bool {
+	return !slices.ContainsFunc(p.queues, func(q queue) bool { return q.Waiting() > 0 })
+}
+
+// Flush waits, while Run sends, until everything is acknowledged or the context is done.
+func (p *Publisher) Flush(ctx context.Context) error {
+	p.lock.Lock()
+	if p.isEmpty() {
+		p.lock.Unlock()
 		return nil
 	}
-	if c.empty == nil {
-		c.empty = make(chan struct{})
+	if p.empty == nil {
+		p.empty = make(chan struct{})
 	}
-	empty := c.empty
-	c.lock.Unlock()
+	empty := p.empty
+	p.lock.Unlock()
 	select {
 	case <-empty:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	waiting, _ := p.count(false)
+	scenes, _ := p.count(true)
+	if waiting+scenes == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d decisions and %d scenes are not acknowledged: %w", waiting, scenes, errors.Join(ctx.Err(), p.Err()))
 }

@@ -18,8 +18,8 @@ import (
 // reader is how far the teacher's end has come.
 type reader struct {
 	lock       sync.Mutex
-	created       time.Time // when the stream was: sequences are of it
-	checked     time.Time // when that was asked last
+	created    time.Time // when the stream was: sequences are of it
+	checked    time.Time // when that was asked last
 	given      uint64    // sequence
 	acked      uint64
 	removed    uint64 // of what was acknowledged, what the server has let go

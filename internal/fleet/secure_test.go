@@ -171,7 +171,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, model := bookinfo(t, 1)
-	if n, err := teacher.Pass(); n != 1 || err != nil {
+	if n, err := teacher.pass(); n != 1 || err != nil {
 		t.Errorf("%d counted, %v", n, err)
 	}
 	if published, err := teacher.Publish(model); !published || err != nil {

@@ -24,13 +24,7 @@ func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 	return sent.wait(ctx)
 }
 
-// message is what goes up: an experience or a scene.
-type message interface {
-	ID() string
-	AppendBinary([]byte) ([]byte, error)
-}
-
-// sending is a letter under way.
+// sending is a message in flight.
 type sending struct {
 	link   *Link
 	id     string
@@ -39,9 +33,9 @@ type sending struct {
 	future jetstream.PubAckFuture
 }
 
-// send sets a letter on its way. It may go once more than it arrives: the server
-// tells by the id.
-func (l *Link) send(ctx context.Context, subject string, what message) (*sending, error) {
+// send publishes a message without waiting for its receipt. A message that is sent
+// again is recognised by its id.
+func (l *Link) send(ctx context.Context, subject string, what drpc.Message) (*sending, error) {
 	id := what.ID()
 	data, err := what.AppendBinary(nil)
 	if err != nil {

@@ -27,7 +27,7 @@ type ServerConfig struct {
 	// Hurried lets the kernel write to disk in its own time: an acknowledged
 	// experience survives this process, but not the machine's sudden end.
 	LazySync bool
-	Log     *slog.Logger // nil = none
+	Log      *slog.Logger // nil = none
 }
 
 // DefaultServer keeps a quarter of a gigabyte at most.

@@ -29,7 +29,7 @@ func TestHeldDecisionsAreWhatCameOfThem(t *testing.T) {
 	if waiting, _ := a.Publisher.Waiting(); waiting != 1 {
 		t.Errorf("%d decisions wait, want the one that counts", waiting)
 	}
-	background(t, a.Run)
+	start(t, a)
 	flush(t, a.Publisher)
 	wait(t, l)
 	got, err := l.Fetch(10)

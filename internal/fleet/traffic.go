@@ -14,7 +14,7 @@ type Traffic struct {
 	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
 	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
 	Scenes     uint64 `json:"scenes"`     // that the server has acknowledged
-	SceneBytes    uint64 `json:"scenery"`    // bytes of the scenes themselves
+	SceneBytes uint64 `json:"scenery"`    // bytes of the scenes themselves
 	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
 	Received   uint64 `json:"received"`   // the same the other way
 }

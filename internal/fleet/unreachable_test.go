@@ -29,7 +29,7 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	act(t, app, agent)
 	decisions := uint64(0)
 	for _, s := range agent.Status() {
@@ -51,14 +51,14 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := teacher.Pass(); err != nil || uint64(n) != decisions {
+	if n, err := teacher.pass(); err != nil || uint64(n) != decisions {
 		t.Errorf("%d counted, want %d (%v)", n, decisions, err)
 	}
 }
 
-// TestACourierKeepsTheNewest: without a server for long, the oldest is let go, and
+// TestAPublisherKeepsTheNewest: without a server for long, the oldest is let go, and
 // that is told.
-func TestACourierKeepsTheNewest(t *testing.T) {
+func TestAPublisherKeepsTheNewest(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
 	c := l.NewPublisher([]string{"cart", "ads"}, 1, 3)
 	for range 5 {

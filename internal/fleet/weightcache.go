@@ -2,88 +2,112 @@ package fleet
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// WeightCache watches the weights of some services and has the latest of each at hand.
+// WeightCache watches the weights of some services and holds the latest of each.
 type WeightCache struct {
 	link *Link
 	keys []string
 
-	lock  sync.Mutex
-	latest map[string]CachedWeights // by key
-	created  time.Time        // when the bucket was
-	last  uint64           // revision
+	lock    sync.Mutex
+	latest  map[string]CachedWeights // by key
+	created time.Time                // when the bucket was
+	last    uint64                   // revision
+	err     error                    // of the last attempt to watch
 }
 
-// CachedWeights is what lies on the shelf for a service.
+// CachedWeights is the latest object in the bucket for a service.
 type CachedWeights struct {
-	Revision uint64 // of the bucket; 0 = there is nothing yet
+	Revision uint64 // of the bucket; 0 = there is no object yet
 	Weights  drpc.Weights
-	Fault    error // the object cannot be read, and why
+	Fault    error // why the object cannot be read
 }
 
-// NewWeightCache watches so many services. Run sets it to work.
+// NewWeightCache is for some services. Run watches.
 func (l *Link) NewWeightCache(services []string) *WeightCache {
-	m := &WeightCache{link: l, latest: map[string]CachedWeights{}}
+	c := &WeightCache{link: l, latest: map[string]CachedWeights{}}
 	for _, s := range services {
-		m.keys = append(m.keys, token(s))
+		c.keys = append(c.keys, token(s))
 	}
-	return m
+	return c
 }
 
-// CachedWeights is the latest of a service. It never waits.
-func (m *WeightCache) Latest(service string) CachedWeights {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	return m.latest[token(service)]
+// Latest weights of a service. It never waits.
+func (c *WeightCache) Latest(service string) CachedWeights {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.latest[token(service)]
 }
 
-// again is after how long a watch is begun anew, from where it was: a watch that
-// has died in silence costs no longer than that.
+// Err is why weights are not received at the moment; nil if they are.
+func (c *WeightCache) Err() error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.err
+}
+
+// watchFor is how long a watch is used before it is begun again from where it was, so
+// that one that died silently costs no longer.
 const watchFor = time.Minute
 
-// Run watches until the context is done, over every loss of the servers.
-func (m *WeightCache) Run(ctx context.Context) {
+// Run watches until the context is done, and again after every failure.
+func (c *WeightCache) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		back := m.link.reconnection()
-		if err := m.watch(ctx, back); err != nil {
-			m.link.config.log().Debug("weights cannot be watched now", "error", err)
-			sleep(ctx, 500*time.Millisecond, back)
+		reconnection := c.link.reconnection()
+		if err := c.watch(ctx, reconnection); err != nil && ctx.Err() == nil {
+			c.setErr(fmt.Errorf("watch weights: %w", err))
+			sleep(ctx, 500*time.Millisecond, reconnection)
 		}
 	}
 }
 
-// watch until it is time to begin anew.
-func (m *WeightCache) watch(ctx context.Context, back <-chan struct{}) error {
-	_, bucket, err := m.link.ready(ctx)
+// setErr records an attempt. The first failure after a success is logged, unless the
+// link has logged that the servers are unreachable.
+func (c *WeightCache) setErr(err error) {
+	c.lock.Lock()
+	changed := err != nil && c.err == nil
+	c.err = err
+	c.lock.Unlock()
+	if changed && !errors.Is(err, nats.ErrDisconnected) {
+		c.link.config.log().Warn("weights cannot be watched: students keep those in use", "error", err)
+	}
+}
+
+// watch until it is time to begin again.
+func (c *WeightCache) watch(ctx context.Context, reconnection <-chan struct{}) error {
+	_, bucket, err := c.link.ready(ctx)
 	if err != nil {
 		return err
 	}
-	options, err := m.resume(ctx, bucket)
+	options, err := c.resume(ctx, bucket)
 	if err != nil {
-		m.link.recheck(err)
+		c.link.recheck(err)
 		return err
 	}
-	watcher, err := bucket.WatchFiltered(ctx, slices.Clone(m.keys), options...)
+	watcher, err := bucket.WatchFiltered(ctx, slices.Clone(c.keys), options...)
 	if err != nil {
-		m.link.recheck(err)
+		c.link.recheck(err)
 		return err
 	}
 	defer func() { _ = watcher.Stop() }() // the connection may be gone, and the watch with it
+	c.setErr(nil)
 	timer := time.NewTimer(watchFor)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-back:
+		case <-reconnection:
 			return nil
 		case <-timer.C:
 			return nil
@@ -91,16 +115,16 @@ func (m *WeightCache) watch(ctx context.Context, back <-chan struct{}) error {
 			if !open {
 				return jetstream.ErrConsumerNotFound
 			}
-			if entry != nil { // nil: up to here it was there already
-				m.store(entry)
+			if entry != nil { // nil ends what was there before
+				c.store(entry)
 			}
 		}
 	}
 }
 
-// resume is from where to watch: after what was seen, or from the beginning if
+// resume is from where to watch: after the last revision, or from the beginning if
 // this is another bucket than before.
-func (m *WeightCache) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.WatchOpt, error) {
+func (c *WeightCache) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.WatchOpt, error) {
 	status, err := bucket.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -109,25 +133,25 @@ func (m *WeightCache) resume(ctx context.Context, bucket jetstream.KeyValue) ([]
 	if s, ok := status.(*jetstream.KeyValueBucketStatus); ok {
 		made = s.StreamInfo().Created
 	}
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if !made.Equal(m.created) {
-		m.created, m.last = made, 0
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if !made.Equal(c.created) {
+		c.created, c.last = made, 0
 	}
-	if m.last == 0 {
+	if c.last == 0 {
 		return nil, nil
 	}
-	return []jetstream.WatchOpt{jetstream.ResumeFromRevision(m.last + 1)}, nil
+	return []jetstream.WatchOpt{jetstream.ResumeFromRevision(c.last + 1)}, nil
 }
 
-func (m *WeightCache) store(entry jetstream.KeyValueEntry) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	m.last = max(m.last, entry.Revision())
+func (c *WeightCache) store(entry jetstream.KeyValueEntry) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.last = max(c.last, entry.Revision())
 	if entry.Operation() != jetstream.KeyValuePut {
-		return // somebody has cleared the shelf: students act on with what they have
+		return // the bucket was cleared: students keep the weights in use
 	}
 	s := CachedWeights{Revision: entry.Revision()}
 	s.Weights, s.Fault = readWeights(entry.Value(), Schema())
-	m.latest[entry.Key()] = s
+	c.latest[entry.Key()] = s
 }

@@ -109,7 +109,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	other := link(t, func(c *Config) { c.Server = s })
 	teacher, err := NewCollector(other, t.TempDir())
 	if err != nil {
@@ -165,7 +165,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, late.Run)
+	start(t, late)
 	eventually(t, "the faulty object is seen", func() bool {
 		return late.Weights.Latest("reviews").Revision > 0 && late.Weights.Latest("details").Revision > 0
 	})
@@ -178,7 +178,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	}
 	flush(t, agent.Publisher)
 	flush(t, late.Publisher)
-	if n, err := teacher.Pass(); err != nil || uint64(n) != decided {
+	if n, err := teacher.pass(); err != nil || uint64(n) != decided {
 		t.Errorf("%d counted, want %d (%v)", n, decided, err)
 	}
 	offer(better, true) // the same students, since what lies there is damaged

@@ -21,15 +21,12 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent.Witness, err = NewWitness(l, model, app, 3); err != nil {
+	if err := agent.AddWitness(model, app); err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
-	if err := agent.Witness.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	st := agent.Witness.Status()
 	if st.Scenes < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
 		t.Errorf("%+v", st)
@@ -55,7 +52,7 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (Mark{3, st.Scenes}) || ledger.Counted == 0 {
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) || ledger.Counted == 0 {
 		t.Errorf("%+v of %d scenes", ledger, len(scenes))
 	}
 	for i, s := range scenes {
@@ -93,19 +90,17 @@ func TestAStreamForShorterMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	app, model := bookinfo(t, 1)
-	w, err := NewWitness(l, model, app, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	agent, err := NewAgent(l, model, app, drpc.Work{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent.Witness = w
-	background(t, agent.Run)
+	if err := agent.AddWitness(model, app); err != nil {
+		t.Fatal(err)
+	}
+	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
-	eventually(t, "scenes are let go", func() bool { st := w.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
+	eventually(t, "scenes are let go", func() bool { st := agent.Witness.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
 	if !strings.Contains(errTooLong.Error(), "nats stream edit --max-msg-size=131072") {
 		t.Error(errTooLong)
 	}
@@ -119,7 +114,11 @@ func TestAWitnessSeesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWitness(l, part, app, 1); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+	agent, err := NewAgent(l, part, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.AddWitness(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,17 +1,18 @@
-// Package teacher is a teacher that goes on learning while its students are at work
-// elsewhere: a living school at the teacher's end of a fleet. What students did and
-// what the whole application looked like comes up the stream; the teacher learns from
-// it, is examined in its simulated world, and when it has gained it teaches its
-// students anew and publishes their weights. When the notifier calls, everybody goes
-// back to stage 1 in the simulated world, with the mix of requests that is lived
-// with: a teacher explores by doing what it believes to be wrong, and nobody's users
-// are there for that.
+// Package teacher runs the teacher of a fleet. It reads the experience that students
+// publish, learns from it, evaluates what it has learned in a simulated application and
+// publishes the students' weights when the teacher has improved. When the notifier
+// detects a change, it trains again in the simulated application with the observed
+// request mix: exploration never happens in the users' cluster.
 //
 // What was learned and what was counted are one file, written before anything is
-// acknowledged: killed at any moment, nothing is counted twice and nothing that was
-// acknowledged is lost.
+// acknowledged. A process that is killed at any moment counts nothing twice and loses
+// nothing that was acknowledged.
 //
-// Reading order: config.go, class.go (opening and the loop), learn.go (what becomes
-// of what comes up), teach.go (long work and publishing), state.go (the file),
-// record.go (what is told).
+// A Teacher works on one model until it fails or is stopped. A Supervisor keeps a
+// teacher working: it opens or resumes the teacher, replaces its model, restarts it with
+// back-off and reports its status. `loadline run` and `loadline teacher` use it alike.
+//
+// Reading order: supervisor.go, config.go, teacher.go (opening and the loop), learn.go
+// (from experience to training), publish.go (training and publishing), state.go (the
+// file), status.go and event.go (what is reported).
 package teacher

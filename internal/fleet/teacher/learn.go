@@ -7,98 +7,101 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// received takes in what was counted for the first time.
-func (c *Teacher) received(d *drpc.Delivery) error {
-	if c.config.Received != nil {
-		c.config.Received(d)
+// received takes a message that is counted for the first time.
+func (t *Teacher) received(d *drpc.Delivery) error {
+	if t.config.Received != nil {
+		t.config.Received(d)
+	}
+	if !t.learns() {
+		return nil
 	}
 	if d.Scene == nil {
-		c.join.Did(&d.Experience)
+		t.join.AddExperience(&d.Experience)
 		return nil
 	}
 	var view drpc.View
-	if _, err := c.trainer.Eyes().Recognise(d.Scene, c.config.Training.Shape, &view); err != nil {
-		c.rejected++
-		c.setProblem(unrecognised, err)
+	_, err := t.trainer.Eyes().Recognise(d.Scene, t.config.Training.Shape, &view)
+	t.setProblem("a scene of the witness is ignored", err)
+	if err != nil {
+		t.rejected++
 		return nil
 	}
-	c.setProblem(unrecognised, nil)
-	c.join.Saw(*d.Scene)
+	t.join.AddScene(*d.Scene)
 	return nil
 }
 
-const unrecognised = "what the witness saw is passed over"
-
-// mixShare is how quickly what is taken for the mix of requests follows what is
-// seen: in a few steps, so that school is held with what comes now and not with what
-// came while nobody had noticed yet.
+// mixShare is how quickly the estimated request mix follows the observed one: within a
+// few periods, so that training uses the mix after a change and not the one before.
 const mixShare = 0.3
 
-// learn takes in every stretch that is complete. When the notifier calls, the rest
-// waits until everybody is back from stage 1.
-func (c *Teacher) learn(ctx context.Context) error {
-	for ctx.Err() == nil && !c.trainer.Busy() {
-		from, to, ok := c.join.Next(c.actions)
+// learn learns from every complete period. When the notifier asks for training, the rest
+// waits until the training is done.
+func (t *Teacher) learn(ctx context.Context) error {
+	for t.learns() && ctx.Err() == nil && !t.trainer.Busy() {
+		from, to, ok := t.join.Next(t.actions)
 		if !ok {
 			return nil
 		}
 		var before, after drpc.View
-		mix, err := c.trainer.Eyes().Recognise(&from, c.config.Training.Shape, &before)
+		mix, err := t.trainer.Eyes().Recognise(&from, t.config.Training.Shape, &before)
 		if err == nil {
-			_, err = c.trainer.Eyes().Recognise(&to, c.config.Training.Shape, &after)
+			_, err = t.trainer.Eyes().Recognise(&to, t.config.Training.Shape, &after)
 		}
 		if err != nil {
-			return fmt.Errorf("class: %w", err) // they were recognised when they came
+			return fmt.Errorf("teacher: %w", err) // both were recognised when they were received
 		}
 		if mix != nil {
-			c.mix = c.mix.Follow(mix, mixShare)
+			t.mix = t.mix.Follow(mix, mixShare)
 		}
-		why := c.trainer.Listen(&before, &after, mix, c.actions, to.Worth.Reward)
-		c.learned++
-		c.sinceEvaluation++
-		c.sinceRetraining++
+		why := t.trainer.Listen(&before, &after, mix, t.actions, to.Worth.Reward)
+		t.learned++
+		t.sinceEvaluation++
+		t.sinceRetraining++
 		switch {
-		case len(why) > 0 && c.sinceRetraining >= c.patience():
-			if err := c.retrain(why); err != nil {
+		case len(why) > 0 && t.sinceRetraining >= t.patience():
+			if err := t.retrain(why); err != nil {
 				return err
 			}
-		case c.sinceEvaluation >= c.config.EvaluateEvery:
-			c.evaluate()
+		case t.sinceEvaluation >= t.config.EvaluateEvery:
+			t.evaluate()
 		}
 	}
 	return nil
 }
 
-// patience is how many stretches pass before the notifier is listened to: twice as
-// many after each refresh that it calls again upon, since what school cannot mend it
-// need not try every ten minutes.
-func (c *Teacher) patience() int {
-	return c.config.Training.Notifier.Rewards << min(c.retrainings, maxDoublings)
+// patience is how many periods pass before the notifier may ask for training again. It
+// doubles with each training in a row, since a cause that training does not remove need
+// not be tried every ten minutes.
+func (t *Teacher) patience() int {
+	return t.config.Training.Notifier.Rewards << min(t.retrainings, maxDoublings)
 }
 
 const maxDoublings = 6
 
-// retrain sends everybody back to stage 1.
-func (c *Teacher) retrain(why []drpc.Reason) error {
-	if c.retrainings++; c.sinceRetraining > 10*c.patience() {
-		c.retrainings = 1
+// retrain begins stage 1 again.
+func (t *Teacher) retrain(why []drpc.Reason) error {
+	if t.retrainings++; t.sinceRetraining > 10*t.patience() {
+		t.retrainings = 1
 	}
-	c.sinceEvaluation, c.sinceRetraining = 0, 0
-	c.retrained++
-	c.record(Event{What: "the notifier calls: back to stage 1, in the simulated world with the requests that are seen", Reasons: why, Before: c.trainer.Means().Reward})
-	return c.trainer.Recall(why, c.mix)
+	t.sinceEvaluation, t.sinceRetraining = 0, 0
+	t.retrained++
+	t.record(Event{
+		What:    "the notifier requests training: stage 1 in the simulated application with the observed request mix",
+		Reasons: why, Before: t.trainer.Means().Reward,
+	})
+	return t.trainer.Recall(why, t.mix)
 }
 
-// evaluate looks whether the teacher has gained.
-func (c *Teacher) evaluate() {
-	c.sinceEvaluation = 0
-	best := c.trainer.Best()
-	reward, gained, lost := c.trainer.Examine()
-	c.evaluated = reward
+// evaluate finds out whether the teacher has improved.
+func (t *Teacher) evaluate() {
+	t.sinceEvaluation = 0
+	best := t.trainer.Best()
+	reward, improved, regressed := t.trainer.Examine()
+	t.evaluated = reward
 	switch {
-	case gained:
-		c.record(Event{What: "the teacher has gained from what its students did: it teaches them anew", Before: best, After: reward})
-	case lost:
-		c.record(Event{What: "the teacher has lost by what its students did: it is again what it was at its best", Before: reward, After: best})
+	case improved:
+		t.record(Event{What: "the teacher has improved by the students' experience: it trains its students", Before: best, After: reward})
+	case regressed:
+		t.record(Event{What: "the teacher has become worse by the students' experience: its best weights are restored", Before: reward, After: best})
 	}
 }

@@ -3,6 +3,7 @@ package teacher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -10,74 +11,83 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 )
 
-// train does what takes long: warming up, stage 1 after a call, teaching. The stream
-// waits meanwhile, and so do students for weights, but not with deciding. Killed in
-// the midst of it, it goes on where it was last kept.
-func (c *Teacher) train(ctx context.Context) error {
-	// What called everybody back is kept with the call, so that it is not heard again.
-	if err := c.commit(true); err != nil {
+// train does the long work: warm-up, stage 1, distillation. The stream waits meanwhile;
+// students keep deciding. A process that is killed continues from the last saved state.
+func (t *Teacher) train(ctx context.Context) error {
+	// The reason to retrain is committed with the experience that caused it, so that
+	// this experience does not cause it again.
+	if err := t.commit(true); err != nil {
 		return err
 	}
-	c.config.log().Info("the class is at school: students act on, and the stream waits until it is done")
-	err := c.trainer.Work(ctx)
-	c.checked = time.Time{}
-	return errors.Join(c.saveErr, c.save(), err)
+	t.config.log().Info("training: students keep deciding, and the stream waits")
+	err := t.trainer.Work(ctx)
+	if ctx.Err() != nil {
+		err = nil // stopped: the next run continues
+	}
+	t.checked = time.Time{}
+	return errors.Join(t.saveErr, t.save(), err)
 }
 
-// unitDone two units of long work, what it has come to is kept now and then.
-func (c *Teacher) unitDone(*trainer.School) {
-	if time.Since(c.saved) >= max(c.config.SaveEvery, time.Second) {
-		c.saveErr = errors.Join(c.saveErr, c.save())
+// unitDone saves the state now and then while the teacher trains.
+func (t *Teacher) unitDone(*trainer.School) {
+	if time.Since(t.saved) >= max(t.config.SaveEvery, time.Second) {
+		t.saveErr = errors.Join(t.saveErr, t.save())
 	}
 }
 
-// trained is told by the school when students have been taught.
-func (c *Teacher) trained(e trainer.Event) {
-	c.record(Event{What: e.What, Reasons: e.Reasons, Before: e.Before, After: e.After})
+// trained records an event of the trainer.
+func (t *Teacher) trained(e trainer.Event) {
+	t.record(Event{What: e.What, Reasons: e.Reasons, Before: e.Before, After: e.After})
 }
 
-// offerEvery is how often it is looked whether the weights still lie there, sound.
+// checkEvery is how often the teacher checks that its weights are still in the bucket,
+// undamaged.
 const checkEvery = time.Minute
 
-// publish lays out the students' weights, unless they lie there. Servers that are
-// away are asked again. Students in the middle of a lesson are not shown.
-func (c *Teacher) publish() {
-	if c.trainer.Busy() && !c.trainer.Warming() || time.Since(c.checked) < checkEvery {
+// publish publishes the students' weights, unless they are published already. It retries
+// while servers are unreachable. Students in the middle of training are not published.
+func (t *Teacher) publish() {
+	if t.busy() && !t.trainer.Warming() || time.Since(t.checked) < checkEvery {
 		return
 	}
-	m, err := c.currentModel()
-	if err != nil {
-		c.setProblem(unpublished, err)
-		return
-	}
-	published, err := c.collector.Publish(m)
-	c.setProblem(unpublished, err)
+	published, err := t.publishCurrent()
+	t.setProblem("weights cannot be published", err)
 	if err != nil {
 		return
 	}
-	c.checked = time.Now()
-	if !published {
-		return
+	t.checked = time.Now()
+	if published {
+		t.published++
+		t.record(Event{What: fmt.Sprintf("published weights of %d services", len(t.model.Services))})
 	}
-	c.published++
-	m.Version = c.collector.Ledger().Version
-	c.record(Event{What: "weights are published"})
-	c.setProblem("the model cannot be written beside the state", m.Write(filepath.Join(c.folder, modelName)))
 }
 
-const unpublished = "weights cannot be published now"
+func (t *Teacher) publishCurrent() (published bool, err error) {
+	m := t.model
+	if t.learns() {
+		if m, err = t.currentModel(); err != nil {
+			return false, err
+		}
+	}
+	if published, err = t.collector.Publish(m); err != nil || !published || !t.learns() {
+		return published, err
+	}
+	m.Version = t.collector.Ledger().Version
+	t.setProblem("the model cannot be written beside the state", m.Write(filepath.Join(t.folder, modelName)))
+	return true, nil
+}
 
-// modelName is the file with everybody as they were published last.
+// modelName is the file with the model as it was published last.
 const modelName = "model.safetensors"
 
-// currentModel are everybody as they are now, on the card of the model that they were.
-func (c *Teacher) currentModel() (*drpc.Model, error) {
-	m, err := c.trainer.Model()
+// currentModel is the model as it is trained now.
+func (t *Teacher) currentModel() (*drpc.Model, error) {
+	m, err := t.trainer.Model()
 	if err != nil {
 		return nil, err
 	}
-	m.Training, m.Results = c.model.Training, nil // those were of others
-	m.Training.Samples = c.trainer.Steps()
-	m.Version = max(m.Version, c.model.Version)
+	m.Training, m.Results = t.model.Training, nil // the results were those of other weights
+	m.Training.Samples = t.trainer.Steps()
+	m.Version = max(m.Version, t.model.Version)
 	return m, nil
 }

@@ -1,181 +1,113 @@
 package teacher
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Event is something that happened to the class: what triggered it, and what came of
-// it.
-type Event struct {
-	At        time.Time     `json:"at"`
-	What      string        `json:"what"`
-	Reasons   []drpc.Reason `json:"reasons,omitempty"`
-	Before    float64       `json:"before,omitempty"` // mean reward of a step until then
-	After     float64       `json:"after,omitempty"`  // and from then on
-	Version   uint64        `json:"version"`          // of the weights that were published last
-	Decisions uint64        `json:"decisions"`        // that were counted by then
-}
+// What a teacher is doing, apart from training.
+const (
+	starting   = "starting"
+	collecting = "collecting experience"
+	stopped    = "stopped"
+)
 
-func (e Event) String() string {
-	text := e.What
-	if len(e.Reasons) > 0 {
-		why := make([]string, len(e.Reasons))
-		for i, r := range e.Reasons {
-			why[i] = r.String()
-		}
-		text += " (" + strings.Join(why, "; ") + ")"
-	}
-	if e.Before != 0 {
-		text += fmt.Sprintf("; reward %.3f before", e.Before)
-	}
-	if e.After != 0 {
-		text += fmt.Sprintf(", %.3f after", e.After)
-	}
-	return fmt.Sprintf("%s (version %d, %d decisions)", text, e.Version, e.Decisions)
-}
-
-// eventsName is the file with the events, the newest last.
-const eventsName = "events.json"
-
-// mostEvents is how many of them are kept.
-const maxEvents = 1000
-
-func (c *Teacher) readEvents() error {
-	path := filepath.Join(c.folder, eventsName)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("class: %w", err)
-	}
-	if err := json.Unmarshal(text, &c.events); err != nil {
-		return fmt.Errorf("class: %s cannot be read: %w; remove it", path, err)
-	}
-	return nil
-}
-
-// record keeps an event. That it cannot be written down is told and no more: what
-// was learned is kept elsewhere.
-func (c *Teacher) record(e Event) {
-	l := c.collector.Pending()
-	e.At, e.Version, e.Decisions = time.Now().UTC(), l.Version, l.Counted
-	c.lock.Lock()
-	c.events = append(c.events, e)
-	c.events = c.events[max(0, len(c.events)-maxEvents):]
-	events := slices.Clone(c.events)
-	c.status.Last = e
-	c.lock.Unlock()
-	if c.config.Event != nil {
-		c.config.Event(e)
-	}
-	if err := atomicfile.Write(filepath.Join(c.folder, eventsName), func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(events)
-	}); err != nil {
-		c.setProblem("an event cannot be written down", err)
-	}
-}
-
-// Events of the class, the newest last.
-func (c *Teacher) Events() []Event {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return slices.Clone(c.events)
-}
-
-// Status is how a class is doing.
+// Status of a teacher.
 type Status struct {
-	Doing      string  `json:"doing"`      // listening, or at what long work
-	Version    uint64  `json:"version"`    // of the weights that were published last
-	Counted    uint64  `json:"counted"`    // decisions
-	Repeated      uint64  `json:"again"`      // that had been counted before
-	Scenes     uint64  `json:"scenes"`     // of the whole
-	Rejected      uint64  `json:"unfit"`      // of them, those of something else
-	Learned    uint64  `json:"learned"`    // stretches that the teacher has learned from
-	Incomplete uint64  `json:"incomplete"` // stretches in which a student was not heard
-	Broken     uint64  `json:"broken"`     // stretches without a scene at their end
-	Late       uint64  `json:"late"`       // decisions that came when their stretch was over
-	Silent     string  `json:"silent"`     // service whose student was not heard, the last time
-	Reward     float64 `json:"reward"`     // mean of what the notifier has seen of late
-	Novelty    float64 `json:"novelty"`    // the same
-	Imitation  float64 `json:"imitation"`  // the same
-	Drift      float64 `json:"drift"`      // the same
-	Evaluated   float64 `json:"examined"`   // reward of the teacher's last examination
-	Best       float64 `json:"best"`       // and of its best
+	Doing       string `json:"doing"`                  // collecting experience, or the kind of training
+	NotLearning string `json:"not_learning,omitempty"` // why it only counts and publishes; empty = it learns
+	Problem     string `json:"problem,omitempty"`      // what does not work at the moment
+	Restarts    int    `json:"restarts"`               // after failures, since the process began
+	Last        Event  `json:"last"`                   // latest event
+	Events      uint64 `json:"events"`                 // since the process began
+
+	Version    uint64 `json:"version"`    // of the weights that were published last
+	Published  int    `json:"published"`  // times that weights were
+	Counted    uint64 `json:"counted"`    // decisions
+	Repeated   uint64 `json:"again"`      // messages that had been counted before
+	Unreadable uint64 `json:"unreadable"` // messages that could not be decoded
+	Position   uint64 `json:"position"`   // in the stream, up to which everything is counted
+
+	Scenes     uint64  `json:"scenes"`     // of the whole application
+	Rejected   uint64  `json:"unfit"`      // scenes of another application
+	Learned    uint64  `json:"learned"`    // periods
+	Incomplete uint64  `json:"incomplete"` // periods without the decisions of all students
+	Broken     uint64  `json:"broken"`     // periods without a scene at their end
+	Late       uint64  `json:"late"`       // decisions that were received after their period
+	Silent     string  `json:"silent"`     // service whose decisions were missing last
+	Reward     float64 `json:"reward"`     // recent mean, as the notifier sees it
+	Novelty    float64 `json:"novelty"`    // likewise
+	Imitation  float64 `json:"imitation"`  // likewise
+	Drift      float64 `json:"drift"`      // likewise
+	Evaluated  float64 `json:"examined"`   // reward of the last evaluation
+	Best       float64 `json:"best"`       // and of the best one
 	Retrained  int     `json:"refreshes"`
-	Published  int     `json:"published"`
-	Last       Event   `json:"last"`    // what happened last
-	Problem    string  `json:"trouble"` // why nothing is read or published just now; empty = nothing
 }
 
-// Status of the class, for whoever asks.
-func (c *Teacher) Status() Status {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.status
+// Status of the teacher. It may be called by any goroutine.
+func (t *Teacher) Status() Status {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.status
 }
 
-// updateStatus brings the status up to date.
-func (c *Teacher) updateStatus(doing string) {
-	l, j, means := c.collector.Pending(), c.join, drpc.Glance{}
-	if !c.trainer.Busy() {
-		means = c.trainer.Means()
+// updateStatus publishes the state of the loop.
+func (t *Teacher) updateStatus(doing string) {
+	l := t.collector.Pending()
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	s := &t.status
+	s.Doing, s.Version, s.Published, s.Scenes = doing, l.Version, t.published, l.Scenes
+	s.Counted, s.Repeated, s.Unreadable, s.Position = l.Counted, l.Repeated, t.collector.Unreadable(), l.Last
+	if !t.learns() {
+		return
 	}
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	s := &c.status
-	s.Doing, s.Version, s.Counted, s.Repeated, s.Scenes, s.Rejected = doing, l.Version, l.Counted, l.Repeated, l.Scenes, c.rejected
-	s.Learned, s.Incomplete, s.Broken, s.Late, s.Silent = c.learned, j.Incomplete, j.Broken, j.Late, j.Silent
+	means := drpc.Glance{}
+	if !t.trainer.Busy() {
+		means = t.trainer.Means()
+	}
+	j := t.join
+	s.Rejected, s.Learned, s.Incomplete, s.Broken, s.Late, s.Silent = t.rejected, t.learned, j.Incomplete, j.Broken, j.Late, j.Silent
 	s.Reward, s.Novelty, s.Imitation, s.Drift = means.Reward, means.Novelty, means.Imitation, means.Drift
-	s.Evaluated, s.Retrained, s.Published = c.evaluated, c.retrained, c.published
-	if best := c.trainer.Best(); best > -1e9 {
+	s.Evaluated, s.Retrained = t.evaluated, t.retrained
+	if best := t.trainer.Best(); best > -1e9 {
 		s.Best = best
 	}
 }
 
-// progress of long work.
-func (c *Teacher) progress(share float64, what string) {
-	c.lock.Lock()
-	c.status.Doing = what
-	c.lock.Unlock()
-	if c.config.Progress != nil {
-		c.config.Progress(share, what)
+// progress of training.
+func (t *Teacher) progress(share float64, what string) {
+	t.lock.Lock()
+	t.status.Doing = what
+	t.lock.Unlock()
+	if t.config.Progress != nil {
+		t.config.Progress(share, what)
 	}
 }
 
-// setProblem is what stands in the way, until it does not any more.
-func (c *Teacher) setProblem(what string, err error) {
+// setProblem reports what does not work, or with nil that it works again. A problem is
+// logged when it begins and when its error changes.
+func (t *Teacher) setProblem(what string, err error) {
 	text := ""
 	if err != nil {
 		text = fmt.Sprintf("%s: %v", what, err)
 	}
-	c.lock.Lock()
-	was := c.problems[what]
-	if c.problems[what] = text; text == "" {
-		delete(c.problems, what)
+	t.lock.Lock()
+	was := t.problems[what]
+	if t.problems[what] = text; text == "" {
+		delete(t.problems, what)
 	}
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(c.problems)) {
-		all = append(all, c.problems[key])
+	for _, key := range slices.Sorted(maps.Keys(t.problems)) {
+		all = append(all, t.problems[key])
 	}
-	c.status.Problem = strings.Join(all, "; ")
-	c.lock.Unlock()
+	t.status.Problem = strings.Join(all, "; ")
+	t.lock.Unlock()
 	if text != was && err != nil {
-		c.config.log().Warn(what, "error", err)
+		t.config.log().Warn(what, "error", err)
 	}
 }

@@ -7,134 +7,156 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loadline/loadline/internal/train"
-
 	"github.com/loadline/loadline/internal/fleet"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
+	"github.com/loadline/loadline/internal/train"
 )
 
-// Teacher is a living teacher of a fleet. It is for one goroutine, but for Status.
+// Teacher counts the experience of a fleet, publishes the weights of its students and,
+// with a scenario, learns. It is for one goroutine, except Status and Events.
 type Teacher struct {
-	config Config
-	folder string
-	link   *fleet.Link
-	collector    *fleet.Collector // of the fleet
-	trainer *trainer.School
-	join   *drpc.Join
-	model  *drpc.Model // as it was opened with: its forecasters and pace stay
-	digest string      // of that model
-
-	mix      drpc.Mix // of requests, of late
-	learned   uint64   // stretches
-	rejected     uint64   // scenes that do not fit
-	sinceEvaluation     int      // stretches since the last examination
-	evaluated  float64
-	retrained int
+	config    Config
+	folder    string
+	collector *fleet.Collector
+	model     *drpc.Model // that it was opened with: forecasters and pace stay
 	published int
-	sinceRetraining      int       // stretches since the last refresh
-	retrainings int       // refreshes one after the other
-	checked   time.Time // when it was seen that the weights lie there; zero = look again
-	saveErr    error     // of keeping in the midst of work
-	saved     time.Time // when
-	actions   []float32
+	checked   time.Time // when the published weights were last found in place; zero = check again
+	saved     time.Time
+
+	// Of a teacher that learns; the trainer is nil otherwise.
+	trainer         *trainer.School
+	join            *drpc.Join
+	digest          string   // of the model
+	mix             drpc.Mix // of recent requests
+	learned         uint64   // periods
+	rejected        uint64   // scenes of another application
+	evaluated       float64
+	sinceEvaluation int // periods
+	retrained       int
+	sinceRetraining int   // periods
+	retrainings     int   // in a row
+	saveErr         error // while training
+	actions         []float32
 
 	lock     sync.Mutex
 	status   Status
 	events   []Event
-	problems map[string]string // by what stands still
+	problems map[string]string // by what does not work
 }
 
-// Open takes up where the state in a folder ends. Without one, or with one of
-// another model, the teacher begins with the model's weights, and its critics are
-// warmed up in the simulated world, which takes a while, before Run reads anything.
-func Open(l *fleet.Link, folder string, m *drpc.Model, subject train.Scenario, config Config) (*Teacher, error) {
+// Open resumes from the state in a folder. Without one, or with that of another model, a
+// teacher that learns begins with the model's weights; Run trains its critics in the
+// simulated application before it reads the stream. Without a scenario the teacher only
+// counts experience and publishes the model's students.
+func Open(l *fleet.Link, folder string, m *drpc.Model, scenario *train.Scenario, config Config) (*Teacher, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	if m.Version == 0 {
-		return nil, errors.New("class: the model's students were never published: train it to its end")
+	t := &Teacher{config: config, folder: folder, model: m, saved: time.Now(), problems: map[string]string{}}
+	if scenario != nil {
+		if err := t.prepare(scenario); err != nil {
+			return nil, err
+		}
 	}
-	c := &Teacher{config: config, folder: folder, link: l, model: m, digest: digestOf(m), problems: map[string]string{}}
-	c.join = drpc.NewJoin(subject.App, m.Period)
-	c.actions = make([]float32, drpc.Axes*len(subject.App.Services))
 	var err error
-	if c.trainer, err = trainer.Reopen(subject, config.Training, m, config.WarmUp, trainer.Hooks{Progress: c.progress, Event: c.trained, Unit: c.unitDone}); err != nil {
+	if t.collector, err = fleet.NewCollector(l, folder); err != nil {
 		return nil, err
 	}
-	if c.collector, err = fleet.NewCollector(l, folder); err != nil {
-		return nil, err
+	t.collector.Received = t.received
+	err = t.readEvents()
+	if err == nil && t.learns() {
+		t.collector.Persist = t.write
+		err = t.resume(scenario)
 	}
-	c.collector.Received, c.collector.Persist = c.received, c.write
-	if err := errors.Join(c.readEvents(), c.resume(subject)); err != nil {
-		return nil, errors.Join(err, c.collector.Close())
+	if err != nil {
+		return nil, errors.Join(err, t.collector.Close())
 	}
-	c.saved = time.Now()
-	c.updateStatus("listening")
-	return c, nil
+	t.updateStatus(collecting)
+	return t, nil
 }
 
-// Ledger is what has been counted and published.
-func (c *Teacher) Ledger() fleet.Ledger { return c.collector.Ledger() }
+// prepare makes the trainer.
+func (t *Teacher) prepare(scenario *train.Scenario) (err error) {
+	if t.model.Version == 0 {
+		return errors.New("teacher: the students of the model were never published by its training: train it to its end")
+	}
+	t.digest, t.join = digestOf(t.model), drpc.NewJoin(scenario.App, t.model.Period)
+	t.actions = make([]float32, drpc.Axes*len(scenario.App.Services))
+	hooks := trainer.Hooks{Progress: t.progress, Event: t.trained, Unit: t.unitDone}
+	t.trainer, err = trainer.Reopen(*scenario, t.config.Training, t.model, t.config.WarmUp, hooks)
+	return err
+}
 
-// Close lets go of the folder.
-func (c *Teacher) Close() error { return c.collector.Close() }
+// learns reports whether the teacher learns.
+func (t *Teacher) learns() bool { return t.trainer != nil }
 
-// Run reads, learns, keeps and publishes until the context is done, and keeps what it
-// has then. Servers that are away are asked again.
-func (c *Teacher) Run(ctx context.Context) error {
+// busy reports whether the teacher has to train before it reads on.
+func (t *Teacher) busy() bool { return t.learns() && t.trainer.Busy() }
+
+// Close unlocks the folder.
+func (t *Teacher) Close() error { return t.collector.Close() }
+
+// Run collects, learns, commits and publishes until the context is done, and then
+// commits what it has. It retries while servers are unreachable, and returns an error
+// if the disk fails.
+func (t *Teacher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := c.pass(ctx); err != nil && ctx.Err() == nil {
+		if err := t.pass(ctx); err != nil {
 			return err
 		}
 	}
-	c.updateStatus(c.Status().Doing)
-	return c.commit(true)
+	err := t.commit(true)
+	t.updateStatus(stopped)
+	return err
 }
 
 // pass is one turn of the loop.
-func (c *Teacher) pass(ctx context.Context) error {
-	c.publish()
-	if c.trainer.Busy() {
-		return c.train(ctx)
+func (t *Teacher) pass(ctx context.Context) error {
+	t.publish()
+	if t.busy() {
+		return t.train(ctx)
 	}
-	counted, err := c.collector.Collect()
-	c.setProblem("experience cannot be read now", err)
-	if err := c.learn(ctx); err != nil {
+	counted, err := t.collector.Collect()
+	t.setProblem("experience cannot be read", err)
+	if err := t.learn(ctx); err != nil {
 		return err
 	}
-	if err := c.commit(false); err != nil {
+	if err := t.commit(false); err != nil {
 		return err
 	}
-	c.updateStatus("listening")
+	t.updateStatus(collecting)
 	if counted == 0 {
-		sleep(ctx, c.config.PollEvery)
+		sleep(ctx, t.config.PollEvery, nil)
 	}
 	return nil
 }
 
-// commit writes the state down and acknowledges what is in it, if it is time to.
-// Servers that are away are no fault of it: what is written down is known when it
-// comes again.
-func (c *Teacher) commit(now bool) error {
-	if c.collector.Uncommitted() == 0 || !now && time.Since(c.saved) < c.config.SaveEvery && c.collector.Uncommitted() < c.config.MaxUncommitted {
+// commit writes the state and acknowledges what is in it, if that is due. Unreachable
+// servers are not an error: what is written is recognised when it is delivered again.
+func (t *Teacher) commit(now bool) error {
+	uncommitted := t.collector.Uncommitted()
+	due := now || !t.learns() || time.Since(t.saved) >= t.config.SaveEvery || uncommitted >= t.config.MaxUncommitted
+	if uncommitted == 0 || !due {
 		return nil
 	}
-	err := c.collector.Commit()
-	var failed *writeError
+	err := t.collector.Commit()
+	var failed *fleet.WriteError
 	if errors.As(err, &failed) {
-		return fmt.Errorf("class: what was learned cannot be kept, and nothing is acknowledged: %w", err)
+		return fmt.Errorf("teacher: the state cannot be written, and nothing is acknowledged: %w", err)
 	}
-	c.setProblem("what was kept cannot be acknowledged now", err)
-	c.saved = time.Now()
+	t.setProblem("experience cannot be acknowledged", err)
+	t.saved = time.Now()
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+// sleep until the time is over, the channel is closed or the context is done.
+func sleep(ctx context.Context, d time.Duration, until <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+	case <-until:
 	case <-timer.C:
 	}
 }

@@ -2,20 +2,33 @@ package drpc
 
 import "github.com/loadline/loadline"
 
-// Collector puts students' experience together: between two steps of the teacher
-// each student has decided never, once or several times, and what they did is one
-// action of the whole. Each experience counts once, however often it is delivered.
+// Mark is the last message of one sender that was counted. An epoch is one process of
+// the sender; sequences begin anew with it.
+type Mark struct {
+	Epoch    uint64 `json:"epoch"`
+	Sequence uint64 `json:"sequence"`
+}
+
+// Advance moves the mark to a message and reports whether the message is new.
+func (m *Mark) Advance(epoch, sequence uint64) bool {
+	if epoch < m.Epoch || epoch == m.Epoch && sequence <= m.Sequence {
+		return false
+	}
+	*m = Mark{epoch, sequence}
+	return true
+}
+
+// Collector sums the actions of students between two steps of a teacher in the same
+// process: each student has decided never, once or several times. Every experience
+// counts once, however often it is delivered.
 type Collector struct {
 	index   map[string]int
 	seen    []Mark    // by service
 	actions []float32 // since the last Take
-	Last    uint64    // sequence of the stream up to which everything is counted: part of a checkpoint
+	Last    uint64    // stream sequence up to which everything is counted; part of a checkpoint
 	Counted int
-	Foreign int // of services that are not of this application, or delivered again
+	Foreign int // of services of other applications, or delivered again
 }
-
-// Mark is the last experience of a student that was counted.
-type Mark struct{ Epoch, Sequence uint64 }
 
 // NewCollector collects for an application.
 func NewCollector(app *loadline.App) *Collector {
@@ -28,23 +41,16 @@ func NewCollector(app *loadline.App) *Collector {
 
 // Add counts a delivery, unless it was counted before.
 func (c *Collector) Add(d Delivery) {
-	i, ours := c.index[d.Service]
-	if d.Sequence > c.Last {
-		c.Last = d.Sequence
-	} else {
+	i, known := c.index[d.Service]
+	if d.Sequence <= c.Last {
 		c.Foreign++
 		return
 	}
-	if !ours || d.Scene != nil {
+	c.Last = d.Sequence
+	if !known || d.Scene != nil || !c.seen[i].Advance(d.Epoch, d.Experience.Sequence) {
 		c.Foreign++
 		return
 	}
-	m := &c.seen[i]
-	if d.Epoch < m.Epoch || d.Epoch == m.Epoch && d.Experience.Sequence <= m.Sequence {
-		c.Foreign++
-		return
-	}
-	*m = Mark{d.Epoch, d.Experience.Sequence}
 	c.Counted++
 	for axis, x := range d.Action {
 		at := &c.actions[i*Axes+axis]
@@ -52,7 +58,7 @@ func (c *Collector) Add(d Delivery) {
 	}
 }
 
-// Drain takes all that an inbox has, and acknowledges it.
+// Drain counts and acknowledges everything in an inbox.
 func (c *Collector) Drain(in Inbox) error {
 	for {
 		deliveries, err := in.Fetch(1024)
@@ -68,7 +74,7 @@ func (c *Collector) Drain(in Inbox) error {
 	}
 }
 
-// Take copies what was done since the last time, and begins anew.
+// Take copies the sums and resets them.
 func (c *Collector) Take(actions []float32) {
 	copy(actions, c.actions)
 	clear(c.actions)
