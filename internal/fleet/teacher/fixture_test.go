@@ -91,8 +91,8 @@ func (l load) Rate(kind int, at time.Duration) (float64, time.Duration) {
 // steady is a load that does not change.
 var steady = load{rate: 60, before: 0.9, change: sim.Never}
 
-func subject(app *loadline.App) train.Scenario {
-	return train.Scenario{App: app, Load: steady, Duration: time.Hour, Source: "a test"}
+func scenario(app *loadline.App) *train.Scenario {
+	return &train.Scenario{App: app, Load: steady, Duration: time.Hour, Source: "a test"}
 }
 
 // ignorant is a model in which everybody decides by chance, though always the same.
@@ -157,16 +157,12 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent.Witness, err = fleet.NewWitness(l, m, app, epoch); err != nil {
+	if err := agent.AddWitness(m, app); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		agent.Run(ctx)
-	}()
+	agent.Start()
 	for _, service := range m.Services {
 		for ; agent.Weights.Latest(service).Weights.Version < version; time.Sleep(5 * time.Millisecond) {
 			if ctx.Err() != nil {
@@ -180,17 +176,12 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Publisher.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := agent.Witness.Flush(ctx); err != nil {
+	if err := agent.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if st := agent.Witness.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
 		t.Fatalf("%+v", st)
 	}
-	cancel()
-	<-done
 	return f.sum / f.n
 }
 

@@ -16,7 +16,7 @@ import (
 
 func open(t *testing.T, l *fleet.Link, folder string, m *drpc.Model, config Config) *Teacher {
 	t.Helper()
-	c, err := Open(l, folder, m, subject(shop(t)), config)
+	c, err := Open(l, folder, m, scenario(shop(t)), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	}
 	changing := load{rate: 60, before: 0.9, after: 0.2, change: 5 * time.Minute}
 	act(t, up, app, m, 2, 0, changing, 15*time.Minute)
-	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == "listening" && st.Learned >= 40 })
+	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == collecting && st.Learned >= 40 })
 	if mix := c.trainer.Means().Drift; mix > 0.25 {
 		t.Errorf("after school the drift is still %.2f", mix)
 	}
@@ -192,12 +192,12 @@ func TestAStateOfSomethingElse(t *testing.T) {
 	}
 	other := small(m)
 	other.Training.Episode = 10
-	if _, err := Open(l, dir, m, subject(app), other); err == nil || !strings.Contains(err.Error(), "remove the file") {
+	if _, err := Open(l, dir, m, scenario(app), other); err == nil || !strings.Contains(err.Error(), "remove the file") {
 		t.Errorf("other settings: %v", err)
 	}
 	m.Students[0].Params()[0]++
 	c = open(t, l, dir, m, small(m))
-	if e := c.Events(); !strings.Contains(e[len(e)-1].What, "begun anew with another model") {
+	if e := c.Events(); !strings.Contains(e[len(e)-1].What, "started again with the weights of another model") {
 		t.Errorf("%v", e)
 	}
 	if err := c.Close(); err != nil {
@@ -210,7 +210,7 @@ func TestAStateOfSomethingElse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, stateName), data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(l, dir, m, subject(app), small(m)); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Open(l, dir, m, scenario(app), small(m)); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a torn state: %v", err)
 	}
 }
