@@ -35,7 +35,8 @@ func (a *application) fleetVerdict() *verdict {
 func (m *member) verdict() verdict {
 	if err := m.agent.Err(); err != nil {
 		waiting, lost := m.agent.Publisher.Waiting()
-		return no(v1alpha1.ReasonOutOfReach, fmt.Sprintf("fleet %s: students keep deciding, %d decisions wait and %d are lost: %v", m.name, waiting, lost, err))
+		return no(v1alpha1.ReasonOutOfReach, fmt.Sprintf("fleet %s: students keep deciding, %d decisions wait and %d are lost: %v",
+			m.name, waiting, lost, err))
 	}
 	var refused []string
 	for _, s := range m.agent.Status() {
@@ -51,7 +52,8 @@ func (m *member) verdict() verdict {
 	}
 	s := m.teacher.Status()
 	if s.Problem != "" {
-		return no(v1alpha1.ReasonTeacherTrouble, fmt.Sprintf("fleet %s: students keep deciding, the teacher fails: %s%s", m.name, s.Problem, restarts(s.Restarts)))
+		return no(v1alpha1.ReasonTeacherTrouble, fmt.Sprintf("fleet %s: students keep deciding, the teacher fails: %s%s",
+			m.name, s.Problem, restarts(s.Restarts)))
 	}
 	return yes(v1alpha1.ReasonInReach, fmt.Sprintf("fleet %s; teacher: %s", m.name, m.describe(s)))
 }

@@ -43,7 +43,8 @@ func Open(c Config) (*Link, error) {
 	if l.conn, err = nats.Connect(c.URL, options...); err != nil {
 		return nil, fmt.Errorf("fleet: connect to %s: %w", l.where(), err)
 	}
-	if l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(c.InFlight), jetstream.WithPublishAsyncTimeout(c.Timeout), jetstream.WithDefaultTimeout(c.Timeout)); err != nil {
+	if l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(c.InFlight),
+		jetstream.WithPublishAsyncTimeout(c.Timeout), jetstream.WithDefaultTimeout(c.Timeout)); err != nil {
 		l.conn.Close()
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

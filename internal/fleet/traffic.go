@@ -42,7 +42,8 @@ func (c Traffic) String() string {
 func (l *Link) Traffic() Traffic {
 	m := &l.meter
 	return Traffic{
-		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(), Scenes: m.scenes.Load(), SceneBytes: m.sceneBytes.Load(),
+		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(),
+		Scenes: m.scenes.Load(), SceneBytes: m.sceneBytes.Load(),
 		Sent: m.sent.Load(), Received: m.received.Load(),
 	}
 }

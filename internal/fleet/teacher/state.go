@@ -88,7 +88,8 @@ func (t *Teacher) resume(scenario *train.Scenario) error {
 	path := filepath.Join(t.folder, stateName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.record(Event{What: fmt.Sprintf("started with the weights of the model: critics are trained in the simulated application for %d steps", t.config.WarmUp)})
+		t.record(Event{What: fmt.Sprintf(
+			"started with the weights of the model: critics are trained in the simulated application for %d steps", t.config.WarmUp)})
 		return nil
 	}
 	if err != nil {
