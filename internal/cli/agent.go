@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -31,22 +30,21 @@ func newAgent() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "Run the students of a group of services, as part of a fleet",
-		Long: `Lets the students of some services decide, each at its own pace, sends up what they
-did, and takes into force the weights that their teacher publishes (see teacher).
+		Long: `Runs the students of some services. Each decides at its own pace; the agent publishes
+their decisions and uses the weights that their teacher publishes (see teacher).
 
-The cluster is a simulated one, in the time of the wall or faster. Services of the
-application that the agent has no student for stay as they are.
+The cluster is simulated, in real time or faster. Services without a student in this
+agent keep their settings.
 
-With --witness it also tells a teacher that learns what the whole application looks
-like, once in each of the teacher's periods. One agent of a fleet does, and it must see
-every service of the model, whichever it decides for.
+With --witness the agent also publishes a scene of the whole application in each of the
+teacher's periods. A fleet has one witness; it must see every service of the model.
 
-Deciding never waits for the fleet: while no server can be reached, students act on
-with the weights they have, and decisions are kept until one can.`,
-		Example: `  # Two services of bookinfo, sixty times as fast as the wall's clock
+Decisions never wait for the fleet: while no server can be reached, students keep the
+weights in use, and their decisions are queued until a server can be reached.`,
+		Example: `  # Two services of bookinfo, sixty times as fast as real time
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings --speed 60
 
-  # All services, as fast as it goes, with the outcome for machines
+  # All services, as fast as possible, with the result in JSON
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --workload constant:rps=40 --duration 1h --speed 0 --output json`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -56,12 +54,12 @@ with the weights they have, and decisions are kept until one can.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
-	flags.StringSliceVar(&f.services, "services", nil, "services to decide for, separated by commas; default: all that the model has students for")
-	flags.BoolVar(&f.witness, "witness", false, "tell the teacher what the whole application looks like: one agent of a fleet does")
+	flags.StringSliceVar(&f.services, "services", nil, "services to decide for, comma-separated; default: all that the model has students for")
+	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: one agent of a fleet does")
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
-	flags.Float64Var(&f.speed, "speed", 1, "seconds of the simulated cluster in one of the wall's; 0 = as fast as it goes")
+	flags.Float64Var(&f.speed, "speed", 1, "simulated seconds per second of real time; 0 = as fast as possible")
 	f.add(flags)
 	f.cluster.add(flags)
 	flags.StringVar(&f.output, "output", "text", "text or json")
@@ -104,39 +102,29 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usageError{err}
 	}
 	defer link.Close()
-	epoch := uint64(time.Now().UnixNano())
-	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, epoch)
+	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, uint64(time.Now().UnixNano()))
 	if err != nil {
 		return err
 	}
 	if f.witness {
-		if agent.Witness, err = fleet.NewWitness(link, whole, spec.App, epoch); err != nil {
+		if err := agent.AddWitness(whole, spec.App); err != nil {
 			return fmt.Errorf("--witness: %w", err)
 		}
 	}
 	spec.Decider = agent
-
-	// The fleet goes on until the last decision is handed over.
-	carry, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var fleetDone sync.WaitGroup
-	fleetDone.Go(func() { agent.Run(carry) })
-	defer fleetDone.Wait()
-	defer stop()
-
+	agent.Start()
 	err = f.simulate(ctx, spec, stderr)
-	if err != nil && ctx.Err() == nil {
-		return err
-	}
-	patience, cancel := context.WithTimeout(carry, flushWithin)
+	interrupted := ctx.Err() != nil
+	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()
-	_ = agent.Courier.Flush(patience) // what still waits is told below
-	if agent.Witness != nil {
-		_ = agent.Witness.Flush(patience) // the same
+	_ = agent.Close(flushing) // the report says what was not acknowledged
+	if err != nil && !interrupted {
+		return err
 	}
 	return f.print(stdout, agent, link)
 }
 
-// flushWithin is how long an agent that ends tries to hand over what it has.
+// flushWithin is how long an agent that ends tries to publish its last decisions.
 const flushWithin = 10 * time.Second
 
 // simulate runs the cluster at its speed.
@@ -161,19 +149,19 @@ func (f *agentFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io
 }
 
 func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) error {
-	waiting, lost := agent.Courier.Waiting()
-	carried := link.Carried()
+	waiting, lost := agent.Publisher.Waiting()
+	traffic := link.Traffic()
 	if f.output == "json" {
-		payload, wire := carried.Each()
+		payload, wire := traffic.PerDecision()
 		return writeIndented(w, struct {
 			Students []fleet.StudentStatus `json:"students"`
 			Waiting  int                   `json:"waiting"`
 			Lost     int                   `json:"lost"`
 			Payload  float64               `json:"payload_per_decision"`
 			Wire     float64               `json:"wire_per_decision"`
-			Carried  fleet.Carried         `json:"carried"`
+			Carried  fleet.Traffic         `json:"carried"`
 			Witness  *fleet.WitnessStatus  `json:"witness,omitempty"`
-		}{agent.Status(), waiting, lost, payload, wire, carried, witnessed(agent)})
+		}{agent.Status(), waiting, lost, payload, wire, traffic, witnessed(agent)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tVERSION\tREFUSED")
@@ -184,21 +172,21 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", s.Service, s.Decisions, s.Version, refused)
 	}
-	fmt.Fprintf(t, "\nfleet: %v\n", carried)
+	fmt.Fprintf(t, "\nfleet: %v\n", traffic)
 	if w := witnessed(agent); w != nil {
-		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Unseen)
+		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Incomplete)
 		if w.Missing != "" {
 			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
 		}
 		waiting, lost = waiting+w.Waiting, lost+w.Lost
 	}
 	if waiting+lost > 0 {
-		fmt.Fprintf(t, "not acknowledged: %d decisions were waiting at the end, %d had been let go\n", waiting, lost)
+		fmt.Fprintf(t, "not acknowledged: %d decisions were waiting at the end, %d had been dropped\n", waiting, lost)
 	}
 	return t.Flush()
 }
 
-// witnessed is how the witness is doing; nil = this agent is none.
+// witnessed is the status of the witness; nil = this agent is none.
 func witnessed(a *fleet.Agent) *fleet.WitnessStatus {
 	if a.Witness == nil {
 		return nil

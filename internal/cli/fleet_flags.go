@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/fleet"
 )
 
-// fleetFlags say where a fleet meets. Teacher and agents share them.
+// fleetFlags are those of every end of a fleet.
 type fleetFlags struct {
 	url, name          string
 	credentials        string
@@ -21,11 +21,11 @@ type fleetFlags struct {
 
 func (f *fleetFlags) add(flags *pflag.FlagSet) {
 	c := fleet.Default()
-	flags.StringVar(&f.url, "nats", "", "servers, separated by commas: nats://HOST:4222 or tls://HOST:4222")
+	flags.StringVar(&f.url, "nats", "", "servers, comma-separated: nats://HOST:4222 or tls://HOST:4222")
 	flags.StringVar(&f.name, "fleet", c.Name, "name of the fleet: its stream and bucket are called after it")
 	flags.StringVar(&f.credentials, "credentials", "", "file with the credentials of a user of the servers")
-	flags.StringVar(&f.tlsCA, "tls-ca", "", "file of who signs the servers' certificates; default: who the system trusts")
-	flags.StringVar(&f.cert, "tls-cert", "", "file of one's own certificate")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "CA file for the servers' certificates; default: the system's CAs")
+	flags.StringVar(&f.cert, "tls-cert", "", "file of the client certificate")
 	flags.StringVar(&f.key, "tls-key", "", "file of its key")
 	flags.Int64Var(&f.maxExperience, "max-experience", c.MaxMessages, "decisions that the stream holds at most, if it is not there yet")
 	flags.Int64Var(&f.perService, "per-service", c.PerService, "decisions of one service that it holds at most")
@@ -33,7 +33,7 @@ func (f *fleetFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.inFlight, "in-flight", c.InFlight, "decisions under way that no server has acknowledged")
 }
 
-// config of the fleet; where it is is for the verb to say.
+// config of the fleet, without the server of the command.
 func (f *fleetFlags) config(client string, stderr io.Writer) fleet.Config {
 	c := fleet.Default()
 	c.Name, c.Client, c.URL = f.name, client, f.url

@@ -20,8 +20,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// writeSchool writes a model of bookinfo in which everybody decides by chance.
-func writeSchool(t *testing.T, path string, seed uint64) {
+// writeModel writes a model of bookinfo in which everybody decides by chance.
+func writeModel(t *testing.T, path string, seed uint64) {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *heardText) until(t *testing.T, pattern string) string {
 func TestTeacherAndAgents(t *testing.T) {
 	dir := t.TempDir()
 	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
-	writeSchool(t, model, 1)
+	writeModel(t, model, 1)
 	teach := func() (said *heardText, end func() (counted, version uint64)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		said = &heardText{}
@@ -146,10 +146,10 @@ func TestTeacherAndAgents(t *testing.T) {
 
 	said, end := teach()
 	url := said.until(t, `listens at (\S+)`)
-	said.until(t, `(published version 2 for 4 services)`)
+	said.until(t, `(published weights of 4 services \(version 2)`)
 	decided := act(url, "reviews,details")
-	writeSchool(t, model, 100)
-	said.until(t, `(published version 3 for)`)
+	writeModel(t, model, 100)
+	said.until(t, `(published weights of 4 services \(version 3)`)
 	decided += act(url, "productpage")
 	said.until(t, `(decisions counted)`)
 	if _, version := end(); version != 3 {
@@ -193,10 +193,10 @@ func waitForCount(dir string, want uint64) error {
 func TestTeacherLearns(t *testing.T) {
 	dir := t.TempDir()
 	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
-	writeSchool(t, model, 1)
+	writeModel(t, model, 1)
 	teach := func(act func(url string, said *heardText)) (report struct {
-		Counted uint64
-		Class   struct {
+		Counted  uint64
+		Learning struct {
 			Scenes, Learned, Incomplete, Unfit uint64
 			Doing                              string
 		}
@@ -243,11 +243,11 @@ func TestTeacherLearns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if c := first.Class; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What, "begun with the model's weights") {
+	if c := first.Learning; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What, "started with the weights of the model") {
 		t.Errorf("%+v", first)
 	}
-	second := teach(func(_ string, said *heardText) { said.until(t, `goes on: (\d+) decisions`) })
-	if second.Counted != first.Counted || second.Class.Learned != first.Class.Learned || len(second.Events) != len(first.Events) {
+	second := teach(func(_ string, said *heardText) { said.until(t, `teacher started.* counted=([1-9])`) })
+	if second.Counted != first.Counted || second.Learning.Learned != first.Learning.Learned || len(second.Events) != len(first.Events) {
 		t.Errorf("%+v after %+v: it has not gone on", second, first)
 	}
 }

@@ -85,7 +85,7 @@ func (f *runFleetFlags) options(decisions string, leaderElect bool, log *slog.Lo
 	server := fleet.DefaultServer(folder)
 	server.MaxStore, server.Address, server.Log = f.maxStore<<20, f.address, log
 	if f.url == "" {
-		config.MaxBytes, config.Shelf = embeddedStream, embeddedShelf
+		config.MaxBytes, config.WeightBytes = embeddedStream, embeddedShelf
 	}
 	o := controller.FleetOptions{Config: config, Server: server, Teach: f.teach, Now: time.Now}
 	if f.url == "" && f.several(leaderElect) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -18,13 +19,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
 type teacherFlags struct {
 	fleetFlags
-	class             classFlags
+	learning          learningFlags
 	embedded, store   string
 	maxStore          int64
 	model, checkpoint string
@@ -37,42 +38,42 @@ func newTeacher() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "teacher",
 		Short: "Learn from the experience of a fleet of students, and publish their weights",
-		Long: `Runs the teacher's end of a fleet: it takes in what students decide elsewhere (see
-agent), counts each decision once, whatever is killed when, and publishes weights
-that they take into force while they are at work.
+		Long: `Runs the teacher of a fleet: it collects the decisions of students that run elsewhere
+(see agent), counts each decision once, even if a process is killed, and publishes
+weights that the students use from then on.
 
-Weights are those of a model that loadline train --formulation drpc wrote. When the
+The weights are those of a model that loadline train --formulation drpc wrote. When the
 file is replaced, its students are published under the next version.
 
-With --app it learns too. Students' decisions say what was done, and a witness (see
-agent --witness) what the whole application looked like; from both the teacher learns
-what it was worth. Now and then it is examined in a simulated world (--workload), and
-when it has gained it teaches its students anew and publishes their weights. When the
-notifier calls, because the reward has fallen, states are new, students differ from
-their teacher or users ask for something else, everybody goes back to stage 1 in that
-simulated world, with the requests that are seen. It never explores on the cluster of
-the users: exploring means doing what one believes to be wrong. What triggered, and
-what came of it, is printed and kept in events.json beside the checkpoint.
+With --app the teacher also learns, from the students' decisions and from the scenes of
+a witness (see agent --witness), which describe the whole application. It is evaluated
+regularly in a simulated application (--workload); when it has improved, it trains its
+students and publishes their weights. When the notifier detects that the reward has
+fallen, that states are new, that students differ from their teacher or that the request
+mix has changed, it trains again in that simulated application with the observed request
+mix. It never explores in the users' cluster. Events and their causes are printed and
+kept in events.json beside the checkpoint.
 
-A model file holds what the teacher does, not what it believes that to be worth: the
-first time, its critics are warmed up in the simulated world before anything is read.
-What was learned and what was counted are one file, written before anything is
-acknowledged: it may be killed at any moment.
+A model file holds the teacher's actor and not its critics: at the first start they are
+trained in the simulated application before the stream is read. What was learned and
+what was counted are one file, written before anything is acknowledged, so the process
+may be killed at any moment. After a failure, such as a full disk, the teacher restarts
+from that file with increasing delays.
 
-With --embedded the server is in this process; --nats uses one, or a cluster, that is
-run elsewhere. There must be one teacher of a fleet.`,
+With --embedded the server runs in this process; --nats uses an external server or
+cluster. A fleet must have one teacher.`,
 		Example: `  # Everything on one machine: the teacher with a server, and two agents
-  loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint school
+  loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint teacher
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services productpage,details
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings
 
-  # The same, and it goes on learning: one agent sees the whole application
-  loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint school --app bookinfo --workload day --peak 100
+  # The same, and the teacher learns: one agent is the witness of the whole application
+  loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint teacher --app bookinfo --workload day --peak 100
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --witness --speed 60
 
   # A cluster of three, with credentials and TLS
   loadline teacher --nats tls://n0:4222,tls://n1:4222,tls://n2:4222 --credentials teacher.creds --tls-ca ca.pem \
-    --model drpc.safetensors --checkpoint school`,
+    --model drpc.safetensors --checkpoint teacher`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
@@ -81,8 +82,8 @@ run elsewhere. There must be one teacher of a fleet.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to publish the students of, again whenever it is replaced")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "folder to keep in what was counted, learned and published")
-	f.class.add(flags)
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "folder for the teacher's state: what was counted, learned and published")
+	f.learning.add(flags)
 	flags.StringVar(&f.embedded, "embedded", "", "run a server in this process, at HOST:PORT; beyond this machine it needs --tls-cert, --tls-key and --tls-ca")
 	flags.StringVar(&f.store, "store", "", "folder of that server; default: nats in the folder of the checkpoint")
 	flags.Int64Var(&f.maxStore, "max-store", 256, "megabytes that it keeps at most")
@@ -101,14 +102,14 @@ func (f *teacherFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	fault(f.model == "", "--model is missing: a file that loadline train --formulation drpc wrote")
-	fault(f.checkpoint == "", "--checkpoint is missing: the folder in which the teacher keeps what it has counted")
+	fault(f.checkpoint == "", "--checkpoint is missing: the folder for the teacher's state")
 	fault((f.url == "") == (f.embedded == ""), "give either --nats URL or --embedded HOST:PORT")
 	fault(f.embedded == "" && f.store != "", "--store is for --embedded")
 	fault(f.embedded != "" && f.credentials != "", "--credentials is for --nats")
 	fault(f.every < 10*time.Millisecond, "--every is %v, must be at least 10ms", f.every)
 	fault(f.lasting < 0, "--for is %v, must be at least 0", f.lasting)
 	fault(f.output != "text" && f.output != "json", "--output is %q, must be text or json", f.output)
-	return errors.Join(append(faults, f.class.check(flags))...)
+	return errors.Join(append(faults, f.learning.check(flags))...)
 }
 
 func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) (err error) {
@@ -124,9 +125,9 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 	if err != nil {
 		return err
 	}
-	var subject train.Scenario
-	if f.class.app != "" {
-		if subject, err = f.class.subject(); err != nil {
+	var scenario *train.Scenario
+	if f.learning.app != "" {
+		if scenario, err = f.learning.scenario(); err != nil {
 			return err
 		}
 	}
@@ -140,34 +141,19 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 		fmt.Fprintf(stderr, "the server listens at %s\n", s.URL())
 		config.Server, config.CA, config.Cert, config.Key = s, "", "", ""
 	}
-	link, err := fleet.Open(config)
-	if err != nil {
+	if err := config.Validate(); err != nil {
 		return usageError{err}
 	}
-	defer link.Close()
-	patience, cancel := context.WithTimeout(ctx, teacherPatience)
-	defer cancel()
-	if err := link.Wait(patience); err != nil {
-		return err
-	}
-	if f.class.app != "" {
-		return f.teach(ctx, config, link, model, subject, stdout, stderr)
-	}
-	teacher, err := fleet.NewTeacher(link, f.checkpoint)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, teacher.Close()) }()
-	d := &desk{flags: f, teacher: teacher, link: link, model: model, stderr: stderr, heard: map[string]*heard{}}
+	d := &teacherCommand{flags: f, model: model, scenario: scenario, config: config, stderr: stderr, services: map[string]*serviceCount{}}
 	if err := d.run(ctx); err != nil {
 		return err
 	}
 	return d.print(stdout)
 }
 
-// teacherPatience is how long a teacher waits for servers at the beginning, where
-// a wrong address is more likely than one that is away.
-const teacherPatience = 30 * time.Second
+// teacherStart is how long a teacher waits for servers at its start, where a wrong
+// address is more likely than an outage.
+const teacherStart = 30 * time.Second
 
 func (f *teacherFlags) serve(config fleet.Config) (*fleet.Server, error) {
 	s := fleet.DefaultServer(f.store)
@@ -179,202 +165,204 @@ func (f *teacherFlags) serve(config fleet.Config) (*fleet.Server, error) {
 	return fleet.Serve(s)
 }
 
-// desk is a teacher at work: experience on one side, the model's file on the other.
-type desk struct {
-	flags   *teacherFlags
-	teacher *fleet.Teacher
-	link    *fleet.Link
-	model   *drpc.Model
-	file    os.FileInfo // of the model, when it was read
-	stderr  io.Writer
-	heard   map[string]*heard // by service, since this process began
+// teacherCommand supervises a teacher and gives it the model file again whenever the
+// file is replaced.
+type teacherCommand struct {
+	flags    *teacherFlags
+	scenario *train.Scenario // nil = the teacher only counts and publishes
+	config   fleet.Config
+	stderr   io.Writer
 
-	// Of a teacher that learns, when it has ended.
-	class  teaching.Status
-	events []teaching.Event
-	ledger fleet.Ledger
+	supervisor *teacher.Supervisor
+	links      []*fleet.Link // one of each start
 
-	told, troubled time.Time
+	lock     sync.Mutex
+	model    *drpc.Model
+	file     os.FileInfo              // of the model, when it was read
+	services map[string]*serviceCount // since this process began
+	counted  int
+	printed  time.Time // when progress was
 }
 
-// heard is what one service's student has done.
-type heard struct {
+// serviceCount is what was received of one service's student.
+type serviceCount struct {
 	Service   string  `json:"service"`
 	Decisions int     `json:"decisions"`
 	Novel     float64 `json:"novel"`   // share of states that the teacher has rarely seen
-	Version   uint64  `json:"version"` // of the weights by which it decided last
+	Version   uint64  `json:"version"` // of the weights of its last decision
 	novel     int
 }
 
-// hear notes who did something.
-func (d *desk) hear(e *drpc.Delivery) {
-	if e.Scene != nil {
-		return
-	}
-	h := d.heard[e.Service]
-	if h == nil {
-		h = &heard{Service: e.Service}
-		d.heard[e.Service] = h
-	}
-	h.Decisions++
-	h.Version = e.Version
-	if d.model.Seen.Novel(&e.Local) {
-		h.novel++
-	}
-}
-
-func (d *desk) run(ctx context.Context) error {
-	d.teacher.Heard = func(e *drpc.Delivery) error {
-		d.hear(e)
-		return nil
-	}
-	var err error
+func (d *teacherCommand) run(ctx context.Context) (err error) {
 	if d.file, err = os.Stat(d.flags.model); err != nil {
 		return err
 	}
-	var offered time.Time
+	d.supervisor = teacher.NewSupervisor(teacher.Options{
+		Folder: d.flags.checkpoint, Log: d.config.Log, StartWithin: teacherStart, Open: d.open, Configure: d.configure,
+	}, d.task(d.model))
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { d.watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
+	return d.supervisor.Run(ctx)
+}
+
+// task is to teach a model.
+func (d *teacherCommand) task(m *drpc.Model) teacher.Task {
+	t := teacher.Task{Model: m, Scenario: d.scenario}
+	if d.scenario == nil {
+		t.Reason = "it only counts and publishes, since --app is not given"
+	}
+	return t
+}
+
+func (d *teacherCommand) open() (*fleet.Link, error) {
+	l, err := fleet.Open(d.config)
+	if err == nil {
+		d.lock.Lock()
+		d.links = append(d.links, l)
+		d.lock.Unlock()
+	}
+	return l, err
+}
+
+// configure a teacher by the flags.
+func (d *teacherCommand) configure(c *teacher.Config, _ *train.Scenario) {
+	bar := newProgress(d.stderr, "training")
+	if d.scenario != nil {
+		d.flags.learning.configure(c)
+	}
+	c.PollEvery, c.Received = d.flags.every, d.received
+	c.Event = func(e teacher.Event) {
+		bar.done()
+		fmt.Fprintln(d.stderr, e)
+	}
+	c.Progress = func(share float64, what string) {
+		bar.what = "training, " + what
+		bar.at(share)
+	}
+}
+
+// received counts a message, and prints progress at most every ten seconds.
+func (d *teacherCommand) received(e *drpc.Delivery) {
+	if e.Scene != nil {
+		return
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	s := d.services[e.Service]
+	if s == nil {
+		s = &serviceCount{Service: e.Service}
+		d.services[e.Service] = s
+	}
+	s.Decisions++
+	s.Version = e.Version
+	if d.model.Seen.Novel(&e.Local) {
+		s.novel++
+	}
+	if d.counted++; time.Since(d.printed) >= lineEvery {
+		d.printed = time.Now()
+		fmt.Fprintf(d.stderr, "%d decisions counted since the start, up to %d of the stream\n", d.counted, e.Sequence)
+	}
+}
+
+// watch gives the teacher the model again whenever its file is replaced.
+func (d *teacherCommand) watch(ctx context.Context) {
+	tick := time.NewTicker(d.flags.every)
+	defer tick.Stop()
 	for {
-		if d.replaced() || time.Since(offered) > offerEvery {
-			if d.offer() {
-				offered = time.Now()
-			} else {
-				offered = time.Time{} // again at once: servers may be back
-			}
-		}
-		counted, err := d.teacher.Pass()
-		d.tell(counted, err)
-		if counted > 0 && ctx.Err() == nil {
-			continue // there may be more
-		}
 		select {
 		case <-ctx.Done():
-			d.ledger = d.teacher.Ledger()
-			return nil
-		case <-time.After(d.flags.every):
+			return
+		case <-tick.C:
+		}
+		if m := d.replaced(); m != nil {
+			d.lock.Lock()
+			d.model = m
+			d.lock.Unlock()
+			d.supervisor.Assign(d.task(m))
 		}
 	}
 }
 
-// offerEvery is how often the teacher looks whether its weights still lie there,
-// sound.
-const offerEvery = time.Minute
-
-// replaced reads the model if its file is another one than before. A file that
-// cannot be used is told of and left alone: students act on.
-func (d *desk) replaced() bool {
-	model := d.another()
-	if model != nil {
-		d.model = model
-	}
-	return model != nil
-}
-
-// another is the model that the file holds now, if it is not what it was.
-func (d *desk) another() *drpc.Model {
+// replaced is the model in the file, if the file is not the one that was read last. A
+// file that cannot be used is reported and ignored.
+func (d *teacherCommand) replaced() *drpc.Model {
 	now, err := os.Stat(d.flags.model)
 	if err != nil || os.SameFile(now, d.file) && now.ModTime().Equal(d.file.ModTime()) && now.Size() == d.file.Size() {
 		return nil
 	}
 	d.file = now
-	model, err := drpc.Open(d.flags.model)
+	m, err := drpc.Open(d.flags.model)
 	if err != nil {
-		fmt.Fprintf(d.stderr, "the model was replaced by one that cannot be used, weights stay as they are: %v\n", err)
+		fmt.Fprintf(d.stderr, "the model was replaced by one that cannot be used, the weights stay as they are: %v\n", err)
 		return nil
 	}
-	return model
+	return m
 }
 
-// offer publishes the model's students. It says whether that is settled: servers
-// that are away are asked again.
-func (d *desk) offer() bool {
-	published, err := d.teacher.Offer(d.model)
-	if err != nil {
-		d.trouble("weights cannot be published now: %v\n", err)
-		return false
+// counts by service, in order.
+func (d *teacherCommand) counts() []serviceCount {
+	all := make([]serviceCount, 0, len(d.services))
+	for _, s := range d.services {
+		s.Novel = float64(s.novel) / float64(s.Decisions)
+		all = append(all, *s)
 	}
-	if published {
-		fmt.Fprintf(d.stderr, "published version %d for %d services\n", d.teacher.Ledger().Version, len(d.model.Services))
-	}
-	return true
-}
-
-// tell on stderr how it goes.
-func (d *desk) tell(counted int, err error) {
-	switch ledger := d.teacher.Ledger(); {
-	case err != nil:
-		d.trouble("experience cannot be counted now: %v\n", err)
-	case counted > 0 && time.Since(d.told) >= lineEvery:
-		d.told = time.Now()
-		fmt.Fprintf(d.stderr, "%d decisions counted, up to %d of the stream\n", ledger.Counted, ledger.Last)
-	}
-}
-
-// trouble is told every ten seconds at most.
-func (d *desk) trouble(format string, args ...any) {
-	if time.Since(d.troubled) >= lineEvery {
-		d.troubled = time.Now()
-		fmt.Fprintf(d.stderr, format, args...)
-	}
-}
-
-// services that were heard, in order.
-func (d *desk) services() []heard {
-	all := make([]heard, 0, len(d.heard))
-	for _, h := range d.heard {
-		h.Novel = float64(h.novel) / float64(h.Decisions)
-		all = append(all, *h)
-	}
-	slices.SortFunc(all, func(a, b heard) int { return strings.Compare(a.Service, b.Service) })
+	slices.SortFunc(all, func(a, b serviceCount) int { return strings.Compare(a.Service, b.Service) })
 	return all
 }
 
-func (d *desk) print(w io.Writer) error {
-	ledger, carried := d.ledger, d.link.Carried()
+// print the report. The supervisor has ended.
+func (d *teacherCommand) print(w io.Writer) error {
+	var sent, received uint64
+	for _, l := range d.links {
+		sent, received = sent+l.Traffic().Sent, received+l.Traffic().Received
+	}
+	s := d.supervisor.Status()
 	if d.flags.output == "json" {
-		return writeIndented(w, struct {
-			Version    uint64  `json:"version"`
-			Counted    uint64  `json:"counted"`
-			Again      uint64  `json:"again"`
-			Unreadable uint64  `json:"unreadable"`
-			Last       uint64  `json:"last"`
-			Services   []heard `json:"services"`
-			Sent       uint64  `json:"sent"`
-			Received   uint64  `json:"received"`
+		report := struct {
+			Version    uint64         `json:"version"`
+			Counted    uint64         `json:"counted"`
+			Repeated   uint64         `json:"again"`
+			Unreadable uint64         `json:"unreadable"`
+			Last       uint64         `json:"last"`
+			Services   []serviceCount `json:"services"`
+			Sent       uint64         `json:"sent"`
+			Received   uint64         `json:"received"`
 
-			Class  *teaching.Status `json:"class,omitempty"`
-			Events []teaching.Event `json:"events,omitempty"`
-		}{ledger.Version, ledger.Counted, ledger.Again, d.link.Unreadable(), ledger.Last, d.services(), carried.Sent, carried.Received, d.learned(), d.events})
+			Learning *teacher.Status `json:"learning,omitempty"`
+			Events   []teacher.Event `json:"events,omitempty"`
+		}{s.Version, s.Counted, s.Repeated, s.Unreadable, s.Position, d.counts(), sent, received, nil, nil}
+		if d.scenario != nil {
+			report.Learning, report.Events = &s, d.supervisor.Events()
+		}
+		return writeIndented(w, report)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tNOVEL\tVERSION")
-	for _, h := range d.services() {
-		fmt.Fprintf(t, "%s\t%d\t%.0f %%\t%d\n", h.Service, h.Decisions, 100*h.Novel, h.Version)
+	for _, c := range d.counts() {
+		fmt.Fprintf(t, "%s\t%d\t%.0f %%\t%d\n", c.Service, c.Decisions, 100*c.Novel, c.Version)
 	}
-	fmt.Fprintf(t, "\n%d decisions counted in all, up to %d of the stream; %d came again, %d could not be read\n", ledger.Counted, ledger.Last, ledger.Again, d.link.Unreadable())
-	fmt.Fprintf(t, "weights: version %d; %d bytes sent, %d received\n", ledger.Version, carried.Sent, carried.Received)
-	if c := d.learned(); c != nil {
-		fmt.Fprintf(t, "learned from %d periods of %d scenes; %d were incomplete%s, %d broken off, %d decisions late, %d scenes of something else\n",
-			c.Learned, c.Scenes, c.Incomplete, silent(c.Silent), c.Broken, c.Late, c.Unfit)
-		fmt.Fprintf(t, "of late: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; back to stage 1 %d times, best examination %.3f\n\n", c.Reward, c.Novelty, c.Imitation, c.Drift, c.Refreshes, c.Best)
-		for _, e := range d.events {
-			fmt.Fprintf(t, "%s  %v\n", e.At.Format(time.RFC3339), e)
-		}
+	fmt.Fprintf(t, "\n%d decisions counted in all, up to %d of the stream; %d came again, %d could not be read\n",
+		s.Counted, s.Position, s.Repeated, s.Unreadable)
+	fmt.Fprintf(t, "weights: version %d; %d bytes sent, %d received\n", s.Version, sent, received)
+	if d.scenario != nil {
+		d.printLearning(t, &s)
 	}
 	return t.Flush()
 }
 
-// learned is how the class is doing; nil = this teacher only counts.
-func (d *desk) learned() *teaching.Status {
-	if d.flags.class.app == "" {
-		return nil
+func (d *teacherCommand) printLearning(w io.Writer, s *teacher.Status) {
+	silent := ""
+	if s.Silent != "" {
+		silent = " (the last without decisions of " + s.Silent + ")"
 	}
-	return &d.class
-}
-
-// silent names whose student was not heard.
-func silent(service string) string {
-	if service == "" {
-		return ""
+	fmt.Fprintf(w, "learned from %d periods of %d scenes; %d incomplete%s, %d interrupted, %d decisions late, %d scenes of another application\n",
+		s.Learned, s.Scenes, s.Incomplete, silent, s.Broken, s.Late, s.Rejected)
+	fmt.Fprintf(w, "recent: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; trained again %d times, best evaluation %.3f\n\n",
+		s.Reward, s.Novelty, s.Imitation, s.Drift, s.Retrained, s.Best)
+	for _, e := range d.supervisor.Events() {
+		fmt.Fprintf(w, "%s  %v\n", e.At.Format(time.RFC3339), e)
 	}
-	return " (the last because " + service + " was not heard)"
 }

@@ -132,7 +132,7 @@ func drop[T any](o *loadline.Opt[T], allowed bool) {
 // guardIt makes the loop: who decides, and everything that keeps it safe.
 func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLine, now time.Time) error {
 	a.models = m
-	a.model = a.employ(m.find(ctx, l, now))
+	a.model = a.joinFleet(m.find(ctx, l, now))
 	rule, err := policy.New(a.Fallback, a.App)
 	if err != nil {
 		return fmt.Errorf("spec.fallback: %w", err)
@@ -252,7 +252,7 @@ func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.
 	case found.policy == nil && a.model.policy != nil && found.reason != v1alpha1.ReasonModelOld:
 		return fmt.Sprintf("%s is followed on, although there is no other to be had: %s", a.model.name, found.why)
 	}
-	a.model = a.employ(found)
+	a.model = a.joinFleet(found)
 	a.ladder.Offer(a.model.policy, a.model.why)
 	if a.model.policy == nil {
 		return a.model.why

@@ -3,51 +3,52 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// FleetOptions say where students and teachers meet.
+// FleetOptions configure the fleets of DRPC applications.
 type FleetOptions struct {
-	// Config of every application's fleet; its name begins theirs. Without a URL the
-	// server is in this process.
+	// Config of every application's fleet; its name is the prefix of theirs. Without a
+	// URL the server is in this process.
 	Config fleet.Config
-	// Server in this process, for the first who needs it. Its folder also holds what
-	// teachers keep.
+	// Server in this process, started when the first fleet needs it. Its folder also
+	// holds the state of embedded teachers.
 	Server fleet.ServerConfig
-	// Refusal is why students may not decide here; empty = they may.
+	// Refusal is why students must not decide in this process; empty = they may.
 	Refusal string
-	Teach   bool // teachers are in this process
-	// Class, if set, changes how a teacher learns.
-	Class func(*teaching.Config)
-	Now   func() time.Time
+	Teach   bool // run the teachers in this process
+	// Configure, if set, changes the configuration of a teacher.
+	Configure func(*teacher.Config)
+	Now       func() time.Time
 }
 
-// Fleet is where the students of all applications meet their teachers. The server
-// starts with the first of them, so that nobody pays for it who has none.
+// Fleet connects the students of all applications with their teachers.
 type Fleet struct {
 	FleetOptions
 	life    context.Context
 	end     context.CancelFunc
-	leaving sync.WaitGroup // members that still hand over what they did
+	leaving sync.WaitGroup // members that still publish their last decisions
 
-	mu      sync.Mutex
+	serving sync.Mutex // while the server starts, so that mu is never held for long
 	server  *fleet.Server
-	lessons map[string]*lesson // by name of the fleet
-	closed  bool
+
+	mu       sync.Mutex
+	teachers map[string]*embeddedTeacher // by name of the fleet
+	ending   map[string]<-chan struct{}  // idle teachers that still save their state
+	closed   bool
 }
 
-// NewFleet meets nobody yet.
+// NewFleet starts nothing yet.
 func NewFleet(o FleetOptions) *Fleet {
 	life, end := context.WithCancel(context.Background())
-	return &Fleet{FleetOptions: o, life: life, end: end, lessons: map[string]*lesson{}}
+	return &Fleet{FleetOptions: o, life: life, end: end, teachers: map[string]*embeddedTeacher{}, ending: map[string]<-chan struct{}{}}
 }
 
 // open a link to the fleet of one application.
@@ -66,9 +67,9 @@ func (f *Fleet) open(name, client string) (*fleet.Link, error) {
 
 // serve starts the server in this process, once.
 func (f *Fleet) serve() (*fleet.Server, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	if f.isClosed() {
 		return nil, errors.New("the process is ending")
 	}
 	if f.server != nil {
@@ -85,50 +86,42 @@ func (f *Fleet) serve() (*fleet.Server, error) {
 	return server, nil
 }
 
-// join lets the students of a model decide for an application, as part of a fleet.
-// It waits for nobody: servers may come later. The twin, if there is one, is the
-// world that a teacher in this process thinks in.
+func (f *Fleet) isClosed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+// join makes the students of a model a member of a fleet. It does not wait for servers.
+// The twin, if there is one, is the application in which an embedded teacher trains.
 func (f *Fleet) join(name string, m *drpc.Model, app, twin *loadline.App) (*member, error) {
 	link, err := f.open(name, "loadline run")
 	if err != nil {
 		return nil, err
 	}
-	epoch := uint64(f.Now().UnixNano())
-	agent, err := fleet.NewAgent(link, m, app, drpc.Work{}, epoch)
+	agent, err := fleet.NewAgent(link, m, app, drpc.Work{}, uint64(f.Now().UnixNano()))
 	if err != nil {
 		link.Close()
 		return nil, err
 	}
 	agent.Hold = true
-	ctx, cancel := context.WithCancel(f.life)
-	member := &member{fleet: f, name: name, agent: agent, link: link, cancel: cancel}
-	member.atWork.Go(func() { agent.Run(ctx) })
-	if member.witness, member.unwitnessed = fleet.NewWitness(link, m, app, epoch); member.unwitnessed == nil {
-		member.atWork.Go(func() { member.witness.Run(ctx) })
-	}
-	member.lesson = f.enter(name, m, twin)
+	member := &member{fleet: f, name: name, agent: agent, link: link, noWitness: agent.AddWitness(m, app)}
+	agent.Start()
+	member.teacher = f.assign(name, m, twin)
 	return member, nil
 }
 
-// Close ends everything, after members have handed over what they did.
+// Close ends everything, after the members have published their last decisions.
 func (f *Fleet) Close() error {
 	f.leaving.Wait()
-	f.mu.Lock()
-	f.closed = true
-	lessons, server := f.lessons, f.server
-	f.lessons, f.server = map[string]*lesson{}, nil
-	f.mu.Unlock()
-	f.end()
-	var faults []error
-	for name, l := range lessons {
-		if err := l.stop(); err != nil {
-			faults = append(faults, fmt.Errorf("the teacher of %s: %w", name, err))
-		}
+	err := f.closeTeachers()
+	f.serving.Lock()
+	defer f.serving.Unlock()
+	if f.server != nil {
+		f.server.Stop()
+		f.server = nil
 	}
-	if server != nil {
-		server.Stop()
-	}
-	return errors.Join(faults...)
+	return err
 }
 
 // folder of the teacher of a fleet.

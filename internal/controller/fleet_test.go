@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/fleet"
-	"github.com/loadline/loadline/internal/fleet/teaching"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/nn"
@@ -101,9 +101,9 @@ func newClass(t *testing.T, mode v1alpha1.Mode) *classroom {
 // options of a fleet with a server in this process.
 func (c *classroom) options(store string) FleetOptions {
 	server := fleet.DefaultServer(store)
-	server.Hurried = true
+	server.LazySync = true
 	config := fleet.Default()
-	config.Timeout, config.MaxBytes, config.Shelf = 20*time.Second, 1<<20, 1<<20
+	config.Timeout, config.MaxBytes, config.WeightBytes = 20*time.Second, 1<<20, 1<<20
 	return FleetOptions{Config: config, Server: server, Teach: true, Now: time.Now}
 }
 
@@ -149,7 +149,7 @@ func (c *classroom) end() {
 	}
 }
 
-// decided is how many decisions the students' courier was given.
+// decided is how many decisions the students' publisher was given.
 func (c *classroom) decided() (n uint64) {
 	for _, s := range c.app.member.agent.Status() {
 		n += s.Decisions
@@ -236,10 +236,10 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 	}
 	first := c.decided()
 	if first == 0 {
-		t.Fatal("no decision was handed to the courier")
+		t.Fatal("no decision was handed to the publisher")
 	}
-	lesson := c.app.member.lesson
-	eventually(t, "the teacher counts every decision", func() bool { return lesson.state().counted == first })
+	embedded := c.app.member.teacher
+	eventually(t, "the teacher counts every decision", func() bool { return embedded.Status().Counted == first })
 	eventually(t, "the weights are published and taken", func() bool {
 		c.live(1)
 		return c.app.member.agent.Status()[0].Version == 2
@@ -256,8 +256,8 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 	c.open(NewFleet(c.options(store)))
 	c.live(10)
 	second := c.decided()
-	lesson = c.app.member.lesson
-	eventually(t, "both processes' decisions are counted once", func() bool { return lesson.state().counted == first+second })
+	embedded = c.app.member.teacher
+	eventually(t, "both processes' decisions are counted once", func() bool { return embedded.Status().Counted == first+second })
 	eventually(t, "the new model's weights are taken", func() bool {
 		c.live(1)
 		return c.app.member.agent.Status()[0].Version == 3
@@ -272,21 +272,21 @@ func TestTheTeacherLearnsFromWhatStudentsDo(t *testing.T) {
 	c.think = true
 	c.promote(1, "productpage", "details", "reviews", "ratings")
 	o := c.options(filepath.Join(t.TempDir(), "fleet"))
-	o.Class = func(k *teaching.Config) {
-		k.Warm, k.Save, k.Pause = 20, 0, 10*time.Millisecond
-		k.School.Teacher.WarmUp, k.School.Stage1.Episodes, k.School.Episode = 10, 1, 10
+	o.Configure = func(k *teacher.Config) {
+		k.WarmUp, k.SaveEvery, k.PollEvery = 20, 0, 10*time.Millisecond
+		k.Training.Teacher.WarmUp, k.Training.Stage1.Episodes, k.Training.Episode = 10, 1, 10
 	}
 	c.open(NewFleet(o))
 	c.live(40)
-	decided, lesson := c.decided(), c.app.member.lesson
+	decided, embedded := c.decided(), c.app.member.teacher
 	eventually(t, "the teacher counts every decision and learns from some of them", func() bool {
-		s := lesson.state()
-		if s.trouble != "" {
-			t.Fatalf("trouble: %s", s.trouble)
+		s := embedded.Status()
+		if s.Problem != "" {
+			t.Fatalf("problem: %s", s.Problem)
 		}
-		return s.counted == decided && s.learned > 0
+		return s.Counted == decided && s.Learned > 0
 	})
-	if v := c.verdict(); v.reason != v1alpha1.ReasonInReach || !strings.Contains(v.message, "its teacher") {
+	if v := c.verdict(); v.reason != v1alpha1.ReasonInReach || !strings.Contains(v.message, "teacher: ") {
 		t.Errorf("%+v", v)
 	}
 	c.end()
@@ -306,7 +306,7 @@ func TestAPromotionIsTakenUpByTheSameProcess(t *testing.T) {
 	}
 	eventually(t, "the new model's weights are published and taken", func() bool {
 		c.live(1)
-		return c.app.member.agent.Status()[0].Version >= 2 && c.app.member.lesson.state().version == c.app.member.agent.Status()[0].Version
+		return c.app.member.agent.Status()[0].Version >= 2 && c.app.member.teacher.Status().Version == c.app.member.agent.Status()[0].Version
 	})
 	c.end()
 }

@@ -6,49 +6,37 @@ import (
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/fleet"
+	"github.com/loadline/loadline/internal/fleet/teacher"
 )
 
-// fleetNews is what metrics have been told of a member, since they count what comes
-// to it.
-type fleetNews struct {
-	carried fleet.Carried
+// fleetCounts is what metrics have reported of a member, whose own counts only rise.
+type fleetCounts struct {
+	traffic fleet.Traffic
 	lost    int
 }
 
-// fleetVerdict is the condition Fleet; nil where there are no students.
+// fleetVerdict is the condition Fleet; nil if the policy has no students.
 func (a *application) fleetVerdict() *verdict {
 	if a.model.students == nil && a.model.reason != v1alpha1.ReasonNoFleet || a.fleet == nil {
 		return nil
 	}
-	v := yes(v1alpha1.ReasonInReach, "")
+	var v verdict
 	switch {
 	case a.model.reason == v1alpha1.ReasonNoFleet:
 		v = no(v1alpha1.ReasonNoFleet, a.model.why)
 	case a.member == nil:
-		v = no(v1alpha1.ReasonOutOfReach, "students decide alone: "+text(a.apart))
+		v = no(v1alpha1.ReasonOutOfReach, "students decide without a fleet: "+text(a.apart))
 	default:
 		v = a.member.verdict()
 	}
 	return &v
 }
 
-// about a teacher in a few words.
-func (l lessonReport) about(unwitnessed error) string {
-	switch {
-	case l.idle != "":
-		return "its teacher: " + l.idle
-	case unwitnessed != nil:
-		return fmt.Sprintf("its teacher does not learn, since nobody here sees the whole: %v", unwitnessed)
-	case l.last != "":
-		return "its teacher: " + l.last
-	}
-	return "its teacher is " + l.doing
-}
-
 func (m *member) verdict() verdict {
-	waiting, lost := m.agent.Courier.Waiting()
-	if err := m.link.Trouble(); err != nil {
-		return no(v1alpha1.ReasonOutOfReach, fmt.Sprintf("fleet %s: students act on, %d decisions wait and %d were let go: %v", m.name, waiting, lost, err))
+	if err := m.agent.Err(); err != nil {
+		waiting, lost := m.agent.Publisher.Waiting()
+		return no(v1alpha1.ReasonOutOfReach, fmt.Sprintf("fleet %s: students keep deciding, %d decisions wait and %d are lost: %v",
+			m.name, waiting, lost, err))
 	}
 	var refused []string
 	for _, s := range m.agent.Status() {
@@ -57,14 +45,35 @@ func (m *member) verdict() verdict {
 		}
 	}
 	if len(refused) > 0 {
-		return no(v1alpha1.ReasonWeightsRefused, "students act on with what they have: "+strings.Join(refused, "; "))
+		return no(v1alpha1.ReasonWeightsRefused, "students keep the weights in use: "+strings.Join(refused, "; "))
 	}
-	if m.lesson == nil {
-		return yes(v1alpha1.ReasonInReach, fmt.Sprintf("fleet %s; its teacher is elsewhere", m.name))
+	if m.teacher == nil {
+		return yes(v1alpha1.ReasonInReach, fmt.Sprintf("fleet %s; the teacher is elsewhere", m.name))
 	}
-	l := m.lesson.state()
-	if l.trouble != "" {
-		return no(v1alpha1.ReasonTeacherTrouble, fmt.Sprintf("fleet %s: students act on: %s", m.name, l.trouble))
+	s := m.teacher.Status()
+	if s.Problem != "" {
+		return no(v1alpha1.ReasonTeacherTrouble, fmt.Sprintf("fleet %s: students keep deciding, the teacher fails: %s%s",
+			m.name, s.Problem, restarts(s.Restarts)))
 	}
-	return yes(v1alpha1.ReasonInReach, fmt.Sprintf("fleet %s; %s", m.name, l.about(m.unwitnessed)))
+	return yes(v1alpha1.ReasonInReach, fmt.Sprintf("fleet %s; teacher: %s", m.name, m.describe(s)))
+}
+
+// describe a teacher without a problem.
+func (m *member) describe(s teacher.Status) string {
+	switch {
+	case s.NotLearning != "":
+		return s.NotLearning
+	case m.noWitness != nil:
+		return fmt.Sprintf("it does not learn, since this LoadLine does not see the whole application: %v", m.noWitness)
+	case !s.Last.At.IsZero():
+		return s.Last.String()
+	}
+	return s.Doing
+}
+
+func restarts(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d failures since the process started)", n)
 }

@@ -14,80 +14,100 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Agent is the students of a group of services at work: those of a node, of a
-// namespace, or any others. It is a policy like every other, whoever runs it, and
-// what it does with the fleet it does beside deciding: a fleet that is out of
-// reach delays nothing. Decide is for one goroutine.
+// Agent runs the students of a group of services: of a node, a namespace or any other.
+// It is a policy. Deciding uses memory only: experience is published and weights are
+// received in the background, so unreachable servers delay no decision. Decide is for
+// one goroutine.
 type Agent struct {
-	Courier *Courier
-	Mirror  *Mirror
-	Witness *Witness // of the whole application, if this agent is it; nil = another is, or nobody
-	// Hold keeps decisions back until Settle says what came of them, for those who
-	// do not do whatever students want.
+	Publisher *Publisher
+	Weights   *WeightCache
+	Witness   *Witness // nil = another agent is the witness of the fleet, or none is
+	// Hold keeps decisions until Settle reports what was applied. Decide then leaves
+	// the witness to its caller too.
 	Hold bool
 
 	link     *Link
+	epoch    uint64
 	policy   *drpc.Policy
 	services []string // with a student
 	places   []int    // of them in the application
 	refused  []uint64 // revision that was refused last
-	held     []unsettled
+	pending  []pendingDecision
+	stop     context.CancelFunc
+	running  sync.WaitGroup
 
 	lock   sync.Mutex
 	status []StudentStatus
 }
 
-// StudentStatus is how a student is doing.
+// StudentStatus is the state of a student.
 type StudentStatus struct {
 	Service   string `json:"service"`
-	Version   uint64 `json:"version"` // of the weights in force
+	Version   uint64 `json:"version"` // of the weights in use
 	Decisions uint64 `json:"decisions"`
-	Refused   string `json:"refused,omitempty"` // why the latest weights are not in force
+	Refused   string `json:"refused,omitempty"` // why the latest weights are not in use
 }
 
-// Kept is how many decisions of each service an agent keeps while nobody takes
-// them: at the default pace between half an hour and three hours.
-const Kept = 1024
+// MaxUnacknowledged is how many decisions of each service an agent queues while no
+// server acknowledges them: between half an hour and three hours at the default pace.
+const MaxUnacknowledged = 1024
 
-// NewAgent lets the students of a model decide. The epoch tells this process from
-// the one before it and must rise: the time will do.
+// NewAgent makes an agent of the students of a model. The epoch identifies this process
+// and must be higher than that of the process before it, such as the time.
 func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch uint64) (*Agent, error) {
 	work.Who = drpc.TheStudents
 	policy, err := drpc.NewPolicy(m, app, work)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{link: l, policy: policy}
-	box := make([]int, len(app.Services))
+	a := &Agent{link: l, epoch: epoch, policy: policy, stop: func() {}}
+	student := make([]int, len(app.Services))
 	for i := range app.Services {
 		if policy.Student(i) == nil {
 			continue
 		}
-		box[i] = len(a.services)
+		student[i] = len(a.services)
 		a.services, a.places = append(a.services, app.Services[i].Name), append(a.places, i)
 		a.status = append(a.status, StudentStatus{Service: app.Services[i].Name, Version: policy.Student(i).Version()})
 	}
-	a.refused, a.held = make([]uint64, len(a.services)), make([]unsettled, len(a.services))
-	a.Courier, a.Mirror = l.NewCourier(a.services, epoch, Kept), l.NewMirror(a.services)
+	a.refused, a.pending = make([]uint64, len(a.services)), make([]pendingDecision, len(a.services))
+	a.Publisher, a.Weights = l.NewPublisher(a.services, epoch, MaxUnacknowledged), l.NewWeightCache(a.services)
 	policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		if a.Hold {
-			a.held[box[service]] = unsettled{now, *local, done, true}
+			a.pending[student[service]] = pendingDecision{now, *local, done, true}
 			return
 		}
-		a.carry(box[service], now, local, done)
+		a.publish(student[service], now, local, done)
 	}
 	return a, nil
 }
 
-// Run carries experience up and watches for weights until the context is done.
-func (a *Agent) Run(ctx context.Context) {
-	var both sync.WaitGroup
-	both.Go(func() { a.Courier.Run(ctx) })
-	both.Go(func() { a.Mirror.Run(ctx) })
-	if a.Witness != nil {
-		both.Go(func() { a.Witness.Run(ctx) })
+// Start publishes experience and receives weights in the background until Close.
+func (a *Agent) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stop = cancel
+	a.running.Go(func() { a.Publisher.Run(ctx) })
+	a.running.Go(func() { a.Weights.Run(ctx) })
+}
+
+// Close waits until everything is acknowledged or the context is done, and ends the
+// work in the background. The error says what was not acknowledged.
+func (a *Agent) Close(ctx context.Context) error {
+	err := a.Publisher.Flush(ctx)
+	a.stop()
+	a.running.Wait()
+	return err
+}
+
+// Err is why experience is not published or weights are not received at the moment.
+func (a *Agent) Err() error {
+	if err := a.link.Err(); err != nil {
+		return err
 	}
-	both.Wait()
+	if err := a.Publisher.Err(); err != nil {
+		return err
+	}
+	return a.Weights.Err()
 }
 
 // Name implements loadline.Policy.
@@ -96,44 +116,44 @@ func (a *Agent) Name() string { return a.policy.Name() }
 // Needs implements loadline.Policy.
 func (a *Agent) Needs() loadline.Needs { return a.policy.Needs() }
 
-// Decide implements loadline.Policy: with the weights that have come meanwhile.
+// Decide implements loadline.Policy. It uses the weights that were received last.
 func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	a.adopt()
-	if a.Witness != nil {
-		a.Witness.Saw(now, s)
+	if a.Witness != nil && !a.Hold {
+		a.Witness.Observe(now, s)
 	}
 	return a.policy.Decide(now, s)
 }
 
-// adopt takes new weights into force, and refuses those that do not fit.
+// adopt uses new weights, or refuses them if they do not fit.
 func (a *Agent) adopt() {
 	for i, service := range a.services {
-		shown := a.Mirror.Shown(service)
-		if shown.Revision == 0 || shown.Revision == a.refused[i] {
+		cached := a.Weights.Latest(service)
+		if cached.Revision == 0 || cached.Revision == a.refused[i] {
 			continue
 		}
 		student := a.policy.Student(a.places[i])
-		err := shown.Fault
+		err := cached.Fault
 		if err == nil {
-			if shown.Weights.Version == student.Version() {
+			if cached.Weights.Version == student.Version() {
 				continue
 			}
-			err = student.Adopt(shown.Weights)
+			err = student.Adopt(cached.Weights)
 		}
 		a.lock.Lock()
 		a.status[i].Version, a.status[i].Refused = student.Version(), ""
 		if err != nil {
-			a.refused[i], a.status[i].Refused = shown.Revision, err.Error()
+			a.refused[i], a.status[i].Refused = cached.Revision, err.Error()
 		}
 		a.lock.Unlock()
 		log := a.link.config.log().With("service", service, "version", student.Version())
 		switch {
 		case errors.Is(err, drpc.ErrOutdate):
-			log.Info("weights are no newer than those in force", "error", err)
+			log.Info("weights ignored: not newer than those in use", "error", err)
 		case err != nil:
-			log.Warn("weights are refused: the student acts on with those it has", "error", err)
+			log.Warn("weights refused: the student keeps those in use", "error", err)
 		default:
-			log.Info("new weights are in force")
+			log.Info("new weights in use")
 		}
 	}
 }
@@ -145,7 +165,7 @@ func (a *Agent) Status() []StudentStatus {
 	return slices.Clone(a.status)
 }
 
-// Group is the part of a model that is for some services; none = all.
+// Group is the part of a model for some services; none = all.
 func Group(m *drpc.Model, services []string) (*drpc.Model, error) {
 	if len(services) == 0 {
 		return m, nil
@@ -157,13 +177,15 @@ func Group(m *drpc.Model, services []string) (*drpc.Model, error) {
 		at := slices.Index(m.Services, s)
 		switch {
 		case at < 0:
-			faults = append(faults, fmt.Errorf("the model has no student for service %q%s; it has %s", s, suggest.Hint(s, m.Services), strings.Join(m.Services, ", ")))
+			faults = append(faults, fmt.Errorf("the model has no student for service %q%s; it has %s",
+				s, suggest.Hint(s, m.Services), strings.Join(m.Services, ", ")))
 			continue
 		case slices.Contains(services[:i], s):
 			faults = append(faults, fmt.Errorf("service %q is named twice", s))
 			continue
 		}
-		part.Services, part.Students, part.Forecasts = append(part.Services, s), append(part.Students, m.Students[at]), append(part.Forecasts, m.Forecasts[at])
+		part.Services, part.Students = append(part.Services, s), append(part.Students, m.Students[at])
+		part.Forecasts = append(part.Forecasts, m.Forecasts[at])
 	}
 	return &part, errors.Join(faults...)
 }

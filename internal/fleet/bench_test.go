@@ -8,11 +8,11 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// BenchmarkCourier is what a decision costs from the student's hand to the disk of
+// BenchmarkPublisher is what a decision costs from the student's hand to the disk of
 // the server in this process, a thousand students at a time.
-func BenchmarkCourier(b *testing.B) {
+func BenchmarkPublisher(b *testing.B) {
 	config := DefaultServer(b.TempDir())
-	config.Hurried = true
+	config.LazySync = true
 	s, err := Serve(config)
 	if err != nil {
 		b.Fatal(err)
@@ -32,11 +32,11 @@ func BenchmarkCourier(b *testing.B) {
 	for i := range services {
 		services[i] = fmt.Sprintf("service-%d", i)
 	}
-	courier := l.NewCourier(services, 1, 1<<20)
+	publisher := l.NewPublisher(services, 1, 1<<20)
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})
 	go func() {
-		courier.Run(ctx)
+		publisher.Run(ctx)
 		close(done)
 	}()
 	defer func() {
@@ -45,12 +45,12 @@ func BenchmarkCourier(b *testing.B) {
 	}()
 	b.ReportAllocs()
 	for i := range b.N {
-		courier.Add(i%len(services), noon, 1, &drpc.Local{}, drpc.Action{})
+		publisher.Add(i%len(services), noon, 1, &drpc.Local{}, drpc.Action{})
 	}
-	if err := courier.Flush(b.Context()); err != nil {
+	if err := publisher.Flush(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	_, wire := l.Carried().Each()
+	_, wire := l.Traffic().PerDecision()
 	b.ReportMetric(wire, "wire-B/op")
 }
 
@@ -63,9 +63,9 @@ func BenchmarkAdd(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	courier := l.NewCourier([]string{"cart"}, 1, Kept)
+	publisher := l.NewPublisher([]string{"cart"}, 1, MaxUnacknowledged)
 	b.ReportAllocs()
 	for range b.N {
-		courier.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
+		publisher.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	}
 }

@@ -11,14 +11,14 @@ import (
 func (l *Link) bucketName() string { return l.config.Name + "-weights" }
 
 // kept versions of each service's weights, for whoever wants to look back.
-const kept = 3
+const weightHistory = 3
 
 // openBucket finds the bucket of weights or makes it.
 func (l *Link) openBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	bucket, err := l.js.KeyValue(ctx, l.bucketName())
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		bucket, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: l.bucketName(), Description: "Weights of students, by service", History: kept, MaxBytes: l.config.Shelf, MaxValueSize: maxWeights,
+			Bucket: l.bucketName(), Description: "Weights of students, by service", History: weightHistory, MaxBytes: l.config.WeightBytes, MaxValueSize: maxWeights,
 			Storage: jetstream.FileStorage, Replicas: l.replicas(),
 		})
 		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker

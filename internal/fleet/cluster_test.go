@@ -117,7 +117,7 @@ func cluster(t *testing.T) map[string]node {
 // class is students at work: each tick everybody decides.
 type class struct {
 	students []*drpc.Student
-	courier  *Courier
+	courier  *Publisher
 	decided  int
 }
 
@@ -180,26 +180,26 @@ func TestACluster(t *testing.T) {
 	}
 
 	services := []string{"front", "cart", "ads"}
-	c := &class{courier: l.NewCourier(services, 1, 10_000)}
+	c := &class{courier: l.NewPublisher(services, 1, 10_000)}
 	for i, s := range services {
 		c.students = append(c.students, newStudent(t, s, uint64(i)))
 	}
 	background(t, c.courier.Run)
 	dir, p := t.TempDir(), &pupil{learned: map[string]int{}}
-	hire := func() (*Teacher, *Link) {
+	hire := func() (*Collector, *Link) {
 		end := link(t, here)
 		wait(t, end)
-		teacher, err := NewTeacher(end, dir)
+		teacher, err := NewCollector(end, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		teacher.Heard = p.hear
+		teacher.Received = p.hear
 		return teacher, end
 	}
 	teacher, end := hire()
 	defer func() { _ = teacher.Close() }()
 	pass := func() (int, error) {
-		n, err := teacher.Pass()
+		n, err := teacher.pass()
 		if n > 0 {
 			p.keep()
 		}
@@ -224,7 +224,7 @@ func TestACluster(t *testing.T) {
 
 	// The teacher is killed when it has heard a part, and nothing is written down.
 	killed := errors.New("killed")
-	teacher.Heard = func(d *drpc.Delivery) error {
+	teacher.Received = func(d *drpc.Delivery) error {
 		if len(p.heard) == 10 {
 			return killed
 		}
@@ -243,7 +243,7 @@ func TestACluster(t *testing.T) {
 
 	// The next one is killed when it has written down what it counted.
 	teacher, end = hire()
-	teacher.Heard = func(d *drpc.Delivery) error {
+	teacher.Received = func(d *drpc.Delivery) error {
 		end.Close() // nothing can be acknowledged any more
 		return p.hear(d)
 	}
@@ -266,8 +266,8 @@ func TestACluster(t *testing.T) {
 		_, _ = pass() // servers may be busy electing; the count tells
 		return teacher.Ledger().Counted >= uint64(c.decided)
 	})
-	if got := teacher.Ledger(); got.Counted != uint64(c.decided) || got.Again == 0 {
-		t.Errorf("%d counted, %d came again; want %d, and some", got.Counted, got.Again, c.decided)
+	if got := teacher.Ledger(); got.Counted != uint64(c.decided) || got.Repeated == 0 {
+		t.Errorf("%d counted, %d came again; want %d, and some", got.Counted, got.Repeated, c.decided)
 	}
 	if len(p.learned) != c.decided {
 		t.Errorf("%d learned from, want %d", len(p.learned), c.decided)
@@ -282,7 +282,7 @@ func TestACluster(t *testing.T) {
 	}
 
 	// Weights go the other way over what is left of the cluster.
-	mirror := l.NewMirror(services)
+	mirror := l.NewWeightCache(services)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go mirror.Run(ctx)
@@ -290,5 +290,5 @@ func TestACluster(t *testing.T) {
 		err := teacher.link.Put(drpc.WeightsOf(newStudent(t, "cart", 9), 7))
 		return err == nil || errors.Is(err, drpc.ErrOutdate)
 	})
-	eventually(t, "weights are seen", func() bool { return mirror.Shown("cart").Weights.Version == 7 })
+	eventually(t, "weights are seen", func() bool { return mirror.Latest("cart").Weights.Version == 7 })
 }

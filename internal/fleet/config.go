@@ -31,7 +31,7 @@ type Config struct {
 	MaxMessages int64         // the same, in decisions
 	PerService  int64         // decisions of one service: a flooding one fills its own share only
 	Duplicates  time.Duration // how long the server remembers ids
-	Shelf       int64         // bytes of weights
+	WeightBytes int64         // bytes of weights
 
 	InFlight int           // decisions under way to the server that it has not acknowledged
 	Timeout  time.Duration // of every question
@@ -43,7 +43,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Name: "loadline", Client: "loadline",
-		MaxBytes: 64 << 20, MaxMessages: 200_000, PerService: 4096, Duplicates: 2 * time.Minute, Shelf: 32 << 20,
+		MaxBytes: 64 << 20, MaxMessages: 200_000, PerService: 4096, Duplicates: 2 * time.Minute, WeightBytes: 32 << 20,
 		InFlight: 64, Timeout: 5 * time.Second,
 	}
 }
@@ -77,7 +77,7 @@ func (c Config) Validate() error {
 	fault(c.MaxMessages < 1, "max messages", c.MaxMessages, "at least 1")
 	fault(c.PerService < 1, "messages per service", c.PerService, "at least 1")
 	fault(c.Duplicates < 100*time.Millisecond, "window of duplicates", c.Duplicates, "at least 100ms")
-	fault(c.Shelf < 1<<14, "bytes of weights", c.Shelf, "at least 16384")
+	fault(c.WeightBytes < 1<<14, "bytes of weights", c.WeightBytes, "at least 16384")
 	fault(c.InFlight < 1, "in flight", c.InFlight, "at least 1")
 	fault(c.Timeout < 10*time.Millisecond, "timeout", c.Timeout, "at least 10ms")
 	return errors.Join(faults...)

@@ -10,33 +10,22 @@ import (
 // Ledger counts each experience once, however often it was sent or read. It is
 // everything that a teacher must not forget, and is kept in its checkpoint.
 type Ledger struct {
-	Made    time.Time       `json:"stream_made"`  // sequences are of the stream that was made then
-	Last    uint64          `json:"last"`         // sequence up to which everything is counted
-	Counted uint64          `json:"counted"`      // experiences
-	Again   uint64          `json:"again"`        // that had been counted before
-	Marks   map[string]Mark `json:"marks"`        // by service
-	Scenes  uint64          `json:"scenes"`       // of the whole
-	Witness Mark            `json:"witness"`      // how far they have been counted
-	Version uint64          `json:"version"`      // of the weights that were published last
-	Digest  string          `json:"weights_hash"` // of their parameters, to know whether others are new
+	StreamCreated time.Time            `json:"stream_made"`  // sequences are of the stream that was made then
+	Last          uint64               `json:"last"`         // sequence up to which everything is counted
+	Counted       uint64               `json:"counted"`      // experiences
+	Repeated      uint64               `json:"again"`        // that had been counted before
+	Marks         map[string]drpc.Mark `json:"marks"`        // by service
+	Scenes        uint64               `json:"scenes"`       // of the whole
+	Witness       drpc.Mark            `json:"witness"`      // how far they have been counted
+	Version       uint64               `json:"version"`      // of the weights that were published last
+	Digest        string               `json:"weights_hash"` // of their parameters, to know whether others are new
 }
 
-// Mark is how far a student has been counted.
-type Mark struct {
-	Epoch    uint64 `json:"epoch"`
-	Sequence uint64 `json:"sequence"`
-}
-
-// before says whether a number comes after this mark.
-func (m Mark) before(epoch, sequence uint64) bool {
-	return epoch > m.Epoch || epoch == m.Epoch && sequence > m.Sequence
-}
-
-// Attend says which stream sequences are of from now on. In another stream they
+// UseStream says which stream sequences are of from now on. In another stream they
 // begin anew; what students have been counted for stays.
-func (l *Ledger) Attend(made time.Time) {
-	if !l.Made.Equal(made) {
-		l.Made, l.Last = made, 0
+func (l *Ledger) UseStream(made time.Time) {
+	if !l.StreamCreated.Equal(made) {
+		l.StreamCreated, l.Last = made, 0
 	}
 }
 
@@ -45,27 +34,27 @@ func (l *Ledger) Attend(made time.Time) {
 // forgotten its id.
 func (l *Ledger) Count(d *drpc.Delivery) bool {
 	if d.Sequence <= l.Last {
-		l.Again++
+		l.Repeated++
 		return false
 	}
 	l.Last = d.Sequence
 	if s := d.Scene; s != nil {
-		if !l.Witness.before(s.Epoch, s.Sequence) {
-			l.Again++
+		if !l.Witness.Advance(s.Epoch, s.Sequence) {
+			l.Repeated++
 			return false
 		}
-		l.Witness = Mark{s.Epoch, s.Sequence}
 		l.Scenes++
 		return true
 	}
-	if m := l.Marks[d.Service]; !m.before(d.Epoch, d.Experience.Sequence) {
-		l.Again++
+	mark := l.Marks[d.Service]
+	if !mark.Advance(d.Epoch, d.Experience.Sequence) {
+		l.Repeated++
 		return false
 	}
 	if l.Marks == nil {
-		l.Marks = map[string]Mark{}
+		l.Marks = map[string]drpc.Mark{}
 	}
-	l.Marks[d.Service] = Mark{d.Epoch, d.Experience.Sequence}
+	l.Marks[d.Service] = mark
 	l.Counted++
 	return true
 }

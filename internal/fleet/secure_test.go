@@ -91,7 +91,7 @@ func TestTheServerInThisProcessAsksForCertificates(t *testing.T) {
 	wait(t, known)
 	publish(t, known, experience("cart", 1, 1))
 	stranger := link(t, func(c *Config) { c.URL, c.CA = s.URL(), p.ca })
-	eventually(t, "a stranger is told why", func() bool { return stranger.Trouble() != nil })
+	eventually(t, "a stranger is told why", func() bool { return stranger.Err() != nil })
 	if _, err := stranger.Publish(experience("cart", 1, 2)); err == nil {
 		t.Error("a stranger may publish")
 	}
@@ -162,22 +162,22 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 	if r := publish(t, agent, experience("details", 1, 1)); r.Sequence != 1 {
 		t.Errorf("%+v", r)
 	}
-	mirror := agent.NewMirror([]string{"details"})
+	mirror := agent.NewWeightCache([]string{"details"})
 	background(t, mirror.Run)
 	end := link(t, func(c *Config) { c.URL, c.CA, c.Credentials = n.ClientURL(), p.ca, credentials(account, teachers...) })
 	wait(t, end)
-	teacher, err := NewTeacher(end, t.TempDir())
+	teacher, err := NewCollector(end, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, model := bookinfo(t, 1)
-	if n, err := teacher.Pass(); n != 1 || err != nil {
+	if n, err := teacher.pass(); n != 1 || err != nil {
 		t.Errorf("%d counted, %v", n, err)
 	}
-	if published, err := teacher.Offer(model); !published || err != nil {
+	if published, err := teacher.Publish(model); !published || err != nil {
 		t.Errorf("published %v, %v", published, err)
 	}
-	eventually(t, "weights are seen", func() bool { return mirror.Shown("details").Weights.Version == 2 })
+	eventually(t, "weights are seen", func() bool { return mirror.Latest("details").Weights.Version == 2 })
 	// Nobody answers what is forbidden.
 	bold := link(t, func(c *Config) {
 		c.URL, c.CA, c.Credentials, c.Timeout = n.ClientURL(), p.ca, credentials(account, agents...), 2*time.Second
@@ -197,7 +197,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 			c.URL = n.ClientURL()
 			change(c)
 		})
-		eventually(t, name, func() bool { return l.Trouble() != nil })
+		eventually(t, name, func() bool { return l.Err() != nil })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		err := l.Wait(ctx)
 		cancel()

@@ -26,8 +26,8 @@ type ServerConfig struct {
 	MaxStore      int64  // bytes on disk
 	// Hurried lets the kernel write to disk in its own time: an acknowledged
 	// experience survives this process, but not the machine's sudden end.
-	Hurried bool
-	Log     *slog.Logger // nil = none
+	LazySync bool
+	Log      *slog.Logger // nil = none
 }
 
 // DefaultServer keeps a quarter of a gigabyte at most.
@@ -73,7 +73,7 @@ func Serve(c ServerConfig) (*Server, error) {
 func (c ServerConfig) options() (*server.Options, error) {
 	o := &server.Options{
 		ServerName: "loadline", JetStream: true, StoreDir: c.Folder, JetStreamMaxStore: c.MaxStore, JetStreamMaxMemory: 16 << 20,
-		SyncAlways: !c.Hurried, NoSigs: true, MaxPayload: 1 << 20, DontListen: c.Address == "", AuthTimeout: 5, TLSTimeout: 5,
+		SyncAlways: !c.LazySync, NoSigs: true, MaxPayload: 1 << 20, DontListen: c.Address == "", AuthTimeout: 5, TLSTimeout: 5,
 	}
 	var faults []error
 	if c.Folder == "" {

@@ -17,7 +17,7 @@ func TestHeldDecisionsAreWhatCameOfThem(t *testing.T) {
 	}
 	a.Hold = true
 	act(t, app, a)
-	if waiting, _ := a.Courier.Waiting(); waiting != 0 {
+	if waiting, _ := a.Publisher.Waiting(); waiting != 0 {
 		t.Fatalf("%d decisions were sent before anybody knew what came of them", waiting)
 	}
 	first := true
@@ -26,11 +26,11 @@ func TestHeldDecisionsAreWhatCameOfThem(t *testing.T) {
 		first = false
 		return drpc.Action{0, 0, -1}, counts
 	})
-	if waiting, _ := a.Courier.Waiting(); waiting != 1 {
+	if waiting, _ := a.Publisher.Waiting(); waiting != 1 {
 		t.Errorf("%d decisions wait, want the one that counts", waiting)
 	}
-	background(t, a.Run)
-	flush(t, a.Courier)
+	start(t, a)
+	flush(t, a.Publisher)
 	wait(t, l)
 	got, err := l.Fetch(10)
 	if err != nil || len(got) != 1 || got[0].Action != (drpc.Action{0, 0, -1}) {

@@ -71,8 +71,8 @@ func TestTransport(t *testing.T) {
 		t.Errorf("%v, version %d", err, to.Version())
 	}
 
-	carried := l.Carried()
-	payload, wire := carried.Each()
+	carried := l.Traffic()
+	payload, wire := carried.PerDecision()
 	if carried.Decisions != 6 || carried.Duplicates != 1 || payload != float64(66+len("cart.v2 of shop")) || wire <= payload {
 		t.Errorf("%+v: %v and %v bytes each", carried, payload, wire)
 	}
@@ -93,7 +93,7 @@ func TestAFullStreamRefusesAndStudentsKeep(t *testing.T) {
 	for range 3 {
 		calm.Add(noon, 1, &drpc.Local{}, drpc.Action{})
 	}
-	teacher, err := NewTeacher(l, t.TempDir())
+	teacher, err := NewCollector(l, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +106,14 @@ func TestAFullStreamRefusesAndStudentsKeep(t *testing.T) {
 		if flood.Waiting() != want.flood || calm.Waiting() != want.calm {
 			t.Fatalf("%d and %d wait, want %+v", flood.Waiting(), calm.Waiting(), want)
 		}
-		if n, err := teacher.Pass(); err != nil || n != want.counted {
+		if n, err := teacher.pass(); err != nil || n != want.counted {
 			t.Fatalf("%d counted (%v), want %d", n, err, want.counted)
 		}
 	}
-	if got := teacher.Ledger(); got.Counted != 13 || got.Again != 0 || got.Last != 13 {
+	if got := teacher.Ledger(); got.Counted != 13 || got.Repeated != 0 || got.Last != 13 {
 		t.Errorf("%+v, want 13 counted once", got)
 	}
-	if c := l.Carried(); c.Refused != 3 {
+	if c := l.Traffic(); c.Refused != 3 {
 		t.Errorf("%d refused, want 3", c.Refused)
 	}
 	_, err = l.Publish(experience("flood", 2, 1))
@@ -135,16 +135,16 @@ func TestARestartKeepsEverything(t *testing.T) {
 	address := strings.TrimPrefix(s.URL(), "nats://")
 	l := link(t, func(c *Config) { c.URL = s.URL() })
 	wait(t, l)
-	teacher, err := NewTeacher(l, dir)
+	teacher, err := NewCollector(l, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	publish(t, l, experience("cart", 1, 1))
-	if n, err := teacher.Pass(); n != 1 || err != nil {
+	if n, err := teacher.pass(); n != 1 || err != nil {
 		t.Fatalf("%d counted, %v", n, err)
 	}
 	publish(t, l, experience("cart", 1, 2))
-	if _, err := NewTeacher(l, dir); err == nil || !strings.Contains(err.Error(), "in use by process") {
+	if _, err := NewCollector(l, dir); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("a second teacher with the same checkpoint: %v", err)
 	}
 	if err := teacher.Close(); err != nil {
@@ -159,14 +159,14 @@ func TestARestartKeepsEverything(t *testing.T) {
 	// The student has not heard of its first receipt, and the server knows of it no more.
 	publish(t, l, experience("cart", 1, 1))
 	publish(t, l, experience("cart", 1, 3))
-	if teacher, err = NewTeacher(l, dir); err != nil {
+	if teacher, err = NewCollector(l, dir); err != nil {
 		t.Fatal(err)
 	}
 	defer teacher.Close()
-	if n, err := teacher.Pass(); n != 2 || err != nil {
+	if n, err := teacher.pass(); n != 2 || err != nil {
 		t.Fatalf("%d counted, want 2 (%v)", n, err)
 	}
-	if got := teacher.Ledger(); got.Counted != 3 || got.Again != 1 || got.Marks["cart"] != (Mark{1, 3}) {
+	if got := teacher.Ledger(); got.Counted != 3 || got.Repeated != 1 || got.Marks["cart"] != (drpc.Mark{Epoch: 1, Sequence: 3}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -178,14 +178,14 @@ func TestAnotherStreamIsCountedFromItsBeginning(t *testing.T) {
 	s := serve(t, t.TempDir(), "")
 	l := link(t, func(c *Config) { c.Server = s })
 	wait(t, l)
-	teacher, err := NewTeacher(l, t.TempDir())
+	teacher, err := NewCollector(l, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(3) {
 		publish(t, l, experience("cart", 1, i+1))
 	}
-	if n, err := teacher.Pass(); n != 3 || err != nil {
+	if n, err := teacher.pass(); n != 3 || err != nil {
 		t.Fatalf("%d counted, %v", n, err)
 	}
 	if err := l.js.DeleteStream(t.Context(), l.streamName()); err != nil {
@@ -194,8 +194,8 @@ func TestAnotherStreamIsCountedFromItsBeginning(t *testing.T) {
 	student := link(t, func(c *Config) { c.Server = s })
 	wait(t, student)
 	publish(t, student, experience("cart", 1, 4))
-	l.inbox.looked = time.Time{} // it is time to look again
-	if n, err := teacher.Pass(); n != 1 || err != nil {
+	l.reader.checked = time.Time{} // it is time to look again
+	if n, err := teacher.pass(); n != 1 || err != nil {
 		t.Errorf("%d counted of the new stream, want 1 (%v)", n, err)
 	}
 }
@@ -232,6 +232,53 @@ func TestAStreamThatBreaksPromisesIsRefused(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
+}
+
+// TestAnAgentReportsAStreamThatItCannotUse: a server that answers is not enough.
+func TestAnAgentReportsAStreamThatItCannotUse(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "")
+	l := link(t, func(c *Config) { c.Server = s })
+	if _, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.streamName(), Subjects: []string{"loadline.x.*"}, Discard: jetstream.DiscardOld}); err != nil {
+		t.Fatal(err)
+	}
+	app, model := bookinfo(t, 1)
+	agent, err := NewAgent(l, model, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, agent)
+	eventually(t, "the agent says that the stream cannot be used", func() bool {
+		err := agent.Err()
+		return err != nil && strings.Contains(err.Error(), "has discard policy")
+	})
+	if err := l.js.DeleteStream(t.Context(), l.streamName()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the agent recovers", func() bool { return agent.Err() == nil })
+}
+
+// TestAnAgentReportsAFullStream, and no longer once there is room.
+func TestAnAgentReportsAFullStream(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "")
+	l := link(t, func(c *Config) { c.Server, c.PerService = s, 1 })
+	wait(t, l)
+	p := l.NewPublisher([]string{"cart"}, 1, 10)
+	background(t, p.Run)
+	for range 2 {
+		p.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
+	}
+	eventually(t, "the publisher says that the stream is full", func() bool { return errors.Is(p.Err(), drpc.ErrFull) })
+	c, err := NewCollector(l, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.pass(); n != 1 || err != nil {
+		t.Fatalf("%d counted, %v", n, err)
+	}
+	flush(t, p)
+	eventually(t, "the publisher recovers", func() bool { return p.Err() == nil })
 }
 
 func TestCheckpointsThatCannotBeUsed(t *testing.T) {

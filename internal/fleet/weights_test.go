@@ -109,16 +109,16 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	other := link(t, func(c *Config) { c.Server = s })
-	teacher, err := NewTeacher(other, t.TempDir())
+	teacher, err := NewCollector(other, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, better := bookinfo(t, 100)
 	offer := func(m *drpc.Model, want bool) {
 		t.Helper()
-		if published, err := teacher.Offer(m); published != want || err != nil {
+		if published, err := teacher.Publish(m); published != want || err != nil {
 			t.Fatalf("published %v, %v; want %v", published, err, want)
 		}
 	}
@@ -130,10 +130,10 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	}
 	shown := func(revision uint64) {
 		t.Helper()
-		eventually(t, "the object is seen", func() bool { return agent.Mirror.Shown("reviews").Revision == revision })
+		eventually(t, "the object is seen", func() bool { return agent.Weights.Latest("reviews").Revision == revision })
 	}
 	eventually(t, "both are seen", func() bool {
-		return agent.Mirror.Shown("reviews").Weights.Version == 2 && agent.Mirror.Shown("details").Weights.Version == 2
+		return agent.Weights.Latest("reviews").Weights.Version == 2 && agent.Weights.Latest("details").Weights.Version == 2
 	})
 	act(t, app, agent)
 	decided := uint64(0)
@@ -165,9 +165,9 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, late.Run)
+	start(t, late)
 	eventually(t, "the faulty object is seen", func() bool {
-		return late.Mirror.Shown("reviews").Revision > 0 && late.Mirror.Shown("details").Revision > 0
+		return late.Weights.Latest("reviews").Revision > 0 && late.Weights.Latest("details").Revision > 0
 	})
 	act(t, app, late)
 	for _, st := range late.Status() {
@@ -176,14 +176,14 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	}
-	flush(t, agent.Courier)
-	flush(t, late.Courier)
-	if n, err := teacher.Pass(); err != nil || uint64(n) != decided {
+	flush(t, agent.Publisher)
+	flush(t, late.Publisher)
+	if n, err := teacher.pass(); err != nil || uint64(n) != decided {
 		t.Errorf("%d counted, want %d (%v)", n, decided, err)
 	}
 	offer(better, true) // the same students, since what lies there is damaged
 	offer(model, true)
-	eventually(t, "the next good version is seen", func() bool { return agent.Mirror.Shown("reviews").Weights.Version == teacher.Ledger().Version })
+	eventually(t, "the next good version is seen", func() bool { return agent.Weights.Latest("reviews").Weights.Version == teacher.Ledger().Version })
 	agent.adopt()
 	for _, st := range agent.Status() {
 		if st.Version <= 2 || st.Refused != "" {

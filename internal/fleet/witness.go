@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -9,41 +8,40 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Witness sees the whole application and tells the teacher, once in each of its
-// periods: students' experience is of their own deployments only. There is one in a
-// fleet. Saw is for one goroutine.
+// Witness publishes a scene of the whole application in each period of the teacher:
+// students' experience describes their own deployments only. A fleet has one witness.
+// Observe is for one goroutine.
 type Witness struct {
-	watcher *drpc.Watcher
-	courier *Courier
+	watcher   *drpc.Watcher
+	publisher *Publisher
+	queue     int
 
 	lock   sync.Mutex
 	status WitnessStatus
 }
 
-// WitnessStatus is how a witness is doing.
+// WitnessStatus is the state of a witness.
 type WitnessStatus struct {
-	Scenes  uint64 `json:"scenes"`  // that were made
-	Unseen  uint64 `json:"unseen"`  // periods of which none could be
-	Missing string `json:"missing"` // what was not measured, the last time; empty = everything is
-	Waiting int    `json:"waiting"` // scenes that were not acknowledged
-	Lost    int    `json:"lost"`    // that were let go
+	Scenes     uint64 `json:"scenes"`  // made
+	Incomplete uint64 `json:"unseen"`  // periods without a scene
+	Missing    string `json:"missing"` // metric that prevented the last scene; empty = none
+	Waiting    int    `json:"waiting"` // scenes that are not acknowledged
+	Lost       int    `json:"lost"`    // scenes that were dropped
 }
 
-// NewWitness watches for the teacher of a model. The application must have exactly
-// the services of the model. The epoch tells this process from the one before it and
-// must rise: the time will do.
-func NewWitness(l *Link, m *drpc.Model, app *loadline.App, epoch uint64) (*Witness, error) {
-	watcher, err := drpc.NewWatcher(m, app, epoch)
+// AddWitness makes this agent the witness of its fleet. The application must have
+// exactly the services of the model. It must be called before Start.
+func (a *Agent) AddWitness(m *drpc.Model, app *loadline.App) error {
+	watcher, err := drpc.NewWatcher(m, app, a.epoch)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	courier := l.NewCourier([]string{""}, epoch, Kept)
-	courier.boxes[0].subject = l.sceneSubject()
-	return &Witness{watcher: watcher, courier: courier}, nil
+	a.Witness = &Witness{watcher: watcher, publisher: a.Publisher, queue: a.Publisher.addScenes()}
+	return nil
 }
 
-// Saw takes a look, at every beat. It never waits.
-func (w *Witness) Saw(now time.Time, s loadline.Situation) {
+// Observe makes a scene if one is due. It never waits.
+func (w *Witness) Observe(now time.Time, s loadline.Situation) {
 	scene, missing, made := w.watcher.See(now, s)
 	w.lock.Lock()
 	switch {
@@ -51,27 +49,20 @@ func (w *Witness) Saw(now time.Time, s loadline.Situation) {
 		w.status.Scenes++
 		w.status.Missing = ""
 	case missing != "":
-		w.status.Unseen++
+		w.status.Incomplete++
 		w.status.Missing = missing
 	}
 	w.lock.Unlock()
 	if made {
-		w.courier.put(0, func(*box) letter { return &scene })
+		w.publisher.put(w.queue, &scene)
 	}
 }
-
-// Run carries scenes up until the context is done.
-func (w *Witness) Run(ctx context.Context) { w.courier.Run(ctx) }
-
-// Flush waits until everything is acknowledged, or the context is done, while Run is
-// at work.
-func (w *Witness) Flush(ctx context.Context) error { return w.courier.Flush(ctx) }
 
 // Status of the witness.
 func (w *Witness) Status() WitnessStatus {
 	w.lock.Lock()
 	s := w.status
 	w.lock.Unlock()
-	s.Waiting, s.Lost = w.courier.Waiting()
+	s.Waiting, s.Lost = w.publisher.count(true)
 	return s
 }

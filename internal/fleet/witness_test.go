@@ -21,41 +21,38 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent.Witness, err = NewWitness(l, model, app, 3); err != nil {
+	if err := agent.AddWitness(model, app); err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	act(t, app, agent)
-	flush(t, agent.Courier)
-	if err := agent.Witness.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, agent.Publisher)
 	st := agent.Witness.Status()
 	if st.Scenes < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
 		t.Errorf("%+v", st)
 	}
-	teacher, err := NewTeacher(l, t.TempDir())
+	teacher, err := NewCollector(l, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var scenes []*drpc.Scene
-	teacher.Heard = func(d *drpc.Delivery) error {
+	teacher.Received = func(d *drpc.Delivery) error {
 		if d.Scene != nil {
 			scenes = append(scenes, d.Scene)
 		}
 		return nil
 	}
-	if _, err := teacher.Listen(); err != nil {
+	if _, err := teacher.Collect(); err != nil {
 		t.Fatal(err)
 	}
-	if n := teacher.Ledger().Scenes; n != 0 || teacher.Unkept() == 0 {
+	if n := teacher.Ledger().Scenes; n != 0 || teacher.Uncommitted() == 0 {
 		t.Errorf("%d scenes are written down before they are kept", n)
 	}
-	if err := teacher.Keep(); err != nil {
+	if err := teacher.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (Mark{3, st.Scenes}) || ledger.Counted == 0 {
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) || ledger.Counted == 0 {
 		t.Errorf("%+v of %d scenes", ledger, len(scenes))
 	}
 	for i, s := range scenes {
@@ -63,18 +60,18 @@ func TestWitness(t *testing.T) {
 			t.Errorf("scene %d is number %d at %v", i, s.Sequence, s.At)
 		}
 	}
-	if c := l.Carried(); c.Scenes != st.Scenes || c.Scenery == 0 {
+	if c := l.Traffic(); c.Scenes != st.Scenes || c.SceneBytes == 0 {
 		t.Errorf("%+v", c)
 	}
 	if got, err := l.Fetch(10); err != nil || len(got) != 0 {
 		t.Errorf("%d are left after they were kept (%v)", len(got), err)
 	}
 	// A teacher that was killed before its checkpoint takes up what was kept elsewhere.
-	teacher.Resume(Ledger{Made: ledger.Made, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1, Digest: "x"})
+	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1, Digest: "x"})
 	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 || got.Digest != "x" {
 		t.Errorf("%+v", got)
 	}
-	teacher.Resume(Ledger{Made: ledger.Made, Last: 1})
+	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: 1})
 	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 {
 		t.Errorf("an older one has taken its place: %+v", got)
 	}
@@ -93,19 +90,17 @@ func TestAStreamForShorterMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	app, model := bookinfo(t, 1)
-	w, err := NewWitness(l, model, app, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	agent, err := NewAgent(l, model, app, drpc.Work{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent.Witness = w
-	background(t, agent.Run)
+	if err := agent.AddWitness(model, app); err != nil {
+		t.Fatal(err)
+	}
+	start(t, agent)
 	act(t, app, agent)
-	flush(t, agent.Courier)
-	eventually(t, "scenes are let go", func() bool { st := w.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
+	flush(t, agent.Publisher)
+	eventually(t, "scenes are let go", func() bool { st := agent.Witness.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
 	if !strings.Contains(errTooLong.Error(), "nats stream edit --max-msg-size=131072") {
 		t.Error(errTooLong)
 	}
@@ -119,7 +114,11 @@ func TestAWitnessSeesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWitness(l, part, app, 1); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+	agent, err := NewAgent(l, part, app, drpc.Work{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.AddWitness(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
 		t.Errorf("%v", err)
 	}
 }

@@ -67,8 +67,8 @@ func (c *Collector) Archive(a *rl.Archive) {
 	a.Int(&c.Counted)
 	a.Int(&c.Foreign)
 	for i := range c.seen {
-		a.Uint64(&c.seen[i].epoch)
-		a.Uint64(&c.seen[i].sequence)
+		a.Uint64(&c.seen[i].Epoch)
+		a.Uint64(&c.seen[i].Sequence)
 	}
 	a.Floats(c.actions)
 }
@@ -110,8 +110,8 @@ func (j *Join) Archive(a *rl.Archive) {
 	a.Uint64(&j.Broken)
 	archiveText(a, &j.Silent)
 	a.Uint64(&j.messages)
-	for i := range j.heard {
-		h := &j.heard[i]
+	for i := range j.progress {
+		h := &j.progress[i]
 		a.Uint64(&h.epoch)
 		a.Uint64(&h.sequence)
 		archiveTime(a, &h.at)
@@ -133,8 +133,8 @@ func (j *Join) Archive(a *rl.Archive) {
 			a.Fail(j.scenes[i].UnmarshalBinary(data))
 		}
 	}
-	for i, n := 0, archiveCount(a, &j.deeds); i < n && a.Err() == nil; i++ {
-		d := &j.deeds[i]
+	for i, n := 0, archiveCount(a, &j.decisions); i < n && a.Err() == nil; i++ {
+		d := &j.decisions[i]
 		a.Int(&d.service)
 		archiveTime(a, &d.at)
 		a.Floats(d.action[:])

@@ -2,24 +2,37 @@ package drpc
 
 import "github.com/loadline/loadline"
 
-// Collector puts students' experience together: between two steps of the teacher
-// each student has decided never, once or several times, and what they did is one
-// action of the whole. Each experience counts once, however often it is delivered.
-type Collector struct {
-	index   map[string]int
-	seen    []mark    // by service
-	actions []float32 // since the last Take
-	Last    uint64    // sequence of the stream up to which everything is counted: part of a checkpoint
-	Counted int
-	Foreign int // of services that are not of this application, or delivered again
+// Mark is the last message of one sender that was counted. An epoch is one process of
+// the sender; sequences begin anew with it.
+type Mark struct {
+	Epoch    uint64 `json:"epoch"`
+	Sequence uint64 `json:"sequence"`
 }
 
-// mark is the last experience of a student that was counted.
-type mark struct{ epoch, sequence uint64 }
+// Advance moves the mark to a message and reports whether the message is new.
+func (m *Mark) Advance(epoch, sequence uint64) bool {
+	if epoch < m.Epoch || epoch == m.Epoch && sequence <= m.Sequence {
+		return false
+	}
+	*m = Mark{epoch, sequence}
+	return true
+}
+
+// Collector sums the actions of students between two steps of a teacher in the same
+// process: each student has decided never, once or several times. Every experience
+// counts once, however often it is delivered.
+type Collector struct {
+	index   map[string]int
+	seen    []Mark    // by service
+	actions []float32 // since the last Take
+	Last    uint64    // stream sequence up to which everything is counted; part of a checkpoint
+	Counted int
+	Foreign int // of services of other applications, or delivered again
+}
 
 // NewCollector collects for an application.
 func NewCollector(app *loadline.App) *Collector {
-	c := &Collector{index: map[string]int{}, seen: make([]mark, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
+	c := &Collector{index: map[string]int{}, seen: make([]Mark, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
 	for i := range app.Services {
 		c.index[app.Services[i].Name] = i
 	}
@@ -28,23 +41,16 @@ func NewCollector(app *loadline.App) *Collector {
 
 // Add counts a delivery, unless it was counted before.
 func (c *Collector) Add(d Delivery) {
-	i, ours := c.index[d.Service]
-	if d.Sequence > c.Last {
-		c.Last = d.Sequence
-	} else {
+	i, known := c.index[d.Service]
+	if d.Sequence <= c.Last {
 		c.Foreign++
 		return
 	}
-	if !ours || d.Scene != nil {
+	c.Last = d.Sequence
+	if !known || d.Scene != nil || !c.seen[i].Advance(d.Epoch, d.Experience.Sequence) {
 		c.Foreign++
 		return
 	}
-	m := &c.seen[i]
-	if d.Epoch < m.epoch || d.Epoch == m.epoch && d.Experience.Sequence <= m.sequence {
-		c.Foreign++
-		return
-	}
-	*m = mark{d.Epoch, d.Experience.Sequence}
 	c.Counted++
 	for axis, x := range d.Action {
 		at := &c.actions[i*Axes+axis]
@@ -52,7 +58,7 @@ func (c *Collector) Add(d Delivery) {
 	}
 }
 
-// Drain takes all that an inbox has, and acknowledges it.
+// Drain counts and acknowledges everything in an inbox.
 func (c *Collector) Drain(in Inbox) error {
 	for {
 		deliveries, err := in.Fetch(1024)
@@ -68,7 +74,7 @@ func (c *Collector) Drain(in Inbox) error {
 	}
 }
 
-// Take copies what was done since the last time, and begins anew.
+// Take copies the sums and resets them.
 func (c *Collector) Take(actions []float32) {
 	copy(actions, c.actions)
 	clear(c.actions)

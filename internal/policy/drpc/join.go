@@ -18,18 +18,18 @@ type Join struct {
 	Broken     uint64 // stretches without a scene at their end, or without its worth
 	Silent     string // service whose student it was, the last time
 
-	period   time.Duration
-	services []string
-	index    map[string]int
-	scenes   []Scene // whose stretch is not over, oldest first
-	deeds    []deed  // since the first of them
-	gaps     []gap
-	heard    []hearing
-	messages uint64 // taken in
+	period    time.Duration
+	services  []string
+	index     map[string]int
+	scenes    []Scene    // whose stretch is not over, oldest first
+	decisions []decision // since the first of them
+	gaps      []gap
+	progress  []progress
+	messages  uint64 // taken in
 }
 
-// deed is what a student did.
-type deed struct {
+// decision is what a student did.
+type decision struct {
 	service int
 	at      time.Time
 	action  Action
@@ -41,8 +41,8 @@ type gap struct {
 	from, to time.Time
 }
 
-// hearing is how far a student was heard.
-type hearing struct {
+// progress is how far a student was heard.
+type progress struct {
 	epoch, sequence uint64
 	at              time.Time
 	message         uint64 // which one it was, of all
@@ -51,8 +51,8 @@ type hearing struct {
 // Bounds of what waits: as much as agents keep while no server can be reached, since
 // all of it may come at once, scenes before what was done in them.
 const (
-	mostScenes = 1024
-	mostDeeds  = 1024 // of each service
+	maxScenes    = 1024
+	maxDecisions = 1024 // of each service
 )
 
 // patience is how many messages of each service may come while one student is not
@@ -61,7 +61,7 @@ const patience = 16
 
 // NewJoin is for an application and its teacher's period.
 func NewJoin(app *loadline.App, period time.Duration) *Join {
-	j := &Join{period: period, index: map[string]int{}, heard: make([]hearing, len(app.Services))}
+	j := &Join{period: period, index: map[string]int{}, progress: make([]progress, len(app.Services))}
 	for i := range app.Services {
 		j.services = append(j.services, app.Services[i].Name)
 		j.index[app.Services[i].Name] = i
@@ -69,38 +69,38 @@ func NewJoin(app *loadline.App, period time.Duration) *Join {
 	return j
 }
 
-// Did takes in what a student did, which must not have been counted before.
-func (j *Join) Did(e *Experience) {
+// AddExperience takes a decision that is counted for the first time.
+func (j *Join) AddExperience(e *Experience) {
 	i, ours := j.index[e.Service]
 	if !ours {
 		return
 	}
 	j.messages++
-	last := j.heard[i]
-	j.heard[i] = hearing{e.Epoch, e.Sequence, e.At, j.messages}
+	last := j.progress[i]
+	j.progress[i] = progress{e.Epoch, e.Sequence, e.At, j.messages}
 	switch again := e.Epoch == last.epoch; {
 	case last.message == 0 || again && e.Sequence == last.sequence+1:
 	case e.At.After(last.at): // something was let go, or lost with its process
 		j.gaps = append(j.gaps, gap{i, last.at, e.At})
 	default: // another process with another clock: the one before is heard no more
-		j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool { return d.service == i })
+		j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool { return d.service == i })
 	}
 	if len(j.scenes) > 0 && e.At.Before(j.scenes[0].At) {
 		j.Late++
 		return
 	}
-	j.deeds = append(j.deeds, deed{i, e.At, e.Action})
-	if over := len(j.deeds) - mostDeeds*len(j.heard); over > 0 {
-		j.deeds = append(j.deeds[:0], j.deeds[over:]...)
+	j.decisions = append(j.decisions, decision{i, e.At, e.Action})
+	if over := len(j.decisions) - maxDecisions*len(j.progress); over > 0 {
+		j.decisions = append(j.decisions[:0], j.decisions[over:]...)
 		j.Late += uint64(over)
 	}
 }
 
-// Saw takes in a scene, which must not have been counted before.
-func (j *Join) Saw(s Scene) {
+// AddScene takes a scene that is counted for the first time.
+func (j *Join) AddScene(s Scene) {
 	j.messages++
 	j.scenes = append(j.scenes, s)
-	if len(j.scenes) > mostScenes {
+	if len(j.scenes) > maxScenes {
 		j.Incomplete++
 		j.drop()
 	}
@@ -140,11 +140,11 @@ func (j *Join) silent(from, to time.Time) (service int, waiting bool) {
 	if g := slices.IndexFunc(j.gaps, func(g gap) bool { return g.from.Before(to) && g.to.After(from) }); g >= 0 {
 		return j.gaps[g].service, false
 	}
-	for i, h := range j.heard {
+	for i, h := range j.progress {
 		if h.message > 0 && !h.at.Before(to) {
 			continue
 		}
-		if j.messages-h.message > uint64(patience*len(j.heard)) {
+		if j.messages-h.message > uint64(patience*len(j.progress)) {
 			return i, false
 		}
 		service, waiting = i, true
@@ -165,7 +165,7 @@ func (j *Join) follows(from, to *Scene) bool {
 // times did it all.
 func (j *Join) take(from, to time.Time, actions []float32) {
 	clear(actions)
-	j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool {
+	j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool {
 		if !d.at.Before(to) {
 			return false
 		}
@@ -185,7 +185,7 @@ func (j *Join) take(from, to time.Time, actions []float32) {
 func (j *Join) drop() {
 	j.scenes = slices.Delete(j.scenes, 0, 1)
 	begin := j.scenes[0].At
-	j.deeds = slices.DeleteFunc(j.deeds, func(d deed) bool { return d.at.Before(begin) })
+	j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool { return d.at.Before(begin) })
 	j.forget(begin)
 }
 

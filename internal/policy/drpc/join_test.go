@@ -23,12 +23,12 @@ func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.S
 
 func (s *stream) did(service string, seconds int, x float32) {
 	s.numbers[service]++
-	s.join.Did(&Experience{Service: service, Epoch: 1, Sequence: s.numbers[service], At: at(seconds), Action: Action{AxisHorizontal: x}})
+	s.join.AddExperience(&Experience{Service: service, Epoch: 1, Sequence: s.numbers[service], At: at(seconds), Action: Action{AxisHorizontal: x}})
 }
 
 func (s *stream) saw(seconds int) {
 	s.scenes++
-	s.join.Saw(Scene{Epoch: 1, Sequence: s.scenes, At: at(seconds), Known: true, Worth: Worth{Reward: float64(seconds)}})
+	s.join.AddScene(Scene{Epoch: 1, Sequence: s.scenes, At: at(seconds), Known: true, Worth: Worth{Reward: float64(seconds)}})
 }
 
 func (s *stream) all(seconds int, x float32) {
@@ -103,7 +103,7 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 		}, func(j *Join) bool { return j.Incomplete == 1 && j.Silent == "cart" }},
 		{"a student's process was killed", func(s *stream) {
 			s.all(5, 1)
-			s.join.Did(&Experience{Service: "cart", Epoch: 2, Sequence: 1, At: at(40)})
+			s.join.AddExperience(&Experience{Service: "cart", Epoch: 2, Sequence: 1, At: at(40)})
 			s.saw(30)
 			s.did("front", 35, 0)
 			s.did("ads", 35, 0)
@@ -131,13 +131,13 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 // TestWhatWaitsIsBounded, whoever is away.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	s := newStream()
-	for i := range 2 * mostScenes {
+	for i := range 2 * maxScenes {
 		s.saw(30 * i)
 	}
-	for i := range 2 * mostDeeds {
-		s.all(30*mostScenes+i, 1)
+	for i := range 2 * maxDecisions {
+		s.all(30*maxScenes+i, 1)
 	}
-	if len(s.join.scenes) > mostScenes || len(s.join.deeds) > 3*mostDeeds || s.join.Incomplete == 0 || s.join.Late == 0 {
-		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.scenes), len(s.join.deeds), s.join.Incomplete, s.join.Late)
+	if len(s.join.scenes) > maxScenes || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
+		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.scenes), len(s.join.decisions), s.join.Incomplete, s.join.Late)
 	}
 }

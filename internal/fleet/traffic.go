@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Carried is what has gone over a link.
-type Carried struct {
+// Traffic is what has gone over a link.
+type Traffic struct {
 	Decisions  uint64 `json:"decisions"`  // that the server has acknowledged
 	Duplicates uint64 `json:"duplicates"` // of them, those that it had already
 	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
 	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
 	Scenes     uint64 `json:"scenes"`     // that the server has acknowledged
-	Scenery    uint64 `json:"scenery"`    // bytes of the scenes themselves
+	SceneBytes uint64 `json:"scenery"`    // bytes of the scenes themselves
 	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
 	Received   uint64 `json:"received"`   // the same the other way
 }
 
-// Each is what a decision costs: its own bytes, and all bytes on the wire over
+// PerDecision is what a decision costs: its own bytes, and all bytes on the wire over
 // the decisions.
-func (c Carried) Each() (payload, wire float64) {
+func (c Traffic) PerDecision() (payload, wire float64) {
 	if c.Decisions == 0 {
 		return 0, 0
 	}
@@ -29,26 +29,27 @@ func (c Carried) Each() (payload, wire float64) {
 	return float64(c.Payload) / n, float64(c.Sent+c.Received) / n
 }
 
-func (c Carried) String() string {
-	payload, wire := c.Each()
+func (c Traffic) String() string {
+	payload, wire := c.PerDecision()
 	text := fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire, c.Sent, c.Received)
 	if c.Scenes > 0 {
-		text += fmt.Sprintf("; %d scenes of %.0f bytes are in that", c.Scenes, float64(c.Scenery)/float64(c.Scenes))
+		text += fmt.Sprintf("; %d scenes of %.0f bytes are in that", c.Scenes, float64(c.SceneBytes)/float64(c.Scenes))
 	}
 	return text
 }
 
-// Carried so far. Bytes of a link are counted below TLS: as the network has them.
-func (l *Link) Carried() Carried {
+// Traffic so far. Bytes of a link are counted below TLS: as the network has them.
+func (l *Link) Traffic() Traffic {
 	m := &l.meter
-	return Carried{
-		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(), Scenes: m.scenes.Load(), Scenery: m.scenery.Load(),
+	return Traffic{
+		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(),
+		Scenes: m.scenes.Load(), SceneBytes: m.sceneBytes.Load(),
 		Sent: m.sent.Load(), Received: m.received.Load(),
 	}
 }
 
 type meter struct {
-	decisions, duplicates, refused, payload, scenes, scenery, sent, received atomic.Uint64
+	decisions, duplicates, refused, payload, scenes, sceneBytes, sent, received atomic.Uint64
 }
 
 // counted is a connection that counts.

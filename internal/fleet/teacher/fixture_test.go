@@ -1,4 +1,4 @@
-package teaching
+package teacher
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const soon = 2 * time.Minute
 func serve(t *testing.T) *fleet.Server {
 	t.Helper()
 	c := fleet.DefaultServer(t.TempDir())
-	c.Hurried = true
+	c.LazySync = true
 	s, err := fleet.Serve(c)
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +91,8 @@ func (l load) Rate(kind int, at time.Duration) (float64, time.Duration) {
 // steady is a load that does not change.
 var steady = load{rate: 60, before: 0.9, change: sim.Never}
 
-func subject(app *loadline.App) train.Scenario {
-	return train.Scenario{App: app, Load: steady, Duration: time.Hour, Source: "a test"}
+func scenario(app *loadline.App) *train.Scenario {
+	return &train.Scenario{App: app, Load: steady, Duration: time.Hour, Source: "a test"}
 }
 
 // ignorant is a model in which everybody decides by chance, though always the same.
@@ -125,12 +125,12 @@ func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 // small is as little of a class as has all of it.
 func small(m *drpc.Model) Config {
 	c := Default(m)
-	s := &c.School
+	s := &c.Training
 	s.Teacher.WarmUp, s.Teacher.Batch, s.Teacher.Explore.Steps = 80, 16, 600
 	s.Episode = 20
 	s.Stage1 = trainer.Stage1{Steps: 200, Every: 100, Episodes: 2, Patience: 3, Gain: 0.01, Imitation: 0.3, Refresh: 100}
 	s.Distil = trainer.Distil{Episodes: 8, Batches: 300}
-	c.Warm, c.Examine, c.Save, c.Pause = 120, 1000, 0, 5*time.Millisecond
+	c.WarmUp, c.EvaluateEvery, c.SaveEvery, c.PollEvery = 120, 1000, 0, 5*time.Millisecond
 	return c
 }
 
@@ -157,18 +157,14 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent.Witness, err = fleet.NewWitness(l, m, app, epoch); err != nil {
+	if err := agent.AddWitness(m, app); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		agent.Run(ctx)
-	}()
+	agent.Start()
 	for _, service := range m.Services {
-		for ; agent.Mirror.Shown(service).Weights.Version < version; time.Sleep(5 * time.Millisecond) {
+		for ; agent.Weights.Latest(service).Weights.Version < version; time.Sleep(5 * time.Millisecond) {
 			if ctx.Err() != nil {
 				t.Fatalf("weights %d of %s never came", version, service)
 			}
@@ -180,22 +176,17 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Courier.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := agent.Witness.Flush(ctx); err != nil {
+	if err := agent.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if st := agent.Witness.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
 		t.Fatalf("%+v", st)
 	}
-	cancel()
-	<-done
 	return f.sum / f.n
 }
 
 // until lets a class run until something is so.
-func until(t *testing.T, c *Class, what string, so func(Status) bool) {
+func until(t *testing.T, c *Teacher, what string, so func(Status) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -203,9 +194,9 @@ func until(t *testing.T, c *Class, what string, so func(Status) bool) {
 		if err := c.pass(ctx); err != nil {
 			t.Fatalf("%s: %v; %+v", what, err, c.Status())
 		}
-		c.tell(c.Status().Doing)
+		c.updateStatus(c.Status().Doing)
 	}
-	if err := c.keep(true); err != nil {
+	if err := c.commit(true); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -24,13 +24,7 @@ func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 	return sent.wait(ctx)
 }
 
-// letter is what goes up: an experience or a scene.
-type letter interface {
-	ID() string
-	AppendBinary([]byte) ([]byte, error)
-}
-
-// sending is a letter under way.
+// sending is a message in flight.
 type sending struct {
 	link   *Link
 	id     string
@@ -39,9 +33,9 @@ type sending struct {
 	future jetstream.PubAckFuture
 }
 
-// send sets a letter on its way. It may go once more than it arrives: the server
-// tells by the id.
-func (l *Link) send(ctx context.Context, subject string, what letter) (*sending, error) {
+// send publishes a message without waiting for its receipt. A message that is sent
+// again is recognised by its id.
+func (l *Link) send(ctx context.Context, subject string, what drpc.Message) (*sending, error) {
 	id := what.ID()
 	data, err := what.AppendBinary(nil)
 	if err != nil {
@@ -66,7 +60,7 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 	case ack := <-s.future.Ok():
 		if s.scene {
 			m.scenes.Add(1)
-			m.scenery.Add(uint64(s.bytes))
+			m.sceneBytes.Add(uint64(s.bytes))
 		} else {
 			m.decisions.Add(1)
 			m.payload.Add(uint64(s.bytes))
@@ -76,7 +70,7 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 		}
 		return drpc.Receipt{Sequence: ack.Sequence, Duplicate: ack.Duplicate}, nil
 	case err := <-s.future.Err():
-		s.link.doubt(err)
+		s.link.recheck(err)
 		if full(err) {
 			m.refused.Add(1)
 			return drpc.Receipt{}, fmt.Errorf("experience %s: %w (%w)", s.id, drpc.ErrFull, err)

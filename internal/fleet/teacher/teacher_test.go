@@ -1,4 +1,4 @@
-package teaching
+package teacher
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-func open(t *testing.T, l *fleet.Link, folder string, m *drpc.Model, config Config) *Class {
+func open(t *testing.T, l *fleet.Link, folder string, m *drpc.Model, config Config) *Teacher {
 	t.Helper()
-	c, err := Open(l, folder, m, subject(shop(t)), config)
+	c, err := Open(l, folder, m, scenario(shop(t)), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +39,15 @@ func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 	}
 	m.Notifier = drpc.NotifierConfig{Rewards: 20, Threshold: 0.7}
 	config := small(m)
-	config.School.Stage1.Refresh, config.School.Stage1.Every = 1_600, 400
+	config.Training.Stage1.Refresh, config.Training.Stage1.Every = 1_600, 400
 	before := act(t, up, app, m, 1, 0, steady, 25*time.Minute)
 
 	dir := t.TempDir()
 	c := open(t, l, dir, m, config)
 	defer c.Close()
-	until(t, c, "they are taught", func(st Status) bool { return st.Refreshes > 0 && st.Published > 1 })
+	until(t, c, "they are taught", func(st Status) bool { return st.Retrained > 0 && st.Published > 1 })
 	st := c.Status()
-	if st.Learned < 20 || st.Incomplete > 2 || st.Unfit > 0 || st.Trouble != "" {
+	if st.Learned < 20 || st.Incomplete > 2 || st.Rejected > 0 || st.Problem != "" {
 		t.Errorf("%+v", st)
 	}
 	after := act(t, up, app, m, 2, st.Version, steady, 25*time.Minute)
@@ -95,13 +95,13 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 
 	act(t, up, app, m, 1, 0, steady, 12*time.Minute)
 	until(t, c, "the first run is learned from", func(st Status) bool { return st.Learned >= 15 })
-	if st := c.Status(); st.Refreshes != 0 || st.Drift > 0.1 {
+	if st := c.Status(); st.Retrained != 0 || st.Drift > 0.1 {
 		t.Fatalf("called without a reason: %+v", st)
 	}
 	changing := load{rate: 60, before: 0.9, after: 0.2, change: 5 * time.Minute}
 	act(t, up, app, m, 2, 0, changing, 15*time.Minute)
-	until(t, c, "the change is noticed", func(st Status) bool { return st.Refreshes == 1 && st.Doing == "listening" && st.Learned >= 40 })
-	if mix := c.school.Means().Drift; mix > 0.25 {
+	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == collecting && st.Learned >= 40 })
+	if mix := c.trainer.Means().Drift; mix > 0.25 {
 		t.Errorf("after school the drift is still %.2f", mix)
 	}
 	var called *Event
@@ -113,8 +113,8 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	if called == nil || called.Reasons[0].Name != "drift" || called.Reasons[0].Value <= 0.25 {
 		t.Errorf("%+v, want drift", called)
 	}
-	if c.live[0] > 0.4 {
-		t.Errorf("the mix that is lived with is %v, want 0.2 of the first", c.live)
+	if c.mix[0] > 0.4 {
+		t.Errorf("the mix that is lived with is %v, want 0.2 of the first", c.mix)
 	}
 }
 
@@ -128,26 +128,26 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 	s, app := serve(t), shop(t)
 	m := ignorant(t, app)
 	config := small(m)
-	config.Examine = 12
-	end := func(name string, kills ...func(*Class) func(fleet.Ledger) error) (Status, []byte) {
+	config.EvaluateEvery = 12
+	end := func(name string, kills ...func(*Teacher) func(fleet.Ledger) error) (Status, []byte) {
 		l, dir := link(t, s, name), t.TempDir()
 		act(t, l, app, m, 7, 0, steady, 10*time.Minute)
 		for _, kill := range kills {
 			c := open(t, link(t, s, name), dir, m, config)
-			if err := c.school.Work(t.Context()); err != nil { // so that the first to be kept is what was heard
+			if err := c.trainer.Work(t.Context()); err != nil { // so that the first to be kept is what was heard
 				t.Fatal(err)
 			}
-			c.end.Keeper = kill(c)
-			if _, err := c.end.Listen(); err != nil {
+			c.collector.Persist = kill(c)
+			if _, err := c.collector.Collect(); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.learn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if c.learned == 0 && c.end.Ledger().Counted == 0 {
+			if c.learned == 0 && c.collector.Ledger().Counted == 0 {
 				t.Fatalf("nothing was learned before the kill: %+v", c.join)
 			}
-			if err := c.end.Keep(); !errors.Is(err, errKilled) {
+			if err := c.collector.Commit(); !errors.Is(err, errKilled) {
 				t.Fatalf("%v, want %v", err, errKilled)
 			}
 			if err := c.Close(); err != nil {
@@ -156,23 +156,23 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 		}
 		c := open(t, link(t, s, name), dir, m, config)
 		defer c.Close()
-		until(t, c, "everything is heard", func(st Status) bool { return st.Scenes > 0 && (len(kills) == 0 || st.Again > 0) })
-		return c.Status(), c.school.Save()
+		until(t, c, "everything is heard", func(st Status) bool { return st.Scenes > 0 && (len(kills) == 0 || st.Repeated > 0) })
+		return c.Status(), c.trainer.Save()
 	}
 	want, school := end("calm")
 	got, killed := end("killed",
-		func(*Class) func(fleet.Ledger) error { // while writing
+		func(*Teacher) func(fleet.Ledger) error { // while writing
 			return func(fleet.Ledger) error { return errKilled }
 		},
-		func(c *Class) func(fleet.Ledger) error { // before the checkpoint and the acknowledgement
+		func(c *Teacher) func(fleet.Ledger) error { // before the checkpoint and the acknowledgement
 			return func(l fleet.Ledger) error { return errors.Join(c.write(l), errKilled) }
 		},
 	)
-	if got.Counted != want.Counted || got.Scenes != want.Scenes || got.Learned != want.Learned || want.Learned < 12 || want.Again != 0 {
+	if got.Counted != want.Counted || got.Scenes != want.Scenes || got.Learned != want.Learned || want.Learned < 12 || want.Repeated != 0 {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	if got.Again != got.Counted+got.Scenes {
-		t.Errorf("%d came again, want all of %d", got.Again, got.Counted+got.Scenes)
+	if got.Repeated != got.Counted+got.Scenes {
+		t.Errorf("%d came again, want all of %d", got.Repeated, got.Counted+got.Scenes)
 	}
 	if !bytes.Equal(school, killed) {
 		t.Error("what was learned is not the same")
@@ -191,13 +191,13 @@ func TestAStateOfSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := small(m)
-	other.School.Episode = 10
-	if _, err := Open(l, dir, m, subject(app), other); err == nil || !strings.Contains(err.Error(), "remove the file") {
+	other.Training.Episode = 10
+	if _, err := Open(l, dir, m, scenario(app), other); err == nil || !strings.Contains(err.Error(), "remove the file") {
 		t.Errorf("other settings: %v", err)
 	}
 	m.Students[0].Params()[0]++
 	c = open(t, l, dir, m, small(m))
-	if e := c.Events(); !strings.Contains(e[len(e)-1].What, "begun anew with another model") {
+	if e := c.Events(); !strings.Contains(e[len(e)-1].What, "started again with the weights of another model") {
 		t.Errorf("%v", e)
 	}
 	if err := c.Close(); err != nil {
@@ -210,7 +210,7 @@ func TestAStateOfSomethingElse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, stateName), data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(l, dir, m, subject(app), small(m)); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Open(l, dir, m, scenario(app), small(m)); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a torn state: %v", err)
 	}
 }
@@ -223,23 +223,23 @@ func TestTheNotifierIsListenedToLessAndLess(t *testing.T) {
 	m := ignorant(t, shop(t))
 	c := open(t, link(t, s, "calls"), t.TempDir(), m, small(m))
 	defer c.Close()
-	if err := c.school.Work(t.Context()); err != nil {
+	if err := c.trainer.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{20, 40, 80} {
-		c.calm = c.patience()
-		if err := c.recall([]drpc.Reason{{Name: "reward"}}); err != nil {
+		c.sinceRetraining = c.patience()
+		if err := c.retrain([]drpc.Reason{{Name: "reward"}}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.patience(); got != want || c.calm != 0 || c.Status().Last.What == "" {
+		if got := c.patience(); got != want || c.sinceRetraining != 0 || c.Status().Last.What == "" {
 			t.Errorf("after %d calls: %d periods, want %d", i+1, got, want)
 		}
-		if err := c.school.Work(t.Context()); err != nil {
+		if err := c.trainer.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.calm = 10_000
-	if err := c.recall([]drpc.Reason{{Name: "reward"}}); err != nil {
+	c.sinceRetraining = 10_000
+	if err := c.retrain([]drpc.Reason{{Name: "reward"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.patience(); got != 20 {

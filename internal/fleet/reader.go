@@ -15,11 +15,11 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// inbox is how far the teacher's end has come.
-type inbox struct {
+// reader is how far the teacher's end has come.
+type reader struct {
 	lock       sync.Mutex
-	made       time.Time // when the stream was: sequences are of it
-	looked     time.Time // when that was asked last
+	created    time.Time // when the stream was: sequences are of it
+	checked    time.Time // when that was asked last
 	given      uint64    // sequence
 	acked      uint64
 	removed    uint64 // of what was acknowledged, what the server has let go
@@ -36,7 +36,7 @@ func (l *Link) Fetch(most int) ([]drpc.Delivery, error) { return l.fetch(0, most
 func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
-	in := &l.inbox
+	in := &l.reader
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	if _, _, err := l.ready(ctx); err != nil {
@@ -46,11 +46,11 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 	for {
 		messages, err := l.read(ctx, from, max(most, 1))
 		if err != nil {
-			l.doubt(err)
+			l.recheck(err)
 			return nil, fmt.Errorf("fleet: read stream %s: %w", l.streamName(), err)
 		}
-		if len(messages) > 0 || time.Since(in.looked) > lookEvery {
-			another, err := l.attend(ctx)
+		if len(messages) > 0 || time.Since(in.checked) > checkEvery {
+			another, err := l.checkStream(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -81,7 +81,7 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 }
 
 // delivery reads a message: the subject says what it is.
-func (l *Link) delivery(m *stored) (drpc.Delivery, error) {
+func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	d := drpc.Delivery{Sequence: m.sequence}
 	if m.subject != l.sceneSubject() {
 		return d, d.Experience.UnmarshalBinary(m.data)
@@ -95,7 +95,7 @@ func (l *Link) delivery(m *stored) (drpc.Delivery, error) {
 func (l *Link) Ack(sequence uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
-	in := &l.inbox
+	in := &l.reader
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	if sequence > in.given {
@@ -110,56 +110,56 @@ func (l *Link) Ack(sequence uint64) error {
 		err = stream.Purge(ctx, jetstream.WithPurgeSequence(in.acked+1))
 	}
 	if err != nil {
-		l.doubt(err)
+		l.recheck(err)
 		return fmt.Errorf("fleet: acknowledge up to %d of stream %s: %w", in.acked, l.streamName(), err)
 	}
 	in.removed = in.acked
 	return nil
 }
 
-// Made is when the stream that was fetched from last was: a checkpoint's sequence
+// StreamCreated is when the stream that was fetched from last was: a checkpoint's sequence
 // means something only in the stream that it was taken from.
-func (l *Link) Made() time.Time {
-	l.inbox.lock.Lock()
-	defer l.inbox.lock.Unlock()
-	return l.inbox.made
+func (l *Link) StreamCreated() time.Time {
+	l.reader.lock.Lock()
+	defer l.reader.lock.Unlock()
+	return l.reader.created
 }
 
 // Unreadable experiences that were passed over.
 func (l *Link) Unreadable() uint64 {
-	l.inbox.lock.Lock()
-	defer l.inbox.lock.Unlock()
-	return l.inbox.unreadable
+	l.reader.lock.Lock()
+	defer l.reader.lock.Unlock()
+	return l.reader.unreadable
 }
 
 // lookEvery is how often an idle teacher asks whether its stream is still the one
 // that it was. Before anything is handed out it asks always.
-const lookEvery = 10 * time.Second
+const checkEvery = 10 * time.Second
 
-// attend begins anew where the stream is another one than before: somebody may have
+// checkStream begins anew where the stream is another one than before: somebody may have
 // removed it, and a student made it again.
-func (l *Link) attend(ctx context.Context) (another bool, err error) {
+func (l *Link) checkStream(ctx context.Context) (another bool, err error) {
 	stream, _, err := l.ready(ctx)
 	if err != nil {
 		return false, err
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
-		l.doubt(err)
+		l.recheck(err)
 		return false, fmt.Errorf("fleet: stream %s: %w", l.streamName(), err)
 	}
-	in := &l.inbox
-	in.looked = time.Now()
-	if info.Created.Equal(in.made) {
+	in := &l.reader
+	in.checked = time.Now()
+	if info.Created.Equal(in.created) {
 		return false, nil
 	}
-	another = !in.made.IsZero()
-	in.made, in.given, in.acked, in.removed = info.Created, 0, 0, 0
+	another = !in.created.IsZero()
+	in.created, in.given, in.acked, in.removed = info.Created, 0, 0, 0
 	return another, nil
 }
 
-// stored is a message of the stream.
-type stored struct {
+// storedMessage is a message of the stream.
+type storedMessage struct {
 	sequence uint64
 	subject  string
 	data     []byte
@@ -170,7 +170,7 @@ const mostBytes = 1 << 20
 
 // read asks for messages from a sequence on: one question, many answers, and one
 // that says that there are no more (a batch of direct gets).
-func (l *Link) read(ctx context.Context, from uint64, most int) ([]stored, error) {
+func (l *Link) read(ctx context.Context, from uint64, most int) ([]storedMessage, error) {
 	question, err := json.Marshal(struct {
 		From     uint64 `json:"seq"`
 		Most     int    `json:"batch"`
@@ -187,7 +187,7 @@ func (l *Link) read(ctx context.Context, from uint64, most int) ([]stored, error
 	if err := l.conn.PublishRequest("$JS.API.DIRECT.GET."+l.streamName(), answers.Subject, question); err != nil {
 		return nil, err
 	}
-	var messages []stored
+	var messages []storedMessage
 	for {
 		m, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
@@ -209,6 +209,6 @@ func (l *Link) read(ctx context.Context, from uint64, most int) ([]stored, error
 		if sequence < from || len(messages) > 0 && sequence <= messages[len(messages)-1].sequence {
 			return nil, fmt.Errorf("sequence %d is out of order", sequence)
 		}
-		messages = append(messages, stored{sequence, m.Header.Get("Nats-Subject"), m.Data})
+		messages = append(messages, storedMessage{sequence, m.Header.Get("Nats-Subject"), m.Data})
 	}
 }

@@ -29,7 +29,7 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	background(t, agent.Run)
+	start(t, agent)
 	act(t, app, agent)
 	decisions := uint64(0)
 	for _, s := range agent.Status() {
@@ -38,7 +38,7 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 		}
 		decisions += s.Decisions
 	}
-	if waiting, lost := agent.Courier.Waiting(); uint64(waiting) != decisions || lost != 0 {
+	if waiting, lost := agent.Publisher.Waiting(); uint64(waiting) != decisions || lost != 0 {
 		t.Errorf("%d wait and %d are lost, want %d and 0", waiting, lost, decisions)
 	}
 	if _, err := l.Fetch(1); err == nil {
@@ -46,32 +46,32 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	}
 	serve(t, t.TempDir(), address)
 	wait(t, l)
-	flush(t, agent.Courier)
-	teacher, err := NewTeacher(l, t.TempDir())
+	flush(t, agent.Publisher)
+	teacher, err := NewCollector(l, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := teacher.Pass(); err != nil || uint64(n) != decisions {
+	if n, err := teacher.pass(); err != nil || uint64(n) != decisions {
 		t.Errorf("%d counted, want %d (%v)", n, decisions, err)
 	}
 }
 
-// TestACourierKeepsTheNewest: without a server for long, the oldest is let go, and
+// TestAPublisherKeepsTheNewest: without a server for long, the oldest is let go, and
 // that is told.
-func TestACourierKeepsTheNewest(t *testing.T) {
+func TestAPublisherKeepsTheNewest(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
-	c := l.NewCourier([]string{"cart", "ads"}, 1, 3)
+	c := l.NewPublisher([]string{"cart", "ads"}, 1, 3)
 	for range 5 {
 		c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	}
-	heads := c.heads() // its first is under way
+	heads := c.next() // its first is under way
 	c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	waiting, lost := c.Waiting()
-	if len(heads) != 1 || heads[0].letter.(*drpc.Experience).Sequence != 3 || waiting != 3 || lost != 3 {
+	if len(heads) != 1 || heads[0].message.(*drpc.Experience).Sequence != 3 || waiting != 3 || lost != 3 {
 		t.Errorf("%d wait, %d lost, under way %+v; want 3, 3, number 3", waiting, lost, heads)
 	}
 	c.settle(&heads[0], nil)
-	if heads = c.heads(); heads[0].letter.(*drpc.Experience).Sequence != 5 {
-		t.Errorf("number %d is next, want 5: 4 was the oldest that was not under way", heads[0].letter.(*drpc.Experience).Sequence)
+	if heads = c.next(); heads[0].message.(*drpc.Experience).Sequence != 5 {
+		t.Errorf("number %d is next, want 5: 4 was the oldest that was not under way", heads[0].message.(*drpc.Experience).Sequence)
 	}
 }

@@ -23,7 +23,7 @@ const soon = time.Minute
 func serve(t *testing.T, folder, address string) *Server {
 	t.Helper()
 	c := DefaultServer(folder)
-	c.Address, c.Hurried = address, true
+	c.Address, c.LazySync = address, true
 	s, err := Serve(c)
 	if err != nil {
 		t.Fatal(err)
@@ -126,13 +126,13 @@ func act(t *testing.T, app *loadline.App, a *Agent) {
 }
 
 // flush waits until a courier has nothing left.
-func flush(t *testing.T, c *Courier) {
+func flush(t *testing.T, c *Publisher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	if err := c.Flush(ctx); err != nil {
 		waiting, lost := c.Waiting()
-		t.Fatalf("%v: %d wait, %d lost; %v", err, waiting, lost, c.link.Trouble())
+		t.Fatalf("%v: %d wait, %d lost; %v", err, waiting, lost, c.link.Err())
 	}
 }
 
@@ -159,4 +159,23 @@ func eventually(t *testing.T, what string, so func() bool) {
 			t.Fatalf("%s: it never came to that", what)
 		}
 	}
+}
+
+// pass collects and commits one batch.
+func (c *Collector) pass() (counted int, err error) {
+	if counted, err = c.Collect(); err != nil {
+		return 0, err
+	}
+	return counted, c.Commit()
+}
+
+// start runs an agent in the background for as long as the test does.
+func start(t *testing.T, a *Agent) {
+	t.Helper()
+	a.Start()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = a.Close(ctx) // the test has checked what was acknowledged
+	})
 }

@@ -39,7 +39,7 @@ func (l *Link) Put(w drpc.Weights) error {
 		return fmt.Errorf("weights %d of %s: somebody else publishes them at the same time, there must be one teacher: %w", w.Version, w.Service, drpc.ErrOutdate)
 	}
 	if err != nil {
-		l.doubt(err)
+		l.recheck(err)
 		return fmt.Errorf("weights %d of %s: %w", w.Version, w.Service, err)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (l *Link) Latest(service string) (drpc.Weights, error) {
 		return drpc.Weights{}, fmt.Errorf("%s: %w", service, drpc.ErrNone)
 	}
 	if err != nil {
-		l.doubt(err)
+		l.recheck(err)
 		return drpc.Weights{}, fmt.Errorf("weights of %s: %w", service, err)
 	}
 	return readWeights(entry.Value(), Schema())

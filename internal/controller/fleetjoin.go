@@ -2,10 +2,9 @@ package controller
 
 import "github.com/loadline/loadline/api/v1alpha1"
 
-// employ sets whoever was found to work. Students join their fleet; where that
-// cannot be, they decide alone, and it is tried again when another model is looked
-// for.
-func (a *application) employ(found decider) decider {
+// joinFleet makes the students of a model members of the application's fleet. Where that
+// fails they decide without one, and it is retried when the model is looked up again.
+func (a *application) joinFleet(found decider) decider {
 	if a.fleet == nil || found.students == nil {
 		a.leave()
 		return found

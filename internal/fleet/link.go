@@ -11,30 +11,31 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Link is one end of the fleet: a student's or a teacher's. It may be used by
-// many goroutines, but the inbox of a fleet is for one teacher. It is a
+// Link is a connection to the servers of a fleet, of an agent or of a teacher. It may be
+// used by many goroutines; reading the stream is for one teacher. It is a
 // drpc.Transport.
 type Link struct {
 	config Config
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	meter  meter
-	inbox  inbox
+	reader reader
 
-	lock   sync.Mutex
-	stream jetstream.Stream   // nil until it is known to be there
-	bucket jetstream.KeyValue // the same
-	again  chan struct{}      // closed when the servers are back
-	last   error              // of the connection
+	lock        sync.Mutex
+	stream      jetstream.Stream   // nil until it is known to be there
+	bucket      jetstream.KeyValue // the same
+	reconnected chan struct{}      // closed when the servers are back
+	last        error              // of the connection
+	setup       error              // of the last attempt to find or make stream and bucket
 }
 
-// Open begins to connect and returns at once: whoever decides does not wait for a
-// server. Wait says whether it came to something.
+// Open begins to connect and returns at once, since no decision may wait for a server.
+// Wait waits for the connection.
 func Open(c Config) (*Link, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Link{config: c, again: make(chan struct{})}
+	l := &Link{config: c, reconnected: make(chan struct{})}
 	options, err := l.options()
 	if err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func Open(c Config) (*Link, error) {
 	if l.conn, err = nats.Connect(c.URL, options...); err != nil {
 		return nil, fmt.Errorf("fleet: connect to %s: %w", l.where(), err)
 	}
-	if l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(c.InFlight), jetstream.WithPublishAsyncTimeout(c.Timeout), jetstream.WithDefaultTimeout(c.Timeout)); err != nil {
+	if l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(c.InFlight),
+		jetstream.WithPublishAsyncTimeout(c.Timeout), jetstream.WithDefaultTimeout(c.Timeout)); err != nil {
 		l.conn.Close()
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
@@ -54,15 +56,15 @@ func (l *Link) options() ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name(c.Client), nats.Timeout(c.Timeout), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		// What was not sent is kept by those who publish; a second copy here would be
-		// sent after they have given up waiting for it.
+		// Publisher keeps what was not sent. A second copy here would be sent after the
+		// publisher has given up waiting for it.
 		nats.ReconnectBufSize(-1),
-		nats.ConnectHandler(func(*nats.Conn) { l.back() }),
-		nats.ReconnectHandler(func(*nats.Conn) { l.back() }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.gone(err) }),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.gone(err) }),
+		nats.ConnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			c.log().Warn("the connection of the fleet is in trouble", "servers", l.where(), "error", err)
+			c.log().Warn("error on the connection to the fleet", "servers", l.where(), "error", err)
 		}),
 	}
 	if c.Server != nil {
@@ -81,7 +83,7 @@ func (l *Link) options() ([]nats.Option, error) {
 	return options, nil
 }
 
-// where the servers are, for messages.
+// where names the servers in messages.
 func (l *Link) where() string {
 	if l.config.Server != nil {
 		return "the server in this process"
@@ -89,18 +91,18 @@ func (l *Link) where() string {
 	return l.config.URL
 }
 
-// back wakes those who wait for servers.
-func (l *Link) back() {
+// connected wakes everything that waits for servers.
+func (l *Link) connected() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	l.last = nil
-	l.stream, l.bucket = nil, nil // they may have come back without what they held
-	close(l.again)
-	l.again = make(chan struct{})
+	l.last, l.setup = nil, nil
+	l.stream, l.bucket = nil, nil // a server may have been restarted without its data
+	close(l.reconnected)
+	l.reconnected = make(chan struct{})
 	l.config.log().Info("connected to the fleet", "servers", l.where())
 }
 
-func (l *Link) gone(err error) {
+func (l *Link) disconnected(err error) {
 	if err == nil {
 		return // closed on purpose
 	}
@@ -109,21 +111,21 @@ func (l *Link) gone(err error) {
 	l.last = err
 	l.lock.Unlock()
 	if changed {
-		l.config.log().Warn("the fleet is out of reach: students act on and keep what they did", "servers", l.where(), "error", err)
+		l.config.log().Warn("the fleet is unreachable: students keep deciding, and their decisions wait", "servers", l.where(), "error", err)
 	}
 }
 
-// returned is closed at the next time that the servers are back.
-func (l *Link) returned() <-chan struct{} {
+// reconnection is closed when the servers are connected the next time.
+func (l *Link) reconnection() <-chan struct{} {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.again
+	return l.reconnected
 }
 
-// Wait until stream and bucket are there, for those who cannot do without.
+// Wait until stream and bucket can be used.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
-		back := l.returned()
+		back := l.reconnection()
 		_, _, err := l.ready(ctx)
 		if err == nil {
 			return nil
@@ -133,19 +135,23 @@ func (l *Link) Wait(ctx context.Context) error {
 			return err
 		}
 		if !sleep(ctx, 250*time.Millisecond, back) {
-			return fmt.Errorf("fleet: %s: %w", l.where(), errors.Join(err, l.Trouble()))
+			return fmt.Errorf("fleet: %s: %w", l.where(), errors.Join(err, l.Err()))
 		}
 	}
 }
 
-// Trouble is what keeps the connection from being there; nil while it is.
-func (l *Link) Trouble() error {
+// Err is why the fleet cannot be used at the moment: no server is connected, or stream
+// or bucket cannot be used. It is nil if it can be used.
+func (l *Link) Err() error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.last
+	if l.last != nil {
+		return l.last
+	}
+	return l.setup
 }
 
-// ready makes sure once that there are a stream and a bucket.
+// ready finds or makes stream and bucket, once for each connection.
 func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue, error) {
 	if !l.conn.IsConnected() {
 		return nil, nil, nats.ErrDisconnected
@@ -159,21 +165,28 @@ func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue,
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	stream, err := l.openStream(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if bucket, err = l.openBucket(ctx); err != nil {
-		return nil, nil, err
+	if err == nil {
+		bucket, err = l.openBucket(ctx)
 	}
 	l.lock.Lock()
+	defer l.lock.Unlock()
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, err
+	}
+	changed := err != nil && l.setup == nil
+	if l.setup = err; err != nil {
+		if changed {
+			l.config.log().Warn("the fleet's stream or bucket cannot be used: students keep their decisions", "servers", l.where(), "error", err)
+		}
+		return nil, nil, err
+	}
 	l.stream, l.bucket = stream, bucket
-	l.lock.Unlock()
 	return stream, bucket, nil
 }
 
-// doubt looks again before the next use: a server may have come back without what
-// it held.
-func (l *Link) doubt(err error) {
+// recheck looks for stream and bucket again before the next use if the server does not
+// have them: it may have been restarted without its data.
+func (l *Link) recheck(err error) {
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
 		l.lock.Lock()
 		l.stream, l.bucket = nil, nil
@@ -184,7 +197,7 @@ func (l *Link) doubt(err error) {
 // Close ends the connection.
 func (l *Link) Close() { l.conn.Close() }
 
-// sleep until the time is over or something happens; false means that the context
+// sleep until the time is over or the channel is closed; false means that the context
 // is done.
 func sleep(ctx context.Context, d time.Duration, happens <-chan struct{}) bool {
 	timer := time.NewTimer(d)

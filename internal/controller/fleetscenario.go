@@ -14,13 +14,13 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// subjectOf is the simulated world in which a teacher is examined and practises: the
-// twin under days whose peak needs more than the twin's replicas and whose nights
-// need less. It follows from the twin alone, so that a teacher that is opened again
-// is in the same world. The mix of requests is the one that is seen.
-func subjectOf(twin *loadline.App, m *drpc.Model) (train.Scenario, error) {
+// scenarioOf is the scenario in which an embedded teacher trains and is evaluated: the
+// twin under days whose peak needs more than the twin's replicas and whose nights need
+// less. It depends on the twin alone, so that a teacher that restarts has the same
+// scenario. The request mix is the observed one.
+func scenarioOf(twin *loadline.App, m *drpc.Model) (train.Scenario, error) {
 	if twin == nil {
-		return train.Scenario{}, errors.New("spec.twin names no model of the application to think in")
+		return train.Scenario{}, errors.New("spec.twin names no model of the application to train in")
 	}
 	if err := m.IsOf(twin); err != nil {
 		return train.Scenario{}, err
@@ -41,15 +41,14 @@ func subjectOf(twin *loadline.App, m *drpc.Model) (train.Scenario, error) {
 	return train.Scenario{App: twin, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s", twin.Name, name)}, nil
 }
 
-// How much of its CPU the busiest service uses at the peak: with the replicas that
-// the twin describes more than it has, with the most that it may have not too much.
+// CPU utilisation of the busiest service at the peak: above 1 with the replicas that the
+// twin describes, below 1 with the most that its bounds allow.
 const (
 	peakOfDescribed = 1.5
 	peakOfMost      = 0.7
 )
 
-// peakOf is the highest rate of requests that an application can be scaled for, as
-// far as CPU tells.
+// peakOf is the highest request rate that an application can be scaled for by its CPU.
 func peakOf(app *loadline.App) (float64, error) {
 	ground, shares := formulation.NewGround(app), 0.0
 	for k := range app.Kinds {
@@ -72,21 +71,21 @@ func peakOf(app *loadline.App) (float64, error) {
 		}
 	}
 	if math.IsInf(peak, 1) || !(peak > 0) {
-		return 0, fmt.Errorf("the twin %s says of no service how much CPU a request takes", app.Name)
+		return 0, fmt.Errorf("the twin %s gives no service's CPU time per request: add it", app.Name)
 	}
 	return peak, nil
 }
 
-// replayBytes is how much memory a teacher's experience may take in this process.
+// replayBytes is how much memory the replay buffer of an embedded teacher may take.
 const replayBytes = 64 << 20
 
-// affordable is how many transitions a teacher can remember within that.
-func affordable(most int, m *drpc.Model, app *loadline.App) int {
+// affordable is how many transitions fit into that.
+func affordable(most int, shape drpc.Shape, app *loadline.App) int {
 	eyes, err := drpc.NewEyes(app)
 	if err != nil {
 		return most
 	}
 	const float = 4
-	each := float * (2*eyes.Width(m.Shape) + drpc.Axes*len(app.Services))
+	each := float * (2*eyes.Width(shape) + drpc.Axes*len(app.Services))
 	return max(min(most, replayBytes/each), 1000)
 }

@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/fleet"
+	"github.com/loadline/loadline/internal/guard"
+)
+
+// member is the students of one application as part of their fleet.
+type member struct {
+	fleet     *Fleet
+	name      string // of the fleet
+	agent     *fleet.Agent
+	link      *fleet.Link
+	teacher   *embeddedTeacher // nil = the teacher is elsewhere
+	noWitness error            // why the agent is no witness; nil = it is
+	reported  fleetCounts      // by metrics
+}
+
+// saw shows the whole application to the witness while the students are followed.
+// Changes by others cannot be told from theirs, so a teacher must not see them.
+func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation) {
+	if m.agent.Witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Learned {
+		return
+	}
+	for i, st := range a.ends.standing {
+		if m.agent.Decides(i) && st.still() {
+			return
+		}
+	}
+	m.agent.Witness.Observe(d.At, s)
+}
+
+// settle ends a pass: decisions that were followed and applied are experience, with what
+// the guards left of them.
+func (m *member) settle(a *application, d *loadline.Decision) {
+	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Learned
+	m.agent.Settle(func(service int, want action) (action, bool) {
+		if !followed || a.Targets[service] == nil || a.ends.standing[service].still() {
+			return action{}, false
+		}
+		return carriedOut(want, proposalOf(d.Proposal, service), planOf(d.Plan, service))
+	})
+}
+
+func proposalOf(p loadline.Proposal, service int) loadline.Setting {
+	for i := range p.Services {
+		if p.Services[i].Service == service {
+			return p.Services[i].Setting
+		}
+	}
+	return loadline.Setting{}
+}
+
+// flushWithin is how long a member that leaves tries to publish its last decisions.
+const flushWithin = 3 * time.Second
+
+// leave the fleet. It does not wait: the last decisions are published in the background.
+func (m *member) leave() {
+	m.fleet.leaving.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+		defer cancel()
+		if err := m.agent.Close(ctx); err != nil {
+			m.fleet.log().Warn("experience is lost: it could not be published before the students left the fleet", "fleet", m.name, "error", err)
+		}
+		m.link.Close()
+		m.fleet.release(m.teacher)
+	})
+}
