@@ -11,9 +11,9 @@ import (
 )
 
 // Board is a Source that is written to: the controller posts each application's
-// decision when it is made, a standby when it sees one in a resource's status.
-// It is not ready until it is told so, or else it would answer that nothing is
-// known of a service that the next second knows of.
+// decision when it is made, a standby when it finds one in a resource's status.
+// It is not ready until SetReady is called, because before that it would return
+// "no decision" for services whose decision arrives a moment later.
 type Board struct {
 	mu      sync.RWMutex
 	ready   bool
@@ -33,7 +33,7 @@ func NewBoard() *Board {
 	return &Board{posted: map[Name]map[string]Decision{}, bound: map[Name]place{}, changed: make(chan struct{})}
 }
 
-// SetReady says whether questions can be answered.
+// SetReady sets whether requests can be answered.
 func (b *Board) SetReady(ready bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,14 +50,15 @@ func (b *Board) Post(loadline Name, services map[string]Decision) {
 	defer b.mu.Unlock()
 	was := b.posted[loadline]
 	b.posted[loadline] = maps.Clone(services)
-	// Thousands of streams wait for a change: they are woken only for one that
-	// they would tell.
+	// Thousands of streams wait for a change: they are woken only for one that they
+	// would send.
 	if !maps.EqualFunc(was, services, func(a, b Decision) bool { return active(a) == active(b) }) {
 		b.tell()
 	}
 }
 
-// Bind says which service a ScaledObject moves, for triggers that do not name it.
+// Bind sets the service that a ScaledObject scales, for triggers that do not name
+// it.
 func (b *Board) Bind(scaledObject, loadline Name, service string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +68,7 @@ func (b *Board) Bind(scaledObject, loadline Name, service string) {
 	}
 }
 
-// Unbind forgets what a ScaledObject moves.
+// Unbind removes the binding of a ScaledObject.
 func (b *Board) Unbind(scaledObject Name) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,8 +78,8 @@ func (b *Board) Unbind(scaledObject Name) {
 	}
 }
 
-// Forget drops an application and what is bound to it: it was deleted, or is not
-// to be acted for any more.
+// Forget removes an application and its bindings: it was deleted, or Loadline no
+// longer acts on it.
 func (b *Board) Forget(loadline Name) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,14 +93,14 @@ func (b *Board) tell() {
 	b.changed = make(chan struct{})
 }
 
-// Changed is as in Source.
+// Changed implements Source.
 func (b *Board) Changed() <-chan struct{} {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.changed
 }
 
-// Ready is as in Source.
+// Ready implements Source.
 func (b *Board) Ready() error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -108,12 +109,12 @@ func (b *Board) Ready() error {
 
 func (b *Board) whetherReady() error {
 	if !b.ready {
-		return fmt.Errorf("%w: this replica has not caught up with the cluster, or is a standby", ErrNotReady)
+		return fmt.Errorf("%w: this replica has not synced with the cluster, or is a standby", ErrNotReady)
 	}
 	return nil
 }
 
-// Decision is as in Source.
+// Decision implements Source.
 func (b *Board) Decision(t Target) (Decision, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -135,8 +136,8 @@ func (b *Board) Decision(t Target) (Decision, error) {
 	return d, nil
 }
 
-// find the service that is asked about. What the trigger says counts before what
-// is bound; what is left open must have one meaning only.
+// find returns the requested service. The trigger's metadata takes precedence
+// over bindings; what it leaves open must be unambiguous.
 func (b *Board) find(t Target) (place, error) {
 	bound, isBound := b.bound[t.ScaledObject]
 	switch {
@@ -162,10 +163,10 @@ func (b *Board) find(t Target) (place, error) {
 	case isBound:
 		return bound, nil
 	}
-	return place{}, fmt.Errorf("%w for %s: no LoadLine moves its target by KEDA; add the metadata \"loadline\" and \"service\"", ErrUnknown, t)
+	return place{}, fmt.Errorf("%w for %s: no LoadLine scales its target by KEDA; add the metadata \"loadline\" and \"service\"", ErrUnknown, t)
 }
 
-// findService among the LoadLines of the ScaledObject's own namespace.
+// findService searches the LoadLines of the ScaledObject's own namespace.
 func (b *Board) findService(t Target) (place, error) {
 	var in []string
 	for loadline, services := range b.posted {
@@ -183,8 +184,8 @@ func (b *Board) findService(t Target) (place, error) {
 	return place{}, fmt.Errorf("%w for %s: several LoadLines have that service; add the metadata \"loadline\", one of %s", ErrUnknown, t, strings.Join(in, ", "))
 }
 
-// hintLoadLine names what is known in the same namespace only: another's names
-// are none of the asker's business.
+// hintLoadLine lists names of the same namespace only: those of other namespaces
+// must not be disclosed.
 func (b *Board) hintLoadLine(missing Name) string {
 	var known []string
 	for n := range b.posted {

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// calls stands around every call: streams are bounded and end when the server
-// does, a panic stays within its call (the process also drives applications),
-// and what became of each is counted and logged.
+// calls intercepts every call: streams are bounded and end with the server, a
+// panic is confined to its call (the process also controls applications), and
+// every outcome is counted and logged.
 type calls struct {
 	stopping context.Context
 	options  Options
@@ -40,7 +40,7 @@ func (c *calls) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServe
 	began := time.Now()
 	defer func() { c.answered(info.FullMethod, began, err) }()
 	if !c.enter() {
-		return status.Errorf(codes.ResourceExhausted, "%d streams are open, and no more are allowed", c.options.MaxStreams)
+		return status.Errorf(codes.ResourceExhausted, "%d streams are open, which is the maximum", c.options.MaxStreams)
 	}
 	defer c.leave()
 	defer c.recovered(info.FullMethod, &err)
@@ -50,12 +50,12 @@ func (c *calls) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServe
 	defer context.AfterFunc(c.stopping, cancel)()
 	err = handle(srv, endingStream{stream, ctx})
 	if c.stopping.Err() != nil {
-		return nil // a clean end: whoever listens comes back soon
+		return nil // a clean end: the client reconnects soon
 	}
 	return err
 }
 
-// endingStream has a context of its own.
+// endingStream has its own context.
 type endingStream struct {
 	grpc.ServerStream
 	ctx context.Context
@@ -81,7 +81,8 @@ func (c *calls) leave() {
 	c.tellOpen()
 }
 
-// tellOpen is called under the lock, so that the last figure told is the true one.
+// tellOpen is called under the lock, so that the last reported number is the
+// current one.
 func (c *calls) tellOpen() {
 	if c.options.Hooks.Streams != nil {
 		c.options.Hooks.Streams(c.open)
@@ -91,7 +92,7 @@ func (c *calls) tellOpen() {
 func (c *calls) recovered(method string, err *error) {
 	if r := recover(); r != nil {
 		c.options.Log.Error("panic while answering KEDA", "method", path.Base(method), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-		*err = status.Error(codes.Internal, "a fault in the scaler; its log has more")
+		*err = status.Error(codes.Internal, "internal error of the scaler; see its log")
 	}
 }
 
@@ -100,8 +101,7 @@ func (c *calls) answered(method string, began time.Time, err error) {
 	if c.options.Hooks.Answered != nil {
 		c.options.Hooks.Answered(a)
 	}
-	// KEDA logs refusals and puts them into events: here they are for those who
-	// look closer.
+	// KEDA logs errors and records them as events: this log is for details.
 	level := slog.LevelDebug
 	if a.Code == codes.Internal {
 		level = slog.LevelError

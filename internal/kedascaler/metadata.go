@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Keys of a trigger's metadata that are ours.
+// Keys of a trigger's metadata that Loadline defines.
 const (
 	keyLoadLine  = "loadline"  // NAMESPACE/NAME, or NAME in the ScaledObject's namespace
 	keyService   = "service"   // its name in the LoadLine
@@ -22,33 +22,33 @@ var ourKeys = []string{keyLoadLine, keyService, keyTolerance}
 // kedaKeys are those that KEDA reads itself and passes on with the rest.
 var kedaKeys = []string{"scalerAddress", "enableTLS", "unsafeSsl", "caCert", "tlsCertFile", "tlsClientCert", "tlsClientKey"}
 
-// tolerance is what the trigger says of the HPA that follows it.
+// tolerance is the trigger's setting for the HPA's tolerance.
 type tolerance int
 
 const (
-	toleranceZero      tolerance = iota // the ScaledObject sets it to 0: publish what is wanted
-	toleranceOvershoot                  // it is the cluster's: publish what gets past it
+	toleranceZero      tolerance = iota // the ScaledObject sets it to 0: publish the desired replicas
+	toleranceOvershoot                  // it is the cluster's: publish a value that exceeds it
 )
 
 var tolerances = []string{"zero", "overshoot"}
 
-// errMetadata is what is wrong with a trigger's metadata.
+// errMetadata is an error in a trigger's metadata.
 var errMetadata = errors.New("trigger metadata")
 
-// trigger is what one says.
+// trigger is the parsed metadata of a trigger.
 type trigger struct {
 	Target
 	tolerance tolerance
 }
 
-// parseTrigger reads what KEDA passes on of a ScaledObject. Keys that nobody
-// knows are passed over, since a later KEDA may have more of its own; those that
-// look like a slip in one of ours are not.
+// parseTrigger reads the metadata that KEDA passes on from a ScaledObject.
+// Unknown keys are ignored, because a later KEDA may have more of its own; those
+// that resemble one of Loadline's keys are errors.
 func parseTrigger(namespace, name string, metadata map[string]string) (trigger, error) {
 	t := trigger{Target: Target{ScaledObject: Name{namespace, name}}}
 	var faults []error
 	if !objectName(namespace) || !objectName(name) {
-		faults = append(faults, fmt.Errorf("%w: the ScaledObject is named %q in namespace %q, which no object can be", errMetadata, name, namespace))
+		faults = append(faults, fmt.Errorf("%w: the ScaledObject is named %q in namespace %q, which is not a valid name", errMetadata, name, namespace))
 	}
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		if err := t.set(key, metadata[key]); err != nil {
@@ -96,7 +96,7 @@ func (t *trigger) set(key, value string) error {
 
 const longestName = 253
 
-// objectName says whether an object of Kubernetes can have that name.
+// objectName reports whether it is a valid name of a Kubernetes object.
 func objectName(s string) bool {
 	if s == "" || len(s) > longestName {
 		return false
@@ -110,7 +110,7 @@ func objectName(s string) bool {
 	return true
 }
 
-// serviceName is looser: an application's model may call it as it likes.
+// serviceName is less strict: an application model may use any name.
 func serviceName(s string) bool {
 	return s != "" && len(s) <= longestName && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "/\n\r\t")
 }

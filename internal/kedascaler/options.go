@@ -18,22 +18,23 @@ const (
 	DefaultStop      = 5 * time.Second
 )
 
-// Options of a Server. The zero value serves in plain text with the defaults.
+// Options are the options of a Server. The zero value serves in plain text with
+// the defaults.
 type Options struct {
 	Address      string        // that Start listens on; "" = DefaultAddress
-	MaxAge       time.Duration // of a decision that is answered with; 0 = DefaultMaxAge
-	Heartbeat    time.Duration // between messages of a stream that has nothing new; 0 = DefaultHeartbeat
+	MaxAge       time.Duration // maximum age of a decision; 0 = DefaultMaxAge
+	Heartbeat    time.Duration // between messages of an unchanged stream; 0 = DefaultHeartbeat
 	HPATolerance float64       // of the cluster, for triggers that overshoot; 0 = DefaultHPATolerance
 	MaxStreams   int           // open at once, over all connections; 0 = DefaultStreams
-	StopWithin   time.Duration // calls in progress may take so long at the end; 0 = DefaultStop
+	StopWithin   time.Duration // time for calls in progress at shutdown; 0 = DefaultStop
 	TLS          TLS           // zero = plain text
 	Hooks        Hooks
 	Log          *slog.Logger     // nil = none
 	Now          func() time.Time // nil = time.Now
 }
 
-// Hooks are called as things happen, for metrics. Any may be nil; they are
-// called by many at once, and must not wait.
+// Hooks are called on events, for metrics. Any may be nil; they are called
+// concurrently and must not block.
 type Hooks struct {
 	Answered  func(Answer)                    // a call has ended, a stream's as well
 	Published func(Target, Decision, float64) // this value was given to the HPA
@@ -41,14 +42,14 @@ type Hooks struct {
 	Reloaded  func(err error)                 // certificates changed; with an error the old ones stay in use
 }
 
-// Answer is what became of a call.
+// Answer is the outcome of a call.
 type Answer struct {
 	Method string // GetMetrics and the like
 	Code   codes.Code
 	Took   time.Duration
 }
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Address, DefaultAddress)
 	setDefault(&o.MaxAge, DefaultMaxAge)
@@ -71,12 +72,12 @@ func setDefault[T comparable](v *T, unset T) {
 	}
 }
 
-// Validate says all that is wrong.
+// Validate returns all errors.
 func (o Options) Validate() error {
 	var faults []error
 	positive := func(name string, d time.Duration) {
 		if d < 0 {
-			faults = append(faults, fmt.Errorf("%s %s: must be more than nothing, or 0 for the default", name, d))
+			faults = append(faults, fmt.Errorf("%s %s: must be positive, or 0 for the default", name, d))
 		}
 	}
 	positive("max age", o.MaxAge)

@@ -13,12 +13,11 @@ import (
 	pb "github.com/loadline/loadline/internal/kedascaler/externalscaler"
 )
 
-// metricName is the metric's name; KEDA puts the trigger's index before it, so
-// that it is s0-loadline-replicas in the HPA.
+// metricName is the metric's name; KEDA prefixes the trigger's index, so that it
+// is s0-loadline-replicas in the HPA.
 const metricName = "loadline-replicas"
 
-// clocksApart is how far ahead of ours the clock of the replica that decided may
-// be.
+// clocksApart is the allowed clock difference to the replica that decided.
 const clocksApart = time.Minute
 
 var (
@@ -26,15 +25,15 @@ var (
 	errBroken = errors.New("the last decision cannot be used")
 )
 
-// scaler answers. All that it says follows from the source at that instant.
+// scaler answers requests. Every answer depends only on the source at that time.
 type scaler struct {
 	pb.UnimplementedExternalScalerServer
 	source  Source
 	options Options
 }
 
-// GetMetricSpec is the same for every target and needs no decision: KEDA makes
-// the HPA from it, and could not if this failed at the wrong moment.
+// GetMetricSpec is the same for every target and needs no decision: KEDA creates
+// the HPA from it, and could not if this failed.
 func (s *scaler) GetMetricSpec(context.Context, *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
 	return metricSpec(), nil
 }
@@ -45,7 +44,7 @@ func metricSpec() *pb.GetMetricSpecResponse {
 	}}}
 }
 
-// GetMetrics is the number of replicas that the HPA is to arrive at.
+// GetMetrics returns the number of replicas for the HPA.
 func (s *scaler) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
 	if name := r.GetMetricName(); name != "" && name != metricName {
 		return nil, status.Errorf(codes.InvalidArgument, "unknown metric %q: there is only %q", name, metricName)
@@ -66,8 +65,8 @@ func (s *scaler) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.Get
 	}}}, nil
 }
 
-// IsActive says whether any replica is wanted. Not to know is an error: false
-// would take the service to zero.
+// IsActive reports whether any replica is desired. An unknown decision is an
+// error: false would scale the service to zero.
 func (s *scaler) IsActive(_ context.Context, r *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
 	_, d, err := s.decided(r)
 	if err != nil {
@@ -78,8 +77,7 @@ func (s *scaler) IsActive(_ context.Context, r *pb.ScaledObjectRef) (*pb.IsActiv
 
 func active(d Decision) bool { return d.Replicas > 0 }
 
-// decided is what a ScaledObject's trigger says, and the decision that it may be
-// answered with.
+// decided returns a ScaledObject's trigger and the decision to answer with.
 func (s *scaler) decided(r *pb.ScaledObjectRef) (trigger, Decision, error) {
 	t, err := parseTrigger(r.GetNamespace(), r.GetName(), r.GetScalerMetadata())
 	if err != nil {
@@ -89,14 +87,14 @@ func (s *scaler) decided(r *pb.ScaledObjectRef) (trigger, Decision, error) {
 	return t, d, err
 }
 
-// usable is the target's decision if it is good enough to answer with.
+// usable returns the target's decision if it is valid.
 func (s *scaler) usable(t Target) (Decision, error) {
 	d, err := s.source.Decision(t)
 	if err != nil {
 		return Decision{}, err
 	}
 	if d.Replicas < 0 || d.Replicas > math.MaxInt32 || d.Current.Set && (d.Current.Value < 0 || d.Current.Value > math.MaxInt32) {
-		return Decision{}, fmt.Errorf("%w: %d replicas wanted of %d for %s", errBroken, d.Replicas, d.Current.Value, t)
+		return Decision{}, fmt.Errorf("%w: %d replicas desired of %d for %s", errBroken, d.Replicas, d.Current.Value, t)
 	}
 	goodFor := d.GoodFor
 	if goodFor <= 0 {
@@ -104,18 +102,17 @@ func (s *scaler) usable(t Target) (Decision, error) {
 	}
 	switch age := s.options.Now().Sub(d.Made); {
 	case d.Made.IsZero():
-		return Decision{}, fmt.Errorf("%w: nobody knows when it was made, for %s", errStale, t)
+		return Decision{}, fmt.Errorf("%w: its time is unknown, for %s", errStale, t)
 	case age > goodFor:
-		return Decision{}, fmt.Errorf("%w: made %s ago, good for %s, for %s", errStale, age.Round(time.Second), goodFor, t)
+		return Decision{}, fmt.Errorf("%w: made %s ago, valid for %s, for %s", errStale, age.Round(time.Second), goodFor, t)
 	case age < -clocksApart:
 		return Decision{}, fmt.Errorf("%w: made %s in the future, for %s; the clocks of two nodes differ", errBroken, (-age).Round(time.Second), t)
 	}
 	return d, nil
 }
 
-// refusal is an error as the caller gets it: the code says whose turn it is, the
-// text what to do. KEDA shows the text in its log and in the ScaledObject's
-// events.
+// refusal is an error as the caller gets it: a gRPC code, and a text that says
+// what to do. KEDA shows the text in its log and in the ScaledObject's events.
 func refusal(err error) error {
 	code := codes.Internal
 	switch {

@@ -59,11 +59,11 @@ func TestNotToKnowIsAnErrorAndNeverZero(t *testing.T) {
 	}{
 		{"nothing was decided", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.Forget(app) }, codes.NotFound, "shop/main"},
 		{"an unknown service", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.ScalerMetadata["service"] = "crat" }, codes.NotFound, `did you mean "cart"`},
-		{"too long ago", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(5*time.Minute + time.Second) }, codes.Unavailable, "made 5m1s ago, good for 5m0s"},
+		{"too long ago", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(5*time.Minute + time.Second) }, codes.Unavailable, "made 5m1s ago, valid for 5m0s"},
 		{"a standby that is not ready", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.SetReady(false) }, codes.Unavailable, "not ready"},
 		{"made at no time", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: 3}})
-		}, codes.Unavailable, "nobody knows when"},
+		}, codes.Unavailable, "its time is unknown"},
 		{"made far in the future", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(-time.Hour) }, codes.Internal, "clocks"},
 		{"fewer than none", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: -1, Made: noon}})

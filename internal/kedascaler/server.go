@@ -16,9 +16,8 @@ import (
 	pb "github.com/loadline/loadline/internal/kedascaler/externalscaler"
 )
 
-// What a caller may send, and how long it may be silent. A question has a few
-// names in it; KEDA's connection is kept for as long as KEDA lives, so that one
-// whose other end vanished must be noticed.
+// Limits for callers. A request contains a few names; KEDA's connection lives as
+// long as KEDA, so a dead peer must be detected.
 const (
 	maxMessage         = 64 << 10
 	maxHeaders         = 16 << 10
@@ -37,7 +36,7 @@ type Server struct {
 }
 
 // New returns a server that answers from the source. The certificates are read
-// here, so that wrong ones are told at the start.
+// here, so that errors are reported at the start.
 func New(source Source, options Options) (*Server, error) {
 	if source == nil {
 		return nil, errors.New("KEDA scaler: no source of decisions")
@@ -57,7 +56,7 @@ func New(source Source, options Options) (*Server, error) {
 }
 
 // Start listens on Options.Address and serves until the context ends. With
-// NeedLeaderElection it is what controller-runtime calls a Runnable.
+// NeedLeaderElection it implements controller-runtime's Runnable.
 func (s *Server) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", s.options.Address)
@@ -67,8 +66,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.Serve(ctx, l)
 }
 
-// NeedLeaderElection is false: standbys serve as well, or say that they are not
-// ready.
+// NeedLeaderElection is false: standbys serve as well, or return that they are
+// not ready.
 func (s *Server) NeedLeaderElection() bool { return false }
 
 // Serve serves on a listener, which it closes, until the context ends. Streams
@@ -113,7 +112,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-finished:
 	case <-limit.C:
 		s.options.Log.Warn("calls of KEDA cut short", "after", s.options.StopWithin)
-		g.Stop() // and not a word of finished: that waits for the calls themselves
+		g.Stop() // does not wait for finished: that waits for the calls themselves
 	}
 	<-served
 	s.options.Log.Info("stopped serving KEDA")
@@ -130,8 +129,8 @@ func (s *Server) grpcOptions(c *calls) []grpc.ServerOption {
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: askAfterSilence, Timeout: answerWithin}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: mayAskEvery, PermitWithoutStream: true}),
-		// KEDA has one connection for all ScaledObjects. If its streams could
-		// fill it, questions would wait behind them for ever.
+		// KEDA has one connection for all ScaledObjects. If streams could fill it, other
+		// requests would be blocked behind them.
 		grpc.MaxConcurrentStreams(uint32(s.options.MaxStreams) + unaryPerConnection),
 	}
 	if s.certs != nil {
@@ -140,7 +139,7 @@ func (s *Server) grpcOptions(c *calls) []grpc.ServerOption {
 	return options
 }
 
-// tellHealth keeps the health service in step with the source.
+// tellHealth keeps the health service in sync with the source.
 func (s *Server) tellHealth(stopping context.Context, h *health.Server) {
 	defer h.Shutdown()
 	for {

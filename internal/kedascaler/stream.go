@@ -9,13 +9,14 @@ import (
 	pb "github.com/loadline/loadline/internal/kedascaler/externalscaler"
 )
 
-// StreamIsActive tells at once whether any replica is wanted, again on every
-// change, and at every heartbeat. While it does not know it is silent: the
-// stream has no way to say so without ending, and KEDA waits ever longer, up to
-// a minute, before it comes back to one that ended with an error.
+// StreamIsActive sends at once whether any replica is desired, again on every
+// change, and at every heartbeat. While there is no decision it sends nothing:
+// the stream cannot report that without ending, and KEDA reconnects with
+// increasing delays, up to a minute, after an error.
 //
-// A replica that is not ready refuses, and one that ceases to be ends the stream
-// cleanly: KEDA then comes back after two seconds, and may find another.
+// A replica that is not ready rejects the call, and one that stops being ready
+// ends the stream cleanly: KEDA then reconnects after two seconds, perhaps to
+// another replica.
 func (s *scaler) StreamIsActive(r *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
 	t, err := parseTrigger(r.GetNamespace(), r.GetName(), r.GetScalerMetadata())
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *scaler) StreamIsActive(r *pb.ScaledObjectRef, stream grpc.ServerStreami
 	beat := time.NewTicker(s.options.Heartbeat)
 	defer beat.Stop()
 
-	told, due := false, true // what was told last; whether to tell whatever it is
+	told, due := false, true // what was sent last; whether to send regardless of change
 	for {
 		changed := s.source.Changed() // before reading, or a change between the two is lost
 		d, err := s.usable(t.Target)
@@ -50,7 +51,7 @@ func (s *scaler) StreamIsActive(r *pb.ScaledObjectRef, stream grpc.ServerStreami
 	}
 }
 
-// StreamMetricSpec tells what GetMetricSpec says, once: it never changes.
+// StreamMetricSpec sends the answer of GetMetricSpec once: it never changes.
 func (s *scaler) StreamMetricSpec(_ *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.GetMetricSpecResponse]) error {
 	if err := stream.Send(metricSpec()); err != nil {
 		return err

@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// TLS names the files of the server's certificate and, for mutual TLS, of the
-// authority that clients' certificates must come from. They are read again at
-// every new connection, so that renewed ones are used without a restart;
-// connections that are open stay open.
+// TLS names the files of the server's certificate and, for mutual TLS, of the CA
+// that issues clients' certificates. They are read again at every new connection,
+// so that renewed ones are used without a restart; open connections stay open.
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "" = clients need no certificate
@@ -25,15 +24,15 @@ func (t TLS) validate() error {
 	}
 	var faults []error
 	if t.CertFile == "" {
-		faults = append(faults, errors.New("TLS: the certificate's file is not named"))
+		faults = append(faults, errors.New("TLS: no certificate file is given"))
 	}
 	if t.KeyFile == "" {
-		faults = append(faults, errors.New("TLS: the key's file is not named"))
+		faults = append(faults, errors.New("TLS: no key file is given"))
 	}
 	return errors.Join(faults...)
 }
 
-// certificates are what is in the files, or was when they last made sense.
+// certificates are the contents of the files, or their last valid contents.
 type certificates struct {
 	files    TLS
 	reloaded func(error)
@@ -41,7 +40,7 @@ type certificates struct {
 	mu     sync.Mutex
 	raw    [3][]byte // certificate, key, authority
 	config *tls.Config
-	failed string // what was told last
+	failed string // what was logged last
 }
 
 func loadCertificates(files TLS, reloaded func(error)) (*certificates, error) {
@@ -58,10 +57,10 @@ func loadCertificates(files TLS, reloaded func(error)) (*certificates, error) {
 	return c, nil
 }
 
-// serverConfig asks for the files' state at every connection.
+// serverConfig checks the files at every connection.
 func (c *certificates) serverConfig() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, // KEDA is written in Go, and speaks it
+		MinVersion: tls.VersionTLS13, // KEDA is written in Go, which supports it
 		NextProtos: []string{"h2"},
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.latest(), nil
@@ -69,10 +68,9 @@ func (c *certificates) serverConfig() *tls.Config {
 	}
 }
 
-// latest reads the files, a few kilobytes, and compares. Their times would not
-// do: a mounted Secret changes by a link that is swapped. A certificate that has
-// been replaced while its key has not is half of a change: the old pair serves
-// on.
+// latest reads the files, a few kilobytes, and compares. Their modification times
+// are not enough: a mounted Secret changes by swapping a link. While a
+// certificate is replaced and its key is not yet, the old pair is used.
 func (c *certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +115,7 @@ func (c *certificates) parse(raw [3][]byte) (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		NextProtos:   []string{"h2"},
 		Certificates: []tls.Certificate{pair},
-		// A session that is taken up again would pass by a new authority.
+		// A resumed session would bypass a new CA.
 		SessionTicketsDisabled: true,
 	}
 	if c.files.ClientCAFile != "" {

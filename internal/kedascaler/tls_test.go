@@ -246,8 +246,8 @@ func TestWrongCertificatesAreToldAtTheStart(t *testing.T) {
 		change        func(*TLS)
 		says          string
 	}{
-		{"no key is named", cert, key, a.pem, func(f *TLS) { f.KeyFile = "" }, "key's file is not named"},
-		{"no certificate is named", cert, key, a.pem, func(f *TLS) { f.CertFile = "" }, "certificate's file is not named"},
+		{"no key is named", cert, key, a.pem, func(f *TLS) { f.KeyFile = "" }, "no key file is given"},
+		{"no certificate is named", cert, key, a.pem, func(f *TLS) { f.CertFile = "" }, "no certificate file is given"},
 		{"the file is not there", cert, key, a.pem, func(f *TLS) { f.KeyFile += "x" }, "tls.keyx"},
 		{"the key is another's", cert, otherKey, a.pem, nil, "tls.key"},
 		{"the certificate is none", []byte("x"), key, a.pem, nil, "tls.crt"},

@@ -9,14 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Causes that Kubernetes 1.36 names when it refuses a resize at once.
+// Causes in the API server's response when Kubernetes 1.36 rejects a resize at
+// once.
 const (
 	causeNodeCapacity metav1.CauseType = "NodeCapacity"
 	causePlatform     metav1.CauseType = "UnsupportedPlatform"
 )
 
-// answer reads what the API server said. An error that is no answer about this pod is
-// returned.
+// answer interprets the API server's response. An error that does not concern
+// this pod is returned.
 func (o *Outcome) answer(err error, node string) error {
 	switch {
 	case err == nil:
@@ -28,7 +29,7 @@ func (o *Outcome) answer(err error, node string) error {
 	case apierrors.IsConflict(err):
 		o.Result, o.Why = Waiting, "others change the pod at this moment"
 	case apierrors.HasStatusCause(err, causeNodeCapacity):
-		o.Result, o.Why, o.recreate = Infeasible, fmt.Sprintf("node %s could never hold it: %s", node, plainly(err)), true
+		o.Result, o.Why, o.recreate = Infeasible, fmt.Sprintf("node %s can never hold it: %s", node, plainly(err)), true
 	case apierrors.HasStatusCause(err, causePlatform):
 		o.Result, o.Why = Refused, plainly(err)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot patch resource"):
@@ -44,8 +45,8 @@ func (o *Outcome) answer(err error, node string) error {
 	return nil
 }
 
-// noSubresource tells a path that the API server does not know from a pod that does
-// not exist: only of the latter it gives the name.
+// noSubresource distinguishes a path that the API server does not know from a pod
+// that does not exist: only the latter error contains the name.
 func noSubresource(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -55,12 +56,12 @@ func noSubresource(err error) bool {
 	return details == nil || details.Name == ""
 }
 
-// aboutUID says that the pod of this name is another one by now.
+// aboutUID reports whether the pod of this name is a different one by now.
 func aboutUID(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "metadata.uid")
 }
 
-// plainly leaves out what every refusal begins with: the pod is named beside it.
+// plainly removes the common prefix of rejections: the pod is named elsewhere.
 func plainly(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -8,20 +8,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change is who set a workload's replicas to what they are, by its managedFields.
+// Change is the field manager that last set a workload's replicas, according to
+// managedFields.
 type Change struct {
-	Manager string // field manager; "" = nobody did, they are the default
+	Manager string // field manager; "" = none, they are the default
 	Ours    bool
-	// At is when that manager last changed anything of what it owns in the workload:
-	// never before it set the replicas, and perhaps later. It is zero for whoever goes
-	// through the scale subresource, as kubectl scale and we ourselves do: the API
-	// server keeps no time of that.
+	// At is when that manager last changed any of its fields in the workload: not
+	// before it set the replicas, and perhaps later. It is zero for clients of the
+	// scale subresource, such as kubectl scale and Loadline itself: the API server
+	// records no time for them.
 	At time.Time
 }
 
-// changed finds the owner of spec.replicas. Whoever changes the value takes it from
-// all others, so if we are among the owners it is as we left it, whoever has asked
-// for the same since. Of several others the last one counts.
+// changed finds the owner of spec.replicas. A manager that changes the value
+// takes it from all others, so if Loadline is among the owners the value is
+// unchanged since its last write, even if others have requested the same value.
+// Of several others the last one counts.
 func changed(fields []metav1.ManagedFieldsEntry) Change {
 	var last Change
 	for i := range fields {

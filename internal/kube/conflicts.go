@@ -15,24 +15,24 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Conflict is somebody else who moves the same workload.
+// Conflict is another autoscaler of the same workload.
 type Conflict struct {
 	Reason  string // of the condition Conflict, such as v1alpha1.ReasonScaledObject
-	Message string // names the object, and the remedy
+	Message string // names the object and the fix
 }
 
 // conflicts of all services.
 type conflicts struct {
 	of   map[int][]Conflict
-	asks map[int]string // the ScaledObject that asks us for a service's replicas
+	asks map[int]string // the ScaledObject that queries Loadline for a service's replicas
 }
 
 func (c *conflicts) add(service int, reason, format string, args ...any) {
 	c.of[service] = append(c.of[service], Conflict{Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
-// conflicts looks at everything in the namespace that moves workloads. What can be
-// known is found even if some of it cannot be read.
+// conflicts checks everything in the namespace that scales workloads. It returns
+// what it can find even if some objects cannot be read.
 func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	c := conflicts{of: map[int][]Conflict{}, asks: map[int]string{}}
 	scaled, err1 := w.scaledObjects(ctx)
@@ -48,15 +48,15 @@ func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	return c, errors.Join(err1, err2, err3, err4)
 }
 
-// autoscalers: every HPA on a workload of ours, except those that KEDA makes of a
-// ScaledObject; for these, the ScaledObject speaks.
+// autoscalers finds every HPA on a managed workload, except those that KEDA
+// creates for a ScaledObject; these are reported by their ScaledObject.
 func (c *conflicts) autoscalers(w *Workloads, hpas []autoscalingv2.HorizontalPodAutoscaler, scaled []scaledObject) {
 	for i := range hpas {
 		h := &hpas[i]
 		ref := h.Spec.ScaleTargetRef
 		service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]
 		if ours && !madeBy(h, scaled) {
-			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler, "HorizontalPodAutoscaler %s moves %s as well: delete it, or take the service out of the LoadLine", h.Name, w.targets[service])
+			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler, "HorizontalPodAutoscaler %s also scales %s: delete it, or remove the service from the LoadLine", h.Name, w.targets[service])
 		}
 	}
 }
@@ -66,7 +66,8 @@ func madeBy(h *autoscalingv2.HorizontalPodAutoscaler, scaled []scaledObject) boo
 	return slices.ContainsFunc(scaled, func(o scaledObject) bool { return o.name == name })
 }
 
-// ScaledObjectOf an HPA is the one that KEDA has made it of; "" = of none.
+// ScaledObjectOf returns the ScaledObject for which KEDA created an HPA; "" =
+// none.
 func ScaledObjectOf(hpa metav1.Object) string {
 	if owner := metav1.GetControllerOfNoCopy(hpa); owner != nil && owner.Kind == ScaledObjects.Kind {
 		return owner.Name
@@ -74,8 +75,9 @@ func ScaledObjectOf(hpa metav1.Object) string {
 	return hpa.GetLabels()["scaledobject.keda.sh/name"]
 }
 
-// scaledObjects: one that asks us for the replicas of a service that KEDA moves is
-// how it should be, unless it also goes by what we move. All others are in the way.
+// scaledObjects finds conflicting ScaledObjects. One that queries Loadline for
+// the replicas of a service with movedBy KEDA is intended, unless it also uses a
+// metric that Loadline changes. All others conflict.
 func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 	for i := range scaled {
 		o := &scaled[i]
@@ -87,9 +89,9 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 		s := t.service
 		switch {
 		case s.MovedBy != v1alpha1.ByKEDA:
-			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s moves %s as well: delete it, or set movedBy to KEDA and let it ask Loadline", o.name, t)
+			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s also scales %s: delete it, or set movedBy to KEDA and add Loadline's trigger", o.name, t)
 		case !w.asksUs(o, s.Name):
-			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s moves %s and has no trigger that asks Loadline for service %s: add it", o.name, t, s.Name)
+			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s scales %s and has no Loadline trigger for service %s: add it", o.name, t, s.Name)
 		default:
 			c.asks[service] = o.name
 			for _, on := range []struct {
@@ -97,38 +99,38 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 				bounds   *v1alpha1.QuantityBounds
 			}{{"cpu", s.Bounds.CPU}, {"memory", s.Bounds.Memory}} {
 				if o.has(on.resource) && t.moves(v1alpha1.VerticalRequests, on.bounds) {
-					c.add(service, v1alpha1.ReasonCPUTrigger, "ScaledObject %s has a %s trigger, which goes by the requests that Loadline moves: take the trigger out, or VerticalRequests out of axes", o.name, on.resource)
+					c.add(service, v1alpha1.ReasonCPUTrigger, "ScaledObject %s has a %s trigger, which depends on the requests that Loadline changes: remove the trigger, or VerticalRequests from axes", o.name, on.resource)
 				}
 			}
 		}
 	}
 }
 
-// verticals: every VPA that does more than recommend.
+// verticals finds every VPA that does more than recommend.
 func (c *conflicts) verticals(w *Workloads, vpas []unstructured.Unstructured) {
 	for i := range vpas {
 		v := vpas[i].Object
 		service, ours := w.byWorkload[RefIn(v, "targetRef")]
 		if ours && UpdateMode(v) != Off {
-			c.add(service, v1alpha1.ReasonVerticalPodAutoscaler, "VerticalPodAutoscaler %s sizes pods of %s as well: delete it, or set its updateMode to Off", vpas[i].GetName(), w.targets[service])
+			c.add(service, v1alpha1.ReasonVerticalPodAutoscaler, "VerticalPodAutoscaler %s also sizes pods of %s: delete it, or set its updateMode to Off", vpas[i].GetName(), w.targets[service])
 		}
 	}
 }
 
-// Off is the mode of a VPA that only recommends.
+// Off is the update mode of a VPA that only recommends.
 const Off = "Off"
 
-// UpdateMode of a VPA. Without one it acts.
+// UpdateMode returns the mode of a VPA. The default mode acts.
 func UpdateMode(vpa map[string]any) string {
 	mode, _, _ := unstructured.NestedString(vpa, "spec", "updatePolicy", "updateMode")
 	return cmp.Or(mode, "Auto")
 }
 
-// loadLines: another one that acts on a workload of ours and is older, or was created
-// in the same second and comes first by its name. One that only recommends is in
-// nobody's way.
+// loadLines finds another LoadLine that acts on a managed workload and is older,
+// or was created in the same second and is first by name. One that only
+// recommends does not conflict.
 func (c *conflicts) loadLines(w *Workloads, others []v1alpha1.LoadLine) {
-	var us *v1alpha1.LoadLine // nil = we are not in the cluster, and anybody is older
+	var us *v1alpha1.LoadLine // nil = not in the cluster, and every other is older
 	for i := range others {
 		if client.ObjectKeyFromObject(&others[i]) == w.owner {
 			us = &others[i]
@@ -142,14 +144,14 @@ func (c *conflicts) loadLines(w *Workloads, others []v1alpha1.LoadLine) {
 		for j := range o.Spec.Services {
 			ref := o.Spec.Services[j].TargetRef
 			if service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]; ours {
-				c.add(service, v1alpha1.ReasonOtherLoadLine, "LoadLine %s moves %s as well, and is older: take it out of one of the two", o.Name, w.targets[service])
+				c.add(service, v1alpha1.ReasonOtherLoadLine, "LoadLine %s also scales %s, and is older: remove the service from one of the two", o.Name, w.targets[service])
 			}
 		}
 	}
 }
 
-// Before says whether the first of two LoadLines moves a workload that both name: the
-// older one does, and of equally old ones the first by name.
+// Before reports whether the first of two LoadLines controls a workload that both
+// reference: the older one does, and of equally old ones the first by name.
 func Before(a, b *v1alpha1.LoadLine) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)

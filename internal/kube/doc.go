@@ -1,18 +1,19 @@
-// Package kube is the cluster's end of one application: its workloads, their pods,
-// who else moves them, and the two moves, replicas and sizes.
+// Package kube connects one application to its cluster: its workloads, their
+// pods, conflicting autoscalers, and the two operations, scaling replicas and
+// resizing pods.
 //
-// Look reads, from a cache where there is one: pods, ReplicaSets, autoscalers and
-// LoadLines are listed once per pass for the whole namespace, however many services
-// there are. Scale and Resize write, through subresources only: no template is ever
-// changed, so no roll-out is ever caused. The size of pods that are created later is
-// given by the API server itself, see deploy/admission.
+// Look reads, from a cache if there is one: pods, ReplicaSets, autoscalers and
+// LoadLines are listed once per pass for the whole namespace, whatever the number
+// of services. Scale and Resize write, through subresources only: templates are
+// never changed, so no rollout is ever caused. The API server itself sets the
+// size of pods that are created later, see deploy/admission.
 //
-// Reading order: options.go (what is needed), look.go (one pass, and what it finds),
-// target.go and workload.go (the object that a service names), pods.go and owners.go
-// (which pods are whose), size.go (what they have), rollout.go (a roll-out in
-// progress), changed.go (who set the replicas), conflicts.go with others.go and
-// keda.go (who else moves it); then scale.go, resize.go with plan.go, qos.go,
-// answer.go, outcome.go and evict.go, and strays.go. strip.go keeps the cache small.
-// internal/doctor goes by the same rules before all this is at work: what is exported
-// beside the passes and the moves is for it.
+// Reading order: options.go (dependencies), look.go (one pass, and its result),
+// target.go and workload.go (the target of a service), pods.go and owners.go
+// (ownership of pods), size.go (their size), rollout.go (a rollout in progress),
+// changed.go (the owner of the replicas), conflicts.go with others.go and keda.go
+// (other autoscalers); then scale.go, resize.go with plan.go, qos.go, answer.go,
+// outcome.go and evict.go, and strays.go. strip.go keeps the cache small.
+// internal/doctor uses the same rules before the controller runs: other exported
+// functions are for it.
 package kube

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// patience is how long a resize may be deferred before a new pod, perhaps on another
-// node, is the better way.
+// patience is how long a resize may be deferred before the pod is replaced by a
+// new one, perhaps on another node.
 const patience = 5 * time.Minute
 
 // evictOne replaces at most one pod that cannot be resized where a new one could have
@@ -53,15 +53,15 @@ func (w *Workloads) deferredForLong(pod *corev1.Pod, o *Outcome) bool {
 	return o.Result == Deferred && c != nil && w.now().Sub(c.LastTransitionTime.Time) > patience
 }
 
-// keep says why a pod is left in place, or nothing.
+// keep returns why a pod is not evicted, or "".
 func (w *Workloads) keep(service int, victim *corev1.Pod, pods []*corev1.Pod, outcomes []Outcome) string {
 	w.mu.Lock()
-	evicted := w.memory[service].evicted.Truncate(time.Second) // Kubernetes tells times in whole seconds
+	evicted := w.memory[service].evicted.Truncate(time.Second) // Kubernetes times have whole seconds
 	w.mu.Unlock()
 	for i := range outcomes {
 		o := &outcomes[i]
 		if pod := podOf(pods, o); !evicted.IsZero() && !pod.CreationTimestamp.Time.Before(evicted) && o.Result != Done && o.Result != InProgress {
-			return fmt.Sprintf("pod %s, which came after the last eviction, did not get the size either: is deploy/admission installed?", pod.Name)
+			return fmt.Sprintf("pod %s, created after the last eviction, does not have the size either: is deploy/admission installed?", pod.Name)
 		}
 	}
 	for _, pod := range pods {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// scaledObject is what is of interest of one of KEDA's.
+// scaledObject holds the relevant fields of a ScaledObject.
 type scaledObject struct {
 	name     string
 	target   Ref
@@ -43,8 +43,9 @@ func (o *scaledObject) has(kind string) bool {
 	return slices.ContainsFunc(o.triggers, func(t trigger) bool { return t.kind == kind })
 }
 
-// asksUs says whether a trigger asks us for a service: it is an external one, names
-// us or has our address, and names nobody else. Keys are those of docs/keda.md.
+// asksUs reports whether a trigger queries Loadline for a service: it is
+// external, names Loadline or has its address, and names no other. Keys are those
+// of docs/keda.md.
 func (w *Workloads) asksUs(o *scaledObject, service string) bool {
 	return slices.ContainsFunc(o.triggers, func(t trigger) bool {
 		if t.kind != "external" && t.kind != "external-push" {
@@ -61,14 +62,14 @@ func (w *Workloads) asksUs(o *scaledObject, service string) bool {
 	})
 }
 
-// isOurs says whether an address is one of our hosts, or a longer name of it:
-// loadline-keda.loadline-system, with .svc.cluster.local behind it or without.
+// isOurs reports whether an address is one of Loadline's hosts, or a longer name
+// of it: loadline-keda.loadline-system, with or without .svc.cluster.local.
 func (w *Workloads) isOurs(address string) bool {
 	return slices.ContainsFunc(w.scalerHosts, func(ours string) bool { return Reaches(address, ours) })
 }
 
-// Reaches says whether an address, with a port or without, is a host or a longer name
-// of it.
+// Reaches reports whether an address, with or without a port, is a host or a
+// longer name of it.
 func Reaches(address, host string) bool {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {

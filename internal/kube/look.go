@@ -13,19 +13,19 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// State of one service, as Look found it.
+// State is the state of one service found by Look.
 type State struct {
-	// Err says why the service cannot be moved, or not safely: it wraps ErrNotFound,
-	// ErrNoScale, ErrForbidden or ErrContainer, or is the API's. What is known is
-	// filled in all the same.
+	// Err is why the service cannot be scaled, or not safely: it wraps ErrNotFound,
+	// ErrNoScale, ErrForbidden or ErrContainer, or is an error of the API. Known
+	// fields are set nevertheless.
 	Err error
 
-	Replicas int // as told
-	Status   int // as there are, by the workload's own status
-	// Container is the one whose size is spoken of.
+	Replicas int // desired
+	Status   int // existing, from the workload's status
+	// Container is the container whose size is reported.
 	Container string
-	Template  loadline.Size // what the workload's template says
-	// Size is what most pods have been told to be; without pods, the template's.
+	Template  loadline.Size // of the workload's template
+	// Size is the desired size of most pods; without pods, that of the template.
 	Size loadline.Size
 	Pods []Pod
 
@@ -33,22 +33,22 @@ type State struct {
 	Paused     bool   // by an annotation on the workload
 	Changed    Change
 	Conflicts  []Conflict
-	// ScaledObject is the one that asks us for the replicas, of a service that KEDA
-	// moves. "" = none does.
+	// ScaledObject is the one that queries Loadline for the replicas of a service
+	// with movedBy KEDA. "" = none.
 	ScaledObject string
 	// Resize has the pods whose size cannot be changed, or not now. It is empty for
-	// services whose size is not ours to move.
+	// services whose size Loadline does not scale.
 	Resize []Outcome
 }
 
-// sight is what Look keeps of a service for Resize.
+// sight is what Look stores of a service for Resize.
 type sight struct {
 	container string
-	pods      []*corev1.Pod // the cache's own, never changed
+	pods      []*corev1.Pod // owned by the cache, never modified
 }
 
-// Look finds the state of every service, in their order. The error is for when not
-// even the pods can be known.
+// Look returns the state of every service, in their order. The error is for the
+// case that the pods cannot be listed.
 func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 	states := make([]State, len(w.targets))
 	loads := make([]workload, len(w.targets))
@@ -61,7 +61,7 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 	}
 	conflicts, err := w.conflicts(ctx)
 	if err != nil {
-		err = fmt.Errorf("whether somebody else moves it is not known: %w", err)
+		err = fmt.Errorf("cannot check for other autoscalers: %w", err)
 	}
 	seen := make([]sight, len(w.targets))
 	for i := range states {
@@ -81,7 +81,8 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 	return states, nil
 }
 
-// describe fills in what the workload and its pods say, and returns the container.
+// describe fills in the state of the workload and its pods, and returns the
+// container.
 func (w *Workloads) describe(s *State, service int, l *workload, pods []*corev1.Pod) string {
 	t := w.targets[service]
 	s.Replicas, s.Status, s.RollingOut = l.replicas, l.status, l.rollingOut
@@ -114,7 +115,8 @@ func (w *Workloads) describe(s *State, service int, l *workload, pods []*corev1.
 	return s.Container
 }
 
-// remember keeps what the moves need, and forgets refusals of pods that are gone.
+// remember stores what Scale and Resize need, and forgets rejections of deleted
+// pods.
 func (w *Workloads) remember(seen []sight) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,5 +138,5 @@ func (w *Workloads) remember(seen []sight) {
 	}
 }
 
-// askAgain is how long a refusal is taken for an answer.
+// askAgain is how long a rejection is cached.
 const askAgain = 5 * time.Minute

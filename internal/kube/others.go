@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds that a cluster may do without.
+// Kinds that may be missing in a cluster.
 var (
 	VerticalPodAutoscalers = schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	ScaledObjects          = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}
 )
 
-// lookAgain is how long a kind that the cluster does not have is taken for absent.
+// lookAgain is how long a missing kind is taken as missing.
 const lookAgain = time.Minute
 
 func (w *Workloads) list(ctx context.Context, into client.ObjectList, what string) error {
@@ -28,7 +28,7 @@ func (w *Workloads) list(ctx context.Context, into client.ObjectList, what strin
 	return nil
 }
 
-// optional lists objects of a kind that need not be installed.
+// optional lists objects of a kind that may not be installed.
 func (w *Workloads) optional(ctx context.Context, kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
 	now := w.now()
 	if asked, absent := w.absent[kind]; absent && now.Sub(asked) < lookAgain {
@@ -45,7 +45,7 @@ func (w *Workloads) optional(ctx context.Context, kind schema.GroupVersionKind) 
 	return list.Items, err
 }
 
-// RefIn is a reference to a workload, in some field of an object's spec.
+// RefIn returns the reference to a workload in a field of an object's spec.
 func RefIn(o map[string]any, field string) Ref {
 	text := func(name string) string {
 		s, _, _ := unstructured.NestedString(o, "spec", field, name)

@@ -10,33 +10,33 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Result is what became of one pod's resize.
+// Result is the result of one pod's resize.
 type Result string
 
 // Results, from good to bad.
 const (
 	Done       Result = "done"        // the size is in force
-	InProgress Result = "in progress" // accepted; the node is at it
-	Waiting    Result = "waiting"     // not asked for yet: one after the other
-	Deferred   Result = "deferred"    // the node has no room now and tries again by itself
-	Infeasible Result = "infeasible"  // the node could never hold it
-	Refused    Result = "refused"     // a pod like this cannot be resized so
+	InProgress Result = "in progress" // accepted; in progress on the node
+	Waiting    Result = "waiting"     // not requested yet: one pod at a time
+	Deferred   Result = "deferred"    // the node has no room now and retries by itself
+	Infeasible Result = "infeasible"  // the node can never hold it
+	Refused    Result = "refused"     // such a pod cannot be resized this way
 	Evicted    Result = "evicted"     // it could not be resized, and is replaced
 	Gone       Result = "gone"        // the pod ended meanwhile
 )
 
-// Outcome is what became of one pod.
+// Outcome is the outcome of one pod's resize.
 type Outcome struct {
 	Pod    string
 	UID    types.UID
 	Result Result
 	Why    string // a sentence; "" if there is nothing to say
 
-	// recreate says that a new pod in its place could have the size.
+	// recreate reports whether a new pod in its place could have the size.
 	recreate bool
 }
 
-// resizeFault says what keeps a pod from having another size, whatever that is.
+// resizeFault returns why a pod cannot be resized at all.
 func resizeFault(pod *corev1.Pod, t target) (Outcome, bool) {
 	o := Outcome{Pod: pod.Name, UID: pod.UID}
 	if pod.DeletionTimestamp != nil {
@@ -56,16 +56,16 @@ func resizeFault(pod *corev1.Pod, t target) (Outcome, bool) {
 	return o, o.Result != ""
 }
 
-// pending reads what the node says of a resize that it has not carried out.
+// pending reads the node's state of a resize in progress.
 func (o *Outcome) pending(pod *corev1.Pod) {
 	if c := condition(pod, corev1.PodResizePending); c != nil && c.Status == corev1.ConditionTrue {
 		o.Result, o.Why = Deferred, fmt.Sprintf("node %s has no room for it now: %s", pod.Spec.NodeName, c.Message)
 		if c.Reason == corev1.PodReasonInfeasible {
-			o.Result, o.Why, o.recreate = Infeasible, fmt.Sprintf("node %s could never hold it: %s", pod.Spec.NodeName, c.Message), true
+			o.Result, o.Why, o.recreate = Infeasible, fmt.Sprintf("node %s can never hold it: %s", pod.Spec.NodeName, c.Message), true
 		}
 		return
 	}
 	if c := condition(pod, corev1.PodResizeInProgress); c != nil && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonError {
-		o.Result, o.Why = InProgress, fmt.Sprintf("node %s does not get on with it: %s", pod.Spec.NodeName, c.Message)
+		o.Result, o.Why = InProgress, fmt.Sprintf("node %s makes no progress with it: %s", pod.Spec.NodeName, c.Message)
 	}
 }

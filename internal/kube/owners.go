@@ -12,13 +12,13 @@ import (
 
 var replicaSets = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSetList"}
 
-// ownsByReplicaSet says whether pods of a workload belong to ReplicaSets of it.
+// ownsByReplicaSet reports whether pods of a workload belong to its ReplicaSets.
 func ownsByReplicaSet(t target) bool {
 	return t.gvk.Group == "apps" && t.gvk.Kind == "Deployment" || isRollout(t)
 }
 
-// owners maps ReplicaSets to what controls them. Only their metadata is read: it is
-// all that is needed, and a tenth of their size.
+// owners maps ReplicaSets to their controllers. Only their metadata is read: it
+// is enough, and a tenth of their size.
 func (w *Workloads) owners(ctx context.Context) (map[types.UID]types.UID, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(replicaSets)

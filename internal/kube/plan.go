@@ -14,7 +14,7 @@ import (
 
 const bestEffort = "a best-effort pod cannot be resized: give its template requests, or let pods be recreated"
 
-// errSetting is a size that nobody can have.
+// errSetting is an impossible size.
 var errSetting = errors.New("size")
 
 // quantities are the axes of a setting as Kubernetes counts: whole milli-cores,
@@ -51,19 +51,19 @@ func quantitiesOf(to loadline.Setting) (quantities, error) {
 	return q, errors.Join(faults...)
 }
 
-// milliCores rounds up, but for what is lost in floating point.
+// milliCores rounds up, ignoring floating-point errors.
 func milliCores(cores float64) int64 { return int64(math.Ceil(cores*1000 - 1e-6)) }
 
-// plan is what is to be done with one pod.
+// plan is what to do with one pod.
 type plan struct {
-	patch    []byte // nil = it has been told already
+	patch    []byte // nil = already requested
 	restarts bool   // the container is restarted by it, as its resizePolicy says
-	refusal  string // why it is not even asked for
-	recreate bool   // of a refusal: a new pod could have the size
+	refusal  string // why it is not requested
+	recreate bool   // of a rejection: a new pod could have the size
 }
 
-// planFor one pod. What the API server would refuse anyhow is not asked for: it is
-// told here in plainer words.
+// planFor returns the plan for one pod. What the API server would reject anyway
+// is not requested: the reason is given here in plainer words.
 func planFor(pod *corev1.Pod, container string, q quantities) plan {
 	c := findContainer(pod.Spec.Containers, container)
 	if c == nil {
@@ -74,7 +74,7 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 	for _, name := range sized {
 		if want, set := q.limits[name]; set && want.IsZero() {
 			if _, has := next.Limits[name]; has {
-				return plan{refusal: fmt.Sprintf("a %s limit cannot be taken away from a running pod", name)}
+				return plan{refusal: fmt.Sprintf("a %s limit cannot be removed from a running pod", name)}
 			}
 		} else if set {
 			change(&next.Limits, changes.limits, name, want)
@@ -84,7 +84,7 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 		}
 		request, limit := next.Requests[name], next.Limits[name]
 		if _, has := next.Requests[name]; !has && !limit.IsZero() {
-			// The API server makes the limit the request of who has none.
+			// The API server uses the limit as the request if there is none.
 			change(&next.Requests, corev1.ResourceList{}, name, limit)
 		}
 		if !limit.IsZero() && request.Cmp(limit) > 0 {
@@ -116,8 +116,9 @@ func change(list *corev1.ResourceList, changes corev1.ResourceList, name corev1.
 	changes[name] = want
 }
 
-// patch of the resize subresource, which takes strategic merges only. The pod's UID
-// makes it void for a namesake.
+// patch returns the patch of the resize subresource, which accepts strategic
+// merges only. The pod's UID keeps it from applying to a new pod of the same
+// name.
 func (q quantities) patch(pod *corev1.Pod, container string) []byte {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
@@ -127,7 +128,7 @@ func (q quantities) patch(pod *corev1.Pod, container string) []byte {
 		}}},
 	})
 	if err != nil {
-		panic("kube: " + err.Error()) // names and quantities always can be written
+		panic("kube: " + err.Error()) // names and quantities can always be encoded
 	}
 	return patch
 }

@@ -33,7 +33,7 @@ func TestPlan(t *testing.T) {
 		{"but not by what is lost in floating point", burstable, loadline.Setting{CPURequest: cores(0.1 + 0.2)}, `{"requests":{"cpu":"300m"}}`, "", false},
 		{"request above a limit that stays", burstable, loadline.Setting{CPURequest: cores(2)}, "", "its cpu request of 2 would be above its limit of 1", false},
 		{"limit below a request that stays", burstable, loadline.Setting{MemoryLimit: bytes(50 * mi)}, "", "its memory request of 100Mi would be above its limit of 50Mi", false},
-		{"a limit that is to go", burstable, loadline.Setting{CPULimit: cores(0)}, "", "cannot be taken away", false},
+		{"a limit that is to go", burstable, loadline.Setting{CPULimit: cores(0)}, "", "cannot be removed", false},
 		{"no limit where there is none", resources("200m", "", "", ""), loadline.Setting{CPULimit: cores(0), CPURequest: cores(0.3)}, `{"requests":{"cpu":"300m"}}`, "", false},
 		{"best effort", corev1.ResourceRequirements{}, loadline.Setting{CPURequest: cores(0.3)}, "", "best-effort", true},
 		{"guaranteed, request alone", guaranteed, loadline.Setting{CPURequest: cores(0.3)}, "", "from Guaranteed to Burstable", true},

@@ -19,16 +19,16 @@ import (
 type Pod struct {
 	Name string
 	UID  types.UID
-	// PodObservation has what the cluster's API says; Size is what is in force, and
-	// CPU, Memory and Busy are left to the metrics.
+	// PodObservation has what the cluster's API reports; Size is the size in force,
+	// and CPU, Memory and Busy come from the metrics.
 	loadline.PodObservation
-	// Told is the size that the pod's spec asks for. It differs from Size while a
-	// resize is under way.
+	// Told is the size in the pod's spec. It differs from Size while a resize is in
+	// progress.
 	Told loadline.Size
 }
 
-// pods of all services: one list, one pass over it. Pods that have ended, and those
-// that only look like a workload's because of their labels, belong to none.
+// pods returns the pods of all services: one list, one pass over it. Pods that
+// have ended, and those that only match the labels of a workload, are excluded.
 func (w *Workloads) pods(ctx context.Context, loads []workload) ([][]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := w.client.List(ctx, &list, client.InNamespace(w.namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -64,8 +64,9 @@ func controller(pod *corev1.Pod) types.UID {
 	return ""
 }
 
-// index finds the services whose selectors match some labels without trying all of
-// them: nearly every selector asks for one value of some label, and is kept under it.
+// index finds the services whose selectors match some labels without trying all
+// of them: nearly every selector requires one value of some label, and is indexed
+// by it.
 type index struct {
 	selectors []labels.Selector
 	byLabel   map[[2]string][]int
@@ -78,7 +79,7 @@ func newIndex(loads []workload) index {
 		s := loads[i].selector
 		x.selectors = append(x.selectors, s)
 		if s == nil {
-			continue // not found: nothing is its
+			continue // not found: it has no pods
 		}
 		if under, ok := exact(s); ok {
 			x.byLabel[under] = append(x.byLabel[under], i)
@@ -113,7 +114,7 @@ func (x index) each(set map[string]string, do func(service int)) {
 	try(x.rest)
 }
 
-// observe is what the API says of a pod.
+// observe returns what the API reports of a pod.
 func (w *Workloads) observe(pod *corev1.Pod, container string) Pod {
 	p := Pod{Name: pod.Name, UID: pod.UID, Told: toldSize(pod, container)}
 	p.ID = podID(pod.UID)
@@ -140,8 +141,8 @@ func (w *Workloads) observe(pod *corev1.Pod, container string) Pod {
 	return p
 }
 
-// podID is the same number for a pod for as long as it lives, and for every process
-// that asks.
+// podID is a number that stays the same for the lifetime of a pod, in every
+// process.
 func podID(uid types.UID) int64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))

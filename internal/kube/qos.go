@@ -5,11 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// sized are the resources that make a pod's QoS class.
+// sized are the resources that determine a pod's QoS class.
 var sized = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// QoSClass of a pod. It is fixed on its creation; before that it is what the pod would
-// get.
+// QoSClass returns the class of a pod. It is fixed at its creation; before that
+// it is the class that the pod would get.
 func QoSClass(pod *corev1.Pod) corev1.PodQOSClass {
 	if pod.Status.QOSClass != "" {
 		return pod.Status.QOSClass
@@ -18,9 +18,9 @@ func QoSClass(pod *corev1.Pod) corev1.PodQOSClass {
 }
 
 // qosWith is the class that a pod would have if one of its containers had other
-// resources. Guaranteed: all containers have limits of CPU and memory, and requests
-// add up to the same; one that is left out equals its limit. BestEffort: nothing is
-// asked for at all.
+// resources. Guaranteed: all containers have limits of CPU and memory, and the
+// sums of requests are equal; a missing request equals its limit. BestEffort:
+// nothing is requested at all.
 func qosWith(pod *corev1.Pod, container string, other corev1.ResourceRequirements) corev1.PodQOSClass {
 	var all []corev1.ResourceRequirements
 	if r := pod.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
@@ -64,7 +64,7 @@ func qosWith(pod *corev1.Pod, container string, other corev1.ResourceRequirement
 	return corev1.PodQOSBurstable
 }
 
-// add says whether there was anything to add.
+// add reports whether there was anything to add.
 func add(sum map[corev1.ResourceName]resource.Quantity, name corev1.ResourceName, list corev1.ResourceList) bool {
 	q, given := list[name]
 	if !given || q.Sign() <= 0 {

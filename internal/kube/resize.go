@@ -13,22 +13,22 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// refusal is the API server's answer to a patch. Asking the same again would only
-// fill its audit log.
+// refusal is the API server's response to a patch. Repeating the same request
+// would only fill its audit log.
 type refusal struct {
 	patch   string
 	outcome Outcome
 	at      time.Time
 }
 
-// Resize brings the pods of a service, as the last Look found them, to a size: in
-// place, only our container, only the axes that are set. Pods that have been told
-// already are not told again; their outcome is what became of it. Where a resize
-// restarts the container, one pod at a time is resized, and only while all others are
-// ready.
+// Resize resizes the pods of a service, as the last Look found them: in place,
+// only the selected container, only the axes that are set. Pods that already have
+// the desired size in their spec are not patched again; their outcome is
+// reported. Where a resize restarts the container, one pod at a time is resized,
+// and only while all others are ready.
 //
-// With recreate, one pod that cannot be resized is evicted, see evict.go. The error
-// is for what concerns all pods; outcomes up to it are returned as well.
+// With recreate, one pod that cannot be resized is evicted, see evict.go. The
+// error concerns all pods; outcomes up to it are returned as well.
 func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting, recreate bool) ([]Outcome, error) {
 	t := w.targets[service]
 	q, err := quantitiesOf(to)
@@ -72,7 +72,7 @@ func (w *Workloads) sightOf(service int) sight {
 	return w.seen[service]
 }
 
-// allReady says whether every pod serves and has the size it was told.
+// allReady reports whether every pod is ready and has the desired size.
 func allReady(pods []*corev1.Pod) bool {
 	for _, pod := range pods {
 		c := condition(pod, corev1.PodReady)

@@ -89,9 +89,9 @@ func TestResize(t *testing.T) {
 		{"one that has it is left alone", readyPod("web", "a", told, inForce(resources("500m", "1", "100Mi", "200Mi"))), nil, Done, "", false},
 		{"one that was told and is not there yet", readyPod("web", "a", told, inForce(resources("200m", "1", "100Mi", "200Mi"))), nil, InProgress, "", false},
 		{"deferred by its node", readyPod("web", "a", told, pending(corev1.PodReasonDeferred, noon)), nil, Deferred, "node n1 has no room for it now: too little CPU", false},
-		{"infeasible on its node", readyPod("web", "a", told, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible, "could never hold it", false},
+		{"infeasible on its node", readyPod("web", "a", told, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible, "can never hold it", false},
 		{"told something else while another was infeasible", readyPod("web", "a", pending(corev1.PodReasonInfeasible, noon)), nil, InProgress, "", true},
-		{"refused at once for the node's capacity", readyPod("web", "a"), overCapacity(), Infeasible, "node n1 could never hold it: node didn't have", true},
+		{"refused at once for the node's capacity", readyPod("web", "a"), overCapacity(), Infeasible, "node n1 can never hold it: node didn't have", true},
 		{"refused by a quota", readyPod("web", "a"), apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: q")), Refused, "exceeded quota: q", true},
 		{"refused as invalid", readyPod("web", "a"), invalid("spec", "Pod running on node without support for resize"), Refused, "without support", true},
 		{"the cluster is too old", readyPod("web", "a"), unknownPath(), Refused, "1.33", true},
@@ -225,7 +225,7 @@ func TestEvictionEndsIfItDoesNotHelp(t *testing.T) {
 	s.now = noon.Add(time.Minute)
 	s.look(t, w)
 	got, err := w.Resize(ctx, 0, bigger, true)
-	if err != nil || len(s.evicted) != 1 || !strings.Contains(fmt.Sprint(got), "did not get the size either") {
+	if err != nil || len(s.evicted) != 1 || !strings.Contains(fmt.Sprint(got), "does not have the size either") {
 		t.Errorf("got %+v, %v after evicting %q", got, err, s.evicted)
 	}
 }

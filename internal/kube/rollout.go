@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A roll-out is in progress while pods of an older template are being replaced. New
-// pods that are not ready yet are none: scaling causes those as well. One that has
-// failed is none either, or a service with a broken release would never be scaled
-// again.
+// A rollout is in progress while pods of an older template are being replaced.
+// New pods that are not ready yet do not count: scaling causes those as well. A
+// failed rollout does not count either, because otherwise a service with a broken
+// release would never be scaled again.
 
-// deploymentRollsOut says why, or nothing. ours: the Deployment is as our own write
-// left it, so what its controller has not seen yet is only the number of replicas.
+// deploymentRollsOut returns why a rollout is in progress, or "". ours: the
+// Deployment is unchanged since Loadline's own write, so only the number of
+// replicas is not yet processed by its controller.
 func deploymentRollsOut(d *appsv1.Deployment, ours bool) string {
 	s := &d.Status
 	if s.ObservedGeneration < d.Generation && !ours {
@@ -30,13 +31,14 @@ func deploymentRollsOut(d *appsv1.Deployment, ours bool) string {
 		}
 	}
 	if d.Spec.Paused {
-		return fmt.Sprintf("the Deployment is paused in the midst of a roll-out: %d of %d pods are of an older template", old, s.Replicas)
+		return fmt.Sprintf("the Deployment is paused during a rollout: %d of %d pods are of an older template", old, s.Replicas)
 	}
 	return fmt.Sprintf("%d of %d pods are of an older template", old, s.Replicas)
 }
 
-// statefulSetRollsOut says why, or nothing. Where pods are replaced by hand only, the
-// StatefulSet is never taken for rolling out: nobody knows when it will be.
+// statefulSetRollsOut returns why a rollout is in progress, or "". With the
+// update strategy OnDelete a rollout is never reported, because its end is
+// unknown.
 func statefulSetRollsOut(d *appsv1.StatefulSet) string {
 	s := &d.Status
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType || s.UpdateRevision == "" || s.UpdateRevision == s.CurrentRevision {
@@ -47,9 +49,9 @@ func statefulSetRollsOut(d *appsv1.StatefulSet) string {
 
 func isRollout(t target) bool { return t.gvk.Group == "argoproj.io" && t.gvk.Kind == "Rollout" }
 
-// rolloutRollsOut says why, or nothing. Argo's phase Progressing also means pods that
-// are starting, so the hashes of the stable and the newest template are compared
-// first; an aborted roll-out is none.
+// rolloutRollsOut returns why a rollout is in progress, or "". Argo's phase
+// Progressing also covers starting pods, so the hashes of the stable and the
+// newest template are compared first; an aborted rollout does not count.
 func rolloutRollsOut(t target, o map[string]any) string {
 	if !isRollout(t) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// scale is what the subresource says.
+// scale is the scale subresource.
 type scale struct {
 	replicas, status int
 	selector         string
@@ -19,20 +19,20 @@ type scale struct {
 	version          string // of the whole workload
 }
 
-// tries of a write that others' writes come between: the status of a busy workload
-// changes several times in a second.
+// tries is the number of attempts of a write that conflicts with others: the
+// status of a busy workload changes several times per second.
 const tries = 8
 
-// Scale sets the replicas of a service, if they still are as the decision found them;
-// ErrChanged says that they are not. It applies the one field through the scale
-// subresource as the field manager "loadline" and takes it from whoever owned it, so
-// that tools of GitOps can see whose it is and leave it alone. Replicas that are as
-// wanted already are left alone.
+// Scale sets the replicas of a service, if they are unchanged since the decision;
+// otherwise it returns ErrChanged. It applies the one field through the scale
+// subresource as the field manager "loadline" and takes ownership of it, so that
+// GitOps tools can see the owner and ignore the field. It does nothing if the
+// replicas already have the desired value.
 //
-// That they are as found is a condition of the write itself. Where the field is ours
-// already, its ownership is: whoever changes it takes it from us, and the API server
-// then refuses what is applied without force. Where it is not, it is taken by force,
-// under the condition that the workload is still of the version that was read.
+// The write itself is conditional. If Loadline already owns the field, ownership
+// is the condition: another manager that changes it takes it over, and the API
+// server then rejects an apply without force. Otherwise the field is taken by
+// force, with the resource version that was read as the condition.
 func (w *Workloads) Scale(ctx context.Context, service, from, to int) error {
 	t := w.targets[service]
 	if t.service == nil {
@@ -47,7 +47,7 @@ func (w *Workloads) Scale(ctx context.Context, service, from, to int) error {
 		case is.replicas == to:
 			return nil
 		case is.replicas != from:
-			return fmt.Errorf("%s: %w: it has %d replicas, not %d as when it was decided to have %d", t, ErrChanged, is.replicas, from, to)
+			return fmt.Errorf("%s: %w: it has %d replicas, not %d as at the decision to have %d", t, ErrChanged, is.replicas, from, to)
 		}
 		version, err := w.apply(ctx, t, is, to, try > 0)
 		if err == nil {
@@ -59,10 +59,10 @@ func (w *Workloads) Scale(ctx context.Context, service, from, to int) error {
 		}
 		conflict = err
 	}
-	return fmt.Errorf("%s: others changed it %d times meanwhile: %w", t, tries, conflict)
+	return fmt.Errorf("%s: it was changed %d times in the meantime: %w", t, tries, conflict)
 }
 
-// scaleOf reads the scale subresource, which no cache has.
+// scaleOf reads the scale subresource, which is not cached.
 func (w *Workloads) scaleOf(ctx context.Context, t target) (scale, error) {
 	body := scaleBody()
 	if err := w.client.SubResource("scale").Get(ctx, w.object(t), body); err != nil {
@@ -96,8 +96,9 @@ func (w *Workloads) apply(ctx context.Context, t target, is scale, to int, force
 	}
 	switch {
 	case t.gvk.Group != "apps":
-		// The API server cannot apply to the scale of a custom resource. A merge by the
-		// same field manager comes to the same, under the condition of the version.
+		// The API server does not support apply on the scale of a custom resource. A
+		// merge patch by the same field manager with the resource version has the same
+		// effect.
 		kind = types.MergePatchType
 		patch["metadata"] = map[string]any{"resourceVersion": is.version}
 	case force:

@@ -9,15 +9,16 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// defaultContainer is kubectl's own way to say which container of several is meant.
+// defaultContainer is kubectl's annotation for the default container.
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// proxies are containers that meshes add. deploy/admission has the same list.
+// proxies are containers added by service meshes. deploy/admission has the same
+// list.
 var proxies = []string{"istio-proxy", "linkerd-proxy"}
 
-// ContainerOf says which container of a service, nil = one that is not ours to move,
-// is sized: the one that is named, or kubectl's default, or the first that is no mesh's
-// proxy. "" = there is none.
+// ContainerOf returns the container of a service to resize: the named one, or
+// kubectl's default, or the first that is not a mesh proxy. A nil service is one
+// that Loadline does not scale. "" = there is none.
 func ContainerOf(s *v1alpha1.Service, annotations map[string]string, containers []corev1.Container) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
@@ -48,8 +49,9 @@ func findContainer(containers []corev1.Container, name string) *corev1.Container
 	return nil
 }
 
-// sizeOf what a container asks for. Where only a limit is given, it is the request as
-// well: a pod gets that on its creation, a template does not show it.
+// sizeOf returns the size that a container requests. Where only a limit is set,
+// it is the request as well: a pod gets it at its creation, a template does not
+// show it.
 func sizeOf(r corev1.ResourceRequirements) loadline.Size {
 	s := loadline.Size{
 		CPURequest: cores(r.Requests), CPULimit: cores(r.Limits),
@@ -66,7 +68,7 @@ func sizeOf(r corev1.ResourceRequirements) loadline.Size {
 
 func cores(l corev1.ResourceList) float64 { return float64(l.Cpu().MilliValue()) / 1000 }
 
-// toldSize is what a pod's spec asks for.
+// toldSize is the size in a pod's spec.
 func toldSize(pod *corev1.Pod, container string) loadline.Size {
 	if c := findContainer(pod.Spec.Containers, container); c != nil {
 		return sizeOf(c.Resources)
@@ -74,8 +76,9 @@ func toldSize(pod *corev1.Pod, container string) loadline.Size {
 	return loadline.Size{}
 }
 
-// sizeInForce is what the node has given to the pod. A container that does not run
-// yet, or a node that does not tell, leaves what was asked for.
+// sizeInForce is the size that the node has allocated to the pod. If the
+// container does not run yet, or the node does not report it, it is the size in
+// the spec.
 func sizeInForce(pod *corev1.Pod, container string) loadline.Size {
 	for i := range pod.Status.ContainerStatuses {
 		s := &pod.Status.ContainerStatuses[i]
@@ -86,8 +89,8 @@ func sizeInForce(pod *corev1.Pod, container string) loadline.Size {
 	return toldSize(pod, container)
 }
 
-// usualSize is what most pods have been told to be, draining ones aside; of two that
-// are as frequent, that of the newest pod. Without pods it is the template's.
+// usualSize is the desired size of most pods, excluding draining ones; if two are
+// equally frequent, that of the newest pod. Without pods it is the template's.
 func usualSize(pods []Pod, template loadline.Size) loadline.Size {
 	count := map[loadline.Size]int{}
 	newest := map[loadline.Size]int64{}

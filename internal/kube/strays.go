@@ -2,9 +2,9 @@ package kube
 
 import "github.com/loadline/loadline"
 
-// Strays are the pods that have not been told a size: those that were created from
-// the template where deploy/admission is not installed. Axes that are not set, and
-// pods that are on their way out, are passed over.
+// Strays are pods without the desired size: those created from the template where
+// deploy/admission is not installed. Axes that are not set, and terminating pods,
+// are skipped.
 func (s *State) Strays(size loadline.Setting) []Pod {
 	var strays []Pod
 	for _, p := range s.Pods {
@@ -17,8 +17,7 @@ func (s *State) Strays(size loadline.Setting) []Pod {
 	return strays
 }
 
-// milli rounds CPU as Resize does, so that what was told compares equal to what it was
-// told as.
+// milli rounds CPU as Resize does, so that values compare equal.
 func milli(s loadline.Setting) loadline.Setting {
 	for _, o := range []*loadline.Opt[float64]{&s.CPURequest, &s.CPULimit} {
 		if o.Set {

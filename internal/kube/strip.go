@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Strip is a transform for the cache that Look reads from: it keeps what is looked at
-// and drops the rest, which is most of it. What it returns must never be written back.
+// Strip is a transform for the cache that Look reads from: it keeps the fields
+// that are used and drops the rest, which is most of the object. Its results must
+// never be written back.
 func Strip(object any) (any, error) {
 	all, err := meta.Accessor(object)
 	if err != nil {
@@ -45,7 +46,7 @@ func Strip(object any) (any, error) {
 	return object, nil
 }
 
-// stripMeta leaves the annotations that are ours.
+// stripMeta keeps only Loadline's annotations.
 func stripMeta(o metav1.Object) {
 	o.SetAnnotations(only(o.GetAnnotations(), func(key string) bool { return strings.HasPrefix(key, "loadline.dev/") }))
 }
@@ -65,7 +66,8 @@ func only(annotations map[string]string, keep func(key string) bool) map[string]
 
 func isDefaultContainer(key string) bool { return key == defaultContainer }
 
-// aboutReplicas keeps the entries that changed.go asks for, and of them that field.
+// aboutReplicas keeps the entries that changed.go needs, and of them only that
+// field.
 func aboutReplicas(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var kept []metav1.ManagedFieldsEntry
 	for i := range fields {

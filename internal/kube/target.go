@@ -9,15 +9,15 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// target is the workload that a service names.
+// target is the workload of a service.
 type target struct {
-	service *v1alpha1.Service // nil = not ours to move
+	service *v1alpha1.Service // nil = not scaled by Loadline
 	gvk     schema.GroupVersionKind
 	name    string
 }
 
-// Ref tells workloads of a namespace apart. Versions are of no matter: they are views
-// of the same object.
+// Ref identifies a workload in a namespace. Versions do not matter: they are
+// views of the same object.
 type Ref struct{ Group, Kind, Name string }
 
 func newTarget(s *v1alpha1.Service, name string) target {
@@ -31,23 +31,23 @@ func (t target) key() Ref { return Ref{t.gvk.Group, t.gvk.Kind, t.name} }
 
 func (t target) String() string { return t.gvk.Kind + " " + t.name }
 
-// RefOf a reference, with the defaults that all who refer to workloads share.
+// RefOf returns the Ref of a reference, with the usual defaults.
 func RefOf(apiVersion, kind, name string) Ref {
 	gvk := KindOf(apiVersion, kind)
 	return Ref{gvk.Group, gvk.Kind, name}
 }
 
-// KindOf a reference, with the same defaults.
+// KindOf returns the kind of a reference, with the same defaults.
 func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(cmp.Or(apiVersion, "apps/v1"), cmp.Or(kind, "Deployment"))
 }
 
-// moves says whether requests of CPU or memory may be moved.
+// moves reports whether requests of CPU or memory may be changed.
 func (t target) moves(axis v1alpha1.Axis, bounds *v1alpha1.QuantityBounds) bool {
 	return t.service != nil && bounds != nil && slices.Contains(t.service.Axes, axis)
 }
 
-// resizes says whether any size may be moved.
+// resizes reports whether any size may be changed.
 func (t target) resizes() bool {
 	if t.service == nil {
 		return false

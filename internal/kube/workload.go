@@ -18,19 +18,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// workload is what all kinds of workloads have in common. What it points to is the
-// cache's own and never changed.
+// workload is what all kinds of workloads have in common. Its pointers refer to
+// the cache and are never modified.
 type workload struct {
 	uid         types.UID
 	annotations map[string]string
 	managed     []metav1.ManagedFieldsEntry
-	replicas    int // as told
-	status      int // as there are
+	replicas    int // desired
+	status      int // existing
 	selector    labels.Selector
 	template    *corev1.PodTemplateSpec // nil = the kind has none, or keeps it elsewhere
 	rollingOut  string
-	// selects says that pods are found by the selector alone: nothing is known of how
-	// workloads of the kind own theirs.
+	// selects means that pods are found by the selector alone: how workloads of the
+	// kind own their pods is unknown.
 	selects bool
 }
 
@@ -70,16 +70,16 @@ func common(o client.Object, replicas *int32, status int32, selector *metav1.Lab
 	return l, nil
 }
 
-// readOther reads a workload of any kind that has a scale subresource, from the API
-// server: to watch a kind, one must be allowed to list all of it, which is more than
-// a user may want to give.
+// readOther reads a workload of any kind with a scale subresource, from the API
+// server: watching a kind requires permission to list all of it, which may be
+// more than a user wants to grant.
 func (w *Workloads) readOther(ctx context.Context, t target) (workload, error) {
 	o := w.object(t)
 	if err := w.live.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return workload{}, explain(err, t)
 	}
 	scale, err := w.scaleOf(ctx, t)
-	if errors.Is(err, ErrNotFound) { // the object is there
+	if errors.Is(err, ErrNotFound) { // the object exists
 		return workload{}, fmt.Errorf("%s: %w: choose a kind that has one, such as a Deployment", t, ErrNoScale)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *Workloads) readOther(ctx context.Context, t target) (workload, error) {
 	return l, nil
 }
 
-// object is the workload's, with nothing but its name.
+// object returns the workload's object with only its name.
 func (w *Workloads) object(t target) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(t.gvk)
@@ -113,7 +113,7 @@ func (w *Workloads) object(t target) *unstructured.Unstructured {
 	return o
 }
 
-// get reads from the cache; a copy that is older than what we wrote ourselves is
+// get reads from the cache; a copy that is older than Loadline's own write is
 // read from the API server instead.
 func (w *Workloads) get(ctx context.Context, service int, into client.Object) error {
 	t := w.targets[service]
@@ -135,7 +135,8 @@ func (w *Workloads) writtenTo(service int) string {
 	return w.memory[service].written
 }
 
-// explain gives an error of the API the kind that callers ask for.
+// explain converts an error of the API into one of the errors that callers check
+// for.
 func explain(err error, t target) error {
 	switch {
 	case err == nil:

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// ChangeKind is how a change came to be known.
+// ChangeKind is how a change was detected.
 type ChangeKind string
 
 const (
-	// Jumped: the windows no longer fit the curve. A release, or a profile that was
-	// wrong from the beginning.
+	// Jumped: the windows no longer match the curve. A release, or a profile that was
+	// wrong from the start.
 	Jumped ChangeKind = "jumped"
-	// Resized: instances have another size, which is seen and needs no test.
+	// Resized: instances have another size, which is observed and needs no test.
 	Resized ChangeKind = "resized"
-	// Refined: no new change, but what the last one came to is known better.
+	// Refined: no new change, but a better estimate of the last one.
 	Refined ChangeKind = "refined"
 )
 
-// Change is a profile that no longer holds, and the one that does.
+// Change is a profile that is no longer valid, and its replacement.
 type Change struct {
 	Service string     `json:"service"`
 	Kind    ChangeKind `json:"kind"`
-	At      time.Time  `json:"at"`      // when it was noticed
+	At      time.Time  `json:"at"`      // when it was detected
 	Since   time.Time  `json:"since"`   // the end of the first window that it explains
-	Windows int        `json:"windows"` // that tell of the new curve
+	Windows int        `json:"windows"` // that the new curve is based on
 	// Factor is by how much visits take more time and work than before (see Stretch);
 	// of a refined change, than before the change that it refines.
 	Factor float64 `json:"factor"`
 	Error  float64 `json:"factor_error"` // standard error of the factor
-	// Profile is the new one; the errors of its points hold the factor's.
+	// Profile is the new one; the errors of its points include that of the factor.
 	Profile *Profile `json:"profile"`
 }
 
-// String tells it in a sentence.
+// String describes the change in a sentence.
 func (c Change) String() string {
 	switch c.Kind {
 	case Resized:
@@ -41,5 +41,5 @@ func (c Change) String() string {
 	case Refined:
 		return fmt.Sprintf("%s: visits take %.3g ± %.2g times as long, by %d windows since %s", c.Service, c.Factor, c.Error, c.Windows, c.Since.UTC().Format(time.DateTime))
 	}
-	return fmt.Sprintf("%s no longer fits its profile: visits take %.3g ± %.2g times as long since %s (%d windows)", c.Service, c.Factor, c.Error, c.Since.UTC().Format(time.DateTime), c.Windows)
+	return fmt.Sprintf("%s no longer matches its profile: visits take %.3g ± %.2g times as long since %s (%d windows)", c.Service, c.Factor, c.Error, c.Since.UTC().Format(time.DateTime), c.Windows)
 }

@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// Curve is a profile made usable: latency against load, never falling, joined by
-// straight lines. Latencies of queues bend upwards, so a straight line between two
-// measured points lies above them: it errs on the safe side.
+// Curve is the usable form of a profile: latency against load, monotone,
+// piecewise linear. Latencies of queues are convex, so a straight line between
+// two measured points is above them: it is conservative.
 //
 // Below the first point the latency is that of the first; beyond the last, which is
 // the highest load that was measured and not saturated, there is none.
@@ -17,7 +17,7 @@ type Curve struct {
 	Latencies []float64 `json:"latencies"` // seconds, never falling
 }
 
-// Curve of a profile. A profile of which no point is of use has none.
+// Curve returns the curve of a profile. It is an error if no point is usable.
 func (p *Profile) Curve() (*Curve, error) {
 	if p == nil || len(p.Points) == 0 {
 		return nil, ErrAbsent
@@ -29,11 +29,11 @@ func (p *Profile) Curve() (*Curve, error) {
 	var weights []float64
 	for _, pt := range p.Points {
 		if pt.Saturated {
-			break // whatever follows was measured beyond the end
+			break // later points were measured beyond the end
 		}
 		c.Loads = append(c.Loads, pt.Load)
 		c.Latencies = append(c.Latencies, pt.Latency)
-		// One percent of the latency is what a histogram blurs anyway; without it a
+		// One percent of the latency is blurred by a histogram anyway; without this a
 		// point whose seeds happen to agree would outweigh all others.
 		blur := 0.01 * pt.Latency
 		weights = append(weights, 1/max(pt.Error*pt.Error+blur*blur, 1e-18))
@@ -45,9 +45,9 @@ func (p *Profile) Curve() (*Curve, error) {
 	return c, nil
 }
 
-// isotonic makes values rise, or at least not fall, at the least weighted sum of
-// squared changes: neighbours in the wrong order are pooled (Ayer and others, 1955).
-// More load never makes a service faster, so what says so is noise.
+// isotonic makes values monotone at the least weighted sum of squared changes:
+// neighbours in the wrong order are pooled (Ayer and others, 1955). More load
+// never makes a service faster, so decreases are noise.
 func isotonic(values, weights []float64) {
 	type pool struct {
 		value, weight float64
@@ -101,8 +101,7 @@ func (c *Curve) LoadAt(latency float64) (float64, bool) {
 	return c.Loads[i-1] + part*(c.Loads[i]-c.Loads[i-1]), true
 }
 
-// doubt is the relative standard error of the measured point that is nearest to a
-// load.
+// doubt is the relative standard error of the measured point nearest to a load.
 func (p *Profile) doubt(load float64) float64 {
 	nearest, doubt := math.Inf(1), 0.0
 	for _, pt := range p.Points {
@@ -113,7 +112,7 @@ func (p *Profile) doubt(load float64) float64 {
 	return doubt
 }
 
-// Least is the latency that no lighter load betters.
+// Least is the latency at the lowest load.
 func (c *Curve) Least() float64 { return c.Latencies[0] }
 
 // MaxLoad is the end of the curve.

@@ -1,12 +1,12 @@
-// Package profile holds load-latency profiles: how long a visit to a service takes
-// at some percentile, its calls to others left out, when one instance of it gets so
-// many visits per second. A profile belongs to a service, a version and an instance
-// size; a release or a resize makes another of it.
+// Package profile holds load-latency profiles: how long a visit to a service
+// takes at some percentile, without its calls to others, when one instance of it
+// gets a given number of visits per second. A profile belongs to a service, a
+// version and an instance size; a release or a resize invalidates it.
 //
-// Reading order: profile.go (the data and its file), curve.go (what is made of the
-// data: a line that never falls, and its inverse), measure.go (a service taken out
-// of its application and loaded in the event engine); room past makes them from a
-// history. Then what watches them live: window.go (what is seen of a service in a
-// while), stretch.go (one number for how a curve changes), monitor.go with spread.go
-// (the test), change.go (what it says).
+// Reading order: profile.go (the data and its file), curve.go (a monotone curve
+// through the data, and its inverse), measure.go (a service isolated from its
+// application and loaded in the event engine); package fromhistory fits them to a
+// history. Then live monitoring: window.go (observations of a service in a time
+// window), stretch.go (one number for the change of a curve), monitor.go with
+// spread.go (the test), change.go (its result).
 package profile

@@ -14,7 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Options of a measurement. The zero value is a usable default, Percentile apart.
+// Options are the options of a measurement. The zero value is a usable default,
+// except for Percentile.
 type Options struct {
 	Percentile float64
 	Version    string         // measure this version alone; empty = the mix that is deployed
@@ -28,7 +29,7 @@ type Options struct {
 // DefaultLoads lie closer together where the curve bends.
 var DefaultLoads = []float64{0.05, 0.15, 0.3, 0.45, 0.55, 0.65, 0.72, 0.79, 0.85, 0.9, 0.95, 1}
 
-// WithDefaults fills in what is zero.
+// WithDefaults sets defaults for zero fields.
 func (o Options) WithDefaults() Options {
 	if o.Seeds == 0 {
 		o.Seeds = 4
@@ -42,11 +43,11 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate says what is wrong.
+// Validate returns all errors.
 func (o Options) Validate() error {
 	switch {
 	case !(o.Percentile > 0 && o.Percentile <= 99.9):
-		return fmt.Errorf("percentile %v must be above 0 and at most 99.9: beyond that too few visits tell", o.Percentile)
+		return fmt.Errorf("percentile %v must be above 0 and at most 99.9: beyond that there are too few visits", o.Percentile)
 	case o.Seeds < 0 || !(o.Visits >= 0):
 		return fmt.Errorf("%d seeds of %v visits: neither may be below 0", o.Seeds, o.Visits)
 	case !slices.IsSorted(o.Loads) || len(o.Loads) > 0 && !(o.Loads[0] > 0):
@@ -55,12 +56,12 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Measure loads one instance of a service in the event engine, from hardly anything
-// to saturation. With requests routed at random this is what each of many instances
-// gets; routing by fewest requests does better.
+// Measure loads one instance of a service in the event engine, from nearly no
+// load to saturation. With random routing each of many instances gets such a
+// load; least-request routing does better.
 //
-// What the service waits for in its calls is not counted, but takes its workers: it
-// is a call to something that takes as long as the real ones when nothing waits.
+// Time spent in calls is not counted, but occupies workers: calls are replaced by
+// one that takes as long as the real ones without queueing.
 func Measure(ctx context.Context, app *loadline.App, service int, o Options) (*Profile, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func Measure(ctx context.Context, app *loadline.App, service int, o Options) (*P
 	p := &Profile{Service: s.Name, Version: o.Version, Size: Size(s.Size), Percentile: o.Percentile}
 	for _, part := range o.Loads {
 		if part >= 1 {
-			// The queue grows for as long as one looks.
+			// The queue grows during the whole measurement.
 			p.Points = append(p.Points, Point{Load: part * most, Saturated: true})
 			break
 		}
@@ -122,8 +123,8 @@ func changed(app *loadline.App, service int, o Options) (*loadline.App, error) {
 	return &c, nil
 }
 
-// isolate takes one instance of a service out of its application, and says how many
-// visits per second it can do at most.
+// isolate extracts one instance of a service from its application, and returns
+// its maximum visits per second.
 func isolate(app *loadline.App, service int) (alone *loadline.App, most float64, err error) {
 	ground := formulation.NewGround(app)
 	g, s := &ground.Services[service], app.Services[service]
@@ -164,8 +165,8 @@ func isolate(app *loadline.App, service int) (alone *loadline.App, most float64,
 	return alone, most, nil
 }
 
-// capacity of an instance in visits per second: what its CPU does, and what its
-// workers do while nothing waits.
+// capacity is the capacity of an instance in visits per second: that of its CPU,
+// and that of its workers without queueing.
 func capacity(s *loadline.Service, g *formulation.ServiceGround, nodeCores float64) float64 {
 	cores := nodeCores
 	if s.Size.CPULimit > 0 {
@@ -182,7 +183,7 @@ func capacity(s *loadline.Service, g *formulation.ServiceGround, nodeCores float
 	return most
 }
 
-// Each run begins with a stretch that is not counted, in which the queue fills.
+// Each run starts with a warm-up that is not counted, in which the queue fills.
 const (
 	warmUpShare = 0.25
 	leastWarmUp = 5 * time.Second
@@ -216,8 +217,8 @@ func measurePoint(ctx context.Context, alone *loadline.App, load float64, o Opti
 		arrived, ended, failed = m.Arrived-arrived, m.Ended-ended, m.Failed-failed
 		forgiven := (1 - o.Percentile/100) * arrived
 		latency := since.Quantile(o.Percentile / 100)
-		// Visits that were refused are quick, and no sign of health; those that stay
-		// behind are a queue that grows for as long as one looks.
+		// Rejected visits are fast, and no sign of health; unfinished ones are a queue
+		// that grows during the whole measurement.
 		if failed > forgiven || arrived-ended > max(behindShare*arrived, behindLeast+4*math.Sqrt(arrived)) || math.IsNaN(latency) {
 			pt.Saturated = true
 			return pt, nil

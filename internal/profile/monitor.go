@@ -6,25 +6,26 @@ import (
 	"slices"
 )
 
-// MonitorConfig is how a monitor judges. The zero value is the default, whose false
+// MonitorConfig configures a monitor. The zero value is the default, whose false
 // alarms were measured (docs/slosplit.md).
 type MonitorConfig struct {
 	// Threshold of the test; 0 = DefaultThreshold. A higher one gives fewer false
-	// alarms and notices later.
+	// alarms and detects later.
 	Threshold float64
-	// Tolerance is the stretch, as a share, that is no change: profiles are straight
-	// between points, and routing, neighbours and bursts bend them a little. 0 = 0.05.
+	// Tolerance is the stretch, as a share, that does not count as a change: profiles
+	// are piecewise linear, and routing, neighbours and bursts distort them slightly.
+	// 0 = 0.05.
 	Tolerance float64
-	// Memory is how many windows back a change is looked for; 0 = 30. What changes
-	// more slowly than that is taken for the way the service is.
+	// Memory is how many windows back a change is searched; 0 = 30. Slower changes
+	// are treated as normal.
 	Memory int
 }
 
-// DefaultThreshold takes three windows at the least. It was chosen on one set of seeds
-// and tried on another.
+// DefaultThreshold needs at least three windows. It was chosen on one set of
+// seeds and tested on another.
 const DefaultThreshold = 9
 
-// WithDefaults fills in what is zero.
+// WithDefaults sets defaults for zero fields.
 func (c MonitorConfig) WithDefaults() MonitorConfig {
 	if c.Threshold == 0 {
 		c.Threshold = DefaultThreshold
@@ -38,7 +39,7 @@ func (c MonitorConfig) WithDefaults() MonitorConfig {
 	return c
 }
 
-// Validate says what is wrong.
+// Validate returns all errors.
 func (c MonitorConfig) Validate() error {
 	if !(c.Threshold >= 0) || !(c.Tolerance >= 0 && c.Tolerance < 1) || c.Memory < 0 {
 		return fmt.Errorf("monitor: threshold %v, tolerance %v, memory %d: none may be below 0, and the tolerance must be below 1", c.Threshold, c.Tolerance, c.Memory)
@@ -46,19 +47,20 @@ func (c MonitorConfig) Validate() error {
 	return nil
 }
 
-// Monitor watches whether a service still has its profile. Each window is compared
-// with the curve at the window's own load, so that load may change as it likes, and
-// weighs as much as its visits tell. The test is a generalised likelihood ratio: of
-// all instants at which the stretch may have changed, it takes the one that explains
-// the windows best, and alarms if that explains them far better than no change.
+// Monitor checks whether a service still matches its profile. Each window is
+// compared with the curve at the window's own load, so that load may change
+// freely, and is weighted by its visits. The test is a generalised likelihood
+// ratio: of all times at which the stretch may have changed, it takes the one
+// that explains the windows best, and alarms if that explains them far better
+// than no change.
 //
-// It is for one goroutine, has no clock and does no I/O.
+// It is not safe for concurrent use, has no clock and does no I/O.
 type Monitor struct {
 	config  MonitorConfig
 	profile *Profile
 	curve   *Curve
 
-	recent []sight // the last windows, oldest first; a change is looked for in them
+	recent []sight // the last windows, oldest first; a change is searched in them
 	usual  belief  // of the windows before them
 	spread spread
 
@@ -82,35 +84,36 @@ type sight struct {
 // belief is what the stretch is taken to be, with its variance.
 type belief struct{ mean, variance float64 }
 
-// Tally is what a monitor has been through.
+// Tally counts what a monitor has processed.
 type Tally struct {
 	Windows int `json:"windows"` // that were compared
 	Skipped int `json:"skipped"` // that could not be: nothing in them, or a load beyond the curve
-	Changes int `json:"changes"` // that were noticed, refinements apart
+	Changes int `json:"changes"` // that were detected, without refinements
 }
 
 const (
-	// unsure is how far a new profile may be off, as a deviation of the stretch,
+	// unsure is the possible error of a new profile, as a deviation of the stretch,
 	// beyond the tolerance.
 	unsure = 0.04
-	// surest is how well a stretch can ever be known: windows share their faults.
+	// surest is the smallest possible deviation of a stretch: windows have common
+	// errors.
 	surest = 0.01
-	// clip keeps a strange window from being an alarm: no window counts as further
-	// away than so many deviations. With the default threshold not even two that a
-	// burst has in common are one.
+	// clip keeps an outlier from causing an alarm: no window counts for more than so
+	// many deviations. With the default threshold two windows with a common burst are
+	// not enough.
 	clip = 3
-	// drainMost windows a queue may take to drain, or until the latency is below
-	// drainedAt times that of the curve.
+	// drainMost is how many windows a queue may take to drain, or until the latency
+	// is below drainedAt times that of the curve.
 	drainMost = 5
 	drainedAt = 1.2
-	// refineLeast is the change of a latency that is worth telling.
+	// refineLeast is the change of a latency that is worth reporting.
 	refineLeast = 0.05
 )
 
-// refineAfter so many windows a change is fitted again.
+// refineAfter lists after how many windows a change is fitted again.
 var refineAfter = []int{20, 60, 180}
 
-// NewMonitor begins to watch. The profile must have a curve.
+// NewMonitor returns a monitor of a profile, which must have a curve.
 func NewMonitor(p *Profile, c MonitorConfig) (*Monitor, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -119,8 +122,8 @@ func NewMonitor(p *Profile, c MonitorConfig) (*Monitor, error) {
 	return m, m.Adopt(p)
 }
 
-// Adopt goes on with another profile, that somebody measured or knew of. What was
-// learned of the spread of windows is kept.
+// Adopt continues with another profile, measured or known. The estimated spread
+// of windows is kept.
 func (m *Monitor) Adopt(p *Profile) error {
 	curve, err := p.Curve()
 	if err != nil {
@@ -131,7 +134,7 @@ func (m *Monitor) Adopt(p *Profile) error {
 	return nil
 }
 
-// forget the last change: there is nothing more to learn of it.
+// forget drops the last change: it cannot be refined further.
 func (m *Monitor) forget() { m.old, m.oldOne, m.since = nil, nil, nil }
 
 func (m *Monitor) take(p *Profile, curve *Curve, b belief) {
@@ -140,15 +143,15 @@ func (m *Monitor) take(p *Profile, curve *Curve, b belief) {
 	m.spread.last = nil
 }
 
-// Profile that holds now, by all that is known.
+// Profile returns the current profile.
 func (m *Monitor) Profile() *Profile { return m.profile }
 
-// Tally of what it has been through.
+// Tally returns the counts.
 func (m *Monitor) Tally() Tally { return m.tally }
 
-// Observe takes the next window, and says if the profile changed. A window in which
-// something was not measured is not to be given; one without visits, or with a load
-// beyond the end of the curve, is skipped, and so are those after that in which the
+// Observe takes the next window, and reports whether the profile changed. Windows
+// with missing values must not be passed; one without visits, or with a load
+// beyond the end of the curve, is skipped, and so are those after it in which the
 // queue drains.
 func (m *Monitor) Observe(w Window) (Change, bool) {
 	if w.Size != (Size{}) && w.Size != m.profile.Size {
@@ -178,8 +181,8 @@ func (m *Monitor) Observe(w Window) (Change, bool) {
 	return Change{}, false
 }
 
-// drains says that the load is or was beyond the end of the curve, and that the queue
-// of then is not gone: there are a few windows for it, or until one looks as it should.
+// drains reports whether the load is or was beyond the end of the curve and its
+// queue may not have drained: for a few windows, or until one is normal.
 func (m *Monitor) drains(w Window) bool {
 	if w.Load > m.curve.MaxLoad() {
 		m.settle = drainMost
@@ -199,7 +202,7 @@ func (m *Monitor) see(w Window) sight {
 	return sight{w, m.curve.stretchAt(w.Load, w.Latency), noise(m.profile.Percentile, w.Visits, steep), off * off}
 }
 
-// with takes a window into what is usual.
+// with adds a window to the normal state.
 func (b belief) with(s sight, spread float64) belief {
 	variance := s.variance * spread
 	far := clip * math.Sqrt(variance+b.variance)
@@ -208,7 +211,7 @@ func (b belief) with(s sight, spread float64) belief {
 	return belief{b.mean + gain*(x-b.mean), max(b.variance*(1-gain), surest*surest)}
 }
 
-// changed is how many of the last windows no longer fit; 0 if all do.
+// changed is how many of the last windows no longer match; 0 if all do.
 func (m *Monitor) changed() int {
 	best, at := m.config.Threshold, 0
 	tolerance := math.Log1p(m.config.Tolerance)
@@ -230,7 +233,7 @@ func (m *Monitor) changed() int {
 	return at
 }
 
-// jumped begins with the curve of the last n windows.
+// jumped continues with the curve of the last n windows.
 func (m *Monitor) jumped(n int) Change {
 	m.tally.Changes++
 	m.since = slices.Clone(m.recent[len(m.recent)-n:])
@@ -238,8 +241,8 @@ func (m *Monitor) jumped(n int) Change {
 	return m.refit(Jumped)
 }
 
-// refined fits the last change again, and tells if that made a difference at any load
-// that was seen.
+// refined fits the last change again, and reports whether that made a difference
+// at any observed load.
 func (m *Monitor) refined() (Change, bool) {
 	before, windows := m.curve, m.since
 	c := m.refit(Refined)
@@ -272,8 +275,8 @@ func (m *Monitor) refit(kind ChangeKind) Change {
 	}
 }
 
-// fitStretch is the stretch of a curve that explains windows best, with its deviation:
-// their mean by what they tell, those far from the median drawn nearer.
+// fitStretch is the stretch of a curve that explains windows best, with its
+// deviation: their weighted mean, with outliers clipped towards the median.
 func fitStretch(curve *Curve, percentile float64, windows []sight, spread float64) (log, deviation float64) {
 	each := make([]float64, len(windows))
 	for i := range windows {
@@ -293,16 +296,16 @@ func fitStretch(curve *Curve, percentile float64, windows []sight, spread float6
 	return sum / weights, math.Sqrt(1 / weights)
 }
 
-// resized goes on with the old curve as the CPU would stretch it, until somebody
-// adopts a better one or the windows tell otherwise.
+// resized continues with the old curve scaled by the CPU, until a better one is
+// adopted or the windows show otherwise.
 func (m *Monitor) resized(w Window) Change {
 	m.tally.Changes++
 	k := 1.0
 	if was, is := m.profile.Size.CPULimit, w.Size.CPULimit; was > 0 && is > 0 {
 		k = was / is
 	}
-	// By how much waiting without CPU, workers and single threads make this wrong is
-	// not known: half of it.
+	// The error from waiting without CPU, workers and single threads is unknown: half
+	// of the scaling is assumed.
 	deviation := math.Abs(math.Log(k)) / 2
 	p := m.profile.Stretch(k, deviation)
 	p.Size = w.Size

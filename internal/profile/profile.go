@@ -10,14 +10,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Profile is what was measured of one service in one version and one size.
+// Profile is the measurement of one service in one version and one size.
 type Profile struct {
 	Service    string  `json:"service"`
-	Version    string  `json:"version,omitempty"` // empty = the mix that is deployed
+	Version    string  `json:"version,omitempty"` // empty = the deployed mix
 	Size       Size    `json:"size"`              // of an instance
 	Percentile float64 `json:"percentile"`
-	// IncludesCalls says that a visit's calls to others are in its latency, because
-	// the history that it was fitted to knows no other. It cannot be split by then.
+	// IncludesCalls means that a visit's calls to others are in its latency, because
+	// the history has no other. It cannot be used for a split.
 	IncludesCalls bool    `json:"includes_calls,omitempty"`
 	Points        []Point `json:"points"` // by load, rising
 }
@@ -37,15 +37,15 @@ type Point struct {
 	// Error is the standard error of the latency: over the seeds, or over time.
 	Error float64 `json:"error_seconds"`
 	Steps int     `json:"steps,omitempty"` // of the history that it is a mean of
-	// Saturated says that more visits failed or stayed behind than the percentile
-	// forgives: there is no latency then.
+	// Saturated means that more visits failed or did not finish than the percentile
+	// allows: there is no latency then.
 	Saturated bool `json:"saturated,omitempty"`
 }
 
-// ErrAbsent is that of a service of which nothing was measured.
-var ErrAbsent = errors.New("there is no load-latency profile")
+// ErrAbsent is returned for a service without measurements.
+var ErrAbsent = errors.New("no load-latency profile")
 
-// Saturation is the lowest load at which the service was seen saturated; false if it
+// Saturation is the lowest load at which the service was saturated; false if it
 // never was.
 func (p *Profile) Saturation() (float64, bool) {
 	for _, pt := range p.Points {
@@ -56,7 +56,7 @@ func (p *Profile) Saturation() (float64, bool) {
 	return 0, false
 }
 
-// Validate says what is wrong, all of it.
+// Validate returns all errors.
 func (p *Profile) Validate() error {
 	var faults []error
 	if p.Service == "" {
@@ -85,15 +85,15 @@ func (p *Profile) Validate() error {
 	return nil
 }
 
-// Set is the profiles of an application as a file holds them.
+// Set is the profiles of an application, as stored in a file.
 type Set struct {
 	App      string    `json:"app"`
 	Profiles []Profile `json:"profiles"`
-	Lacks    []Lack    `json:"lacks,omitempty"` // what the data did not suffice for
+	Lacks    []Lack    `json:"lacks,omitempty"` // profiles with insufficient data
 }
 
-// Find the profile of a service as it is deployed, at a percentile; nil if there is
-// none. One that includes calls is none of the service alone.
+// Find returns the profile of a service as it is deployed, at a percentile; nil
+// if there is none. One that includes calls does not count.
 func (s *Set) Find(service *loadline.Service, percentile float64) *Profile {
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
@@ -104,20 +104,20 @@ func (s *Set) Find(service *loadline.Service, percentile float64) *Profile {
 	return nil
 }
 
-// Write the set as JSON.
+// Write writes the set as JSON.
 func (s *Set) Write(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(s)
 }
 
-// ReadSet reads what Write wrote, and checks it. The name is for errors.
+// ReadSet reads and validates the output of Write. The name is for errors.
 func ReadSet(r io.Reader, name string) (*Set, error) {
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	var s Set
 	if err := dec.Decode(&s); err != nil {
-		return nil, fmt.Errorf("%s is no set of profiles as loadline profile --out writes it: %w", name, err)
+		return nil, fmt.Errorf("%s is not a file written by loadline profile --out: %w", name, err)
 	}
 	var faults []error
 	for i := range s.Profiles {
@@ -129,7 +129,7 @@ func ReadSet(r io.Reader, name string) (*Set, error) {
 	return &s, nil
 }
 
-// Lack is a profile that the data does not suffice for.
+// Lack is a profile with insufficient data.
 type Lack struct {
 	Service string `json:"service"`
 	Size    *Size  `json:"size,omitempty"` // nil = all

@@ -2,9 +2,9 @@ package profile
 
 import "slices"
 
-// spread learns by how much windows vary more, or less, than noise says: a factor on
-// the variance. It looks at neighbours only, so that a change of the curve, which
-// parts two of them, hardly counts.
+// spread estimates by how much windows vary more, or less, than the noise model
+// predicts: a factor on the variance. It compares neighbours only, so that a
+// change of the curve, which separates two of them, hardly counts.
 type spread struct {
 	sum, weight float64
 	last        *sight
@@ -12,7 +12,7 @@ type spread struct {
 
 const (
 	spreadPrior  = 10  // windows that the prior stands for
-	spreadMemory = 300 // windows after which the past fades
+	spreadMemory = 300 // windows after which old ones fade
 	spreadMost   = 9   // of one pair: three deviations
 )
 

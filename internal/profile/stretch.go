@@ -42,8 +42,8 @@ func (c *Curve) stretch(k float64) *Curve {
 	return s
 }
 
-// slope is how many percent the latency grows with one percent of load, over a tenth
-// to either side: between two points the curve is straight and tells too little.
+// slope is how many percent the latency grows with one percent of load, over a
+// tenth to either side, because the curve is straight between two points.
 func (c *Curve) slope(load float64) float64 {
 	low, high := load/1.1, min(load*1.1, c.MaxLoad())
 	if !(high > low) {
@@ -74,15 +74,17 @@ func (c *Curve) stretchAt(load, latency float64) float64 {
 	return math.Log(low)
 }
 
-// misfit is how far a stretched curve may lie from the true one, as a relative
-// deviation: what changes is rarely a stretch alone, the less so the more it changes.
+// misfit is the possible distance of a stretched curve from the true one, as a
+// relative deviation: a change is rarely a pure stretch, the less so the larger
+// it is.
 func misfit(k float64) float64 { return 0.05 + 0.3*math.Abs(math.Log(k)) }
 
-// nearby is the ratio of two loads at which windows still tell of a point.
+// nearby is the ratio of two loads within which windows inform a point.
 const nearby = 1.25
 
-// bend draws the points of a stretched profile to the windows near them, by how sure
-// those are, and adds to the errors what remains unknown of the misfit.
+// bend moves the points of a stretched profile towards the windows near them,
+// weighted by their certainty, and adds to the errors what remains unknown of the
+// misfit.
 func (p *Profile) bend(curve *Curve, windows []sight, spread, misfit float64) {
 	for i := range p.Points {
 		pt := &p.Points[i]

@@ -7,18 +7,18 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Window is what one window of time showed of a service. Windows must not overlap: of
-// an observation that looks back a minute and is made every fifteen seconds, one in
-// four is a window.
+// Window is the observation of a service in one time window. Windows must not
+// overlap: of an observation over one minute every fifteen seconds, one in four
+// is a window.
 type Window struct {
 	At      time.Time // its end
 	Load    float64   // visits per second and ready instance
 	Latency float64   // seconds at the profile's percentile; with calls if the profile's are
-	Visits  float64   // that ended in it: how sure the latency is
+	Visits  float64   // that ended in it: determine the certainty of the latency
 	Size    Size      // of an instance; the zero Size is the one before
 }
 
-// Seen takes a window out of an observation. It is false where something was not
+// Seen extracts a window from an observation. It is false where something was not
 // measured, where nothing was served, and while instances of several sizes serve.
 func Seen(o *loadline.ServiceObservation, at time.Time, window time.Duration, percentile float64) (Window, bool) {
 	w := Window{At: at}
@@ -59,19 +59,19 @@ func (w *Window) usable() bool {
 	return w.Load > 0 && w.Latency > 0 && w.Visits > 0 && !math.IsInf(w.Load+w.Latency+w.Visits, 0)
 }
 
-// blur is the relative deviation of a latency of which everything is known: what a
-// histogram's buckets and the ends of the window leave open.
+// blur is the minimum relative deviation of a latency, from histogram buckets and
+// window edges.
 const blur = 0.01
 
-// bunching is how much more the latency varies where the curve is steep. There the
-// visits beyond the percentile come in bunches, a queue at a time. It was found in the
-// event engine over eleven services at six loads each: from a half to three times of
-// this; a monitor learns the rest.
+// bunching is how much more the latency varies where the curve is steep. There
+// the visits beyond the percentile are clustered, one queue at a time. It was
+// found in the event engine over eleven services at six loads each: from a half
+// to three times of this; a monitor estimates the rest.
 const bunching = 0.5
 
-// noise is the variance of a window's stretch (see stretch.go), as its logarithm. What
-// counts is how many visits lie beyond the percentile; a steep curve makes latencies
-// vary more, and tells the more of the stretch.
+// noise is the variance of a window's stretch (see stretch.go), as its logarithm.
+// It depends on the number of visits beyond the percentile; a steep curve makes
+// latencies vary more, and is more informative of the stretch.
 func noise(percentile, visits, slope float64) float64 {
 	beyond := 1 - percentile/100
 	log := math.Log(beyond)

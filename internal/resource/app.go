@@ -11,12 +11,12 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// AllRequests is the kind of an application without a twin whose objective names
-// none.
+// AllRequests is the kind of request of an application without a twin whose
+// objective names none.
 const AllRequests = "all requests"
 
-// build makes the application: the twin's with what the user says of it, or one
-// that is nothing but what the user says.
+// build returns the application: the twin with the user's settings, or one made
+// of the user's settings alone.
 func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults) {
 	if twin != nil {
 		a.App = copyApp(twin)
@@ -39,7 +39,7 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 			f.add("%s.name: the twin has no service %q%s", field, s.Name, suggest.Hint(s.Name, known))
 			continue
 		case a.Targets[i] != nil:
-			f.add("%s.name: service %q is there twice", field, s.Name)
+			f.add("%s.name: service %q occurs twice", field, s.Name)
 			continue
 		}
 		a.Targets[i], a.Axes[i] = s, permit(s)
@@ -54,10 +54,10 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 	}
 }
 
-// skeleton has the services and the kinds that the user names, and no demands.
+// skeleton has the services and kinds that the user names, and no demands.
 func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 	for i := range l.Spec.Services {
-		if name := l.Spec.Services[i].Name; a.App.ServiceIndex(name) < 0 { // one that is there twice is told later
+		if name := l.Spec.Services[i].Name; a.App.ServiceIndex(name) < 0 { // duplicates are reported later
 			a.App.Services = append(a.App.Services, loadline.Service{Name: name})
 		}
 	}
@@ -68,13 +68,13 @@ func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 			name = AllRequests
 		}
 		if a.App.KindIndex(name) >= 0 {
-			f.add("%s.kind: %q is there twice", field, name)
+			f.add("%s.kind: %q occurs twice", field, name)
 			continue
 		}
 		entry := 0
 		if o.Service != "" {
 			entry = a.App.ServiceIndex(o.Service)
-			if entry < 0 { // where users arrive need not be ours to move
+			if entry < 0 { // the entry service need not be scaled by Loadline
 				entry = len(a.App.Services)
 				a.App.Services = append(a.App.Services, loadline.Service{Name: o.Service, Replicas: 1})
 			}
@@ -86,10 +86,10 @@ func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 		a.Sources = append(a.Sources, Source{o.Service, o.Operation})
 	}
 	if len(a.App.Services) == 0 {
-		f.add("spec.services: there is none")
+		f.add("spec.services: is empty, at least one service is required")
 	}
 	if len(a.App.Kinds) == 0 {
-		f.add("spec.objectives: there is none")
+		f.add("spec.objectives: is empty, at least one objective is required")
 	}
 }
 
@@ -115,7 +115,7 @@ func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
 			f.add("%s.kind: the twin has no kind of request %q%s", field, o.Kind, suggest.Hint(o.Kind, kinds))
 			continue
 		case has[k]:
-			f.add("%s.kind: %q is there twice", field, o.Kind)
+			f.add("%s.kind: %q occurs twice", field, o.Kind)
 			continue
 		}
 		has[k], a.App.Kinds[k].SLO = true, slo
@@ -127,7 +127,7 @@ func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
 		case rest != nil:
 			a.App.Kinds[k].SLO = *rest
 		default:
-			f.add("spec.objectives: the twin's kind of request %q has none: add one, or one without a kind for all that are not named", kinds[k])
+			f.add("spec.objectives: the twin's kind of request %q has none: add one, or one without a kind for all other kinds", kinds[k])
 		}
 	}
 }
@@ -155,8 +155,8 @@ func (f *faults) price(field string, n v1alpha1.Number) float64 {
 	return f.number(field, &n, 1)
 }
 
-// bound sets the bounds that the user gives. Where there are none for CPU or
-// memory the twin's stay: the axes see to it that nothing is moved.
+// bound sets the bounds that the user gives. Without bounds for CPU or memory
+// those of the twin stay: the axes prevent any change.
 func (f *faults) bound(field string, to *loadline.Bounds, from *v1alpha1.Bounds) {
 	to.MinReplicas, to.MaxReplicas = 1, int(from.Replicas.Max)
 	if from.Replicas.Min != nil {
@@ -183,7 +183,7 @@ func (f *faults) inOrder(field string, b *v1alpha1.QuantityBounds) {
 
 func cores(q quantity.Quantity) float64 { return q.AsApproximateFloat64() }
 
-// markOptional has every call to a service be one that may be dropped.
+// markOptional marks every call to a service as optional.
 func markOptional(app *loadline.App, service int) {
 	var mark func(stages [][]loadline.Call)
 	mark = func(stages [][]loadline.Call) {
@@ -199,7 +199,7 @@ func markOptional(app *loadline.App, service int) {
 	}
 }
 
-// copyApp copies all that is changed here.
+// copyApp copies everything that is modified here.
 func copyApp(from *loadline.App) *loadline.App {
 	app := *from
 	app.Services = slices.Clone(from.Services)

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Defaults of the schema, for resources that no API server has filled in.
+// Defaults of the schema, for resources that were not defaulted by an API server.
 const (
 	defaultInterval      = 15 * time.Second
 	defaultRespectManual = time.Hour
@@ -19,34 +19,34 @@ const (
 	defaultPercentile    = 99
 )
 
-// Application is what a LoadLine asks for.
+// Application is the content of a LoadLine's spec.
 type Application struct {
 	Name string        // NAMESPACE/NAME
 	App  *loadline.App // with the user's objectives and bounds
-	// Targets are the services of the resource in the order of App.Services. One that
-	// is nil is known and not ours to move.
+	// Targets are the services of the resource in the order of App.Services. A nil
+	// entry is known and not scaled by Loadline.
 	Targets []*v1alpha1.Service
-	// Sources say where each of App.Kinds is measured.
+	// Sources state where each of App.Kinds is measured.
 	Sources []Source
 	Axes    Axes
 	Guard   guard.Settings
-	// Needs of the loop: the interval, and how often metrics are scraped if that was
-	// said. Policies have theirs beside.
+	// Needs of the loop: the interval, and the scrape interval if it is set. Policies
+	// have their own.
 	Needs loadline.Needs
 
 	Mode          v1alpha1.Mode
-	Baseline      string // as policies.New takes it; empty = a model decides
+	Baseline      string // in the format of policies.New; empty = a model decides
 	Fallback      string // likewise
 	RespectManual time.Duration
 }
 
-// Source is where the requests of a kind are measured. What is empty was not said.
+// Source is where the requests of a kind are measured. Empty fields were not set.
 type Source struct {
 	Service, Operation string
 }
 
-// Read takes a resource and the twin that it names, which may be nil. Every fault
-// is reported at once, with its field.
+// Read takes a resource and its twin, which may be nil. All errors are reported
+// at once, with their fields.
 func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 	a := &Application{
 		Name:          l.Namespace + "/" + l.Name,
@@ -67,7 +67,7 @@ func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 	var f faults
 	a.build(l, twin, &f)
 	a.Guard = settings(l, a.App, &f)
-	if len(f) == 0 { // only a sound application can be held against the rest
+	if len(f) == 0 { // only a valid application can be checked against the rest
 		f.wrap("spec.guard", a.Guard.Validate(a.App))
 		if a.Needs.Scrape >= a.Guard.Data.MaxAge {
 			f.add("spec.prometheus.scrapeInterval %v must be shorter than guard.data.maxAge %v, or every sample would be absent: raise maxAge", a.Needs.Scrape, a.Guard.Data.MaxAge)
@@ -87,7 +87,8 @@ func orMode(m v1alpha1.Mode) v1alpha1.Mode {
 	return m
 }
 
-// tryPolicies makes the baselines once, because only they know their settings.
+// tryPolicies constructs the baselines once, because only they can validate their
+// settings.
 func (a *Application) tryPolicies(l *v1alpha1.LoadLine, f *faults) {
 	if (l.Spec.Policy.Model != nil) == (a.Baseline != "") {
 		f.add("spec.policy: give either model or baseline")
@@ -117,7 +118,7 @@ func (f *faults) wrap(field string, err error) {
 	}
 }
 
-// number reads one that may be left out.
+// number reads an optional number.
 func (f *faults) number(field string, n *v1alpha1.Number, otherwise float64) float64 {
 	if n == nil {
 		return otherwise

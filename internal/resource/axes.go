@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// Permit is what may be moved of a service. The zero Permit is nothing.
+// Permit is what may be scaled of a service. The zero Permit allows nothing.
 type Permit struct {
 	Replicas                   bool
 	CPURequest, CPULimit       bool
@@ -33,21 +33,22 @@ func permit(s *v1alpha1.Service) Permit {
 	}
 }
 
-// Axes is a guard: it leaves as it is what the user did not give into our hands,
-// service by service.
+// Axes is a guard: it drops changes that the user's axes do not allow, service by
+// service.
 type Axes []Permit
 
-// Around puts the guard before the others, so that they reckon with what can be
-// done, and behind them, so that none of them adds what may not be.
+// Around puts the guard before the others, so that they consider only allowed
+// changes, and after them, so that none of them adds a change that is not
+// allowed.
 func (g Axes) Around(guards []loop.Guard) []loop.Guard {
 	return slices.Concat([]loop.Guard{g}, guards, []loop.Guard{g})
 }
 
-// Name of the guard in records.
+// Name returns the guard's name in records.
 func (Axes) Name() string { return "axes" }
 
-// Check takes out what may not be moved. A request stays under a limit that cannot
-// follow it.
+// Check drops changes that are not allowed. A request stays below a limit that
+// may not be changed.
 func (g Axes) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	p := g[service]
 	var kept []string
@@ -63,7 +64,7 @@ func (g Axes) Check(_ time.Time, s loadline.Situation, service int, want loadlin
 	if len(kept) == 0 {
 		return want, ""
 	}
-	return want, "not ours to move by the resource's axes: " + strings.Join(kept, ", ")
+	return want, "not allowed by the resource's axes: " + strings.Join(kept, ", ")
 }
 
 func drop[T any](o *loadline.Opt[T], allowed bool, name string, kept *[]string) {

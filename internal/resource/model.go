@@ -7,15 +7,15 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Registry is where a model is looked for.
+// Registry is the location of a model.
 type Registry struct {
 	Dir         string
 	Application string
-	Version     int // 0 = the one in charge
+	Version     int // 0 = the current one
 }
 
-// RegistryOf says in which registry the model of a resource is, below the
-// controller's folder of models; false if it has none or it is in a ConfigMap.
+// RegistryOf returns the registry of a resource's model, below the controller's
+// folder of models; false if it has none or it is in a ConfigMap.
 func RegistryOf(l *v1alpha1.LoadLine, models string) (Registry, bool, error) {
 	m := l.Spec.Policy.Model
 	if m == nil || m.ConfigMap != nil {
@@ -35,7 +35,8 @@ func RegistryOf(l *v1alpha1.LoadLine, models string) (Registry, bool, error) {
 			return Registry{}, false, fmt.Errorf("%s.name %q must be the name of a PersistentVolumeClaim", field, m.Claim.Name)
 		}
 	}
-	// Whoever may write a LoadLine may not thereby read any file of the controller.
+	// Write access to a LoadLine must not give read access to any file of the
+	// controller.
 	if !filepath.IsLocal(below) {
 		return Registry{}, false, fmt.Errorf("%s %q must be a path below the controller's folder of models", field, below)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 )
 
-// settings are the guard's: the defaults, and what the resource says otherwise.
+// settings are those of the guards: the defaults, overridden by the resource.
 func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings {
 	set := guard.Defaults()
 	for i := range l.Spec.Services {
@@ -102,7 +102,7 @@ func burn(set *guard.BurnSettings, d *v1alpha1.BurnSettings, f *faults) {
 	set.Unmeasured = d.Unmeasured
 }
 
-// floor of a service. Without replicas of its own it has those that the
+// floor returns the floor of a service. Without replicas it has those that the
 // application declares, as a service without any floor has.
 func floor(d *v1alpha1.Floor, app *loadline.App, service int) guard.Safe {
 	var safe guard.Safe

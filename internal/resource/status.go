@@ -17,7 +17,7 @@ var rungs = map[guard.Rung]v1alpha1.Rung{
 	guard.Learned: v1alpha1.RungLearned, guard.Rule: v1alpha1.RungRule, guard.Hold: v1alpha1.RungHold, guard.Floor: v1alpha1.RungFloor,
 }
 
-// Ladder is the guard's state as the status keeps it.
+// Ladder is the guard's state as stored in the status.
 func Ladder(s guard.State) *v1alpha1.LadderStatus {
 	return &v1alpha1.LadderStatus{
 		Rung: rungs[s.Rung], Since: metav1.NewTime(s.Since), Why: Text(s.Why),
@@ -25,7 +25,8 @@ func Ladder(s guard.State) *v1alpha1.LadderStatus {
 	}
 }
 
-// State is what a restarted process resumes from; false if the status has none.
+// State is the state that a restarted process resumes from; false if the status
+// has none.
 func State(l *v1alpha1.LadderStatus) (guard.State, bool) {
 	if l == nil {
 		return guard.State{}, false
@@ -38,7 +39,7 @@ func State(l *v1alpha1.LadderStatus) (guard.State, bool) {
 	return guard.State{}, false
 }
 
-// Text is a sentence that fits into the status.
+// Text truncates a sentence to fit into the status.
 func Text(s string) string {
 	if utf8.RuneCountInString(s) <= v1alpha1.MaxText {
 		return s
@@ -46,8 +47,7 @@ func Text(s string) string {
 	return string([]rune(s)[:v1alpha1.MaxText-1]) + "…"
 }
 
-// Measured is a sample as text; an absent one, or one that is no number, is left
-// out.
+// Measured is a sample as text; "" if it is absent or NaN.
 func Measured(s loadline.Sample) v1alpha1.Measured {
 	if !s.Present() || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
 		return ""
@@ -55,7 +55,7 @@ func Measured(s loadline.Sample) v1alpha1.Measured {
 	return v1alpha1.Measured(strconv.FormatFloat(s.Value, 'g', 4, 64))
 }
 
-// Wanted is a setting in the resource's terms; nil if it says nothing.
+// Wanted converts a setting; nil if it is empty.
 func Wanted(s loadline.Setting) *v1alpha1.Amounts {
 	if s.Empty() {
 		return nil
@@ -75,8 +75,7 @@ func Wanted(s loadline.Setting) *v1alpha1.Amounts {
 	return &a
 }
 
-// Told is an allocation in the resource's terms. A size that is 0 is not known, or
-// no limit, and left out.
+// Told converts an allocation. A size of 0 is unknown, or no limit, and left out.
 func Told(l loadline.Allocation) *v1alpha1.Amounts {
 	return Wanted(loadline.Setting{
 		Replicas:      loadline.Some(l.Replicas),

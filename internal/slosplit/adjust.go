@@ -242,11 +242,11 @@ func (a *adjuster) broken() error {
 		case f.floored:
 			faults = append(faults, &Infeasible{Kind: f.kind, SLO: f.slo, Least: math.Inf(1), Cost: f.cost, Measured: true, Service: f.service})
 		default:
-			faults = append(faults, fmt.Errorf("%s: no split that keeps %v was found in %d runs, the last took %v; allow more runs", f.kind, seconds(f.slo), len(a.measured), seconds(t.Latency)))
+			faults = append(faults, fmt.Errorf("%s: no split that meets %v was found in %d runs, the last took %v; allow more runs", f.kind, seconds(f.slo), len(a.measured), seconds(t.Latency)))
 		}
 	}
 	if faults == nil {
-		return fmt.Errorf("no split that keeps all SLOs at once was found in %d runs; allow more runs", len(a.measured))
+		return fmt.Errorf("no split that meets all SLOs at once was found in %d runs; allow more runs", len(a.measured))
 	}
 	return errors.Join(faults...)
 }

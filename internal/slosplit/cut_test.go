@@ -154,7 +154,7 @@ func TestAbsentProfiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewPlan(app, chains, Parslo{}); err == nil || !strings.Contains(err.Error(), "there is no load-latency profile of front") {
+	if _, err := NewPlan(app, chains, Parslo{}); err == nil || !strings.Contains(err.Error(), "no load-latency profile of front") {
 		t.Errorf("parslo: %v", err)
 	}
 	if _, err := NewPlan(app, chains, Even{}); err == nil || !strings.Contains(err.Error(), "loadline profile") {

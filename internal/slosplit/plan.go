@@ -101,7 +101,7 @@ func (s *ServicePlan) explain(of *loadline.Service) {
 	switch less := s.Instances - 1; {
 	case !s.Kept && math.IsInf(s.Latency, 1):
 		s.Latency = 0
-		s.Reason += fmt.Sprintf(": %s cannot bear %.4g visits/s", instances(s.Instances), s.Load)
+		s.Reason += fmt.Sprintf(": %s cannot handle %.4g visits/s", instances(s.Instances), s.Load)
 	case !s.Kept:
 		s.Reason += fmt.Sprintf(": not to be had, a visit takes %v at the least", seconds(s.Latency))
 	case less < s.step.Min:

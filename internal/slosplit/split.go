@@ -31,7 +31,7 @@ func NewSplitter(way string) (Splitter, error) {
 	case "even":
 		return Even{}, nil
 	}
-	return nil, fmt.Errorf("unknown way to split %q%s", way, suggest.Hint(way, Ways()))
+	return nil, fmt.Errorf("unknown splitting method %q%s", way, suggest.Hint(way, Ways()))
 }
 
 // Even gives every visit the same.
@@ -65,7 +65,7 @@ func (Proportional) Split(c *Chain) (Shares, error) {
 		return nil, err
 	}
 	if !(c.Whole > 0) {
-		return nil, fmt.Errorf("chain of %s: its requests take no time when nothing waits, so there is nothing to be in proportion to; split it evenly", c.Kind)
+		return nil, fmt.Errorf("chain of %s: its requests take no time without queueing, so a proportional split is undefined; split it evenly", c.Kind)
 	}
 	shares := make(Shares, len(c.Steps))
 	for i := range shares {

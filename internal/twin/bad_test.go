@@ -63,7 +63,7 @@ func TestWhatCannotBeFittedIsRefused(t *testing.T) {
 		want []string
 	}{
 		{"an empty history", &history.History{}, Options{}, []string{"empty", "pull or record"}},
-		{"a history that is too short", synthetic(100, wavy), Options{}, []string{"too short", "25m0s in 100 steps", "the least is 1h0m0s and 120 steps", "take a longer one"}},
+		{"a history that is too short", synthetic(100, wavy), Options{}, []string{"too short", "25m0s in 100 steps", "at least 1h0m0s and 120 steps are needed", "use a longer one"}},
 		{"a constant load", synthetic(2000, func(i int) float64 { return 50 + 0.2*math.Sin(float64(i)) }), Options{}, []string{"constant", "a day and a night"}},
 		{"no load at all", synthetic(2000, func(int) float64 { return 0 }), Options{}, []string{"no requests", "a time with load"}},
 		{"no request rate", without(history.Rate), Options{}, []string{`"rate"`, "of web", "--without web"}},
@@ -120,7 +120,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}{
 		{"never near its limits", quiet, []string{"never near its limits", "queueing theory", "load test"}, nil},
 		{"one replica count", quiet, []string{"fewer than two replica counts"}, nil},
-		{"a service that vanished", gone, []string{"ghost vanished", "2026-01-05T03:44:45Z", "left out"}, nil},
+		{"a service that vanished", gone, []string{"ghost disappeared", "2026-01-05T03:44:45Z", "left out"}, nil},
 		{"a clock that jumped", noted, []string{"the clock jumped by 1h at noon"}, nil},
 		{"no CPU", without(history.CPU), []string{`"cpu"`, "cannot say how many replicas are enough"}, []string{"services.web.cpu", "services.web.idle"}},
 		{"no response times", without(history.LatencyMean, history.LatencyP99), []string{"its load-latency profile is assumed"}, []string{"services.web.cpu.cv", "services.web.wait"}},
@@ -167,7 +167,7 @@ func TestCirclesOfCallsAreCut(t *testing.T) {
 	h.Calls = []history.Calls{edge("", "web", 1), edge("web", "shop", 1), edge("shop", "web", 0.1), edge("web", "web", 0.2)}
 	h.Tidy()
 	tw := fit(t, h, Options{})
-	warned(t, tw, "calls from shop to web would close a circle")
+	warned(t, tw, "calls from shop to web would close a cycle")
 	root := tw.App.Kinds[0].Root
 	if len(root.Stages) != 1 || len(root.Stages[0][0].Stages) != 0 {
 		t.Errorf("tree %+v, want web that calls shop", root)

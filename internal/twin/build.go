@@ -44,14 +44,14 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 		app.Kinds = append(app.Kinds, loadline.Kind{Name: kd.name, Share: round(max(kd.requests, 1e-6), 4), SLO: slo, Timeout: timeout, Root: root})
 	}
 	if sequential {
-		n.warn("calls of one service are taken to be made one after the other, unless its response time says otherwise: metrics do not tell the order")
+		n.warn("calls of one service are assumed to be sequential, unless its response time shows otherwise: metrics do not contain the order")
 	}
 	addNodes(app, n)
 	if p.options.Routing == loadline.RouteRandom {
-		n.warn("requests are taken to be spread over replicas at random, as kube-proxy does: metrics do not tell")
+		n.warn("requests are assumed to be distributed over replicas at random, as kube-proxy does: metrics do not contain the routing")
 	}
 	if err := apps.Validate(app); err != nil {
-		return nil, fmt.Errorf("the fitted application is not sound, which is a fault of the fit: %w", err)
+		return nil, fmt.Errorf("the fitted application is invalid, which is a bug of the fit: %w", err)
 	}
 	t := &Twin{App: app}
 	t.Report.Assumed, t.Report.Warnings, t.Report.Gaps = n.assumed, n.warnings, p.gaps
@@ -126,7 +126,7 @@ func addNodes(app *loadline.App, n *notes) {
 	for i := range count {
 		app.Nodes = append(app.Nodes, loadline.Node{Name: fmt.Sprintf("node-%d", i+1), Cores: math.Ceil(large), Memory: wide})
 	}
-	n.assume("nodes", fmt.Sprintf("%d of %v cores and %d GiB", count, math.Ceil(large), wide>>30), "metrics do not tell the nodes: room for all replicas within the bounds")
+	n.assume("nodes", fmt.Sprintf("%d of %v cores and %d GiB", count, math.Ceil(large), wide>>30), "metrics do not contain the nodes: room for all replicas within the bounds")
 }
 
 // setOrigins says of every figure where it comes from.

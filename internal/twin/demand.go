@@ -57,13 +57,13 @@ func (t *track) demand(p *past, size loadline.Size, n *notes) demand {
 	if last > 0 {
 		d.from = rows[last].from
 		c := d.changes[len(d.changes)-1]
-		n.warn("service %s: CPU per request changed from %v to %v at %s, as a release would; only what came after is fitted",
+		n.warn("service %s: CPU per request changed from %v to %v at %s, as by a release; only the data after it is fitted",
 			t.name, c.Before, c.After, c.At.UTC().Format(time.RFC3339))
 	}
 	l := lines[len(lines)-1]
 	d.perVisit, d.idle, d.scale, d.rows = l.slope, l.base, l.scale, len(rows)-last
 	if d.perVisit <= 0 {
-		n.warn("service %s: its CPU does not grow with its requests: CPU per request is a guess", t.name)
+		n.warn("service %s: its CPU does not grow with its requests: CPU per request is assumed", t.name)
 		d.perVisit, d.idle = max(medianOf(rows[last:], func(r cpuRow) float64 { return r.cpu / r.rate }), 1e-6), 0
 	}
 	return d

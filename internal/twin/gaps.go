@@ -54,13 +54,13 @@ func (p *past) findGaps() {
 		absent += g.Steps
 		if g.Long > MaxHold {
 			p.gaps = append(p.gaps, g)
-			p.notes.warn("nothing was measured for %v: an outage of the metrics or a jump of the clock; the fit leaves it out", g)
+			p.notes.warn("nothing was measured for %v: an outage of the metrics or a jump of the clock; it is excluded from the fit", g)
 		} else {
 			short++
 		}
 	}
 	if short > 0 {
-		p.notes.warn("%d short gaps (at most %v each); %d of %d steps have no request rate, and they are left out", short, MaxHold, absent, p.h.Steps)
+		p.notes.warn("%d short gaps (at most %v each); %d of %d steps have no request rate and are excluded", short, MaxHold, absent, p.h.Steps)
 	}
 	impossible := 0
 	for _, t := range p.tracks {
@@ -73,6 +73,6 @@ func (p *past) findGaps() {
 		}
 	}
 	if impossible > 0 {
-		p.notes.warn("%d values are negative or infinite, as after a clock or counter was set back; they count as absent", impossible)
+		p.notes.warn("%d values are negative or infinite, as after a reset of a clock or counter; they count as absent", impossible)
 	}
 }

@@ -112,7 +112,7 @@ func (p *past) cutCycles() {
 	for _, i := range order {
 		e := p.edges[i]
 		if reaches(e.to, e.from) {
-			p.notes.warn("calls from %s to %s would close a circle of calls: they are left out of the twin, and their load with them", p.tracks[e.from].name, p.tracks[e.to].name)
+			p.notes.warn("calls from %s to %s would close a cycle of calls: they are left out of the twin, and so is their load", p.tracks[e.from].name, p.tracks[e.to].name)
 			continue
 		}
 		next[e.from] = append(next[e.from], e.to)
@@ -152,7 +152,7 @@ func (p *past) poolRare() {
 		pools[e.to] = len(kept)
 		kept = append(kept, entry{name: history.OtherKind(p.tracks[e.to].name), to: e.to, rate: slices.Clone(e.rate)})
 	}
-	p.notes.warn("users send %d kinds of requests; the %d most frequent are told apart, the others pooled", len(p.entries), maxKinds)
+	p.notes.warn("users send %d kinds of requests; the %d most frequent are kept separate, the others are pooled", len(p.entries), maxKinds)
 	p.entries = kept
 }
 
@@ -170,15 +170,15 @@ func (p *past) addUnexplained() {
 		name := t.name
 		if measured {
 			name = history.DirectKind(t.name)
-			p.notes.warn("service %s: %.0f %% of its requests have no measured caller; they are taken to come from users, as kind %q", t.name, 100*p.total(rest)/p.total(t.series[history.Rate]), name)
+			p.notes.warn("service %s: %.0f %% of its requests have no measured caller; they are assumed to come from users, as kind %q", t.name, 100*p.total(rest)/p.total(t.series[history.Rate]), name)
 		}
 		p.entries = append(p.entries, entry{name, i, rest, t.series[history.LatencyMean], t.series[history.LatencyP99]})
 	}
 	if !measured && len(p.tracks) > 1 {
 		if len(p.edges) == 0 {
-			p.notes.warn("the history has neither requests of users nor calls between services: every service is taken to be asked by users directly, and response times from end to end are not known")
+			p.notes.warn("the history has neither user requests nor calls between services: all services are assumed to be called by users directly, and end-to-end response times are unknown")
 		} else {
-			p.notes.warn("the history has no requests of users: what no caller explains is taken to come from them")
+			p.notes.warn("the history has no user requests: requests without a measured caller are assumed to come from users")
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestWithoutUsersTheRestIsTheirs(t *testing.T) {
 	if len(tw.App.Kinds) != 1 || tw.App.Kinds[0].Name != "productpage" {
 		t.Fatalf("kinds %+v, want the one that enters at productpage", tw.App.Kinds)
 	}
-	warned(t, tw, "no requests of users")
+	warned(t, tw, "no user requests")
 	w, err := Load(h, tw.App)
 	if err != nil {
 		t.Fatal(err)

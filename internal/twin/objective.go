@@ -73,7 +73,7 @@ func (p *past) checkObjectives() error {
 	}
 	for _, o := range p.options.Objectives {
 		if o.Kind != "" && !slices.Contains(names, o.Kind) {
-			return fmt.Errorf("objective for %q: users send no such kind of request%s", o.Kind, suggest.Hint(o.Kind, names))
+			return fmt.Errorf("objective for %q: there is no such kind of request%s", o.Kind, suggest.Hint(o.Kind, names))
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func prepare(h *history.History, o Options) (*past, error) {
 	}
 	p.cut = h.Steps - int(math.Round(o.Unseen*float64(h.Steps)))
 	if fitted := time.Duration(p.cut) * h.Step; p.cut < MinSteps || fitted < MinDuration {
-		return nil, fmt.Errorf("the history is too short: %v in %d steps, of which %v are fitted; the least is %v and %d steps: take a longer one (a week shows what a day hides)",
+		return nil, fmt.Errorf("the history is too short: %v in %d steps, of which %v are fitted; at least %v and %d steps are needed: use a longer one (a week shows what a day hides)",
 			h.Duration(), h.Steps, fitted, MinDuration, MinSteps)
 	}
 	if err := p.checkWithout(); err != nil {
@@ -105,7 +105,7 @@ func (p *past) checkWithout() error {
 	var faults []error
 	for _, w := range p.options.Without {
 		if !slices.Contains(names, w) {
-			faults = append(faults, fmt.Errorf("service %q, to be left out, is not in the history%s", w, suggest.Hint(w, names)))
+			faults = append(faults, fmt.Errorf("service %q to exclude is not in the history%s", w, suggest.Hint(w, names)))
 		}
 	}
 	return errors.Join(faults...)
@@ -124,14 +124,14 @@ func (p *past) findTracks() error {
 		if t.series[history.Rate].Present() == 0 {
 			if sum := p.callsTo(s.Name); sum != nil {
 				t.series[history.Rate] = sum
-				p.notes.warn("service %s: its request rate was not measured; the calls to it stand in", s.Name)
+				p.notes.warn("service %s: its request rate was not measured; the calls to it are used instead", s.Name)
 			} else {
 				without = append(without, s.Name)
 				continue
 			}
 		}
 		if gone := p.vanished(t); gone >= 0 {
-			p.notes.warn("service %s vanished: nothing of it after %s; it is left out of the twin. If it still runs, mend its metrics and pull again",
+			p.notes.warn("service %s disappeared: it has no data after %s and is left out of the twin. If it still runs, fix its metrics and pull again",
 				t.name, p.h.At(gone).UTC().Format(time.RFC3339))
 			continue
 		}
@@ -139,11 +139,11 @@ func (p *past) findTracks() error {
 		p.tracks = append(p.tracks, t)
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("the history has no request rate (metric %q) of %s: %s. Pull it with a query that measures it, or leave the service out (--without %s)",
+		return fmt.Errorf("the history has no request rate (metric %q) of %s: %s. Pull it with a query that measures it, or exclude the service (--without %s)",
 			history.Rate, strings.Join(without, ", "), history.Rate.About().Cost, without[0])
 	}
 	if len(p.tracks) == 0 {
-		return errors.New("the history has no service to fit: all have vanished or are left out")
+		return errors.New("the history has no service to fit: all have disappeared or are excluded")
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (p *past) replicasOf(t *track) history.Series {
 		p.notes.warn("service %s: ready replicas (metric %q) are absent: %s", t.name, history.Ready, history.Ready.About().Cost)
 		return t.series[history.Desired]
 	}
-	p.notes.warn("service %s: neither ready nor desired replicas were measured: one replica is assumed throughout, so that what one can take is not known", t.name)
+	p.notes.warn("service %s: neither ready nor desired replicas were measured: one replica is assumed throughout, so the capacity of a replica is unknown", t.name)
 	one := make(history.Series, p.h.Steps)
 	for i := range one {
 		one[i] = 1
@@ -226,7 +226,7 @@ func (p *past) checkLoad() error {
 			}
 		}
 		if len(rates) < min(least, 30) {
-			p.notes.warn("service %s: only %d minutes with requests in the part that is fitted: its figures are weak", t.name, len(rates)*p.windowSteps()*int(p.step)/60)
+			p.notes.warn("service %s: only %d minutes with requests in the part that is fitted: its parameters are unreliable", t.name, len(rates)*p.windowSteps()*int(p.step)/60)
 		}
 		if len(rates) == 0 {
 			continue
@@ -236,14 +236,14 @@ func (p *past) checkLoad() error {
 		if quantile(rates, 0.98)-quantile(rates, 0.02) > still*4*quantile(rates, 0.5) {
 			moving = true
 		} else {
-			p.notes.warn("service %s: its load is constant, about %.3g requests/s: how CPU and delay depend on it cannot be seen", t.name, quantile(rates, 0.5))
+			p.notes.warn("service %s: its load is constant, about %.3g requests/s: the effect of load on CPU and latency cannot be estimated", t.name, quantile(rates, 0.5))
 		}
 	}
 	switch {
 	case !loaded:
-		return errors.New("the history has no requests in the part that is to be fitted: take one from a time with load")
+		return errors.New("the history has no requests in the part to fit: use one from a time with load")
 	case !moving:
-		return errors.New("the load of the history is constant: neither CPU per request nor the load-latency profile can be seen. Take a history with a day and a night in it, or a load test that ramps up")
+		return errors.New("the load of the history is constant: neither CPU per request nor the load-latency profile can be estimated. Use a history that covers a day and a night, or a load test that ramps up")
 	}
 	return nil
 }

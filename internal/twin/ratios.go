@@ -53,7 +53,7 @@ func (p *past) callGraph() *graph {
 		g.kinds = append(g.kinds, kind{entry: e, requests: mean(rates[k]), visits: visits, budget: budget, calls: make([][]callsTo, len(p.tracks))})
 	}
 	if len(rates) > 1 && len(p.tracks) > 1 && stillMix(rates) {
-		p.notes.warn("the shares of the kinds of requests never moved: which kind makes which calls is guessed from their response times, so that percentiles of single kinds are weak")
+		p.notes.warn("the shares of the kinds of requests never changed: the calls of each kind are estimated from response times, so percentiles of single kinds are unreliable")
 	}
 	if len(p.edges) == 0 && len(p.tracks) > 1 && len(p.h.Calls) > 0 {
 		p.starGraph(g, rates, bins)
@@ -69,7 +69,7 @@ func (p *past) callGraph() *graph {
 		}
 	}
 	for _, t := range g.unreached(len(p.tracks)) {
-		p.notes.warn("service %s: no request of users is seen to reach it: the twin gives it no load", p.tracks[t].name)
+		p.notes.warn("service %s: no user request reaches it: it has no load in the twin", p.tracks[t].name)
 	}
 	return g
 }
@@ -453,7 +453,7 @@ func (p *past) starGraph(g *graph, rates [][]float64, bins [][2]int) {
 			}
 		}
 	}
-	p.notes.warn("calls between services were not measured: how often each is visited is regressed from the rates, and all calls are taken to be made by the service where requests enter")
+	p.notes.warn("calls between services were not measured: visits are regressed from the rates, and all calls are assumed to come from the entry service")
 }
 
 func (g *graph) unreached(services int) []int {

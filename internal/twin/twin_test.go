@@ -152,7 +152,7 @@ func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
 	near(t, "CPU after, in ms", 1000*c.After.Seconds(), 15, 0.45)
 	near(t, "CPU of the twin, in ms", 1000*tw.App.Services[0].CPU.Mean.Seconds(), 15, 0.45)
 	atMost(t, "the p99", r.Twin.P99.All, 0.08)
-	warned(t, tw, "as a release would")
+	warned(t, tw, "as by a release")
 }
 
 func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {
 	if stages := tw.App.Kinds[0].Root.Stages; len(stages) != 1 || len(stages[0]) != 2 {
 		t.Errorf("stages %v, want one of two calls", stages)
 	}
-	warned(t, tw, "side by side")
+	warned(t, tw, "assumed to be parallel")
 	atMost(t, "the mean from end to end", tw.Report.Kinds[0].Mean.All, 0.05)
 }
 

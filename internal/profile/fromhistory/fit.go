@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Options say how profiles are fitted to a history. The zero value is a usable
-// default, Percentile apart.
+// Options are the options of a fit. The zero value is a usable default, except
+// for Percentile.
 type Options struct {
 	Percentile float64
 	Bins       int // of load at most; 0 = 12
@@ -19,7 +19,7 @@ type Options struct {
 	Samples    int // of the bootstrap; 0 = 200
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults sets defaults for zero fields.
 func (o Options) WithDefaults() Options {
 	if o.Bins == 0 {
 		o.Bins = 12
@@ -33,16 +33,16 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Fit makes the profiles of a service from its history: one for each size that its
-// instances had for long enough. Steps are put into bins by the load of an instance; a
-// point is the mean of a bin's latencies by their visits.
+// Fit fits the profiles of a service to its history: one for each size that its
+// instances had for long enough. Steps are binned by the load of an instance; a
+// point is the mean of a bin's latencies weighted by visits.
 //
-// The error of a point is that of a bootstrap in blocks: what neighbouring steps share
-// (a burst, a busy node) must not count as many times as there are steps. Chance is for
-// the bootstrap.
+// The error of a point is that of a block bootstrap: what neighbouring steps
+// share (a burst, a busy node) must not count once per step. The random source is
+// for the bootstrap.
 //
-// What is too little for a profile is named, with the reason, and nothing is made up.
-// Versions are not in a history: a profile is that of the mix that ran.
+// Insufficient data is reported with the reason, and nothing is made up. Versions
+// are not in a history: a profile is that of the mix that ran.
 func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]profile.Profile, []profile.Lack, error) {
 	past, err := Of(h, service, o.Percentile)
 	if err != nil {
@@ -50,7 +50,7 @@ func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]pr
 	}
 	o = o.WithDefaults()
 	if len(past.Windows) == 0 {
-		return nil, []profile.Lack{{Service: service, Reason: fmt.Sprintf("no step of %d can be used: %v", h.Steps, past.Left)}}, nil
+		return nil, []profile.Lack{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps, past.Left)}}, nil
 	}
 	var sizes []profile.Size
 	for i := range past.Windows {
@@ -68,12 +68,12 @@ func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]pr
 			}
 		}
 		if len(f.at) < o.LeastSteps {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("%d steps that can be used, of at least %d: %v", len(f.at), o.LeastSteps, past.Left)})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Left)})
 			continue
 		}
 		p := profile.Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
 		if len(p.Points) == 0 {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("its %d steps come from so few stretches of time that nobody can say how sure they are: record for longer", len(f.at))})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("its %d steps come from too few time ranges to estimate their uncertainty: record for longer", len(f.at))})
 			continue
 		}
 		list = append(list, p)
@@ -89,8 +89,9 @@ type fitting struct {
 	at      []int // indices into the windows, by time
 }
 
-// points of the profile: one for each bin, up to the first that is saturated. It is if
-// visits fail in most of its steps, or queues grow and shrink in a third of them.
+// points returns the points of the profile: one for each bin, up to the first
+// saturated one. A bin is saturated if visits fail in most of its steps, or
+// queues grow and shrink in a third of them.
 func (f *fitting) points() []profile.Point {
 	bins := f.bins()
 	errors := f.bootstrap(bins)
@@ -112,8 +113,8 @@ func (f *fitting) points() []profile.Point {
 	return points
 }
 
-// bins are the upper ends of the ranges of load: equally wide, but joined with their
-// neighbours until each has steps enough.
+// bins are the upper ends of the ranges of load: equally wide, but joined with
+// their neighbours until each has enough steps.
 func (f *fitting) bins() []float64 {
 	low, high := math.Inf(1), 0.0
 	for _, i := range f.at {
@@ -139,7 +140,7 @@ func (f *fitting) bins() []float64 {
 	return ends
 }
 
-// binSum is what the steps of a bin come to.
+// binSum is the sum over the steps of a bin.
 type binSum struct {
 	steps, failing, growing int
 	load, latency           float64
@@ -173,7 +174,7 @@ func (f *fitting) sum(ends []float64, bin int, windows []int) binSum {
 }
 
 // bootstrap is the standard error of each bin's latency: NaN where too few of the
-// samples have any of it, since then it all comes from one or two blocks.
+// samples have any of it, because it then comes from one or two blocks.
 func (f *fitting) bootstrap(ends []float64) []float64 {
 	n := len(f.at)
 	// Longer blocks for longer series: they must span what neighbours share.

@@ -181,12 +181,12 @@ func TestFitByHand(t *testing.T) {
 				s.Series[history.CPULimit][i] = 1
 			}
 		}, 1, 1, func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-			if lacks[0].Size.CPULimit != 1 || !strings.Contains(lacks[0].Reason, "9 steps that can be used, of at least 12") {
+			if lacks[0].Size.CPULimit != 1 || !strings.Contains(lacks[0].Reason, "9 usable steps, at least 12 are needed") {
 				t.Errorf("%+v", lacks[0])
 			}
 		}},
 		{"missing is not zero", func(i int, s *history.Service) { s.Series[history.LatencyP95][i] = none }, 0, 1, func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-			if !strings.Contains(lacks[0].Reason, "steps lack something") {
+			if !strings.Contains(lacks[0].Reason, "steps have missing values") {
 				t.Errorf("%+v", lacks[0])
 			}
 		}},

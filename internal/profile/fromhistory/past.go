@@ -9,22 +9,21 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Past is a service's history, window by window: one for each step that tells
-// something.
+// Past is a service's history as windows: one for each usable step.
 type Past struct {
 	Service string
 	Windows []profile.Window // by time
-	Failing []bool           // more visits failed in it than the percentile forgives: it has no latency
-	// Growing says of each window that its queue grew or shrank by more than a
-	// hundredth of its visits: then the latency tells of the queue, not of the load.
+	Failing []bool           // more visits failed in it than the percentile allows: it has no latency
+	// Growing marks windows whose queue grew or shrank by more than a hundredth of
+	// their visits: then the latency depends on the queue, not on the load.
 	Growing []bool
-	// IncludesCalls says that the latencies hold the time of calls to others: histories
-	// have no other, so that those of services that call nobody are their own.
+	// IncludesCalls means that the latencies include calls to others: histories have
+	// no other, so only services without calls have their own latency.
 	IncludesCalls bool
 	Left          Left
 }
 
-// Left is what was left out, and why.
+// Left counts what was left out, and why.
 type Left struct {
 	Missing int `json:"missing,omitempty"` // steps without rate, latency, replicas or size
 	Few     int `json:"few,omitempty"`     // with fewer visits than it takes for one to lie beyond the percentile
@@ -33,17 +32,17 @@ type Left struct {
 
 // String lists it.
 func (l Left) String() string {
-	return fmt.Sprintf("%d steps lack something, %d have too few visits, in %d replicas or sizes change", l.Missing, l.Few, l.Moving)
+	return fmt.Sprintf("%d steps have missing values, %d have too few visits, in %d replicas or sizes change", l.Missing, l.Few, l.Moving)
 }
 
-// Percentiles that histories know.
+// Percentiles available in histories.
 func Percentiles() []float64 { return []float64{50, 90, 95, 99} }
 
 var percentileMetrics = map[float64]history.ServiceMetric{
 	50: history.LatencyP50, 90: history.LatencyP90, 95: history.LatencyP95, 99: history.LatencyP99,
 }
 
-// Of takes the windows of a service out of a history.
+// Of returns the windows of a service in a history.
 func Of(h *history.History, service string, percentile float64) (*Past, error) {
 	s := h.Service(service)
 	if s == nil {
@@ -74,7 +73,7 @@ func Of(h *history.History, service string, percentile float64) (*Past, error) {
 			last.known = false
 			continue
 		}
-		// A step in which pods came or went has a mean of both; in the one after it
+		// A step in which pods were added or removed has a mean of both; in the next one
 		// queues drain.
 		still := n == float64(int(n)) && n > 0 && last.known && last.replicas == n && last.size == size
 		last.size, last.replicas, last.known = size, n, true
@@ -106,8 +105,8 @@ const (
 	growthLeast = 3 // visits: fewer come and go by chance
 )
 
-// inside follows how many visits are in a service, where the history says so or where
-// rate and mean latency do.
+// inside returns how many visits are in a service, from the history or from rate
+// and mean latency.
 type inside struct {
 	of    *history.Service
 	last  float64
@@ -116,7 +115,7 @@ type inside struct {
 
 func newInside(s *history.Service) *inside { return &inside{of: s} }
 
-// grown is by how many visits more or less than in the step before; 0 if not known.
+// grown is the change of visits since the step before; 0 if not known.
 func (n *inside) grown(i int) float64 {
 	now, known := n.of.Series[history.Concurrency].Get(i)
 	if !known {
@@ -132,8 +131,8 @@ func (n *inside) grown(i int) float64 {
 	return by
 }
 
-// callsOthers says whether a service calls any other, or may: where no calls were
-// measured at all nobody knows.
+// callsOthers reports whether a service calls any other, or may: if no calls were
+// measured at all that is unknown.
 func callsOthers(h *history.History, service string) bool {
 	return len(h.Calls) == 0 || slices.ContainsFunc(h.Calls, func(c history.Calls) bool {
 		r, any := c.Series[history.CallRate].Range()
@@ -141,8 +140,8 @@ func callsOthers(h *history.History, service string) bool {
 	})
 }
 
-// sizeAt is the size of the instances. Limits that are absent are none; a history
-// without requests does not tell sizes, and all of it is then of one.
+// sizeAt is the size of the instances. Absent limits mean none; a history without
+// requests has no sizes, and all of it then counts as one size.
 func sizeAt(s *history.Service, i int) (profile.Size, bool) {
 	var z profile.Size
 	cpu, known := s.Series[history.CPURequest].Get(i)
@@ -164,8 +163,8 @@ func sizeAt(s *history.Service, i int) (profile.Size, bool) {
 	return z, true
 }
 
-// decimal is the number that somebody wrote: histories keep 0.2 as the nearest single
-// precision has it.
+// decimal is the number as written by the user: histories store 0.2 in single
+// precision.
 func decimal(v float64) float64 {
 	d, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 32), 64)
 	if err != nil {

@@ -185,7 +185,7 @@ func TestTrainingRepeats(t *testing.T) {
 		{Config{Way: "fnn", Traits: 3}, tasks, validation, "traits is 3"},
 		{Config{Way: "meta", Keep: 1, ContextRate: -1}, tasks, validation, "keep is 1"},
 		{Config{Way: "gcn"}, nil, validation, "no samples to learn from"},
-		{Config{Way: "gcn"}, tasks, nil, "no tasks to validate on"},
+		{Config{Way: "gcn"}, tasks, nil, "no validation tasks"},
 	} {
 		if _, _, err := Train(context.Background(), c.tasks, c.validation, c.config, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.config, err, c.want)

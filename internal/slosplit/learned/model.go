@@ -74,7 +74,7 @@ func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	}
 	n := len(c.Steps)
 	if m.Way == "fnn" && n > fnnMost {
-		return nil, fmt.Errorf("chain of %s has %d services, an FNN takes %d at most; split it by gcn or meta", c.Kind, n, fnnMost)
+		return nil, fmt.Errorf("chain of %s has %d services, an FNN takes at most %d; split it by gcn or meta", c.Kind, n, fnnMost)
 	}
 	graph, err := nn.NewGraph(n, calls(c))
 	if err != nil {
@@ -179,7 +179,7 @@ func (m *Model) File() (*modelfile.File, error) {
 func FromFile(file *modelfile.File) (*Model, error) {
 	i := slices.IndexFunc(Ways(), func(way string) bool { return kind(way) == file.Card.Kind })
 	if i < 0 {
-		return nil, fmt.Errorf("this is a model of kind %q, not one that splits; give a file that loadline slo train wrote", file.Card.Kind)
+		return nil, fmt.Errorf("this is a model of kind %q, not one that splits SLOs; use a file written by loadline slo train", file.Card.Kind)
 	}
 	way := Ways()[i]
 	var s Settings
@@ -241,7 +241,7 @@ func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 // checkWay says whether there is one of this name.
 func checkWay(way string) error {
 	if !slices.Contains(Ways(), way) {
-		return fmt.Errorf("unknown way to learn a split %q%s", way, suggest.Hint(way, Ways()))
+		return fmt.Errorf("unknown method to learn a split %q%s", way, suggest.Hint(way, Ways()))
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (s *Scene) chain(ctx context.Context, deployed []Choice, perSecond []float6
 		return c.Kind == like.Kind && slices.EqualFunc(c.Steps, like.Steps, func(a, b slosplit.Step) bool { return a.Service == b.Service })
 	})
 	if at < 0 {
-		return slosplit.Chain{}, fmt.Errorf("there is no chain of %s through the same %d services any more", like.Kind, len(like.Steps))
+		return slosplit.Chain{}, fmt.Errorf("there is no longer a chain of %s through the same %d services", like.Kind, len(like.Steps))
 	}
 	return chains[at], nil
 }

@@ -139,7 +139,7 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 		return nil, nil, err
 	}
 	if len(valid) == 0 {
-		return nil, nil, errors.New("there are no tasks to validate on: without them nobody knows when to stop")
+		return nil, nil, errors.New("there are no validation tasks, which are needed for early stopping")
 	}
 	net, err := build(c.Way, c.Sight, c.Hidden, c.Traits, rand.New(rand.NewPCG(c.Seed, streamInit)))
 	if err != nil {
@@ -229,7 +229,7 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, erro
 		}
 	}
 	if math.IsInf(best.Loss, 1) {
-		return nil, fmt.Errorf("the training of %s came to nothing: no loss was finite; lower the rates", t.config.Way)
+		return nil, fmt.Errorf("the training of %s diverged: no loss was finite; lower the learning rates", t.config.Way)
 	}
 	copy(t.net.Params(), kept.Params())
 	copy(t.tempo.free, keptTempo)
