@@ -29,6 +29,7 @@ type Ladder struct {
 	needs loadline.Needs
 
 	clock clock
+	begun bool
 	sight sight
 	burn  *Burn
 
@@ -108,7 +109,12 @@ func (l *Ladder) joinNeeds() loadline.Needs {
 		n.Period = l.beat
 	}
 	n.Keep = 1
+	n.Forecast, n.PartialSLO = loadline.Horizon{}, false
 	for _, of := range both {
+		if of.Forecast.Steps > 0 {
+			n.Forecast = of.Forecast // the model's, if both want one
+		}
+		n.PartialSLO = n.PartialSLO || of.PartialSLO
 		n.Keep = max(n.Keep, (max(of.Keep, 1)-1)*strideOf(of.Period, n.Period)+1)
 	}
 	return n
@@ -160,13 +166,52 @@ func (l *Ladder) Advice(service int) (loadline.Setting, bool) {
 	return a.setting, a.given.within(l.clock.at, fresh) && !l.sight.blind[service]
 }
 
+// Forecast implements loop.Forecaster: each policy that is due runs the forecaster
+// that it brings, and sees its own forecast only. It returns the one of the model,
+// or of the rule where the model has none.
+func (l *Ladder) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	at := l.clock.advance(now)
+	var forecast []loadline.Forecast
+	for _, q := range l.policies() {
+		if q.isDue(at, l.needs.Period) {
+			q.forecast(now, l.needs.Period, window)
+		}
+		if len(q.stages.forecast) > 0 {
+			forecast = q.stages.forecast
+		}
+	}
+	return forecast
+}
+
+// Split implements loop.Splitter, likewise.
+func (l *Ladder) Split(now time.Time, s loadline.Situation) []loadline.SLO {
+	at := l.clock.advance(now)
+	parts := s.PartialSLO
+	for _, q := range l.policies() {
+		if q.isDue(at, l.needs.Period) {
+			q.split(now, l.needs.Period, s)
+		}
+		if len(q.stages.parts) > 0 {
+			parts = q.stages.parts
+		}
+	}
+	return parts
+}
+
+// policies on the ladder, the model last.
+func (l *Ladder) policies() []*asked {
+	if l.model == nil {
+		return []*asked{l.rule}
+	}
+	return []*asked{l.rule, l.model}
+}
+
 // Decide asks both, chooses whom to follow, and passes on what they want. An
 // error says why nothing is decided.
 func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
-	begun := l.clock.begun
 	at := l.clock.advance(now)
-	if !begun {
-		l.decided = at
+	if !l.begun {
+		l.begun, l.decided = true, at
 		if l.state.Since.IsZero() { // unless another process has left it
 			l.state.Since = now
 		}

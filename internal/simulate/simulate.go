@@ -84,6 +84,12 @@ type Outcome struct {
 	Rungs  []guard.Transition // steps on the guard's ladder
 }
 
+// given is a split of the SLO that the user has chosen.
+type given []loadline.SLO
+
+// Split implements loop.Splitter.
+func (g given) Split(time.Time, loadline.Situation) []loadline.SLO { return g }
+
 // seer is a policy that is told the load beforehand.
 type seer interface {
 	Foresee(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
@@ -226,7 +232,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		CPUTime: s.Hooks.CPUTime,
 	}
 	if s.Partial != nil {
-		run.Split = func([]loadline.Observation) []loadline.SLO { return s.Partial }
+		run.Splitter = given(s.Partial)
 	}
 	if guarded != nil {
 		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }
