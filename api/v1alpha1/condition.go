@@ -27,6 +27,7 @@ const (
 	ReasonDeciding              = "Deciding"              // true: decisions are being made
 	ReasonStarting              = "Starting"              // unknown: nothing has been decided yet
 	ReasonInvalidSpec           = "InvalidSpec"           // the message names fields and remedies
+	ReasonFailed                = "Failed"                // it failed while running, and restarts with back-off
 	ReasonTargetNotFound        = "TargetNotFound"        // a targetRef names nothing, or something without a scale subresource
 	ReasonSecretNotFound        = "SecretNotFound"        // a Secret or ConfigMap, or a key of it, is missing
 	ReasonForbidden             = "Forbidden"             // the controller may not do what it must

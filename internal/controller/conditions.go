@@ -33,8 +33,8 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
 	} {
-		v, told := verdicts[kind]
-		if !told {
+		v, found := verdicts[kind]
+		if !found {
 			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet {
 				continue
 			}
@@ -47,7 +47,8 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 	}
 }
 
-// notReady is the reason for an application that cannot be run.
+// notReady is the condition Ready of an application that could not be assembled or
+// has failed.
 func notReady(err error) verdict {
 	var missing missingError
 	switch {
@@ -55,6 +56,10 @@ func notReady(err error) verdict {
 		return no(v1alpha1.ReasonSecretNotFound, err.Error())
 	case apierrors.IsForbidden(err):
 		return no(v1alpha1.ReasonForbidden, err.Error())
+	}
+	var failed passError
+	if errors.As(err, &failed) {
+		return no(v1alpha1.ReasonFailed, err.Error())
 	}
 	return no(v1alpha1.ReasonInvalidSpec, err.Error())
 }

@@ -212,7 +212,7 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	}
 	// Through the status, as it is written and read.
 	v := &view{app: e.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1)}
-	v.finish(&loadline.Decision{}, e)
+	v.fillDesired(e)
 	status := v.status(s.l, decider{}, nil)
 	next := s.ends(e.app)
 	for i := range next.told {

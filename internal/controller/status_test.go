@@ -15,10 +15,11 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// told makes the status of one pass in which a service is to be set.
+// tell makes the view of one pass in which a service is to be set.
 func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view {
 	t.Helper()
 	var o loadline.Observation
@@ -33,12 +34,11 @@ func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view
 		d.Proposal.Services = append(d.Proposal.Services, loadline.ServiceProposal{Service: p.Service, Setting: p.Setting, Reason: "CPU is at 90 %"})
 	}
 	situation := loadline.Situation{App: e.app.App, Window: []loadline.Observation{o}, Allocation: e.Allocation(nil)}
-	v := beginView(e.app, e, d, situation)
 	if err == nil {
 		err = e.Apply(context.Background(), plan)
 	}
 	d.Err = err
-	v.finish(d, e)
+	v := newView(e.app, e, &loop.Pass{Situation: situation, Decision: *d})
 	v.ladder, v.policy = guard.State{Rung: guard.Learned, Since: noon}, "hpa"
 	return v
 }
