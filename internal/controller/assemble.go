@@ -107,13 +107,13 @@ func (c *Controller) joinEnds(a *application, l *v1alpha1.LoadLine, from named, 
 	}
 	for i, name := range names {
 		if a.Targets[i] != nil {
-			e.told[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
-			e.told[i].size = permitted(e.told[i].size, a.Axes[i])
+			e.desired[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
+			e.desired[i].size = permitted(e.desired[i].size, a.Axes[i])
 		}
 	}
 }
 
-// permitted is the part of a size that may be moved still.
+// permitted is the part of a size that may still be moved.
 func permitted(size loadline.Setting, p resource.Permit) loadline.Setting {
 	drop(&size.CPURequest, p.CPURequest)
 	drop(&size.CPULimit, p.CPULimit)

@@ -43,7 +43,7 @@ func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 		for _, p := range v.plan.Services {
 			sv := &v.services[p.Service]
 			name := v.app.App.Services[p.Service].Name
-			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.told))
+			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.desired))
 			if why := v.why(p.Service); why != "" {
 				note += " (" + why + ")"
 			}
@@ -61,7 +61,7 @@ func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 // rung writes a step on the ladder.
 func (d *eventWriter) rung(l *v1alpha1.LoadLine, t guard.Transition) {
 	kind := corev1.EventTypeWarning
-	if t.To == guard.Learned {
+	if t.To == guard.Primary {
 		kind = corev1.EventTypeNormal
 	}
 	d.say(l, "rung", kind, "Rung", "Decide", fmt.Sprintf("from %v to %v: %s", t.From, t.To, t.Why))

@@ -225,7 +225,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 	c.promote(1)
 	c.open(NewFleet(c.options(store)))
 	c.live(20)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Fatalf("on %v: %s", rung.Rung, rung.Why)
 	}
 	last := c.views[len(c.views)-1]
@@ -366,7 +366,7 @@ func TestStudentsActOnWithoutAServer(t *testing.T) {
 	c.promote(1)
 	c.open(NewFleet(o))
 	c.live(10)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Errorf("on %v: %s", rung.Rung, rung.Why)
 	}
 	if v := c.verdict(); v.reason != v1alpha1.ReasonOutOfReach || !strings.Contains(v.message, "in use") {
@@ -396,7 +396,7 @@ func TestWithoutAFleetStudentsDecideAlone(t *testing.T) {
 	c.promote(1)
 	c.open(nil)
 	c.live(10)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Errorf("on %v: %s", rung.Rung, rung.Why)
 	}
 	if v := c.app.fleetVerdict(); v != nil {

@@ -30,7 +30,7 @@ type member struct {
 // saw shows the whole to the witness, while students are followed. What others do
 // cannot be told from what students did, so a teacher is shown none of it.
 func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation) {
-	if m.witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Learned {
+	if m.witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Primary {
 		return
 	}
 	for i, st := range a.ends.standing {
@@ -45,7 +45,7 @@ func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation)
 // that were followed and carried out are experience, with what the guards left of
 // them. Of the others nobody could learn anything.
 func (m *member) settle(a *application, d *loadline.Decision) {
-	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Learned
+	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Primary
 	m.agent.Settle(func(service int, want action) (action, bool) {
 		if !followed || a.Targets[service] == nil || a.ends.standing[service].still() {
 			return action{}, false

@@ -62,7 +62,7 @@ func (a *application) view(p *loop.Pass) *view {
 // policyName is the policy that is followed on a rung.
 func (a *application) policyName(r guard.Rung) string {
 	switch r {
-	case guard.Learned:
+	case guard.Primary:
 		return a.model.name
 	case guard.Rule:
 		return a.Fallback

@@ -40,7 +40,7 @@ type serviceView struct {
 	wanted    loadline.Setting
 	reason    string
 	before    loadline.Allocation // desired when the decision was made
-	told      loadline.Allocation // desired afterwards
+	desired   loadline.Allocation // desired afterwards
 	size      loadline.Setting    // that pods which are created from now on get
 	change    time.Time
 	manual    time.Time
@@ -84,9 +84,9 @@ func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
 func (v *view) fillDesired(e *ends) {
 	for i := range v.services {
 		sv := &v.services[i]
-		sv.told = e.allocation(i)
-		sv.size = e.told[i].size
-		sv.change, sv.manual = e.told[i].changed, e.told[i].manual
+		sv.desired = e.allocation(i)
+		sv.size = e.desired[i].size
+		sv.change, sv.manual = e.desired[i].changed, e.desired[i].manual
 		sv.resizes = resizeText(e.states[i].Resize, e.resizes[i])
 	}
 }
@@ -154,7 +154,7 @@ func (v *view) unseen() []string {
 	var names []string
 	for i := range v.services {
 		sv := &v.services[i]
-		if v.app.Targets[i] == nil || sv.told.Replicas == 0 || sv.told.Brownout {
+		if v.app.Targets[i] == nil || sv.desired.Replicas == 0 || sv.desired.Brownout {
 			continue
 		}
 		if !sv.observed.Rate.Present() && !sv.observed.CPU.Present() {

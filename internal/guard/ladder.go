@@ -290,7 +290,7 @@ func found(isAway, isThere bool) finding {
 func (l *Ladder) judgeBurn(at time.Duration) {
 	b := &l.set.Burn
 	kind, which, firing := l.burn.Firing(b.Windows, b.MinOver)
-	if firing && !l.burned.open && l.state.Rung == Learned {
+	if firing && !l.burned.open && l.state.Rung == Primary {
 		if l.trusted.set && at-l.trusted.at >= b.LongestRecovery {
 			l.recovery = b.Recovery // it has behaved for long
 		}
@@ -329,7 +329,7 @@ func (l *Ladder) choose(at time.Duration, model, rule answer) (Rung, cause) {
 	switch {
 	case why.against == "" && model.ok():
 		l.decided = at
-		return Learned, why
+		return Primary, why
 	case why.against != "" && rule.ok():
 		l.decided = at
 		return Rule, why
@@ -368,7 +368,7 @@ type cause struct {
 // say it on a rung.
 func (c cause) say(r Rung, set *Settings) string {
 	switch {
-	case r == Learned:
+	case r == Primary:
 		return "the model is followed"
 	case r == Rule:
 		return c.against
@@ -387,14 +387,14 @@ func (c cause) say(r Rung, set *Settings) string {
 // stand on a rung. Only a change of rung is a transition; the reason on the same
 // rung is kept up to date.
 func (l *Ladder) stand(now time.Time, rung Rung, why cause) {
-	if rung == Learned && !l.trusted.set {
+	if rung == Primary && !l.trusted.set {
 		l.trusted.mark(l.clock.at)
 	} else if rung == Rule {
 		l.trusted = instant{}
 	}
 	l.state.Distrust, l.state.Recovery = l.burned.open, l.recovery
 	if rung == l.state.Rung {
-		if rung != Learned {
+		if rung != Primary {
 			l.state.Why = why.say(rung, &l.set)
 		}
 		return
@@ -415,7 +415,7 @@ func (l *Ladder) stand(now time.Time, rung Rung, why cause) {
 func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model, rule answer) (loadline.Proposal, error) {
 	var p loadline.Proposal
 	switch rung {
-	case Learned:
+	case Primary:
 		p = l.complete(model.proposal, rule.proposal)
 		l.noteSizes(model.proposal)
 	case Rule:

@@ -101,7 +101,7 @@ func TestAStageThatPanicsIsTheModelsFault(t *testing.T) {
 		for range 50 {
 			tick(sc, l)
 		}
-		if s := l.State(); s.Rung != guard.Learned {
+		if s := l.State(); s.Rung != guard.Primary {
 			t.Errorf("%s: still %v after twelve minutes: %s", stage, s.Rung, s.Why)
 		}
 	}
