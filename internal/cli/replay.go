@@ -154,7 +154,8 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			return err
 		}
 		if e.App == nil {
-			return fmt.Errorf("the log is damaged: the application of the decision of %s is missing; start after it with --from", explain.Instant(e.Record.At))
+			return fmt.Errorf("the log is damaged: the application of the decision of %s is missing; start after it with --from",
+				explain.Instant(e.Record.At))
 		}
 		if r == nil {
 			app = e.App

@@ -103,5 +103,6 @@ func writeClosedLoop(w io.Writer, c *closedLoop) {
 		recorded = result.Percent(v)
 	}
 	fmt.Fprintf(w, "  over SLO    %s (recorded: %s)\n", result.Percent(r.OverSLORatio), recorded)
-	fmt.Fprintf(w, "  cost        %.2f core-hours, %.1f replicas on average, %.0f changes\n", float64(r.CoreHours), float64(r.MeanReplicas), float64(r.Changes))
+	fmt.Fprintf(w, "  cost        %.2f core-hours, %.1f replicas on average, %.0f changes\n", float64(r.CoreHours),
+		float64(r.MeanReplicas), float64(r.Changes))
 }

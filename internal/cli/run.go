@@ -100,7 +100,8 @@ To see what it would do, from your own machine and without changing anything, us
 	flags.StringVar(&f.kedaCert, "keda-cert", "", "certificate for KEDA's connections; none = plain text")
 	flags.StringVar(&f.kedaKey, "keda-key", "", "its key")
 	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
-	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"}, "hosts in a trigger's scalerAddress that mean this process")
+	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"},
+		"hosts in a trigger's scalerAddress that mean this process")
 	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance, "the cluster's --horizontal-pod-autoscaler-tolerance")
 	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -147,7 +148,8 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	case "json":
 		handler = slog.NewJSONHandler(stderr, options)
 	default:
-		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text", "json"})))
+		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text",
+			"json"})))
 	}
 	if f.output != "text" && f.output != "json" {
 		faults = append(faults, usagef("--output %q must be text or json", f.output))
@@ -190,7 +192,8 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	if err := c.SetupWithManager(manager); err != nil {
 		return clusterError(err)
 	}
-	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(), Agent: f.fleet.agent}); err != nil {
+	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
+		Agent: f.fleet.agent}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {
@@ -235,7 +238,8 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 		},
 		// Secrets and ConfigMaps are read by name, where that is allowed: a cache would
 		// have to list them all.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}, Unstructured: true}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
+			Unstructured: true}},
 	}
 	if len(f.namespaces) > 0 {
 		o.Cache.DefaultNamespaces = map[string]cache.Config{}

@@ -67,7 +67,8 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	}
 	a.loop.Clock = &realClock{now: c.Now}
 	if c.Decisions != "" {
-		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes, Sync: time.Minute}); err != nil {
+		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes,
+			Sync: time.Minute}); err != nil {
 			a.leave()
 			return nil, fmt.Errorf("open the decision log: %w", err)
 		}

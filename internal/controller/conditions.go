@@ -155,7 +155,8 @@ func pausedVerdict(p v1alpha1.Pause, v *view) verdict {
 		}
 	}
 	if len(names) > 0 {
-		return yes(v1alpha1.ReasonSomeServicesPaused, "paused by the annotation "+v1alpha1.PausedAnnotation+" on their workloads: "+strings.Join(names, ", "))
+		return yes(v1alpha1.ReasonSomeServicesPaused,
+			"paused by the annotation "+v1alpha1.PausedAnnotation+" on their workloads: "+strings.Join(names, ", "))
 	}
 	return no(v1alpha1.ReasonNotPaused, "")
 }

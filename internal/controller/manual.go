@@ -38,5 +38,6 @@ func (t *desired) whyManual(s *kube.State) string {
 	if by == "" {
 		by = "an unknown manager"
 	}
-	return fmt.Sprintf("%s set %d replicas, which are kept until %s (spec.respectManualChangesFor)", by, s.Replicas, t.manual.UTC().Format("2006-01-02 15:04:05Z"))
+	return fmt.Sprintf("%s set %d replicas, which are kept until %s (spec.respectManualChangesFor)", by, s.Replicas,
+		t.manual.UTC().Format("2006-01-02 15:04:05Z"))
 }

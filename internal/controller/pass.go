@@ -96,7 +96,8 @@ func (r *runner) logPass(a *application, v *view) {
 	for _, p := range v.plan.Services {
 		sv := &v.services[p.Service]
 		r.log.Info("decided", "service", a.App.Services[p.Service].Name, "mode", a.Mode, "applied", v.applied && a.ends.act,
-			"from", sv.before.Replicas, "to", sv.before.With(p.Setting).Replicas, "change", changeOf(sv.before, p.Setting), "reason", v.why(p.Service))
+			"from", sv.before.Replicas, "to", sv.before.With(p.Setting).Replicas, "change", changeOf(sv.before, p.Setting), "reason",
+			v.why(p.Service))
 	}
 }
 
@@ -118,7 +119,7 @@ func (r *runner) renewModel(ctx context.Context, a *application, v *view) {
 	}
 	r.news = news
 	if news != "" {
-		r.log.Info("model changed", "model", news)
+		r.log.Info("model checked", "result", news)
 		r.events.say(l, "model", "Normal", "Model", "Decide", news)
 	}
 }

@@ -107,7 +107,8 @@ func (r *runner) attempt(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services", len(r.latest.Load().Spec.Services))
+	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
+		len(r.latest.Load().Spec.Services))
 	defer r.close(a)
 	a.ladder.OnChange = func(t guard.Transition) { r.publishRung(a, t) }
 	return passError{r.passes(ctx, a)}

@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// asked is a policy that is asked at its own period, shown as much of the past
-// as it asked for, and whose answers are looked at before anybody follows them.
-// What it does wrong, up to a panic, becomes an error.
+// asked is a policy that is asked at its own period, with as many observations as it
+// needs, and whose proposals are checked before they are followed. Its faults, up
+// to a panic, become errors.
 type asked struct {
 	policy loadline.Policy
 	strict bool // refuse what is far out of bounds, too
@@ -38,10 +38,10 @@ type answer struct {
 	err      error
 }
 
-// ok says whether the policy knew what to do when it was last asked.
+// ok reports whether the policy could decide when it was last asked.
 func (a answer) ok() bool { return a.err == nil }
 
-// noData says whether it was for want of data that it did not.
+// noData reports whether it could not for lack of data.
 func (a answer) noData() bool { return errors.Is(a.err, loadline.ErrNoData) }
 
 // isDue reports whether a policy is asked at a tick of the ladder's clock. Ticks
@@ -143,7 +143,7 @@ func strideOf(period, tick time.Duration) int {
 	return max(1, int((period+tick/2)/tick))
 }
 
-// inspect refuses what nobody could mean.
+// inspect rejects proposals that cannot be meant.
 func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 	if len(q.mentions) != len(s.App.Services) {
 		q.mentions = make([]bool, len(s.App.Services))
@@ -165,14 +165,15 @@ func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 			case a.nonsense(v):
 				return fmt.Errorf("it proposed %v %v for service %s", a, v, service.Name)
 			case q.strict && a.isCount() && v > mostReplicas(service.Bounds, s.InFlight[sp.Service].Replicas):
-				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name, s.InFlight[sp.Service].Replicas, service.Bounds.MaxReplicas)
+				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name,
+					s.InFlight[sp.Service].Replicas, service.Bounds.MaxReplicas)
 			}
 		}
 	}
 	return nil
 }
 
-// mostReplicas is beyond what a policy in its right mind asks for.
+// mostReplicas is the most that a sound policy proposes.
 func mostReplicas(b loadline.Bounds, now int) float64 {
 	if b.MaxReplicas > 0 {
 		return 10 * float64(max(b.MaxReplicas, now))

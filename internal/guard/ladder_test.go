@@ -152,7 +152,7 @@ func TestLadderWhenNothingIsSeen(t *testing.T) {
 	// Both would take no data for no load.
 	st.model.says.Services[0].Setting, st.rule.says.Services[0].Setting = toReplicas(1), toReplicas(1)
 	_, err := st.runBlind(10 * time.Minute)
-	st.on(guard.Hold, "nothing of any service can be seen")
+	st.on(guard.Hold, "no service has a metric")
 	if !errors.Is(err, loadline.ErrNoData) {
 		t.Errorf("err %v", err)
 	}
@@ -290,7 +290,7 @@ func TestLadderWhenBothAreBroken(t *testing.T) {
 	st.run(10*time.Minute, 0)
 	st.on(guard.Hold, "and the rule: it panicked")
 	p, err := st.run(6*time.Minute, 0)
-	st.on(guard.Floor, "nobody has known what to do")
+	st.on(guard.Floor, "no policy could decide")
 	wants(t, p, err, 4) // as many as the application's model says
 }
 

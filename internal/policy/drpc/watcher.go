@@ -36,7 +36,8 @@ func NewWatcher(m *Model, app *loadline.App, epoch uint64) (*Watcher, error) {
 	eyes.Judge(m.Shares)
 	n := len(app.Services)
 	if size := sceneBytes(n, len(app.Nodes), len(app.Kinds)); size > MaxScene {
-		return nil, fmt.Errorf("a scene of the %d services of %s has %d bytes, must be at most %d: divide the application", n, app.Name, size, MaxScene)
+		return nil, fmt.Errorf("a scene of the %d services of %s has %d bytes, must be at most %d: divide the application", n, app.Name,
+			size, MaxScene)
 	}
 	w := &Watcher{period: m.Period, reward: m.Reward, eyes: eyes, epoch: epoch, locals: make([]Local, n), seen: make([]time.Time, n)}
 	return w, nil
