@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// ErrNoData is what a policy returns when what it needs was not there. The
+// ErrNoData is what a policy returns when what it needs was not measured. The
 // caller holds: absent data never reads as zero load.
 var ErrNoData = errors.New("no data to decide on")
 
-// Policy decides. All rivals and all learned policies are one. A policy keeps
-// no clock and no source of chance of its own: time comes in as an argument,
-// randomness at construction.
+// Policy decides. All baselines and all learned policies implement it. A policy
+// has no clock and no random source of its own: time is an argument of Decide,
+// randomness comes in at construction.
 type Policy interface {
 	Name() string
 	Needs() Needs
@@ -19,8 +19,8 @@ type Policy interface {
 }
 
 // Needs is what a policy's real deployment would have: how often it decides,
-// what it is shown, and how late. The loop and the observer give it that and
-// no more.
+// what it observes, and how late. The loop and the observer provide that and no
+// more.
 type Needs struct {
 	Period time.Duration // between decisions
 	Delay  time.Duration // from observing to applying: collection and decision
@@ -28,14 +28,23 @@ type Needs struct {
 	Window time.Duration // over which rates and quantiles are taken
 	Lag    time.Duration // age of the newest sample it can see, beyond the scrape's own
 	Keep   int           // observations that Situation.Window holds at most; 0 = 1
+
+	Forecast   Horizon // of Situation.Forecast; zero = nothing is forecast
+	PartialSLO bool    // Situation.PartialSLO is used
 }
 
-// Situation is all that a policy may know when it decides. It is valid during
-// the call to Decide only; a policy that wants to remember copies.
+// Horizon is how far a forecast reaches: so many steps of a length.
+type Horizon struct {
+	Step  time.Duration
+	Steps int
+}
+
+// Situation is all that a policy may use to decide. It is valid during the call
+// to Decide only; a policy that keeps any of it copies it.
 type Situation struct {
 	App        *App
 	Window     []Observation // oldest first, the last one is now; never empty
-	Allocation []Allocation  // per service, as told so far
+	Allocation []Allocation  // desired, per service
 	InFlight   []Allocation  // per service, with plans that are decided and not yet applied
 	Forecast   []Forecast    // per service; empty without a forecaster
 	PartialSLO []SLO         // per service, its part of the end-to-end SLO; empty without a splitter
@@ -44,7 +53,7 @@ type Situation struct {
 // Now is the latest observation.
 func (s Situation) Now() *Observation { return &s.Window[len(s.Window)-1] }
 
-// Forecast is the expected rate of visits to a service.
+// Forecast is the predicted rate of visits to a service.
 type Forecast struct {
 	Step   time.Duration
 	Median []Sample // at now+Step, now+2*Step, ...

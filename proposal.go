@@ -63,7 +63,7 @@ type ServicePlan struct {
 	Setting Setting
 }
 
-// Allocation is what one service has been told to be: the spec, not the pods.
+// Allocation is the desired state of one service: the spec, not the pods.
 type Allocation struct {
 	Replicas int
 	Size     Size

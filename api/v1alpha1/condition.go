@@ -27,6 +27,7 @@ const (
 	ReasonDeciding              = "Deciding"              // true: decisions are being made
 	ReasonStarting              = "Starting"              // unknown: no decision has been made yet
 	ReasonInvalidSpec           = "InvalidSpec"           // the message names fields and fixes
+	ReasonFailed                = "Failed"                // it failed while running, and restarts with back-off
 	ReasonTargetNotFound        = "TargetNotFound"        // a targetRef does not exist, or has no scale subresource
 	ReasonSecretNotFound        = "SecretNotFound"        // a Secret or ConfigMap, or a key of it, is missing
 	ReasonForbidden             = "Forbidden"             // the controller lacks a permission

@@ -10,7 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=ll,scope=Namespaced
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`,description="What Loadline may do: Observe, Recommend or Act."
-// +kubebuilder:printcolumn:name="Rung",type=string,JSONPath=`.status.ladder.rung`,description="Who is followed: Learned, Rule, Hold or Floor."
+// +kubebuilder:printcolumn:name="Rung",type=string,JSONPath=`.status.ladder.rung`,description="The policy that is followed: Primary, Rule, Hold or Floor."
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.status.policy`,description="The policy in control."
 // +kubebuilder:printcolumn:name="SLO met",type=string,JSONPath=`.status.sloMet`,description="Whether all objectives were met at the last decision."
 // +kubebuilder:printcolumn:name="Services",type=string,JSONPath=`.status.servicesMoved`,description="Services that can be scaled now, of all."

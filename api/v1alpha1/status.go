@@ -65,23 +65,34 @@ type LoadLineStatus struct {
 	Services []ServiceStatus `json:"services,omitempty"`
 }
 
-// Rung is who is followed.
+// Rung is the policy that is followed.
 //
-// +kubebuilder:validation:Enum=Learned;Rule;Hold;Floor
+// +kubebuilder:validation:Enum=Primary;Rule;Hold;Floor;Learned
 type Rung string
 
 const (
-	RungLearned Rung = "Learned" // the policy
+	RungPrimary Rung = "Primary" // spec.policy
 	RungRule    Rung = "Rule"    // the fallback
-	RungHold    Rung = "Hold"    // nobody: everything stays as it is
-	RungFloor   Rung = "Floor"   // nobody, for so long that services were raised to a safe size
+	RungHold    Rung = "Hold"    // none: everything stays as it is
+	RungFloor   Rung = "Floor"   // none, for so long that services were raised to a safe size
 )
+
+// rungLearned is Primary as earlier versions wrote it.
+const rungLearned Rung = "Learned"
+
+// Current is the rung by its present name.
+func (r Rung) Current() Rung {
+	if r == rungLearned {
+		return RungPrimary
+	}
+	return r
+}
 
 // LadderStatus is the state of the guard's ladder.
 type LadderStatus struct {
-	// Who is followed. Learned: the policy. Rule: the fallback. Hold: nobody,
-	// everything stays as it is. Floor: nobody, for so long that services were raised
-	// to their floors.
+	// The policy that is followed. Primary: spec.policy. Rule: the fallback. Hold:
+	// none, everything stays as it is. Floor: none, for so long that services were
+	// raised to their floors. Learned is Primary as earlier versions wrote it.
 	// +required
 	Rung Rung `json:"rung"`
 

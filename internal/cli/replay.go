@@ -33,20 +33,19 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay DIR|NS/NAME --policy SPEC",
-		Short: "Run a recorded stretch through another policy and show the difference",
-		Long: `Shows another policy every situation in a decision log as it was recorded, and
-holds what it asks for against what was asked for then: where they differ, by how
-much and why, and how many replica-hours each asked for.
+		Short: "Run recorded decisions through another policy and show the differences",
+		Long: `Runs another policy over the situations in a decision log, and compares what it
+proposes with what was proposed then: where they differ, by how much and why, and
+the replica-hours of each.
 
-This is open-loop: what the other policy would have made of one situation does not
-change the next. Its first answers are those of a policy that has just been
-started. With --app the other policy also drives the simulated cluster under the
-recorded load, from the recorded beginning, which closes the loop as well as that
-application is known; --app recorded takes the one in the log.
+This is open-loop: what the other policy proposes does not change the next
+situation. Its first proposals are those of a policy that has just been started.
+With --app the other policy also drives the simulated cluster under the recorded
+load, from the recorded initial state, which closes the loop as accurately as that
+application is modelled; --app recorded takes the one in the log.
 
-The other policy is asked when the recorded one decided, and sees the metrics that
-were recorded; where its own deployment would be asked or shown otherwise, the
-remarks say so.
+The other policy decides at the recorded decisions and sees the recorded metrics;
+remarks name what its own deployment would do or see differently.
 
 Policies:
 ` + policyHelp(),
@@ -63,7 +62,7 @@ Policies:
 	flags.SortFlags = false
 	flags.StringVar(&f.policy, "policy", "", "name[:key=value,...] of the other policy")
 	flags.StringVar(&f.service, "service", "", "show this service only")
-	flags.StringVar(&f.from, "from", "", "begin of the stretch: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04; default: the log's")
+	flags.StringVar(&f.from, "from", "", "start: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04; default: the log's")
 	flags.StringVar(&f.to, "to", "", "its end")
 	flags.IntVar(&f.show, "show", 10, "how many of the largest differences to list")
 	flags.StringVar(&f.app, "app", "", "also drive this application in the simulated cluster: a name, a file, or recorded")
@@ -78,11 +77,11 @@ Policies:
 type replayed struct {
 	Log    string        `json:"log"`
 	Replay replay.Report `json:"replay"`
-	// Closed is the closed loop, if it was asked for.
+	// Closed is the closed loop, with --app.
 	Closed *closedLoop `json:"closed_loop,omitempty"`
 }
 
-// closedLoop is what the other policy came to in the simulated cluster.
+// closedLoop is the result of the other policy in the simulated cluster.
 type closedLoop struct {
 	App             string        `json:"app"`
 	RecordedOverSLO result.Number `json:"recorded_over_slo_ratio"` // null = not measured
@@ -126,7 +125,7 @@ func (f *replayFlags) run(ctx context.Context, target string, stdout, stderr io.
 func (f *replayFlags) check() error {
 	switch {
 	case f.policy == "":
-		return usagef("--policy is missing: which policy is to be asked? known: %s", strings.Join(policy.Names(), ", "))
+		return usagef("--policy is missing; known policies: %s", strings.Join(policy.Names(), ", "))
 	case f.output != "text" && f.output != "json":
 		return usagef("--output %q must be text or json", f.output)
 	case f.show < 0:
@@ -137,9 +136,9 @@ func (f *replayFlags) check() error {
 	return nil
 }
 
-// replay asks the policy at every record of the stretch.
+// replay runs the policy over the records of the chosen time.
 func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed, stderr io.Writer) (*replay.Load, error) {
-	from, to, err := f.stretch(reader)
+	from, to, err := f.span(reader)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,8 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			return err
 		}
 		if e.App == nil {
-			return fmt.Errorf("the decision of %s stands before its application in the log, which is damaged: begin after it, with --from", explain.Instant(e.Record.At))
+			return fmt.Errorf("the log is damaged: the application of the decision of %s is missing; start after it with --from",
+				explain.Instant(e.Record.At))
 		}
 		if r == nil {
 			app = e.App
@@ -169,7 +169,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
 		}
 		if e.App != app && !reflect.DeepEqual(e.App, app) {
-			return fmt.Errorf("the application was changed before %s, and a policy is made for one: replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+			return fmt.Errorf("the application changed before %s, and a policy is for one application: replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
 		}
 		period = time.Duration(e.Record.Needs.Period)
 		load.Add(e.Record)
@@ -193,7 +193,7 @@ func serviceNames(app *loadline.App) []string {
 	return names
 }
 
-func (f *replayFlags) stretch(reader *decisionlog.Reader) (from, to time.Time, err error) {
+func (f *replayFlags) span(reader *decisionlog.Reader) (from, to time.Time, err error) {
 	first, last, err := reader.Span()
 	if err != nil {
 		return first, last, err
@@ -210,7 +210,8 @@ func (f *replayFlags) stretch(reader *decisionlog.Reader) (from, to time.Time, e
 		}
 	}
 	if from.After(last) || to.Before(first) || to.Before(from) {
-		return from, to, usagef("the log reaches from %s to %s: nothing of it is from %s to %s", explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
+		return from, to, usagef("the log reaches from %s to %s and has nothing from %s to %s",
+			explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
 	}
 	return from, to, nil
 }

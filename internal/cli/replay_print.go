@@ -17,17 +17,17 @@ func writeReplay(w io.Writer, out *replayed, show int) error {
 	r := &out.Replay
 	was := strings.Join(r.Recorded, ", ")
 	fmt.Fprintf(w, "%s at %d decisions of %s, from %s to %s\n", r.Policy, r.Decisions, was, explain.Instant(r.First), explain.Instant(r.Last))
-	fmt.Fprintln(w, "Open loop: every situation is as recorded, whatever it would have made of the one before.")
+	fmt.Fprintln(w, "Open loop: every situation is as recorded; the other policy's proposals do not change the next.")
 	for _, remark := range r.Remarks {
-		fmt.Fprintf(w, "Mind that %s.\n", remark)
+		fmt.Fprintf(w, "Note: %s.\n", remark)
 	}
 	if r.Blind > 0 {
-		fmt.Fprintf(w, "%d decisions saw nothing and were left out.\n", r.Blind)
+		fmt.Fprintf(w, "%d decisions without an observation were left out.\n", r.Blind)
 	}
 	if r.Held > 0 {
-		fmt.Fprintf(w, "It held %d times for want of data.\n", r.Held)
+		fmt.Fprintf(w, "It held %d times without data.\n", r.Held)
 	}
-	fmt.Fprintf(w, "%d of %d decisions differ. Asked for as recorded, and by the other policy:\n\n", r.Differ, r.Decisions)
+	fmt.Fprintf(w, "%d of %d decisions differ. Proposed as recorded, and by the other policy:\n\n", r.Differ, r.Decisions)
 	if err := writeReplayTable(w, r); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func writeReplay(w io.Writer, out *replayed, show int) error {
 	return nil
 }
 
-// writeReplayTable shows what each asked for: the recorded policy, then the other.
+// writeReplayTable shows what each proposed: the recorded policy, then the other.
 func writeReplayTable(w io.Writer, r *replay.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "SERVICE\tDIFFER\tREPLICA-HOURS\tOTHER\tCORE-HOURS\tOTHER\n")
@@ -75,11 +75,11 @@ func difference(was, other string, d *replay.Episode) string {
 	if d.Times > 1 {
 		text += fmt.Sprintf(" and %d more", d.Times-1)
 	}
-	text += fmt.Sprintf(", %s at %s: %s asked for %s", d.Service, explain.Replicas(d.Before.Replicas), was, explain.Setting(d.Asked.Setting()))
+	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, explain.Replicas(d.Before.Replicas), was, explain.Setting(d.Asked.Setting()))
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
-	text += fmt.Sprintf(", %s for %s", other, explain.Setting(d.Other.Setting()))
+	text += fmt.Sprintf(", %s %s", other, explain.Setting(d.Other.Setting()))
 	if d.Because != "" {
 		text += " (" + d.Because + ")"
 	}
@@ -96,11 +96,13 @@ func against(other, was float64) string {
 
 func writeClosedLoop(w io.Writer, c *closedLoop) {
 	r := &c.Result
-	fmt.Fprintf(w, "\nClosed loop: %s on %s in the simulated cluster (%s engine, seed %d), under the recorded load and from the recorded beginning:\n", r.Policy, c.App, r.Engine, r.Seed)
+	fmt.Fprintf(w, "\nClosed loop: %s on %s in the simulated cluster (%s engine, seed %d), under the recorded load and from the recorded initial state:\n",
+		r.Policy, c.App, r.Engine, r.Seed)
 	recorded := "not measured"
 	if v := c.RecordedOverSLO; !math.IsNaN(float64(v)) {
 		recorded = result.Percent(v)
 	}
 	fmt.Fprintf(w, "  over SLO    %s (recorded: %s)\n", result.Percent(r.OverSLORatio), recorded)
-	fmt.Fprintf(w, "  cost        %.2f core-hours, %.1f replicas on average, %.0f changes\n", float64(r.CoreHours), float64(r.MeanReplicas), float64(r.Changes))
+	fmt.Fprintf(w, "  cost        %.2f core-hours, %.1f replicas on average, %.0f changes\n", float64(r.CoreHours),
+		float64(r.MeanReplicas), float64(r.Changes))
 }

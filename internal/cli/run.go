@@ -32,7 +32,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// leaseName is the Lease that says which process decides.
+// leaseName is the Lease of the process that decides.
 const leaseName = "loadline.dev"
 
 type liveFlags struct {
@@ -56,21 +56,22 @@ func newRun() *cobra.Command {
 	var f liveFlags
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Look after the LoadLines of a cluster",
+		Short: "Run the LoadLines of a cluster",
 		Long: `Watches the LoadLine resources of a cluster and runs one loop for each: observe
-through Prometheus and the API server, decide, guard, apply, and tell of it in the
-resource's status, as Events, as metrics and in a log on disk (see explain).
+through Prometheus and the API server, decide, guard, apply, and publish the result
+in the resource's status, as Events, as metrics and in a decision log on disk (see
+explain).
 
 Of several processes the one that holds the lease decides; the others are ready to
 take over, and answer KEDA from the resources' status meanwhile.
 
 LoadLines whose policy is a teacher with students (train --formulation drpc) meet
 over NATS: a server in this process, or with --nats an external cluster, which
-several replicas need. One process may look after everything, or several as agents
-with a group of LoadLines each (--agent).
+several replicas need. One process may run all LoadLines, or several processes as
+agents a group of them each (--agent).
 
-To see what it would do with the LoadLines of a cluster, from your own machine and
-without changing anything, use --once --dry-run.`,
+To see what it would do, from your own machine and without changing anything, use
+--once --dry-run.`,
 		Example: `  # What would be done now? Nothing is changed.
   loadline run --once --dry-run
   loadline run --once --dry-run --namespaces shop --output json
@@ -88,24 +89,25 @@ without changing anything, use --once --dry-run.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	f.clusterFlags.add(flags)
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "look after these namespaces only, with commas between them (default: all)")
-	flags.BoolVar(&f.leaderElect, "leader-elect", false, "hold a lease while deciding, so that several processes can run")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "run the LoadLines of these namespaces only, comma-separated (default: all)")
+	flags.BoolVar(&f.leaderElect, "leader-elect", false, "decide only while holding the lease, so that several processes can run")
 	flags.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the lease (default: that of the pod, or loadline-system)")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
-	flags.StringVar(&f.decisions, "decisions", "", "folder for the logs of decisions (default: none are kept)")
-	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "where /metrics is served; empty = nowhere")
-	flags.StringVar(&f.healthAddress, "health-address", ":8081", "where /healthz and /readyz are served; empty = nowhere")
-	flags.StringVar(&f.kedaAddress, "keda-address", "", "where KEDA's questions are answered, such as :9092; empty = nowhere")
+	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
+	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "address of /metrics; empty = not served")
+	flags.StringVar(&f.healthAddress, "health-address", ":8081", "address of /healthz and /readyz; empty = not served")
+	flags.StringVar(&f.kedaAddress, "keda-address", "", "address of the KEDA external scaler, such as :9092; empty = not served")
 	flags.StringVar(&f.kedaCert, "keda-cert", "", "certificate for KEDA's connections; none = plain text")
 	flags.StringVar(&f.kedaKey, "keda-key", "", "its key")
 	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
-	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"}, "hosts in a trigger's scalerAddress that mean us")
+	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"},
+		"hosts in a trigger's scalerAddress that mean this process")
 	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance, "the cluster's --horizontal-pod-autoscaler-tolerance")
 	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.BoolVar(&f.once, "once", false, "one pass over each LoadLine, then end")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "decide and tell, and change nothing whatever the mode; not even the status is written")
+	flags.BoolVar(&f.once, "once", false, "make one pass over each LoadLine and exit")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "decide and change nothing, whatever the mode; the status is not written either")
 	flags.StringVar(&f.output, "output", "text", "with --once: text or json")
 	return c
 }
@@ -131,7 +133,7 @@ func (f *liveFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stder
 	return f.serve(ctx, config, scheme, log)
 }
 
-// check refuses what cannot be meant, everything at once.
+// check validates the flags and reports all faults at once.
 func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger, error) {
 	var faults []error
 	var level slog.Level
@@ -146,7 +148,8 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	case "json":
 		handler = slog.NewJSONHandler(stderr, options)
 	default:
-		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text", "json"})))
+		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text",
+			"json"})))
 	}
 	if f.output != "text" && f.output != "json" {
 		faults = append(faults, usagef("--output %q must be text or json", f.output))
@@ -161,7 +164,7 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	return slog.New(handler), nil
 }
 
-// clusterScheme are the types that we speak with an API server about.
+// clusterScheme has the types that are exchanged with the API server.
 func clusterScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -170,7 +173,7 @@ func clusterScheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// serve until the process is told to end.
+// serve until the context ends.
 func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger) error {
 	manager, err := ctrl.NewManager(config, f.managerOptions(scheme, log))
 	if err != nil {
@@ -189,7 +192,8 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	if err := c.SetupWithManager(manager); err != nil {
 		return clusterError(err)
 	}
-	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(), Agent: f.fleet.agent}); err != nil {
+	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
+		Agent: f.fleet.agent}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {
@@ -207,9 +211,10 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	if err := errors.Join(manager.AddHealthzCheck("ping", healthz.Ping), manager.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
-	log.Info("loadline begins", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models, "decisions", f.decisions, "keda", f.kedaAddress, "dryRun", f.dryRun)
+	log.Info("loadline started", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models,
+		"decisions", f.decisions, "keda", f.kedaAddress, "dryRun", f.dryRun)
 	err = manager.Start(ctx)
-	cancel() // the lease may be lost and the process not told to end
+	cancel() // the lease may be lost without a signal to the process
 	c.Wait()
 	if meeting != nil {
 		err = errors.Join(err, meeting.Close())
@@ -233,7 +238,8 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 		},
 		// Secrets and ConfigMaps are read by name, where that is allowed: a cache would
 		// have to list them all.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}, Unstructured: true}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
+			Unstructured: true}},
 	}
 	if len(f.namespaces) > 0 {
 		o.Cache.DefaultNamespaces = map[string]cache.Config{}
@@ -244,8 +250,7 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 	return o
 }
 
-// leaseName is of this process and those that take over from it: agents have one
-// each.
+// leaseName is the lease of this process and its replicas; each agent has its own.
 func (f *liveFlags) leaseName() string {
 	if f.fleet.agent == "" {
 		return leaseName
@@ -253,8 +258,8 @@ func (f *liveFlags) leaseName() string {
 	return leaseName + "-" + f.fleet.agent
 }
 
-// meeting is where students meet their teachers; nil in a dry run, in which nothing
-// is done that could be learned from.
+// meeting connects students and teachers; nil in a dry run, which applies nothing to
+// learn from.
 func (f *liveFlags) meeting(log *slog.Logger) *controller.Fleet {
 	if f.dryRun {
 		return nil
@@ -273,7 +278,7 @@ func (f *liveFlags) lease() string {
 	return "loadline-system"
 }
 
-// orZero is how controller-runtime writes "nowhere".
+// orZero is how controller-runtime spells "not served".
 func orZero(address string) string {
 	if address == "" {
 		return "0"
@@ -288,14 +293,14 @@ func orAll(namespaces []string) string {
 	return strings.Join(namespaces, ",")
 }
 
-// clusterError says what to do about an API server that does not answer, or does
-// not know of LoadLines.
+// clusterError adds what to do about an API server that does not answer, or has no
+// LoadLine definition.
 func clusterError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if strings.Contains(err.Error(), "no matches for kind \"LoadLine\"") {
-		return fmt.Errorf("the cluster does not know LoadLines: kubectl apply -f deploy/crd: %w", err)
+		return fmt.Errorf("the cluster has no LoadLine definition: kubectl apply -f deploy/crd: %w", err)
 	}
-	return fmt.Errorf("%w; loadline doctor says what a cluster lacks", err)
+	return fmt.Errorf("%w; loadline doctor reports what a cluster lacks", err)
 }

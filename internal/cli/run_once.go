@@ -19,7 +19,7 @@ import (
 	"github.com/loadline/loadline/internal/controller"
 )
 
-// runOnce makes one pass over each LoadLine and says what came of it.
+// runOnce makes one pass over each LoadLine and prints the results.
 func (f *liveFlags) runOnce(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger, stdout io.Writer) error {
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -35,7 +35,7 @@ func (f *liveFlags) runOnce(ctx context.Context, config *rest.Config, scheme *ru
 	})
 	var findings []controller.Finding
 	for i := range all {
-		// A dry run may look at what agents look after.
+		// A dry run covers the LoadLines of agents too.
 		if (f.fleet.agent != "" || !f.dryRun) && all[i].Labels[v1alpha1.AgentLabel] != f.fleet.agent {
 			continue
 		}
@@ -78,7 +78,7 @@ func listLoadLines(ctx context.Context, c client.Reader, namespaces []string) ([
 
 func printFindings(w io.Writer, findings []controller.Finding) error {
 	if len(findings) == 0 {
-		_, err := fmt.Fprintln(w, "There is no LoadLine. Begin with one of deploy/samples.")
+		_, err := fmt.Fprintln(w, "There is no LoadLine. Start with one of deploy/samples.")
 		return err
 	}
 	for i, f := range findings {
@@ -87,7 +87,7 @@ func printFindings(w io.Writer, findings []controller.Finding) error {
 		}
 		fmt.Fprintf(w, "%s  mode %s", f.LoadLine, f.Mode)
 		if f.Policy != "" {
-			fmt.Fprintf(w, ", rung %s, follows %s", f.Rung, f.Policy)
+			fmt.Fprintf(w, ", rung %s, policy %s", f.Rung, f.Policy)
 		}
 		fmt.Fprintln(w)
 		for _, name := range []string{"Ready", "Fallback", "Paused", "Conflict", "Stale"} {
@@ -125,9 +125,9 @@ func printFindings(w io.Writer, findings []controller.Finding) error {
 			change := s.Change
 			switch {
 			case change == "":
-				change = "stays"
+				change = "none"
 			case !s.Applied:
-				change += " (not done)"
+				change += " (not applied)"
 			}
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Service, s.State, rate, cpu, ready, replicas, change, s.Why)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Apply carries out a plan, service by service: what goes wrong with one is no
-// reason to leave the others.
+// Apply applies a plan service by service: a failure with one does not stop the
+// others.
 func (e *ends) Apply(ctx context.Context, plan loadline.Plan) error {
 	if !e.act {
 		return nil
@@ -26,13 +26,13 @@ func (e *ends) Apply(ctx context.Context, plan loadline.Plan) error {
 func (e *ends) applyService(ctx context.Context, i int, set loadline.Setting) error {
 	target := e.app.Targets[i]
 	if target == nil || e.standing[i].still() {
-		return nil // a guard has said so already
+		return nil // the guard has recorded why
 	}
-	t := &e.told[i]
+	t := &e.desired[i]
 	var faults []error
 	if size := sizes(set); !size.Empty() {
-		// First what there is to be, then what there is: a pod that is created in between
-		// has the new size.
+		// The desired size first, then the existing pods: a pod that is created in
+		// between has the new size.
 		t.size = over(t.size, size)
 		t.changed = e.now()
 		faults = append(faults, e.resize(ctx, i))
@@ -43,10 +43,10 @@ func (e *ends) applyService(ctx context.Context, i int, set loadline.Setting) er
 	return errors.Join(faults...)
 }
 
-// scale sets replicas. An optional service that is done without has none, and gets
-// back what it had or was given meanwhile.
+// scale sets replicas. A browned-out service has none, and afterwards gets back what
+// it had, or what was decided meanwhile.
 func (e *ends) scale(ctx context.Context, i int, set loadline.Setting) error {
-	s, t := &e.states[i], &e.told[i]
+	s, t := &e.states[i], &e.desired[i]
 	replicas := set.Replicas.Or(e.allocation(i).Replicas)
 	brownout := set.Brownout.Or(t.brownout)
 	effective := replicas
@@ -57,7 +57,7 @@ func (e *ends) scale(ctx context.Context, i int, set loadline.Setting) error {
 		effective = max(replicas, 1)
 	}
 	if e.byKEDA(i) {
-		t.changed = e.now() // it is asked of us, and not done by us
+		t.changed = e.now() // KEDA reads it and scales
 	} else if effective != s.Replicas {
 		if err := e.work.Scale(ctx, i, s.Replicas, effective); err != nil {
 			return err
@@ -69,28 +69,28 @@ func (e *ends) scale(ctx context.Context, i int, set loadline.Setting) error {
 	return nil
 }
 
-// resize brings the pods that there are to the size that was told.
+// resize gives the existing pods the desired size.
 func (e *ends) resize(ctx context.Context, i int) error {
 	recreate := e.app.Targets[i].Resize == v1alpha1.InPlaceOrRecreate
-	outcomes, err := e.work.Resize(ctx, i, e.told[i].size, recreate)
+	outcomes, err := e.work.Resize(ctx, i, e.desired[i].size, recreate)
 	e.resizes[i] = outcomes
 	e.metrics.resized(outcomes)
 	return err
 }
 
-// strays brings pods to their size that do not have it: they were created since,
-// on a cluster without the admission policy, or could not be resized before.
+// strays resizes pods that do not have the desired size: they were created since, on
+// a cluster without the admission policy, or could not be resized before.
 func (e *ends) strays(ctx context.Context) error {
 	if !e.act {
 		return nil
 	}
 	var faults []error
 	for i, target := range e.app.Targets {
-		if target == nil || e.told[i].size.Empty() || e.standing[i].still() || len(e.states[i].Pods) == 0 {
+		if target == nil || e.desired[i].size.Empty() || e.standing[i].still() || len(e.states[i].Pods) == 0 {
 			continue
 		}
 		stuck := target.Resize == v1alpha1.InPlaceOrRecreate && len(e.states[i].Resize) > 0
-		if stuck || len(e.states[i].Strays(e.told[i].size)) > 0 {
+		if stuck || len(e.states[i].Strays(e.desired[i].size)) > 0 {
 			if err := e.resize(ctx, i); err != nil {
 				faults = append(faults, e.serviceError(i, err))
 			}

@@ -20,11 +20,11 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// foreseeWithin is how long the twin may think about one decision.
+// foreseeWithin is how long predicting the outcome of one decision may take.
 const foreseeWithin = 50 * time.Millisecond
 
-// application is one LoadLine put together: a loop and what it rests on. It is for
-// one goroutine.
+// application is one LoadLine put together: a loop and what it uses. It is for one
+// goroutine.
 type application struct {
 	*resource.Application
 	ends   *ends
@@ -32,19 +32,17 @@ type application struct {
 	ladder *guard.Ladder
 	models models
 	model  decider
-	fleet  *Fleet                // nil = students decide alone
-	name   string                // of the application's fleet
-	world  *loadline.App         // the twin, with what the user says of it; nil = there is none
-	member *member               // the students in it; nil = there are none
-	apart  error                 // why there are none
-	log    *decisionlog.Log      // nil = decisions are not kept
-	record *decisionlog.Recorder // likewise
+	fleet  *Fleet           // nil = students decide alone
+	name   string           // of the application's fleet
+	world  *loadline.App    // the twin, with what the user says of it; nil = there is none
+	member *member          // the students in it; nil = there are none
+	apart  error            // why there are none
+	log    *decisionlog.Log // nil = decisions are not recorded
 
-	view *view // of the pass in progress
-	done func(*view)
+	recorder *decisionlog.Recorder // likewise
 }
 
-// assemble an application. Every fault of the resource is told at once.
+// assemble an application. All faults of the resource are reported at once.
 func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v1alpha1.LoadLine) (*application, error) {
 	from := named{c.Live, l.Namespace}
 	twin, err := from.twin(ctx, l)
@@ -67,17 +65,19 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 		a.leave()
 		return nil, err
 	}
+	a.loop.Clock = &realClock{now: c.Now}
 	if c.Decisions != "" {
-		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes, Sync: time.Minute}); err != nil {
+		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes,
+			Sync: time.Minute}); err != nil {
 			a.leave()
-			return nil, fmt.Errorf("open the log of decisions: %w", err)
+			return nil, fmt.Errorf("open the decision log: %w", err)
 		}
 		a.recordIt(twin != nil, c.Log)
 	}
 	return a, nil
 }
 
-// decisionBytes is how much of its decisions is kept of each application.
+// decisionBytes is the size that an application's decision log is kept to.
 const decisionBytes = 64 << 20
 
 // joinEnds gives the application its cluster and its metrics.
@@ -108,13 +108,13 @@ func (c *Controller) joinEnds(a *application, l *v1alpha1.LoadLine, from named, 
 	}
 	for i, name := range names {
 		if a.Targets[i] != nil {
-			e.told[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
-			e.told[i].size = permitted(e.told[i].size, a.Axes[i])
+			e.desired[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
+			e.desired[i].size = permitted(e.desired[i].size, a.Axes[i])
 		}
 	}
 }
 
-// permitted is the part of a size that may be moved still.
+// permitted is the part of a size that may still be moved.
 func permitted(size loadline.Setting, p resource.Permit) loadline.Setting {
 	drop(&size.CPURequest, p.CPURequest)
 	drop(&size.CPULimit, p.CPULimit)
@@ -129,7 +129,7 @@ func drop[T any](o *loadline.Opt[T], allowed bool) {
 	}
 }
 
-// guardIt makes the loop: who decides, and everything that keeps it safe.
+// guardIt makes the loop: the policy, and the guards around it.
 func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLine, now time.Time) error {
 	a.models = m
 	a.model = a.joinFleet(m.find(ctx, l, now))
@@ -149,36 +149,30 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 	if was, ok := resource.State(l.Status.Ladder); ok {
 		a.ladder.Resume(was)
 	}
-	a.loop = &loop.Loop{App: a.App, Cluster: a.ends, Filter: guarded.Filter, Decided: a.decided, Record: a.recorded}
+	// In a cluster collecting and deciding take the time that they take.
+	a.loop = &loop.Loop{App: a.App, Cluster: a.ends, Filter: guarded.Filter, Immediate: true}
 	if a.Mode == v1alpha1.Observe {
 		a.loop.Policy = observer{a.ladder}
 		return nil
 	}
 	s := still{a.ends}
-	a.loop.Policy = prompt{a.ladder}
+	a.loop.Policy = a.ladder
 	a.loop.Guards = append(append([]loop.Guard{s}, a.Axes.Around(append(guarded.Guards, whole{}))...), s)
 	return nil
 }
 
-// prompt is a ladder whose decisions are carried out as soon as they are made: the
-// delays of a real deployment come by themselves in one.
-type prompt struct{ *guard.Ladder }
-
-// Needs without a delay.
-func (p prompt) Needs() loadline.Needs {
-	n := p.Ladder.Needs()
-	n.Delay = 0
-	return n
-}
-
-// observer only looks.
+// observer makes no decisions.
 type observer struct{ ladder *guard.Ladder }
 
 // Name of the policy in records.
 func (observer) Name() string { return "observer" }
 
-// Needs are those of the policies that it stands in for.
-func (o observer) Needs() loadline.Needs { return prompt{o.ladder}.Needs() }
+// Needs are those of the policies that it replaces, without their stages.
+func (o observer) Needs() loadline.Needs {
+	n := o.ladder.Needs()
+	n.Forecast, n.PartialSLO = loadline.Horizon{}, false
+	return n
+}
 
 // Decide nothing.
 func (observer) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
@@ -186,71 +180,30 @@ func (observer) Decide(time.Time, loadline.Situation) (loadline.Proposal, error)
 }
 
 func (a *application) recordIt(foresee bool, log *slog.Logger) {
-	a.record = &decisionlog.Recorder{
-		Log: a.log, App: a.App, Needs: a.loop.Policy.Needs(), Mode: string(a.Mode),
+	needs := a.loop.Policy.Needs()
+	needs.Delay = 0 // plans are applied at once
+	a.recorder = &decisionlog.Recorder{
+		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung: func() string { return a.ladder.State().Rung.String() },
 		Fault: func(err error) {
 			a.ends.metrics.recordFault()
-			log.Warn("a decision could not be recorded", "loadline", a.Name, "error", err)
+			log.Warn("decision not recorded", "loadline", a.Name, "error", err)
 		},
 	}
 	if foresee {
-		a.record.Expect = (&expect.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Of
+		a.recorder.Expect = (&expect.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Of
 	}
 }
 
-// decided is told of every decision with what it rests on.
-func (a *application) decided(d *loadline.Decision, s loadline.Situation) {
-	a.view = beginView(a.Application, a.ends, d, s)
-	if a.record != nil {
-		a.record.Decided(d, s)
-	}
-	if a.member != nil {
-		a.member.saw(a, d, s)
-	}
-}
-
-// recorded is told of the end of every pass.
-func (a *application) recorded(d *loadline.Decision) {
-	v := a.view
-	a.view = nil
-	if v == nil || !v.at.Equal(d.At) {
-		v = &view{app: a.Application, at: d.At, err: d.Err} // nothing could be observed
-	} else {
-		v.finish(d, a.ends)
-	}
-	if a.member != nil {
-		a.member.settle(a, d)
-	}
-	v.fleet = a.fleetVerdict()
-	v.ladder = a.ladder.State()
-	v.policy = a.policyName(v.ladder.Rung)
-	if a.record != nil {
-		a.record.Done(d)
-	}
-	a.done(v)
-}
-
-// policyName is who is followed.
-func (a *application) policyName(r guard.Rung) string {
-	switch r {
-	case guard.Learned:
-		return a.model.name
-	case guard.Rule:
-		return a.Fallback
-	}
-	return ""
-}
-
-// renew looks for another model, and says what came of it if anything did. One that
-// is at work is not given up for a file that cannot be read.
+// renew looks for another model, and returns what changed. A model that is in use is
+// not given up for a file that cannot be read.
 func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) (news string) {
 	found := a.models.find(ctx, l, now)
 	switch {
 	case found.id == a.model.id && (found.policy == nil) == (a.model.policy == nil) && a.apart == nil:
 		return ""
 	case found.policy == nil && a.model.policy != nil && found.reason != v1alpha1.ReasonModelOld:
-		return fmt.Sprintf("%s is followed on, although there is no other to be had: %s", a.model.name, found.why)
+		return fmt.Sprintf("%s stays in use, since no other can be read: %s", a.model.name, found.why)
 	}
 	a.model = a.joinFleet(found)
 	a.ladder.Offer(a.model.policy, a.model.why)

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/kedascaler"
 )
 
-// goodFor is how long a decision may be answered with: long enough that a pass that
-// fails, and one that is late, do not set KEDA's fallback off.
+// goodFor is how long a decision is valid for KEDA: long enough that a failed pass
+// or a late one does not trigger KEDA's fallback.
 func goodFor(interval time.Duration) time.Duration {
 	return max(4*interval, time.Minute)
 }
@@ -18,8 +18,8 @@ func nameOf(l *v1alpha1.LoadLine) kedascaler.Name {
 	return kedascaler.Name{Namespace: l.Namespace, Name: l.Name}
 }
 
-// post tells KEDA's side what was decided, for the whole application. Where nothing
-// may be moved, what is there now is what is wanted.
+// post gives KEDA's server the desired replicas of the whole application. For a
+// service that may not be moved these are the present ones.
 func (v *view) post(board *kedascaler.Board, l *v1alpha1.LoadLine, e *ends) {
 	if board == nil || !v.seen {
 		return
@@ -31,8 +31,8 @@ func (v *view) post(board *kedascaler.Board, l *v1alpha1.LoadLine, e *ends) {
 		}
 		replicas := e.states[i].Replicas
 		if v.app.Mode == v1alpha1.Act && !v.services[i].standing.still() {
-			replicas = v.services[i].told.Replicas
-			if v.services[i].told.Brownout {
+			replicas = v.services[i].desired.Replicas
+			if v.services[i].desired.Brownout {
 				replicas = 0
 			}
 		}
@@ -43,7 +43,7 @@ func (v *view) post(board *kedascaler.Board, l *v1alpha1.LoadLine, e *ends) {
 	board.Post(nameOf(l), decisions)
 }
 
-// postStatus tells KEDA's side what the leader wrote into the status.
+// postStatus gives KEDA's server what the leader wrote into the status.
 func postStatus(board *kedascaler.Board, l *v1alpha1.LoadLine) {
 	if l.Status.LastDecisionTime == nil {
 		return

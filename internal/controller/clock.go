@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// wall is the loop's clock in a cluster. While it waits it does what cannot wait
-// for the next pass.
-type wall struct {
+// realClock is the loop's clock in a cluster. While it waits it does what must not
+// wait for the next pass.
+type realClock struct {
 	now   func() time.Time
 	poked <-chan struct{}
 	poke  func(context.Context)
 }
 
-// Now is the wall's time.
-func (w *wall) Now() time.Time { return w.now() }
+// Now is the present time.
+func (w *realClock) Now() time.Time { return w.now() }
 
 // WaitUntil returns at t, or earlier with the context's error.
-func (w *wall) WaitUntil(ctx context.Context, t time.Time) error {
+func (w *realClock) WaitUntil(ctx context.Context, t time.Time) error {
 	for {
 		wait := t.Sub(w.now())
 		if wait <= 0 {

@@ -27,14 +27,15 @@ type verdict struct {
 func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
 
-// setConditions puts verdicts into a status. Their times change only with them.
+// setConditions sets conditions in a status. Their transition times change only with
+// them.
 func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.Time, verdicts map[string]verdict) {
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
 	} {
-		v, told := verdicts[kind]
-		if !told {
+		v, found := verdicts[kind]
+		if !found {
 			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet {
 				continue
 			}
@@ -47,7 +48,8 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 	}
 }
 
-// notReady is the reason for an application that cannot be run.
+// notReady is the condition Ready of an application that could not be assembled or
+// has failed.
 func notReady(err error) verdict {
 	var missing missingError
 	switch {
@@ -55,6 +57,10 @@ func notReady(err error) verdict {
 		return no(v1alpha1.ReasonSecretNotFound, err.Error())
 	case apierrors.IsForbidden(err):
 		return no(v1alpha1.ReasonForbidden, err.Error())
+	}
+	var failed passError
+	if errors.As(err, &failed) {
+		return no(v1alpha1.ReasonFailed, err.Error())
 	}
 	return no(v1alpha1.ReasonInvalidSpec, err.Error())
 }
@@ -81,7 +87,7 @@ func (v *view) readyVerdict(forbidden error) verdict {
 		if apierrors.IsForbidden(v.err) {
 			return no(v1alpha1.ReasonForbidden, v.err.Error())
 		}
-		return no(v1alpha1.ReasonTargetNotFound, "the workloads cannot be looked at: "+text(v.err))
+		return no(v1alpha1.ReasonTargetNotFound, "the workloads cannot be read: "+text(v.err))
 	}
 	var missing []string
 	for i := range v.services {
@@ -127,13 +133,13 @@ func (v *view) activeVerdict(others map[string]verdict) verdict {
 	case v.app.Mode == v1alpha1.Observe:
 		return no(v1alpha1.ReasonObserving, "the mode is Observe: nothing is decided")
 	case v.app.Mode == v1alpha1.Recommend:
-		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not carried out")
+		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not applied")
 	case others[v1alpha1.ConditionPaused].reason != v1alpha1.ReasonSomeServicesPaused && others[v1alpha1.ConditionPaused].status == metav1.ConditionTrue:
 		return no(v1alpha1.ReasonPaused, others[v1alpha1.ConditionPaused].message)
 	case moved == 0 && conflicts > 0:
 		return no(v1alpha1.ReasonConflict, others[v1alpha1.ConditionConflict].message)
 	case moved == 0 || !v.seen:
-		return no(v1alpha1.ReasonNotReady, "no service may be moved now; status.services say why")
+		return no(v1alpha1.ReasonNotReady, "no service may be moved now; see status.services")
 	}
 	return yes(v1alpha1.ReasonActing, fmt.Sprintf("%d of %d services may be moved", moved, all))
 }
@@ -149,14 +155,15 @@ func pausedVerdict(p v1alpha1.Pause, v *view) verdict {
 		}
 	}
 	if len(names) > 0 {
-		return yes(v1alpha1.ReasonSomeServicesPaused, "paused by the annotation "+v1alpha1.PausedAnnotation+" on their workloads: "+strings.Join(names, ", "))
+		return yes(v1alpha1.ReasonSomeServicesPaused,
+			"paused by the annotation "+v1alpha1.PausedAnnotation+" on their workloads: "+strings.Join(names, ", "))
 	}
 	return no(v1alpha1.ReasonNotPaused, "")
 }
 
 func fallbackVerdict(s guard.State, model decider) verdict {
 	switch s.Rung {
-	case guard.Learned:
+	case guard.Primary:
 		return no(v1alpha1.ReasonFollowing, "")
 	case guard.Hold:
 		return yes(v1alpha1.ReasonHolding, s.Why)
@@ -202,7 +209,7 @@ func (v *view) staleVerdict() verdict {
 	}
 	unseen := v.unseen()
 	if len(unseen) > 0 {
-		message := "neither rate nor CPU is measured of " + strings.Join(unseen, ", ")
+		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ")
 		if v.blind != nil {
 			message += ": " + v.blind.Error()
 		}
@@ -230,7 +237,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// resizeText says what is in the way of a size, if anything is.
+// resizeText is why pods do not have the desired size.
 func resizeText(faults, outcomes []kube.Outcome) string {
 	var parts []string
 	for _, f := range faults {

@@ -40,26 +40,33 @@ type Options struct {
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
 	DryRun    bool   // nothing is written, whatever the mode
-	// Agent is whose LoadLines are looked after: those with this label
-	// v1alpha1.AgentLabel; empty = those without.
+	// Agent selects the LoadLines to run: those with this value of the label
+	// v1alpha1.AgentLabel; empty = those without it.
 	Agent string
 }
 
-// Controller looks after every LoadLine that it is told of.
+// Controller runs every LoadLine that it is notified of.
 type Controller struct {
 	Options
 
+	open openFunc        // assemble, except in tests
 	life context.Context // of the process
 	mu   sync.Mutex
 	runs map[types.NamespacedName]*runner
 }
 
-// New controller. Its applications live as long as the context.
+// openFunc puts an application together as the resource says; latest is the
+// resource as it is at any later time.
+type openFunc func(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v1alpha1.LoadLine) (*application, error)
+
+// New returns a controller whose applications run until the context ends.
 func New(life context.Context, o Options) *Controller {
-	return &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}}
+	c := &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}}
+	c.open = c.assemble
+	return c
 }
 
-// ending says whether the process is being stopped.
+// ending reports whether the process is being stopped.
 func (c *Controller) ending() bool { return c.life.Err() != nil }
 
 func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
@@ -69,8 +76,8 @@ func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
 	return c.Metrics.of(l.Namespace, l.Name)
 }
 
-// Reconcile starts, restarts or ends the life of one LoadLine. It runs on the
-// process that holds the lease only.
+// Reconcile starts, restarts or ends a LoadLine. It is called in the process that
+// holds the lease only, and for one LoadLine at a time.
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	name := request.NamespacedName
 	var l v1alpha1.LoadLine
@@ -89,31 +96,36 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, nil
 }
 
-// ours says whether this process looks after a LoadLine, or another agent does.
+// ours reports whether this process runs a LoadLine, or another agent does.
 func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.AgentLabel] == c.Agent }
 
-// adopt a LoadLine as it is now. A change of its spec begins anew, with what the
-// status remembers; anything else is seen at the next pass.
+// adopt a LoadLine as it is now. A change of its spec restarts it, with what the
+// status remembers; the next pass sees anything else.
 func (c *Controller) adopt(name types.NamespacedName, l *v1alpha1.LoadLine) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.runs[name]
-	if r != nil {
+	if r := c.runnerOf(name); r != nil {
 		was := r.latest.Load()
 		if was.UID == l.UID && was.Generation == l.Generation {
 			r.latest.Store(l)
 			r.poke()
 			return
 		}
-		r.stop()
+		r.stop() // without the lock: a pass may take as long as Prometheus does
 		l = l.DeepCopy()
 		if was.UID == l.UID {
 			l.Status = r.status // the cache may be behind what we wrote
 		}
 	}
-	if c.life.Err() == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ending() {
 		c.runs[name] = c.start(c.life, l, c.offset(l))
 	}
+}
+
+func (c *Controller) runnerOf(name types.NamespacedName) *runner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs[name]
 }
 
 // offset spreads applications over their interval, so that many of them do not ask
@@ -129,7 +141,7 @@ func (c *Controller) offset(l *v1alpha1.LoadLine) time.Duration {
 	return time.Duration(float64(interval) * float64(h.Sum32()) / (1 << 32))
 }
 
-// end the life of a LoadLine that is no more.
+// end a LoadLine that was deleted, or that another agent runs now.
 func (c *Controller) end(name types.NamespacedName) {
 	c.mu.Lock()
 	r := c.runs[name]
@@ -145,7 +157,7 @@ func (c *Controller) end(name types.NamespacedName) {
 	}
 }
 
-// Wait until everything has ended, after the context has.
+// Wait until every application has ended, after the context has.
 func (c *Controller) Wait() {
 	c.mu.Lock()
 	runs := make([]*runner, 0, len(c.runs))
@@ -158,7 +170,7 @@ func (c *Controller) Wait() {
 	}
 }
 
-// SetupWithManager has a manager tell of LoadLines, and of pods that are created.
+// SetupWithManager subscribes to LoadLines, and to pods that are created.
 func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 	created := predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return true },
@@ -173,8 +185,8 @@ func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 		Complete(c)
 }
 
-// sizesOf are the LoadLines that give pods of this namespace a size, and want to
-// know of one that was created.
+// sizesOf are the LoadLines that set the size of pods in this namespace, and are
+// to look at one that was created.
 func (c *Controller) sizesOf(_ context.Context, pod client.Object) []reconcile.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

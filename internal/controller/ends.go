@@ -25,8 +25,8 @@ type metering interface {
 	Observe(ctx context.Context, now time.Time, pods [][]string, into *loadline.Observation) error
 }
 
-// ends are the two ends of one application's loop: what it sees, and what it does.
-// They are for the loop's goroutine alone.
+// ends are the two ends of one application's loop in a cluster: observing and
+// applying. They are for the loop's goroutine alone.
 type ends struct {
 	app      *resource.Application
 	work     workloads
@@ -38,10 +38,10 @@ type ends struct {
 
 	states   []kube.State
 	standing []standing
-	told     []told
+	desired  []desired
 	names    [][]string // of pods, by service
-	blind    error      // why the metrics could not be asked, at the last look
-	newest   time.Time  // sample that was ever seen
+	blind    error      // why the metrics could not be read, at the last pass
+	newest   time.Time  // sample so far
 	resizes  [][]kube.Outcome
 	metrics  *applicationMetrics
 }
@@ -49,13 +49,13 @@ type ends struct {
 func newEnds(app *resource.Application) *ends {
 	n := len(app.App.Services)
 	return &ends{
-		app: app, standing: make([]standing, n), told: make([]told, n),
+		app: app, standing: make([]standing, n), desired: make([]desired, n),
 		names: make([][]string, n), resizes: make([][]kube.Outcome, n),
 	}
 }
 
-// Observe looks at the workloads and the metrics. Without metrics their samples are
-// absent, and the guards know what to do.
+// Observe reads the workloads and the metrics. Where metrics cannot be read, their
+// samples are absent, and the guards decide what to do.
 func (e *ends) Observe(ctx context.Context, into *loadline.Observation) error {
 	if err := e.look(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (e *ends) Observe(ctx context.Context, into *loadline.Observation) error {
 	return nil
 }
 
-// look at the workloads, and notice what others did.
+// look reads the workloads, and notices changes by others.
 func (e *ends) look(ctx context.Context) error {
 	states, err := e.work.Look(ctx)
 	if err != nil {
@@ -77,13 +77,14 @@ func (e *ends) look(ctx context.Context) error {
 	e.states = states
 	for i := range states {
 		if e.app.Targets[i] != nil && !e.byKEDA(i) {
-			e.told[i].noticeManual(&states[i], e.now(), e.app.RespectManual)
+			e.desired[i].noticeManual(&states[i], e.now(), e.app.RespectManual)
 		}
 	}
 	return nil
 }
 
-// begin an observation with what the cluster knows, in the memory of an older one.
+// begin an observation with what the API server knows, reusing the slices of an
+// older one.
 func (e *ends) begin(into *loadline.Observation, now time.Time) {
 	app := e.app.App
 	services := slices.Grow(into.Services[:0], len(app.Services))[:len(app.Services)]
@@ -95,7 +96,7 @@ func (e *ends) begin(into *loadline.Observation, now time.Time) {
 			pods = append(pods, p.PodObservation)
 			e.names[i] = append(e.names[i], p.Name)
 		}
-		services[i] = loadline.ServiceObservation{Pods: pods, Brownout: e.told[i].brownout}
+		services[i] = loadline.ServiceObservation{Pods: pods, Brownout: e.desired[i].brownout}
 	}
 	kinds := slices.Grow(into.Kinds[:0], len(app.Kinds))[:len(app.Kinds)]
 	clear(kinds)
@@ -114,7 +115,7 @@ func (e *ends) measure(ctx context.Context, now time.Time, into *loadline.Observ
 	return source.Observe(ctx, now, e.names, into)
 }
 
-// noteNewest remembers how old the newest sample is, before late ones are dropped.
+// noteNewest keeps the time of the newest sample, before late ones are dropped.
 func (e *ends) noteNewest(o *loadline.Observation) {
 	for i := range o.Services {
 		for _, s := range []loadline.Sample{o.Services[i].Rate, o.Services[i].CPU} {
@@ -125,7 +126,7 @@ func (e *ends) noteNewest(o *loadline.Observation) {
 	}
 }
 
-// stand says of each service whether it may be moved now, the gravest reason
+// stand determines for each service whether it may be moved now, the gravest reason
 // first.
 func (e *ends) stand(o *loadline.Observation, now time.Time) {
 	pause := e.resource().Pause()
@@ -144,13 +145,13 @@ func (e *ends) stand(o *loadline.Observation, now time.Time) {
 			e.standing[i] = standing{v1alpha1.ServiceConflict, conflictText(s.Conflicts)}
 		case s.RollingOut != "":
 			e.standing[i] = standing{v1alpha1.ServiceRollingOut, "a roll-out is in progress: " + s.RollingOut}
-		case now.Before(e.told[i].manual):
-			e.standing[i] = standing{v1alpha1.ServiceManualChange, e.told[i].whyManual(s)}
+		case now.Before(e.desired[i].manual):
+			e.standing[i] = standing{v1alpha1.ServiceManualChange, e.desired[i].whyManual(s)}
 		default:
 			e.standing[i] = standing{}
 		}
 		if e.byKEDA(i) && e.standing[i].still() {
-			e.told[i].replicas, e.told[i].brownout = loadline.Opt[int]{}, false // others have it in hand
+			e.desired[i].replicas, e.desired[i].brownout = loadline.Opt[int]{}, false // others control it now
 		}
 	}
 }
@@ -163,7 +164,7 @@ func conflictText(conflicts []kube.Conflict) string {
 	return strings.Join(parts, "; ")
 }
 
-// Allocation appends what each service has been told to be.
+// Allocation appends the desired allocation of each service.
 func (e *ends) Allocation(into []loadline.Allocation) []loadline.Allocation {
 	for i := range e.states {
 		into = append(into, e.allocation(i))
@@ -171,12 +172,12 @@ func (e *ends) Allocation(into []loadline.Allocation) []loadline.Allocation {
 	return into
 }
 
-// allocation of a service: the workload's replicas and template, under what we have
-// told otherwise.
+// allocation of a service: the workload's replicas and template, overridden by what
+// we have set.
 func (e *ends) allocation(i int) loadline.Allocation {
-	s, t := &e.states[i], &e.told[i]
+	s, t := &e.states[i], &e.desired[i]
 	a := loadline.Allocation{Replicas: s.Replicas, Size: s.Template}.With(t.size)
-	if e.byKEDA(i) { // it follows when it gets round to it
+	if e.byKEDA(i) { // it scales with a delay of its own
 		a.Replicas = t.replicas.Or(s.Replicas)
 	}
 	if t.brownout {
@@ -192,7 +193,7 @@ func (e *ends) byKEDA(i int) bool {
 	return e.app.Targets[i] != nil && e.app.Targets[i].MovedBy == v1alpha1.ByKEDA
 }
 
-// serviceError names the service that something went wrong with.
+// serviceError names the service that an error is about.
 func (e *ends) serviceError(i int, err error) error {
 	return fmt.Errorf("service %s: %w", e.app.App.Services[i].Name, err)
 }

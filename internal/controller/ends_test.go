@@ -212,14 +212,14 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	}
 	// Through the status, as it is written and read.
 	v := &view{app: e.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1)}
-	v.finish(&loadline.Decision{}, e)
+	v.fillDesired(e)
 	status := v.status(s.l, decider{}, nil)
 	next := s.ends(e.app)
-	for i := range next.told {
-		next.told[i] = recall(&status.Services[i], true)
+	for i := range next.desired {
+		next.desired[i] = recall(&status.Services[i], true)
 	}
 	s.pass(t, next, 0, loadline.Setting{})
-	for i := range e.told {
+	for i := range e.desired {
 		if got, want := next.allocation(i), e.allocation(i); got != want {
 			t.Errorf("service %d: told to be %+v, want %+v", i, got, want)
 		}

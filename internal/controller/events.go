@@ -17,13 +17,13 @@ import (
 // maxNote is the most characters that an Event's note may have.
 const maxNote = 1024
 
-// diary writes Kubernetes Events, and each thing only when it is new.
-type diary struct {
+// eventWriter writes Kubernetes Events, each only when its content is new.
+type eventWriter struct {
 	events events.EventRecorder // nil = none
-	said   map[string]string    // by what it is about
+	said   map[string]string    // by subject
 }
 
-func (d *diary) say(l *v1alpha1.LoadLine, about, kind, reason, action, note string) {
+func (d *eventWriter) say(l *v1alpha1.LoadLine, about, kind, reason, action, note string) {
 	if d.events == nil || d.said[about] == reason+note {
 		return
 	}
@@ -37,13 +37,13 @@ func (d *diary) say(l *v1alpha1.LoadLine, about, kind, reason, action, note stri
 	d.events.Eventf(l, nil, kind, reason, action, "%s", note)
 }
 
-// pass tells what a pass changed, and what it could not.
-func (d *diary) pass(l *v1alpha1.LoadLine, v *view) {
+// pass writes what a pass changed, and what it could not.
+func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 	if v.app.Mode == v1alpha1.Act && v.applied {
 		for _, p := range v.plan.Services {
 			sv := &v.services[p.Service]
 			name := v.app.App.Services[p.Service].Name
-			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.told))
+			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.desired))
 			if why := v.why(p.Service); why != "" {
 				note += " (" + why + ")"
 			}
@@ -58,22 +58,22 @@ func (d *diary) pass(l *v1alpha1.LoadLine, v *view) {
 	}
 }
 
-// rung tells of a step on the ladder.
-func (d *diary) rung(l *v1alpha1.LoadLine, t guard.Transition) {
+// rung writes a step on the ladder.
+func (d *eventWriter) rung(l *v1alpha1.LoadLine, t guard.Transition) {
 	kind := corev1.EventTypeWarning
-	if t.To == guard.Learned {
+	if t.To == guard.Primary {
 		kind = corev1.EventTypeNormal
 	}
 	d.say(l, "rung", kind, "Rung", "Decide", fmt.Sprintf("from %v to %v: %s", t.From, t.To, t.Why))
 }
 
-// conditions tells of those that turned.
-func (d *diary) conditions(l *v1alpha1.LoadLine, before, after []metav1.Condition) {
+// conditions writes those that changed.
+func (d *eventWriter) conditions(l *v1alpha1.LoadLine, before, after []metav1.Condition) {
 	for i := range after {
 		c := &after[i]
 		was := meta.FindStatusCondition(before, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason || c.Type == v1alpha1.ConditionFallback {
-			continue // the ladder tells of that one itself
+			continue // the step on the ladder has an Event of its own
 		}
 		good := metav1.ConditionFalse
 		if c.Type == v1alpha1.ConditionReady || c.Type == v1alpha1.ConditionActive || c.Type == v1alpha1.ConditionFleet {
@@ -84,7 +84,7 @@ func (d *diary) conditions(l *v1alpha1.LoadLine, before, after []metav1.Conditio
 			kind = corev1.EventTypeWarning
 		}
 		if was == nil && c.Status == good || c.Status == metav1.ConditionUnknown {
-			continue // the beginning is no news
+			continue // the initial state is no change
 		}
 		d.say(l, c.Type, kind, c.Reason, "Observe", fmt.Sprintf("%s is %s: %s", c.Type, c.Status, orDash(c.Message)))
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,7 +121,6 @@ func (c *classroom) open(meet *Fleet) {
 		a.world = spec.App
 	}
 	a.ends.source = func(context.Context, time.Time) (metering, error) { return c, nil }
-	a.done = func(v *view) { c.views = append(c.views, v) }
 	if err := a.guardIt(c.t.Context(), models{named{}, c.models, spec}, c.l, c.now); err != nil {
 		c.t.Fatal(err)
 	}
@@ -131,8 +131,15 @@ func (c *classroom) open(meet *Fleet) {
 // live for so many passes.
 func (c *classroom) live(passes int) {
 	c.t.Helper()
-	if err := c.app.loop.Run(c.t.Context(), c.now.Add(time.Duration(passes)*c.app.Needs.Period)); err != nil {
-		c.t.Fatal(err)
+	r := New(c.t.Context(), Options{Log: slog.New(slog.DiscardHandler), Now: c.Now, DryRun: true}).newRunner(c.l)
+	r.renewed = c.now.Add(24 * time.Hour) // models are renewed by the tests
+	for range passes {
+		v, err := r.pass(c.t.Context(), c.app)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.views = append(c.views, v)
+		c.now = c.now.Add(c.app.Needs.Period)
 	}
 }
 
@@ -218,7 +225,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 	c.promote(1)
 	c.open(NewFleet(c.options(store)))
 	c.live(20)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Fatalf("on %v: %s", rung.Rung, rung.Why)
 	}
 	last := c.views[len(c.views)-1]
@@ -359,7 +366,7 @@ func TestStudentsActOnWithoutAServer(t *testing.T) {
 	c.promote(1)
 	c.open(NewFleet(o))
 	c.live(10)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Errorf("on %v: %s", rung.Rung, rung.Why)
 	}
 	if v := c.verdict(); v.reason != v1alpha1.ReasonOutOfReach || !strings.Contains(v.message, "in use") {
@@ -389,7 +396,7 @@ func TestWithoutAFleetStudentsDecideAlone(t *testing.T) {
 	c.promote(1)
 	c.open(nil)
 	c.live(10)
-	if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+	if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 		t.Errorf("on %v: %s", rung.Rung, rung.Why)
 	}
 	if v := c.app.fleetVerdict(); v != nil {

@@ -23,7 +23,7 @@ type member struct {
 // saw shows the whole application to the witness while the students are followed.
 // Changes by others cannot be told from theirs, so a teacher must not see them.
 func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation) {
-	if m.agent.Witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Learned {
+	if m.agent.Witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Primary {
 		return
 	}
 	for i, st := range a.ends.standing {
@@ -37,7 +37,7 @@ func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation)
 // settle ends a pass: decisions that were followed and applied are experience, with what
 // the guards left of them.
 func (m *member) settle(a *application, d *loadline.Decision) {
-	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Learned
+	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Primary
 	m.agent.Settle(func(service int, want action) (action, bool) {
 		if !followed || a.Targets[service] == nil || a.ends.standing[service].still() {
 			return action{}, false

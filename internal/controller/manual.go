@@ -7,10 +7,10 @@ import (
 	"github.com/loadline/loadline/internal/kube"
 )
 
-// noticeManual sees that somebody else has changed the replicas of a service that
-// we have set, and leaves them alone for a while. What others set before we ever
-// did is where we begin, and no reason to wait.
-func (t *told) noticeManual(s *kube.State, now time.Time, respect time.Duration) {
+// noticeManual detects that others have changed the replicas that we have set, and
+// leaves them alone for a while. Replicas that others set before we ever did are
+// where we start, and no reason to wait.
+func (t *desired) noticeManual(s *kube.State, now time.Time, respect time.Duration) {
 	if !t.replicas.Set || s.Err != nil {
 		return
 	}
@@ -26,17 +26,18 @@ func (t *told) noticeManual(s *kube.State, now time.Time, respect time.Duration)
 		at = now
 	}
 	t.manual = at.Add(respect)
-	t.replicas.Value = s.Replicas // seen: the next difference is another change
+	t.replicas.Value = s.Replicas // the next difference is another change
 	if s.Replicas > 0 {
 		t.brownout = false
 	}
 }
 
-// whyManual says who and until when.
-func (t *told) whyManual(s *kube.State) string {
+// whyManual names the manager and the end of the wait.
+func (t *desired) whyManual(s *kube.State) string {
 	by := s.Changed.Manager
 	if by == "" {
-		by = "somebody"
+		by = "an unknown manager"
 	}
-	return fmt.Sprintf("%s set %d replicas, which is left alone until %s (spec.respectManualChangesFor)", by, s.Replicas, t.manual.UTC().Format("2006-01-02 15:04:05Z"))
+	return fmt.Sprintf("%s set %d replicas, which are kept until %s (spec.respectManualChangesFor)", by, s.Replicas,
+		t.manual.UTC().Format("2006-01-02 15:04:05Z"))
 }

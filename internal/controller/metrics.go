@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/kube"
 )
 
-// Metrics are what Loadline tells Prometheus of itself.
+// Metrics are Loadline's own metrics.
 type Metrics struct {
 	passes   *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -56,7 +56,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		overSLO:  gauge("loadline_objective_latency_ratio", "Latency at the objective's percentile over the one that was promised.", ofApp, "kind"),
 		age:      gauge("loadline_metrics_age_seconds", "Age of the newest sample that the last decision rested on.", ofApp),
 		wanted:   gauge("loadline_wanted_replicas", "Replicas that the policy wanted, before the guards.", ofService),
-		replicas: gauge("loadline_told_replicas", "Replicas that the service has been told to have.", ofService),
+		replicas: gauge("loadline_told_replicas", "Desired replicas of the service.", ofService),
 		moved:    gauge("loadline_service_moved", "1 if the service may be moved now.", ofService),
 		changes:  counter("loadline_changes_total", "Changes of a service, by axis.", ofService, "axis"),
 		guards:   counter("loadline_guard_corrections_total", "What guards changed.", ofApp, "guard"),
@@ -100,7 +100,7 @@ func (m *applicationMetrics) forget() {
 	}
 }
 
-// pass has ended.
+// pass counts a pass that has ended.
 func (m *applicationMetrics) pass(v *view, took time.Duration) {
 	if m == nil {
 		return
@@ -108,7 +108,7 @@ func (m *applicationMetrics) pass(v *view, took time.Duration) {
 	m.all.seconds.With(m.labels).Observe(took.Seconds())
 	m.all.passes.With(m.with("outcome", v.outcome())).Inc()
 	m.all.last.With(m.labels).Set(float64(v.at.UnixMilli()) / 1000)
-	for r := guard.Learned; r <= guard.Floor; r++ {
+	for r := guard.Primary; r <= guard.Floor; r++ {
 		on := 0.0
 		if r == v.ladder.Rung {
 			on = 1
@@ -134,7 +134,7 @@ func (m *applicationMetrics) pass(v *view, took time.Duration) {
 		if s.wanted.Replicas.Set {
 			m.all.wanted.With(labels).Set(float64(s.wanted.Replicas.Value))
 		}
-		m.all.replicas.With(labels).Set(float64(s.told.Replicas))
+		m.all.replicas.With(labels).Set(float64(s.desired.Replicas))
 		m.all.moved.With(labels).Set(map[bool]float64{true: 1}[!s.standing.still()])
 	}
 	for _, c := range v.changed {
@@ -142,7 +142,7 @@ func (m *applicationMetrics) pass(v *view, took time.Duration) {
 	}
 }
 
-// change was carried out.
+// change counts a change that was applied.
 func (m *applicationMetrics) change(service string, set loadline.Setting) {
 	if m == nil {
 		return

@@ -2,14 +2,14 @@ package controller
 
 import (
 	"context"
-	"time"
+	"errors"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/decisionlog/explain"
 )
 
-// Finding is what one pass over an application came to.
+// Finding is the result of one pass over an application.
 type Finding struct {
 	LoadLine   string            `json:"loadline"`
 	Mode       v1alpha1.Mode     `json:"mode"`
@@ -32,31 +32,27 @@ type ServiceFinding struct {
 	Why     string                `json:"why,omitempty"`
 }
 
-// Once makes one pass over a LoadLine and says what came of it. In a dry run, and
-// in the modes that do not act, nothing is changed.
+// Once makes one pass over a LoadLine and returns its result. In a dry run, and in
+// the modes that do not act, nothing is changed; in a dry run the status is not
+// written either.
 func (c *Controller) Once(ctx context.Context, l *v1alpha1.LoadLine) Finding {
 	f := Finding{LoadLine: l.Namespace + "/" + l.Name, Mode: l.Spec.Mode}
-	a, err := c.assemble(ctx, l, func() *v1alpha1.LoadLine { return l })
+	a, err := c.open(ctx, l, func() *v1alpha1.LoadLine { return l })
 	if err != nil {
 		f.Error = err.Error()
 		return f
 	}
-	var last *view
-	a.done = func(v *view) { last = v }
-	a.loop.Clock = &wall{now: c.Now}
-	err = a.loop.Run(ctx, c.Now().Add(100*time.Millisecond)) // shorter than any interval: one pass
-	if closing := a.close(); err == nil {
-		err = closing
+	r := c.newRunner(l)
+	v, err := r.pass(ctx, a)
+	f.fill(v, v.status(l, a.model, r.forbidden), a)
+	if err = errors.Join(err, a.close()); err != nil && f.Error == "" {
+		f.Error = err.Error()
 	}
-	if last == nil {
-		f.Error = text(err)
-		return f
-	}
-	return f.of(l, a, last)
+	return f
 }
 
-func (f Finding) of(l *v1alpha1.LoadLine, a *application, v *view) Finding {
-	status := v.status(l, a.model, nil)
+// fill in what the pass did, as its status says.
+func (f *Finding) fill(v *view, status v1alpha1.LoadLineStatus, a *application) {
 	f.Rung, f.Policy, f.Error = v.ladder.Rung.String(), v.policy, text(v.err)
 	f.Conditions = map[string]string{}
 	for _, c := range status.Conditions {
@@ -64,6 +60,9 @@ func (f Finding) of(l *v1alpha1.LoadLine, a *application, v *view) Finding {
 		if c.Message != "" {
 			f.Conditions[c.Type] += ": " + c.Message
 		}
+	}
+	if !v.seen {
+		return // the status is of an earlier pass
 	}
 	for i := range status.Services {
 		s := &status.Services[i]
@@ -73,7 +72,6 @@ func (f Finding) of(l *v1alpha1.LoadLine, a *application, v *view) Finding {
 			Change: changeOf(v.services[at].before, planOf(v.plan, at)), Applied: v.applied && a.ends.act && !planOf(v.plan, at).Empty(),
 		})
 	}
-	return f
 }
 
 func planOf(p loadline.Plan, service int) loadline.Setting {

@@ -98,7 +98,7 @@ func TestAPromotedAgentSteersByPartsOfTheObjective(t *testing.T) {
 			c.open(nil)
 			c.dim(row.hide)
 			c.live(10)
-			if rung := c.app.ladder.State(); rung.Rung != guard.Learned {
+			if rung := c.app.ladder.State(); rung.Rung != guard.Primary {
 				t.Fatalf("on %v: %s", rung.Rung, rung.Why)
 			}
 			if last := c.views[len(c.views)-1]; last.policy != "shop version 1" {

@@ -19,11 +19,11 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// rereadAfter is how long what Secrets and ConfigMaps said is used before they are
-// read again: they are not watched, since we may read only those that are named.
+// rereadAfter is how long the content of Secrets and ConfigMaps is used before they
+// are read again: they are not watched, since we may read only those that are named.
 const rereadAfter = time.Minute
 
-// A missingError is of a Secret or ConfigMap, or a key of one, that is not there.
+// A missingError is about a Secret or ConfigMap, or a key of one, that does not exist.
 type missingError struct{ error }
 
 func (e missingError) Unwrap() error { return e.error }
@@ -87,7 +87,7 @@ func (n named) twin(ctx context.Context, l *v1alpha1.LoadLine) (*loadline.App, e
 	return m.App, nil
 }
 
-// server is how Prometheus is reached, with what Secrets say now.
+// server is the connection to Prometheus, with the present content of Secrets.
 func (n named) server(ctx context.Context, p *v1alpha1.PrometheusSource) (prom.Server, error) {
 	s := prom.Server{URL: p.URL, Timeout: p.Timeout.Span(), Attempts: 2, Headers: map[string]string{}}
 	var faults []error
@@ -132,7 +132,7 @@ func (n named) server(ctx context.Context, p *v1alpha1.PrometheusSource) (prom.S
 	return s, errors.Join(faults...)
 }
 
-// preset that the resource names, or nil: the one that fits is found.
+// preset that the resource names; nil = the one that fits is detected.
 func (n named) preset(ctx context.Context, p *v1alpha1.PrometheusSource) (*prom.Preset, error) {
 	switch {
 	case p.Queries != nil:
@@ -147,7 +147,8 @@ func (n named) preset(ctx context.Context, p *v1alpha1.PrometheusSource) (*prom.
 	return nil, nil
 }
 
-// meter is the metrics' end, made again when what it rests on has changed.
+// meter reads the metrics, through a source that is opened anew when its settings have
+// changed.
 type meter struct {
 	named
 	spec *v1alpha1.PrometheusSource
@@ -158,8 +159,8 @@ type meter struct {
 	source *live.Source
 }
 
-// at is the source as it is to be used at an instant. A token that cannot be read
-// any more does not end the use of the one that was.
+// at returns the source for an instant. If a Secret can no longer be read, the source
+// stays in use with the old content.
 func (m *meter) at(ctx context.Context, now time.Time) (metering, error) {
 	if m.source != nil && now.Sub(m.read) < rereadAfter {
 		return m.source, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// status of a pass, over the one that there was.
+// status of a pass, on top of the previous one.
 func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1alpha1.LoadLineStatus {
 	status := *l.Status.DeepCopy()
 	status.ObservedGeneration = l.Generation
@@ -24,7 +24,7 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionFleet)
 	}
 	if !v.seen {
-		return status // what was last seen and told stays
+		return status // what was last observed and applied stays
 	}
 	status.Policy = v.policy
 	status.Ladder = resource.Ladder(v.ladder)
@@ -46,7 +46,7 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	return status
 }
 
-// objectives as they were seen. All must be measured for them to be met.
+// objectives as measured. SLOMet is True only if all of them are measured and met.
 func (v *view) objectives(status *v1alpha1.LoadLineStatus) {
 	status.Objectives = status.Objectives[:0]
 	status.SLOMet = "True"
@@ -73,7 +73,7 @@ func (v *view) serviceStatus(i int) v1alpha1.ServiceStatus {
 	sv := &v.services[i]
 	s := v1alpha1.ServiceStatus{
 		Name: v.app.App.Services[i].Name, State: v.state(i), Seen: v.seenStatus(i),
-		Wanted: resource.Wanted(sv.wanted), Applied: resource.Told(sv.told), Size: resource.Wanted(sv.size),
+		Wanted: resource.Wanted(sv.wanted), Applied: resource.Told(sv.desired), Size: resource.Wanted(sv.size),
 		Why: resource.Text(v.why(i)), LastChangeTime: instant(sv.change),
 	}
 	if sv.manual.After(v.at) {
@@ -82,13 +82,13 @@ func (v *view) serviceStatus(i int) v1alpha1.ServiceStatus {
 	return s
 }
 
-// state of a service: what keeps it as it is, or what is done with it.
+// state of a service: why it is left as it is, or what is done with it.
 func (v *view) state(i int) v1alpha1.ServiceState {
 	sv := &v.services[i]
 	switch {
 	case sv.standing.still():
 		return sv.standing.state
-	case !sv.observed.Rate.Present() && !sv.observed.CPU.Present() && sv.told.Replicas > 0 && !sv.told.Brownout:
+	case !sv.observed.Rate.Present() && !sv.observed.CPU.Present() && sv.desired.Replicas > 0 && !sv.desired.Brownout:
 		return v1alpha1.ServiceUnseen
 	case v.app.Mode == v1alpha1.Act:
 		return v1alpha1.ServiceMoved
@@ -128,13 +128,12 @@ func instant(t time.Time) *metav1.Time {
 	return &m
 }
 
-// equalCalm says whether nothing but figures changed from one status to another.
+// equalCalm reports whether nothing but figures changed from one status to another.
 func equalCalm(a, b v1alpha1.LoadLineStatus) bool {
 	return equality.Semantic.DeepEqual(calm(a), calm(b))
 }
 
-// calm is the part of a status that people would call unchanged: without what is
-// measured anew at each pass.
+// calm is a status without what is measured at each pass.
 func calm(s v1alpha1.LoadLineStatus) v1alpha1.LoadLineStatus {
 	c := *s.DeepCopy()
 	c.LastDecisionTime, c.Objectives = nil, nil

@@ -15,10 +15,11 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// told makes the status of one pass in which a service is to be set.
+// tell makes the view of one pass in which a service is to be set.
 func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view {
 	t.Helper()
 	var o loadline.Observation
@@ -33,13 +34,12 @@ func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view
 		d.Proposal.Services = append(d.Proposal.Services, loadline.ServiceProposal{Service: p.Service, Setting: p.Setting, Reason: "CPU is at 90 %"})
 	}
 	situation := loadline.Situation{App: e.app.App, Window: []loadline.Observation{o}, Allocation: e.Allocation(nil)}
-	v := beginView(e.app, e, d, situation)
 	if err == nil {
 		err = e.Apply(context.Background(), plan)
 	}
 	d.Err = err
-	v.finish(d, e)
-	v.ladder, v.policy = guard.State{Rung: guard.Learned, Since: noon}, "hpa"
+	v := newView(e.app, e, &loop.Pass{Situation: situation, Decision: *d})
+	v.ladder, v.policy = guard.State{Rung: guard.Primary, Since: noon}, "hpa"
 	return v
 }
 
@@ -62,7 +62,7 @@ func TestStatusOfAPass(t *testing.T) {
 	if status.SLOMet != "True" || status.Objectives[0].OverSLO != "0.8" || !*status.Objectives[0].Met {
 		t.Errorf("objectives: %s %+v", status.SLOMet, status.Objectives)
 	}
-	if status.ServicesMoved != "3/3" || status.Policy != "hpa" || status.Ladder.Rung != v1alpha1.RungLearned {
+	if status.ServicesMoved != "3/3" || status.Policy != "hpa" || status.Ladder.Rung != v1alpha1.RungPrimary {
 		t.Errorf("%+v", status)
 	}
 	expectConditions(t, status, "Ready=True/Deciding", "Active=True/Acting", "Fallback=False/Following", "Paused=False/NotPaused", "Conflict=False/NoConflict", "Stale=False/Fresh")
@@ -183,7 +183,7 @@ func TestKEDAIsToldWhatIsWanted(t *testing.T) {
 	}
 	// In the mode Recommend what there is is what is wanted.
 	e.app.Mode, e.act = v1alpha1.Recommend, false
-	e.told[2] = told{}
+	e.desired[2] = desired{}
 	v = s.tell(t, e, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(9)}}}, nil)
 	v.post(board, s.l, e)
 	if d := ask("cart"); d.Replicas != 4 {

@@ -7,11 +7,12 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// view is one pass as it is told to people: in the status, as events and as
-// metrics. It shares nothing with the loop.
+// view is one pass as it is published: in the status, as Events and as metrics. It
+// shares nothing with the loop.
 type view struct {
 	app  *resource.Application
 	at   time.Time
@@ -38,21 +39,26 @@ type serviceView struct {
 	ready     int
 	wanted    loadline.Setting
 	reason    string
-	before    loadline.Allocation // what it was told to be when the decision was made
-	told      loadline.Allocation // and afterwards
+	before    loadline.Allocation // desired when the decision was made
+	desired   loadline.Allocation // desired afterwards
 	size      loadline.Setting    // that pods which are created from now on get
 	change    time.Time
 	manual    time.Time
 	resizes   string // what is in the way of sizes
 }
 
-// begin a view with what a decision rests on.
-func beginView(app *resource.Application, e *ends, d *loadline.Decision, s loadline.Situation) *view {
-	v := &view{app: app, at: d.At, err: d.Err, seen: true, blind: e.blind}
+// newView of a pass, after its plan was applied.
+func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
+	d := &p.Decision
+	v := &view{app: app, at: d.At, err: d.Err, seen: p.Observed()}
+	if !v.seen {
+		return v
+	}
+	v.blind = e.blind
 	if age := d.At.Sub(e.newest); !e.newest.IsZero() && age > app.Guard.Data.MaxAge {
 		v.late = age
 	}
-	now := s.Now()
+	now := p.Situation.Now()
 	v.kinds = append(v.kinds, now.Kinds...)
 	v.services = make([]serviceView, len(app.App.Services))
 	for i := range v.services {
@@ -61,26 +67,26 @@ func beginView(app *resource.Application, e *ends, d *loadline.Decision, s loadl
 		sv.ready = now.Services[i].ReadyPods()
 		sv.observed = now.Services[i]
 		sv.observed.Pods = nil
-		sv.before = s.Allocation[i]
+		sv.before = p.Situation.Allocation[i]
 	}
 	for i := range d.Proposal.Services {
-		p := &d.Proposal.Services[i]
-		v.services[p.Service].wanted, v.services[p.Service].reason = p.Setting, p.Reason
+		of := &d.Proposal.Services[i]
+		v.services[of.Service].wanted, v.services[of.Service].reason = of.Setting, of.Reason
 	}
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
+	v.applied = d.Err == nil
+	v.fillDesired(e)
 	return v
 }
 
-// finish it with what became of the decision.
-func (v *view) finish(d *loadline.Decision, e *ends) {
-	v.err = d.Err
-	v.applied = d.Err == nil
+// fillDesired adds what the services are to be after the pass.
+func (v *view) fillDesired(e *ends) {
 	for i := range v.services {
 		sv := &v.services[i]
-		sv.told = e.allocation(i)
-		sv.size = e.told[i].size
-		sv.change, sv.manual = e.told[i].changed, e.told[i].manual
+		sv.desired = e.allocation(i)
+		sv.size = e.desired[i].size
+		sv.change, sv.manual = e.desired[i].changed, e.desired[i].manual
 		sv.resizes = resizeText(e.states[i].Resize, e.resizes[i])
 	}
 }
@@ -148,7 +154,7 @@ func (v *view) unseen() []string {
 	var names []string
 	for i := range v.services {
 		sv := &v.services[i]
-		if v.app.Targets[i] == nil || sv.told.Replicas == 0 || sv.told.Brownout {
+		if v.app.Targets[i] == nil || sv.desired.Replicas == 0 || sv.desired.Brownout {
 			continue
 		}
 		if !sv.observed.Rate.Present() && !sv.observed.CPU.Present() {

@@ -7,9 +7,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// whole is a guard: it rounds sizes up to what Kubernetes and people count in, whole
-// thousandths of a core and whole MiB. Without it a pod would never have exactly the
-// size that was asked for, and be asked again at every pass.
+// whole is a guard that rounds sizes up to whole millicores and MiB. Without it a pod
+// would never have exactly the desired size, and would be resized in every pass.
 type whole struct{}
 
 // Name of the guard in records.
@@ -35,7 +34,7 @@ func (whole) Check(_ time.Time, s loadline.Situation, service int, want loadline
 	return got, "rounded to whole millicores and MiB"
 }
 
-// under a bound, of which 0 is none.
+// under a bound; 0 = none.
 func under[T int64 | float64](v, most T) T {
 	if most > 0 {
 		return min(v, most)

@@ -26,6 +26,7 @@ var remedies = map[string]remedy{
 	// Ready
 	v1alpha1.ReasonStarting:              {Note, "wait for two intervals; if it stays, look at the controller's log"},
 	v1alpha1.ReasonInvalidSpec:           {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
+	v1alpha1.ReasonFailed:                {Fault, "look at the controller's log, which has the stack of a panic; it restarts by itself"},
 	v1alpha1.ReasonTargetNotFound:        {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
 	v1alpha1.ReasonSecretNotFound:        {Fault, "create what the message names, in the namespace NS"},
 	v1alpha1.ReasonForbidden:             {Fault, "apply the file that the permissions above name"},

@@ -116,6 +116,16 @@ func (a *Agent) Name() string { return a.policy.Name() }
 // Needs implements loadline.Policy.
 func (a *Agent) Needs() loadline.Needs { return a.policy.Needs() }
 
+// Forecast implements loop.Forecaster.
+func (a *Agent) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	return a.policy.Forecast(now, window)
+}
+
+// Split implements loop.Splitter.
+func (a *Agent) Split(now time.Time, s loadline.Situation) []loadline.SLO {
+	return a.policy.Split(now, s)
+}
+
 // Decide implements loadline.Policy. It uses the weights that were received last.
 func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	a.adopt()

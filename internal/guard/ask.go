@@ -6,19 +6,29 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/loop"
 )
 
-// asked is a policy that is asked at its own period, shown as much of the past
-// as it asked for, and whose answers are looked at before anybody follows them.
-// What it does wrong, up to a panic, becomes an error.
+// asked is a policy that is asked at its own period, with as many observations as it
+// needs, and whose proposals are checked before they are followed. Its faults, up
+// to a panic, become errors.
 type asked struct {
 	policy loadline.Policy
 	strict bool // refuse what is far out of bounds, too
 
 	last     instant
 	answer   answer // the latest
+	stages   stages
 	window   []loadline.Observation
 	mentions []bool // by service
+}
+
+// stages are what a policy's own forecaster and splitter returned when it was last
+// due, or why they failed.
+type stages struct {
+	forecast            []loadline.Forecast
+	parts               []loadline.SLO
+	unforecast, unsplit error
 }
 
 // answer of a policy.
@@ -28,43 +38,86 @@ type answer struct {
 	err      error
 }
 
-// ok says whether the policy knew what to do when it was last asked.
+// ok reports whether the policy could decide when it was last asked.
 func (a answer) ok() bool { return a.err == nil }
 
-// noData says whether it was for want of data that it did not.
+// noData reports whether it could not for lack of data.
 func (a answer) noData() bool { return errors.Is(a.err, loadline.ErrNoData) }
+
+// isDue reports whether a policy is asked at a tick of the ladder's clock. Ticks
+// come a little early or late.
+func (q *asked) isDue(at, tick time.Duration) bool {
+	return !q.last.within(at, q.policy.Needs().Period-tick/2)
+}
+
+// forecast runs the policy's forecaster, if it brings one.
+func (q *asked) forecast(now time.Time, tick time.Duration, window []loadline.Observation) {
+	f, ok := q.policy.(loop.Forecaster)
+	if needs := q.policy.Needs(); ok && needs.Forecast.Steps > 0 {
+		q.stages.unforecast = guarded(func() error {
+			q.stages.forecast = f.Forecast(now, q.view(needs, tick, window))
+			return nil
+		})
+	}
+}
+
+// split runs the policy's splitter. Without one, a policy that uses partial SLOs
+// gets those that the loop has.
+func (q *asked) split(now time.Time, tick time.Duration, s loadline.Situation) {
+	needs := q.policy.Needs()
+	if !needs.PartialSLO {
+		return
+	}
+	f, ok := q.policy.(loop.Splitter)
+	if !ok {
+		q.stages.parts = s.PartialSLO
+		return
+	}
+	s.Window, s.Forecast = q.view(needs, tick, s.Window), q.stages.forecast
+	q.stages.unsplit = guarded(func() error {
+		q.stages.parts = f.Split(now, s)
+		return nil
+	})
+}
 
 // ask at a tick of the ladder's clock. A policy that is not due is not asked; its
 // latest answer stands, without the proposal.
 func (q *asked) ask(at time.Duration, now time.Time, tick time.Duration, s loadline.Situation) answer {
-	needs := q.policy.Needs()
-	// Ticks come a little early or late.
-	if q.last.within(at, needs.Period-tick/2) {
+	if !q.isDue(at, tick) {
 		q.answer.due, q.answer.proposal = false, loadline.Proposal{}
 		return q.answer
 	}
 	q.last.mark(at)
+	needs := q.policy.Needs()
 	s.Window = q.view(needs, tick, s.Window)
-	proposal, err := decide(q.policy, now, s)
+	s.Forecast, s.PartialSLO = q.stages.forecast, q.stages.parts
+	var proposal loadline.Proposal
+	err := errors.Join(q.stages.unforecast, q.stages.unsplit)
+	if err == nil {
+		err = guarded(func() (err error) {
+			proposal, err = q.policy.Decide(now, s)
+			return err
+		})
+	}
 	if err == nil {
 		err = q.inspect(s, proposal)
 	}
 	if err != nil {
-		proposal = loadline.Proposal{} // half a thought is none
+		proposal = loadline.Proposal{} // a proposal with an error is not followed in part
 	}
 	q.answer = answer{due: true, proposal: proposal, err: err}
 	return q.answer
 }
 
-// decide asks a policy that may panic: one application's model must not take
-// down the process that scales all others.
-func decide(p loadline.Policy, now time.Time, s loadline.Situation) (proposal loadline.Proposal, err error) {
+// guarded calls code of a policy, which may panic: one application's model must
+// not take down the process that scales all others.
+func guarded(call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			proposal, err = loadline.Proposal{}, fmt.Errorf("it panicked: %v", r)
+			err = fmt.Errorf("it panicked: %v", r)
 		}
 	}()
-	return p.Decide(now, s)
+	return call()
 }
 
 // view picks from the ladder's window the observations that the policy would
@@ -90,7 +143,7 @@ func strideOf(period, tick time.Duration) int {
 	return max(1, int((period+tick/2)/tick))
 }
 
-// inspect refuses what nobody could mean.
+// inspect rejects proposals that cannot be meant.
 func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 	if len(q.mentions) != len(s.App.Services) {
 		q.mentions = make([]bool, len(s.App.Services))
@@ -112,14 +165,15 @@ func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 			case a.nonsense(v):
 				return fmt.Errorf("it proposed %v %v for service %s", a, v, service.Name)
 			case q.strict && a.isCount() && v > mostReplicas(service.Bounds, s.InFlight[sp.Service].Replicas):
-				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name, s.InFlight[sp.Service].Replicas, service.Bounds.MaxReplicas)
+				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name,
+					s.InFlight[sp.Service].Replicas, service.Bounds.MaxReplicas)
 			}
 		}
 	}
 	return nil
 }
 
-// mostReplicas is beyond what a policy in its right mind asks for.
+// mostReplicas is the most that a sound policy proposes.
 func mostReplicas(b loadline.Bounds, now int) float64 {
 	if b.MaxReplicas > 0 {
 		return 10 * float64(max(b.MaxReplicas, now))

@@ -69,7 +69,8 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 		if g.off < len(g.optional) && !g.step.within(at, g.Window) {
 			g.off++
 			g.step.mark(at)
-			g.why = fmt.Sprintf("done without: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name, rate, g.Window)
+			g.why = fmt.Sprintf("done without: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name,
+				rate, g.Window)
 		}
 	case rate > g.Recovered && over >= g.MinOver:
 		g.calm = instant{}

@@ -47,7 +47,8 @@ func (g *Burning) Check(_ time.Time, s loadline.Situation, service int, want loa
 	case !known && !g.Unmeasured:
 		return noLess(want, is), fmt.Sprintf("not reduced: no share of requests over the SLO has been measured for %v", g.Window)
 	case rate >= g.Rate && over >= g.MinOver:
-		return noLess(want, is), fmt.Sprintf("not reduced: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name, rate, g.Window)
+		return noLess(want, is), fmt.Sprintf("not reduced: %s burns its error budget %.3g times as fast as allowed over %v",
+			s.App.Kinds[kind].Name, rate, g.Window)
 	}
 	return want, ""
 }

@@ -50,7 +50,8 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	add(NewCoolDown(set.CoolDown.Up, set.CoolDown.Down, n))
 	add(set.Step)
 	if d := &set.Brownout; len(d.Services) > 0 {
-		add(NewBrownout(Brownout{Window: d.Window, Rate: d.Rate, MinOver: b.MinOver, Recovered: min(b.ScaleInRate, d.Rate), Recovery: d.Recovery}, app, d.Services, maxAge))
+		add(NewBrownout(Brownout{Window: d.Window, Rate: d.Rate, MinOver: b.MinOver, Recovered: min(b.ScaleInRate, d.Rate),
+			Recovery: d.Recovery}, app, d.Services, maxAge))
 	}
 	return append(chain, Absent{MaxAge: maxAge}, Clamp{})
 }

@@ -1,7 +1,7 @@
-// Package guard keeps any policy safe. The ladder decides who is followed: a
-// fresh model, the calibrated rule, nobody (hold), or the floor. The guards then
-// correct what whoever is followed wants, each one idea; the loop asks them in
-// order and records what each of them changed and why.
+// Package guard keeps any policy safe. The ladder decides which policy is followed:
+// a fresh model, the calibrated rule, none (hold), or the floor. The guards then
+// correct its proposal, each in one respect; the loop asks them in order and records
+// what each of them changed and why.
 //
 // Nothing here has a clock or does I/O: time and data come in as arguments, and
 // memory is bounded by the number of services and kinds of requests.
@@ -19,10 +19,10 @@
 //	cooldown.go      time between changes, per direction
 //	step.go          the most that one decision may change
 //	brownout.go      without optional services in need
-//	absent.go        no reduction of what nobody can see
+//	absent.go        no reduction without metrics
 //	clamp.go         the user's bounds
 //
-// What is seen is put in order first: fresh.go (late and impossible samples
+// Observations are filtered first: fresh.go (late and impossible samples
 // become absent) and startupcpu.go (start-up is not load). What several share is
 // in axis.go, clock.go, burn.go, sight.go and peak.go.
 package guard

@@ -34,7 +34,7 @@ func (l *Ladder) raise(at time.Duration, rung Rung, is []loadline.Allocation, p 
 		if !copied { // a policy may keep its proposal
 			p.Services, copied = slices.Clone(p.Services), true
 		}
-		reason := fmt.Sprintf("floor: nobody has known its load for %v", l.set.Data.FloorAfter)
+		reason := fmt.Sprintf("floor: its load has not been measured for %v", l.set.Data.FloorAfter)
 		j := slices.IndexFunc(p.Services, func(sp loadline.ServiceProposal) bool { return sp.Service == i })
 		if j < 0 {
 			p.Services = append(p.Services, loadline.ServiceProposal{Service: i, Setting: to, Reason: reason})

@@ -9,16 +9,16 @@ import (
 )
 
 // Ladder is a policy that follows others: the model as long as there is one that
-// can be trusted, else the rule, else nobody, and if that lasts it raises every
+// can be trusted, else the rule, else none, and if that lasts it raises every
 // service to a safe size. It asks both all the time, whichever it follows, so
-// that their memories are warm when it is their turn and so that the distance
+// that their memories are warm when they are followed and so that the distance
 // between them is known.
 //
 // What keeps it from following the model, each until that has been over for a
 // while: there is none; it has no data; it fails or proposes nonsense again and
 // again; the error budget burned while it was followed. It is for one goroutine.
 type Ladder struct {
-	// OnChange hears of every step on the ladder, if it is set.
+	// OnChange, if set, is called at every step on the ladder.
 	OnChange func(Transition)
 
 	set   Settings
@@ -29,6 +29,7 @@ type Ladder struct {
 	needs loadline.Needs
 
 	clock clock
+	begun bool
 	sight sight
 	burn  *Burn
 
@@ -42,7 +43,7 @@ type Ladder struct {
 	recovery time.Duration // of the SLO, before the model is followed again
 	trusted  instant       // since when the model has been followed
 
-	decided time.Duration // when somebody last knew what to do
+	decided time.Duration // when a policy last could decide
 	state   State
 	steps   []Transition // the latest, oldest first
 
@@ -50,7 +51,7 @@ type Ladder struct {
 	resized []bool   // by service: the model has changed the size of its replicas
 }
 
-// advice is what the rule last said of a service.
+// advice is what the rule last proposed for a service.
 type advice struct {
 	setting loadline.Setting
 	given   instant
@@ -72,9 +73,8 @@ func NewLadder(set Settings, app *loadline.App, model, rule loadline.Policy) *La
 	return l
 }
 
-// Offer gives the ladder another model, or none and the reason why. The new one
-// answers for itself: faults of the old one are forgotten. An error budget that
-// burned is not, until it has recovered.
+// Offer gives the ladder another model, or none and the reason. Faults of the old
+// model are forgotten; a burned error budget is not, until it has recovered.
 func (l *Ladder) Offer(model loadline.Policy, whyNone string) {
 	l.faulty, l.dataOut, l.faults, l.blind = objection{}, objection{}, 0, instant{}
 	l.model, l.noModel = nil, whyNone
@@ -84,15 +84,15 @@ func (l *Ladder) Offer(model loadline.Policy, whyNone string) {
 	l.needs = l.joinNeeds()
 }
 
-// SetBeat says how often the loop will ask, where that is not as often as the
-// policies would like. One whose own period is longer is asked at that.
+// SetBeat sets the period of the loop where it is not the policies'. A policy whose
+// own period is longer is asked at that.
 func (l *Ladder) SetBeat(beat time.Duration) {
 	l.beat = beat
 	l.needs = l.joinNeeds()
 }
 
-// joinNeeds is what both policies can live with: the faster beat, and enough of
-// the past for the one that looks back further.
+// joinNeeds combines the needs of both policies: the shorter period, and enough
+// observations for the one that needs more.
 func (l *Ladder) joinNeeds() loadline.Needs {
 	both := []loadline.Needs{l.rule.policy.Needs()}
 	n := both[0]
@@ -108,7 +108,12 @@ func (l *Ladder) joinNeeds() loadline.Needs {
 		n.Period = l.beat
 	}
 	n.Keep = 1
+	n.Forecast, n.PartialSLO = loadline.Horizon{}, false
 	for _, of := range both {
+		if of.Forecast.Steps > 0 {
+			n.Forecast = of.Forecast // the model's, if both want one
+		}
+		n.PartialSLO = n.PartialSLO || of.PartialSLO
 		n.Keep = max(n.Keep, (max(of.Keep, 1)-1)*strideOf(of.Period, n.Period)+1)
 	}
 	return n
@@ -132,7 +137,7 @@ func (l *Ladder) Name() string {
 // Needs of both policies.
 func (l *Ladder) Needs() loadline.Needs { return l.needs }
 
-// State says where the application stands.
+// State is the present rung, and why.
 func (l *Ladder) State() State { return l.state }
 
 // Transitions are the latest steps, oldest first. They are valid until the next
@@ -140,7 +145,7 @@ func (l *Ladder) State() State { return l.state }
 func (l *Ladder) Transitions() []Transition { return l.steps }
 
 // Resume takes over the state that another process left: a model that was not
-// trusted before a restart is not after it, until it has earned it anew.
+// trusted before a restart is not trusted after it, until the SLO has recovered.
 func (l *Ladder) Resume(was State) {
 	if !was.Distrust {
 		return
@@ -148,7 +153,7 @@ func (l *Ladder) Resume(was State) {
 	l.recovery = min(max(was.Recovery, l.set.Burn.Recovery), l.set.Burn.LongestRecovery)
 	l.burned.raise(l.clock.at, was.Why)
 	for i := range l.resized {
-		l.resized[i] = true // nobody knows any more
+		l.resized[i] = true // not known after a restart
 	}
 	l.state = State{Rung: Rule, Since: was.Since, Why: was.Why, Distrust: true, Recovery: l.recovery}
 }
@@ -160,13 +165,52 @@ func (l *Ladder) Advice(service int) (loadline.Setting, bool) {
 	return a.setting, a.given.within(l.clock.at, fresh) && !l.sight.blind[service]
 }
 
-// Decide asks both, chooses whom to follow, and passes on what they want. An
-// error says why nothing is decided.
-func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
-	begun := l.clock.begun
+// Forecast implements loop.Forecaster: each policy that is due runs the forecaster
+// that it brings, and sees its own forecast only. It returns the one of the model,
+// or of the rule where the model has none.
+func (l *Ladder) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
 	at := l.clock.advance(now)
-	if !begun {
-		l.decided = at
+	var forecast []loadline.Forecast
+	for _, q := range l.policies() {
+		if q.isDue(at, l.needs.Period) {
+			q.forecast(now, l.needs.Period, window)
+		}
+		if len(q.stages.forecast) > 0 {
+			forecast = q.stages.forecast
+		}
+	}
+	return forecast
+}
+
+// Split implements loop.Splitter, likewise.
+func (l *Ladder) Split(now time.Time, s loadline.Situation) []loadline.SLO {
+	at := l.clock.advance(now)
+	parts := s.PartialSLO
+	for _, q := range l.policies() {
+		if q.isDue(at, l.needs.Period) {
+			q.split(now, l.needs.Period, s)
+		}
+		if len(q.stages.parts) > 0 {
+			parts = q.stages.parts
+		}
+	}
+	return parts
+}
+
+// policies on the ladder, the model last.
+func (l *Ladder) policies() []*asked {
+	if l.model == nil {
+		return []*asked{l.rule}
+	}
+	return []*asked{l.rule, l.model}
+}
+
+// Decide asks both policies, chooses the one to follow, and returns its proposal. An
+// error is why nothing is decided.
+func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	at := l.clock.advance(now)
+	if !l.begun {
+		l.begun, l.decided = true, at
 		if l.state.Since.IsZero() { // unless another process has left it
 			l.state.Since = now
 		}
@@ -188,10 +232,10 @@ func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return l.follow(at, s, rung, model, rule)
 }
 
-var errBlind = fmt.Errorf("%w: nothing of any service can be seen", loadline.ErrNoData)
+var errBlind = fmt.Errorf("%w: no service has a metric", loadline.ErrNoData)
 
-// sighted discounts whatever a policy makes of nothing: one that takes absence
-// for zero load would scale everything in.
+// sighted rejects a proposal that was made without any data: a policy that takes
+// absence for zero load would scale everything in.
 func (l *Ladder) sighted(a answer) answer {
 	if a.ok() && !l.sight.any() {
 		return answer{due: a.due, err: errBlind}
@@ -199,7 +243,7 @@ func (l *Ladder) sighted(a answer) answer {
 	return a
 }
 
-// advise remembers what the rule says.
+// advise keeps what the rule proposes.
 func (l *Ladder) advise(at time.Duration, rule loadline.Proposal) {
 	for _, p := range rule.Services {
 		l.advice[p.Service] = advice{p.Setting, instant{at, true}}
@@ -240,14 +284,14 @@ func found(isAway, isThere bool) finding {
 	return unknown
 }
 
-// judgeBurn hands over when the budget burns and back when it has recovered. A
-// model under which it burns again soon after is given longer each time.
+// judgeBurn hands over to the rule when the budget burns and back when it has
+// recovered. If it burns again soon after, the recovery takes twice as long.
 func (l *Ladder) judgeBurn(at time.Duration) {
 	b := &l.set.Burn
 	kind, which, firing := l.burn.Firing(b.Windows, b.MinOver)
-	if firing && !l.burned.open && l.state.Rung == Learned {
+	if firing && !l.burned.open && l.state.Rung == Primary {
 		if l.trusted.set && at-l.trusted.at >= b.LongestRecovery {
-			l.recovery = b.Recovery // it has behaved for long
+			l.recovery = b.Recovery // no burn for long
 		}
 		short, _, _ := l.burn.Rate(kind, which.Short)
 		long, _, _ := l.burn.Rate(kind, which.Long)
@@ -259,8 +303,8 @@ func (l *Ladder) judgeBurn(at time.Duration) {
 	}
 }
 
-// burnFinding says whether the budget is safe: each kind that was ever measured
-// is, and spends it no faster than allowed.
+// burnFinding reports whether the budget is safe: each kind that was ever measured
+// still is, and spends it no faster than allowed.
 func (l *Ladder) burnFinding(firing bool) finding {
 	if firing {
 		return there
@@ -277,14 +321,14 @@ func (l *Ladder) burnFinding(firing bool) finding {
 	return away
 }
 
-// choose whom to follow, with the reason in parts so that nothing is written
+// choose the policy to follow, with the reason in parts so that no text is built
 // while nothing changes.
 func (l *Ladder) choose(at time.Duration, model, rule answer) (Rung, cause) {
 	why := cause{against: l.objection()}
 	switch {
 	case why.against == "" && model.ok():
 		l.decided = at
-		return Learned, why
+		return Primary, why
 	case why.against != "" && rule.ok():
 		l.decided = at
 		return Rule, why
@@ -317,20 +361,20 @@ func (l *Ladder) objection() string {
 // cause of standing on a rung.
 type cause struct {
 	against     string // the model: an objection
-	model, rule error  // what they said when they were needed
+	model, rule error  // of their answers when they were needed
 }
 
 // say it on a rung.
 func (c cause) say(r Rung, set *Settings) string {
 	switch {
-	case r == Learned:
+	case r == Primary:
 		return "the model is followed"
 	case r == Rule:
 		return c.against
 	case r == Floor && c.model != nil:
-		return fmt.Sprintf("nobody has known what to do for %v: %v", set.Data.FloorAfter, c.model)
+		return fmt.Sprintf("no policy could decide for %v: %v", set.Data.FloorAfter, c.model)
 	case r == Floor:
-		return fmt.Sprintf("nobody has known what to do for %v: %s; and the rule: %v", set.Data.FloorAfter, c.against, c.rule)
+		return fmt.Sprintf("no policy could decide for %v: %s; and the rule: %v", set.Data.FloorAfter, c.against, c.rule)
 	case c.model != nil && errors.Is(c.model, loadline.ErrNoData):
 		return fmt.Sprintf("the model has no data, and if that lasts for %v the rule takes over: %v", set.Data.HoldFor, c.model)
 	case c.model != nil:
@@ -342,14 +386,14 @@ func (c cause) say(r Rung, set *Settings) string {
 // stand on a rung. Only a change of rung is a transition; the reason on the same
 // rung is kept up to date.
 func (l *Ladder) stand(now time.Time, rung Rung, why cause) {
-	if rung == Learned && !l.trusted.set {
+	if rung == Primary && !l.trusted.set {
 		l.trusted.mark(l.clock.at)
 	} else if rung == Rule {
 		l.trusted = instant{}
 	}
 	l.state.Distrust, l.state.Recovery = l.burned.open, l.recovery
 	if rung == l.state.Rung {
-		if rung != Learned {
+		if rung != Primary {
 			l.state.Why = why.say(rung, &l.set)
 		}
 		return
@@ -365,12 +409,12 @@ func (l *Ladder) stand(now time.Time, rung Rung, why cause) {
 	}
 }
 
-// follow passes on what is wanted on the rung, with services that have not been
-// seen for long raised to their floors.
+// follow returns the proposal of the rung, with services that have not been
+// observed for long raised to their floors.
 func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model, rule answer) (loadline.Proposal, error) {
 	var p loadline.Proposal
 	switch rung {
-	case Learned:
+	case Primary:
 		p = l.complete(model.proposal, rule.proposal)
 		l.noteSizes(model.proposal)
 	case Rule:
@@ -385,8 +429,8 @@ func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model
 	return p, nil
 }
 
-// marked says who speaks. The rule keeps its own memory: it may say the same
-// again.
+// marked adds to each reason that it is the rule's, in a copy: the rule may return
+// the same proposal again.
 func marked(p loadline.Proposal) loadline.Proposal {
 	marked := loadline.Proposal{Services: make([]loadline.ServiceProposal, len(p.Services))}
 	for i, sp := range p.Services {

@@ -101,7 +101,7 @@ func TestLadderFollowsAFreshModel(t *testing.T) {
 	st := newStage(t, nil)
 	p, err := st.run(time.Minute, 0)
 	wants(t, p, err, 6)
-	st.on(guard.Learned, "the model is followed")
+	st.on(guard.Primary, "the model is followed")
 	if advice, known := st.ladder.Advice(0); !known || advice != toReplicas(9) {
 		t.Errorf("advice %+v, %v", advice, known)
 	}
@@ -121,7 +121,7 @@ func TestLadderWithoutAModel(t *testing.T) {
 	}
 	st.ladder.Offer(st.model, "")
 	st.run(time.Minute, 0)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 }
 
 func TestLadderWhenTheModelHasNoData(t *testing.T) {
@@ -140,8 +140,8 @@ func TestLadderWhenTheModelHasNoData(t *testing.T) {
 	st.run(time.Minute, 0)
 	st.on(guard.Rule, "no data")
 	st.run(2*time.Minute, 0)
-	st.on(guard.Learned, "")
-	if got := strings.Join(st.changes, " "); got != "hold-learned learned-hold hold-rule rule-learned" {
+	st.on(guard.Primary, "")
+	if got := strings.Join(st.changes, " "); got != "hold-primary primary-hold hold-rule rule-primary" {
 		t.Errorf("%s", got)
 	}
 }
@@ -152,7 +152,7 @@ func TestLadderWhenNothingIsSeen(t *testing.T) {
 	// Both would take no data for no load.
 	st.model.says.Services[0].Setting, st.rule.says.Services[0].Setting = toReplicas(1), toReplicas(1)
 	_, err := st.runBlind(10 * time.Minute)
-	st.on(guard.Hold, "nothing of any service can be seen")
+	st.on(guard.Hold, "no service has a metric")
 	if !errors.Is(err, loadline.ErrNoData) {
 		t.Errorf("err %v", err)
 	}
@@ -179,7 +179,7 @@ func TestLadderWhenNothingIsSeen(t *testing.T) {
 	st.run(time.Minute, 0)
 	st.on(guard.Rule, "no data")
 	st.run(2*time.Minute, 0)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 }
 
 // TestLadderRaisesOneUnseenService while the others are scaled as ever.
@@ -198,7 +198,7 @@ func TestLadderRaisesOneUnseenService(t *testing.T) {
 	if len(p.Services) != 2 || p.Services[0].Setting != toReplicas(6) || p.Services[1].Service != 1 || p.Services[1].Setting != toReplicas(5) {
 		t.Errorf("%+v, want web by the model and db at its floor", p)
 	}
-	if l.State().Rung != guard.Learned {
+	if l.State().Rung != guard.Primary {
 		t.Errorf("on %v", l.State())
 	}
 }
@@ -206,7 +206,7 @@ func TestLadderRaisesOneUnseenService(t *testing.T) {
 func TestLadderWhenTheBudgetBurns(t *testing.T) {
 	st := newStage(t, nil)
 	st.run(time.Hour, 0)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 	st.run(3*time.Minute, 0.8)
 	st.on(guard.Rule, "buy burned its error budget")
 	if s := st.ladder.State(); !s.Distrust {
@@ -218,7 +218,7 @@ func TestLadderWhenTheBudgetBurns(t *testing.T) {
 	st.run(4*time.Minute, 0)
 	st.on(guard.Rule, "")
 	st.run(10*time.Minute, 0)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 	st.run(time.Minute, 0)
 
 	// The second time the recovery takes twice as long.
@@ -232,14 +232,14 @@ func TestLadderWhenTheBudgetBurns(t *testing.T) {
 	st.run(25*time.Minute, 0)
 	st.on(guard.Rule, "")
 	st.run(10*time.Minute, 0)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 }
 
 // TestLadderHysteresis: between the two thresholds nothing moves either way.
 func TestLadderHysteresis(t *testing.T) {
 	st := newStage(t, nil)
 	st.run(3*time.Hour, 0.02)
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 	st.run(5*time.Minute, 1)
 	st.on(guard.Rule, "")
 	st.run(3*time.Hour, 0.02)
@@ -277,7 +277,7 @@ func TestLadderWhenTheModelIsBroken(t *testing.T) {
 			st.run(9*time.Minute, 0)
 			st.on(guard.Rule, "")
 			st.run(90*time.Second, 0)
-			st.on(guard.Learned, "")
+			st.on(guard.Primary, "")
 		})
 	}
 }
@@ -290,7 +290,7 @@ func TestLadderWhenBothAreBroken(t *testing.T) {
 	st.run(10*time.Minute, 0)
 	st.on(guard.Hold, "and the rule: it panicked")
 	p, err := st.run(6*time.Minute, 0)
-	st.on(guard.Floor, "nobody has known what to do")
+	st.on(guard.Floor, "no policy could decide")
 	wants(t, p, err, 4) // as many as the application's model says
 }
 
@@ -311,7 +311,7 @@ func TestLadderAsksEachAtItsOwnPeriod(t *testing.T) {
 	if st.model.window != 3 || st.rule.window != 2 {
 		t.Errorf("the model saw %d observations, the rule %d", st.model.window, st.rule.window)
 	}
-	st.on(guard.Learned, "")
+	st.on(guard.Primary, "")
 }
 
 // TestLadderGivesTheRuleItsSizesBack: a rule that counts replicas was calibrated
@@ -359,12 +359,12 @@ func TestLadderSurvivesARestart(t *testing.T) {
 	again.run(5*time.Minute, 0)
 	again.on(guard.Rule, "buy burned")
 	again.run(6*time.Minute, 0)
-	again.on(guard.Learned, "")
+	again.on(guard.Primary, "")
 
 	calm := newStage(t, nil)
-	calm.ladder.Resume(guard.State{Rung: guard.Learned})
+	calm.ladder.Resume(guard.State{Rung: guard.Primary})
 	calm.run(15*time.Second, 0)
-	calm.on(guard.Learned, "")
+	calm.on(guard.Primary, "")
 }
 
 func TestLadderRemembersTheLatestSteps(t *testing.T) {
@@ -376,7 +376,7 @@ func TestLadderRemembersTheLatestSteps(t *testing.T) {
 		st.run(15*time.Second, 0)
 	}
 	steps := st.ladder.Transitions()
-	if len(steps) != 16 || !steps[15].At.Equal(st.now.Add(-15*time.Second)) || steps[15].To != guard.Learned {
+	if len(steps) != 16 || !steps[15].At.Equal(st.now.Add(-15*time.Second)) || steps[15].To != guard.Primary {
 		t.Errorf("%d steps, the last %+v", len(steps), steps[len(steps)-1])
 	}
 }

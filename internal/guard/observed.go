@@ -107,7 +107,8 @@ func (g *Observed) holdMemory(is *loadline.Allocation, service int, want *loadli
 			*why = append(*why, fmt.Sprintf("%v stays: what its pods use is not measured", a))
 			a.unset(want)
 		case v*g.OfMemory < used:
-			*why = append(*why, fmt.Sprintf("%v stays: a pod has used %.0f MiB, which is over %.0f%% of %.0f MiB", a, used/(1<<20), 100*g.OfMemory, v/(1<<20)))
+			*why = append(*why, fmt.Sprintf("%v stays: a pod has used %.0f MiB, which is over %.0f%% of %.0f MiB", a, used/(1<<20),
+				100*g.OfMemory, v/(1<<20)))
 			a.unset(want)
 		}
 	}

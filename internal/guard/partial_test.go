@@ -23,7 +23,7 @@ func TestTheRuleDecidesForServicesThatTheModelWasNotTaughtFor(t *testing.T) {
 	st.ladder.Offer(partial{st.model, false}, "")
 	p, err := st.run(time.Minute, 0)
 	wants(t, p, err, 9)
-	st.on(guard.Learned, "the model is followed")
+	st.on(guard.Primary, "the model is followed")
 	if !strings.HasPrefix(p.Services[0].Reason, "rule: ") {
 		t.Errorf("reason %q does not say that the rule speaks", p.Services[0].Reason)
 	}

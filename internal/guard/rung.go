@@ -5,20 +5,23 @@ import (
 	"time"
 )
 
-// Rung is who is followed.
+// Rung is the policy that is followed.
 type Rung int
 
 const (
-	Learned Rung = iota // the model
+	Primary Rung = iota // the model
 	Rule                // the calibrated rule
-	Hold                // nobody: everything stays as it is
-	Floor               // nobody, for so long that services are raised to a safe size
+	Hold                // none: everything stays as it is
+	Floor               // none, for so long that services are raised to a safe size
 )
+
+// learned is Primary in records and states of earlier versions.
+const learned = "learned"
 
 func (r Rung) String() string {
 	switch r {
-	case Learned:
-		return "learned"
+	case Primary:
+		return "primary"
 	case Rule:
 		return "rule"
 	case Hold:
@@ -32,15 +35,19 @@ func (r Rung) String() string {
 // MarshalText writes the name.
 func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads it, and the name that earlier versions wrote.
 func (r *Rung) UnmarshalText(text []byte) error {
-	for _, known := range []Rung{Learned, Rule, Hold, Floor} {
+	if string(text) == learned {
+		*r = Primary
+		return nil
+	}
+	for _, known := range []Rung{Primary, Rule, Hold, Floor} {
 		if string(text) == known.String() {
 			*r = known
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown rung %q: must be learned, rule, hold or floor", text)
+	return fmt.Errorf("unknown rung %q: must be primary, rule, hold or floor", text)
 }
 
 // State is where an application stands on the ladder. It is what status, metrics

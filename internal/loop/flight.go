@@ -10,63 +10,71 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// flight is a plan on its way: decided, and not yet with the cluster.
+// flight is a plan in flight: decided, and not yet applied.
 type flight struct {
 	due      time.Time
+	pass     uint64
 	decision loadline.Decision
 }
 
-// ErrNotApplied is in the record of a plan that was still under way when the
-// loop ended.
+// ErrNotApplied is recorded for a plan that was still in flight when the run
+// ended.
 var ErrNotApplied = errors.New("the run ended before the plan was applied")
 
-// launch sends a decision on its way. What is due now, or changes nothing, is
-// done with at once.
-func (l *Loop) launch(ctx context.Context, d loadline.Decision, due time.Time) error {
-	if len(d.Plan.Services) == 0 {
-		l.record(&d)
+// apply puts the plan in flight for the policy's delay. A plan that is due now is
+// applied and recorded at once, as is a decision without a plan.
+func (l *Loop) apply(ctx context.Context, p *Pass) error {
+	if len(p.Decision.Plan.Services) == 0 {
+		l.record(&p.Decision)
 		return nil
 	}
-	// A quick decision may overtake a slow one; equals keep their order.
+	due := p.Decision.At
+	if !l.Immediate {
+		due = due.Add(l.Policy.Needs().Delay)
+	}
+	// A quick decision may overtake a slow one; those due together keep their order.
 	i := len(l.inFlight)
 	for i > 0 && l.inFlight[i-1].due.After(due) {
 		i--
 	}
-	l.inFlight = slices.Insert(l.inFlight, i, flight{due: due, decision: d})
-	return l.land(ctx)
+	l.inFlight = slices.Insert(l.inFlight, i, flight{due: due, pass: l.passes, decision: p.Decision})
+	return l.applyDue(ctx)
 }
 
-// waitApplying waits until an instant and applies on the way what falls due.
-func (l *Loop) waitApplying(ctx context.Context, until time.Time) error {
+// WaitUntil waits until an instant and applies the plans that fall due on the
+// way.
+func (l *Loop) WaitUntil(ctx context.Context, until time.Time) error {
 	for len(l.inFlight) > 0 && !l.inFlight[0].due.After(until) {
 		if err := l.Clock.WaitUntil(ctx, l.inFlight[0].due); err != nil {
 			return err
 		}
-		if err := l.land(ctx); err != nil {
+		if err := l.applyDue(ctx); err != nil {
 			return err
 		}
 	}
 	return l.Clock.WaitUntil(ctx, until)
 }
 
-// land applies every plan that is due.
-func (l *Loop) land(ctx context.Context) error {
+// applyDue applies every plan that is due.
+func (l *Loop) applyDue(ctx context.Context) error {
 	now := l.Clock.Now()
 	for len(l.inFlight) > 0 && !l.inFlight[0].due.After(now) {
-		d := l.inFlight[0].decision
+		f := l.inFlight[0]
 		l.inFlight = slices.Delete(l.inFlight, 0, 1)
-		if err := l.Cluster.Apply(ctx, d.Plan); err != nil {
-			d.Err = fmt.Errorf("apply: %w", err)
-			l.notApplied(&d)
+		if err := l.Cluster.Apply(ctx, f.decision.Plan); err != nil {
+			f.decision.Err = fmt.Errorf("apply: %w", err)
 		} else {
-			d.Applied = now
+			f.decision.Applied = now
 		}
-		l.record(&d)
+		if f.pass == l.passes {
+			l.pass.Decision = f.decision
+		}
+		l.record(&f.decision)
 	}
 	return ctx.Err()
 }
 
-// dropInFlight records the plans that will never arrive.
+// dropInFlight records the plans that will not be applied.
 func (l *Loop) dropInFlight() {
 	for i := range l.inFlight {
 		d := &l.inFlight[i].decision
@@ -76,9 +84,20 @@ func (l *Loop) dropInFlight() {
 	l.inFlight = nil
 }
 
-// expected is the allocation once everything under way has arrived.
+// expecting is a cluster that knows of plans in flight which this loop has not
+// made, such as a recorded one.
+type expecting interface {
+	// InFlight appends the allocation of each service with those plans.
+	InFlight(into []loadline.Allocation) []loadline.Allocation
+}
+
+// expected is the allocation once all plans in flight are applied.
 func (l *Loop) expected() []loadline.Allocation {
-	l.arriving = append(l.arriving[:0], l.allocated...)
+	if c, ok := l.Cluster.(expecting); ok {
+		l.arriving = c.InFlight(l.arriving[:0])
+	} else {
+		l.arriving = append(l.arriving[:0], l.allocated...)
+	}
 	for i := range l.inFlight {
 		for _, p := range l.inFlight[i].decision.Plan.Services {
 			l.arriving[p.Service] = l.arriving[p.Service].With(p.Setting)

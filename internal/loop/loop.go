@@ -1,6 +1,10 @@
 // Package loop is the one loop: observe, forecast, split the SLO, decide,
-// guard, apply, record. The same code runs over a simulated cluster and over a
-// real one; only the two ends differ.
+// guard, apply, record. The same code runs over a simulated cluster, a recorded
+// one and a real one; only the two ends differ.
+//
+// Reading order: loop.go (Step is one pass, Run repeats it), stages.go (the
+// forecast and the split), watcher.go (guards with a memory), flight.go (plans
+// between deciding and applying).
 package loop
 
 import (
@@ -11,18 +15,18 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Cluster is what the loop watches and changes.
+// Cluster is what the loop observes and changes.
 type Cluster interface {
 	// Observe fills into with what is known now, reusing its slices. Metrics that
-	// cannot be had are absent samples, so that the guards can do what is right
-	// without them; an error is for when not even the pods are known.
+	// cannot be read are absent samples, so that the guards can act without them;
+	// an error means that not even the pods are known.
 	Observe(ctx context.Context, into *loadline.Observation) error
-	// Allocation appends what each service has been told to be.
+	// Allocation appends the desired allocation of each service.
 	Allocation(into []loadline.Allocation) []loadline.Allocation
 	Apply(ctx context.Context, plan loadline.Plan) error
 }
 
-// Clock is the time that the loop lives in: simulated, or the wall's.
+// Clock is the time of the loop: simulated, recorded or real.
 type Clock interface {
 	Now() time.Time
 	// WaitUntil returns at t, or earlier with the context's error.
@@ -30,49 +34,60 @@ type Clock interface {
 }
 
 // Guard corrects one service's setting before it is applied. The situation's
-// InFlight is what the setting will meet.
+// InFlight is the allocation that the setting changes.
 type Guard interface {
 	Name() string
-	// Check returns the setting to apply instead, and why if it differs.
+	// Check returns the setting to apply instead, and the reason if it differs.
 	Check(now time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string)
 }
 
-// Loop is one policy at work on one cluster. The fields up to Clock are needed,
-// the others may be nil.
+// Loop runs one policy on one cluster. The fields up to Clock are required, the
+// others may be nil.
 type Loop struct {
 	App     *loadline.App
 	Policy  loadline.Policy
 	Cluster Cluster
 	Clock   Clock
 
-	Forecast func(window []loadline.Observation) []loadline.Forecast // per service
-	Split    func(window []loadline.Observation) []loadline.SLO      // per service
-	// Filter corrects each observation before anything looks at it.
+	// Immediate applies plans without the policy's delay: in a real cluster
+	// collecting and deciding take the time that they take.
+	Immediate bool
+	// Splitter splits the SLO for a policy that brings no splitter of its own.
+	Splitter Splitter
+	// Filter corrects each observation before anything else reads it.
 	Filter func(now time.Time, o *loadline.Observation)
 	Guards []Guard
-	// Decided is told of every decision once the guards have spoken, with what it
-	// rests on; both are valid during the call only. What became of it, which may
-	// take a while, goes to Record. A pass that could not observe has a Record only.
+	// Decided is called once the guards have run, before the plan is applied. A
+	// pass that could not observe has no call. The arguments are valid during the
+	// call only.
 	Decided func(*loadline.Decision, loadline.Situation)
-	Record  func(*loadline.Decision) // valid during the call only
-	Learn   *Learn
+	// Record is called when a decision is complete: applied, failed, or without
+	// anything to apply. With a delay between deciding and applying that is later
+	// than the pass. The argument is valid during the call only.
+	Record func(*loadline.Decision)
 
-	// CPUTime is the processor time used so far, by which deciding is measured.
+	// CPUTime is the processor time used so far, to measure each decision by.
 	CPUTime func() time.Duration
-	// MeasureDelay adds the measured time of each decision to the policy's
-	// delay. Runs do not repeat then.
-	MeasureDelay bool
 
-	seen      []loadline.Observation // oldest first
+	pass      Pass
+	passes    uint64
+	window    []loadline.Observation // oldest first
 	allocated []loadline.Allocation
 	arriving  []loadline.Allocation
-	inFlight  []flight // decided and not yet applied, in the order of their due
-	forecast  []loadline.Forecast
-	partial   []loadline.SLO
-	spoken    []bool // of which services the policy speaks
+	inFlight  []flight // decided and not yet applied, by due time
+	proposed  []bool   // services that the proposal contains
 }
 
-// Run decides once per period, from now until the given instant. It returns
+// Pass is one pass of the loop. It is valid until the next Step.
+type Pass struct {
+	Situation loadline.Situation // the window is empty if nothing was observed
+	Decision  loadline.Decision  // Applied is zero while the plan is in flight
+}
+
+// Observed reports whether the pass has an observation to decide on.
+func (p *Pass) Observed() bool { return len(p.Situation.Window) > 0 }
+
+// Run calls Step once per period, from now until the given instant. It returns
 // when that is reached, or with the context's error.
 func (l *Loop) Run(ctx context.Context, until time.Time) error {
 	period := l.Policy.Needs().Period
@@ -80,20 +95,21 @@ func (l *Loop) Run(ctx context.Context, until time.Time) error {
 		return fmt.Errorf("policy %s: its period is %v and must be positive", l.Policy.Name(), period)
 	}
 	defer l.dropInFlight()
-	for at := l.Clock.Now(); at.Before(until); at = nextTick(at, period, l.Clock.Now()) {
-		if err := l.waitApplying(ctx, at); err != nil {
+	for at := l.Clock.Now(); at.Before(until); at = NextTick(at, period, l.Clock.Now()) {
+		if err := l.WaitUntil(ctx, at); err != nil {
 			return err
 		}
-		if err := l.step(ctx); err != nil {
+		if _, err := l.Step(ctx); err != nil {
 			return err
 		}
 	}
-	return l.waitApplying(ctx, until)
+	return l.WaitUntil(ctx, until)
 }
 
-// nextTick keeps the beat. Beats that a slow step has missed are left out, so
-// that it is not followed by a burst of decisions on the same data.
-func nextTick(at time.Time, period time.Duration, now time.Time) time.Time {
+// NextTick is the first tick after at that is not in the past. Ticks that a slow
+// pass has missed are skipped, so that it is not followed by a burst of
+// decisions on the same data.
+func NextTick(at time.Time, period time.Duration, now time.Time) time.Time {
 	at = at.Add(period)
 	if missed := now.Sub(at); missed > 0 {
 		at = at.Add((missed + period - 1) / period * period)
@@ -101,120 +117,96 @@ func nextTick(at time.Time, period time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// step is one pass. Errors of the cluster or the policy are recorded and the
-// loop holds; only the end of the context ends it.
-func (l *Loop) step(ctx context.Context) error {
-	now := l.Clock.Now()
-	if err := l.observe(ctx); err != nil {
-		l.hold(now, fmt.Errorf("observe: %w", err))
-		return ctx.Err()
+// Step makes one pass. Errors of the cluster and of the policy are part of the
+// pass, and nothing changes then; the error returned is the context's.
+//
+// Step does not wait: whoever calls it advances the clock with WaitUntil, which
+// also applies the plans that fall due.
+func (l *Loop) Step(ctx context.Context) (*Pass, error) {
+	p := l.begin()
+	if err := l.observe(ctx, p); err != nil {
+		l.hold(p, err)
+		return p, ctx.Err()
+	}
+	l.forecast(p)
+	l.split(p)
+	l.decide(p)
+	l.guard(p)
+	l.announce(p)
+	return p, l.apply(ctx, p) // and record
+}
+
+func (l *Loop) begin() *Pass {
+	l.passes++
+	l.pass = Pass{Decision: loadline.Decision{At: l.Clock.Now(), Policy: l.Policy.Name()}}
+	return &l.pass
+}
+
+// observe adds an observation to the window and describes the situation. The
+// observation that leaves the window gives its memory to the new one.
+func (l *Loop) observe(ctx context.Context, p *Pass) error {
+	keep := max(l.Policy.Needs().Keep, 1)
+	if len(l.window) < keep {
+		l.window = append(l.window, loadline.Observation{})
+	} else {
+		oldest := l.window[0]
+		copy(l.window, l.window[1:])
+		l.window[len(l.window)-1] = oldest
+	}
+	newest := &l.window[len(l.window)-1]
+	if err := l.Cluster.Observe(ctx, newest); err != nil {
+		l.window = l.window[:len(l.window)-1]
+		return fmt.Errorf("observe: %w", err)
 	}
 	if l.Filter != nil {
-		l.Filter(now, &l.seen[len(l.seen)-1])
+		l.Filter(p.Decision.At, newest)
 	}
 	l.allocated = l.Cluster.Allocation(l.allocated[:0])
-	l.forecastRates()
-	l.splitSLO()
-	situation := l.situation()
-	l.learn(now, situation)
-	watched := l.watch(now, situation)
-	decision, delay := l.decide(now, situation)
-	l.guard(now, situation, &decision)
-	if watched {
-		l.guardUnspoken(now, situation, &decision)
-		l.decided(now, situation, &decision)
-	}
-	l.expect(now, situation, &decision)
-	if l.Decided != nil {
-		told := decision // a copy, so that what nobody is told of need not be on the heap
-		l.Decided(&told, situation)
-	}
-	return l.launch(ctx, decision, now.Add(delay))
-}
-
-// observe adds an observation to the window. The one that falls out of it
-// gives its memory to the new one.
-func (l *Loop) observe(ctx context.Context) error {
-	keep := max(l.Policy.Needs().Keep, 1)
-	if l.Learn != nil {
-		keep++ // the situation before stays readable for the reward
-	}
-	if len(l.seen) < keep {
-		l.seen = append(l.seen, loadline.Observation{})
-	} else {
-		oldest := l.seen[0]
-		copy(l.seen, l.seen[1:])
-		l.seen[len(l.seen)-1] = oldest
-	}
-	err := l.Cluster.Observe(ctx, &l.seen[len(l.seen)-1])
-	if err != nil {
-		l.seen = l.seen[:len(l.seen)-1]
-	}
-	return err
-}
-
-func (l *Loop) forecastRates() {
-	if l.Forecast != nil {
-		l.forecast = l.Forecast(l.window())
-	}
-}
-
-func (l *Loop) splitSLO() {
-	if l.Split != nil {
-		l.partial = l.Split(l.window())
-	}
-}
-
-// window is what the policy may look back on.
-func (l *Loop) window() []loadline.Observation {
-	return l.seen[max(0, len(l.seen)-max(l.Policy.Needs().Keep, 1)):]
-}
-
-func (l *Loop) situation() loadline.Situation {
-	return loadline.Situation{
+	p.Situation = loadline.Situation{
 		App:        l.App,
-		Window:     l.window(),
+		Window:     l.window[max(0, len(l.window)-keep):],
 		Allocation: l.allocated,
 		InFlight:   l.expected(),
-		Forecast:   l.forecast,
-		PartialSLO: l.partial,
 	}
+	return nil
 }
 
-// decide asks the policy and measures how long it thinks.
-func (l *Loop) decide(now time.Time, s loadline.Situation) (loadline.Decision, time.Duration) {
-	d := loadline.Decision{At: now, Policy: l.Policy.Name()}
-	delay := l.Policy.Needs().Delay
+// hold records a pass in which nothing could be decided.
+func (l *Loop) hold(p *Pass, err error) {
+	p.Decision.Err = err
+	l.record(&p.Decision)
+}
+
+// decide asks the policy and measures its processor time.
+func (l *Loop) decide(p *Pass) {
+	l.watch(p)
+	d := &p.Decision
 	var before time.Duration
 	if l.CPUTime != nil {
 		before = l.CPUTime()
 	}
-	d.Proposal, d.Err = l.Policy.Decide(now, s)
+	d.Proposal, d.Err = l.Policy.Decide(d.At, p.Situation)
 	if l.CPUTime != nil {
 		d.CPUTime = l.CPUTime() - before
 	}
-	if l.MeasureDelay {
-		delay += d.CPUTime
-	}
 	if d.Err == nil {
-		d.Err = l.checkNames(d.Proposal)
+		d.Err = l.checkServices(d.Proposal)
 	}
 	if d.Err != nil {
-		d.Proposal = loadline.Proposal{} // half a thought is none
+		d.Proposal = loadline.Proposal{} // a proposal with an error is not followed in part
 	}
-	return d, delay
 }
 
-// checkNames refuses a proposal that speaks of a service twice or of one that
-// does not exist: nobody could say what it means.
-func (l *Loop) checkNames(p loadline.Proposal) error {
+// checkServices rejects a proposal that contains a service twice or one that
+// does not exist.
+func (l *Loop) checkServices(p loadline.Proposal) error {
 	for i, s := range p.Services {
 		if s.Service < 0 || s.Service >= len(l.App.Services) {
-			return fmt.Errorf("the proposal names service %d of %d", s.Service, len(l.App.Services))
+			return fmt.Errorf("the proposal contains service %d of %d", s.Service, len(l.App.Services))
 		}
 		for _, earlier := range p.Services[:i] {
 			if earlier.Service == s.Service {
-				return fmt.Errorf("the proposal names service %s twice", l.App.Services[s.Service].Name)
+				return fmt.Errorf("the proposal contains service %s twice", l.App.Services[s.Service].Name)
 			}
 		}
 	}
@@ -222,16 +214,21 @@ func (l *Loop) checkNames(p loadline.Proposal) error {
 }
 
 // guard turns the proposal into a plan of what is left to change.
-func (l *Loop) guard(now time.Time, s loadline.Situation, d *loadline.Decision) {
-	for i := range d.Proposal.Services {
-		p := &d.Proposal.Services[i]
-		l.guardService(now, s, p.Service, p.Setting, d)
+func (l *Loop) guard(p *Pass) {
+	for i := range p.Decision.Proposal.Services {
+		of := &p.Decision.Proposal.Services[i]
+		l.guardService(p, of.Service, of.Setting)
+	}
+	if l.hasWatcher() {
+		l.guardOthers(p)
+		l.tellWatchers(p)
 	}
 }
 
-func (l *Loop) guardService(now time.Time, s loadline.Situation, service int, setting loadline.Setting, d *loadline.Decision) {
+func (l *Loop) guardService(p *Pass, service int, setting loadline.Setting) {
+	d := &p.Decision
 	for _, g := range l.Guards {
-		to, reason := g.Check(now, s, service, setting)
+		to, reason := g.Check(d.At, p.Situation, service, setting)
 		if to != setting {
 			d.Changed = append(d.Changed, loadline.GuardChange{
 				Guard: g.Name(), Service: service, From: setting, To: to, Reason: reason,
@@ -239,14 +236,15 @@ func (l *Loop) guardService(now time.Time, s loadline.Situation, service int, se
 			setting = to
 		}
 	}
-	if change := s.InFlight[service].Changes(setting); !change.Empty() {
+	if change := p.Situation.InFlight[service].Changes(setting); !change.Empty() {
 		d.Plan.Services = append(d.Plan.Services, loadline.ServicePlan{Service: service, Setting: change})
 	}
 }
 
-// hold records that nothing was decided.
-func (l *Loop) hold(now time.Time, err error) {
-	l.record(&loadline.Decision{At: now, Policy: l.Policy.Name(), Err: err})
+func (l *Loop) announce(p *Pass) {
+	if l.Decided != nil {
+		l.Decided(&p.Decision, p.Situation)
+	}
 }
 
 func (l *Loop) record(d *loadline.Decision) {

@@ -7,48 +7,53 @@ import (
 )
 
 // Watcher is a guard with a memory. It sees every pass of the loop, and it is
-// also asked about services that the policy does not speak of, with a setting
-// that is empty: it may have something to say.
+// also asked about services that the proposal does not contain, with an empty
+// setting.
 type Watcher interface {
 	Guard
-	// Watch comes before the policy is asked.
+	// Watch is called before the policy is asked.
 	Watch(now time.Time, s loadline.Situation)
-	// Decided comes when every guard has spoken, with what is going to be done.
+	// Decided is called once all guards have run, with the plan.
 	Decided(now time.Time, s loadline.Situation, plan loadline.Plan)
 }
 
-// watch shows the situation to the guards that want to see it, and says whether
-// there are any.
-func (l *Loop) watch(now time.Time, s loadline.Situation) bool {
-	any := false
+func (l *Loop) hasWatcher() bool {
 	for _, g := range l.Guards {
-		if w, ok := g.(Watcher); ok {
-			w.Watch(now, s)
-			any = true
+		if _, ok := g.(Watcher); ok {
+			return true
 		}
 	}
-	return any
+	return false
 }
 
-// guardUnspoken asks the guards about the services that the policy leaves as
-// they are.
-func (l *Loop) guardUnspoken(now time.Time, s loadline.Situation, d *loadline.Decision) {
-	l.spoken = append(l.spoken[:0], make([]bool, len(l.App.Services))...)
-	for i := range d.Proposal.Services {
-		l.spoken[d.Proposal.Services[i].Service] = true
-	}
-	for i, spoken := range l.spoken {
-		if !spoken {
-			l.guardService(now, s, i, loadline.Setting{}, d)
+// watch shows the situation to the watchers.
+func (l *Loop) watch(p *Pass) {
+	for _, g := range l.Guards {
+		if w, ok := g.(Watcher); ok {
+			w.Watch(p.Decision.At, p.Situation)
 		}
 	}
 }
 
-// decided tells the guards what is going to be done.
-func (l *Loop) decided(now time.Time, s loadline.Situation, d *loadline.Decision) {
+// guardOthers asks the guards about the services that the proposal does not
+// contain.
+func (l *Loop) guardOthers(p *Pass) {
+	l.proposed = append(l.proposed[:0], make([]bool, len(l.App.Services))...)
+	for i := range p.Decision.Proposal.Services {
+		l.proposed[p.Decision.Proposal.Services[i].Service] = true
+	}
+	for i, proposed := range l.proposed {
+		if !proposed {
+			l.guardService(p, i, loadline.Setting{})
+		}
+	}
+}
+
+// tellWatchers shows the plan to the watchers.
+func (l *Loop) tellWatchers(p *Pass) {
 	for _, g := range l.Guards {
 		if w, ok := g.(Watcher); ok {
-			w.Decided(now, s, d.Plan)
+			w.Decided(p.Decision.At, p.Situation, p.Decision.Plan)
 		}
 	}
 }

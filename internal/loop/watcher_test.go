@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// diary is a guard that writes down what it is told, and wants two replicas of
-// whatever the policy does not speak of.
+// diary is a guard that keeps a list of its calls, and wants two replicas of
+// services that the proposal does not contain.
 type diary struct{ lines []string }
 
 func (d *diary) Name() string { return "diary" }
@@ -23,7 +23,7 @@ func (d *diary) Watch(now time.Time, s loadline.Situation) {
 func (d *diary) Check(_ time.Time, _ loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	d.lines = append(d.lines, fmt.Sprintf("check %d %d", service, want.Replicas.Value))
 	if want.Empty() {
-		return loadline.Setting{Replicas: loadline.Some(2)}, "nobody speaks of it"
+		return loadline.Setting{Replicas: loadline.Some(2)}, "not in the proposal"
 	}
 	return want, ""
 }
@@ -32,7 +32,7 @@ func (d *diary) Decided(_ time.Time, _ loadline.Situation, p loadline.Plan) {
 	d.lines = append(d.lines, fmt.Sprintf("decided %d", len(p.Services)))
 }
 
-func TestWatchersSeeEveryPassAndMaySpeakFirst(t *testing.T) {
+func TestWatchersSeeEveryPassAndEveryService(t *testing.T) {
 	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second},
 		func(time.Time, loadline.Situation) (loadline.Proposal, error) { return replicas(3), nil }})
 	d := &diary{}
@@ -45,12 +45,12 @@ func TestWatchersSeeEveryPassAndMaySpeakFirst(t *testing.T) {
 	if c.alloc[0].Replicas != 3 || c.alloc[1].Replicas != 2 {
 		t.Errorf("%+v", c.alloc)
 	}
-	if changed := (*records)[0].Changed; len(changed) != 1 || changed[0].Service != 1 || changed[0].Reason != "nobody speaks of it" {
+	if changed := (*records)[0].Changed; len(changed) != 1 || changed[0].Service != 1 || changed[0].Reason != "not in the proposal" {
 		t.Errorf("recorded %+v", changed)
 	}
 }
 
-func TestWatchersMaySpeakWhenThePolicyFails(t *testing.T) {
+func TestWatchersMayChangeServicesWhenThePolicyFails(t *testing.T) {
 	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second},
 		func(time.Time, loadline.Situation) (loadline.Proposal, error) { return replicas(3), loadline.ErrNoData }})
 	l.Guards = append([]loop.Guard{&diary{}}, l.Guards...)

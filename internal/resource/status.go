@@ -14,7 +14,7 @@ import (
 )
 
 var rungs = map[guard.Rung]v1alpha1.Rung{
-	guard.Learned: v1alpha1.RungLearned, guard.Rule: v1alpha1.RungRule, guard.Hold: v1alpha1.RungHold, guard.Floor: v1alpha1.RungFloor,
+	guard.Primary: v1alpha1.RungPrimary, guard.Rule: v1alpha1.RungRule, guard.Hold: v1alpha1.RungHold, guard.Floor: v1alpha1.RungFloor,
 }
 
 // Ladder is the guard's state as stored in the status.
@@ -32,7 +32,7 @@ func State(l *v1alpha1.LadderStatus) (guard.State, bool) {
 		return guard.State{}, false
 	}
 	for ours, theirs := range rungs {
-		if theirs == l.Rung {
+		if theirs == l.Rung.Current() {
 			return guard.State{Rung: ours, Since: l.Since.Time, Why: l.Why, Distrust: l.Distrust, Recovery: l.Recovery.Span()}, true
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // What a process leaves in the status is what the next one resumes from.
 func TestLadderComesBack(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, rung := range []guard.Rung{guard.Learned, guard.Rule, guard.Hold, guard.Floor} {
+	for _, rung := range []guard.Rung{guard.Primary, guard.Rule, guard.Hold, guard.Floor} {
 		was := guard.State{Rung: rung, Since: at, Why: "it burned", Distrust: true, Recovery: 20 * time.Minute}
 		text, err := json.Marshal(resource.Ladder(was))
 		if err != nil {
@@ -35,6 +35,9 @@ func TestLadderComesBack(t *testing.T) {
 	}
 	if _, ok := resource.State(nil); ok {
 		t.Error("a state of nothing")
+	}
+	if got, ok := resource.State(&v1alpha1.LadderStatus{Rung: "Learned"}); !ok || got.Rung != guard.Primary {
+		t.Errorf("the rung Learned of earlier versions is read as %v, %v", got.Rung, ok)
 	}
 	if _, ok := resource.State(&v1alpha1.LadderStatus{Rung: "Roof"}); ok {
 		t.Error("a rung that does not exist")

@@ -105,7 +105,7 @@ func TestLadderCatchesAMadPolicy(t *testing.T) {
 					if !strings.Contains(r.Why, "burned its error budget") {
 						t.Errorf("handed over because %s", r.Why)
 					}
-				case r.To == guard.Learned && caught > 0:
+				case r.To == guard.Primary && caught > 0:
 					returned = at
 				}
 			}
@@ -115,7 +115,7 @@ func TestLadderCatchesAMadPolicy(t *testing.T) {
 			if returned < caught+guard.Defaults().Burn.Recovery {
 				t.Errorf("handed back after %v, want after the recovery", returned)
 			}
-			if last := out.Rungs[len(out.Rungs)-1]; last.To != guard.Learned {
+			if last := out.Rungs[len(out.Rungs)-1]; last.To != guard.Primary {
 				t.Errorf("it ends on %v", last)
 			}
 		})

@@ -1,5 +1,5 @@
-// Package simulate is one run: an application, a workload, a policy and an
-// engine go in, a result comes out. The command line and everything that
+// Package simulate makes one run of an application under a workload with a policy
+// and an engine, and returns its result. The command line and everything that
 // compares policies call it.
 package simulate
 
@@ -26,17 +26,15 @@ type Spec struct {
 	Load     sim.Arrivals
 	Workload string // its name, for the result
 	Policy   string // name:key=value,...
-	// Decider decides instead of a policy by name, if there is one; Policy is then
-	// only what it is called. It is for this run alone.
+	// Decider, if set, is the policy, and Policy only its name. It is for this run
+	// alone.
 	Decider loadline.Policy
-	// Guard is the rule that the policy falls back on, name:key=value,..., and puts
-	// every guard around it, as they are in production. Empty: nothing but the
-	// bounds.
+	// Guard is the fallback rule, name:key=value,..., and puts the guards of
+	// production around the policy. Empty: only the bounds are kept.
 	Guard string
 	// GuardSettings are those of the guards; nil = the defaults.
 	GuardSettings *guard.Settings
-	// Partial is each service's part of the users' SLO, for policies that look at it;
-	// nil = each has its own idea of it.
+	// Partial is each service's part of the users' SLO; nil = as the policy splits it.
 	Partial  []loadline.SLO
 	Engine   string // one of Engines
 	Duration time.Duration
@@ -48,7 +46,7 @@ type Spec struct {
 	Hooks   Hooks
 }
 
-// Perturb is what goes wrong on purpose.
+// Perturb is the faults of a run.
 type Perturb struct {
 	MetricsLate int     // scrapes
 	MetricsLoss float64 // probability that one scrape is lost
@@ -62,20 +60,20 @@ type Perturb struct {
 	Disturbances []sim.Disturbance
 }
 
-// Hooks watch a run without changing it. Each may be nil.
+// Hooks observe a run without changing it. Each may be nil.
 type Hooks struct {
 	Progress func(at time.Duration)
 	Decision func(*loadline.Decision)
-	// Decided sees a decision with what it rests on, before its plan sets out;
-	// both are valid during the call only.
+	// Decided is called with a decision and its situation, before the plan is
+	// applied; both are valid during the call only.
 	Decided func(*loadline.Decision, loadline.Situation)
-	// Scrape sees what the exporters show at every scrape, before loss, lag and
+	// Scrape is called with what the exporters show at every scrape, before loss, lag and
 	// noise; both are valid during the call only.
 	Scrape  func(*sim.Reading, *sim.ControlPlane)
 	CPUTime func() time.Duration // of this thread, to measure decisions by
 }
 
-// Outcome is what came of it.
+// Outcome is the result of a run.
 type Outcome struct {
 	Result result.Result
 	Meter  *sim.Meter
@@ -84,12 +82,18 @@ type Outcome struct {
 	Rungs  []guard.Transition // steps on the guard's ladder
 }
 
-// seer is a policy that is told the load beforehand.
+// given is a split of the SLO that the user has chosen.
+type given []loadline.SLO
+
+// Split implements loop.Splitter.
+func (g given) Split(time.Time, loadline.Situation) []loadline.SLO { return g }
+
+// seer is a policy that knows the load beforehand.
 type seer interface {
 	Foresee(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
 }
 
-// partial is a policy that was trained with budgets of its own, and sees no others.
+// partial is a policy that was trained with a split of the SLO, and uses no other.
 type partial interface{ Partial() []loadline.SLO }
 
 // DemandChanges are the disturbances that change what a visit asks of the CPU.
@@ -103,15 +107,15 @@ func (p Perturb) DemandChanges() []policy.DemandChange {
 	return changes
 }
 
-// Effort is what deciding took. It differs from run to run, so it is no part of
-// the result.
+// Effort is the processor time of deciding. It differs from run to run, so it is not
+// part of the result.
 type Effort struct {
 	Decisions, Held int
 	CPUTime         time.Duration
 	Longest         time.Duration
 }
 
-// Validate says everything that is wrong, before hours are spent.
+// Validate reports all faults before the run.
 func (s Spec) Validate() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -136,7 +140,7 @@ func (s Spec) Validate() error {
 	if policy, err := s.decider(); err != nil {
 		faults = append(faults, err)
 	} else if p, has := policy.(partial); has && s.Partial != nil && !slices.Equal(p.Partial(), s.Partial) {
-		add("policy %s was trained with other shares of the SLO: leave them out, and it sees those of its training, or train it with these", s.Policy)
+		add("policy %s was trained with other shares of the SLO: leave them out to use those of its training, or train it with these", s.Policy)
 	} else if _, err := s.guarded(policy); err != nil {
 		faults = append(faults, err)
 	}
@@ -153,7 +157,7 @@ func (s Spec) decider() (loadline.Policy, error) {
 	return policy.New(s.Policy, s.App)
 }
 
-// title is what a result calls the policy.
+// title is the name of the policy in the result.
 func (s Spec) title() string {
 	if s.Guard == "" {
 		return s.Policy
@@ -226,7 +230,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		CPUTime: s.Hooks.CPUTime,
 	}
 	if s.Partial != nil {
-		run.Split = func([]loadline.Observation) []loadline.SLO { return s.Partial }
+		run.Splitter = given(s.Partial)
 	}
 	if guarded != nil {
 		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }
@@ -258,15 +262,16 @@ func (o *Outcome) note(d *loadline.Decision, also func(*loadline.Decision)) {
 	}
 }
 
-// String says in one line what deciding took.
+// String is the effort in one line.
 func (e Effort) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d decisions", e.Decisions)
 	if e.Held > 0 {
-		fmt.Fprintf(&b, " (%d held for want of data)", e.Held)
+		fmt.Fprintf(&b, " (%d held without data)", e.Held)
 	}
 	if e.CPUTime > 0 && e.Decisions > 0 {
-		fmt.Fprintf(&b, ", CPU time %v each, %v at most", (e.CPUTime / time.Duration(e.Decisions)).Round(100*time.Nanosecond), e.Longest.Round(time.Microsecond))
+		fmt.Fprintf(&b, ", CPU time %v each, %v at most", (e.CPUTime / time.Duration(e.Decisions)).Round(100*time.Nanosecond),
+			e.Longest.Round(time.Microsecond))
 	}
 	return b.String()
 }

@@ -64,7 +64,7 @@ func TestStatusNamesAreTaken(t *testing.T) {
 			t.Error(wrong)
 		}
 	}
-	for _, rung := range []guard.Rung{guard.Learned, guard.Rule, guard.Hold, guard.Floor} {
+	for _, rung := range []guard.Rung{guard.Primary, guard.Rule, guard.Hold, guard.Floor} {
 		object := least(t)
 		edit(t, object, "status.ladder: {rung: "+string(resource.Ladder(guard.State{Rung: rung}).Rung)+"}")
 		if wrong := s.take(object); len(wrong) > 0 {

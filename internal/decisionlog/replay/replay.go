@@ -1,13 +1,17 @@
-// Package replay asks another policy what it would have wanted at each recorded
-// decision, and holds that against what was asked for then.
+// Package replay runs another policy over recorded decisions, and compares what it
+// proposes with what was proposed then.
 //
-// It is open-loop: every situation is as recorded, whatever the other policy
-// would have made of the one before. What it would have come to in the end
-// needs a simulated cluster.
+// It is open-loop: the loop runs over the recorded observations and allocations,
+// and nothing is applied. The outcome of the other policy needs a simulated
+// cluster.
+//
+// Reading order: replay.go (the comparison), recording.go (the recorded cluster),
+// load.go (the recorded load, for a simulated cluster).
 package replay
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,34 +19,34 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/loop"
 )
 
-// Replay is another policy before a recorded stretch. Records go in by Add, in
-// the order of their instants.
+// Replay runs another policy over recorded decisions. Records are added in the
+// order of their instants.
 type Replay struct {
 	app    *loadline.App
-	policy loadline.Policy
-	window []loadline.Observation
+	loop   loop.Loop
+	now    recording
 	report Report
-	open   *pass // the last pass, which holds until the next
-	keep   int
+	open   *pass // the last pass, which lasts until the next
 }
 
-// pass is what both asked for at one instant.
+// pass is what both policies proposed at one instant.
 type pass struct {
 	at         time.Time
 	was, other []loadline.Allocation
 }
 
-// Report is what came of it.
+// Report is the result of a replay.
 type Report struct {
-	Policy    string    `json:"policy"`    // that was asked
-	Recorded  []string  `json:"recorded"`  // policies that were recorded
+	Policy    string    `json:"policy"`    // the other one
+	Recorded  []string  `json:"recorded"`  // policies in the records
 	First     time.Time `json:"first"`     // instant of the first decision
 	Last      time.Time `json:"last"`      // and of the last
-	Decisions int       `json:"decisions"` // that were replayed
+	Decisions int       `json:"decisions"` // replayed
 	Blind     int       `json:"blind"`     // records without an observation, which cannot be replayed
-	Held      int       `json:"held"`      // times that the other policy could not decide
+	Held      int       `json:"held"`      // decisions for which the other policy had no data
 	Differ    int       `json:"differ"`    // decisions in which some service differs
 	Remarks   []string  `json:"remarks,omitempty"`
 
@@ -50,11 +54,11 @@ type Report struct {
 	Differences []Difference `json:"differences"` // all of them, in order
 }
 
-// Service is one service over the stretch.
+// Service is one service over the replayed time.
 type Service struct {
 	Name   string `json:"name"`
 	Differ int    `json:"differ"`
-	// What was asked for, from each decision to the next.
+	// What was proposed, from each decision to the next.
 	ReplicaHours      float64     `json:"replica_hours"`
 	OtherReplicaHours float64     `json:"other_replica_hours"`
 	CoreHours         float64     `json:"core_hours"` // requested
@@ -77,17 +81,17 @@ type Difference struct {
 	cores    float64
 }
 
-// Episode is a difference that lasted, the same from one decision to the next.
+// Episode is a difference that stayed the same over consecutive decisions.
 type Episode struct {
 	Difference
 	Until time.Time // of the last decision
 	Times int
 }
 
-// New makes a replay. The application is that of the record, with bounds and
-// objectives.
+// New returns a replay of an application's records with another policy.
 func New(app *loadline.App, policy loadline.Policy, name string) *Replay {
-	r := &Replay{app: app, policy: policy, keep: max(policy.Needs().Keep, 1)}
+	r := &Replay{app: app, now: recording{app: app}}
+	r.loop = loop.Loop{App: app, Policy: policy, Cluster: &r.now, Clock: &r.now, Immediate: true}
 	r.report.Policy, r.report.Differences = name, []Difference{}
 	for i := range app.Services {
 		r.report.Services = append(r.report.Services, Service{Name: app.Services[i].Name})
@@ -108,23 +112,21 @@ func (r *Replay) Add(record *decisionlog.Record) error {
 		return nil
 	}
 	r.compareNeeds(record)
-	r.window = append(r.window, record.Observation(r.app))
-	if len(r.window) > r.keep {
-		r.window = slices.Delete(r.window, 0, 1)
-	}
-	situation := record.Situation(r.app, r.window)
-	proposal, err := r.policy.Decide(record.At, situation)
+	r.now.set(record)
+	pass, err := r.loop.Step(context.Background())
 	switch {
-	case errors.Is(err, loadline.ErrNoData):
-		r.report.Held++
-		proposal = loadline.Proposal{}
 	case err != nil:
-		return fmt.Errorf("policy %s at %v: %w", r.report.Policy, record.At, err)
+		return err
+	case errors.Is(pass.Decision.Err, loadline.ErrNoData):
+		r.report.Held++
+	case pass.Decision.Err != nil:
+		return fmt.Errorf("policy %s at %v: %w", r.report.Policy, record.At, pass.Decision.Err)
 	}
-	return r.compare(record, situation, proposal)
+	r.compare(record, pass.Situation, pass.Decision.Proposal)
+	return nil
 }
 
-func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, proposal loadline.Proposal) error {
+func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, proposal loadline.Proposal) {
 	r.close(record.At)
 	if r.report.Decisions++; r.report.Decisions == 1 {
 		r.report.First = record.At
@@ -133,9 +135,6 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 	now := &pass{at: record.At, was: slices.Clone(s.InFlight), other: slices.Clone(s.InFlight)}
 	wants := make([]loadline.ServiceProposal, len(r.app.Services))
 	for _, p := range proposal.Services {
-		if p.Service < 0 || p.Service >= len(wants) {
-			return fmt.Errorf("policy %s at %v names service %d of %d", r.report.Policy, record.At, p.Service, len(wants))
-		}
 		wants[p.Service] = p
 		now.other[p.Service] = now.other[p.Service].With(p.Setting)
 	}
@@ -159,7 +158,6 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 		r.report.Differ++
 	}
 	r.open = now
-	return nil
 }
 
 func (r *Replay) note(service int, d Difference, was, other loadline.Allocation) {
@@ -174,7 +172,7 @@ func (r *Replay) note(service int, d Difference, was, other loadline.Allocation)
 	}
 }
 
-// close counts what was asked for until the next decision.
+// close counts what was proposed until the next decision.
 func (r *Replay) close(until time.Time) {
 	if r.open == nil {
 		return
@@ -189,27 +187,26 @@ func (r *Replay) close(until time.Time) {
 	}
 }
 
-// compareNeeds remarks once on what the other policy's deployment would have had
-// and the record does not.
+// compareNeeds adds a remark for each way in which the other policy's deployment
+// would observe differently from the record.
 func (r *Replay) compareNeeds(record *decisionlog.Record) {
 	if r.report.Decisions > 0 {
 		return
 	}
-	had, needs := record.Needs.Needs(), r.policy.Needs()
+	had, needs := record.Needs.Needs(), r.loop.Policy.Needs()
 	say := func(format string, args ...any) {
 		r.report.Remarks = append(r.report.Remarks, fmt.Sprintf(format, args...))
 	}
 	if needs.Period != had.Period {
-		say("it decides every %v, and is asked at the recorded decisions, every %v", needs.Period, had.Period)
+		say("it decides every %v, and is replayed at the recorded decisions, every %v", needs.Period, had.Period)
 	}
 	if needs.Window != had.Window || needs.Lag != had.Lag || needs.Scrape != had.Scrape {
-		say("it would see its metrics over %v, %v late, scraped every %v; the record has them over %v, %v late, every %v",
+		say("its metrics would cover %v, %v late, scraped every %v; the recorded ones cover %v, %v late, every %v",
 			needs.Window, needs.Lag, needs.Scrape, had.Window, had.Lag, had.Scrape)
 	}
 }
 
-// Report ends the replay. The last decision holds for as long as the recorded
-// period.
+// Report ends the replay. The last decision lasts for one recorded period.
 func (r *Replay) Report(period time.Duration) Report {
 	if r.open != nil {
 		r.close(r.open.at.Add(period))
@@ -230,8 +227,8 @@ func (r Report) Only(service string) Report {
 	return r
 }
 
-// LargestFirst are the differences by their size: replicas, then requested cores.
-// What lasted is one episode.
+// LargestFirst are the differences by size: replicas, then requested cores. The
+// same difference in consecutive decisions is one episode.
 func (r *Report) LargestFirst() []Episode {
 	var all []Episode
 	last := map[string]int{} // by service: index of its last episode

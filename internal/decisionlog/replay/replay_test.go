@@ -133,6 +133,47 @@ func TestAnotherPolicyDiffers(t *testing.T) {
 	}
 }
 
+// climbing proposes one replica more than is in flight, and would apply it late.
+type climbing struct{ loadline.Policy }
+
+func (climbing) Needs() loadline.Needs {
+	return loadline.Needs{Period: 15 * time.Second, Delay: time.Hour}
+}
+
+func (climbing) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{Services: []loadline.ServiceProposal{{
+		Setting: loadline.Setting{Replicas: loadline.Some(s.InFlight[0].Replicas + 1)},
+	}}}, nil
+}
+
+// What the other policy proposes leaves no trace: each decision is made on what was
+// recorded.
+func TestNothingThatIsReplayedIsInFlight(t *testing.T) {
+	app, records := recorded(t, "static:replicas=3")
+	r := New(app, climbing{must(policy.New("hpa", app))}, "climbing")
+	for _, record := range records {
+		if err := r.Add(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := r.Report(15 * time.Second)
+	if len(report.Differences) == 0 {
+		t.Fatal("nothing differs, so nothing was compared")
+	}
+	for _, d := range report.Differences {
+		if d.Service == app.Services[0].Name && d.Other.Setting().Replicas.Value != d.Before.Replicas+1 {
+			t.Fatalf("at %v %+v was proposed over %d replicas", d.At, d.Other, d.Before.Replicas)
+		}
+	}
+}
+
+func must(p loadline.Policy, err error) loadline.Policy {
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 func TestWhatSawNothingIsLeftOut(t *testing.T) {
 	app, records := recorded(t, "static:replicas=3")
 	records = append(records, &decisionlog.Record{At: records[len(records)-1].At.Add(time.Minute), Policy: "static", Error: "observe: gone"})

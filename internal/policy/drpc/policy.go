@@ -35,7 +35,8 @@ type Policy struct {
 	period time.Duration
 	eyes   *Eyes
 	scaler *Scaler
-	ahead  *Foresight
+	rates  *forecast.Rates
+	parts  []loadline.SLO // that the model was trained with
 
 	students []*Student // by service; nil = left as it is
 	pacers   []pacer
@@ -69,7 +70,6 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 		work: work, period: m.Period, eyes: eyes, scaler: NewScaler(app, m.Steps),
 		students: make([]*Student, n), pacers: make([]pacer, n), locals: make([]Local, n), wants: make([]float32, n*Axes),
 	}
-	grus := make([]*forecast.GRU, n)
 	found := false
 	for i := range app.Services {
 		at := slices.Index(m.Services, app.Services[i].Name)
@@ -79,15 +79,15 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 		if p.students[i], err = graduate(app.Services[i].Name, m, at); err != nil {
 			return nil, err
 		}
-		if grus[i], err = ownForecaster(m, at); err != nil {
-			return nil, err
-		}
 		found = true
 	}
 	if !found {
 		return nil, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "), app.Name)
 	}
-	p.ahead = NewForesight(grus)
+	if p.rates, err = NewRates(app, m.Services, m.Forecasts); err != nil {
+		return nil, fmt.Errorf("drpc: %w", err)
+	}
+	p.parts = eyes.Ground.Partial()
 	if work.Who == TheTeacher {
 		if n != len(m.Services) || slices.Contains(p.students, nil) {
 			return nil, fmt.Errorf("the teacher was taught on the %d services of %s, %s has others: students may go on without it (who=students), or train one for it", len(m.Services), m.App, app.Name)
@@ -112,18 +112,6 @@ func graduate(service string, m *Model, at int) (*Student, error) {
 	return s, nil
 }
 
-// ownForecaster copies the model's: a forecaster remembers what it was shown.
-func ownForecaster(m *Model, at int) (*forecast.GRU, error) {
-	if m.Forecasts[at] == nil {
-		return nil, nil
-	}
-	file, err := m.Forecasts[at].File(m.Services[at], nil)
-	if err != nil {
-		return nil, fmt.Errorf("drpc: forecaster of %s: %w", m.Services[at], err)
-	}
-	return forecast.LoadGRU(file)
-}
-
 // Name implements loadline.Policy.
 func (p *Policy) Name() string {
 	if p.teacher != nil {
@@ -135,14 +123,25 @@ func (p *Policy) Name() string {
 // metricsWindow is over what rates and quantiles are taken.
 const metricsWindow = 30 * time.Second
 
-// Needs implements loadline.Policy: the beat is the quickest student's.
+// Needs implements loadline.Policy: the period is the quickest student's.
 func (p *Policy) Needs() loadline.Needs {
 	period := p.work.Pace.Least
 	if p.teacher != nil {
 		period = p.period
 	}
-	return NeedsOf(period, p.work.Delay)
+	needs := NeedsOf(period, p.work.Delay)
+	needs.Forecast, needs.PartialSLO = p.rates.Horizon(), true
+	return needs
 }
+
+// Forecast implements loop.Forecaster with the model's forecasters.
+func (p *Policy) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	return p.rates.Forecast(now, window)
+}
+
+// Split implements loop.Splitter: the policy sees the parts that it was trained
+// with.
+func (p *Policy) Split(time.Time, loadline.Situation) []loadline.SLO { return p.parts }
 
 // NeedsOf a decider with a period: what it is shown at work and at school.
 func NeedsOf(period, delay time.Duration) loadline.Needs {
@@ -151,17 +150,12 @@ func NeedsOf(period, delay time.Duration) loadline.Needs {
 	}
 }
 
-// Partial are the budgets that it was trained with.
-func (p *Policy) Partial() []loadline.SLO { return p.eyes.Ground.Partial() }
+// Partial are the parts of the SLO that it was trained with.
+func (p *Policy) Partial() []loadline.SLO { return p.parts }
 
 // Decide implements loadline.Policy. A service of which something that its student
 // needs was not measured is left as it is.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
-	s.PartialSLO = nil // it sees the budgets that it was trained with, whatever others are given
-	if len(s.Forecast) == 0 && p.ahead.Any() {
-		p.ahead.Observe(s.Now())
-		s.Forecast = p.ahead.Forecasts()
-	}
 	p.scaler.Pressed = Pressed(s.App, s.Now())
 	if p.teacher != nil {
 		return p.teach(s)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
@@ -158,6 +159,12 @@ func TestModelsAreOfTheirServices(t *testing.T) {
 	}
 }
 
+// decide as the loop does: the policy's stages run first.
+func decide(p *Policy, now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	loop.Prepare(p, now, &s)
+	return p.Decide(now, s)
+}
+
 func TestModelsKeepEverything(t *testing.T) {
 	app := shop()
 	m := untaught(t, app, Continuous)
@@ -202,13 +209,13 @@ func TestModelsKeepEverything(t *testing.T) {
 		for k := range s.Window[0].Services {
 			s.Window[0].Services[k].Rate = loadline.Sample{Value: visits[i], At: now}
 		}
-		pa, errA := a.Decide(now, s)
-		pb, errB := b.Decide(now, s)
+		pa, errA := decide(a, now, s)
+		pb, errB := decide(b, now, s)
 		if fmt.Sprint(pa) != fmt.Sprint(pb) || errA != nil || errB != nil {
 			t.Fatalf("step %d: %v (%v) and %v (%v)", i, pa, errA, pb, errB)
 		}
 	}
-	if n := len(a.ahead.Forecasts()[1].Median); n != 5 {
+	if n := len(a.Forecast(noon, calm(app).Window)[1].Median); n != 5 {
 		t.Errorf("%d medians after twenty minutes, want 5", n)
 	}
 	if _, err := FromFile(modelfile.New(modelfile.Card{Kind: "policy/dqn"})); err == nil || !strings.Contains(err.Error(), "--formulation drpc") {

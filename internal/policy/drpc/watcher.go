@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/forecast"
 )
 
 // Watcher makes scenes of what it is shown of a whole application. It is for one
@@ -15,7 +14,6 @@ type Watcher struct {
 	period time.Duration
 	reward Reward
 	eyes   *Eyes
-	ahead  *Foresight
 
 	epoch, last uint64
 	next        time.Time // when a scene is due
@@ -38,16 +36,10 @@ func NewWatcher(m *Model, app *loadline.App, epoch uint64) (*Watcher, error) {
 	eyes.Judge(m.Shares)
 	n := len(app.Services)
 	if size := sceneBytes(n, len(app.Nodes), len(app.Kinds)); size > MaxScene {
-		return nil, fmt.Errorf("a scene of the %d services of %s has %d bytes, must be at most %d: divide the application", n, app.Name, size, MaxScene)
+		return nil, fmt.Errorf("a scene of the %d services of %s has %d bytes, must be at most %d: divide the application", n, app.Name,
+			size, MaxScene)
 	}
 	w := &Watcher{period: m.Period, reward: m.Reward, eyes: eyes, epoch: epoch, locals: make([]Local, n), seen: make([]time.Time, n)}
-	grus := make([]*forecast.GRU, n)
-	for i := range grus {
-		if grus[i], err = ownForecaster(m, slices.Index(m.Services, app.Services[i].Name)); err != nil {
-			return nil, err
-		}
-	}
-	w.ahead = NewForesight(grus)
 	return w, nil
 }
 
@@ -74,10 +66,6 @@ const outOfSight = 5
 // See takes a look, at every beat. Once a period that is a scene; if one is due and
 // cannot be made, it says what is missing.
 func (w *Watcher) See(now time.Time, s loadline.Situation) (scene Scene, missing string, made bool) {
-	if len(s.Forecast) == 0 && w.ahead.Any() {
-		w.ahead.Observe(s.Now())
-		s.Forecast = w.ahead.Forecasts()
-	}
 	if now.Before(w.next) {
 		return Scene{}, "", false
 	}

@@ -83,11 +83,11 @@ func TestServicesMayComeInAnyOrder(t *testing.T) {
 		slices.Reverse(there.Window[0].Services)
 		slices.Reverse(there.Allocation)
 		slices.Reverse(there.InFlight)
-		want, err := straight.Decide(now, here)
+		want, err := decide(straight, now, here)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := turned.Decide(now, there)
+		got, err := decide(turned, now, there)
 		if err != nil || len(got.Services) != len(want.Services) {
 			t.Fatalf("%+v, %v, want %+v", got, err, want)
 		}
@@ -104,7 +104,7 @@ func TestServicesMayComeInAnyOrder(t *testing.T) {
 		t.Fatal("nothing was ever wanted, so nothing was compared")
 	}
 	search := func(p *Policy, app *loadline.App) []loadline.Sample {
-		return p.ahead.Forecasts()[app.ServiceIndex("search")].Median
+		return p.Forecast(noon, s.Window)[app.ServiceIndex("search")].Median
 	}
 	if want, got := search(straight, app), search(turned, other); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("the search's forecast is %v, want %v", got, want)

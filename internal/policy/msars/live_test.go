@@ -65,7 +65,7 @@ func TestThoseWhoCallNobodyAreWatchedByWholeVisits(t *testing.T) {
 	pass := func(times int) {
 		for range times {
 			now, s := later(s, windows)
-			if _, err := p.Decide(now, s); err != nil {
+			if _, err := decide(p, now, s); err != nil {
 				t.Fatal(err)
 			}
 			windows++

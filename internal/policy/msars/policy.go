@@ -16,8 +16,9 @@ type Policy struct {
 	divider  *Divider
 	watch    *watch
 	steering *Steering
-	ahead    *drpc.Foresight
+	rates    *forecast.Rates
 	agent    *Agent
+	unsplit  error // why the SLO is not split at present
 
 	seen  []float32
 	wants []float32
@@ -48,31 +49,11 @@ func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error
 	if p.agent, err = NewAgent(m.Actor, p.steering, len(app.Services)); err != nil {
 		return nil, err
 	}
-	grus, err := forecasters(m, app)
-	if err != nil {
-		return nil, err
+	if p.rates, err = drpc.NewRates(app, m.Services, m.Forecasts); err != nil {
+		return nil, fmt.Errorf("msars: %w", err)
 	}
-	p.ahead = drpc.NewForesight(grus)
+	p.needs.Forecast, p.needs.PartialSLO = p.rates.Horizon(), true
 	return p, nil
-}
-
-// forecasters are copies of the model's, in the application's order: a forecaster
-// remembers what it was shown.
-func forecasters(m *Model, app *loadline.App) ([]*forecast.GRU, error) {
-	own := make([]*forecast.GRU, len(app.Services))
-	for i, gru := range m.Forecasts {
-		if gru == nil {
-			continue
-		}
-		file, err := gru.File(m.Services[i], nil)
-		if err == nil {
-			own[app.ServiceIndex(m.Services[i])], err = forecast.LoadGRU(file)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("msars: forecaster of %s: %w", m.Services[i], err)
-		}
-	}
-	return own, nil
 }
 
 // Name implements loadline.Policy.
@@ -81,21 +62,30 @@ func (p *Policy) Name() string { return "msars" }
 // Needs implements loadline.Policy.
 func (p *Policy) Needs() loadline.Needs { return p.needs }
 
-// Decide implements loadline.Policy, in the order of Algorithm 1: the monitor looks
-// (line 4), the SLO is divided if something changed (5), the load is forecast (6), the
-// agent sees the state and the parts and decides (7 to 9), and a vertical move divides
-// anew (10 to 13).
-func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+// Split implements loop.Splitter: the monitor looks (line 4 of Algorithm 1), and
+// the SLO is divided if something changed (5).
+func (p *Policy) Split(now time.Time, s loadline.Situation) []loadline.SLO {
 	p.watch.observe(s.Now())
-	if len(s.Forecast) == 0 && p.ahead.Any() {
-		p.ahead.Observe(s.Now())
-		s.Forecast = p.ahead.Forecasts()
+	parts, err := p.steering.Split(now, s)
+	p.unsplit = err
+	return parts
+}
+
+// Forecast implements loop.Forecaster with the model's forecasters (line 6).
+func (p *Policy) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	return p.rates.Forecast(now, window)
+}
+
+// Decide implements loadline.Policy: the agent sees the state and the parts and
+// decides (lines 7 to 9), and a vertical move divides anew (10 to 13).
+func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	switch {
+	case p.unsplit != nil:
+		return loadline.Proposal{}, p.unsplit
+	case len(s.PartialSLO) == 0:
+		return loadline.Proposal{}, fmt.Errorf("%w: the SLO is not split", loadline.ErrNoData)
 	}
-	s, absent, err := p.steering.See(now, s)
-	if err != nil {
-		return loadline.Proposal{}, err
-	}
-	if absent != "" {
+	if absent := p.steering.Look(s); absent != "" {
 		return loadline.Proposal{}, fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
 	}
 	p.seen = p.steering.Fill(s, p.seen[:0])

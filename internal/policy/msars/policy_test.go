@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
@@ -21,13 +22,19 @@ func policy(t *testing.T, m *Model, app *loadline.App) *Policy {
 	return p
 }
 
+// decide as the loop does: the policy's stages run first.
+func decide(p *Policy, now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	loop.Prepare(p, now, &s)
+	return p.Decide(now, s)
+}
+
 func TestEveryProposalSaysByWhichPart(t *testing.T) {
 	app := shop()
 	p := policy(t, single(t, app, drpc.Action{0, 0, 1}), app)
 	s := calm(app)
 	for at, want := range []string{"split anew since it is the first", "as split at 12:00:00 since it is the first"} {
 		now, s := later(s, at)
-		proposal, err := p.Decide(now, s)
+		proposal, err := decide(p, now, s)
 		if err != nil || len(proposal.Services) != 3 {
 			t.Fatalf("%+v, %v", proposal, err)
 		}
@@ -50,7 +57,7 @@ func TestAVerticalMoveSplitsAnewAtOnce(t *testing.T) {
 	s := calm(app)
 	s.InFlight[0].Size.CPULimit, s.InFlight[2].Size.CPULimit = 2, 2 // as large as is allowed
 	s.InFlight[0].Size.CPURequest, s.InFlight[2].Size.CPURequest = 2, 2
-	proposal, err := p.Decide(noon, s)
+	proposal, err := decide(p, noon, s)
 	if err != nil || len(proposal.Services) != 1 || proposal.Services[0].Service != 1 {
 		t.Fatalf("%+v, %v", proposal, err)
 	}
@@ -88,7 +95,7 @@ func TestTheMonitorsAlarmSplitsAnew(t *testing.T) {
 	windows := 0
 	for range 20 {
 		now, s := later(s, windows)
-		if _, err := p.Decide(now, s); err != nil {
+		if _, err := decide(p, now, s); err != nil {
 			t.Fatal(err)
 		}
 		windows++
@@ -103,7 +110,7 @@ func TestTheMonitorsAlarmSplitsAnew(t *testing.T) {
 	noticed := 0
 	for after := 1; after <= 10 && noticed == 0; after++ {
 		now, s := later(s, windows)
-		if _, err := p.Decide(now, s); err != nil {
+		if _, err := decide(p, now, s); err != nil {
 			t.Fatal(err)
 		}
 		windows++
@@ -132,7 +139,7 @@ func TestWhatIsNotMeasuredHolds(t *testing.T) {
 		p := policy(t, m, app)
 		s := calm(app)
 		hide(&s.Window[0])
-		if proposal, err := p.Decide(noon, s); !errors.Is(err, loadline.ErrNoData) || len(proposal.Services) > 0 {
+		if proposal, err := decide(p, noon, s); !errors.Is(err, loadline.ErrNoData) || len(proposal.Services) > 0 {
 			t.Errorf("without %s: %+v, %v", name, proposal, err)
 		}
 	}
@@ -140,7 +147,7 @@ func TestWhatIsNotMeasuredHolds(t *testing.T) {
 	p := policy(t, m, app)
 	s := calm(app)
 	s.Window[0].Services[0].Own = loadline.Latency{}
-	if _, err := p.Decide(noon, s); err != nil {
+	if _, err := decide(p, noon, s); err != nil {
 		t.Error(err)
 	}
 	want := s.Window[0].Services[0].Latency.P99.Value / p.Divider().Parts()[0].WithCalls
@@ -163,7 +170,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	var proposals [2]loadline.Proposal
 	for i, m := range []*Model{m, back} {
-		if proposals[i], err = policy(t, m, app).Decide(noon, calm(app)); err != nil {
+		if proposals[i], err = decide(policy(t, m, app), noon, calm(app)); err != nil {
 			t.Fatal(err)
 		}
 	}

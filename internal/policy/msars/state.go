@@ -100,16 +100,15 @@ func at(l *loadline.Latency, percentile float64) loadline.Sample {
 	return l.P99
 }
 
-// share tells a situation the parts, as every policy may know them.
-func (e *eyes) share(s loadline.Situation, parts []Part) loadline.Situation {
+// share is the parts as a situation has them.
+func (e *eyes) share(parts []Part) []loadline.SLO {
 	for i := range parts {
 		e.partial[i] = loadline.SLO{Percentile: parts[i].Percentile, Latency: seconds(parts[i].WithCalls)}
-		if parts[i].WithCalls == 0 { // nobody was promised anything: what its model says will do
+		if parts[i].WithCalls == 0 { // no SLO covers it: the budget of its model stands in
 			e.partial[i] = e.drpc.Ground.Services[i].Budget
 		}
 	}
-	s.PartialSLO = e.partial
-	return s
+	return e.partial
 }
 
 // fill in what an agent sees: a row for each service.

@@ -45,22 +45,37 @@ func (w *Steering) Begin() {
 	}
 }
 
-// See divides anew if it must, and looks at all services. What comes back is the
-// first figure that was not measured, and of whom: of that service, what was seen
-// before stands.
+// See splits the SLO and looks at all services, for training, which does both at
+// once.
 func (w *Steering) See(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
-	w.remember()
-	if w.anew, err = w.divider.Update(now, s.Now(), s.InFlight); err != nil {
+	if s.PartialSLO, err = w.Split(now, s); err != nil {
 		return s, "", err
 	}
+	return s, w.Look(s), nil
+}
+
+// Split divides the SLO anew if something that the parts depend on has changed,
+// and returns each service's part. It is valid until the next call.
+func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, error) {
+	w.remember()
+	var err error
+	if w.anew, err = w.divider.Update(now, s.Now(), s.InFlight); err != nil {
+		return nil, err
+	}
+	return w.eyes.share(w.divider.Parts()), nil
+}
+
+// Look at all services, with their parts of the SLO in the situation. It returns
+// the first figure that was not measured, and its service; for that service the
+// values of the last look stay.
+func (w *Steering) Look(s loadline.Situation) (absent string) {
 	parts := w.divider.Parts()
-	s = w.eyes.share(s, parts)
 	for i := range parts {
 		if missing := w.eyes.look(s, i, &parts[i]); missing != "" && absent == "" {
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 		}
 	}
-	return s, absent, nil
+	return absent
 }
 
 // Fill appends what an agent sees.

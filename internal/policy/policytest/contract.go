@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy"
 )
 
@@ -105,7 +106,9 @@ func (p *player) step(absent bool) loadline.Situation {
 	keep := max(p.policy.Needs().Keep, 1)
 	p.window = append(p.window, o)
 	p.window = p.window[max(0, len(p.window)-keep):]
-	return loadline.Situation{App: p.app, Window: p.window, Allocation: p.alloc, InFlight: p.alloc}
+	situation := loadline.Situation{App: p.app, Window: p.window, Allocation: p.alloc, InFlight: p.alloc}
+	loop.Prepare(p.policy, p.now, &situation)
+	return situation
 }
 
 func (p *player) follow(proposal loadline.Proposal, s loadline.Situation) {

@@ -161,7 +161,7 @@ func TestKilledBetweenDecidingAndApplying(t *testing.T) {
 	s.player.SetRate(300)
 	s.c.KillAPIServer(t)
 	cluster.Eventually(t, "a decision that cannot be applied", func() error {
-		if !strings.Contains(p.Log(t), "a pass failed") || !strings.Contains(p.Log(t), "apply:") {
+		if !strings.Contains(p.Log(t), "pass failed") || !strings.Contains(p.Log(t), "apply:") {
 			return fmt.Errorf("none yet")
 		}
 		return nil

@@ -79,7 +79,7 @@ func TestModel(t *testing.T) {
 	}
 	cluster.Eventually(t, "an Event that tells of the torn file", func() error {
 		for _, e := range s.events(t, "Model") {
-			if strings.Contains(e.Message, "followed on") {
+			if strings.Contains(e.Message, "stays in use") {
 				return nil
 			}
 		}

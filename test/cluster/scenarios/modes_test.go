@@ -50,7 +50,7 @@ func TestOnceDryRun(t *testing.T) {
 	}
 	cluster.Eventually(t, "a change to be foreseen", func() error {
 		text, err := loadlineTry(t, "run", "--once", "--dry-run", "--kubeconfig", kubeconfig, "--namespaces", s.ns)
-		if err != nil || !strings.Contains(text, "replicas (not done)") {
+		if err != nil || !strings.Contains(text, "replicas (not applied)") {
 			return fmt.Errorf("it says: %s %v", text, err)
 		}
 		return nil

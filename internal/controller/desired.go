@@ -9,10 +9,10 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// told is what we have told a service to be, which is more than the cluster shows:
-// how many replicas it gets back after a brownout, and the size of pods that do
-// not exist yet. It goes through the status, so that the next process knows it.
-type told struct {
+// desired is the state that Loadline has set for a service, which is more than the
+// cluster shows: the replicas after a brownout, and the size of pods that do not
+// exist yet. It is kept in the status, so that the next process knows it.
+type desired struct {
 	replicas loadline.Opt[int] // unset: we have never set them
 	size     loadline.Setting  // sizes that we have set, and nothing else
 	brownout bool
@@ -20,10 +20,10 @@ type told struct {
 	manual   time.Time // until when somebody else's change is left alone
 }
 
-// recall reads what a former process left in the status. In modes that do not act,
-// what the status shows as applied was not told by us.
-func recall(s *v1alpha1.ServiceStatus, acted bool) told {
-	var t told
+// recall reads what an earlier process left in the status. In modes that do not act,
+// what the status shows as applied was not set by us.
+func recall(s *v1alpha1.ServiceStatus, acted bool) desired {
+	var t desired
 	if s == nil {
 		return t
 	}

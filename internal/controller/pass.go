@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/loop"
+)
+
+// pass makes one pass over an application and publishes its result, with every
+// interval as with --once. The error is the context's: whatever else fails is part
+// of the result.
+func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
+	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
+	a.tellFleet(step)
+	a.record(step)
+	v := a.view(step)
+	r.resizeStrays(ctx, a, v)
+	r.answerKEDA(a, v)
+	r.publishEvents(v)
+	r.logPass(a, v)
+	r.publishStatus(ctx, a, v)
+	r.renewModel(ctx, a, v)
+	r.publishMetrics(a, v)
+	return v, err
+}
+
+// tellFleet passes the outcome of the students' decisions on to their teacher.
+func (a *application) tellFleet(p *loop.Pass) {
+	if a.member == nil {
+		return
+	}
+	if p.Observed() {
+		a.member.saw(a, &p.Decision, p.Situation)
+	}
+	a.member.settle(a, &p.Decision)
+}
+
+// record writes the decision to the decision log.
+func (a *application) record(p *loop.Pass) {
+	if a.recorder == nil {
+		return
+	}
+	if p.Observed() {
+		a.recorder.Decided(&p.Decision, p.Situation)
+	}
+	a.recorder.Done(&p.Decision)
+}
+
+// view of the pass, for everything that is published.
+func (a *application) view(p *loop.Pass) *view {
+	v := newView(a.Application, a.ends, p)
+	v.fleet = a.fleetVerdict()
+	v.ladder = a.ladder.State()
+	v.policy = a.policyName(v.ladder.Rung)
+	return v
+}
+
+// policyName is the policy that is followed on a rung.
+func (a *application) policyName(r guard.Rung) string {
+	switch r {
+	case guard.Primary:
+		return a.model.name
+	case guard.Rule:
+		return a.Fallback
+	}
+	return ""
+}
+
+// resizeStrays resizes pods that do not have the desired size.
+func (r *runner) resizeStrays(ctx context.Context, a *application, v *view) {
+	if err := a.ends.strays(ctx); err != nil && v.err == nil {
+		v.err = err
+	}
+	r.forbidden = nil
+	if v.err != nil && apierrors.IsForbidden(v.err) {
+		r.forbidden = v.err
+	}
+}
+
+// answerKEDA gives KEDA's server the desired replicas.
+func (r *runner) answerKEDA(a *application, v *view) { v.post(r.c.Board, r.latest.Load(), a.ends) }
+
+func (r *runner) publishEvents(v *view) { r.events.pass(r.latest.Load(), v) }
+
+func (r *runner) logPass(a *application, v *view) {
+	switch v.outcome() {
+	case "failed":
+		r.log.Warn("pass failed", "error", v.err)
+	case "held":
+		r.log.Debug("pass held", "reason", v.err)
+	}
+	for _, p := range v.plan.Services {
+		sv := &v.services[p.Service]
+		r.log.Info("decided", "service", a.App.Services[p.Service].Name, "mode", a.Mode, "applied", v.applied && a.ends.act,
+			"from", sv.before.Replicas, "to", sv.before.With(p.Setting).Replicas, "change", changeOf(sv.before, p.Setting), "reason",
+			v.why(p.Service))
+	}
+}
+
+func (r *runner) publishStatus(ctx context.Context, a *application, v *view) {
+	l := r.latest.Load()
+	r.write(ctx, l, v.status(l, a.model, r.forbidden), v.at)
+}
+
+// renewModel looks for another model from time to time, and publishes a change.
+func (r *runner) renewModel(ctx context.Context, a *application, v *view) {
+	if v.at.Sub(r.renewed) < renewAfter {
+		return
+	}
+	r.renewed = v.at
+	l := r.latest.Load()
+	news := a.renew(ctx, l, v.at)
+	if news == r.news {
+		return
+	}
+	r.news = news
+	if news != "" {
+		r.log.Info("model checked", "result", news)
+		r.events.say(l, "model", "Normal", "Model", "Decide", news)
+	}
+}
+
+func (r *runner) publishMetrics(a *application, v *view) {
+	m := a.ends.metrics
+	if v.app.Mode == v1alpha1.Act && v.applied && a.ends.act {
+		for _, p := range v.plan.Services {
+			m.change(a.App.Services[p.Service].Name, p.Setting)
+		}
+	}
+	m.pass(v, r.c.Now().Sub(v.at))
+	m.fleet(a.member)
+}
+
+// publishRung publishes a step on the guard's ladder.
+func (r *runner) publishRung(a *application, t guard.Transition) {
+	r.log.Info("rung changed", "from", t.From.String(), "to", t.To.String(), "reason", t.Why)
+	r.events.rung(r.latest.Load(), t)
+	a.ends.metrics.rung(t.To)
+}

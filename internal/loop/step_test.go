@@ -1,0 +1,178 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/loop"
+)
+
+func TestStepReturnsTheWholePass(t *testing.T) {
+	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second}, oneMore})
+	pass, err := l.Step(t.Context())
+	if err != nil || !pass.Observed() || !pass.Decision.Applied.Equal(start) || pass.Decision.Err != nil {
+		t.Fatalf("%+v, %v", pass.Decision, err)
+	}
+	if c.alloc[0].Replicas != 2 || pass.Situation.Allocation[0].Replicas != 1 || len(*records) != 1 {
+		t.Errorf("%d replicas, %d before the pass, %d records", c.alloc[0].Replicas, pass.Situation.Allocation[0].Replicas, len(*records))
+	}
+	c.applyErr = errors.New("conflict")
+	if pass, _ = l.Step(t.Context()); pass.Decision.Err == nil || pass.Decision.Err.Error() != "apply: conflict" || !pass.Decision.Applied.IsZero() {
+		t.Errorf("after a failed apply: %+v", pass.Decision)
+	}
+	c.observeErr = errors.New("connection refused")
+	if pass, _ = l.Step(t.Context()); pass.Observed() || pass.Decision.Err == nil {
+		t.Errorf("without an observation: %+v", pass.Decision)
+	}
+}
+
+func TestImmediateLeavesTheDelayOut(t *testing.T) {
+	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 4 * time.Second}, oneMore})
+	l.Immediate = true
+	if pass, err := l.Step(t.Context()); err != nil || !pass.Decision.Applied.Equal(start) || c.alloc[0].Replicas != 2 {
+		t.Errorf("%+v, %v", pass.Decision, err)
+	}
+}
+
+func TestStepEndsWithTheContext(t *testing.T) {
+	l, _, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second}, oneMore})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Step(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Training decides from outside: it advances the simulated clock and chooses each
+// action between two passes.
+func TestStepWithAnExternalDecider(t *testing.T) {
+	var action int
+	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 4 * time.Second},
+		func(time.Time, loadline.Situation) (loadline.Proposal, error) { return replicas(action), nil }})
+	for i, want := range []int{2, 3, 1} {
+		action = want
+		pass, err := l.Step(t.Context())
+		if err != nil || !pass.Decision.Applied.IsZero() {
+			t.Fatalf("applied before its delay: %+v, %v", pass.Decision, err)
+		}
+		if err := l.WaitUntil(t.Context(), start.Add(time.Duration(i+1)*10*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if c.alloc[0].Replicas != want {
+			t.Errorf("step %d: %d replicas, want %d", i, c.alloc[0].Replicas, want)
+		}
+	}
+}
+
+// realTime is a cluster and a clock that read the time of the synctest bubble.
+type realTime struct{ *fakeCluster }
+
+func (c realTime) Now() time.Time { return time.Now() }
+
+func (c realTime) WaitUntil(ctx context.Context, t time.Time) error {
+	time.Sleep(time.Until(t))
+	return ctx.Err()
+}
+
+func (c realTime) Observe(ctx context.Context, into *loadline.Observation) error {
+	c.now = time.Now()
+	return c.fakeCluster.Observe(ctx, into)
+}
+
+func TestASlowPassSkipsTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var at []time.Duration
+		l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: time.Second},
+			func(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+				at = append(at, now.Sub(began))
+				if len(at) == 2 {
+					time.Sleep(25 * time.Second) // misses two ticks
+				}
+				return loadline.Proposal{}, nil
+			}})
+		l.Cluster, l.Clock = realTime{c}, realTime{c}
+		if err := l.Run(context.Background(), began.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		want := []time.Duration{0, 10 * time.Second, 40 * time.Second, 50 * time.Second}
+		if len(at) != len(want) {
+			t.Fatalf("decided at %v, want %v", at, want)
+		}
+		for i := range want {
+			if at[i] != want[i] {
+				t.Errorf("decided at %v, want %v", at, want)
+			}
+		}
+		if got := time.Since(began); got != time.Minute {
+			t.Errorf("ended after %v", got)
+		}
+	})
+}
+
+// stagedPolicy brings a forecaster and a splitter.
+type stagedPolicy struct{ fakePolicy }
+
+func (p stagedPolicy) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	rate := window[len(window)-1].Services[0].Rate
+	return []loadline.Forecast{{Step: time.Minute, Median: []loadline.Sample{{Value: 2 * rate.Value, At: now}}}, {}}
+}
+
+func (p stagedPolicy) Split(_ time.Time, s loadline.Situation) []loadline.SLO {
+	if len(s.Forecast) == 0 {
+		return nil
+	}
+	return []loadline.SLO{{Percentile: 99, Latency: time.Second}, {}}
+}
+
+// fixed is a split that never changes.
+type fixed []loadline.SLO
+
+func (f fixed) Split(time.Time, loadline.Situation) []loadline.SLO { return f }
+
+func TestThePolicysStagesFillInTheSituation(t *testing.T) {
+	forecast := loadline.Horizon{Step: time.Minute, Steps: 1}
+	own, other := time.Second, time.Minute
+	for _, row := range []struct {
+		name     string
+		needs    loadline.Needs
+		splitter loop.Splitter
+		forecast int
+		latency  time.Duration
+	}{
+		{"both", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, 2, own},
+		{"no need", loadline.Needs{}, nil, 0, 0},
+		{"a split that lacks what it depends on", loadline.Needs{PartialSLO: true}, nil, 0, 0},
+		{"the loop's split where the policy has none", loadline.Needs{}, fixed{{Latency: other}, {}}, 0, other},
+		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, fixed{{Latency: other}, {}}, 2, own},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.needs.Period = 10 * time.Second
+			l, c, _ := newLoop(fakePolicy{})
+			c.now = start.Add(time.Minute)
+			var seen loadline.Situation
+			l.Policy = stagedPolicy{fakePolicy{row.needs, func(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
+				seen = s
+				return loadline.Proposal{}, nil
+			}}}
+			l.Splitter = row.splitter
+			if _, err := l.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if len(seen.Forecast) != row.forecast || row.forecast > 0 && seen.Forecast[0].Median[0].Value != 120 {
+				t.Errorf("forecast %+v", seen.Forecast)
+			}
+			var latency time.Duration
+			if len(seen.PartialSLO) > 0 {
+				latency = seen.PartialSLO[0].Latency
+			}
+			if latency != row.latency {
+				t.Errorf("partial SLO %+v, want %v", seen.PartialSLO, row.latency)
+			}
+		})
+	}
+}
