@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 	"github.com/loadline/loadline/lab/rivals/trainer"
 )
@@ -72,7 +72,7 @@ func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (train
 
 // writeRivalLog writes the learning curve so far.
 func (f *trainFlags) writeRivalLog(curve []trainer.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn, "yardstick"}, func(p trainer.Point) (arena.Point, []string) {
+	return writeCurve(f.log, curve, []string{imitationColumn, "yardstick"}, func(p trainer.Point) (train.Point, []string) {
 		return p.Point, []string{"", logged(p.Yardstick)}
 	})
 }

@@ -1,8 +1,8 @@
 package learners
 
 import (
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Trained is what is known of a model that was trained, DIR/KEY.json.
@@ -56,12 +56,12 @@ type Exam struct {
 }
 
 // pass a point of the curve, with the yardstick there.
-func (t *Trained) pass(p arena.Point, yardstick float64) {
+func (t *Trained) pass(p train.Point, yardstick float64) {
 	t.Curve = append(t.Curve, Point{p.Steps, p.Episodes, result.Number(yardstick)})
 }
 
 // sit an exam. The last one is what counts: that of whoever decides in the end.
-func (t *Trained) sit(who string, yardstick, qos float64, r arena.Result) {
+func (t *Trained) sit(who string, yardstick, qos float64, r train.Result) {
 	t.Yardstick = result.Number(yardstick)
 	t.Exams = append(t.Exams, Exam{who, t.Yardstick, result.Number(qos), result.Number(r.CPU), result.Number(r.Memory)})
 }

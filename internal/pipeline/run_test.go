@@ -60,7 +60,7 @@ func smallLineUp(t *testing.T, n int, formulations ...string) []Candidate {
 	return candidates
 }
 
-func train(t *testing.T, dir string, s *Subject, candidates []Candidate) *Folder {
+func trainInto(t *testing.T, dir string, s *Subject, candidates []Candidate) *Folder {
 	t.Helper()
 	f, err := Begin(dir, "test", s, candidates, false)
 	if err != nil {
@@ -95,8 +95,8 @@ func TestAnInterruptedTrainingGoesOn(t *testing.T) {
 	if err != nil || f.Missing() != 2 {
 		t.Fatalf("%d are missing: %v", f.Missing(), err)
 	}
-	f = train(t, dir, s, candidates)
-	whole := train(t, filepath.Join(t.TempDir(), "whole"), s, candidates)
+	f = trainInto(t, dir, s, candidates)
+	whole := trainInto(t, filepath.Join(t.TempDir(), "whole"), s, candidates)
 	for i := range candidates {
 		if f.Candidates[i].SHA256 != whole.Candidates[i].SHA256 || len(f.Candidates[i].Curves) == 0 {
 			t.Errorf("%s differs from one that was not interrupted", candidates[i].Name)
@@ -107,7 +107,7 @@ func TestAnInterruptedTrainingGoesOn(t *testing.T) {
 func TestARunIsReadBack(t *testing.T) {
 	s, candidates := smallSubject(t), smallLineUp(t, 1)
 	dir := t.TempDir()
-	train(t, dir, s, candidates)
+	trainInto(t, dir, s, candidates)
 	f, err := OpenRun(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestBadCandidatesAreNamedBeforeAnythingIsTrained(t *testing.T) {
 func TestEvaluate(t *testing.T) {
 	s, candidates := smallSubject(t), smallLineUp(t, 2, "scaling-ops", "loadline")
 	dir := t.TempDir()
-	f := train(t, dir, s, candidates)
+	f := trainInto(t, dir, s, candidates)
 	f, err := OpenRun(f.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestEvaluate(t *testing.T) {
 	if _, err := ReadEvaluation(f); err != nil {
 		t.Errorf("the subject is the same: %v", err)
 	}
-	train(t, dir, s, candidates)
+	trainInto(t, dir, s, candidates)
 	f, _ = OpenRun(dir)
 	other, err := Evaluate(context.Background(), f, judging)
 	if err != nil {

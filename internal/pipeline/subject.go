@@ -8,8 +8,8 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -22,7 +22,7 @@ type Subject struct {
 	Seen    *workload.Workload // requests to learn from
 	Unseen  *workload.Workload // requests that come after, kept for the proof
 	History *history.History   // of the seen part
-	Delays  map[string]gym.Delays
+	Delays  map[string]train.Delays
 
 	SeenFrom, UnseenFrom time.Time // when the two begin
 	Model                []byte    // the application as a model file, with where its figures come from
@@ -34,25 +34,25 @@ const Smoothing = 0.4
 
 // places to practise on: every service that is visited, with budgets by shares if
 // there are any.
-func (s *Subject) places(shares *formulation.Shares) ([]gym.Place, error) {
+func (s *Subject) places(shares *formulation.Shares) ([]train.ServiceScenario, error) {
 	return placesOf(s.App, s.Seen, shares)
 }
 
-func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]gym.Place, error) {
+func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]train.ServiceScenario, error) {
 	load, err := w.For(app)
 	if err != nil {
 		return nil, err
 	}
-	return gym.AllAlone(formulation.NewGround(app).With(shares), load, w.Duration()), nil
+	return train.ServiceScenarios(formulation.NewGround(app).With(shares), load, w.Duration()), nil
 }
 
 // rows of a service's history, as Scaling-Ops' ENV1 draws them.
-func (s *Subject) rows(service string) []gym.Row {
+func (s *Subject) rows(service string) []train.HistoryRow {
 	h := s.History.Service(service)
 	if h == nil {
 		return nil
 	}
-	var rows []gym.Row
+	var rows []train.HistoryRow
 	for i := range s.History.Steps {
 		cpu, ok1 := h.Series[history.CPU].Get(i)
 		rate, ok2 := h.Series[history.Rate].Get(i)
@@ -65,7 +65,7 @@ func (s *Subject) rows(service string) []gym.Row {
 			request = s.App.Services[s.App.ServiceIndex(service)].Size.CPURequest
 		}
 		if ok1 && ok2 && ok3 && ready >= 1 && request > 0 {
-			rows = append(rows, gym.Row{CPU: cpu / (ready * request), Requests: rate, Replicas: math.Round(ready)})
+			rows = append(rows, train.HistoryRow{CPU: cpu / (ready * request), Requests: rate, Replicas: math.Round(ready)})
 		}
 	}
 	return rows

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Trained is a candidate and what became of it.
@@ -65,7 +65,7 @@ func Train(ctx context.Context, s *Subject, c Candidate, from *formulation.Model
 	if err != nil {
 		return nil, err
 	}
-	groups := [][]gym.Place{places}
+	groups := [][]train.ServiceScenario{places}
 	if problem.Form().PerService {
 		groups = groups[:0]
 		for i := range places {
@@ -122,7 +122,7 @@ type lesson struct {
 	subject   *Subject
 	candidate Candidate
 	problem   *formulation.Problem
-	places    []gym.Place
+	places    []train.ServiceScenario
 	service   string
 	seed      uint64
 	steps     int
@@ -140,9 +140,9 @@ func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
 	if l.from != nil {
 		scales = l.from.Scales // the weights only mean something with them
 	} else {
-		scales = gym.Measure(where, l.seed, 16, longest)
+		scales = train.MeasureScales(where, l.seed, 16, longest)
 	}
-	scaled := &gym.Scaled{Env: where, Scales: scales}
+	scaled := &train.ScaledEnv{Env: where, Scales: scales}
 	config := l.candidate.Agent
 	config.Explore.Steps = min(config.Explore.Steps, l.steps/2)
 	config.WarmUp = min(config.WarmUp, l.steps/8)
@@ -181,8 +181,8 @@ func (l *lesson) where() (rl.Env, int, error) {
 	for _, p := range l.places {
 		steps = min(steps, int(p.Duration/(2*l.problem.Period)))
 	}
-	e, err := gym.NewCluster(gym.ClusterConfig{
-		Problem: l.problem, Places: l.places, Steps: steps, CPUNoise: 0.05,
+	e, err := train.NewServiceEnv(train.ServiceEnvConfig{
+		Problem: l.problem, Scenarios: l.places, Steps: steps, CPUNoise: 0.05,
 	})
 	return e, steps, err
 }
@@ -197,7 +197,7 @@ func (l *lesson) env1() (rl.Env, error) {
 		delays.SLA = l.places[0].App.Kinds[0].SLO.Latency.Seconds()
 	}
 	bounds := l.places[0].App.Services[0].Bounds
-	return gym.NewENV1(gym.ENV1Config{
+	return train.NewENV1(train.ENV1Config{
 		Rows: rows, Delays: delays, MinReplicas: max(bounds.MinReplicas, 1), MaxReplicas: bounds.MaxReplicas, Steps: heldRequests,
 		Weight: l.problem.Params["weight"], Penalty: l.problem.Params["penalty"],
 	})
@@ -206,7 +206,7 @@ func (l *lesson) env1() (rl.Env, error) {
 // bootstrap fills the agent's memory with what the autoscaler in charge did, and
 // lets it learn from that before it ever acts.
 func (l *lesson) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
-	past := gym.Past{
+	past := train.Demonstrations{
 		Problem: l.problem, Ground: formulation.NewGround(l.places[0].App), History: l.subject.History, Service: l.service,
 		Reference: l.places[0].Reference,
 	}

@@ -126,7 +126,7 @@ func goldenDRPC(kind drpc.Kind) func(*testing.T, hash.Hash) error {
 		c.Teacher.Hidden, c.Teacher.WarmUp, c.Teacher.Batch, c.Teacher.Explore.Steps = []int{16}, 40, 8, 100
 		c.Episode = 20
 		c.Stage1 = drpctrainer.Stage1{Steps: 200, Every: 50, Episodes: 1, Patience: 2, Gain: 0.01, Imitation: 0.3, Refresh: 40}
-		c.Distil = drpctrainer.Distil{Episodes: 4, Batches: 30}
+		c.Distil = drpctrainer.Distillation{Episodes: 4, Batches: 30}
 		c.Stage2.Steps = 60
 		c.Notifier = drpc.NotifierConfig{Rewards: 30, Threshold: 2}
 		s := goldenScenario(t, "bookinfo", "diurnal:low=20,high=100,period=2h", 3*time.Hour)

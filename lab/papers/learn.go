@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // school is where one network learns: in the fluid engine, on services taken out
 // of their application.
 type school struct {
 	problem  *formulation.Problem
-	places   []gym.Place
+	places   []train.ServiceScenario
 	service  string // env.Every, or the one service that it is for
 	agent    dqn.Config
 	steps    int
@@ -25,18 +25,18 @@ type school struct {
 }
 
 // where it learns, with features made comparable.
-func (s school) where() (*gym.Scaled, error) {
+func (s school) where() (*train.ScaledEnv, error) {
 	episode := s.episode
 	for _, p := range s.places {
 		episode = min(episode, int(p.Duration/(2*s.problem.Period)))
 	}
-	cluster, err := gym.NewCluster(gym.ClusterConfig{
-		Problem: s.problem, Places: s.places, Steps: episode, CPUNoise: 0.05, ResizeRestarts: s.restarts,
+	cluster, err := train.NewServiceEnv(train.ServiceEnvConfig{
+		Problem: s.problem, Scenarios: s.places, Steps: episode, CPUNoise: 0.05, ResizeRestarts: s.restarts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &gym.Scaled{Env: cluster, Scales: gym.Measure(cluster, s.seed, 8, episode)}, nil
+	return &train.ScaledEnv{Env: cluster, Scales: train.MeasureScales(cluster, s.seed, 8, episode)}, nil
 }
 
 // learn trains a network and keeps the best that it met.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/study"
 )
 
@@ -65,7 +65,7 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &gym.Scaled{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
+			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
 		},
 	}, whence, nil
 }
@@ -455,7 +455,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	sizes = append(sizes, scene.train.Duration())
-	places := make([][]gym.Place, len(sizes))
+	places := make([][]train.ServiceScenario, len(sizes))
 	for i, size := range sizes {
 		part, err := scene.train.Slice(0, size)
 		if err != nil {

@@ -20,7 +20,7 @@ type Class struct {
 	folder string
 	link   *fleet.Link
 	end    *fleet.Teacher // of the fleet
-	school *trainer.School
+	school *trainer.Trainer
 	join   *drpc.Join
 	model  *drpc.Model // as it was opened with: its forecasters and pace stay
 	digest string      // of that model

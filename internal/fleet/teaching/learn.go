@@ -93,7 +93,7 @@ func (c *Class) recall(why []drpc.Reason) error {
 func (c *Class) examine() {
 	c.since = 0
 	best := c.school.Best()
-	reward, gained, lost := c.school.Examine()
+	reward, gained, lost := c.school.Evaluate()
 	c.examined = reward
 	switch {
 	case gained:

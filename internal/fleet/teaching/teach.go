@@ -25,7 +25,7 @@ func (c *Class) work(ctx context.Context) error {
 }
 
 // between two units of long work, what it has come to is kept now and then.
-func (c *Class) between(*trainer.School) {
+func (c *Class) between(*trainer.Trainer) {
 	if time.Since(c.saved) >= max(c.config.Save, time.Second) {
 		c.failed = errors.Join(c.failed, c.save())
 	}

@@ -7,11 +7,11 @@ import (
 	"math"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 )
 
@@ -25,7 +25,7 @@ const (
 // recordPast lets a plain rule decide for a while and fits ARIMA to what is seen of
 // every service. It returns how many steps that took.
 func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals.Fits, int, error) {
-	undo := w.Lasting(steps)
+	undo := w.Lengthen(steps)
 	defer undo()
 	sight, err := formulation.NewSight("latency")
 	if err != nil {
@@ -34,7 +34,7 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 	n := len(w.App().Services)
 	cores, response := make([][]float64, n), make([][]float64, n)
 	var values []float32
-	w.begin(rl.NewChance(seed, pastStream).Rand, arena.Nobody)
+	w.begin(rl.NewChance(seed, pastStream).Rand, train.NoCulprit)
 	for !w.Over() {
 		s := w.Situation()
 		for i := range n {
@@ -66,7 +66,7 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 			}
 		}
 	}
-	return fits, w.Taken(), nil
+	return fits, w.StepsTaken(), nil
 }
 
 // rule keeps replicas at 60 % of what they ask for.

@@ -10,7 +10,6 @@ import (
 	"github.com/loadline/loadline/internal/train"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/lab/rivals"
@@ -98,7 +97,7 @@ type step struct {
 
 // episode lets the rival explore, and its agents learn.
 func (p *practice) episode() {
-	p.world.begin(rl.NewChance(p.config.Seed, exploreStream+uint64(p.episodes)).Rand, arena.Nobody)
+	p.world.begin(rl.NewChance(p.config.Seed, exploreStream+uint64(p.episodes)).Rand, train.NoCulprit)
 	p.rival.Begin()
 	p.rival.Explore(p.explore)
 	defer p.rival.Explore(nil)
@@ -206,7 +205,7 @@ func (p *practice) examine(stream uint64, decide func(time.Time, loadline.Situat
 	var r Result
 	steps := 0.0
 	for e := range p.config.Episodes {
-		p.exam.begin(rl.NewChance(p.config.Seed, stream+uint64(e)).Rand, arena.Nobody)
+		p.exam.begin(rl.NewChance(p.config.Seed, stream+uint64(e)).Rand, train.NoCulprit)
 		p.rival.Begin()
 		for !p.exam.Over() {
 			proposal, err := decide(p.exam.Now(), p.exam.Situation())

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/rl/td3"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 )
 
@@ -96,7 +96,7 @@ func (p *practice) prepare(ctx context.Context, rival rivals.Name) error {
 }
 
 // open the world and sets the model to work in it.
-func (p *practice) open(resizes bool, a *arena.Almanac) (err error) {
+func (p *practice) open(resizes bool, a *train.ForecastTable) (err error) {
 	if p.rival, err = rivals.New(&p.model, p.subject.App, 0); err != nil {
 		return err
 	}
@@ -112,14 +112,14 @@ func (p *practice) open(resizes bool, a *arena.Almanac) (err error) {
 
 func (p *practice) prepareCoScal(ctx context.Context) error {
 	p.model.Period = rivals.CoScalPeriod
-	var a *arena.Almanac
+	var a *train.ForecastTable
 	var err error
-	p.model.GRUs, a, p.report.Forecasts, err = arena.Foresee(ctx, p.subject.App, p.subject.Load, p.subject.Duration, p.config.Seed, foresight, func(float64) { p.progress(0, "forecasts") })
+	p.model.GRUs, a, p.report.Forecasts, err = train.FitForecasts(ctx, p.subject, p.config.Seed, foresight, func(float64) { p.progress(0, "forecasts") })
 	if err != nil {
 		return err
 	}
 	if a == nil {
-		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed", arena.LeastBins*p.model.Period))
+		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed", train.MinForecastBins*p.model.Period))
 	}
 	config := p.config.Table
 	config.Edges = rivals.CoScalLevels().Edges()

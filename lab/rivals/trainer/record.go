@@ -1,17 +1,17 @@
 package trainer
 
-import "github.com/loadline/loadline/internal/arena"
+import "github.com/loadline/loadline/internal/train"
 
 // Point of a learning curve, with what DRPC's reward would say: rivals' own rewards
 // cannot be compared. QoS is of DRPC's reward too.
 type Point struct {
-	arena.Point
+	train.Point
 	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
 // Result is what was achieved on episodes that nobody has practised on.
 type Result struct {
-	arena.Result         // by the rival's own reward
+	train.Result         // by the rival's own reward
 	Yardstick    float64 `json:"yardstick"` // by DRPC's
 }
 
@@ -22,6 +22,6 @@ type Report struct {
 	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
 	Events     []string              `json:"events"`
 	Results    []Result              `json:"results"`
-	Forecasts  []arena.ForecastError `json:"forecasts,omitempty"`
+	Forecasts  []train.ForecastError `json:"forecasts,omitempty"`
 	Parameters int                   `json:"parameters"` // that decide
 }

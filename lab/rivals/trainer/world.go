@@ -6,29 +6,27 @@ import (
 	"github.com/loadline/loadline/internal/train"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/lab/rivals"
 )
 
 // foresight is what CoScal's forecasters are shown and asked: the visits of the minute
 // before a decision, which is what is measured, and those at the next.
-var foresight = arena.Foresight{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
+var foresight = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
 
 // world is an arena with DRPC's reward, the yardstick for all.
 type world struct {
-	*arena.Arena
+	*train.Arena
 	worth drpc.Worth
 }
 
-func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, almanac *arena.Almanac) (*world, error) {
-	config := arena.Config{
-		App: subject.App, Load: subject.Load, Duration: subject.Duration, Needs: needs, Steps: steps, Almanac: almanac, Users: true,
-	}
+func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
+	config := train.WholeApplication(subject, needs, steps)
+	config.Forecasts, config.Noise.Users = forecasts, true
 	if resizes {
-		config.Resize = arena.AnySize
+		config.Resize = train.RandomSize
 	}
-	a, err := arena.New(config)
+	a, err := train.NewArena(config)
 	return &world{Arena: a}, err
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Distil is how students are brought up to a teacher that has stopped changing.
-type Distil struct {
+// Distillation is how students are brought up to a teacher that has stopped changing.
+type Distillation struct {
 	Episodes int // in which examples are gathered
 	Steps    int // of each: longer than in stage 1, since students are at work for longer, and drift
 	Batches  int // that each student learns from
@@ -22,14 +22,14 @@ type lesson struct {
 	then   phase
 }
 
-func (s *School) beginLesson(why string, taught float64, then phase) {
+func (s *Trainer) beginLesson(why string, taught float64, then phase) {
 	s.lesson = lesson{why: why, taught: taught, then: then}
 	s.phase = distilling
 }
 
 // distil is a unit of a lesson: the first fill every deployment's buffer with what
 // the teacher does now, in the rest one student after the other learns from it.
-func (s *School) distil() {
+func (s *Trainer) distil() {
 	l, n := &s.lesson, s.config.Distil.Episodes
 	if l.unit < n {
 		s.gather(l.unit)
@@ -46,7 +46,7 @@ func (s *School) distil() {
 
 // study lets a student learn. One that cannot, since nothing moves it any more (it may
 // have come with weights that are all nothing), begins once more from chance.
-func (s *School) study(i int) {
+func (s *Trainer) study(i int) {
 	if loss := s.students[i].Study(s.config.Distil.Batches); loss > hopeless {
 		s.students[i].Forget(s.config.Seed + uint64(i))
 		s.students[i].Study(s.config.Distil.Batches)
@@ -60,9 +60,9 @@ const hopeless = 0.5
 // the teacher says what it would have done: a student that has only seen where its
 // teacher goes does not know what to do where it gets to by itself (DAgger, Ross,
 // Gordon and Bagnell, 2011).
-func (s *School) gather(episode int) {
+func (s *Trainer) gather(episode int) {
 	observation, action := s.newObservation(), s.exam.Spaces().NewAction()
-	defer s.exam.Lasting(s.config.Distil.Steps)()
+	defer s.exam.Lengthen(s.config.Distil.Steps)()
 	s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
 	for !s.exam.Over() {
 		s.mind.Decide(observation, s.wants)
@@ -83,7 +83,7 @@ func (s *School) gather(episode int) {
 }
 
 // decideAll is what all students want in the exam's state.
-func (s *School) decideAll(actions []float32) {
+func (s *Trainer) decideAll(actions []float32) {
 	for i, student := range s.students {
 		student.Decide(&s.exam.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
 	}
@@ -91,7 +91,7 @@ func (s *School) decideAll(actions []float32) {
 
 // compare students with their teacher, service by service, in the states that the
 // teacher gets to.
-func (s *School) compare(stream uint64) []Imitation {
+func (s *Trainer) compare(stream uint64) []Imitation {
 	all := make([]Imitation, len(s.students))
 	steps := 0.0
 	var want drpc.Action

@@ -7,7 +7,6 @@ import (
 
 	"github.com/loadline/loadline/internal/train"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
@@ -36,7 +35,7 @@ func ConfigOf(m *drpc.Model) Config {
 // Reopen a school around a model. It has the teacher's and the students' weights,
 // but no critics and nothing to remember: those it gets in so many simulated steps
 // of Work, or by Restore.
-func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, hooks Hooks) (*School, error) {
+func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, hooks Hooks) (*Trainer, error) {
 	if err := m.IsOf(subject.App); err != nil {
 		return nil, err
 	}
@@ -56,7 +55,7 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 		s.forecasts[i] = m.Forecasts[at]
 	}
 	if config.Forecast {
-		s.almanac = arena.Recall(subject.App, subject.Load, subject.Duration, foresight, s.forecasts)
+		s.almanac = train.NewForecastTable(subject, foresight, s.forecasts)
 	}
 	if err := s.open(); err != nil {
 		return nil, err
@@ -75,21 +74,21 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 }
 
 // Busy says whether there is work to do before the school listens again.
-func (s *School) Busy() bool { return s.phase != acting }
+func (s *Trainer) Busy() bool { return s.phase != acting }
 
 // Work until the school listens: warm up, explore after a call, teach. When the
 // context is done it stops between two units, and goes on the next time.
-func (s *School) Work(ctx context.Context) error { return s.until(ctx, acting) }
+func (s *Trainer) Work(ctx context.Context) error { return s.until(ctx, acting) }
 
 // Warming says whether it only gets to know its critics: students are as they were.
-func (s *School) Warming() bool { return s.phase == warming }
+func (s *Trainer) Warming() bool { return s.phase == warming }
 
 // Eyes of the school.
-func (s *School) Eyes() *drpc.Eyes { return s.world.eyes }
+func (s *Trainer) Eyes() *drpc.Eyes { return s.world.eyes }
 
 // Listen takes in a stretch of the users' cluster: the whole before and after, what
 // students did, and what it was worth. It says why the notifier calls, if it does.
-func (s *School) Listen(from, to *drpc.View, mix drpc.Mix, done []float32, reward float64) []drpc.Reason {
+func (s *Trainer) Listen(from, to *drpc.View, mix drpc.Mix, done []float32, reward float64) []drpc.Reason {
 	observation := s.Eyes().Lay(s.config.Shape, from, nil)
 	next := s.Eyes().Lay(s.config.Shape, to, nil)
 	glance := s.glance(observation, from.Locals, mix)
@@ -101,11 +100,11 @@ func (s *School) Listen(from, to *drpc.View, mix drpc.Mix, done []float32, rewar
 }
 
 // Means of what the notifier has seen of late.
-func (s *School) Means() drpc.Glance { return s.stage2.notifier.Means() }
+func (s *Trainer) Means() drpc.Glance { return s.stage2.notifier.Means() }
 
 // Recall everybody to stage 1, in the simulated world with the mix of requests that
 // is lived with (nil = as it was).
-func (s *School) Recall(why []drpc.Reason, mix drpc.Mix) error {
+func (s *Trainer) Recall(why []drpc.Reason, mix drpc.Mix) error {
 	before := s.Means().Reward
 	s.stage2.notifier.Forget()
 	if mix != nil {
@@ -131,7 +130,7 @@ type former struct {
 	teacher, students []float32
 }
 
-func (s *School) everyWeight() []float32 {
+func (s *Trainer) everyWeight() []float32 {
 	var all []float32
 	for _, student := range s.students {
 		all = append(all, student.Net().Params()...)
@@ -141,7 +140,7 @@ func (s *School) everyWeight() []float32 {
 
 // better says whether students have not lost by going back to school; if they have,
 // everybody is again as they were.
-func (s *School) better(students arena.Result) bool {
+func (s *Trainer) better(students train.Result) bool {
 	f := s.former
 	s.former = former{}
 	if len(f.students) == 0 || students.Reward >= f.reward {
@@ -160,9 +159,9 @@ func (s *School) better(students arena.Result) bool {
 	return false
 }
 
-// Examine the teacher in the simulated world. One that has gained is to teach
+// Evaluate the teacher in the simulated world. One that has gained is to teach
 // (Work); one that has lost much goes back to what it was at its best.
-func (s *School) Examine() (reward float64, gained, lost bool) {
+func (s *Trainer) Evaluate() (reward float64, gained, lost bool) {
 	reward = s.examine(s.mind.Decide, evaluationStream).Reward
 	switch gain := s.config.Stage1.Gain; {
 	case reward > s.bestReward+gain:
@@ -181,7 +180,7 @@ func (s *School) Examine() (reward float64, gained, lost bool) {
 const muchLost = 10
 
 // Best is the teacher's reward at its best, in the world as it is.
-func (s *School) Best() float64 { return s.bestReward }
+func (s *Trainer) Best() float64 { return s.bestReward }
 
 // Steps of all stages, so far.
-func (s *School) Steps() int { return s.steps }
+func (s *Trainer) Steps() int { return s.steps }

@@ -91,7 +91,7 @@ func TestAReopenedSchoolDoesWhatItsModelDoes(t *testing.T) {
 	if err := again.Restore(data); err != nil {
 		t.Fatal(err)
 	}
-	for _, school := range []*School{s, again} {
+	for _, school := range []*Trainer{s, again} {
 		if err := school.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestASchoolReopensOnItsOwnServicesOnly(t *testing.T) {
 }
 
 // awake is a reopened school that listens.
-func awake(t *testing.T) *School {
+func awake(t *testing.T) *Trainer {
 	t.Helper()
 	s, err := Reopen(subject(t), tiny(), taught(t), 40, Hooks{})
 	if err != nil {
@@ -161,18 +161,18 @@ func TestWhatIsWorseIsLeft(t *testing.T) {
 // and one in between goes on.
 func TestExamined(t *testing.T) {
 	s := awake(t)
-	reward, gained, lost := s.Examine()
+	reward, gained, lost := s.Evaluate()
 	if gained || lost || reward != s.Best() {
 		t.Fatalf("%v at %v: gained %v, lost %v", reward, s.Best(), gained, lost)
 	}
 	s.bestReward = reward + 1
 	s.teacher.Weights()[0]++
-	if _, gained, lost = s.Examine(); gained || !lost || !slices.Equal(s.teacher.Weights(), s.best) {
+	if _, gained, lost = s.Evaluate(); gained || !lost || !slices.Equal(s.teacher.Weights(), s.best) {
 		t.Errorf("gained %v, lost %v, or it is not at its best", gained, lost)
 	}
 	s.bestReward = reward - 1
 	version := s.version
-	if _, gained, lost = s.Examine(); !gained || lost || !s.Busy() {
+	if _, gained, lost = s.Evaluate(); !gained || lost || !s.Busy() {
 		t.Fatalf("gained %v, lost %v", gained, lost)
 	}
 	if err := s.Work(t.Context()); err != nil {

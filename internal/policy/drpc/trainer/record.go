@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Point of the teacher's learning curve.
 type Point struct {
-	arena.Point
+	train.Point
 	Imitation float64 `json:"imitation"` // mean squared difference of students to teacher, over services
 }
 
@@ -48,9 +48,9 @@ type Report struct {
 	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
 	Events     []Event               `json:"events"`
 	Plateau    int                   `json:"plateau"` // steps at which the teacher had levelled off; 0 = it had not
-	Results    []arena.Result        `json:"results"`
+	Results    []train.Result        `json:"results"`
 	Imitation  []Imitation           `json:"imitation"`
-	Forecasts  []arena.ForecastError `json:"forecasts"`
+	Forecasts  []train.ForecastError `json:"forecasts"`
 	Parameters Parameters            `json:"parameters"`
 	Carried    Carried               `json:"carried"`
 }

@@ -17,14 +17,14 @@ import (
 // Save gives everything that the rest of a schooling depends on, between two units.
 // Forecasters are not in it: they are learned from the subject alone, and learned
 // anew they are the same.
-func (s *School) Save() []byte { return rl.Save(s) }
+func (s *Trainer) Save() []byte { return rl.Save(s) }
 
 // ErrAnother is of a saved school of another subject or other settings.
 var ErrAnother = errors.New("it is of another application, load or other settings")
 
 // Restore goes on with a saved school, which must be of the same subject and
 // settings.
-func (s *School) Restore(data []byte) error {
+func (s *Trainer) Restore(data []byte) error {
 	if err := rl.Restore(data, s); err != nil {
 		return fmt.Errorf("resume school: %w", err)
 	}
@@ -57,7 +57,7 @@ func Fingerprint(subject train.Scenario, config Config) (string, error) {
 }
 
 // Archive saves or restores the school.
-func (s *School) Archive(a *rl.Archive) {
+func (s *Trainer) Archive(a *rl.Archive) {
 	s.archiveWhose(a)
 	phase := int(s.phase)
 	a.Int(&phase)
@@ -96,7 +96,7 @@ func (s *School) Archive(a *rl.Archive) {
 }
 
 // archiveWhose refuses what is of another school.
-func (s *School) archiveWhose(a *rl.Archive) {
+func (s *Trainer) archiveWhose(a *rl.Archive) {
 	whose, err := Fingerprint(s.subject, s.config)
 	a.Fail(err)
 	saved := []byte(whose)
@@ -132,7 +132,7 @@ func (l *lesson) archive(a *rl.Archive) {
 	l.why, l.then = string(why), phaseOf(a, then)
 }
 
-func (t *stage2) archive(a *rl.Archive, s *School) {
+func (t *stage2) archive(a *rl.Archive, s *Trainer) {
 	a.Int(&t.acted)
 	a.Int(&t.taken)
 	a.Float(&t.before)

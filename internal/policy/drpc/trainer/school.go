@@ -10,7 +10,6 @@ import (
 
 	"github.com/loadline/loadline/internal/train"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
@@ -33,7 +32,7 @@ type Config struct {
 	Shares  *formulation.Shares // of the SLO, that response times are judged by; nil = in proportion
 
 	Stage1   Stage1
-	Distil   Distil
+	Distil   Distillation
 	Stage2   Stage2
 	Notifier drpc.NotifierConfig
 
@@ -46,7 +45,7 @@ func Default(kind drpc.Kind) Config {
 		Teacher: teacher.Default(kind), Shape: drpc.Shared, Seed: 1, Forecast: true,
 		Period: 30 * time.Second, Episode: 40, Pace: drpc.DefaultPace(), Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(),
 		Stage1: Stage1{Steps: 24_000, Every: 1_000, Episodes: 8, Patience: 5, Gain: 0.01, Imitation: 0.2, Refresh: 4_000},
-		Distil: Distil{Episodes: 30, Steps: 120, Batches: 3_000},
+		Distil: Distillation{Episodes: 30, Steps: 120, Batches: 3_000},
 		Stage2: Stage2{Steps: 2_000, Updates: 1, Stream: 4096}, Notifier: drpc.DefaultNotifier(),
 	}
 }
@@ -70,15 +69,15 @@ func (c Config) Validate() error {
 	return errors.Join(append(faults, c.Pace.Validate(), c.Notifier.Validate())...)
 }
 
-// School is one teacher with its students. What it does, it does in units (an
+// Trainer is one teacher with its students. What it does, it does in units (an
 // episode, an examination, a student's lesson), between which it can be saved: see
 // save.go. It is for one goroutine.
-type School struct {
+type Trainer struct {
 	subject train.Scenario
 	config  Config
 
-	almanac     *arena.Almanac
-	world, exam *World // to practise in, and to be examined in
+	almanac     *train.ForecastTable
+	world, exam *Env // to practise in, and to be examined in
 	teacher     teacher.Teacher
 	mind        *drpc.Mind // the teacher, deciding without exploring
 	tutor       *drpc.Mind // the teacher as it was when it taught its students last
@@ -127,7 +126,7 @@ type Hooks struct {
 	Progress func(share float64, what string)
 	Point    func(Point)
 	Event    func(Event)
-	Unit     func(*School) // between two units: the place to Save
+	Unit     func(*Trainer) // between two units: the place to Save
 }
 
 func (h *Hooks) progress(share float64, what string) {
@@ -147,13 +146,13 @@ func Run(ctx context.Context, subject train.Scenario, config Config, hooks Hooks
 }
 
 // New opens a school. That takes a while where there are forecasts to learn.
-func New(ctx context.Context, subject train.Scenario, config Config, hooks Hooks) (*School, error) {
+func New(ctx context.Context, subject train.Scenario, config Config, hooks Hooks) (*Trainer, error) {
 	s, err := found(subject, config, hooks)
 	if err != nil {
 		return nil, err
 	}
 	if config.Forecast {
-		s.forecasts, s.almanac, s.report.Forecasts, err = arena.Foresee(ctx, subject.App, subject.Load, subject.Duration, config.Seed, foresight, func(share float64) {
+		s.forecasts, s.almanac, s.report.Forecasts, err = train.FitForecasts(ctx, subject, config.Seed, foresight, func(share float64) {
 			s.hooks.progress(share*forecastsUntil, "forecasts")
 		})
 		if err != nil {
@@ -167,11 +166,11 @@ func New(ctx context.Context, subject train.Scenario, config Config, hooks Hooks
 	return s, nil
 }
 
-func found(subject train.Scenario, config Config, hooks Hooks) (*School, error) {
+func found(subject train.Scenario, config Config, hooks Hooks) (*Trainer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &School{
+	return &Trainer{
 		subject: subject, config: config, hooks: hooks, seen: drpc.NewSeen(), bestReward: math.Inf(-1), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
 	}, nil
 }
@@ -184,10 +183,10 @@ const (
 )
 
 // foresight is what the students' forecasters are shown and asked.
-var foresight = arena.Foresight{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+var foresight = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
 
 // open makes everybody and the world that they are in.
-func (s *School) open() error {
+func (s *Trainer) open() error {
 	c := &s.config
 	if err := s.enter(); err != nil {
 		return err
@@ -218,27 +217,27 @@ func (s *School) open() error {
 
 // enter makes the world, with the mix of requests that is lived with. With another
 // one, forecasters say something else.
-func (s *School) enter() error {
+func (s *Trainer) enter() error {
 	c := &s.config
 	if s.live != nil && c.Forecast {
-		s.almanac = arena.Recall(s.subject.App, s.load(), s.subject.Duration, foresight, s.forecasts)
+		s.almanac = train.NewForecastTable(s.scenario(), foresight, s.forecasts)
 	}
-	world := WorldConfig{
-		App: s.subject.App, Load: s.load(), Duration: s.subject.Duration, Almanac: s.almanac, Shape: c.Shape, Period: c.Period,
+	world := EnvConfig{
+		Scenario: s.scenario(), Forecasts: s.almanac, Shape: c.Shape, Period: c.Period,
 		Beat: c.Pace.Least, Steps: c.Episode, Scale: c.Steps, Reward: c.Reward, Shares: c.Shares,
 	}
 	var err error
-	if s.world, err = NewWorld(world); err != nil {
+	if s.world, err = NewEnv(world); err != nil {
 		return err
 	}
-	s.exam, err = NewWorld(world)
+	s.exam, err = NewEnv(world)
 	return err
 }
 
 // Run is Algorithm 1: stage 1 until the teacher is ready, then stage 2, and back to
 // stage 1 whenever the notifier says so. When the context is done it stops after the
 // unit that it is in: what Save then gives goes on from there.
-func (s *School) Run(ctx context.Context) (*drpc.Model, *Report, error) {
+func (s *Trainer) Run(ctx context.Context) (*drpc.Model, *Report, error) {
 	if err := s.until(ctx, graduated); err != nil {
 		return nil, nil, err
 	}
@@ -247,10 +246,10 @@ func (s *School) Run(ctx context.Context) (*drpc.Model, *Report, error) {
 }
 
 // Report is what is told so far.
-func (s *School) Report() *Report { return &s.report }
+func (s *Trainer) Report() *Report { return &s.report }
 
 // until works, unit by unit, until a phase is reached.
-func (s *School) until(ctx context.Context, end phase) error {
+func (s *Trainer) until(ctx context.Context, end phase) error {
 	for s.phase != end {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -265,7 +264,7 @@ func (s *School) until(ctx context.Context, end phase) error {
 	return nil
 }
 
-func (s *School) unit() error {
+func (s *Trainer) unit() error {
 	switch s.phase {
 	case exploring:
 		s.explore()
@@ -285,7 +284,7 @@ func (s *School) unit() error {
 	return nil
 }
 
-func (s *School) tell(e Event) {
+func (s *Trainer) tell(e Event) {
 	s.report.Events = append(s.report.Events, e)
 	if s.hooks.Event != nil {
 		s.hooks.Event(e)
@@ -294,7 +293,7 @@ func (s *School) tell(e Event) {
 
 // comparison says what stage 1 and the lessons have come to, and lays the students'
 // weights out.
-func (s *School) comparison() error {
+func (s *Trainer) comparison() error {
 	students, err := s.actFreely(examStream)
 	if err != nil {
 		return err
@@ -320,7 +319,7 @@ func (s *School) comparison() error {
 }
 
 // tune lets a teacher that has gained in stage 2 teach once more.
-func (s *School) tune() {
+func (s *Trainer) tune() {
 	tuned := s.examine(s.mind.Decide, evaluationStream)
 	if tuned.Reward <= s.bestReward+s.config.Stage1.Gain {
 		copy(s.teacher.Weights(), s.best)
@@ -333,7 +332,7 @@ func (s *School) tune() {
 }
 
 // graduate examines everybody on episodes of their own.
-func (s *School) graduate() error {
+func (s *Trainer) graduate() error {
 	if s.lesson.then == examining { // they have learned something since they were published
 		if err := s.publish(); err != nil {
 			return err
@@ -348,14 +347,14 @@ func (s *School) graduate() error {
 	if err != nil {
 		return err
 	}
-	s.report.Results = []arena.Result{nobody, taught, students}
+	s.report.Results = []train.Result{nobody, taught, students}
 	s.report.Imitation = s.compare(finalStream)
 	s.phase = graduated
 	return nil
 }
 
 // Model is what is given out: everybody as they are now.
-func (s *School) Model() (*drpc.Model, error) {
+func (s *Trainer) Model() (*drpc.Model, error) {
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(), Period: s.config.Period,
 		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward, Notifier: s.config.Notifier,

@@ -38,7 +38,7 @@ func short(kind drpc.Kind) Config {
 	c.Teacher.Hidden, c.Teacher.WarmUp, c.Teacher.Batch, c.Teacher.Explore.Steps = []int{32, 32}, 80, 16, 600
 	c.Episode = 20
 	c.Stage1 = Stage1{Steps: 1_000, Every: 200, Episodes: 2, Patience: 3, Gain: 0.01, Imitation: 0.3, Refresh: 200}
-	c.Distil = Distil{Episodes: 8, Batches: 300}
+	c.Distil = Distillation{Episodes: 8, Batches: 300}
 	c.Stage2.Steps = 60
 	return c
 }
@@ -113,8 +113,8 @@ func TestTheNotifierSendsEverybodyBack(t *testing.T) {
 func TestActionsBecomeWhatWasApplied(t *testing.T) {
 	s := subject(t)
 	c := Default(drpc.Continuous)
-	w, err := NewWorld(WorldConfig{
-		App: s.App, Load: s.Load, Duration: s.Duration, Shape: drpc.Plain, Period: c.Period, Beat: c.Pace.Least, Steps: 5, Scale: c.Steps, Reward: c.Reward,
+	w, err := NewEnv(EnvConfig{
+		Scenario: s, Shape: drpc.Plain, Period: c.Period, Beat: c.Pace.Least, Steps: 5, Scale: c.Steps, Reward: c.Reward,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Stage1 is when the teacher has explored enough. The paper does not say.
@@ -43,7 +43,7 @@ type stage1 struct {
 	count, updates  int
 }
 
-func (s *School) beginStage1(limit int) {
+func (s *Trainer) beginStage1(limit int) {
 	s.stage1 = stage1{limit: limit, began: s.steps, evaluated: s.steps}
 	s.bestReward = math.Inf(-1)
 	s.phase = exploring
@@ -52,7 +52,7 @@ func (s *School) beginStage1(limit int) {
 // explore is an episode of stage 1 (lines 4 to 9): the teacher explores and acts, and
 // each student learns what the teacher does with its deployment. It ends when the
 // teacher has levelled off and students are near enough, or with its steps.
-func (s *School) explore() {
+func (s *Trainer) explore() {
 	st, c := &s.stage1, s.config.Stage1
 	observation, next := s.newObservation(), s.newObservation()
 	s.world.Reset(rl.NewChance(s.config.Seed, exploreStream+uint64(s.episodes)).Rand, observation)
@@ -91,10 +91,10 @@ func (s *School) explore() {
 	}
 }
 
-func (s *School) newObservation() []float32 { return make([]float32, s.world.Spaces().Observation) }
+func (s *Trainer) newObservation() []float32 { return make([]float32, s.world.Spaces().Observation) }
 
 // evaluate adds a point to the learning curve.
-func (s *School) evaluate() Point {
+func (s *Trainer) evaluate() Point {
 	st, c := &s.stage1, s.config.Stage1
 	st.evaluated = s.steps
 	result := s.examine(s.mind.Decide, evaluationStream)
@@ -121,7 +121,7 @@ func (s *School) evaluate() Point {
 }
 
 // endStage1 lets the teacher be as it was at its best, and the students learn from it.
-func (s *School) endStage1(why string) {
+func (s *Trainer) endStage1(why string) {
 	copy(s.teacher.Weights(), s.best)
 	s.beginLesson("stage 1 ended: "+why, s.examine(s.mind.Decide, examStream).Reward, comparing)
 }
@@ -130,7 +130,7 @@ func (s *School) endStage1(why string) {
 const mixKept = 1e-3
 
 // note remembers which states and which mix of requests were practised on.
-func (s *School) note() {
+func (s *Trainer) note() {
 	for i := range s.world.locals {
 		s.seen.Add(&s.world.locals[i])
 	}
@@ -141,7 +141,7 @@ func (s *School) note() {
 
 // teach lets every student learn what the teacher means to do, before it tries
 // something else (line 8): a student that imitated exploration would imitate chance.
-func (s *School) teach(observation []float32) {
+func (s *Trainer) teach(observation []float32) {
 	s.mind.Decide(observation, s.wants)
 	for i, student := range s.students {
 		student.Mode = drpc.Learning
@@ -152,8 +152,8 @@ func (s *School) teach(observation []float32) {
 
 // examine lets somebody decide for all without exploring, on the episodes of a
 // stream.
-func (s *School) examine(decide func(whole, actions []float32), stream uint64) arena.Result {
-	var r arena.Result
+func (s *Trainer) examine(decide func(whole, actions []float32), stream uint64) train.Result {
+	var r train.Result
 	observation := make([]float32, s.exam.Spaces().Observation)
 	action := s.exam.Spaces().NewAction()
 	steps := 0.0
@@ -169,4 +169,4 @@ func (s *School) examine(decide func(whole, actions []float32), stream uint64) a
 	return r.Mean(steps)
 }
 
-func add(r *arena.Result, w drpc.Worth) { r.Add(w.Reward, w.QoS, w.CPU, w.Memory) }
+func add(r *train.Result, w drpc.Worth) { r.Add(w.Reward, w.QoS, w.CPU, w.Memory) }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Stage2 is how long students act at school.
@@ -19,7 +19,7 @@ type Stage2 struct {
 }
 
 // publish lays out every student's weights.
-func (s *School) publish() error {
+func (s *Trainer) publish() error {
 	s.version++
 	for _, student := range s.students {
 		if err := s.transport.Put(drpc.WeightsOf(student, s.version)); err != nil {
@@ -36,7 +36,7 @@ type field struct {
 	outbox []drpc.Outbox
 }
 
-func (s *School) newField() (*field, error) {
+func (s *Trainer) newField() (*field, error) {
 	// The world says what is expected, so that nobody needs forecasters.
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps, Shares: s.config.Shares,
@@ -80,7 +80,7 @@ func (f *field) watch(shelf drpc.Shelf) error {
 }
 
 // step lets the students act for one period of the teacher, in beats of their own.
-func (f *field) step(w *World, up drpc.Uplink) error {
+func (f *field) step(w *Env, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
 		proposal, err := f.policy.Decide(w.Now(), w.Situation())
 		if err != nil {
@@ -96,7 +96,7 @@ func (f *field) step(w *World, up drpc.Uplink) error {
 			}
 		}
 	}
-	w.Count()
+	w.CountStep()
 	return nil
 }
 
@@ -110,7 +110,7 @@ type stage2 struct {
 }
 
 // begin lets students act, if there are steps for it.
-func (t *stage2) begin(s *School, before float64) {
+func (t *stage2) begin(s *Trainer, before float64) {
 	t.taken, t.before = 0, before
 	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
 	s.phase = acting
@@ -122,7 +122,7 @@ func (t *stage2) begin(s *School, before float64) {
 // act is an episode of stage 2 (lines 11 to 14): students act on their own, their
 // experience flows back and the teacher learns from it, until the notifier calls or
 // the steps are done.
-func (s *School) act() error {
+func (s *Trainer) act() error {
 	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
 	s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
@@ -167,7 +167,7 @@ func (s *School) act() error {
 }
 
 // hear lets the teacher learn from what its students did.
-func (s *School) hear(t rl.Transition) {
+func (s *Trainer) hear(t rl.Transition) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
 		s.teacher.Update()
@@ -176,7 +176,7 @@ func (s *School) hear(t rl.Transition) {
 }
 
 // endStage2 goes back to stage 1 for a reason, or on without one.
-func (s *School) endStage2(why []drpc.Reason) {
+func (s *Trainer) endStage2(why []drpc.Reason) {
 	t := &s.stage2
 	t.acted += t.taken
 	s.report.Carried.Decisions += uint64(t.collector.Counted)
@@ -194,7 +194,7 @@ func (s *School) endStage2(why []drpc.Reason) {
 // glance is what the notifier needs of the state that students are about to act
 // in. They are compared with the teacher who taught them: the one who has been
 // listening since has moved on, and that is not their fault.
-func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
+func (s *Trainer) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
 	var g drpc.Glance
 	var want drpc.Action
 	s.tutor.Decide(observation, s.wants)
@@ -216,8 +216,8 @@ func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix
 
 // actFreely is what students achieve at their own pace, on the episodes of a
 // stream. Nobody listens to an examination.
-func (s *School) actFreely(stream uint64) (arena.Result, error) {
-	r, steps := arena.Result{Who: "students"}, 0.0
+func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
+	r, steps := train.Result{Who: "students"}, 0.0
 	observation := make([]float32, s.exam.Spaces().Observation)
 	for e := range s.config.Stage1.Episodes {
 		f, err := s.newField()

@@ -12,7 +12,7 @@ type warm struct {
 	held         []float32 // the actor's weights
 }
 
-func (s *School) beginWarm(steps int) {
+func (s *Trainer) beginWarm(steps int) {
 	s.warm = warm{s.steps, steps, append([]float32(nil), s.teacher.Weights()...)}
 	s.phase = warming
 }
@@ -20,7 +20,7 @@ func (s *School) beginWarm(steps int) {
 // warmUp is an episode in which a teacher whose model file held nothing but what it
 // does gets to know what that is worth: replay is filled, critics learn, and what it
 // does is held as it was, since critics that know nothing would spoil it.
-func (s *School) warmUp() {
+func (s *Trainer) warmUp() {
 	w := &s.warm
 	observation, next := s.newObservation(), s.newObservation()
 	s.world.Reset(rl.NewChance(s.config.Seed, warmStream+uint64(s.episodes)).Rand, observation)

@@ -1,17 +1,17 @@
 package trainer
 
-import "github.com/loadline/loadline/internal/arena"
+import "github.com/loadline/loadline/internal/train"
 
 // Point of the learning curve.
 type Point struct {
-	arena.Point
+	train.Point
 	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
 	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
 // Result is what somebody achieved on episodes that nobody has practised on.
 type Result struct {
-	arena.Result
+	train.Result
 	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
 	Yardstick float64 `json:"yardstick"` // by DRPC's
 }
@@ -27,6 +27,6 @@ type Report struct {
 	Results    []Result              `json:"results"`
 	Divisions  int                   `json:"divisions"` // while exploring: how often the SLO was divided
 	Chains     int                   `json:"chains"`    // and how many chains were computed in them
-	Forecasts  []arena.ForecastError `json:"forecasts"`
+	Forecasts  []train.ForecastError `json:"forecasts"`
 	Parameters int                   `json:"parameters"`
 }

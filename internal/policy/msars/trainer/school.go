@@ -8,7 +8,6 @@ import (
 
 	"github.com/loadline/loadline/internal/train"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
@@ -166,16 +165,16 @@ func (s *school) divide(ctx context.Context, known *profile.Set, keep func(*prof
 }
 
 // foresight is what forecasters are shown and asked: as DRPC's.
-var foresight = arena.Foresight{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+var foresight = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
 
 // open makes the agent and the world that it is in.
 func (s *school) open(ctx context.Context) error {
 	c := &s.config
-	var almanac *arena.Almanac
+	var almanac *train.ForecastTable
 	s.forecasts = make([]*forecast.GRU, len(s.subject.App.Services))
 	var err error
 	if c.Forecast {
-		if s.forecasts, almanac, s.report.Forecasts, err = arena.Foresee(ctx, s.subject.App, s.subject.Load, s.subject.Duration, c.Seed, foresight, func(share float64) {
+		if s.forecasts, almanac, s.report.Forecasts, err = train.FitForecasts(ctx, s.subject, c.Seed, foresight, func(share float64) {
 			s.progress(adjustedUntil+share*(preparedUntil-adjustedUntil), "forecasts")
 		}); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"github.com/loadline/loadline/internal/train"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/policy/msars"
 	"github.com/loadline/loadline/internal/rl"
@@ -16,7 +15,7 @@ import (
 // world is an arena as an environment: what the policy will see at work, three actions
 // of each service, one reward. Nobody watches profiles here: they are true.
 type world struct {
-	*arena.Arena
+	*train.Arena
 	divider  *msars.Divider
 	steering *msars.Steering
 	services int
@@ -27,13 +26,13 @@ type world struct {
 	fault error
 }
 
-func newWorld(subject train.Scenario, division msars.Division, c Config, almanac *arena.Almanac) (*world, error) {
+func newWorld(subject train.Scenario, division msars.Division, c Config, forecasts *train.ForecastTable) (*world, error) {
 	needs := drpc.NeedsOf(c.Period, time.Second)
 	w := &world{services: len(subject.App.Services)}
 	var err error
-	if w.Arena, err = arena.New(arena.Config{
-		App: subject.App, Load: subject.Load, Duration: subject.Duration, Almanac: almanac, Needs: needs, Steps: c.Episode, Resize: arena.AnySize,
-	}); err != nil {
+	config := train.WholeApplication(subject, needs, c.Episode)
+	config.Resize, config.Forecasts = train.RandomSize, forecasts
+	if w.Arena, err = train.NewArena(config); err != nil {
 		return nil, err
 	}
 	if w.divider, err = msars.NewDivider(subject.App, division, needs.Window); err != nil {
@@ -50,7 +49,7 @@ func (w *world) Spaces() rl.Spaces {
 
 // Reset implements rl.Env.
 func (w *world) Reset(rng *rand.Rand, observation []float32) {
-	w.Begin(rng, arena.Nobody)
+	w.Begin(rng, train.NoCulprit)
 	w.steering.Begin()
 	w.worth, w.users = drpc.Worth{}, drpc.Worth{}
 	w.look()

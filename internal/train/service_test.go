@@ -1,4 +1,4 @@
-package gym
+package train_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -53,7 +54,7 @@ func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 	users := load(t, boutique, "constant:rps=40", time.Hour)
 	ground := formulation.NewGround(boutique)
 	visits, work := apps.Mix(boutique, apps.Visits(boutique)), apps.Mix(boutique, apps.CPUSeconds(boutique))
-	for _, p := range AllAlone(ground, users, time.Hour) {
+	for _, p := range train.ServiceScenarios(ground, users, time.Hour) {
 		i := boutique.ServiceIndex(p.Service)
 		rate, _ := p.Load.Rate(0, time.Minute)
 		if want := 40 * visits[i]; math.Abs(rate-want) > 1e-6*want {
@@ -70,10 +71,10 @@ func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 
 func TestClusterRepeats(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour), 6*time.Hour)
+	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour), 6*time.Hour)
 	for _, name := range formulation.FormulationNames() {
 		run := func() (rewards []float64, observations []float32) {
-			c, err := NewCluster(ClusterConfig{Problem: problem(t, name), Places: places, Steps: 30, CPUNoise: 0.1, MetricsLoss: 0.1})
+			c, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, name), Scenarios: places, Steps: 30, CPUNoise: 0.1, MetricsLoss: 0.1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,9 +115,9 @@ func TestClusterRepeats(t *testing.T) {
 
 func TestClusterFollowsWhatIsDone(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
+	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
 	p := problem(t, "scaling-ops")
-	c, err := NewCluster(ClusterConfig{Problem: p, Places: places, Steps: 60})
+	c, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: p, Scenarios: places, Steps: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,19 +137,19 @@ func TestClusterFollowsWhatIsDone(t *testing.T) {
 
 func TestClusterNeedsALongEnoughLoad(t *testing.T) {
 	single := app(t, "single")
-	places := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
-	if _, err := NewCluster(ClusterConfig{Problem: problem(t, "scaling-ops"), Places: places, Steps: 60}); err == nil {
+	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
+	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Scenarios: places, Steps: 60}); err == nil {
 		t.Error("an episode longer than the load was taken")
 	}
-	if _, err := NewCluster(ClusterConfig{Problem: problem(t, "scaling-ops"), Steps: 60}); err == nil {
+	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Steps: 60}); err == nil {
 		t.Error("no place was taken")
 	}
 }
 
 func TestENV1IsItsEquations(t *testing.T) {
-	e, err := NewENV1(ENV1Config{
-		Rows: []Row{{CPU: 0.6, Requests: 100, Replicas: 2}}, MinReplicas: 1, MaxReplicas: 3, Steps: 3,
-		Delays: Delays{CPUSlope: 0.2, RequestSlope: 0.001, Smoothing: 0.4, SLA: 0.25}, Weight: 0.3, Penalty: -2,
+	e, err := train.NewENV1(train.ENV1Config{
+		Rows: []train.HistoryRow{{CPU: 0.6, Requests: 100, Replicas: 2}}, MinReplicas: 1, MaxReplicas: 3, Steps: 3,
+		Delays: train.Delays{CPUSlope: 0.2, RequestSlope: 0.001, Smoothing: 0.4, SLA: 0.25}, Weight: 0.3, Penalty: -2,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -173,8 +174,8 @@ func TestENV1IsItsEquations(t *testing.T) {
 
 func TestENV2IsItsEquations(t *testing.T) {
 	single := app(t, "single")
-	place := AllAlone(formulation.NewGround(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
-	delays := Delays{CPUSlope: 0.5, RequestSlope: 0.002, Smoothing: 0.4, SLA: 0.25, MeanCPU: 0.5, MeanRequests: 60, MeanReplicas: 3}
+	place := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
+	delays := train.Delays{CPUSlope: 0.5, RequestSlope: 0.002, Smoothing: 0.4, SLA: 0.25, MeanCPU: 0.5, MeanRequests: 60, MeanReplicas: 3}
 	static := func(replicas string) loadline.Policy {
 		p, err := policy.New("static:replicas="+replicas, place.App)
 		if err != nil {
@@ -183,7 +184,7 @@ func TestENV2IsItsEquations(t *testing.T) {
 		return p
 	}
 	// N = 120*3/60 = 6 pods' worth; on 4: CPU 0.5*6/4, requests min(120, 20*4).
-	got, err := TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, static("4"))
+	got, err := train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, static("4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,14 +194,14 @@ func TestENV2IsItsEquations(t *testing.T) {
 	if got.Bound() != "" || got.OverSLA > 0.02 {
 		t.Errorf("bound %q, over the SLA %v", got.Bound(), got.OverSLA)
 	}
-	printed, err := TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays, AsPrinted: true}, static("4"))
+	printed, err := train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays, AsPrinted: true}, static("4"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := 0.4 * (0.5*0.25 + 0.002*80); math.Abs(printed.Delay-want) > 1e-3 {
 		t.Errorf("as printed: %v, want %v", printed.Delay, want)
 	}
-	if got, err = TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, static("1")); err != nil || got.Bound() != "min" || got.OverSLA != 1 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, static("1")); err != nil || got.Bound() != "min" || got.OverSLA != 1 {
 		t.Errorf("one replica: %+v, %v", got, err)
 	}
 	hpa, err := policy.New("hpa:target=50", place.App)
@@ -208,14 +209,14 @@ func TestENV2IsItsEquations(t *testing.T) {
 		t.Fatal(err)
 	}
 	// At CPU = 0.5 the equations have six pods.
-	if got, err = TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, hpa); err != nil || math.Abs(got.MeanPods-6) > 0.2 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, hpa); err != nil || math.Abs(got.MeanPods-6) > 0.2 {
 		t.Errorf("HPA at 50 %%: %+v, %v", got, err)
 	}
 	ursa, err := policy.New("autothrottle", place.App)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = TryENV2(context.Background(), ENV2Config{Place: place, Delays: delays}, ursa); err != nil || got.Held == 0 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, ursa); err != nil || got.Held == 0 {
 		t.Errorf("a policy that needs what ENV2 does not give must hold: %+v, %v", got, err)
 	}
 }
@@ -229,8 +230,8 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := AllAlone(formulation.NewGround(single), users, 6*time.Hour)[0]
-	past := Past{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h, Service: place.Service, Reference: place.Reference}
+	place := train.ServiceScenarios(formulation.NewGround(single), users, 6*time.Hour)[0]
+	past := train.Demonstrations{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h, Service: place.Service, Reference: place.Reference}
 	more, less, steps := 0, 0, 0
 	n := past.Each(func(tr rl.Transition) {
 		steps++
@@ -255,18 +256,18 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 }
 
 func TestScales(t *testing.T) {
-	e, err := NewENV1(ENV1Config{
-		Rows: []Row{{CPU: 0.2, Requests: 100, Replicas: 2}, {CPU: 0.8, Requests: 100, Replicas: 2}}, MinReplicas: 2, MaxReplicas: 2, Steps: 1,
-		Delays: Delays{Smoothing: 0.4, SLA: 0.25},
+	e, err := train.NewENV1(train.ENV1Config{
+		Rows: []train.HistoryRow{{CPU: 0.2, Requests: 100, Replicas: 2}, {CPU: 0.8, Requests: 100, Replicas: 2}}, MinReplicas: 2, MaxReplicas: 2, Steps: 1,
+		Delays: train.Delays{Smoothing: 0.4, SLA: 0.25},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scales := Measure(e, 1, 200, 1)
+	scales := train.MeasureScales(e, 1, 200, 1)
 	if math.Abs(scales[0].Mean-0.5) > 0.1 || math.Abs(scales[0].Spread-0.3) > 0.05 || scales[1] != (formulation.Scale{Mean: 100, Spread: 1}) {
 		t.Errorf("scales %v", scales)
 	}
-	s := Scaled{e, scales}
+	s := train.ScaledEnv{e, scales}
 	o, action := make([]float32, 3), rl.Action{Choice: 1}
 	s.Reset(rl.NewChance(1, 1).Rand, o)
 	if math.Abs(math.Abs(float64(o[0]))-1) > 0.2 || o[1] != 0 {

@@ -1,6 +1,6 @@
-package arena
+package train
 
-// Point of a learning curve: what all who practise here tell of theirs.
+// Point of a learning curve: what the curves of all trainers share.
 type Point struct {
 	Steps      int     `json:"steps"`
 	Episodes   int     `json:"episodes"`
@@ -12,16 +12,19 @@ type Point struct {
 	Memory     float64 `json:"memory"`
 }
 
-// Result is what somebody achieved on episodes that nobody has practised on.
+// NoChange is the baseline that changes nothing.
+const NoChange = "no change"
+
+// Result is what a policy achieved on held-out episodes.
 type Result struct {
-	Who    string  `json:"who"`
+	Who    string  `json:"who"`    // the policy
 	Reward float64 `json:"reward"` // mean of a step
 	QoS    float64 `json:"qos"`
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`
 }
 
-// Add what one step was worth.
+// Add one step.
 func (r *Result) Add(reward, qos, cpu, memory float64) {
 	r.Reward += reward
 	r.QoS += qos
@@ -29,7 +32,7 @@ func (r *Result) Add(reward, qos, cpu, memory float64) {
 	r.Memory += memory
 }
 
-// Mean of so many steps that were added.
+// Mean over the number of steps that were added.
 func (r Result) Mean(steps float64) Result {
 	r.Reward /= steps
 	r.QoS /= steps
@@ -38,7 +41,7 @@ func (r Result) Mean(steps float64) Result {
 	return r
 }
 
-// Point of the curve at which this was achieved.
+// Point of the curve that this was evaluated at.
 func (r Result) Point(steps, episodes int, explored, loss float64) Point {
 	return Point{
 		Steps: steps, Episodes: episodes, Explored: explored, Loss: loss,

@@ -1,4 +1,4 @@
-package gym
+package train
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 // ENV2Config is what Scaling-Ops evaluates on.
 type ENV2Config struct {
-	Place  Place // the service and its requests
-	Delays Delays
+	Scenario ServiceScenario // the service and its requests
+	Delays   Delays
 	// AsPrinted divides the CPU by the mean replicas once more (eq. 7 as it is in
 	// the paper), which does not keep the units of a per-pod CPU.
 	AsPrinted bool
@@ -28,7 +28,7 @@ type ENV2 struct {
 	config  ENV2Config
 	service *loadline.Service
 	now     time.Duration
-	told    loadline.Allocation
+	desired loadline.Allocation
 
 	score   ENV2Score
 	seconds float64
@@ -56,12 +56,12 @@ func (s ENV2Score) Bound() string {
 	return ""
 }
 
-// TryENV2 runs a policy over the requests.
-func TryENV2(ctx context.Context, config ENV2Config, policy loadline.Policy) (ENV2Score, error) {
-	e := &ENV2{config: config, service: &config.Place.App.Services[0]}
-	e.told = loadline.Allocation{Replicas: e.service.Replicas, Size: e.service.Size}
+// EvaluateENV2 runs a policy over the requests.
+func EvaluateENV2(ctx context.Context, config ENV2Config, policy loadline.Policy) (ENV2Score, error) {
+	e := &ENV2{config: config, service: &config.Scenario.App.Services[0]}
+	e.desired = loadline.Allocation{Replicas: e.service.Replicas, Size: e.service.Size}
 	run := &loop.Loop{
-		App: config.Place.App, Policy: policy, Cluster: e, Clock: e, Guards: []loop.Guard{guard.Clamp{}},
+		App: config.Scenario.App, Policy: policy, Cluster: e, Clock: e, Guards: []loop.Guard{guard.Clamp{}},
 		Record: func(d *loadline.Decision) {
 			if e.score.Made++; d.Err != nil {
 				e.score.Made--
@@ -69,11 +69,11 @@ func TryENV2(ctx context.Context, config ENV2Config, policy loadline.Policy) (EN
 			}
 		},
 	}
-	if err := run.Run(ctx, sim.Time(config.Place.Duration)); err != nil {
+	if err := run.Run(ctx, sim.Time(config.Scenario.Duration)); err != nil {
 		return ENV2Score{}, err
 	}
 	if e.seconds == 0 {
-		return ENV2Score{}, fmt.Errorf("ENV2: the requests of %s last no time", config.Place.Service)
+		return ENV2Score{}, fmt.Errorf("ENV2: the requests of %s last no time", config.Scenario.Service)
 	}
 	s := e.score
 	s.MeanPods /= e.seconds
@@ -87,8 +87,8 @@ func TryENV2(ctx context.Context, config ENV2Config, policy loadline.Policy) (EN
 // state is what the equations give now.
 func (e *ENV2) state() (cpu, requests, delay float64) {
 	d := &e.config.Delays
-	asked, _ := e.config.Place.Load.Rate(0, e.now)
-	replicas := float64(max(e.told.Replicas, 1))
+	asked, _ := e.config.Scenario.Load.Rate(0, e.now)
+	replicas := float64(max(e.desired.Replicas, 1))
 	active := asked * d.MeanReplicas / d.MeanRequests // eq. 6
 	cpu = d.MeanCPU * active / replicas               // eq. 7
 	if e.config.AsPrinted {
@@ -110,15 +110,15 @@ func (e *ENV2) WaitUntil(ctx context.Context, t time.Time) error {
 		_, _, delay := e.state()
 		s := step.Seconds()
 		e.seconds += s
-		e.score.MeanPods += s * float64(e.told.Replicas)
+		e.score.MeanPods += s * float64(e.desired.Replicas)
 		e.score.Delay += s * delay
 		if delay >= e.config.Delays.SLA {
 			e.score.OverSLA += s
 		}
-		if e.told.Replicas <= e.service.Bounds.MinReplicas {
+		if e.desired.Replicas <= e.service.Bounds.MinReplicas {
 			e.score.AtMin += s
 		}
-		if e.told.Replicas >= e.service.Bounds.MaxReplicas {
+		if e.desired.Replicas >= e.service.Bounds.MaxReplicas {
 			e.score.AtMax += s
 		}
 		e.now += step
@@ -131,18 +131,18 @@ func (e *ENV2) Observe(ctx context.Context, into *loadline.Observation) error {
 	at := e.Now()
 	present := func(v float64) loadline.Sample { return loadline.Sample{Value: v, At: at} }
 	cpu, requests, delay := e.state()
-	request := e.told.Size.CPURequest
+	request := e.desired.Size.CPURequest
 	if request == 0 {
-		request = max(e.told.Size.CPULimit, 1e-3)
+		request = max(e.desired.Size.CPULimit, 1e-3)
 	}
-	*into = loadline.Observation{At: at, Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1), Nodes: make([]loadline.NodeObservation, len(e.config.Place.App.Nodes))}
+	*into = loadline.Observation{At: at, Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1), Nodes: make([]loadline.NodeObservation, len(e.config.Scenario.App.Nodes))}
 	s := &into.Services[0]
-	s.Rate, s.CPU = present(requests), present(cpu*request*float64(e.told.Replicas))
+	s.Rate, s.CPU = present(requests), present(cpu*request*float64(e.desired.Replicas))
 	s.Latency.Mean = present(delay)
 	into.Kinds[0].Rate, into.Kinds[0].Latency.Mean = s.Rate, s.Latency.Mean
-	for i := range e.told.Replicas {
+	for i := range e.desired.Replicas {
 		s.Pods = append(s.Pods, loadline.PodObservation{
-			ID: int64(i), Phase: loadline.PodReady, Created: sim.Epoch.Add(-time.Hour), Ready: sim.Epoch.Add(-time.Hour), Size: e.told.Size,
+			ID: int64(i), Phase: loadline.PodReady, Created: sim.Epoch.Add(-time.Hour), Ready: sim.Epoch.Add(-time.Hour), Size: e.desired.Size,
 			CPU: present(cpu * request),
 		})
 	}
@@ -151,13 +151,13 @@ func (e *ENV2) Observe(ctx context.Context, into *loadline.Observation) error {
 
 // Allocation implements loop.Cluster.
 func (e *ENV2) Allocation(into []loadline.Allocation) []loadline.Allocation {
-	return append(into, e.told)
+	return append(into, e.desired)
 }
 
 // Apply implements loop.Cluster.
 func (e *ENV2) Apply(ctx context.Context, plan loadline.Plan) error {
 	for _, p := range plan.Services {
-		e.told = e.told.With(p.Setting)
+		e.desired = e.desired.With(p.Setting)
 	}
 	return ctx.Err()
 }

@@ -1,4 +1,4 @@
-package arena
+package train
 
 import (
 	"math"
@@ -31,19 +31,17 @@ func (ramp) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return 1 + 0.1*minute.Minutes(), minute + time.Minute
 }
 
-func configOf(t *testing.T) Config {
+func configOf(t *testing.T) ArenaConfig {
 	model, err := apps.Load("bookinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{
-		App: model.App, Load: steady(60), Duration: time.Hour, Steps: 5,
-		Needs: loadline.Needs{Period: 30 * time.Second, Delay: time.Second, Scrape: 10 * time.Second, Window: time.Minute, Keep: 3},
-	}
+	needs := loadline.Needs{Period: 30 * time.Second, Delay: time.Second, Scrape: 10 * time.Second, Window: time.Minute, Keep: 3}
+	return WholeApplication(Scenario{App: model.App, Load: steady(60), Duration: time.Hour}, needs, 5)
 }
 
-func begin(t *testing.T, c Config, seed uint64, culprit int) *Arena {
-	a, err := New(c)
+func begin(t *testing.T, c ArenaConfig, seed uint64, culprit int) *Arena {
+	a, err := NewArena(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,26 +50,26 @@ func begin(t *testing.T, c Config, seed uint64, culprit int) *Arena {
 }
 
 func TestAStepIsCarriedOutAndSeen(t *testing.T) {
-	a := begin(t, configOf(t), 1, Nobody)
+	a := begin(t, configOf(t), 1, NoCulprit)
 	before, began := a.Situation().Allocation[0].Replicas, a.Now()
 	a.Act(loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0, Setting: loadline.Setting{Replicas: loadline.Some(before + 2)}}}})
 	if got := a.Situation().Allocation[0].Replicas; got != before+2 {
 		t.Errorf("%d replicas, want %d", got, before+2)
 	}
-	if passed := a.Now().Sub(began); passed != a.Needs().Period || a.Taken() != 1 {
-		t.Errorf("%v passed in %d steps", passed, a.Taken())
+	if passed := a.Now().Sub(began); passed != a.Needs().Period || a.StepsTaken() != 1 {
+		t.Errorf("%v passed in %d steps", passed, a.StepsTaken())
 	}
 	for range 10 {
-		a.Beat(loadline.Proposal{}, 10*time.Second, time.Second)
+		a.Tick(loadline.Proposal{}, 10*time.Second, time.Second)
 	}
-	if a.Over() || a.Taken() != 1 {
-		t.Errorf("beats were counted: %d", a.Taken())
+	if a.Over() || a.StepsTaken() != 1 {
+		t.Errorf("beats were counted: %d", a.StepsTaken())
 	}
 	if s := a.Situation(); len(s.Window) != 3 || !s.Now().Services[0].Rate.Present() || s.Window[0].At.After(s.Now().At) {
 		t.Errorf("a window of %d", len(s.Window))
 	}
 	for range 4 {
-		a.Count()
+		a.CountStep()
 	}
 	if !a.Over() {
 		t.Error("not over")
@@ -80,8 +78,8 @@ func TestAStepIsCarriedOutAndSeen(t *testing.T) {
 
 func TestTheSameSeedIsTheSameEpisode(t *testing.T) {
 	c := configOf(t)
-	c.Resize, c.Users = AnySize, true
-	one, other, another := begin(t, c, 1, Nobody), begin(t, c, 1, Nobody), begin(t, c, 2, Nobody)
+	c.Resize, c.Noise.Users = RandomSize, true
+	one, other, another := begin(t, c, 1, NoCulprit), begin(t, c, 1, NoCulprit), begin(t, c, 2, NoCulprit)
 	p99 := func(a *Arena) float64 { return a.Situation().Now().Services[0].Latency.P99.Value }
 	if p99(one) != p99(other) || p99(one) == p99(another) {
 		t.Errorf("%v, %v, and %v of another seed", p99(one), p99(other), p99(another))
@@ -89,7 +87,7 @@ func TestTheSameSeedIsTheSameEpisode(t *testing.T) {
 	if one.App().Services[0].Size == c.App.Services[0].Size {
 		t.Error("the size is the application's own")
 	}
-	other.Begin(rand.New(rand.NewPCG(1, 1)), Nobody) // again, in the same arena
+	other.Begin(rand.New(rand.NewPCG(1, 1)), NoCulprit) // again, in the same arena
 	if p99(one) != p99(other) {
 		t.Errorf("%v, and %v the second time", p99(one), p99(other))
 	}
@@ -113,13 +111,13 @@ func TestACulpritHasTooLittle(t *testing.T) {
 }
 
 func TestEpisodesMayLast(t *testing.T) {
-	a := begin(t, configOf(t), 1, Nobody)
-	undo := a.Lasting(1_000_000)
+	a := begin(t, configOf(t), 1, NoCulprit)
+	undo := a.Lengthen(1_000_000)
 	if got, want := a.episode(), time.Hour; got > want || got < want-time.Minute {
 		t.Errorf("an episode of %v in a load of %v", got, want)
 	}
 	undo()
-	undo = a.Briefly(2)
+	undo = a.Shorten(2)
 	a.Act(loadline.Proposal{})
 	a.Act(loadline.Proposal{})
 	if !a.Over() {
@@ -132,8 +130,8 @@ func TestEpisodesMayLast(t *testing.T) {
 
 func TestWhatCannotBePractisedOnIsRefused(t *testing.T) {
 	c := configOf(t)
-	c.Steps, c.Duration, c.Needs.Delay = 0, time.Second, c.Needs.Period
-	_, err := New(c)
+	c.Steps, c.Duration, c.Needs.Delay = 0, time.Second, 2*c.Needs.Period
+	_, err := NewArena(c)
 	if err == nil || strings.Count(err.Error(), "arena: ") != 3 {
 		t.Errorf("%v", err)
 	}
@@ -141,17 +139,17 @@ func TestWhatCannotBePractisedOnIsRefused(t *testing.T) {
 
 func TestAnAlmanacKnowsNoMoreThanWasMeasured(t *testing.T) {
 	c := configOf(t)
-	f := Foresight{
+	f := ForecastSpec{
 		Step: time.Minute, Span: time.Minute, Whole: true, Task: forecast.Task{Horizons: []int{1, 2}, Levels: []float64{0.5}},
 		Config: func(seed uint64) forecast.GRUConfig {
 			return forecast.GRUConfig{Window: 5, Hidden: 4, Members: 1, Epochs: 5, Patience: 2, Seed: seed}
 		},
 	}
 	none := func(float64) {}
-	if _, a, _, err := Foresee(t.Context(), c.App, ramp{}, time.Hour, 1, f, none); a != nil || err != nil {
+	if _, a, _, err := FitForecasts(t.Context(), Scenario{App: c.App, Load: ramp{}, Duration: time.Hour}, 1, f, none); a != nil || err != nil {
 		t.Errorf("a short load has %v, %v", a, err)
 	}
-	models, a, faults, err := Foresee(t.Context(), c.App, ramp{}, 4*time.Hour, 1, f, none)
+	models, a, faults, err := FitForecasts(t.Context(), Scenario{App: c.App, Load: ramp{}, Duration: 4 * time.Hour}, 1, f, none)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package arena
+package train
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Almanac is what forecasters would have said at every bin of a load, worked out
-// once: an episode is too short for them to see their window.
-type Almanac struct {
+// ForecastTable holds the forecasts at every bin of a load. It is computed once: an
+// episode is too short for forecasters to fill their window.
+type ForecastTable struct {
 	step  time.Duration
 	ahead [][]float64 // by service and bin; NaN = none
 }
 
-// Foresight is what forecasters are shown and asked.
-type Foresight struct {
+// ForecastSpec is what forecasters are given and what they forecast.
+type ForecastSpec struct {
 	Step   time.Duration // of a bin
 	Span   time.Duration // before a bin's end over which visits are counted
 	Whole  bool          // a bin is known when it is over; otherwise at its beginning, as a reading taken then
@@ -36,24 +36,24 @@ type ForecastError struct {
 	Persistence float64 `json:"persistence"`
 }
 
-// LeastBins is how much of a load a forecaster needs to learn anything.
-const LeastBins = 120
+// MinForecastBins is how long a load must be for a forecaster to learn anything.
+const MinForecastBins = 120
 
-// Foresee fits a GRU to every service that is visited, on the first four fifths of
-// the load, and writes the almanac of all of it. A load that is too short has no
+// FitForecasts fits a GRU to every service that is visited, on the first four fifths of
+// the load, and makes the table of all of it. A load that is too short has no
 // forecasts.
-func Foresee(ctx context.Context, app *loadline.App, load sim.Arrivals, duration time.Duration, seed uint64, f Foresight, progress func(share float64)) ([]*forecast.GRU, *Almanac, []ForecastError, error) {
-	bins := int(duration / f.Step)
+func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, progress func(share float64)) ([]*forecast.GRU, *ForecastTable, []ForecastError, error) {
+	app, bins := s.App, int(s.Duration/f.Step)
 	models := make([]*forecast.GRU, len(app.Services))
-	if bins < LeastBins {
+	if bins < MinForecastBins {
 		return models, nil, nil, nil
 	}
 	ground := formulation.NewGround(app)
-	a := &Almanac{step: f.Step, ahead: make([][]float64, len(app.Services))}
+	a := &ForecastTable{step: f.Step, ahead: make([][]float64, len(app.Services))}
 	var faults []ForecastError
 	for i := range app.Services {
 		progress(float64(i) / float64(len(app.Services)))
-		values := f.visits(ground, i, load, bins)
+		values := f.visits(ground, i, s.Load, bins)
 		most := 0.0
 		for _, v := range values {
 			most = max(most, v)
@@ -78,7 +78,7 @@ func Foresee(ctx context.Context, app *loadline.App, load sim.Arrivals, duration
 }
 
 // visits to a service, bin by bin.
-func (f *Foresight) visits(ground *formulation.Ground, service int, load sim.Arrivals, bins int) []float64 {
+func (f *ForecastSpec) visits(ground *formulation.Ground, service int, load sim.Arrivals, bins int) []float64 {
 	const looks = 4
 	values := make([]float64, bins)
 	for b := range values {
@@ -99,8 +99,8 @@ func (f *Foresight) visits(ground *formulation.Ground, service int, load sim.Arr
 	return values
 }
 
-// walk shows a forecaster the load bin by bin.
-func (f *Foresight) walk(gru *forecast.GRU, values []float64, seen int, most float64, e *ForecastError) []float64 {
+// walk gives a forecaster the load bin by bin.
+func (f *ForecastSpec) walk(gru *forecast.GRU, values []float64, seen int, most float64, e *ForecastError) []float64 {
 	raw := make([][]float64, len(f.Task.Horizons))
 	for h := range raw {
 		raw[h] = make([]float64, len(f.Task.Levels))
@@ -142,8 +142,8 @@ func (f *Foresight) walk(gru *forecast.GRU, values []float64, seen int, most flo
 
 func square(v float64) float64 { return v * v }
 
-// fill sets what is expected at an instant of the load.
-func (a *Almanac) fill(at time.Duration, now time.Time, into []loadline.Forecast) {
+// fill sets the forecasts at an instant of the load.
+func (a *ForecastTable) fill(at time.Duration, now time.Time, into []loadline.Forecast) {
 	bin := int(at / a.step)
 	for i := range into {
 		f := &into[i]
@@ -152,4 +152,21 @@ func (a *Almanac) fill(at time.Duration, now time.Time, into []loadline.Forecast
 			f.Median = append(f.Median, loadline.Sample{Value: a.ahead[i][bin], At: now})
 		}
 	}
+}
+
+// NewForecastTable makes the table of a load with forecasters that are fitted already,
+// by service; nil = none. A load that is too short has no forecasts.
+func NewForecastTable(s Scenario, f ForecastSpec, models []*forecast.GRU) *ForecastTable {
+	bins := int(s.Duration / f.Step)
+	if bins < MinForecastBins {
+		return nil
+	}
+	ground := formulation.NewGround(s.App)
+	a := &ForecastTable{step: f.Step, ahead: make([][]float64, len(s.App.Services))}
+	for i, gru := range models {
+		if gru != nil {
+			a.ahead[i] = f.walk(gru, f.visits(ground, i, s.Load, bins), bins, 1, &ForecastError{})
+		}
+	}
+	return a
 }

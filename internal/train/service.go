@@ -1,4 +1,4 @@
-package gym
+package train
 
 import (
 	"time"
@@ -8,21 +8,17 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Place is a service to practise on: an application of this one service, and the
-// visits that come to it.
-type Place struct {
-	Service  string
-	App      *loadline.App
-	Load     sim.Arrivals
-	Duration time.Duration // of the load
-	// Reference is what the visits need on the mean, in cores.
-	Reference float64
+// ServiceScenario is an application of one service, and the visits to it as its load.
+type ServiceScenario struct {
+	Scenario
+	Service   string
+	Reference float64 // mean demand of the visits, in cores
 }
 
-// Alone takes a service out of its application. What its visits spend in calls to
-// others becomes waiting time, as it is when nothing queues there; its part of
-// the users' SLO becomes its SLO; its visits become its users' requests.
-func Alone(ground *formulation.Ground, service int, load sim.Arrivals, duration time.Duration) Place {
+// NewServiceScenario takes a service out of its application. The time that its visits
+// spend in calls to others becomes waiting time, as it is when nothing queues there;
+// its part of the users' SLO becomes its SLO; its visits become its users' requests.
+func NewServiceScenario(ground *formulation.Ground, service int, load sim.Arrivals, duration time.Duration) ServiceScenario {
 	g, s := ground.Services[service], ground.App.Services[service]
 	s.Wait.Mean += time.Duration(g.Below * float64(time.Second))
 	if s.Wait.CV == 0 && g.Below > 0 {
@@ -49,13 +45,13 @@ func Alone(ground *formulation.Ground, service int, load sim.Arrivals, duration 
 		}},
 		Nodes: []loadline.Node{room},
 	}
-	p := Place{Service: s.Name, App: app, Load: visits{load, g.Visits}, Duration: duration}
+	p := ServiceScenario{Service: s.Name, Scenario: Scenario{App: app, Load: visits{load, g.Visits}, Duration: duration}}
 	p.Reference = p.meanRate() * g.CPU
 	return p
 }
 
 // meanRate of the visits over the whole load.
-func (p *Place) meanRate() float64 {
+func (p *ServiceScenario) meanRate() float64 {
 	sum := 0.0
 	for t := time.Duration(0); t < p.Duration; {
 		rate, until := p.Load.Rate(0, t)
@@ -66,19 +62,19 @@ func (p *Place) meanRate() float64 {
 	return sum / p.Duration.Seconds()
 }
 
-// AllAlone takes every service out that is visited at all.
-func AllAlone(ground *formulation.Ground, load sim.Arrivals, duration time.Duration) []Place {
-	var places []Place
+// ServiceScenarios are those of every service that is visited at all.
+func ServiceScenarios(ground *formulation.Ground, load sim.Arrivals, duration time.Duration) []ServiceScenario {
+	var scenarios []ServiceScenario
 	for i := range ground.Services {
 		visited := 0.0
 		for _, v := range ground.Services[i].Visits {
 			visited += v
 		}
 		if visited > 0 {
-			places = append(places, Alone(ground, i, load, duration))
+			scenarios = append(scenarios, NewServiceScenario(ground, i, load, duration))
 		}
 	}
-	return places
+	return scenarios
 }
 
 // visits are the requests that come to one service when users send theirs.

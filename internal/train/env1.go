@@ -1,4 +1,4 @@
-package gym
+package train
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ func (d *Delays) Of(cpu, requests float64) float64 {
 	return d.Smoothing * (d.Intercept + d.CPUSlope*cpu + d.RequestSlope*requests)
 }
 
-// Row of a history, as ENV1 draws it.
-type Row struct {
+// HistoryRow of a history, as ENV1 draws it.
+type HistoryRow struct {
 	CPU      float64 // utilisation of a pod's request
 	Requests float64 // per second
 	Replicas float64
@@ -38,7 +38,7 @@ type Row struct {
 
 // ENV1Config is what Scaling-Ops trains on.
 type ENV1Config struct {
-	Rows        []Row
+	Rows        []HistoryRow
 	Delays      Delays
 	MinReplicas int
 	MaxReplicas int
@@ -51,7 +51,7 @@ type ENV1Config struct {
 // with a row of the history and goes on with its requests held.
 type ENV1 struct {
 	config ENV1Config
-	row    Row
+	row    HistoryRow
 	steps  int
 }
 

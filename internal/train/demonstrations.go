@@ -1,4 +1,4 @@
-package gym
+package train
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Past makes experience of what another autoscaler did: an agent can learn from
-// it before it takes over. The application is that of the service alone.
-type Past struct {
+// Demonstrations make experience of what another autoscaler did: an agent can learn
+// from it before it takes over. The application is that of the service alone.
+type Demonstrations struct {
 	Problem *formulation.Problem
 	Ground  *formulation.Ground // of the service alone
 	History *history.History
@@ -21,16 +21,16 @@ type Past struct {
 	Reference float64
 }
 
-// Each calls back for every step of the past whose features are all there, in the
+// Each calls back for every step of the history whose features are all present, in the
 // order of time, and returns how many there were.
-func (p *Past) Each(see func(rl.Transition)) int {
+func (p *Demonstrations) Each(see func(rl.Transition)) int {
 	service := p.History.Service(p.Service)
 	if service == nil {
 		return 0
 	}
 	every := max(1, int(math.Round(float64(p.Problem.Period)/float64(p.History.Step))))
 	count := 0
-	var before, after scene
+	var before, after moment
 	haveBefore := false
 	for i := 0; i+every <= p.History.Steps; i += every {
 		ok := after.fill(p, service, i, every)
@@ -49,20 +49,20 @@ func (p *Past) Each(see func(rl.Transition)) int {
 	return count
 }
 
-// scene is one step of the past as the loop would have seen it.
-type scene struct {
+// moment is one step of the history as the loop would have seen it.
+type moment struct {
 	window     []loadline.Observation
 	allocation []loadline.Allocation
 	features   []float32
 }
 
-func (s *scene) situation(app *loadline.App) loadline.Situation {
+func (s *moment) situation(app *loadline.App) loadline.Situation {
 	return loadline.Situation{App: app, Window: s.window, Allocation: s.allocation, InFlight: s.allocation}
 }
 
-// fill makes the scene that ends with step first+steps-1, means over the steps,
+// fill makes the moment that ends with step first+steps-1, means over the steps,
 // and says whether all features are there.
-func (s *scene) fill(p *Past, service *history.Service, first, steps int) bool {
+func (s *moment) fill(p *Demonstrations, service *history.Service, first, steps int) bool {
 	at := p.History.At(first + steps - 1)
 	mean := func(m history.ServiceMetric) loadline.Sample { return meanOf(service.Series[m], first, steps, at) }
 	last := func(m history.ServiceMetric) (float64, bool) { return lastOf(service.Series[m], first, steps) }
@@ -78,14 +78,14 @@ func (s *scene) fill(p *Past, service *history.Service, first, steps int) bool {
 	if !known {
 		return false
 	}
-	told := loadline.Allocation{Replicas: int(math.Round(desired)), Size: p.Ground.App.Services[0].Size}
+	now := loadline.Allocation{Replicas: int(math.Round(desired)), Size: p.Ground.App.Services[0].Size}
 	if v, ok := last(history.CPURequest); ok {
-		told.Size.CPURequest = v
+		now.Size.CPURequest = v
 	}
 	if v, ok := last(history.CPULimit); ok {
-		told.Size.CPULimit = v
+		now.Size.CPULimit = v
 	}
-	s.allocation = append(s.allocation[:0], told)
+	s.allocation = append(s.allocation[:0], now)
 
 	if len(s.window) == 0 {
 		s.window = []loadline.Observation{{Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1)}}
@@ -103,7 +103,7 @@ func (s *scene) fill(p *Past, service *history.Service, first, steps int) bool {
 		},
 	}
 	for i := range int(math.Round(ready)) {
-		pods = append(pods, loadline.PodObservation{ID: int64(i), Phase: loadline.PodReady, Size: told.Size})
+		pods = append(pods, loadline.PodObservation{ID: int64(i), Phase: loadline.PodReady, Size: now.Size})
 	}
 	seen.Pods = pods
 	o.Kinds[0] = loadline.KindObservation{Rate: seen.Rate, Failed: seen.Errors, Latency: seen.Latency}

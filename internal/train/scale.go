@@ -1,4 +1,4 @@
-package gym
+package train
 
 import (
 	"math"
@@ -8,20 +8,20 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Scaled shows another environment's observations normalised.
-type Scaled struct {
+// ScaledEnv shows another environment's observations normalised.
+type ScaledEnv struct {
 	rl.Env
 	Scales []formulation.Scale
 }
 
 // Reset implements rl.Env.
-func (s *Scaled) Reset(rng *rand.Rand, observation []float32) {
+func (s *ScaledEnv) Reset(rng *rand.Rand, observation []float32) {
 	s.Env.Reset(rng, observation)
 	formulation.Apply(s.Scales, observation)
 }
 
 // Step implements rl.Env.
-func (s *Scaled) Step(action *rl.Action, observation []float32) rl.Result {
+func (s *ScaledEnv) Step(action *rl.Action, observation []float32) rl.Result {
 	r := s.Env.Step(action, observation)
 	formulation.Apply(s.Scales, observation)
 	return r
@@ -30,9 +30,9 @@ func (s *Scaled) Step(action *rl.Action, observation []float32) rl.Result {
 // scaleStream is apart from those of training and evaluation.
 const scaleStream = 3 << 32
 
-// Measure finds the scales of an environment's features by acting at random. A
+// MeasureScales finds the scales of an environment's features by acting at random. A
 // feature that never moves keeps a spread of 1.
-func Measure(e rl.Env, seed uint64, episodes, longest int) []formulation.Scale {
+func MeasureScales(e rl.Env, seed uint64, episodes, longest int) []formulation.Scale {
 	spaces := e.Spaces()
 	observation, action := make([]float32, spaces.Observation), spaces.NewAction()
 	sum, square := make([]float64, spaces.Observation), make([]float64, spaces.Observation)
