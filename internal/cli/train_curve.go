@@ -39,7 +39,7 @@ func writeCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 // logged is a number as curves have it.
 func logged(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// idleGain is how much more reward than nobody's is something.
+// idleGain is how much more reward than without changes counts.
 const idleGain = 0.005
 
 // idle says so where whoever was taught does no better than nobody; empty otherwise.
@@ -47,5 +47,5 @@ func idle(nobody, taught train.Result) string {
 	if taught.Reward > nobody.Reward+idleGain {
 		return ""
 	}
-	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, nobody has %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
+	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
 }

@@ -53,14 +53,14 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 }
 
 func TestIdleIsTold(t *testing.T) {
-	nobody := train.Result{Who: "nobody", Reward: 0.8}
+	nobody := train.Result{Who: train.NoChange, Reward: 0.8}
 	for _, c := range []struct {
 		reward float64
 		want   string
 	}{
 		{0.85, ""},
-		{0.8, "warning: students did no better than changing nothing (reward 0.800, nobody has 0.800)"},
-		{0.5, "reward 0.500, nobody has 0.800"},
+		{0.8, "warning: students did no better than changing nothing (reward 0.800, without changes 0.800)"},
+		{0.5, "reward 0.500, without changes 0.800"},
 	} {
 		got := idle(nobody, train.Result{Who: "students", Reward: c.reward})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {

@@ -1,5 +1,11 @@
 package train
 
+import (
+	"math"
+
+	"github.com/loadline/loadline/internal/rl"
+)
+
 // Point of a learning curve: what the curves of all trainers share.
 type Point struct {
 	Steps      int     `json:"steps"`
@@ -41,10 +47,14 @@ func (r Result) Mean(steps float64) Result {
 	return r
 }
 
-// Point of the curve that this was evaluated at.
-func (r Result) Point(steps, episodes int, explored, loss float64) Point {
+// Point of the curve that this was evaluated at. Without updates the loss is 0.
+func (r Result) Point(p rl.Point) Point {
+	loss := p.Loss
+	if math.IsNaN(loss) {
+		loss = 0
+	}
 	return Point{
-		Steps: steps, Episodes: episodes, Explored: explored, Loss: loss,
+		Steps: p.Steps, Episodes: p.Episodes, Explored: p.Explored, Loss: loss,
 		Evaluation: r.Reward, QoS: r.QoS, CPU: r.CPU, Memory: r.Memory,
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// foresight is what CoScal's forecasters are shown and asked: the visits of the minute
+// forecastSpec is what CoScal's forecasters are given and forecast: the visits of the minute
 // before a decision, which is what is measured, and those at the next.
-var foresight = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
+var forecastSpec = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
 
 // world is an arena with DRPC's reward, the yardstick for all.
 type world struct {
@@ -41,8 +41,8 @@ func (w *world) act(p loadline.Proposal) {
 	w.weigh()
 }
 
-// weigh the last window. Where nobody's figures were measured, what was worth
-// something last stands.
+// weigh the last window. Where nothing was measured, the last value
+// stands.
 func (w *world) weigh() {
 	if worth, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
 		w.worth = worth

@@ -15,22 +15,22 @@ type Distillation struct {
 }
 
 // lesson is how far the students' is.
-type lesson struct {
+type distillation struct {
 	unit   int     // episodes gathered, and then students who have learned from them
 	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
-	taught float64 // the teacher's reward
+	reward float64 // the teacher's reward
 	then   phase
 }
 
-func (s *Trainer) beginLesson(why string, taught float64, then phase) {
-	s.lesson = lesson{why: why, taught: taught, then: then}
+func (s *Trainer) beginDistillation(why string, reward float64, then phase) {
+	s.distillation = distillation{why: why, reward: reward, then: then}
 	s.phase = distilling
 }
 
 // distil is a unit of a lesson: the first fill every deployment's buffer with what
 // the teacher does now, in the rest one student after the other learns from it.
 func (s *Trainer) distil() {
-	l, n := &s.lesson, s.config.Distil.Episodes
+	l, n := &s.distillation, s.config.Distil.Episodes
 	if l.unit < n {
 		s.gather(l.unit)
 	} else {
@@ -61,19 +61,19 @@ const hopeless = 0.5
 // teacher goes does not know what to do where it gets to by itself (DAgger, Ross,
 // Gordon and Bagnell, 2011).
 func (s *Trainer) gather(episode int) {
-	observation, action := s.newObservation(), s.exam.Spaces().NewAction()
-	defer s.exam.Lengthen(s.config.Distil.Steps)()
-	s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
-	for !s.exam.Over() {
+	observation, action := s.newObservation(), s.evaluation.Spaces().NewAction()
+	defer s.evaluation.Lengthen(s.config.Distil.Steps)()
+	s.evaluation.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
+	for !s.evaluation.Over() {
 		s.mind.Decide(observation, s.wants)
 		for i, student := range s.students {
-			student.Remember(&s.exam.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
+			student.Remember(&s.evaluation.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
 		}
 		copy(action.Values, s.wants)
 		if episode%2 == 1 {
 			s.decideAll(action.Values)
 		}
-		s.exam.Step(&action, observation)
+		s.evaluation.Step(&action, observation)
 	}
 	if episode%4 == 3 { // so that those who act have learned something
 		for _, student := range s.students {
@@ -85,7 +85,7 @@ func (s *Trainer) gather(episode int) {
 // decideAll is what all students want in the exam's state.
 func (s *Trainer) decideAll(actions []float32) {
 	for i, student := range s.students {
-		student.Decide(&s.exam.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
+		student.Decide(&s.evaluation.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
 	}
 }
 
@@ -95,11 +95,11 @@ func (s *Trainer) compare(stream uint64) []Imitation {
 	all := make([]Imitation, len(s.students))
 	steps := 0.0
 	var want drpc.Action
-	s.examine(func(whole, actions []float32) {
+	s.evaluate(func(whole, actions []float32) {
 		s.mind.Decide(whole, actions)
 		steps++
 		for i, student := range s.students {
-			student.Decide(&s.exam.locals[i], &want)
+			student.Decide(&s.evaluation.locals[i], &want)
 			for axis, x := range want {
 				d := float64(x - actions[i*drpc.Axes+axis])
 				all[i].Error += d * d / drpc.Axes

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// tiny is a schooling of every phase, with a call of the notifier in it.
+// tiny is a training of every phase, with a call of the notifier in it.
 func tiny() Config {
 	c := short(drpc.Continuous)
 	c.Forecast = false
@@ -36,7 +36,7 @@ func encoded(t *testing.T, m *drpc.Model, r *Report) []byte {
 	return b.Bytes()
 }
 
-// TestResumedIsUninterrupted: wherever a school is killed, what goes on from the last
+// TestResumedIsUninterrupted: wherever a training is killed, what goes on from the last
 // save gives the same model to the byte.
 func TestResumedIsUninterrupted(t *testing.T) {
 	saved := map[phase][]byte{} // the second state of every phase, in the middle of it
@@ -50,9 +50,9 @@ func TestResumedIsUninterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := encoded(t, model, report)
-	for _, p := range []phase{exploring, distilling, comparing, acting, tuning, examining, graduated} {
+	for _, p := range []phase{exploring, distilling, comparing, acting, tuning, evaluating, finished} {
 		if saved[p] == nil {
-			t.Fatalf("no school was saved in phase %d, only %v", p, count)
+			t.Fatalf("no training was saved in phase %d, only %v", p, count)
 		}
 		s, err := New(t.Context(), subject(t), tiny(), Hooks{})
 		if err != nil {
@@ -117,7 +117,7 @@ func TestInterruptedByItsContext(t *testing.T) {
 	}
 }
 
-func TestASchoolOfAnotherKindIsNotResumed(t *testing.T) {
+func TestATrainingOfAnotherKindIsNotResumed(t *testing.T) {
 	s, err := New(t.Context(), subject(t), tiny(), Hooks{})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func (s *Trainer) publish() error {
 	s.version++
 	for _, student := range s.students {
 		if err := s.transport.Put(drpc.WeightsOf(student, s.version)); err != nil {
-			return fmt.Errorf("school: %w", err)
+			return fmt.Errorf("drpc trainer: %w", err)
 		}
 	}
 	return nil
@@ -52,7 +52,7 @@ func (s *Trainer) newField() (*field, error) {
 		return nil, err
 	}
 	for i := range f.outbox {
-		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.episodes), Most: 256}
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()), Most: 256}
 	}
 	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
@@ -125,29 +125,29 @@ func (t *stage2) begin(s *Trainer, before float64) {
 func (s *Trainer) act() error {
 	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
-	s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
-	s.episodes++
+	s.env.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
+	s.training.Advance(0, 1)
 	f, err := s.newField()
 	if err != nil {
 		return err
 	}
-	for !s.world.Over() {
+	for !s.env.Over() {
 		if err := f.watch(s.transport); err != nil {
 			return err
 		}
-		glance := s.glance(observation, s.world.locals, drpc.MixOf(s.world.Situation().Now()))
-		if err := f.step(s.world, s.transport); err != nil {
+		glance := s.glance(observation, s.env.locals, drpc.MixOf(s.env.Situation().Now()))
+		if err := f.step(s.env, s.transport); err != nil {
 			return err
 		}
 		if err := t.collector.Drain(s.transport); err != nil {
 			return err
 		}
 		t.collector.Take(s.action.Values)
-		s.world.fill(next)
-		glance.Reward = s.world.worth.Reward
-		s.hear(rl.Transition{
+		s.env.fill(next)
+		glance.Reward = s.env.worth.Reward
+		s.learnFrom(rl.Transition{
 			Observation: observation, Action: s.action, Next: next,
-			Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
+			Result: rl.Result{Reward: glance.Reward, Truncated: s.env.Over()},
 		})
 		observation, next = next, observation
 		t.taken++
@@ -167,12 +167,12 @@ func (s *Trainer) act() error {
 }
 
 // hear lets the teacher learn from what its students did.
-func (s *Trainer) hear(t rl.Transition) {
+func (s *Trainer) learnFrom(t rl.Transition) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
 		s.teacher.Update()
 	}
-	s.steps++
+	s.training.Advance(1, 0)
 }
 
 // endStage2 goes back to stage 1 for a reason, or on without one.
@@ -183,11 +183,11 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 	_, s.report.Carried.Bytes = s.transport.Carried()
 	means := t.notifier.Means()
 	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
-		s.tell(Event{Steps: s.steps, What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
+		s.tell(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
 		s.phase = tuning
 		return
 	}
-	s.called = &Event{Steps: s.steps, What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
+	s.called = &Event{Steps: s.training.Steps(), What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
 	s.beginStage1(s.config.Stage1.Refresh)
 }
 
@@ -218,18 +218,18 @@ func (s *Trainer) glance(observation []float32, locals []drpc.Local, mix drpc.Mi
 // stream. Nobody listens to an examination.
 func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
 	r, steps := train.Result{Who: "students"}, 0.0
-	observation := make([]float32, s.exam.Spaces().Observation)
+	observation := make([]float32, s.evaluation.Spaces().Observation)
 	for e := range s.config.Stage1.Episodes {
 		f, err := s.newField()
 		if err != nil {
 			return r, err
 		}
-		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
-		for !s.exam.Over() {
-			if err := f.step(s.exam, nil); err != nil {
+		s.evaluation.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		for !s.evaluation.Over() {
+			if err := f.step(s.evaluation, nil); err != nil {
 				return r, err
 			}
-			add(&r, s.exam.Worth())
+			add(&r, s.evaluation.Worth())
 			steps++
 		}
 	}

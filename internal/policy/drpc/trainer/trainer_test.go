@@ -32,7 +32,7 @@ func subject(t *testing.T) train.Scenario {
 	return train.Scenario{App: m.App, Load: load, Duration: w.Duration(), Source: "a test"}
 }
 
-// short is as little schooling as has all of it.
+// short is the shortest training that has all phases.
 func short(kind drpc.Kind) Config {
 	c := Default(kind)
 	c.Teacher.Hidden, c.Teacher.WarmUp, c.Teacher.Batch, c.Teacher.Explore.Steps = []int{32, 32}, 80, 16, 600
@@ -43,7 +43,7 @@ func short(kind drpc.Kind) Config {
 	return c
 }
 
-func TestSchoolIsWorthTheWhile(t *testing.T) {
+func TestTrainingIsWorthTheWhile(t *testing.T) {
 	c := short(drpc.Continuous)
 	c.Stage1.Steps, c.Forecast = 1_600, false
 	model, report, err := Run(t.Context(), subject(t), c, Hooks{})
@@ -89,9 +89,9 @@ func TestSameSeedSameModel(t *testing.T) {
 	}
 }
 
-// TestTheNotifierSendsEverybodyBack: with a threshold that nobody reaches, stage 2
+// TestTheNotifierCallsBackToStage1: with a threshold that cannot be reached, stage 2
 // ends as soon as the ring is full, for a reason that is recorded.
-func TestTheNotifierSendsEverybodyBack(t *testing.T) {
+func TestTheNotifierCallsBackToStage1(t *testing.T) {
 	c := short(drpc.Continuous)
 	c.Forecast, c.Stage1.Steps, c.Stage2.Steps = false, 200, 100
 	c.Notifier = drpc.NotifierConfig{Rewards: 10, Threshold: 2}
@@ -157,7 +157,7 @@ func TestALoadThatIsTooShortIsRefused(t *testing.T) {
 	}
 }
 
-func TestSchoolCanBeInterrupted(t *testing.T) {
+func TestTrainingCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := short(drpc.Discrete)
 	c.Forecast = false

@@ -61,7 +61,7 @@ func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return w.low + (w.high-w.low)*(1-math.Cos(phase))/2, t.Truncate(step) + step
 }
 
-func TestPracticeIsWorthTheWhile(t *testing.T) {
+func TestTrainingBeatsNoChange(t *testing.T) {
 	for _, c := range []struct {
 		rival  rivals.Name
 		period time.Duration
@@ -77,9 +77,9 @@ func TestPracticeIsWorthTheWhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			idle, taught := report.Results[0], report.Results[1]
-			t.Logf("reward %.3f, nobody has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.Yardstick, idle.Yardstick, report.Events)
+			t.Logf("reward %.3f, no change has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.Yardstick, idle.Yardstick, report.Events)
 			if taught.Reward <= idle.Reward {
-				t.Errorf("reward %.3f, nobody has %.3f", taught.Reward, idle.Reward)
+				t.Errorf("reward %.3f, no change has %.3f", taught.Reward, idle.Reward)
 			}
 			if len(report.Curve) < 3 || told != len(report.Curve) || model.Training.Samples < c.steps || report.Parameters == 0 {
 				t.Errorf("%d points, %d told, %d samples, %d parameters", len(report.Curve), told, model.Training.Samples, report.Parameters)

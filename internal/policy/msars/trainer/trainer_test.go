@@ -63,7 +63,7 @@ func short(way string) Config {
 	return c
 }
 
-func TestSchoolIsWorthTheWhile(t *testing.T) {
+func TestTrainingBeatsNoChange(t *testing.T) {
 	set, err := known()
 	if err != nil {
 		t.Fatal(err)
@@ -73,12 +73,12 @@ func TestSchoolIsWorthTheWhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nobody, taught := report.Results[0], report.Results[1]
-		if taught.Users <= nobody.Users || taught.Reward < nobody.Reward+0.03 {
+		idle, trained := report.Results[0], report.Results[1]
+		if trained.Users <= idle.Users || trained.Reward < idle.Reward+0.03 {
 			t.Errorf("%s: %+v", way, report.Results)
 		}
-		if taught.Yardstick == taught.Reward || !(taught.Yardstick > 0 && taught.Yardstick <= 1) {
-			t.Errorf("%s: DRPC's reward is %v, its own %v", way, taught.Yardstick, taught.Reward)
+		if trained.Yardstick == trained.Reward || !(trained.Yardstick > 0 && trained.Yardstick <= 1) {
+			t.Errorf("%s: DRPC's reward is %v, its own %v", way, trained.Yardstick, trained.Reward)
 		}
 		if len(report.Curve) == 0 || report.Parameters == 0 || report.Profiles != 0 {
 			t.Errorf("%s: %+v", way, report)

@@ -18,7 +18,7 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// Config is how a school is run.
+// Config is how MSARS is trained.
 type Config struct {
 	Agent teacher.Config
 	Seed  uint64
@@ -59,7 +59,7 @@ func (c Config) Validate() error {
 	faults := []error{msars.CheckWay(c.Way)}
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {
-			faults = append(faults, fmt.Errorf("school: %s is %v, must be %s", key, value, must))
+			faults = append(faults, fmt.Errorf("msars trainer: %s is %v, must be %s", key, value, must))
 		}
 	}
 	fault(c.Agent.Kind != drpc.Continuous, "agent", c.Agent.Kind, string(drpc.Continuous))
@@ -73,25 +73,26 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Hooks are what a schooling tells. They may be nil.
+// Hooks report on a training. They may be nil.
 type Hooks struct {
 	Progress func(share float64, what string)
 	Point    func(Point)
 	Profiles func(*profile.Set) error // complete, to be kept
 }
 
-type school struct {
+// trainer is one training.
+type trainer struct {
 	subject  train.Scenario
 	config   Config
 	division msars.Division
 
-	world, exam *world // to practise in, and to be examined in
-	agent       teacher.Teacher
-	mind        *msars.Agent // the agent, deciding without exploring
-	forecasts   []*forecast.GRU
-	steps       int
-	report      Report
-	progress    func(share float64, what string)
+	env, evaluation *env // to explore in, and to be evaluated in
+	agent           teacher.Teacher
+	mind            *msars.Agent // the agent, deciding without exploring
+	forecasts       []*forecast.GRU
+	steps           int
+	report          Report
+	progress        func(share float64, what string)
 }
 
 // Shares of the time, for progress.
@@ -109,7 +110,7 @@ func Run(ctx context.Context, subject train.Scenario, known *profile.Set, config
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
 	}
-	s := &school{subject: subject, config: config, progress: hooks.Progress}
+	s := &trainer{subject: subject, config: config, progress: hooks.Progress}
 	s.report.Way = config.Way
 	if s.progress == nil {
 		s.progress = func(float64, string) {}
@@ -123,7 +124,7 @@ func Run(ctx context.Context, subject train.Scenario, known *profile.Set, config
 	if err := s.learn(ctx, hooks.Point); err != nil {
 		return nil, nil, err
 	}
-	if err := s.graduate(); err != nil {
+	if err := s.finish(); err != nil {
 		return nil, nil, err
 	}
 	return s.model(), &s.report, nil
@@ -131,7 +132,7 @@ func Run(ctx context.Context, subject train.Scenario, known *profile.Set, config
 
 // divide makes what the split needs: profiles at several sizes, and by how much parts
 // may exceed the SLO.
-func (s *school) divide(ctx context.Context, known *profile.Set, keep func(*profile.Set) error) error {
+func (s *trainer) divide(ctx context.Context, known *profile.Set, keep func(*profile.Set) error) error {
 	c := &s.config
 	s.division = msars.Division{Way: c.Way, Net: c.Net}
 	if c.Way == msars.None {
@@ -164,54 +165,54 @@ func (s *school) divide(ctx context.Context, known *profile.Set, keep func(*prof
 	return err
 }
 
-// foresight is what forecasters are shown and asked: as DRPC's.
-var foresight = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+// forecastSpec is as DRPC's.
+var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
 
-// open makes the agent and the world that it is in.
-func (s *school) open(ctx context.Context) error {
+// open makes the agent and its environments.
+func (s *trainer) open(ctx context.Context) error {
 	c := &s.config
-	var almanac *train.ForecastTable
+	var table *train.ForecastTable
 	s.forecasts = make([]*forecast.GRU, len(s.subject.App.Services))
 	var err error
 	if c.Forecast {
-		if s.forecasts, almanac, s.report.Forecasts, err = train.FitForecasts(ctx, s.subject, c.Seed, foresight, func(share float64) {
+		if s.forecasts, table, s.report.Forecasts, err = train.FitForecasts(ctx, s.subject, c.Seed, forecastSpec, func(share float64) {
 			s.progress(adjustedUntil+share*(preparedUntil-adjustedUntil), "forecasts")
 		}); err != nil {
 			return err
 		}
 	}
-	if s.world, err = newWorld(s.subject, s.division, *c, almanac); err != nil {
+	if s.env, err = newEnv(s.subject, s.division, *c, table); err != nil {
 		return err
 	}
-	if s.exam, err = newWorld(s.subject, s.division, *c, almanac); err != nil {
+	if s.evaluation, err = newEnv(s.subject, s.division, *c, table); err != nil {
 		return err
 	}
-	if s.agent, err = teacher.New(c.Agent, s.world.Spaces(), s.world.services, c.Seed); err != nil {
+	if s.agent, err = teacher.New(c.Agent, s.env.Spaces(), s.env.services, c.Seed); err != nil {
 		return err
 	}
 	s.report.Parameters = s.agent.Net().Size()
-	s.mind, err = msars.NewAgent(s.agent.Net(), s.world.steering, s.world.services)
+	s.mind, err = msars.NewAgent(s.agent.Net(), s.env.steering, s.env.services)
 	return err
 }
 
-func (s *school) decide(seen, actions []float32) { s.mind.Decide(seen, actions) }
+func (s *trainer) decide(seen, actions []float32) { s.mind.Decide(seen, actions) }
 
-// graduate examines the agent on episodes of their own.
-func (s *school) graduate() error {
-	s.progress(learnedUntil, "examination")
-	s.report.Divisions, s.report.Chains = s.world.divider.Divisions()
-	nobody, err := s.examine(func(_, actions []float32) { clear(actions) }, finalStream)
+// finish evaluates the agent and the baseline on held-out episodes.
+func (s *trainer) finish() error {
+	s.progress(learnedUntil, "evaluation")
+	s.report.Divisions, s.report.Chains = s.env.divider.Divisions()
+	idle, err := s.evaluate(func(_, actions []float32) { clear(actions) }, finalStream)
 	if err != nil {
 		return err
 	}
-	taught, err := s.examine(s.decide, finalStream)
-	nobody.Who, taught.Who = "nobody", "msars"
-	s.report.Results = []Result{nobody, taught}
+	trained, err := s.evaluate(s.decide, finalStream)
+	idle.Who, trained.Who = train.NoChange, "msars"
+	s.report.Results = []Result{idle, trained}
 	return err
 }
 
-// model is what is given out.
-func (s *school) model() *msars.Model {
+// model is the trained model.
+func (s *trainer) model() *msars.Model {
 	m := &msars.Model{
 		App: s.subject.App.Name, Actor: s.agent.Net().Clone(), Division: s.division, Period: s.config.Period, Steps: s.config.Steps, Reward: s.config.Reward,
 		Forecasts: s.forecasts, Training: modelfile.Training{Data: s.subject.Source, Samples: s.steps, Seed: s.config.Seed},
@@ -219,13 +220,13 @@ func (s *school) model() *msars.Model {
 	for i := range s.subject.App.Services {
 		m.Services = append(m.Services, s.subject.App.Services[i].Name)
 	}
-	on := fmt.Sprintf("%d episodes of their own", s.config.Episodes)
-	nobody, taught := s.report.Results[0], s.report.Results[1]
+	on := fmt.Sprintf("%d held-out episodes", s.config.Episodes)
+	idle, trained := s.report.Results[0], s.report.Results[1]
 	m.Results = []modelfile.Result{
-		{Name: "mean reward", On: on, Value: taught.Reward, Baseline: "nobody", Against: nobody.Reward},
-		{Name: "mean R_qos of the users", On: on, Value: taught.Users, Baseline: "nobody", Against: nobody.Users},
+		{Name: "mean reward", On: on, Value: trained.Reward, Baseline: train.NoChange, Against: idle.Reward},
+		{Name: "mean R_qos of the users", On: on, Value: trained.Users, Baseline: train.NoChange, Against: idle.Users},
 	}
 	return m
 }
 
-var _ rl.Env = (*world)(nil)
+var _ rl.Env = (*env)(nil)

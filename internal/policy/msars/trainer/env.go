@@ -12,9 +12,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// world is an arena as an environment: what the policy will see at work, three actions
-// of each service, one reward. Nobody watches profiles here: they are true.
-type world struct {
+// env is an arena as an environment: what the policy will see at work, three actions
+// of each service, one reward. Profiles are not monitored here: they are exact.
+type env struct {
 	*train.Arena
 	divider  *msars.Divider
 	steering *msars.Steering
@@ -22,13 +22,13 @@ type world struct {
 
 	seen  loadline.Situation
 	worth drpc.Worth
-	users drpc.Worth // by DRPC's reward, which holds everybody to the users' SLO
+	users drpc.Worth // by DRPC's reward, which is judged by the users' SLO
 	fault error
 }
 
-func newWorld(subject train.Scenario, division msars.Division, c Config, forecasts *train.ForecastTable) (*world, error) {
+func newEnv(subject train.Scenario, division msars.Division, c Config, forecasts *train.ForecastTable) (*env, error) {
 	needs := drpc.NeedsOf(c.Period, time.Second)
-	w := &world{services: len(subject.App.Services)}
+	w := &env{services: len(subject.App.Services)}
 	var err error
 	config := train.WholeApplication(subject, needs, c.Episode)
 	config.Resize, config.Forecasts = train.RandomSize, forecasts
@@ -43,12 +43,12 @@ func newWorld(subject train.Scenario, division msars.Division, c Config, forecas
 }
 
 // Spaces implements rl.Env.
-func (w *world) Spaces() rl.Spaces {
+func (w *env) Spaces() rl.Spaces {
 	return rl.Spaces{Observation: w.steering.Width(), Dimensions: drpc.Axes * w.services}
 }
 
 // Reset implements rl.Env.
-func (w *world) Reset(rng *rand.Rand, observation []float32) {
+func (w *env) Reset(rng *rand.Rand, observation []float32) {
 	w.Begin(rng, train.NoCulprit)
 	w.steering.Begin()
 	w.worth, w.users = drpc.Worth{}, drpc.Worth{}
@@ -57,7 +57,7 @@ func (w *world) Reset(rng *rand.Rand, observation []float32) {
 }
 
 // Step implements rl.Env. The action becomes what was applied of it.
-func (w *world) Step(action *rl.Action, observation []float32) rl.Result {
+func (w *env) Step(action *rl.Action, observation []float32) rl.Result {
 	proposal, err := w.steering.Do(w.Now(), w.seen, action.Values, false)
 	w.blame(err)
 	w.Act(proposal)
@@ -67,8 +67,8 @@ func (w *world) Step(action *rl.Action, observation []float32) rl.Result {
 }
 
 // look at what is measured now. Where something is absent, what was seen last stands:
-// whoever is at work would hold.
-func (w *world) look() {
+// a policy at work would hold.
+func (w *env) look() {
 	seen, _, err := w.steering.See(w.Now(), w.Situation())
 	w.blame(err)
 	w.seen = seen
@@ -81,7 +81,7 @@ func (w *world) look() {
 }
 
 // blame keeps the first fault, which ends the training: an environment has none.
-func (w *world) blame(err error) {
+func (w *env) blame(err error) {
 	if w.fault == nil {
 		w.fault = err
 	}

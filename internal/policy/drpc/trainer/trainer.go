@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config is how a school is run.
+// Config is how DRPC is trained.
 type Config struct {
 	Teacher teacher.Config
 	Shape   drpc.Shape
@@ -55,7 +54,7 @@ func (c Config) Validate() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {
-			faults = append(faults, fmt.Errorf("school: %s is %v, must be %s", key, value, must))
+			faults = append(faults, fmt.Errorf("drpc trainer: %s is %v, must be %s", key, value, must))
 		}
 	}
 	fault(c.Episode < 1, "episode", c.Episode, "at least 1 step")
@@ -69,45 +68,45 @@ func (c Config) Validate() error {
 	return errors.Join(append(faults, c.Pace.Validate(), c.Notifier.Validate())...)
 }
 
-// Trainer is one teacher with its students. What it does, it does in units (an
-// episode, an examination, a student's lesson), between which it can be saved: see
+// Trainer is one teacher with its students. It works in units (an episode, an
+// evaluation, the distillation of a student), between which it can be saved: see
 // save.go. It is for one goroutine.
 type Trainer struct {
 	subject train.Scenario
 	config  Config
 
-	almanac     *train.ForecastTable
-	world, exam *Env // to practise in, and to be examined in
-	teacher     teacher.Teacher
-	mind        *drpc.Mind // the teacher, deciding without exploring
-	tutor       *drpc.Mind // the teacher as it was when it taught its students last
-	students    []*drpc.Student
-	transport   *drpc.InProcess
-	seen        *drpc.Seen
-	mix         drpc.Mix // of requests that was practised on
-	live        drpc.Mix // of requests in the world; nil = as the load has it
-	forecasts   []*forecast.GRU
+	table           *train.ForecastTable
+	env, evaluation *Env // to explore in, and to be evaluated in
+	teacher         teacher.Teacher
+	mind            *drpc.Mind // the teacher, deciding without exploring
+	tutor           *drpc.Mind // the teacher as it was when it trained its students last
+	students        []*drpc.Student
+	transport       *drpc.InProcess
+	seen            *drpc.Seen
+	mix             drpc.Mix // of requests that was trained on
+	live            drpc.Mix // of requests in the environment; nil = as the load has it
+	forecasts       []*forecast.GRU
 
-	phase           phase
-	steps, episodes int
-	version         uint64
-	best            []float32 // the teacher's weights at its best evaluation
-	bestReward      float64
-	report          Report
-	stage1          stage1
-	lesson          lesson
-	stage2          stage2
-	warm            warm
-	called          *Event // by the notifier, until it is known what came of it
-	former          former
+	training *rl.Training // the loop of stage 1; it counts the steps and episodes of all phases
+	explorer explorer     // what it trains
 
-	living bool // stage 2 is elsewhere
+	phase        phase
+	version      uint64
+	report       Report
+	stage1       stage1
+	distillation distillation
+	stage2       stage2
+	warm         warm
+	called       *Event // by the notifier, until it is known what came of it
+	former       former
+
+	living bool // stage 2 is a real cluster
 	hooks  Hooks
 	action rl.Action // room
 	wants  []float32
 }
 
-// phase is what a school is about.
+// phase of a training.
 type phase int
 
 const (
@@ -116,12 +115,12 @@ const (
 	comparing               // what that has come to
 	acting                  // stage 2
 	tuning                  // whether the teacher has gained in it
-	examining               // everybody, on episodes of their own
-	graduated
+	evaluating              // all, on held-out episodes
+	finished
 	warming // of a teacher that has come without its critics
 )
 
-// Hooks are what a schooling tells. They may be nil.
+// Hooks report on a training. They may be nil.
 type Hooks struct {
 	Progress func(share float64, what string)
 	Point    func(Point)
@@ -135,8 +134,8 @@ func (h *Hooks) progress(share float64, what string) {
 	}
 }
 
-// Run schools a teacher and its students on a subject (Algorithm 1) and gives them
-// out. The same seed gives the same model.
+// Run trains a teacher and its students on a scenario (Algorithm 1). The same seed
+// gives the same model.
 func Run(ctx context.Context, subject train.Scenario, config Config, hooks Hooks) (*drpc.Model, *Report, error) {
 	s, err := New(ctx, subject, config, hooks)
 	if err != nil {
@@ -145,14 +144,14 @@ func Run(ctx context.Context, subject train.Scenario, config Config, hooks Hooks
 	return s.Run(ctx)
 }
 
-// New opens a school. That takes a while where there are forecasts to learn.
+// New prepares a training. That takes a while where there are forecasts to learn.
 func New(ctx context.Context, subject train.Scenario, config Config, hooks Hooks) (*Trainer, error) {
 	s, err := found(subject, config, hooks)
 	if err != nil {
 		return nil, err
 	}
 	if config.Forecast {
-		s.forecasts, s.almanac, s.report.Forecasts, err = train.FitForecasts(ctx, subject, config.Seed, foresight, func(share float64) {
+		s.forecasts, s.table, s.report.Forecasts, err = train.FitForecasts(ctx, subject, config.Seed, forecastSpec, func(share float64) {
 			s.hooks.progress(share*forecastsUntil, "forecasts")
 		})
 		if err != nil {
@@ -170,9 +169,11 @@ func found(subject train.Scenario, config Config, hooks Hooks) (*Trainer, error)
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Trainer{
-		subject: subject, config: config, hooks: hooks, seen: drpc.NewSeen(), bestReward: math.Inf(-1), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
-	}, nil
+	s := &Trainer{
+		subject: subject, config: config, hooks: hooks, seen: drpc.NewSeen(), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
+	}
+	s.explorer.trainer = s
+	return s, nil
 }
 
 // Shares of the time, for progress.
@@ -182,24 +183,28 @@ const (
 	stage2Until    = 0.95
 )
 
-// foresight is what the students' forecasters are shown and asked.
-var foresight = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+// forecastSpec is what the students' forecasters are given and forecast.
+var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
 
-// open makes everybody and the world that they are in.
+// open makes the environments, the teacher and the students.
 func (s *Trainer) open() error {
 	c := &s.config
 	if err := s.enter(); err != nil {
 		return err
 	}
 	var err error
-	spaces := s.world.Spaces()
-	if s.teacher, err = teacher.New(c.Teacher, spaces, s.world.Parts(), c.Seed); err != nil {
+	spaces := s.env.Spaces()
+	if s.teacher, err = teacher.New(c.Teacher, spaces, s.env.Parts(), c.Seed); err != nil {
 		return err
 	}
-	if s.mind, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net(), s.world.eyes); err != nil {
+	s.explorer.Agent, s.explorer.Before = s.teacher, s.before
+	s.training = rl.NewTrainingOf(&s.explorer, c.Seed, rl.TrainingConfig{
+		WholeEpisodes: true, EvaluateEvery: c.Stage1.Every, EvenlySpaced: true, Episodes: c.Stage1.Episodes, Patience: c.Stage1.Patience, Gain: c.Stage1.Gain,
+	})
+	if s.mind, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net(), s.env.eyes); err != nil {
 		return err
 	}
-	if s.tutor, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net().Clone(), s.world.eyes); err != nil {
+	if s.tutor, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net().Clone(), s.env.eyes); err != nil {
 		return err
 	}
 	for i := range s.subject.App.Services {
@@ -215,22 +220,23 @@ func (s *Trainer) open() error {
 	return nil
 }
 
-// enter makes the world, with the mix of requests that is lived with. With another
-// one, forecasters say something else.
+// enter makes the environments, with the live mix of requests. With another mix the
+// forecasts differ.
 func (s *Trainer) enter() error {
 	c := &s.config
 	if s.live != nil && c.Forecast {
-		s.almanac = train.NewForecastTable(s.scenario(), foresight, s.forecasts)
+		s.table = train.NewForecastTable(s.scenario(), forecastSpec, s.forecasts)
 	}
-	world := EnvConfig{
-		Scenario: s.scenario(), Forecasts: s.almanac, Shape: c.Shape, Period: c.Period,
+	config := EnvConfig{
+		Scenario: s.scenario(), Forecasts: s.table, Shape: c.Shape, Period: c.Period,
 		Beat: c.Pace.Least, Steps: c.Episode, Scale: c.Steps, Reward: c.Reward, Shares: c.Shares,
 	}
 	var err error
-	if s.world, err = NewEnv(world); err != nil {
+	if s.env, err = NewEnv(config); err != nil {
 		return err
 	}
-	s.exam, err = NewEnv(world)
+	s.explorer.Env = s.env
+	s.evaluation, err = NewEnv(config)
 	return err
 }
 
@@ -238,14 +244,14 @@ func (s *Trainer) enter() error {
 // stage 1 whenever the notifier says so. When the context is done it stops after the
 // unit that it is in: what Save then gives goes on from there.
 func (s *Trainer) Run(ctx context.Context) (*drpc.Model, *Report, error) {
-	if err := s.until(ctx, graduated); err != nil {
+	if err := s.until(ctx, finished); err != nil {
 		return nil, nil, err
 	}
 	model, err := s.Model()
 	return model, &s.report, err
 }
 
-// Report is what is told so far.
+// Report so far.
 func (s *Trainer) Report() *Report { return &s.report }
 
 // until works, unit by unit, until a phase is reached.
@@ -267,7 +273,7 @@ func (s *Trainer) until(ctx context.Context, end phase) error {
 func (s *Trainer) unit() error {
 	switch s.phase {
 	case exploring:
-		s.explore()
+		return s.explore()
 	case distilling:
 		s.distil()
 	case comparing:
@@ -276,8 +282,8 @@ func (s *Trainer) unit() error {
 		return s.act()
 	case tuning:
 		s.tune()
-	case examining:
-		return s.graduate()
+	case evaluating:
+		return s.finish()
 	case warming:
 		s.warmUp()
 	}
@@ -291,10 +297,9 @@ func (s *Trainer) tell(e Event) {
 	}
 }
 
-// comparison says what stage 1 and the lessons have come to, and lays the students'
-// weights out.
+// comparison evaluates the students after a distillation and publishes their weights.
 func (s *Trainer) comparison() error {
-	students, err := s.actFreely(examStream)
+	students, err := s.actFreely(checkStream)
 	if err != nil {
 		return err
 	}
@@ -308,8 +313,8 @@ func (s *Trainer) comparison() error {
 			return nil
 		}
 	}
-	if s.lesson.why != "" {
-		s.tell(Event{Steps: s.steps, What: s.lesson.why, Before: s.lesson.taught, After: students.Reward})
+	if s.distillation.why != "" {
+		s.tell(Event{Steps: s.training.Steps(), What: s.distillation.why, Before: s.distillation.reward, After: students.Reward})
 	}
 	if err := s.publish(); err != nil {
 		return err
@@ -318,60 +323,59 @@ func (s *Trainer) comparison() error {
 	return nil
 }
 
-// tune lets a teacher that has gained in stage 2 teach once more.
+// tune distils once more from a teacher that has gained in stage 2.
 func (s *Trainer) tune() {
-	tuned := s.examine(s.mind.Decide, evaluationStream)
-	if tuned.Reward <= s.bestReward+s.config.Stage1.Gain {
-		copy(s.teacher.Weights(), s.best)
-		s.phase = examining
+	tuned := s.evaluate(s.mind.Decide, evaluationStream)
+	if tuned.Reward <= s.training.Best()+s.config.Stage1.Gain {
+		s.training.AdoptBest()
+		s.phase = evaluating
 		return
 	}
-	s.bestReward = tuned.Reward
-	s.best = append(s.best[:0], s.teacher.Weights()...)
-	s.beginLesson("", tuned.Reward, examining)
+	s.training.KeepBest(tuned.Reward)
+	s.beginDistillation("", tuned.Reward, evaluating)
 }
 
-// graduate examines everybody on episodes of their own.
-func (s *Trainer) graduate() error {
-	if s.lesson.then == examining { // they have learned something since they were published
+// finish evaluates the teacher, the students and the baseline on held-out episodes.
+func (s *Trainer) finish() error {
+	if s.distillation.then == evaluating { // they have learned something since they were published
 		if err := s.publish(); err != nil {
 			return err
 		}
 	}
-	s.hooks.progress(0.97, "examination")
-	nobody := s.examine(func(_, actions []float32) { clear(actions) }, finalStream)
-	nobody.Who = "nobody"
-	taught := s.examine(s.mind.Decide, finalStream)
-	taught.Who = "teacher"
+	s.hooks.progress(0.97, "evaluation")
+	idle := s.evaluate(func(_, actions []float32) { clear(actions) }, finalStream)
+	idle.Who = train.NoChange
+	trained := s.evaluate(s.mind.Decide, finalStream)
+	trained.Who = "teacher"
 	students, err := s.actFreely(finalStream)
 	if err != nil {
 		return err
 	}
-	s.report.Results = []train.Result{nobody, taught, students}
+	s.report.Results = []train.Result{idle, trained, students}
 	s.report.Imitation = s.compare(finalStream)
-	s.phase = graduated
+	s.phase = finished
 	return nil
 }
 
-// Model is what is given out: everybody as they are now.
+// Model of the teacher and the students as they are now.
 func (s *Trainer) Model() (*drpc.Model, error) {
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(), Period: s.config.Period,
 		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward, Notifier: s.config.Notifier,
 		Seen: s.seen, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
-		Training: modelfile.Training{Data: s.subject.Source, Samples: s.steps, Seed: s.config.Seed},
+		Training: modelfile.Training{Data: s.subject.Source, Samples: s.training.Steps(), Seed: s.config.Seed},
 	}
 	for i, student := range s.students {
 		m.Services = append(m.Services, s.subject.App.Services[i].Name)
 		m.Students = append(m.Students, student.Net().Clone())
 	}
-	on := fmt.Sprintf("%d episodes of their own", s.config.Stage1.Episodes)
+	on := fmt.Sprintf("%d held-out episodes", s.config.Stage1.Episodes)
 	for _, r := range s.report.Results {
-		if r.Who == "nobody" {
+		if r.Who == train.NoChange {
 			continue
 		}
 		m.Results = append(m.Results, modelfile.Result{
-			Name: "mean reward, " + r.Who, On: on, Value: r.Reward, Baseline: "nobody", Against: s.report.Results[0].Reward,
+			Name: "mean reward, " + r.Who, On: on, Value: r.Reward, Baseline: train.NoChange, Against: s.report.Results[0].Reward,
 		})
 	}
 	for _, i := range s.report.Imitation {

@@ -9,14 +9,14 @@ type Point struct {
 	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
-// Result is what somebody achieved on episodes that nobody has practised on.
+// Result is what a policy achieved on held-out episodes.
 type Result struct {
 	train.Result
 	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
 	Yardstick float64 `json:"yardstick"` // by DRPC's
 }
 
-// Report is what is told of a schooling.
+// Report is the record of a training.
 type Report struct {
 	Way        string                `json:"way"`
 	Profiles   int                   `json:"profiles"`          // that were measured here
