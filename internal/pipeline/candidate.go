@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Candidate is a policy to be trained: a formulation with its constants, an
@@ -38,30 +38,6 @@ func (c *Candidate) Problem() (*formulation.Problem, error) {
 	}
 	p.Shares = c.Shares
 	return p, nil
-}
-
-// agentOf is the paper's own agent, as far as it says.
-func agentOf(formulation string) dqn.Config {
-	a := dqn.Default()
-	explore := func(steps int) {
-		a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: steps}
-	}
-	explore(8_000)
-	switch formulation {
-	case "scaling-ops":
-		// The paper names a target network and nothing else.
-		a.Hidden, a.Double, a.Discount = []int{32, 32}, false, 0.95
-		a.Copy, a.Soft = 200, 0
-	case "elastic-dqn":
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{64, 64}, false, 0.94, 0.01
-	case "serverless-horizontal", "serverless-vertical":
-		// Constants of the published code, but for the discount and the exploration,
-		// which there last a thousand episodes.
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{128, 128}, false, 0.95, 0.005
-	case "loadline":
-		a.Hidden, a.Dueling, a.Discount, a.Steps = []int{64, 64}, true, 0.9, 3
-	}
-	return a
 }
 
 // stepsOf is how many steps a candidate of a formulation trains for, by default.
@@ -99,7 +75,7 @@ func LineUp(formulations []string, n int, seed uint64) ([]Candidate, error) {
 func variant(formulation string, n int, seed uint64) Candidate {
 	c := Candidate{
 		Name: fmt.Sprintf("%s-%d", formulation, n), Formulation: formulation, Seed: seed + uint64(n-1), Steps: stepsOf,
-		Params: map[string]float64{}, Agent: agentOf(formulation),
+		Params: map[string]float64{}, Agent: train.AgentOf(formulation),
 	}
 	pick := func(key string, values ...float64) { c.Params[key] = values[(n-1)%len(values)] }
 	switch formulation {

@@ -132,43 +132,22 @@ type lesson struct {
 }
 
 func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
-	where, longest, err := l.where()
+	env, longest, err := l.where()
 	if err != nil {
 		return formulation.Brain{}, Curve{}, err
 	}
-	var scales []formulation.Scale
-	if l.from != nil {
-		scales = l.from.Scales // the weights only mean something with them
-	} else {
-		scales = train.MeasureScales(where, l.seed, 16, longest)
+	agent := l.candidate.Agent
+	agent.Explore.Steps = min(agent.Explore.Steps, l.steps/2)
+	agent.WarmUp = min(agent.WarmUp, l.steps/8)
+	c := train.NetworkConfig{
+		Service: l.service, Agent: agent, Seed: l.seed, Steps: l.steps, Episode: longest, ScaleEpisodes: 16, From: l.from, Progress: l.progress,
 	}
-	scaled := &train.ScaledEnv{Env: where, Scales: scales}
-	config := l.candidate.Agent
-	config.Explore.Steps = min(config.Explore.Steps, l.steps/2)
-	config.WarmUp = min(config.WarmUp, l.steps/8)
-	agent, err := dqn.New(config, scaled.Spaces(), l.seed)
-	if err != nil {
-		return formulation.Brain{}, Curve{}, err
-	}
-	if l.from != nil {
-		if err := agent.Adopt(l.from.Net); err != nil {
-			return formulation.Brain{}, Curve{}, err
-		}
-	}
+	c.Evaluations, c.Episodes = looks(l.brains)
 	if l.candidate.Bootstrap {
-		l.bootstrap(agent, scales)
+		c.Bootstrap = l.bootstrap
 	}
-	times, episodes := looks(l.brains)
-	training := rl.NewTraining(scaled, agent, l.seed, rl.TrainingConfig{
-		Steps: l.steps, EvaluateEvery: max(l.steps/times, 1), Episodes: episodes,
-	})
-	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { l.progress(float64(p.Steps) / float64(p.Of)) }})
-	if err != nil {
-		return formulation.Brain{}, Curve{}, err
-	}
-	training.AdoptBest()
-	l.progress(1)
-	return formulation.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, Curve{l.service, training.Curve()}, nil
+	brain, points, err := train.Network(ctx, env, c)
+	return brain, Curve{l.service, points}, err
 }
 
 // where the brain learns, and how long an episode lasts.
@@ -177,10 +156,7 @@ func (l *lesson) where() (rl.Env, int, error) {
 		e, err := l.env1()
 		return e, heldRequests, err
 	}
-	steps := episodeSteps
-	for _, p := range l.places {
-		steps = min(steps, int(p.Duration/(2*l.problem.Period)))
-	}
+	steps := train.EpisodeWithin(l.places, l.problem, episodeSteps)
 	e, err := train.NewServiceEnv(train.ServiceEnvConfig{
 		Problem: l.problem, Scenarios: l.places, Steps: steps, CPUNoise: 0.05,
 	})

@@ -236,8 +236,8 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 		if err != nil {
 			return err
 		}
-		brain, err := school{
-			problem: problem, places: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120, seed: o.Seed + uint64(seed),
+		brain, err := learning{
+			problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120, seed: o.Seed + uint64(seed),
 		}.learn(ctx)
 		if err != nil {
 			return err

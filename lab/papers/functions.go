@@ -108,8 +108,8 @@ func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps i
 	if err != nil {
 		return nil, err
 	}
-	return school{
-		problem: s.problem, places: places, agent: serverlessAgent(), steps: steps, episode: 60, seed: seed, restarts: restarts,
+	return learning{
+		problem: s.problem, scenarios: places, agent: serverlessAgent(), steps: steps, episode: 60, seed: seed, restarts: restarts,
 	}.learnEach(ctx)
 }
 
@@ -128,7 +128,7 @@ func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *for
 		if from != nil {
 			brain = &from.Brains[slices.IndexFunc(from.Brains, func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
 		} else {
-			where, err := (school{problem: s.problem, places: places[at : at+1], episode: 30, seed: seed}).where()
+			where, err := (learning{problem: s.problem, scenarios: places[at : at+1], episode: 30, seed: seed}).scaled()
 			if err != nil {
 				return nil, err
 			}

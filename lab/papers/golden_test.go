@@ -77,8 +77,8 @@ func goldenElastic(t *testing.T) formulation.Brain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	brain, err := school{
-		problem: problem, places: s.places, service: formulation.Every, agent: elasticAgent(), steps: 600, episode: 120, seed: 1,
+	brain, err := learning{
+		problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: 600, episode: 120, seed: 1,
 	}.learn(t.Context())
 	if err != nil {
 		t.Fatal(err)
