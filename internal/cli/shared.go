@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loadline/loadline/internal/arena"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // This file is what lab/cli uses of this package: the commands that both programs have,
@@ -102,7 +102,7 @@ const ImitationColumn = imitationColumn
 
 // WriteCurve writes a learning curve so far to a CSV file, if one is asked for: the columns
 // of every curve, and then its own.
-func WriteCurve[P any](path string, curve []P, own []string, row func(P) (arena.Point, []string)) error {
+func WriteCurve[P any](path string, curve []P, own []string, row func(P) (train.Point, []string)) error {
 	return writeCurve(path, curve, own, row)
 }
 
@@ -111,4 +111,4 @@ func CurveNumber(v float64) string { return logged(v) }
 
 // NoGain is a warning that a trained policy does no better than changing nothing; empty if
 // it does.
-func NoGain(unchanged, trained arena.Result) string { return idle(unchanged, trained) }
+func NoGain(unchanged, trained train.Result) string { return idle(unchanged, trained) }

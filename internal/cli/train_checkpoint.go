@@ -54,7 +54,7 @@ func (c *schoolCheckpoint) close() error {
 func (c *schoolCheckpoint) path() string { return filepath.Join(c.folder, schoolState) }
 
 // resume goes on where the folder says; without a state there, at the beginning.
-func (c *schoolCheckpoint) resume(s *trainer.School, stderr io.Writer) error {
+func (c *schoolCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
 	if c.folder == "" {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c *schoolCheckpoint) resume(s *trainer.School, stderr io.Writer) error {
 }
 
 // save what the school is between two units: now, or if it is time to.
-func (c *schoolCheckpoint) save(s *trainer.School, now bool) {
+func (c *schoolCheckpoint) save(s *trainer.Trainer, now bool) {
 	if c.folder == "" || !now && time.Since(c.saved) < CheckpointEvery {
 		return
 	}
@@ -82,7 +82,7 @@ func (c *schoolCheckpoint) save(s *trainer.School, now bool) {
 }
 
 // end says how a schooling ended, for whoever asked for it to end.
-func (c *schoolCheckpoint) end(ctx context.Context, s *trainer.School, err error) error {
+func (c *schoolCheckpoint) end(ctx context.Context, s *trainer.Trainer, err error) error {
 	c.save(s, true)
 	if err != nil && ctx.Err() != nil && c.folder != "" && c.err == nil {
 		return Interruptedf("interrupted after %d steps; the same command goes on from %s", s.Steps(), filepath.ToSlash(c.folder))

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // imitationColumn is among those of every curve, so that all can be read alike. Where
@@ -16,7 +16,7 @@ const imitationColumn = "imitation"
 
 // writeCurve writes a learning curve so far, if a log is asked for: what all tell of
 // theirs, and then columns of its own.
-func writeCurve[P any](log string, curve []P, own []string, row func(P) (arena.Point, []string)) error {
+func writeCurve[P any](log string, curve []P, own []string, row func(P) (train.Point, []string)) error {
 	if log == "" {
 		return nil
 	}
@@ -39,13 +39,13 @@ func writeCurve[P any](log string, curve []P, own []string, row func(P) (arena.P
 // logged is a number as curves have it.
 func logged(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// idleGain is how much more reward than nobody's is something.
+// idleGain is how much more reward than without changes counts.
 const idleGain = 0.005
 
 // idle says so where whoever was taught does no better than nobody; empty otherwise.
-func idle(nobody, taught arena.Result) string {
+func idle(nobody, taught train.Result) string {
 	if taught.Reward > nobody.Reward+idleGain {
 		return ""
 	}
-	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, nobody has %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
+	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loadline/loadline/internal/arena"
 	drpcschool "github.com/loadline/loadline/internal/policy/drpc/trainer"
 	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
 func TestCurvesAsOthersReadThem(t *testing.T) {
 	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
-	common := arena.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}
+	common := train.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}
 	const (
 		head   = "steps,episodes,explored,loss,evaluation,qos,cpu,memory,imitation"
 		row    = "40,2,0.5,0.333333,0.25,1,0.125,0.75,"
@@ -50,16 +50,16 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 }
 
 func TestIdleIsTold(t *testing.T) {
-	nobody := arena.Result{Who: "nobody", Reward: 0.8}
+	nobody := train.Result{Who: train.NoChange, Reward: 0.8}
 	for _, c := range []struct {
 		reward float64
 		want   string
 	}{
 		{0.85, ""},
-		{0.8, "warning: students did no better than changing nothing (reward 0.800, nobody has 0.800)"},
-		{0.5, "reward 0.500, nobody has 0.800"},
+		{0.8, "warning: students did no better than changing nothing (reward 0.800, without changes 0.800)"},
+		{0.5, "reward 0.500, without changes 0.800"},
 	} {
-		got := idle(nobody, arena.Result{Who: "students", Reward: c.reward})
+		got := idle(nobody, train.Result{Who: "students", Reward: c.reward})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%v: %q, want %q in it", c.reward, got, c.want)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 	"github.com/loadline/loadline/internal/suggest"
@@ -94,11 +93,11 @@ func (f *trainFlags) goToSchool(ctx context.Context, subject train.Scenario, con
 	defer func() { err = errors.Join(err, checkpoint.close()) }()
 	bar := newProgress(stderr, "school")
 	defer bar.done()
-	var s *trainer.School
+	var s *trainer.Trainer
 	s, err = trainer.New(ctx, subject, config, trainer.Hooks{
 		Progress: bar.stages(),
 		Point:    func(trainer.Point) { _ = f.writeSchoolLog(s.Report().Curve) }, // the last time tells
-		Unit:     func(s *trainer.School) { checkpoint.save(s, false) },
+		Unit:     func(s *trainer.Trainer) { checkpoint.save(s, false) },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -134,7 +133,7 @@ func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (trainer.Config, error) 
 
 // writeSchoolLog writes the learning curve so far.
 func (f *trainFlags) writeSchoolLog(curve []trainer.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn}, func(p trainer.Point) (arena.Point, []string) {
+	return writeCurve(f.log, curve, []string{imitationColumn}, func(p trainer.Point) (train.Point, []string) {
 		return p.Point, []string{logged(p.Imitation)}
 	})
 }

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/policy/msars"
 	"github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/slosplit/learned"
 	"github.com/loadline/loadline/internal/suggest"
+	"github.com/loadline/loadline/internal/train"
 )
 
 const msarsFormulation = "msars"
@@ -164,7 +164,7 @@ func (f *msarsFlags) network(ctx context.Context, config *trainer.Config, stderr
 
 // writeMSARSLog writes the learning curve so far.
 func (f *trainFlags) writeMSARSLog(curve []trainer.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn, "users", "yardstick"}, func(p trainer.Point) (arena.Point, []string) {
+	return writeCurve(f.log, curve, []string{imitationColumn, "users", "yardstick"}, func(p trainer.Point) (train.Point, []string) {
 		return p.Point, []string{"", logged(p.Users), logged(p.Yardstick)}
 	})
 }

@@ -278,7 +278,7 @@ func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 			t.Errorf("point %d is %+v", i, p)
 		}
 	}
-	if len(made.Exams) != 2 || made.Exams[0].Who != "nobody" || made.Exams[1].Who != "msars" || made.Yardstick != made.Exams[1].Yardstick {
+	if len(made.Exams) != 2 || made.Exams[0].Who != "no change" || made.Exams[1].Who != "msars" || made.Yardstick != made.Exams[1].Yardstick {
 		t.Fatalf("%+v", made)
 	}
 	for _, x := range made.Exams {

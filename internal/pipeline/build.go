@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/history/record"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -145,14 +145,14 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 
 // delaysOf takes Scaling-Ops' model of each service as its environments need it.
 // The SLA is the service's part of the users' objective.
-func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[string]gym.Delays {
+func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[string]train.Delays {
 	ground := formulation.NewGround(app)
-	all := map[string]gym.Delays{}
+	all := map[string]train.Delays{}
 	for i, l := range linear {
 		if l.Rows == 0 || !(l.MeanRequests > 0) || !(l.MeanReplicas > 0) {
 			continue
 		}
-		d := gym.Delays{
+		d := train.Delays{
 			CPUSlope: l.CPUSlope, RequestSlope: l.RequestSlope, Smoothing: Smoothing,
 			SLA: ground.Services[i].Budget.Latency.Seconds(), MeanCPU: l.MeanCPU, MeanRequests: l.MeanRequests, MeanReplicas: l.MeanReplicas,
 		}

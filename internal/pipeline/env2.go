@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // tryENV2 scores policies on Scaling-Ops' equations over the whole unseen part,
@@ -18,7 +18,7 @@ func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j Judging) error 
 	if err != nil {
 		return err
 	}
-	var known []gym.Place
+	var known []train.ServiceScenario
 	for _, p := range places {
 		if _, ok := f.Subject.Delays[p.Service]; ok {
 			known = append(known, p)
@@ -49,7 +49,7 @@ func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j Judging) error 
 	return nil
 }
 
-func (e *Entry) tryENV2(ctx context.Context, places []gym.Place, delays map[string]gym.Delays) error {
+func (e *Entry) tryENV2(ctx context.Context, places []train.ServiceScenario, delays map[string]train.Delays) error {
 	switch {
 	case e.Role == RoleReference:
 		e.NotENV2 = "it knows the load beforehand"
@@ -58,7 +58,7 @@ func (e *Entry) tryENV2(ctx context.Context, places []gym.Place, delays map[stri
 		e.NotENV2 = "no service has a linear model"
 		return nil
 	}
-	score := &ENV2{Services: map[string]gym.ENV2Score{}}
+	score := &ENV2{Services: map[string]train.ENV2Score{}}
 	n := result.Number(len(places))
 	for _, place := range places {
 		policy, err := policy.New(e.Policy, place.App)
@@ -66,7 +66,7 @@ func (e *Entry) tryENV2(ctx context.Context, places []gym.Place, delays map[stri
 			e.NotENV2 = fmt.Sprintf("it cannot be set to work on %s alone: %v", place.Service, err)
 			return nil
 		}
-		s, err := gym.TryENV2(ctx, gym.ENV2Config{Place: place, Delays: delays[place.Service]}, policy)
+		s, err := train.EvaluateENV2(ctx, train.ENV2Config{Scenario: place, Delays: delays[place.Service]}, policy)
 		if err != nil {
 			return fmt.Errorf("%s on ENV2: %w", e.Label, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/bench"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Evaluation is what came of judging a run's candidates, evaluation.json.
@@ -100,13 +100,13 @@ type Figures struct {
 
 // ENV2 is how a policy did on Scaling-Ops' equations, all services together.
 type ENV2 struct {
-	MeanPods result.Number            `json:"mean_pods"`
-	Delay    result.Number            `json:"delay_s"`        // mean over services
-	OverSLA  result.Number            `json:"over_sla_share"` // of the time, mean over services
-	AtMin    result.Number            `json:"at_min_share"`
-	AtMax    result.Number            `json:"at_max_share"`
-	Bound    string                   `json:"bound,omitempty"`
-	Services map[string]gym.ENV2Score `json:"services"`
+	MeanPods result.Number              `json:"mean_pods"`
+	Delay    result.Number              `json:"delay_s"`        // mean over services
+	OverSLA  result.Number              `json:"over_sla_share"` // of the time, mean over services
+	AtMin    result.Number              `json:"at_min_share"`
+	AtMax    result.Number              `json:"at_max_share"`
+	Bound    string                     `json:"bound,omitempty"`
+	Services map[string]train.ENV2Score `json:"services"`
 }
 
 // Entry by its label, or nil.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/atomicfile"
-	"github.com/loadline/loadline/internal/gym"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -28,7 +28,7 @@ func (s *Subject) summary() Summary {
 	}
 }
 
-func subjectDigest(model []byte, seen, unseen *workload.Workload, delays map[string]gym.Delays) string {
+func subjectDigest(model []byte, seen, unseen *workload.Workload, delays map[string]train.Delays) string {
 	sum := sha256.New()
 	sum.Write(model)
 	// Numbers and names, which JSON can always hold.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -40,14 +40,14 @@ type Run struct {
 
 // Summary of a subject.
 type Summary struct {
-	Name     string                `json:"name"`
-	Source   string                `json:"source"`
-	Digest   string                `json:"digest"` // of the model and of both parts
-	Services []string              `json:"services"`
-	Seen     Span                  `json:"seen"`
-	Unseen   Span                  `json:"unseen"`
-	Delays   map[string]gym.Delays `json:"delays"` // Scaling-Ops' model of each service
-	Notes    []string              `json:"notes,omitempty"`
+	Name     string                  `json:"name"`
+	Source   string                  `json:"source"`
+	Digest   string                  `json:"digest"` // of the model and of both parts
+	Services []string                `json:"services"`
+	Seen     Span                    `json:"seen"`
+	Unseen   Span                    `json:"unseen"`
+	Delays   map[string]train.Delays `json:"delays"` // Scaling-Ops' model of each service
+	Notes    []string                `json:"notes,omitempty"`
 }
 
 // Span of time.

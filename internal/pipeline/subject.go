@@ -7,8 +7,8 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -21,7 +21,7 @@ type Subject struct {
 	Seen    *workload.Workload // requests to learn from
 	Unseen  *workload.Workload // requests that come after, kept for the proof
 	History *history.History   // of the seen part
-	Delays  map[string]gym.Delays
+	Delays  map[string]train.Delays
 
 	SeenFrom, UnseenFrom time.Time // when the two begin
 	Model                []byte    // the application as a model file, with where its figures come from
@@ -33,12 +33,12 @@ const Smoothing = 0.4
 
 // placesOf an application: every service that is visited, alone, with budgets by shares
 // if there are any.
-func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]gym.Place, error) {
+func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]train.ServiceScenario, error) {
 	load, err := w.For(app)
 	if err != nil {
 		return nil, err
 	}
-	return gym.AllAlone(formulation.NewGround(app).With(shares), load, w.Duration()), nil
+	return train.ServiceScenarios(formulation.NewGround(app).With(shares), load, w.Duration()), nil
 }
 
 // The least that there must be to learn from and to prove on.

@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // modelMethod reads the models of all formulations: the file says which one it is of.
@@ -73,7 +73,7 @@ func (v DQNVariant) problem(name string, shares *formulation.Shares) (*formulati
 
 // newDQNVariant is the n-th of a formulation, from 1.
 func newDQNVariant(name string, n int) DQNVariant {
-	v := DQNVariant{Params: map[string]float64{}, Agent: agentOf(name)}
+	v := DQNVariant{Params: map[string]float64{}, Agent: train.AgentOf(name)}
 	pick := func(key string, values ...float64) { v.Params[key] = values[(n-1)%len(values)] }
 	switch name {
 	case "scaling-ops":
@@ -145,30 +145,6 @@ func DQNInCluster(settings json.RawMessage) (json.RawMessage, error) {
 	}
 	v.Linear = false
 	return json.Marshal(v)
-}
-
-// agentOf is the paper's own agent, as far as it says.
-func agentOf(formulation string) dqn.Config {
-	a := dqn.Default()
-	explore := func(steps int) {
-		a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: steps}
-	}
-	explore(8_000)
-	switch formulation {
-	case "scaling-ops":
-		// The paper names a target network and nothing else.
-		a.Hidden, a.Double, a.Discount = []int{32, 32}, false, 0.95
-		a.Copy, a.Soft = 200, 0
-	case "elastic-dqn":
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{64, 64}, false, 0.94, 0.01
-	case "serverless-horizontal", "serverless-vertical":
-		// Constants of the published code, but for the discount and the exploration,
-		// which there last a thousand episodes.
-		a.Hidden, a.Double, a.Discount, a.Soft = []int{128, 128}, false, 0.95, 0.005
-	case "loadline-dqn":
-		a.Hidden, a.Dueling, a.Discount, a.Steps = []int{64, 64}, true, 0.9, 3
-	}
-	return a
 }
 
 // dqnModel is a policy that DQN learned in a formulation.

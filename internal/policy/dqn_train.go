@@ -8,11 +8,11 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Episodes are an hour of quarter-minute decisions or four of minutes: long enough
@@ -44,8 +44,8 @@ func trainDQN(ctx context.Context, name string, t Task) (*Trained, error) {
 		return nil, err
 	}
 	v.Agent.Rate *= t.Rate
-	places := gym.AllAlone(formulation.NewGround(t.Scenario.App).With(t.Shares), t.Scenario.Load, t.Scenario.Duration)
-	groups := [][]gym.Place{places}
+	places := train.ServiceScenarios(formulation.NewGround(t.Scenario.App).With(t.Shares), t.Scenario.Load, t.Scenario.Duration)
+	groups := [][]train.ServiceScenario{places}
 	if problem.Form().PerService {
 		groups = groups[:0]
 		for i := range places {
@@ -122,7 +122,7 @@ type lesson struct {
 	past     *Past // nil = none
 	variant  DQNVariant
 	problem  *formulation.Problem
-	places   []gym.Place
+	places   []train.ServiceScenario
 	shared   bool // the SLA follows given parts of the SLO
 	service  string
 	seed     uint64
@@ -133,43 +133,26 @@ type lesson struct {
 }
 
 func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
-	where, longest, err := l.where()
+	env, longest, err := l.where()
 	if err != nil {
 		return formulation.Brain{}, Curve{}, err
 	}
-	var scales []formulation.Scale
-	if l.from != nil {
-		scales = l.from.Scales // the weights only mean something with them
-	} else {
-		scales = gym.Measure(where, l.seed, 16, longest)
+	agent := l.variant.Agent
+	agent.Explore.Steps = min(agent.Explore.Steps, l.steps/2)
+	agent.WarmUp = min(agent.WarmUp, l.steps/8)
+	c := train.NetworkConfig{
+		Service: l.service, Agent: agent, Seed: l.seed, Steps: l.steps, Episode: longest, ScaleEpisodes: 16,
+		From: l.from, Progress: l.progress,
 	}
-	scaled := &gym.Scaled{Env: where, Scales: scales}
-	config := l.variant.Agent
-	config.Explore.Steps = min(config.Explore.Steps, l.steps/2)
-	config.WarmUp = min(config.WarmUp, l.steps/8)
-	agent, err := dqn.New(config, scaled.Spaces(), l.seed)
-	if err != nil {
-		return formulation.Brain{}, Curve{}, err
-	}
-	if l.from != nil {
-		if err := agent.Adopt(l.from.Net); err != nil {
-			return formulation.Brain{}, Curve{}, err
-		}
-	}
+	c.Evaluations, c.Episodes = looks(l.brains)
 	if l.variant.Bootstrap && l.past != nil {
-		l.bootstrap(agent, scales)
+		c.Bootstrap = l.bootstrap
 	}
-	times, episodes := looks(l.brains)
-	training := rl.NewTraining(scaled, agent, l.seed, rl.TrainingConfig{
-		Steps: l.steps, EvaluateEvery: max(l.steps/times, 1), Episodes: episodes,
-	})
-	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { l.progress(float64(p.Steps) / float64(p.Of)) }})
+	brain, points, err := train.Network(ctx, env, c)
 	if err != nil {
 		return formulation.Brain{}, Curve{}, err
 	}
-	training.AdoptBest()
-	l.progress(1)
-	return formulation.Brain{Service: l.service, Scales: scales, Net: agent.Net()}, curveOf(l.service, training.Curve()), nil
+	return brain, curveOf(l.service, points), nil
 }
 
 // where the brain learns, and how long an episode lasts.
@@ -178,12 +161,9 @@ func (l *lesson) where() (rl.Env, int, error) {
 		e, err := l.env1()
 		return e, heldRequests, err
 	}
-	steps := episodeSteps
-	for _, p := range l.places {
-		steps = min(steps, int(p.Duration/(2*l.problem.Period)))
-	}
-	e, err := gym.NewCluster(gym.ClusterConfig{
-		Problem: l.problem, Places: l.places, Steps: steps, CPUNoise: 0.05,
+	steps := train.EpisodeWithin(l.places, l.problem, episodeSteps)
+	e, err := train.NewServiceEnv(train.ServiceEnvConfig{
+		Problem: l.problem, Scenarios: l.places, Steps: steps, CPUNoise: 0.05,
 	})
 	return e, steps, err
 }
@@ -198,7 +178,7 @@ func (l *lesson) env1() (rl.Env, error) {
 		delays.SLA = l.places[0].App.Kinds[0].SLO.Latency.Seconds()
 	}
 	bounds := l.places[0].App.Services[0].Bounds
-	return gym.NewENV1(gym.ENV1Config{
+	return train.NewENV1(train.ENV1Config{
 		Rows: rows, Delays: delays, MinReplicas: max(bounds.MinReplicas, 1), MaxReplicas: bounds.MaxReplicas, Steps: heldRequests,
 		Weight: l.problem.Params["weight"], Penalty: l.problem.Params["penalty"],
 	})
@@ -207,7 +187,7 @@ func (l *lesson) env1() (rl.Env, error) {
 // bootstrap fills the agent's memory with what the autoscaler in charge did, and
 // lets it learn from that before it ever acts.
 func (l *lesson) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
-	past := gym.Past{
+	past := train.Demonstrations{
 		Problem: l.problem, Ground: formulation.NewGround(l.places[0].App), History: l.past.History, Service: l.service,
 		Reference: l.places[0].Reference,
 	}
@@ -244,12 +224,12 @@ func curveOf(service string, points []rl.Point) Curve {
 }
 
 // rows of a service's history, as Scaling-Ops' ENV1 draws them.
-func (p *Past) rows(app *loadline.App, service string) []gym.Row {
+func (p *Past) rows(app *loadline.App, service string) []train.HistoryRow {
 	h := p.History.Service(service)
 	if h == nil {
 		return nil
 	}
-	var rows []gym.Row
+	var rows []train.HistoryRow
 	for i := range p.History.Steps {
 		cpu, ok1 := h.Series[history.CPU].Get(i)
 		rate, ok2 := h.Series[history.Rate].Get(i)
@@ -262,7 +242,7 @@ func (p *Past) rows(app *loadline.App, service string) []gym.Row {
 			request = app.Services[app.ServiceIndex(service)].Size.CPURequest
 		}
 		if ok1 && ok2 && ok3 && ready >= 1 && request > 0 {
-			rows = append(rows, gym.Row{CPU: cpu / (ready * request), Requests: rate, Replicas: math.Round(ready)})
+			rows = append(rows, train.HistoryRow{CPU: cpu / (ready * request), Requests: rate, Replicas: math.Round(ready)})
 		}
 	}
 	return rows

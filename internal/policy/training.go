@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/train"
@@ -35,7 +33,7 @@ type Task struct {
 // Past is what was recorded while another autoscaler was in charge.
 type Past struct {
 	History *history.History
-	Delays  map[string]gym.Delays // Scaling-Ops' model of each service
+	Delays  map[string]train.Delays // Scaling-Ops' model of each service
 }
 
 // LeastSteps of a task are so few that everything still happens once.
@@ -115,7 +113,7 @@ type Exam struct {
 }
 
 // AddPoint adds a point to the only curve.
-func (t *Trained) AddPoint(p arena.Point, yardstick float64) {
+func (t *Trained) AddPoint(p train.Point, yardstick float64) {
 	if len(t.Curves) == 0 {
 		t.Curves = []Curve{{Service: formulation.Every}}
 	}
@@ -125,7 +123,7 @@ func (t *Trained) AddPoint(p arena.Point, yardstick float64) {
 }
 
 // AddExam adds an exam.
-func (t *Trained) AddExam(who string, yardstick, qos float64, r arena.Result) {
+func (t *Trained) AddExam(who string, yardstick, qos float64, r train.Result) {
 	t.Exams = append(t.Exams, Exam{who, yardstick, qos, r.CPU, r.Memory})
 }
 

@@ -2,10 +2,11 @@
 // an [Env] shows numbers, takes an [Action] and gives a reward.
 //
 // An [Agent] explores, learns from each [Transition], and decides by what it
-// has learned. [Training] takes one through the episodes of an environment,
-// evaluates it on the way, and can be saved and resumed at any end of an
-// episode: the resumed run ends where the unbroken one would have, byte for
-// byte. [Evaluate] only watches.
+// has learned. [Training] is the training loop of every method: it takes a
+// [Trainee], one agent or several, through episodes, evaluates on the way, keeps
+// the best weights, and can be saved and resumed at any end of an episode: the
+// resumed run ends where the unbroken one would have, byte for byte. [Evaluate]
+// does not learn.
 //
 //	agent, err := dqn.New(dqn.Default(), env.Spaces(), seed)
 //	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: 50_000, EvaluateEvery: 2_000, Episodes: 20})
@@ -17,9 +18,9 @@
 // made from the seed and the episode's number, so that an environment has no
 // state that outlives an episode.
 //
-// Reading order: env.go and agent.go (the contracts), train.go and evaluate.go
-// (what is done with them), replay.go with nstep.go and priority.go (memory),
+// Reading order: env.go and agent.go (the contracts), train.go, episode.go and
+// evaluate.go (the training loop), replay.go with nstep.go and priority.go (memory),
 // schedule.go, settings.go, archive.go (checkpoints). The algorithms are in
-// rooms of their own: dqn, td3, tabular, clone. Package lessons has small
-// environments with known answers; package study compares settings on them.
+// rooms of their own: dqn, td3, tabular, clone. Package lab/classic has
+// small environments with known answers; lab/study compares settings on them.
 package rl

@@ -2,34 +2,60 @@ package rl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 )
 
-// TrainingConfig is how long to train and how to watch it.
+// TrainingConfig is how long to train, and when to evaluate and to stop.
 type TrainingConfig struct {
 	Steps          int      // in the environment, in all
 	LongestEpisode int      // longer ones are cut off; 0 = the environment's own end
+	WholeEpisodes  bool     // the last episode is not cut off when the steps are done; there is at least one
 	EvaluateEvery  int      // steps, at the next end of an episode; 0 = only at the end
+	EvenlySpaced   bool     // EvaluateEvery counts from the last evaluation instead of in multiples of itself
 	Episodes       int      // of each evaluation; 0 = do not evaluate
-	GoodEnough     *float64 // mean return of an evaluation that ends the training
+	GoodEnough     *float64 // score of an evaluation that ends the training
+	Patience       int      // evaluations without gain after which the training has levelled off and ends; 0 = never
+	Gain           float64  // over the best score that counts as one
 }
 
-// Training takes one agent through episodes of one environment. It can be saved
-// whenever Run has returned, or by a hook, and resumed by Restore.
+// Trainee is what a training trains: one agent in one environment ([Single]), or
+// several that learn together.
+type Trainee interface {
+	// Explore runs one episode of exploring and learning, and counts it.
+	Explore(e *Episode) error
+
+	// Evaluate scores the policy as it is now, without exploring. Higher is better.
+	Evaluate(seed uint64, c TrainingConfig) (score float64, err error)
+
+	// Weights are what is kept at the best evaluation: the parameters themselves,
+	// not a copy.
+	Weights() [][]float32
+}
+
+// Training is the one training loop: explore and learn, evaluate, keep the best
+// weights, stop when the steps are done or the score has levelled off. If the trainee
+// has an Archive method, the training can be saved whenever Run has returned, or by a
+// hook, and resumed by Restore.
 type Training struct {
-	env    Env
-	agent  Agent
-	seed   uint64
-	config TrainingConfig
+	trainee Trainee
+	seed    uint64
+	config  TrainingConfig
 
 	steps, episodes int
 	curve           []Point
-	since           tally // since the last point of the curve
-	best            []float32
-	bestMean        float64
+	evaluated       int   // steps at the last point of the curve
+	since           tally // since then
+	best            [][]float32
+	bestScore       float64
+	stale           int // evaluations without gain
+	plateau         int // steps at which the score had first levelled off; 0 = it has not
+
+	chance *Chance
+	run    *run
 }
 
 // Point of a learning curve.
@@ -37,14 +63,15 @@ type Point struct {
 	Steps      int     `json:"steps"`
 	Episodes   int     `json:"episodes"`
 	Return     float64 `json:"return"`     // mean of the episodes explored since the last point; NaN = none
+	Explored   float64 `json:"-"`          // mean reward of a step in them
 	Loss       float64 `json:"loss"`       // mean of the updates since then; NaN = none
-	Evaluation float64 `json:"evaluation"` // mean return of the evaluation; NaN = none
+	Evaluation float64 `json:"evaluation"` // score of the evaluation; NaN = none
 }
 
 // tally sums up what becomes a point.
 type tally struct {
-	returns, losses   float64
-	episodes, updates int
+	returns, losses          float64
+	steps, episodes, updates int
 }
 
 // Progress is how far a training is.
@@ -58,7 +85,7 @@ type Progress struct {
 	Left           time.Duration
 }
 
-// Hooks are what a training tells. All may be nil.
+// Hooks report on a training. All may be nil.
 type Hooks struct {
 	Progress   func(Progress)
 	EveryPoint func(Point)      // of the learning curve, as it is made
@@ -66,162 +93,176 @@ type Hooks struct {
 	Now        func() time.Time // for the rate of steps; no result depends on it
 }
 
-// NewTraining is ready to Run. The seed is the environment's; the agent has its
-// own.
+// NewTraining trains one agent in one environment. The seed is the environment's; the
+// agent has its own.
 func NewTraining(env Env, agent Agent, seed uint64, config TrainingConfig) *Training {
-	return &Training{env: env, agent: agent, seed: seed, config: config, bestMean: math.Inf(-1)}
+	return NewTrainingOf(&Single{Env: env, Agent: agent}, seed, config)
 }
 
-// Run trains until the steps are done, an evaluation is good enough, or ctx is
-// done, in which case it goes on to the end of the episode and returns ctx's
-// error: what Save then gives can be resumed.
+// NewTrainingOf trains any trainee.
+func NewTrainingOf(trainee Trainee, seed uint64, config TrainingConfig) *Training {
+	return &Training{trainee: trainee, seed: seed, config: config, bestScore: math.Inf(-1), chance: NewChance(seed, trainingStream)}
+}
+
+// Run trains until Done or until ctx is done, in which case it goes on to the end of
+// the episode and returns ctx's error: what Save then gives can be resumed.
 func (t *Training) Run(ctx context.Context, hooks Hooks) error {
-	r := newRun(t, hooks)
-	for t.steps < t.config.Steps && !t.goodEnough() {
+	t.run = newRun(t, hooks)
+	defer func() { t.run = nil }()
+	for !t.Done() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t.episode(r)
-		if t.due() {
-			t.addPoint(hooks)
-		}
-		if hooks.AtEpisode != nil {
-			hooks.AtEpisode(t)
+		if _, err := t.Next(hooks); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// Done says whether the steps are done, an evaluation was good enough, or the score
+// has levelled off.
+func (t *Training) Done() bool {
+	if t.config.WholeEpisodes && len(t.curve) == 0 {
+		return false
+	}
+	goodEnough := t.config.GoodEnough != nil && t.bestScore >= *t.config.GoodEnough
+	return t.steps >= t.config.Steps || goodEnough || t.LevelledOff()
+}
+
+// LevelledOff says whether the last evaluations have brought no gain.
+func (t *Training) LevelledOff() bool { return t.config.Patience > 0 && t.stale >= t.config.Patience }
+
+// Next is one episode, and an evaluation if it is time for one.
+func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
+	t.chance.Restart(t.seed, trainingStream+uint64(t.episodes))
+	e := &Episode{Rand: t.chance.Rand, training: t}
+	if err := t.trainee.Explore(e); err != nil {
+		return false, err
+	}
+	t.episodes++
+	t.since.returns += e.sum
+	t.since.steps += e.steps
+	t.since.episodes++
+	if t.run != nil {
+		t.run.last = e.sum
+	}
+	if evaluated = t.due(); evaluated {
+		if err := t.addPoint(hooks); err != nil {
+			return false, err
+		}
+	}
+	if hooks.AtEpisode != nil {
+		hooks.AtEpisode(t)
+	}
+	return evaluated, nil
+}
+
 // due says whether it is time for a point of the curve: the steps of one have
 // passed, or this is the end.
 func (t *Training) due() bool {
-	last := 0
-	if len(t.curve) > 0 {
-		last = t.curve[len(t.curve)-1].Steps
-	}
 	every := t.config.EvaluateEvery
-	return t.steps >= t.config.Steps || (every > 0 && t.steps/every > last/every)
+	switch {
+	case t.steps >= t.config.Steps:
+		return true
+	case every <= 0:
+		return false
+	case t.config.EvenlySpaced:
+		return t.steps-t.evaluated >= every
+	}
+	return t.steps/every > t.evaluated/every
 }
 
-func (t *Training) goodEnough() bool {
-	return t.config.GoodEnough != nil && t.bestMean >= *t.config.GoodEnough
-}
-
-// run is what one call of Run needs besides the training's own state.
-type run struct {
-	hooks             Hooks
-	chance            *Chance
-	action            Action
-	observation, next []float32
-	began             time.Time
-	from              int // steps when it began
-	last              float64
-}
-
-func newRun(t *Training, hooks Hooks) *run {
-	spaces := t.env.Spaces()
-	r := &run{
-		hooks: hooks, chance: NewChance(t.seed, trainingStream), action: spaces.NewAction(), from: t.steps, last: math.NaN(),
-		observation: make([]float32, spaces.Observation), next: make([]float32, spaces.Observation),
-	}
-	if hooks.Now != nil {
-		r.began = hooks.Now()
-	}
-	return r
-}
-
-// tellEvery is how many steps pass between two reports of progress.
-const tellEvery = 512
-
-// episode is one of exploring and learning.
-func (t *Training) episode(r *run) {
-	r.chance.Restart(t.seed, trainingStream+uint64(t.episodes))
-	t.env.Reset(r.chance.Rand, r.observation)
-	sum := 0.0
-	for length, over := 1, false; !over; length++ {
-		t.agent.Explore(r.observation, &r.action)
-		result := t.env.Step(&r.action, r.next)
-		t.steps++
-		// The budget's end cuts off too: the agent must hear of it.
-		if !result.Terminated && (length == t.config.LongestEpisode || t.steps == t.config.Steps) {
-			result.Truncated = true
-		}
-		loss, updated := t.agent.Learn(Transition{r.observation, r.action, result, r.next})
-		if updated {
-			t.since.losses += loss
-			t.since.updates++
-		}
-		sum += result.Reward
-		over = result.Ends()
-		r.observation, r.next = r.next, r.observation
-		if t.steps%tellEvery == 0 && r.hooks.Progress != nil {
-			r.hooks.Progress(t.progress(r))
-		}
-	}
-	t.episodes++
-	t.since.returns += sum
-	t.since.episodes++
-	r.last = sum
-}
-
-func (t *Training) progress(r *run) Progress {
-	p := Progress{
-		Steps: t.steps, Of: t.config.Steps, Episodes: t.episodes, Return: r.last,
-		Loss: t.since.losses / float64(t.since.updates), Evaluation: math.NaN(),
-	}
-	if len(t.curve) > 0 {
-		p.Evaluation = t.curve[len(t.curve)-1].Evaluation
-	}
-	if r.hooks.Now != nil {
-		if elapsed := r.hooks.Now().Sub(r.began).Seconds(); elapsed > 0 {
-			p.StepsPerSecond = float64(t.steps-r.from) / elapsed
-			p.Left = time.Duration(float64(t.config.Steps-t.steps) / p.StepsPerSecond * float64(time.Second))
-		}
-	}
-	return p
-}
-
-// addPoint evaluates and draws the sum.
-func (t *Training) addPoint(hooks Hooks) {
+// addPoint evaluates, keeps the weights if they are the best so far, and adds to the
+// curve.
+func (t *Training) addPoint(hooks Hooks) error {
 	p := Point{
-		Steps: t.steps, Episodes: t.episodes, Evaluation: math.NaN(),
-		Return: t.since.returns / float64(t.since.episodes), Loss: t.since.losses / float64(t.since.updates),
+		Steps: t.steps, Episodes: t.episodes, Evaluation: math.NaN(), Return: t.since.returns / float64(t.since.episodes),
+		Explored: t.since.returns / float64(t.since.steps), Loss: t.since.losses / float64(t.since.updates),
 	}
-	t.since = tally{}
+	t.since, t.evaluated = tally{}, t.steps
 	if t.config.Episodes > 0 {
-		p.Evaluation = Evaluate(t.env, t.agent, t.seed, t.config.Episodes, t.config.LongestEpisode).Mean()
-		if p.Evaluation > t.bestMean {
-			t.bestMean, t.best = p.Evaluation, append(t.best[:0], t.agent.Weights()...)
+		var err error
+		if p.Evaluation, err = t.trainee.Evaluate(t.seed, t.config); err != nil {
+			return err
+		}
+		t.stale++
+		if p.Evaluation > t.bestScore+t.config.Gain {
+			t.stale = 0
+		}
+		if p.Evaluation > t.bestScore {
+			t.KeepBest(p.Evaluation)
+		}
+		if t.LevelledOff() && t.plateau == 0 {
+			t.plateau = t.steps
 		}
 	}
 	t.curve = append(t.curve, p)
 	if hooks.EveryPoint != nil {
 		hooks.EveryPoint(p)
 	}
+	return nil
 }
 
 // Steps that were taken so far.
 func (t *Training) Steps() int { return t.steps }
 
+// Episodes so far.
+func (t *Training) Episodes() int { return t.episodes }
+
 // Curve is the learning curve so far.
 func (t *Training) Curve() []Point { return slices.Clone(t.curve) }
 
-// Best is the mean return of the best evaluation; -Inf before there is one.
-func (t *Training) Best() float64 { return t.bestMean }
+// Plateau is the number of steps at which the score had first levelled off; 0 = it has
+// not.
+func (t *Training) Plateau() int { return t.plateau }
 
-// AdoptBest gives the agent's policy the weights it had at the best evaluation.
-// It is for the end: training does not go on from there.
-func (t *Training) AdoptBest() {
-	if t.best != nil {
-		copy(t.agent.Weights(), t.best)
+// Best is the score of the best evaluation; -Inf before there is one.
+func (t *Training) Best() float64 { return t.bestScore }
+
+// KeepBest keeps the present weights as the best, with their score.
+func (t *Training) KeepBest(score float64) {
+	t.bestScore = score
+	weights := t.trainee.Weights()
+	if len(t.best) != len(weights) {
+		t.best = make([][]float32, len(weights))
+	}
+	for i, w := range weights {
+		t.best[i] = append(t.best[i][:0], w...)
 	}
 }
+
+// AdoptBest gives the trainee the weights that it had at the best evaluation.
+func (t *Training) AdoptBest() {
+	if t.best == nil {
+		return
+	}
+	for i, w := range t.trainee.Weights() {
+		copy(w, t.best[i])
+	}
+}
+
+// Advance counts steps and episodes that were learned from outside of Run.
+func (t *Training) Advance(steps, episodes int) {
+	t.steps += steps
+	t.episodes += episodes
+}
+
+// Restart begins another round of at most so many steps: the environment may have
+// changed, so that earlier scores do not count.
+func (t *Training) Restart(steps int) {
+	t.Limit(t.steps + steps)
+	t.evaluated, t.stale, t.since, t.bestScore = t.steps, 0, tally{}, math.Inf(-1)
+}
+
+// Limit sets the number of steps in all.
+func (t *Training) Limit(steps int) { t.config.Steps = steps }
 
 // Save gives everything that the rest of the training depends on.
 func (t *Training) Save() []byte { return Save(t) }
 
-// Restore continues a saved training of an agent of the same settings. The
-// number of steps may differ: that is how to train longer.
+// Restore continues a saved training of a trainee of the same settings. The number of
+// steps may differ: that is how to train longer.
 func (t *Training) Restore(data []byte) error {
 	if err := Restore(data, t); err != nil {
 		return fmt.Errorf("resume training: %w", err)
@@ -229,33 +270,69 @@ func (t *Training) Restore(data []byte) error {
 	return nil
 }
 
-// Archive implements saving.
+// Archive saves or restores the training and its trainee.
 func (t *Training) Archive(a *Archive) {
-	spaces := t.env.Spaces()
-	a.Label(fmt.Sprintf("a training with observations of %d, %d choices and %d dimensions", spaces.Observation, spaces.Choices, spaces.Dimensions))
+	trainee, ok := t.trainee.(interface{ Archive(*Archive) })
+	if !ok {
+		a.Fail(errors.New("rl: this training cannot be saved"))
+		return
+	}
 	a.Uint64(&t.seed)
-	a.Int(&t.steps)
-	a.Int(&t.episodes)
-	points := a.length(len(t.curve), 40)
+	for _, n := range []*int{&t.steps, &t.episodes, &t.evaluated, &t.stale, &t.plateau} {
+		a.Int(n)
+	}
+	points := a.length(len(t.curve), 48)
 	if a.Restoring() {
 		t.curve = make([]Point, points)
 	}
 	for i := range t.curve {
-		p := &t.curve[i]
-		a.Int(&p.Steps)
-		a.Int(&p.Episodes)
-		a.Float(&p.Return)
-		a.Float(&p.Loss)
-		a.Float(&p.Evaluation)
+		t.curve[i].archive(a)
 	}
-	a.Float(&t.since.returns)
-	a.Float(&t.since.losses)
-	a.Int(&t.since.episodes)
-	a.Int(&t.since.updates)
-	a.Float(&t.bestMean)
-	a.Some(&t.best)
-	if a.Restoring() && a.Err() == nil && len(t.best) != 0 && len(t.best) != len(t.agent.Weights()) {
-		a.Fail(fmt.Errorf("rl: the saved policy has %d weights, this one %d", len(t.best), len(t.agent.Weights())))
+	t.since.archive(a)
+	a.Float(&t.bestScore)
+	kept := a.length(len(t.best), 8)
+	if a.Restoring() {
+		t.best = make([][]float32, kept)
 	}
-	t.agent.Archive(a)
+	for i := range t.best {
+		a.Some(&t.best[i])
+	}
+	trainee.Archive(a)
+	if a.Restoring() && a.Err() == nil {
+		a.Fail(t.checkBest())
+	}
+}
+
+// checkBest says whether the best weights fit the trainee.
+func (t *Training) checkBest() error {
+	if len(t.best) == 0 {
+		t.best = nil
+		return nil
+	}
+	weights := t.trainee.Weights()
+	if len(t.best) != len(weights) {
+		return fmt.Errorf("rl: the saved policy has %d networks, this one %d", len(t.best), len(weights))
+	}
+	for i, w := range weights {
+		if len(t.best[i]) != len(w) {
+			return fmt.Errorf("rl: the saved policy has %d weights, this one %d", len(t.best[i]), len(w))
+		}
+	}
+	return nil
+}
+
+func (p *Point) archive(a *Archive) {
+	a.Int(&p.Steps)
+	a.Int(&p.Episodes)
+	for _, v := range []*float64{&p.Return, &p.Explored, &p.Loss, &p.Evaluation} {
+		a.Float(v)
+	}
+}
+
+func (s *tally) archive(a *Archive) {
+	a.Float(&s.returns)
+	a.Float(&s.losses)
+	a.Int(&s.steps)
+	a.Int(&s.episodes)
+	a.Int(&s.updates)
 }

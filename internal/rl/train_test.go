@@ -64,7 +64,7 @@ func TestTrainingTellsTheAgentWhatHappened(t *testing.T) {
 			t.Errorf("step %d: heard of what was asked for, not of what was applied", i)
 		}
 	}
-	want := []rl.Point{{4, 1, 4, 2.5, 4}, {8, 2, 4, 6.5, 4}, {10, 3, 2, 9.5, 4}}
+	want := []rl.Point{{4, 1, 4, 1, 2.5, 4}, {8, 2, 4, 1, 6.5, 4}, {10, 3, 2, 1, 9.5, 4}}
 	if got := training.Curve(); !slices.Equal(got, want) {
 		t.Errorf("curve %v, want %v", got, want)
 	}
@@ -119,6 +119,103 @@ func TestEvaluation(t *testing.T) {
 	e := rl.Evaluate(&counter{}, &listener{}, 1, 3, 7)
 	if e.Mean() != 7 || e.Deviation() != 0 || !slices.Equal(e.Lengths, []int{7, 7, 7}) {
 		t.Errorf("%+v", e)
+	}
+}
+
+// scored is a trainee of two agents whose evaluations are given; its episodes have four
+// steps.
+type scored struct {
+	weights [2][]float32
+	scores  []float64
+	fail    error
+}
+
+func (s *scored) Explore(e *rl.Episode) error {
+	for range 4 {
+		e.Step()
+		e.Reward(0.5)
+		e.Learned(1, true)
+		s.weights[0][0]++
+		s.weights[1][0]--
+	}
+	return s.fail
+}
+
+func (s *scored) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
+	score := s.scores[0]
+	if len(s.scores) > 1 {
+		s.scores = s.scores[1:]
+	}
+	return score, nil
+}
+
+func (s *scored) Weights() [][]float32 { return s.weights[:] }
+
+func newScored(scores ...float64) *scored {
+	return &scored{weights: [2][]float32{make([]float32, 1), make([]float32, 1)}, scores: scores}
+}
+
+func TestTrainingEndsWhenItHasLevelledOff(t *testing.T) {
+	s := newScored(1, 2, 2.05, 1.5, 1.9)
+	config := rl.TrainingConfig{Steps: 1_000, WholeEpisodes: true, EvaluateEvery: 6, EvenlySpaced: true, Episodes: 1, Patience: 3, Gain: 0.1}
+	training := rl.NewTrainingOf(s, 1, config)
+	if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	// Evaluated every 8 steps, the first ends of episodes after 6: 2.05 is the best, and no gain over 2.
+	if training.Steps() != 40 || training.Plateau() != 40 || training.Best() != 2.05 || !training.LevelledOff() {
+		t.Errorf("%d steps, plateau at %d, best %v", training.Steps(), training.Plateau(), training.Best())
+	}
+	if training.AdoptBest(); s.weights[0][0] != 24 || s.weights[1][0] != -24 {
+		t.Errorf("weights %v, want those after 24 steps", s.weights)
+	}
+}
+
+func TestWholeEpisodesAreNotCutOff(t *testing.T) {
+	for spaced, want := range map[bool][]int{false: {8, 12, 16}, true: {8, 16}} {
+		training := rl.NewTrainingOf(newScored(1), 1, rl.TrainingConfig{Steps: 14, WholeEpisodes: true, EvaluateEvery: 6, EvenlySpaced: spaced, Episodes: 1})
+		if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
+			t.Fatal(err)
+		}
+		var at []int
+		for _, p := range training.Curve() {
+			at = append(at, p.Steps)
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("evenly spaced %v: evaluated at %v, want %v", spaced, at, want)
+		}
+	}
+	training := rl.NewTrainingOf(newScored(1), 1, rl.TrainingConfig{Steps: 3, WholeEpisodes: true, Episodes: 1})
+	training.Advance(3, 0) // all steps were taken elsewhere
+	if err := training.Run(t.Context(), rl.Hooks{}); err != nil || training.Steps() != 7 || len(training.Curve()) != 1 {
+		t.Errorf("%d steps, %v, want one episode", training.Steps(), err)
+	}
+}
+
+func TestTrainingRestarts(t *testing.T) {
+	s := newScored(3, 1, 2)
+	training := rl.NewTrainingOf(s, 1, rl.TrainingConfig{Steps: 4, WholeEpisodes: true, EvaluateEvery: 4, EvenlySpaced: true, Episodes: 1})
+	for range 2 {
+		if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
+			t.Fatal(err)
+		}
+		training.Advance(10, 2)
+		training.Restart(8)
+	}
+	if training.Steps() != 32 || training.Episodes() != 7 || training.Done() {
+		t.Errorf("%d steps in %d episodes", training.Steps(), training.Episodes())
+	}
+	if err := training.Run(t.Context(), rl.Hooks{}); err != nil || training.Best() != 2 {
+		t.Errorf("best %v, %v: scores before the restart count", training.Best(), err)
+	}
+}
+
+func TestTrainingPassesOnFaults(t *testing.T) {
+	s := newScored(1)
+	s.fail = errors.New("no such service")
+	training := rl.NewTrainingOf(s, 1, rl.TrainingConfig{Steps: 10})
+	if err := training.Run(t.Context(), rl.Hooks{}); !errors.Is(err, s.fail) {
+		t.Errorf("%v, want %v", err, s.fail)
 	}
 }
 

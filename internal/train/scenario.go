@@ -1,5 +1,3 @@
-// Package train is where policies learn: scenarios, episodes in the fluid engine,
-// and the training loop.
 package train
 
 import (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/cli"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 	"github.com/loadline/loadline/lab/rivals/trainer"
 )
@@ -84,7 +84,7 @@ func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (train
 
 // writeRivalLog writes the learning curve so far.
 func (f *trainFlags) writeRivalLog(curve []trainer.Point) error {
-	return cli.WriteCurve(f.log, curve, []string{cli.ImitationColumn, "yardstick"}, func(p trainer.Point) (arena.Point, []string) {
+	return cli.WriteCurve(f.log, curve, []string{cli.ImitationColumn, "yardstick"}, func(p trainer.Point) (train.Point, []string) {
 		return p.Point, []string{"", cli.CurveNumber(p.Yardstick)}
 	})
 }

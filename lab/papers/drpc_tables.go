@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // drpcFigures are the paper's Table 4 (ms), failure rates (%), by contender.
@@ -157,7 +158,7 @@ func (r *drpcResult) learningTable() Table {
 			}
 			for _, x := range m.Exams {
 				switch x.Who {
-				case "nobody":
+				case train.NoChange, "nobody": // the latter in records of earlier versions
 					v[5] = float64(x.Yardstick)
 				case "teacher":
 					v[4] = float64(x.Yardstick)

@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/calibrate"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -21,7 +21,7 @@ import (
 type elasticScene struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
-	places                  []gym.Place
+	places                  []train.ServiceScenario
 }
 
 // Peaks in requests/s that make the applications worth scaling.
@@ -77,7 +77,7 @@ func (s *elasticScene) learnOn(w *workload.Workload) error {
 	if err != nil {
 		return err
 	}
-	s.places = gym.AllAlone(formulation.NewGround(s.app), rates, w.Duration())
+	s.places = train.ServiceScenarios(formulation.NewGround(s.app), rates, w.Duration())
 	return nil
 }
 
@@ -236,8 +236,8 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 		if err != nil {
 			return err
 		}
-		brain, err := school{
-			problem: problem, places: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120, seed: o.Seed + uint64(seed),
+		brain, err := learning{
+			problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120, seed: o.Seed + uint64(seed),
 		}.learn(ctx)
 		if err != nil {
 			return err

@@ -9,12 +9,12 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -90,14 +90,14 @@ func (s *functionScene) load(name string, cores float64, shape *workload.Workloa
 }
 
 // places to practise on: the functions that are called.
-func (s *functionScene) places(w *workload.Workload) ([]gym.Place, error) {
+func (s *functionScene) places(w *workload.Workload) ([]train.ServiceScenario, error) {
 	load, err := w.For(s.app)
 	if err != nil {
 		return nil, err
 	}
-	var places []gym.Place
+	var places []train.ServiceScenario
 	for _, k := range s.kinds {
-		places = append(places, gym.Alone(s.ground, s.service(k), load, w.Duration()))
+		places = append(places, train.NewServiceScenario(s.ground, s.service(k), load, w.Duration()))
 	}
 	return places, nil
 }
@@ -108,8 +108,8 @@ func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps i
 	if err != nil {
 		return nil, err
 	}
-	return school{
-		problem: s.problem, places: places, agent: serverlessAgent(), steps: steps, episode: 60, seed: seed, restarts: restarts,
+	return learning{
+		problem: s.problem, scenarios: places, agent: serverlessAgent(), steps: steps, episode: 60, seed: seed, restarts: restarts,
 	}.learnEach(ctx)
 }
 
@@ -128,7 +128,7 @@ func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *for
 		if from != nil {
 			brain = &from.Brains[slices.IndexFunc(from.Brains, func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
 		} else {
-			where, err := (school{problem: s.problem, places: places[at : at+1], episode: 30, seed: seed}).where()
+			where, err := (learning{problem: s.problem, scenarios: places[at : at+1], episode: 30, seed: seed}).scaled()
 			if err != nil {
 				return nil, err
 			}
@@ -165,7 +165,7 @@ func (s *functionScene) bootstrap(n *novice, h *history.History, w *workload.Wor
 	}
 	for at, k := range s.kinds {
 		one := n.pupils[s.service(k)]
-		past := gym.Past{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h, Service: places[at].Service, Reference: places[at].Reference}
+		past := train.Demonstrations{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h, Service: places[at].Service, Reference: places[at].Reference}
 		known := past.Each(func(t rl.Transition) {
 			t.Observation, t.Next = slices.Clone(t.Observation), slices.Clone(t.Next)
 			formulation.Apply(one.scales, t.Observation)

@@ -6,72 +6,77 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
-	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/train"
 )
 
-// school is where one network learns: in the fluid engine, on services taken out
-// of their application.
-type school struct {
-	problem  *formulation.Problem
-	places   []gym.Place
-	service  string // env.Every, or the one service that it is for
-	agent    dqn.Config
-	steps    int
-	episode  int // steps
-	seed     uint64
-	restarts bool // a changed size restarts the replica
+// learning is the training of one network in the fluid engine, on services taken out of
+// their application.
+type learning struct {
+	problem   *formulation.Problem
+	scenarios []train.ServiceScenario
+	service   string // formulation.Every, or the one service that it is for
+	agent     dqn.Config
+	steps     int
+	episode   int // steps
+	seed      uint64
+	restarts  bool // a changed size restarts the replica
 }
 
-// where it learns, with features made comparable.
-func (s school) where() (*gym.Scaled, error) {
-	episode := s.episode
-	for _, p := range s.places {
-		episode = min(episode, int(p.Duration/(2*s.problem.Period)))
-	}
-	cluster, err := gym.NewCluster(gym.ClusterConfig{
-		Problem: s.problem, Places: s.places, Steps: episode, CPUNoise: 0.05, ResizeRestarts: s.restarts,
+// An experiment trains dozens of networks, so it measures scales and evaluates on fewer
+// episodes than loadline train does.
+const (
+	scaleEpisodes      = 8
+	evaluations        = 5
+	evaluationEpisodes = 4
+)
+
+func (l learning) env() (*train.ServiceEnv, int, error) {
+	episode := train.EpisodeWithin(l.scenarios, l.problem, l.episode)
+	env, err := train.NewServiceEnv(train.ServiceEnvConfig{
+		Problem: l.problem, Scenarios: l.scenarios, Steps: episode, CPUNoise: 0.05, ResizeRestarts: l.restarts,
 	})
+	return env, episode, err
+}
+
+// scaled is the environment with features made comparable.
+func (l learning) scaled() (*train.ScaledEnv, error) {
+	env, episode, err := l.env()
 	if err != nil {
 		return nil, err
 	}
-	return &gym.Scaled{Env: cluster, Scales: gym.Measure(cluster, s.seed, 8, episode)}, nil
+	return &train.ScaledEnv{Env: env, Scales: train.MeasureScales(env, l.seed, scaleEpisodes, episode)}, nil
 }
 
-// learn trains a network and keeps the best that it met.
-func (s school) learn(ctx context.Context) (formulation.Brain, error) {
-	where, err := s.where()
+// learn trains a network and keeps the best weights that it had.
+func (l learning) learn(ctx context.Context) (formulation.Brain, error) {
+	env, episode, err := l.env()
 	if err != nil {
 		return formulation.Brain{}, err
 	}
-	agent, err := dqn.New(s.pace(), where.Spaces(), s.seed)
-	if err != nil {
-		return formulation.Brain{}, err
-	}
-	training := rl.NewTraining(where, agent, s.seed, rl.TrainingConfig{Steps: s.steps, EvaluateEvery: max(1, s.steps/5), Episodes: 4})
-	if err := training.Run(ctx, rl.Hooks{}); err != nil {
-		return formulation.Brain{}, err
-	}
-	training.AdoptBest()
-	return formulation.Brain{Service: s.service, Scales: where.Scales, Net: agent.Net()}, nil
+	brain, _, err := train.Network(ctx, env, train.NetworkConfig{
+		Service: l.service, Agent: l.paced(), Seed: l.seed, Steps: l.steps, Episode: episode,
+		ScaleEpisodes: scaleEpisodes, Evaluations: evaluations, Episodes: evaluationEpisodes,
+	})
+	return brain, err
 }
 
-// pace is the agent with its exploration fitted to the steps that it has.
-func (s school) pace() dqn.Config {
-	c := s.agent
-	c.Explore.Steps = s.steps / 2
-	c.WarmUp = min(c.WarmUp, max(c.Batch, s.steps/8))
+// paced is the agent with its exploration fitted to the steps of the experiment: half
+// of them, however many.
+func (l learning) paced() dqn.Config {
+	c := l.agent
+	c.Explore.Steps = l.steps / 2
+	c.WarmUp = min(c.WarmUp, max(c.Batch, l.steps/8))
 	return c
 }
 
-// learnEach trains one network for each place, for functions that have nothing to
+// learnEach trains one network for each scenario, for functions that have nothing to
 // do with each other.
-func (s school) learnEach(ctx context.Context) (*formulation.Model, error) {
-	m := &formulation.Model{Problem: s.problem}
-	for i := range s.places {
-		one := s
-		one.places, one.service = s.places[i:i+1], s.places[i].Service
+func (l learning) learnEach(ctx context.Context) (*formulation.Model, error) {
+	m := &formulation.Model{Problem: l.problem}
+	for i := range l.scenarios {
+		one := l
+		one.scenarios, one.service = l.scenarios[i:i+1], l.scenarios[i].Service
 		brain, err := one.learn(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("service %s: %w", one.service, err)
@@ -81,18 +86,15 @@ func (s school) learnEach(ctx context.Context) (*formulation.Model, error) {
 	return m, nil
 }
 
-// agents as the papers describe them, as far as they do.
-func elasticAgent() dqn.Config {
-	a := dqn.Default()
-	a.Hidden, a.Double, a.Discount, a.Soft = []int{64, 64}, false, 0.94, 0.01
-	a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: 1}
-	return a
-}
+// elasticAgent is the paper's.
+func elasticAgent() dqn.Config { return train.AgentOf("elastic-dqn") }
 
+// serverlessAgent is the paper's with a smaller network and smaller batches: the
+// experiments train one agent for each function, arm and seed, some of them live, for a
+// few thousand steps each.
 func serverlessAgent() dqn.Config {
-	a := dqn.Default()
-	a.Hidden, a.Double, a.Discount, a.Soft, a.Batch = []int{64, 64}, false, 0.95, 0.005, 32
-	a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: 1}
+	a := train.AgentOf("serverless-horizontal")
+	a.Hidden, a.Batch = []int{64, 64}, 32
 	return a
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -176,12 +176,12 @@ func (w opsWorld) history(r *opsRun) *history.History {
 }
 
 // delays is what ENV1 and ENV2 are made of.
-func (w opsWorld) delays(r *opsRun) (gym.Delays, error) {
+func (w opsWorld) delays(r *opsRun) (train.Delays, error) {
 	l := twin.FitLinear(rowsOf(w.history(r)))
 	if l.Rows == 0 {
-		return gym.Delays{}, fmt.Errorf("the history of %s has no row with CPU, requests, replicas and delay", opsService)
+		return train.Delays{}, fmt.Errorf("the history of %s has no row with CPU, requests, replicas and delay", opsService)
 	}
-	d := gym.Delays{
+	d := train.Delays{
 		CPUSlope: l.CPUSlope, RequestSlope: l.RequestSlope, Smoothing: w.alpha, SLA: 0.25,
 		MeanCPU: l.MeanCPU, MeanRequests: l.MeanRequests, MeanReplicas: l.MeanReplicas,
 	}
@@ -214,7 +214,7 @@ func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.
 		return nil, err
 	}
 	return pipeline.TrainAll(ctx, &pipeline.Subject{
-		Name: "bookinfo", App: app, Seen: r.past, Unseen: r.past, History: w.history(r), Delays: map[string]gym.Delays{opsService: delays},
+		Name: "bookinfo", App: app, Seen: r.past, Unseen: r.past, History: w.history(r), Delays: map[string]train.Delays{opsService: delays},
 	}, candidates, 1, nil)
 }
 
@@ -249,7 +249,7 @@ func atBound(ready []float64, b loadline.Bounds) float64 {
 }
 
 // onENV2 is ENV2's figures of a policy: delay in ms and mean pods.
-func (r *opsRun) onENV2(ctx context.Context, m *formulation.Model, delays gym.Delays, printed bool) ([]float64, error) {
+func (r *opsRun) onENV2(ctx context.Context, m *formulation.Model, delays train.Delays, printed bool) ([]float64, error) {
 	place, err := r.place(r.test)
 	if err != nil {
 		return nil, err
@@ -263,17 +263,17 @@ func (r *opsRun) onENV2(ctx context.Context, m *formulation.Model, delays gym.De
 	if err != nil {
 		return nil, err
 	}
-	s, err := gym.TryENV2(ctx, gym.ENV2Config{Place: place, Delays: delays, AsPrinted: printed}, made)
+	s, err := train.EvaluateENV2(ctx, train.ENV2Config{Scenario: place, Delays: delays, AsPrinted: printed}, made)
 	return []float64{1000 * s.Delay, s.MeanPods}, err
 }
 
 // place is the service by itself, and alone the application of it.
-func (r *opsRun) place(w *workload.Workload) (gym.Place, error) {
+func (r *opsRun) place(w *workload.Workload) (train.ServiceScenario, error) {
 	load, err := w.For(r.app)
 	if err != nil {
-		return gym.Place{}, err
+		return train.ServiceScenario{}, err
 	}
-	return gym.Alone(formulation.NewGround(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
+	return train.NewServiceScenario(formulation.NewGround(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
 }
 
 func (r *opsRun) alone() (*loadline.App, error) {

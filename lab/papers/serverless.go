@@ -8,8 +8,8 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -440,8 +440,8 @@ func chain(ctx context.Context, policy string, learn bool, steps int, length tim
 		if err != nil {
 			return nil, err
 		}
-		t.model, err = school{
-			problem: problem, places: gym.AllAlone(formulation.NewGround(app), rates, past.Duration()), agent: serverlessAgent(), steps: steps, episode: 60, seed: seed,
+		t.model, err = learning{
+			problem: problem, scenarios: train.ServiceScenarios(formulation.NewGround(app), rates, past.Duration()), agent: serverlessAgent(), steps: steps, episode: 60, seed: seed,
 		}.learnEach(ctx)
 		if err != nil {
 			return nil, err

@@ -10,9 +10,9 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/gym"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/study"
 )
 
@@ -53,19 +53,19 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 	if err != nil {
 		return rl.Task{}, "", err
 	}
-	s := school{problem: problem, places: scene.places, service: formulation.Every, steps: steps, episode: 60, seed: o.Seed}
-	first, err := s.where()
+	s := learning{problem: problem, scenarios: scene.places, service: formulation.Every, steps: steps, episode: 60, seed: o.Seed}
+	first, err := s.scaled()
 	if err != nil {
 		return rl.Task{}, "", err
 	}
 	return rl.Task{
 		Name: "elastic-dqn on " + studyApp, Step: problem.Period, Steps: steps, Solved: math.NaN(),
 		New: func() (rl.Env, error) {
-			where, err := s.where()
+			where, err := s.scaled()
 			if err != nil {
 				return nil, err
 			}
-			return &gym.Scaled{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
+			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
 		},
 	}, whence, nil
 }
@@ -358,7 +358,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 	}
 	periods := []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}
 	n := len(periods)
-	values, err := scene.compare(ctx, o, 2*n, func(i int) (school, error) {
+	values, err := scene.compare(ctx, o, 2*n, func(i int) (learning, error) {
 		period, agent := periods[i%n], elasticAgent()
 		if i >= n { // as far-sighted in seconds as 0.94 is at 20 s
 			agent.Discount = math.Pow(0.94, period.Seconds()/20)
@@ -367,7 +367,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		if err == nil {
 			p.Window = max(5*time.Second, period)
 		}
-		return school{problem: p, places: scene.places, agent: agent}, err
+		return learning{problem: p, scenarios: scene.places, agent: agent}, err
 	}, steps)
 	if err != nil {
 		return nil, err
@@ -409,7 +409,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 
 // compare trains one model for each variant and seed and judges it on the unseen
 // stretch: variant, seed, measures.
-func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of func(i int) (school, error), steps int) ([][][]float64, error) {
+func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error), steps int) ([][][]float64, error) {
 	values := make([][][]float64, variants)
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
@@ -455,7 +455,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	sizes = append(sizes, scene.train.Duration())
-	places := make([][]gym.Place, len(sizes))
+	places := make([][]train.ServiceScenario, len(sizes))
 	for i, size := range sizes {
 		part, err := scene.train.Slice(0, size)
 		if err != nil {
@@ -467,9 +467,9 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		}
 		places[i] = one.places
 	}
-	values, err := scene.compare(ctx, o, len(sizes), func(i int) (school, error) {
+	values, err := scene.compare(ctx, o, len(sizes), func(i int) (learning, error) {
 		p, err := formulation.NewProblem("elastic-dqn", 0, map[string]float64{"cost": studyWeight})
-		return school{problem: p, places: places[i], agent: elasticAgent()}, err
+		return learning{problem: p, scenarios: places[i], agent: elasticAgent()}, err
 	}, steps)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func small(m *drpc.Model) Config {
 	s.Teacher.WarmUp, s.Teacher.Batch, s.Teacher.Explore.Steps = 80, 16, 600
 	s.Episode = 20
 	s.Stage1 = trainer.Stage1{Steps: 200, Every: 100, Episodes: 2, Patience: 3, Gain: 0.01, Imitation: 0.3, Refresh: 100}
-	s.Distil = trainer.Distil{Episodes: 8, Batches: 300}
+	s.Distil = trainer.Distillation{Episodes: 8, Batches: 300}
 	c.WarmUp, c.EvaluateEvery, c.SaveEvery, c.PollEvery = 120, 1000, 0, 5*time.Millisecond
 	return c
 }

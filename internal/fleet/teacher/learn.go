@@ -96,7 +96,7 @@ func (t *Teacher) retrain(why []drpc.Reason) error {
 func (t *Teacher) evaluate() {
 	t.sinceEvaluation = 0
 	best := t.trainer.Best()
-	reward, improved, regressed := t.trainer.Examine()
+	reward, improved, regressed := t.trainer.Evaluate()
 	t.evaluated = reward
 	switch {
 	case improved:

@@ -29,7 +29,7 @@ func (t *Teacher) train(ctx context.Context) error {
 }
 
 // unitDone saves the state now and then while the teacher trains.
-func (t *Teacher) unitDone(*trainer.School) {
+func (t *Teacher) unitDone(*trainer.Trainer) {
 	if time.Since(t.saved) >= max(t.config.SaveEvery, time.Second) {
 		t.saveErr = errors.Join(t.saveErr, t.save())
 	}

@@ -25,7 +25,7 @@ type Teacher struct {
 	saved     time.Time
 
 	// Of a teacher that learns; the trainer is nil otherwise.
-	trainer         *trainer.School
+	trainer         *trainer.Trainer
 	join            *drpc.Join
 	digest          string   // of the model
 	mix             drpc.Mix // of recent requests

@@ -23,13 +23,13 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 	visited := visitedServices(w)
 	var examples []rivals.Example
 	taken := 0
-	defer w.Briefly(labelSteps)()
+	defer w.Shorten(labelSteps)()
 	for run := 0; taken+labelSteps <= steps; run++ {
 		culprit := visited[run%len(visited)]
 		w.begin(rl.NewChance(seed, labelStream+uint64(run)).Rand, culprit)
 		for !w.Over() {
 			w.act(loadline.Proposal{})
-			if w.Taken() < labelSkip {
+			if w.StepsTaken() < labelSkip {
 				continue
 			}
 			firm.Symptoms(w.Situation(), func(service int, symptoms []float64) {

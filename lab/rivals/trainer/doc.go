@@ -1,8 +1,8 @@
-// Package trainer is where DRPC's rivals learn: the same kind of world, the same
-// number of steps and the same examinations as DRPC's own school, so that nobody has
-// an advantage but by method.
+// Package trainer trains DRPC's rivals: in the same kind of environment, for the same
+// number of steps and with the same evaluations as DRPC itself, so that they differ by
+// method alone.
 //
-// Reading order: world.go (what is practised on), past.go (A-SARSA's forecasts),
-// culprits.go (what FIRM's support vector machine learns from), practice.go (learning),
-// prepare.go (who learns), record.go (what is told of it).
+// Reading order: world.go (the environment), forecasts.go (what A-SARSA's forecasters are
+// fitted to), culprits.go (what FIRM's support vector machine learns from), trainer.go
+// (learning), prepare.go (agents and settings), report.go (the record).
 package trainer

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/rl/td3"
+	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// Config is how a rival is taught.
+// Config is how a rival is trained.
 type Config struct {
 	Steps    int // in the environment, those for forecasts and labels included
 	Every    int // steps from one evaluation to the next
@@ -33,7 +33,7 @@ type Config struct {
 	Together float64
 }
 
-// Default has the rivals' documented constants, and as many steps as DRPC's school
+// Default has the rivals' documented constants, and as many steps as DRPC's training
 // takes by default, both stages together.
 func Default(rival rivals.Name) Config {
 	c := Config{
@@ -62,23 +62,23 @@ func (c Config) Validate() error {
 		value int
 	}{{"steps", c.Steps}, {"evaluate every", c.Every}, {"episodes", c.Episodes}, {"episode", c.Episode}, {"steps of the support vector machine", c.SVM.Steps}} {
 		if o.value < 1 {
-			faults = append(faults, fmt.Errorf("practice: %s is %d, must be at least 1", o.key, o.value))
+			faults = append(faults, fmt.Errorf("rivals trainer: %s is %d, must be at least 1", o.key, o.value))
 		}
 	}
 	if !(c.Together >= 0 && c.Together <= 1) {
-		faults = append(faults, fmt.Errorf("practice: together is %v, must be from 0 to 1", c.Together))
+		faults = append(faults, fmt.Errorf("rivals trainer: together is %v, must be from 0 to 1", c.Together))
 	}
 	if !(c.Random >= 0 && c.Random <= 1 && c.Until > 0 && c.Until <= 1) {
-		faults = append(faults, fmt.Errorf("practice: random is %v until %v, must be from 0 to 1, and until above 0", c.Random, c.Until))
+		faults = append(faults, fmt.Errorf("rivals trainer: random is %v until %v, must be from 0 to 1, and until above 0", c.Random, c.Until))
 	}
 	if !(c.SVM.Decay > 0) {
-		faults = append(faults, fmt.Errorf("practice: decay of the support vector machine is %v, must be above 0", c.SVM.Decay))
+		faults = append(faults, fmt.Errorf("rivals trainer: decay of the support vector machine is %v, must be above 0", c.SVM.Decay))
 	}
 	return errors.Join(faults...)
 }
 
 // prepare makes the world, the rival, and the agents that it learns with.
-func (p *practice) prepare(ctx context.Context, rival rivals.Name) error {
+func (p *trainer) prepare(ctx context.Context, rival rivals.Name) error {
 	app := p.subject.App
 	p.model = rivals.Model{Rival: rival, App: app.Name}
 	for i := range app.Services {
@@ -92,11 +92,11 @@ func (p *practice) prepare(ctx context.Context, rival rivals.Name) error {
 	case rivals.FIRMName:
 		return p.prepareFIRM()
 	}
-	return fmt.Errorf("practice: unknown rival %q, must be one of %v", rival, rivals.Names())
+	return fmt.Errorf("rivals trainer: unknown rival %q, must be one of %v", rival, rivals.Names())
 }
 
 // open the world and sets the model to work in it.
-func (p *practice) open(resizes bool, a *arena.Almanac) (err error) {
+func (p *trainer) open(resizes bool, a *train.ForecastTable) (err error) {
 	if p.rival, err = rivals.New(&p.model, p.subject.App, 0); err != nil {
 		return err
 	}
@@ -106,20 +106,20 @@ func (p *practice) open(resizes bool, a *arena.Almanac) (err error) {
 	if p.world, err = newWorld(p.subject, needs, steps, resizes, a); err != nil {
 		return err
 	}
-	p.exam, err = newWorld(p.subject, needs, steps, resizes, a)
+	p.evaluation, err = newWorld(p.subject, needs, steps, resizes, a)
 	return err
 }
 
-func (p *practice) prepareCoScal(ctx context.Context) error {
+func (p *trainer) prepareCoScal(ctx context.Context) error {
 	p.model.Period = rivals.CoScalPeriod
-	var a *arena.Almanac
+	var a *train.ForecastTable
 	var err error
-	p.model.GRUs, a, p.report.Forecasts, err = arena.Foresee(ctx, p.subject.App, p.subject.Load, p.subject.Duration, p.config.Seed, foresight, func(float64) { p.progress(0, "forecasts") })
+	p.model.GRUs, a, p.report.Forecasts, err = train.FitForecasts(ctx, p.subject, p.config.Seed, forecastSpec, func(float64) { p.progress(0, "forecasts") })
 	if err != nil {
 		return err
 	}
 	if a == nil {
-		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed", arena.LeastBins*p.model.Period))
+		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed", train.MinForecastBins*p.model.Period))
 	}
 	config := p.config.Table
 	config.Edges = rivals.CoScalLevels().Edges()
@@ -136,7 +136,7 @@ func (p *practice) prepareCoScal(ctx context.Context) error {
 	return p.open(true, a)
 }
 
-func (p *practice) prepareASARSA(ctx context.Context) error {
+func (p *trainer) prepareASARSA(ctx context.Context) error {
 	p.model.Period = rivals.ASARSAPeriod
 	config := p.config.Table
 	config.Edges = rivals.ASARSALevels().Edges()
@@ -157,12 +157,12 @@ func (p *practice) prepareASARSA(ctx context.Context) error {
 		return err
 	}
 	p.model.ARIMA = fits
-	p.steps += taken
+	p.training.Advance(taken, 0)
 	p.report.Events = append(p.report.Events, fmt.Sprintf("ARIMA was fitted to %d steps under a plain rule", taken))
 	return p.open(false, nil)
 }
 
-func (p *practice) prepareFIRM() error {
+func (p *trainer) prepareFIRM() error {
 	p.model.Period, p.model.Kinds = rivals.FIRMPeriod, len(p.subject.App.Kinds)
 	p.config.DDPG.Replay = min(p.config.DDPG.Replay, max(p.config.Steps, 2*p.config.DDPG.WarmUp, 1))
 	blank := make([]float64, rivals.LocateWidth)
@@ -186,18 +186,18 @@ func (p *practice) prepareFIRM() error {
 	if svm != nil {
 		p.model.SVM = svm
 	}
-	p.steps += taken
+	p.training.Advance(taken, 0)
 	p.report.Events = append(p.report.Events, what)
 	return p.open(true, nil)
 }
 
-func (p *practice) firmSpaces() rl.Spaces {
+func (p *trainer) firmSpaces() rl.Spaces {
 	return rl.Spaces{Observation: rivals.FIRMWidth(len(p.subject.App.Kinds)), Dimensions: rivals.FIRMAxes}
 }
 
 // transfer gives each component of FIRM an agent of its own, when it is time.
-func (p *practice) transfer() error {
-	if p.model.Rival != rivals.FIRMName || p.transferred || float64(p.steps) < p.config.Together*float64(p.config.Steps) {
+func (p *trainer) transfer() error {
+	if p.model.Rival != rivals.FIRMName || p.transferred || float64(p.training.Steps()) < p.config.Together*float64(p.config.Steps) {
 		return nil
 	}
 	p.transferred = true
@@ -213,14 +213,14 @@ func (p *practice) transfer() error {
 		}
 		p.agents[i], p.model.Actors[i] = agent, agent.Actor()
 	}
-	p.report.Events = append(p.report.Events, fmt.Sprintf("after %d steps each component goes on by itself", p.steps))
+	p.report.Events = append(p.report.Events, fmt.Sprintf("after %d steps each component goes on by itself", p.training.Steps()))
 	var err error
 	p.rival, err = rivals.New(&p.model, p.subject.App, 0)
 	return err
 }
 
 // note which actions a table has seen tried.
-func (p *practice) note(o step) {
+func (p *trainer) note(o step) {
 	switch p.model.Rival {
 	case rivals.CoScalName:
 		p.model.Table.Note(rivals.CoScalLevels(), o.observation, o.action.Choice)

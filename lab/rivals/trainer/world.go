@@ -6,29 +6,27 @@ import (
 	"github.com/loadline/loadline/internal/train"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// foresight is what CoScal's forecasters are shown and asked: the visits of the minute
+// forecastSpec is what CoScal's forecasters are given and forecast: the visits of the minute
 // before a decision, which is what is measured, and those at the next.
-var foresight = arena.Foresight{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
+var forecastSpec = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
 
 // world is an arena with DRPC's reward, the yardstick for all.
 type world struct {
-	*arena.Arena
+	*train.Arena
 	worth drpc.Worth
 }
 
-func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, almanac *arena.Almanac) (*world, error) {
-	config := arena.Config{
-		App: subject.App, Load: subject.Load, Duration: subject.Duration, Needs: needs, Steps: steps, Almanac: almanac, Users: true,
-	}
+func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
+	config := train.WholeApplication(subject, needs, steps)
+	config.Forecasts, config.Noise.Users = forecasts, true
 	if resizes {
-		config.Resize = arena.AnySize
+		config.Resize = train.RandomSize
 	}
-	a, err := arena.New(config)
+	a, err := train.NewArena(config)
 	return &world{Arena: a}, err
 }
 
@@ -43,8 +41,8 @@ func (w *world) act(p loadline.Proposal) {
 	w.weigh()
 }
 
-// weigh the last window. Where nobody's figures were measured, what was worth
-// something last stands.
+// weigh the last window. Where nothing was measured, the last value
+// stands.
 func (w *world) weigh() {
 	if worth, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
 		w.worth = worth

@@ -7,30 +7,30 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Distil is how students are brought up to a teacher that has stopped changing.
-type Distil struct {
+// Distillation is how students are brought up to a teacher that has stopped changing.
+type Distillation struct {
 	Episodes int // in which examples are gathered
 	Steps    int // of each: longer than in stage 1, since students are at work for longer, and drift
 	Batches  int // that each student learns from
 }
 
 // lesson is how far the students' is.
-type lesson struct {
+type distillation struct {
 	unit   int     // episodes gathered, and then students who have learned from them
 	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
-	taught float64 // the teacher's reward
+	reward float64 // the teacher's reward
 	then   phase
 }
 
-func (s *School) beginLesson(why string, taught float64, then phase) {
-	s.lesson = lesson{why: why, taught: taught, then: then}
+func (s *Trainer) beginDistillation(why string, reward float64, then phase) {
+	s.distillation = distillation{why: why, reward: reward, then: then}
 	s.phase = distilling
 }
 
 // distil is a unit of a lesson: the first fill every deployment's buffer with what
 // the teacher does now, in the rest one student after the other learns from it.
-func (s *School) distil() {
-	l, n := &s.lesson, s.config.Distil.Episodes
+func (s *Trainer) distil() {
+	l, n := &s.distillation, s.config.Distil.Episodes
 	if l.unit < n {
 		s.gather(l.unit)
 	} else {
@@ -46,7 +46,7 @@ func (s *School) distil() {
 
 // study lets a student learn. One that cannot, since nothing moves it any more (it may
 // have come with weights that are all nothing), begins once more from chance.
-func (s *School) study(i int) {
+func (s *Trainer) study(i int) {
 	if loss := s.students[i].Study(s.config.Distil.Batches); loss > hopeless {
 		s.students[i].Forget(s.config.Seed + uint64(i))
 		s.students[i].Study(s.config.Distil.Batches)
@@ -60,20 +60,20 @@ const hopeless = 0.5
 // the teacher says what it would have done: a student that has only seen where its
 // teacher goes does not know what to do where it gets to by itself (DAgger, Ross,
 // Gordon and Bagnell, 2011).
-func (s *School) gather(episode int) {
-	observation, action := s.newObservation(), s.exam.Spaces().NewAction()
-	defer s.exam.Lasting(s.config.Distil.Steps)()
-	s.exam.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
-	for !s.exam.Over() {
+func (s *Trainer) gather(episode int) {
+	observation, action := s.newObservation(), s.evaluation.Spaces().NewAction()
+	defer s.evaluation.Lengthen(s.config.Distil.Steps)()
+	s.evaluation.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
+	for !s.evaluation.Over() {
 		s.mind.Decide(observation, s.wants)
 		for i, student := range s.students {
-			student.Remember(&s.exam.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
+			student.Remember(&s.evaluation.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
 		}
 		copy(action.Values, s.wants)
 		if episode%2 == 1 {
 			s.decideAll(action.Values)
 		}
-		s.exam.Step(&action, observation)
+		s.evaluation.Step(&action, observation)
 	}
 	if episode%4 == 3 { // so that those who act have learned something
 		for _, student := range s.students {
@@ -83,23 +83,23 @@ func (s *School) gather(episode int) {
 }
 
 // decideAll is what all students want in the exam's state.
-func (s *School) decideAll(actions []float32) {
+func (s *Trainer) decideAll(actions []float32) {
 	for i, student := range s.students {
-		student.Decide(&s.exam.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
+		student.Decide(&s.evaluation.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
 	}
 }
 
 // compare students with their teacher, service by service, in the states that the
 // teacher gets to.
-func (s *School) compare(stream uint64) []Imitation {
+func (s *Trainer) compare(stream uint64) []Imitation {
 	all := make([]Imitation, len(s.students))
 	steps := 0.0
 	var want drpc.Action
-	s.examine(func(whole, actions []float32) {
+	s.evaluate(func(whole, actions []float32) {
 		s.mind.Decide(whole, actions)
 		steps++
 		for i, student := range s.students {
-			student.Decide(&s.exam.locals[i], &want)
+			student.Decide(&s.evaluation.locals[i], &want)
 			for axis, x := range want {
 				d := float64(x - actions[i*drpc.Axes+axis])
 				all[i].Error += d * d / drpc.Axes

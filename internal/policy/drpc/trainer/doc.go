@@ -1,10 +1,9 @@
-// Package trainer is where DRPC's teacher and students practise: a whole
-// application in the fluid engine, the two stages of Algorithm 1 over it, and what
-// is handed out in the end.
+// Package trainer trains DRPC's teacher and students: a whole application in the fluid
+// engine, and the two stages of Algorithm 1 over it.
 //
-// Reading order: world.go (what is practised on), stage1.go and distil.go (the
-// teacher explores, students learn), stage2.go (students act, the teacher listens),
-// school.go (Algorithm 1 around both), record.go (what is told of it), save.go (how
-// it is interrupted and goes on), living.go with warm.go and mixed.go (a school whose
-// students are at work elsewhere).
+// Reading order: env.go (the environment), stage1.go and distil.go (the teacher explores
+// in the training loop, students learn), stage2.go (students act, the teacher learns from
+// them), trainer.go (Algorithm 1 around both), report.go (the record), save.go (how a
+// training is interrupted and continued), living.go with warm.go and mixed.go (a trainer
+// whose students act in a real cluster).
 package trainer

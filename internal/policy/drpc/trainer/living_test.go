@@ -36,9 +36,9 @@ func taught(t *testing.T) *drpc.Model {
 	return model
 }
 
-// TestAReopenedSchoolDoesWhatItsModelDoes: warming up changes what it knows and
+// TestAReopenedTrainerDecidesAsItsModel: warming up changes what it knows and
 // nothing of what it does, and what it is shown of a cluster it learns from.
-func TestAReopenedSchoolDoesWhatItsModelDoes(t *testing.T) {
+func TestAReopenedTrainerDecidesAsItsModel(t *testing.T) {
 	m := taught(t)
 	c := tiny()
 	s, err := Reopen(subject(t), c, m, 100, Hooks{})
@@ -91,11 +91,11 @@ func TestAReopenedSchoolDoesWhatItsModelDoes(t *testing.T) {
 	if err := again.Restore(data); err != nil {
 		t.Fatal(err)
 	}
-	for _, school := range []*School{s, again} {
-		if err := school.Work(t.Context()); err != nil {
+	for _, one := range []*Trainer{s, again} {
+		if err := one.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		events := school.report.Events
+		events := one.report.Events
 		if n := len(events); n < 2 || len(events[n-2].Reasons) != 1 || events[n-2].Before < 0.89 || events[n-2].After == 0 {
 			t.Errorf("%v", events)
 		}
@@ -105,7 +105,7 @@ func TestAReopenedSchoolDoesWhatItsModelDoes(t *testing.T) {
 	}
 }
 
-func TestASchoolReopensOnItsOwnServicesOnly(t *testing.T) {
+func TestATrainerReopensOnItsOwnServicesOnly(t *testing.T) {
 	m := taught(t)
 	other := subject(t)
 	app := *other.App
@@ -122,8 +122,8 @@ func TestASchoolReopensOnItsOwnServicesOnly(t *testing.T) {
 	}
 }
 
-// awake is a reopened school that listens.
-func awake(t *testing.T) *School {
+// awake is a reopened trainer that listens.
+func awake(t *testing.T) *Trainer {
 	t.Helper()
 	s, err := Reopen(subject(t), tiny(), taught(t), 40, Hooks{})
 	if err != nil {
@@ -135,7 +135,7 @@ func awake(t *testing.T) *School {
 	return s
 }
 
-// TestWhatIsWorseIsLeft: students that have lost by going back to school are again
+// TestWhatIsWorseIsLeft: students that have lost by going back to stage 1 are again
 // what they were, and so is their teacher.
 func TestWhatIsWorseIsLeft(t *testing.T) {
 	s := awake(t)
@@ -144,7 +144,7 @@ func TestWhatIsWorseIsLeft(t *testing.T) {
 	if err := s.Recall([]drpc.Reason{{Name: "novelty", Value: 1, Limit: 0.3}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.former.reward = 2 // nobody reaches that
+	s.former.reward = 2 // which cannot be reached
 	if err := s.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -157,22 +157,23 @@ func TestWhatIsWorseIsLeft(t *testing.T) {
 	}
 }
 
-// TestExamined: a teacher that has gained teaches, one that has lost much goes back,
+// TestEvaluated: a teacher that has gained teaches, one that has lost much goes back,
 // and one in between goes on.
-func TestExamined(t *testing.T) {
+func TestEvaluated(t *testing.T) {
 	s := awake(t)
-	reward, gained, lost := s.Examine()
+	reward, gained, lost := s.Evaluate()
 	if gained || lost || reward != s.Best() {
 		t.Fatalf("%v at %v: gained %v, lost %v", reward, s.Best(), gained, lost)
 	}
-	s.bestReward = reward + 1
+	s.training.KeepBest(reward + 1)
+	best := slices.Clone(s.teacher.Weights())
 	s.teacher.Weights()[0]++
-	if _, gained, lost = s.Examine(); gained || !lost || !slices.Equal(s.teacher.Weights(), s.best) {
+	if _, gained, lost = s.Evaluate(); gained || !lost || !slices.Equal(s.teacher.Weights(), best) {
 		t.Errorf("gained %v, lost %v, or it is not at its best", gained, lost)
 	}
-	s.bestReward = reward - 1
+	s.training.KeepBest(reward - 1)
 	version := s.version
-	if _, gained, lost = s.Examine(); !gained || lost || !s.Busy() {
+	if _, gained, lost = s.Evaluate(); !gained || lost || !s.Busy() {
 		t.Fatalf("gained %v, lost %v", gained, lost)
 	}
 	if err := s.Work(t.Context()); err != nil {
@@ -191,7 +192,7 @@ func TestHopelessStudentsBeginOnceMore(t *testing.T) {
 	for axis := range drpc.Axes {
 		params[len(params)-1-axis] = -100
 	}
-	s.beginLesson("", 0, acting)
+	s.beginDistillation("", 0, acting)
 	if err := s.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,16 @@ import (
 
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/train"
 )
 
-// load of the world: the subject's, with the mix of requests that is lived with.
-func (s *School) load() sim.Arrivals {
-	if s.live == nil {
-		return s.subject.Load
+// scenario to train on: the subject, with the live mix of requests.
+func (s *Trainer) scenario() train.Scenario {
+	scenario := s.subject
+	if s.live != nil {
+		scenario.Load = mixed{s.subject.Load, s.live}
 	}
-	return mixed{s.subject.Load, s.live}
+	return scenario
 }
 
 // mixed is a load with as many requests, of other kinds.

@@ -14,34 +14,34 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Save gives everything that the rest of a schooling depends on, between two units.
-// Forecasters are not in it: they are learned from the subject alone, and learned
+// Save gives everything that the rest of a training depends on, between two units.
+// Forecasters are not in it: they are fitted to the scenario alone, and fitted
 // anew they are the same.
-func (s *School) Save() []byte { return rl.Save(s) }
+func (s *Trainer) Save() []byte { return rl.Save(s) }
 
-// ErrAnother is of a saved school of another subject or other settings.
+// ErrAnother is of a saved training of another scenario or other settings.
 var ErrAnother = errors.New("it is of another application, load or other settings")
 
-// Restore goes on with a saved school, which must be of the same subject and
+// Restore continues a saved training, which must be of the same scenario and
 // settings.
-func (s *School) Restore(data []byte) error {
+func (s *Trainer) Restore(data []byte) error {
 	if err := rl.Restore(data, s); err != nil {
-		return fmt.Errorf("resume school: %w", err)
+		return fmt.Errorf("resume training: %w", err)
 	}
 	return nil
 }
 
-// Fingerprint is of everything that determines what comes of a school: its subject
-// and its settings.
+// Fingerprint is of everything that determines the outcome of a training: its
+// scenario and its settings.
 func Fingerprint(subject train.Scenario, config Config) (string, error) {
 	h := sha256.New()
 	app, err := json.Marshal(subject.App)
 	if err != nil {
-		return "", fmt.Errorf("school: %w", err)
+		return "", fmt.Errorf("drpc trainer: %w", err)
 	}
 	shares, err := json.Marshal(config.Shares) // by their content, not by where they are
 	if err != nil {
-		return "", fmt.Errorf("school: %w", err)
+		return "", fmt.Errorf("drpc trainer: %w", err)
 	}
 	config.Shares = nil
 	h.Write(app)
@@ -56,14 +56,12 @@ func Fingerprint(subject train.Scenario, config Config) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// Archive saves or restores the school.
-func (s *School) Archive(a *rl.Archive) {
+// Archive saves or restores the training.
+func (s *Trainer) Archive(a *rl.Archive) {
 	s.archiveWhose(a)
 	phase := int(s.phase)
 	a.Int(&phase)
 	s.phase = phaseOf(a, phase)
-	a.Int(&s.steps)
-	a.Int(&s.episodes)
 	a.Uint64(&s.version)
 	s.mix.Archive(a)
 	s.live.Archive(a)
@@ -71,19 +69,14 @@ func (s *School) Archive(a *rl.Archive) {
 		a.Fail(s.enter())
 	}
 	s.seen.Archive(a)
-	s.teacher.Archive(a)
+	s.training.Archive(a)
 	a.Floats(s.tutor.Net.Params())
 	for _, student := range s.students {
 		student.Archive(a)
 	}
-	a.Some(&s.best)
-	if n := len(s.best); a.Restoring() && a.Err() == nil && n > 0 && n != len(s.teacher.Weights()) {
-		a.Fail(fmt.Errorf("school: the saved teacher has %d weights, this one %d", n, len(s.teacher.Weights())))
-	}
-	a.Float(&s.bestReward)
 	s.transport.Archive(a)
-	s.stage1.archive(a)
-	s.lesson.archive(a)
+	s.stage1.archive(a, s.training)
+	s.distillation.archive(a)
 	s.stage2.archive(a, s)
 	a.Int(&s.warm.began)
 	a.Int(&s.warm.steps)
@@ -95,44 +88,44 @@ func (s *School) Archive(a *rl.Archive) {
 	archiveJSON(a, &s.report)
 }
 
-// archiveWhose refuses what is of another school.
-func (s *School) archiveWhose(a *rl.Archive) {
+// archiveWhose refuses what is of another training.
+func (s *Trainer) archiveWhose(a *rl.Archive) {
 	whose, err := Fingerprint(s.subject, s.config)
 	a.Fail(err)
 	saved := []byte(whose)
 	a.Bytes(&saved)
 	if a.Err() == nil && string(saved) != whose {
-		a.Fail(fmt.Errorf("school: %w", ErrAnother))
+		a.Fail(fmt.Errorf("drpc trainer: %w", ErrAnother))
 	}
 }
 
 // phaseOf a saved number.
 func phaseOf(a *rl.Archive, n int) phase {
 	if n < int(exploring) || n > int(warming) {
-		a.Fail(fmt.Errorf("school: the saved state is in phase %d, which there is not", n))
+		a.Fail(fmt.Errorf("drpc trainer: the saved state is in phase %d, which there is not", n))
 		return exploring
 	}
 	return phase(n)
 }
 
-func (st *stage1) archive(a *rl.Archive) {
-	for _, n := range []*int{&st.limit, &st.began, &st.evaluated, &st.stale, &st.count, &st.updates} {
-		a.Int(n)
+func (st *stage1) archive(a *rl.Archive, t *rl.Training) {
+	a.Int(&st.limit)
+	a.Int(&st.began)
+	if a.Restoring() {
+		t.Limit(st.began + st.limit)
 	}
-	a.Float(&st.rewards)
-	a.Float(&st.losses)
 }
 
-func (l *lesson) archive(a *rl.Archive) {
+func (l *distillation) archive(a *rl.Archive) {
 	why, then := []byte(l.why), int(l.then)
 	a.Int(&l.unit)
 	a.Bytes(&why)
-	a.Float(&l.taught)
+	a.Float(&l.reward)
 	a.Int(&then)
 	l.why, l.then = string(why), phaseOf(a, then)
 }
 
-func (t *stage2) archive(a *rl.Archive, s *School) {
+func (t *stage2) archive(a *rl.Archive, s *Trainer) {
 	a.Int(&t.acted)
 	a.Int(&t.taken)
 	a.Float(&t.before)
@@ -148,7 +141,7 @@ func (t *stage2) archive(a *rl.Archive, s *School) {
 	t.notifier.Archive(a)
 }
 
-// archiveJSON keeps what is told, in which every number is exact.
+// archiveJSON keeps what is reported, in which every number is exact.
 func archiveJSON[T any](a *rl.Archive, v *T) {
 	text, err := json.Marshal(v)
 	if !a.Restoring() {

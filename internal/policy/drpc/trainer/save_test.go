@@ -11,12 +11,12 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// tiny is a schooling of every phase, with a call of the notifier in it.
+// tiny is a training of every phase, with a call of the notifier in it.
 func tiny() Config {
 	c := short(drpc.Continuous)
 	c.Forecast = false
 	c.Stage1 = Stage1{Steps: 120, Every: 60, Episodes: 1, Patience: 3, Gain: 0.01, Imitation: 0.3, Refresh: 40}
-	c.Distil = Distil{Episodes: 5, Batches: 60}
+	c.Distil = Distillation{Episodes: 5, Batches: 60}
 	c.Stage2.Steps = 60
 	c.Notifier = drpc.NotifierConfig{Rewards: 30, Threshold: 2}
 	return c
@@ -36,12 +36,12 @@ func encoded(t *testing.T, m *drpc.Model, r *Report) []byte {
 	return b.Bytes()
 }
 
-// TestResumedIsUninterrupted: wherever a school is killed, what goes on from the last
+// TestResumedIsUninterrupted: wherever a training is killed, what goes on from the last
 // save gives the same model to the byte.
 func TestResumedIsUninterrupted(t *testing.T) {
 	saved := map[phase][]byte{} // the second state of every phase, in the middle of it
 	count := map[phase]int{}
-	model, report, err := Run(t.Context(), subject(t), tiny(), Hooks{Unit: func(s *School) {
+	model, report, err := Run(t.Context(), subject(t), tiny(), Hooks{Unit: func(s *Trainer) {
 		if count[s.phase]++; count[s.phase] <= 2 {
 			saved[s.phase] = s.Save()
 		}
@@ -50,9 +50,9 @@ func TestResumedIsUninterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := encoded(t, model, report)
-	for _, p := range []phase{exploring, distilling, comparing, acting, tuning, examining, graduated} {
+	for _, p := range []phase{exploring, distilling, comparing, acting, tuning, evaluating, finished} {
 		if saved[p] == nil {
-			t.Fatalf("no school was saved in phase %d, only %v", p, count)
+			t.Fatalf("no training was saved in phase %d, only %v", p, count)
 		}
 		s, err := New(t.Context(), subject(t), tiny(), Hooks{})
 		if err != nil {
@@ -86,7 +86,7 @@ func TestInterruptedByItsContext(t *testing.T) {
 	for parts := 1; ; parts++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		units := 0
-		s, err := New(ctx, subject(t), c, Hooks{Unit: func(*School) {
+		s, err := New(ctx, subject(t), c, Hooks{Unit: func(*Trainer) {
 			if units++; units == 4 {
 				cancel()
 			}
@@ -117,7 +117,7 @@ func TestInterruptedByItsContext(t *testing.T) {
 	}
 }
 
-func TestASchoolOfAnotherKindIsNotResumed(t *testing.T) {
+func TestATrainingOfAnotherKindIsNotResumed(t *testing.T) {
 	s, err := New(t.Context(), subject(t), tiny(), Hooks{})
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func TestASchoolOfAnotherKindIsNotResumed(t *testing.T) {
 	other.Seed = 2
 	another := subject(t)
 	another.App.Services[0].Bounds.MaxReplicas++
-	for name, open := range map[string]func() (*School, error){
-		"other settings": func() (*School, error) { return New(t.Context(), subject(t), other, Hooks{}) },
-		"another application": func() (*School, error) {
+	for name, open := range map[string]func() (*Trainer, error){
+		"other settings": func() (*Trainer, error) { return New(t.Context(), subject(t), other, Hooks{}) },
+		"another application": func() (*Trainer, error) {
 			return New(t.Context(), another, tiny(), Hooks{})
 		},
 	} {

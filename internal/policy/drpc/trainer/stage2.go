@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loadline/loadline/internal/arena"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // Stage2 is how long students act at school.
@@ -19,11 +19,11 @@ type Stage2 struct {
 }
 
 // publish lays out every student's weights.
-func (s *School) publish() error {
+func (s *Trainer) publish() error {
 	s.version++
 	for _, student := range s.students {
 		if err := s.transport.Put(drpc.WeightsOf(student, s.version)); err != nil {
-			return fmt.Errorf("school: %w", err)
+			return fmt.Errorf("drpc trainer: %w", err)
 		}
 	}
 	return nil
@@ -36,7 +36,7 @@ type field struct {
 	outbox []drpc.Outbox
 }
 
-func (s *School) newField() (*field, error) {
+func (s *Trainer) newField() (*field, error) {
 	// The world says what is expected, so that nobody needs forecasters.
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps, Shares: s.config.Shares,
@@ -52,7 +52,7 @@ func (s *School) newField() (*field, error) {
 		return nil, err
 	}
 	for i := range f.outbox {
-		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.episodes), Most: 256}
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()), Most: 256}
 	}
 	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
@@ -80,7 +80,7 @@ func (f *field) watch(shelf drpc.Shelf) error {
 }
 
 // step lets the students act for one period of the teacher, in beats of their own.
-func (f *field) step(w *World, up drpc.Uplink) error {
+func (f *field) step(w *Env, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
 		proposal, err := f.policy.Decide(w.Now(), w.Situation())
 		if err != nil {
@@ -96,7 +96,7 @@ func (f *field) step(w *World, up drpc.Uplink) error {
 			}
 		}
 	}
-	w.Count()
+	w.CountStep()
 	return nil
 }
 
@@ -110,7 +110,7 @@ type stage2 struct {
 }
 
 // begin lets students act, if there are steps for it.
-func (t *stage2) begin(s *School, before float64) {
+func (t *stage2) begin(s *Trainer, before float64) {
 	t.taken, t.before = 0, before
 	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
 	s.phase = acting
@@ -122,32 +122,32 @@ func (t *stage2) begin(s *School, before float64) {
 // act is an episode of stage 2 (lines 11 to 14): students act on their own, their
 // experience flows back and the teacher learns from it, until the notifier calls or
 // the steps are done.
-func (s *School) act() error {
+func (s *Trainer) act() error {
 	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
-	s.world.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.episodes)).Rand, observation)
-	s.episodes++
+	s.env.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
+	s.training.Advance(0, 1)
 	f, err := s.newField()
 	if err != nil {
 		return err
 	}
-	for !s.world.Over() {
+	for !s.env.Over() {
 		if err := f.watch(s.transport); err != nil {
 			return err
 		}
-		glance := s.glance(observation, s.world.locals, drpc.MixOf(s.world.Situation().Now()))
-		if err := f.step(s.world, s.transport); err != nil {
+		glance := s.glance(observation, s.env.locals, drpc.MixOf(s.env.Situation().Now()))
+		if err := f.step(s.env, s.transport); err != nil {
 			return err
 		}
 		if err := t.collector.Drain(s.transport); err != nil {
 			return err
 		}
 		t.collector.Take(s.action.Values)
-		s.world.fill(next)
-		glance.Reward = s.world.worth.Reward
-		s.hear(rl.Transition{
+		s.env.fill(next)
+		glance.Reward = s.env.worth.Reward
+		s.learnFrom(rl.Transition{
 			Observation: observation, Action: s.action, Next: next,
-			Result: rl.Result{Reward: glance.Reward, Truncated: s.world.Over()},
+			Result: rl.Result{Reward: glance.Reward, Truncated: s.env.Over()},
 		})
 		observation, next = next, observation
 		t.taken++
@@ -167,34 +167,34 @@ func (s *School) act() error {
 }
 
 // hear lets the teacher learn from what its students did.
-func (s *School) hear(t rl.Transition) {
+func (s *Trainer) learnFrom(t rl.Transition) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
 		s.teacher.Update()
 	}
-	s.steps++
+	s.training.Advance(1, 0)
 }
 
 // endStage2 goes back to stage 1 for a reason, or on without one.
-func (s *School) endStage2(why []drpc.Reason) {
+func (s *Trainer) endStage2(why []drpc.Reason) {
 	t := &s.stage2
 	t.acted += t.taken
 	s.report.Carried.Decisions += uint64(t.collector.Counted)
 	_, s.report.Carried.Bytes = s.transport.Carried()
 	means := t.notifier.Means()
 	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
-		s.tell(Event{Steps: s.steps, What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
+		s.tell(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
 		s.phase = tuning
 		return
 	}
-	s.called = &Event{Steps: s.steps, What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
+	s.called = &Event{Steps: s.training.Steps(), What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
 	s.beginStage1(s.config.Stage1.Refresh)
 }
 
 // glance is what the notifier needs of the state that students are about to act
 // in. They are compared with the teacher who taught them: the one who has been
 // listening since has moved on, and that is not their fault.
-func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
+func (s *Trainer) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
 	var g drpc.Glance
 	var want drpc.Action
 	s.tutor.Decide(observation, s.wants)
@@ -216,20 +216,20 @@ func (s *School) glance(observation []float32, locals []drpc.Local, mix drpc.Mix
 
 // actFreely is what students achieve at their own pace, on the episodes of a
 // stream. Nobody listens to an examination.
-func (s *School) actFreely(stream uint64) (arena.Result, error) {
-	r, steps := arena.Result{Who: "students"}, 0.0
-	observation := make([]float32, s.exam.Spaces().Observation)
+func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
+	r, steps := train.Result{Who: "students"}, 0.0
+	observation := make([]float32, s.evaluation.Spaces().Observation)
 	for e := range s.config.Stage1.Episodes {
 		f, err := s.newField()
 		if err != nil {
 			return r, err
 		}
-		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
-		for !s.exam.Over() {
-			if err := f.step(s.exam, nil); err != nil {
+		s.evaluation.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		for !s.evaluation.Over() {
+			if err := f.step(s.evaluation, nil); err != nil {
 				return r, err
 			}
-			add(&r, s.exam.Worth())
+			add(&r, s.evaluation.Worth())
 			steps++
 		}
 	}

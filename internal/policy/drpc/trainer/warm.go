@@ -12,35 +12,34 @@ type warm struct {
 	held         []float32 // the actor's weights
 }
 
-func (s *School) beginWarm(steps int) {
-	s.warm = warm{s.steps, steps, append([]float32(nil), s.teacher.Weights()...)}
+func (s *Trainer) beginWarm(steps int) {
+	s.warm = warm{s.training.Steps(), steps, append([]float32(nil), s.teacher.Weights()...)}
 	s.phase = warming
 }
 
 // warmUp is an episode in which a teacher whose model file held nothing but what it
 // does gets to know what that is worth: replay is filled, critics learn, and what it
 // does is held as it was, since critics that know nothing would spoil it.
-func (s *School) warmUp() {
+func (s *Trainer) warmUp() {
 	w := &s.warm
 	observation, next := s.newObservation(), s.newObservation()
-	s.world.Reset(rl.NewChance(s.config.Seed, warmStream+uint64(s.episodes)).Rand, observation)
+	s.env.Reset(rl.NewChance(s.config.Seed, warmStream+uint64(s.training.Episodes())).Rand, observation)
 	for over := false; !over; {
 		s.note()
 		s.teacher.Explore(observation, &s.action)
-		r := s.world.Step(&s.action, next)
+		r := s.env.Step(&s.action, next)
 		s.teacher.Learn(rl.Transition{Observation: observation, Action: s.action, Result: r, Next: next})
 		copy(s.teacher.Weights(), w.held)
-		s.steps++
+		s.training.Advance(1, 0)
 		observation, next = next, observation
 		over = r.Ends()
 	}
-	s.episodes++
-	s.hooks.progress(min(1, float64(s.steps-w.began)/float64(w.steps)), fmt.Sprintf("warming up, %d steps", s.steps-w.began))
-	if s.steps-w.began < w.steps {
+	s.training.Advance(0, 1)
+	s.hooks.progress(min(1, float64(s.training.Steps()-w.began)/float64(w.steps)), fmt.Sprintf("warming up, %d steps", s.training.Steps()-w.began))
+	if s.training.Steps()-w.began < w.steps {
 		return
 	}
-	s.bestReward = s.examine(s.mind.Decide, evaluationStream).Reward
-	s.best = append(s.best[:0], s.teacher.Weights()...)
+	s.training.KeepBest(s.evaluate(s.mind.Decide, evaluationStream).Reward)
 	s.warm = warm{}
-	s.stage2.begin(s, s.bestReward)
+	s.stage2.begin(s, s.training.Best())
 }

@@ -3,99 +3,78 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Streams of chance, apart from those of the agent.
+// Streams of chance of evaluations, apart from those of the agent and of exploring.
 const (
-	exploreStream    = 1 << 32
 	evaluationStream = 2 << 32
 	finalStream      = 3 << 32
 )
 
-// learn lets the agent explore until it has levelled off, or its steps are done. What
-// counts is the best evaluation: TD3 is not steady.
-func (s *school) learn(ctx context.Context, tell func(Point)) error {
+// trainee is MSARS' agent in its environment, evaluated by what the policy earns.
+type trainee struct {
+	rl.Single
+	trainer *trainer
+	latest  Result // of the last evaluation
+}
+
+// Explore implements rl.Trainee. A fault of the division ends the training.
+func (t *trainee) Explore(e *rl.Episode) error {
+	if err := t.Single.Explore(e); err != nil {
+		return err
+	}
+	return t.trainer.env.fault
+}
+
+// Evaluate implements rl.Trainee.
+func (t *trainee) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
+	var err error
+	t.latest, err = t.trainer.evaluate(t.trainer.decide, evaluationStream)
+	return t.latest.Reward, err
+}
+
+// learn lets the agent explore until it has levelled off, or its steps are done. The
+// weights of the best evaluation are kept: TD3 is not steady.
+func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 	c := &s.config
-	spaces := s.world.Spaces()
-	observation, next, action := make([]float32, spaces.Observation), make([]float32, spaces.Observation), spaces.NewAction()
-	best, bestReward := []float32(nil), math.Inf(-1)
-	steps, episodes, evaluated, stale := 0, 0, 0, 0
-	rewards, count, losses, updates := 0.0, 0, 0.0, 0
-	for steps < c.Most && stale < c.Patience {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s.world.Reset(rl.NewChance(c.Seed, exploreStream+uint64(episodes)).Rand, observation)
-		for ends := false; !ends; {
-			s.agent.Explore(observation, &action)
-			r := s.world.Step(&action, next)
-			loss, updated := s.agent.Learn(rl.Transition{Observation: observation, Action: action, Result: r, Next: next})
-			if updated {
-				losses += loss
-				updates++
-			}
-			rewards += r.Reward
-			count++
-			steps++
-			observation, next = next, observation
-			ends = r.Ends()
-		}
-		if s.world.fault != nil {
-			return s.world.fault
-		}
-		episodes++
-		if steps-evaluated < c.Every && steps < c.Most {
-			continue
-		}
-		evaluated = steps
-		result, err := s.examine(s.decide, evaluationStream)
-		if err != nil {
-			return err
-		}
-		p := Point{result.Point(steps, episodes, rewards/float64(count), losses/max(1, float64(updates))), result.Users, result.Yardstick}
-		rewards, count, losses, updates = 0, 0, 0, 0
+	agent := &trainee{Single: rl.Single{Env: s.env, Agent: s.agent}, trainer: s}
+	training := rl.NewTrainingOf(agent, c.Seed, rl.TrainingConfig{
+		Steps: c.Most, WholeEpisodes: true, EvaluateEvery: c.Every, EvenlySpaced: true, Episodes: c.Episodes, Patience: c.Patience, Gain: c.Gain,
+	})
+	err := training.Run(ctx, rl.Hooks{EveryPoint: func(at rl.Point) {
+		p := Point{agent.latest.Point(at), agent.latest.Users, agent.latest.Yardstick}
 		s.report.Curve = append(s.report.Curve, p)
-		if tell != nil {
-			tell(p)
+		if report != nil {
+			report(p)
 		}
-		s.progress(preparedUntil+(learnedUntil-preparedUntil)*float64(steps)/float64(c.Most), fmt.Sprintf("TD3, reward %.3f", p.Evaluation))
-		stale++
-		if p.Evaluation > bestReward+c.Gain {
-			stale = 0
-		}
-		if p.Evaluation > bestReward {
-			bestReward = p.Evaluation
-			best = append(best[:0], s.agent.Weights()...)
-		}
+		s.progress(preparedUntil+(learnedUntil-preparedUntil)*float64(p.Steps)/float64(c.Most), fmt.Sprintf("TD3, reward %.3f", p.Evaluation))
+	}})
+	if err != nil {
+		return err
 	}
-	if stale >= c.Patience {
-		s.report.Plateau = steps
-	}
-	copy(s.agent.Weights(), best)
-	s.steps = steps
+	training.AdoptBest()
+	s.steps, s.report.Plateau = training.Steps(), training.Plateau()
 	return nil
 }
 
-// examine lets somebody decide without exploring, on the episodes of a stream.
-func (s *school) examine(decide func(seen, actions []float32), stream uint64) (Result, error) {
+// evaluate lets a policy decide without exploring, on the episodes of a stream.
+func (s *trainer) evaluate(decide func(seen, actions []float32), stream uint64) (Result, error) {
 	var r Result
-	observation := make([]float32, s.exam.Spaces().Observation)
-	action := s.exam.Spaces().NewAction()
+	env := s.evaluation
+	observation, action := make([]float32, env.Spaces().Observation), env.Spaces().NewAction()
 	steps := 0.0
 	for e := range s.config.Episodes {
-		s.exam.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
-		for !s.exam.Over() {
+		env.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		for !env.Over() {
 			decide(observation, action.Values)
-			s.exam.Step(&action, observation)
-			w := s.exam.worth
-			r.Add(w.Reward, w.QoS, w.CPU, w.Memory)
-			r.Users += s.exam.users.QoS
-			r.Yardstick += s.exam.users.Reward
+			env.Step(&action, observation)
+			r.Add(env.worth.Reward, env.worth.QoS, env.worth.CPU, env.worth.Memory)
+			r.Users += env.users.QoS
+			r.Yardstick += env.users.Reward
 			steps++
 		}
 	}
-	return Result{r.Mean(steps), r.Users / steps, r.Yardstick / steps}, s.exam.fault
+	return Result{r.Mean(steps), r.Users / steps, r.Yardstick / steps}, env.fault
 }

@@ -1,0 +1,128 @@
+package trainer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/policy/drpc"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
+)
+
+// EnvConfig is what a teacher practises on.
+type EnvConfig struct {
+	train.Scenario
+	Forecasts *train.ForecastTable // nil = no forecasts
+
+	Shape  drpc.Shape
+	Period time.Duration // of the teacher's decisions
+	Beat   time.Duration // between scrapes, and of students
+	Steps  int           // of an episode
+	Scale  drpc.Steps
+	Reward drpc.Reward
+	Shares *formulation.Shares // that response times are judged by; nil = in proportion
+}
+
+// Env is an arena as an environment: the state of all services and machines,
+// three actions of each service, one reward.
+type Env struct {
+	*train.Arena
+	config EnvConfig
+	eyes   *drpc.Eyes
+	scaler *drpc.Scaler
+
+	locals   []drpc.Local
+	proposal loadline.Proposal
+	worth    drpc.Worth
+}
+
+// NewEnv checks that there is something to practise on.
+func NewEnv(config EnvConfig) (*Env, error) {
+	if config.Beat < time.Second || config.Period%config.Beat != 0 {
+		return nil, fmt.Errorf("drpc trainer: a period of %v in beats of %v, must be whole beats of at least 1s", config.Period, config.Beat)
+	}
+	needs := drpc.NeedsOf(config.Period, time.Second)
+	needs.Scrape = min(needs.Scrape, config.Beat)
+	w := &Env{config: config, scaler: drpc.NewScaler(config.App, config.Scale), locals: make([]drpc.Local, len(config.App.Services))}
+	var err error
+	arena := train.WholeApplication(config.Scenario, needs, config.Steps)
+	arena.Resize, arena.Forecasts = train.RandomSize, config.Forecasts
+	if w.Arena, err = train.NewArena(arena); err != nil {
+		return nil, err
+	}
+	if w.eyes, err = drpc.NewEyes(config.App); err != nil {
+		return nil, err
+	}
+	w.eyes.Judge(config.Shares)
+	return w, nil
+}
+
+// Parts that a teacher's networks may share.
+func (w *Env) Parts() int { return w.eyes.Parts(w.config.Shape) }
+
+// Spaces implements rl.Env.
+func (w *Env) Spaces() rl.Spaces {
+	return rl.Spaces{Observation: w.eyes.Width(w.config.Shape), Dimensions: drpc.Axes * len(w.config.App.Services)}
+}
+
+// Reset implements rl.Env.
+func (w *Env) Reset(rng *rand.Rand, observation []float32) {
+	w.Begin(rng, train.NoCulprit)
+	clear(w.locals)
+	w.worth = drpc.Worth{}
+	w.look()
+	w.fill(observation)
+}
+
+// Step implements rl.Env. The action becomes what was applied of it.
+func (w *Env) Step(action *rl.Action, observation []float32) rl.Result {
+	s := w.Situation()
+	w.scaler.Pressed = drpc.Pressed(s.App, s.Now())
+	w.proposal.Services = w.proposal.Services[:0]
+	for i, told := range s.InFlight {
+		of := action.Values[i*drpc.Axes:][:drpc.Axes]
+		setting, done := w.scaler.Scale(i, told, drpc.MemoryOf(&s.Now().Services[i]), drpc.Action(of))
+		copy(of, done[:])
+		if setting = told.Changes(setting); !setting.Empty() {
+			w.proposal.Services = append(w.proposal.Services, loadline.ServiceProposal{Service: i, Setting: setting})
+		}
+	}
+	w.Act(w.proposal)
+	w.look()
+	w.fill(observation)
+	return rl.Result{Reward: w.worth.Reward, Truncated: w.Over()}
+}
+
+func (w *Env) fill(observation []float32) {
+	w.eyes.Whole(w.config.Shape, w.Situation(), w.locals, observation[:0])
+}
+
+// look sees what is measured now. Where something is absent, what was seen last
+// stands: whoever is at work would leave that service as it is.
+func (w *Env) look() {
+	s := w.Situation()
+	for i := range w.locals {
+		var seen drpc.Local
+		if w.eyes.Local(s, i, &seen) == "" {
+			w.locals[i] = seen
+		}
+	}
+	if worth, known := w.config.Reward.Of(s.App, s.Now()); known {
+		w.worth = worth
+	}
+}
+
+// beat lets a policy's proposal be carried out, and a beat pass.
+func (w *Env) beat(p loadline.Proposal, delay time.Duration) {
+	w.Tick(p, w.config.Beat, delay)
+	w.look()
+}
+
+// Worth of the last step.
+func (w *Env) Worth() drpc.Worth { return w.worth }
+
+// Locals are what the students see now; not a copy.
+func (w *Env) Locals() []drpc.Local { return w.locals }

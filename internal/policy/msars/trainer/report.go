@@ -1,0 +1,32 @@
+package trainer
+
+import "github.com/loadline/loadline/internal/train"
+
+// Point of the learning curve.
+type Point struct {
+	train.Point
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
+}
+
+// Result is what a policy achieved on held-out episodes.
+type Result struct {
+	train.Result
+	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	Yardstick float64 `json:"yardstick"` // by DRPC's
+}
+
+// Report is the record of a training.
+type Report struct {
+	Way        string                `json:"way"`
+	Profiles   int                   `json:"profiles"`          // that were measured here
+	Factors    map[string]float64    `json:"factors,omitempty"` // time that parts may sum to over the SLO, by kind
+	Unadjusted string                `json:"unadjusted,omitempty"`
+	Curve      []Point               `json:"curve"`
+	Plateau    int                   `json:"plateau"` // steps at which the agent had levelled off; 0 = it had not
+	Results    []Result              `json:"results"`
+	Divisions  int                   `json:"divisions"` // while exploring: how often the SLO was divided
+	Chains     int                   `json:"chains"`    // and how many chains were computed in them
+	Forecasts  []train.ForecastError `json:"forecasts"`
+	Parameters int                   `json:"parameters"`
+}

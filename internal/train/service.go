@@ -1,0 +1,97 @@
+package train
+
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/sim"
+)
+
+// ServiceScenario is an application of one service, and the visits to it as its load.
+type ServiceScenario struct {
+	Scenario
+	Service   string
+	Reference float64 // mean demand of the visits, in cores
+}
+
+// NewServiceScenario takes a service out of its application. The time that its visits
+// spend in calls to others becomes waiting time, as it is when nothing queues there;
+// its part of the users' SLO becomes its SLO; its visits become its users' requests.
+func NewServiceScenario(ground *formulation.Ground, service int, load sim.Arrivals, duration time.Duration) ServiceScenario {
+	g, s := ground.Services[service], ground.App.Services[service]
+	s.Wait.Mean += time.Duration(g.Below * float64(time.Second))
+	if s.Wait.CV == 0 && g.Below > 0 {
+		s.Wait.CV = 0.5
+	}
+	var timeout time.Duration
+	for k, kind := range ground.App.Kinds {
+		if g.Visits[k] > 0 {
+			timeout = max(timeout, kind.Timeout)
+		}
+	}
+	work := 1.0
+	if mean := s.CPU.Mean.Seconds() * s.VersionCPU(); mean > 0 {
+		work = g.CPU / mean
+	}
+	s.CPU.Mean = time.Duration(float64(s.CPU.Mean) * work)
+	room := loadline.Node{Name: "node", Cores: 2 + 2*float64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxCPU, s.Size.CPURequest, s.Size.CPULimit)}
+	room.Memory = 1<<30 + 2*int64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxMemory, s.Size.MemoryRequest, s.Size.MemoryLimit)
+	app := &loadline.App{
+		Name: ground.App.Name + "/" + s.Name, Services: []loadline.Service{s}, Routing: ground.App.Routing,
+		Kinds: []loadline.Kind{{
+			Name: s.Name, Share: 1, SLO: g.Budget, Timeout: timeout,
+			Root: loadline.Call{Probability: 1, Times: 1, Work: 1},
+		}},
+		Nodes: []loadline.Node{room},
+	}
+	p := ServiceScenario{Service: s.Name, Scenario: Scenario{App: app, Load: visits{load, g.Visits}, Duration: duration}}
+	p.Reference = p.meanRate() * g.CPU
+	return p
+}
+
+// meanRate of the visits over the whole load.
+func (p *ServiceScenario) meanRate() float64 {
+	sum := 0.0
+	for t := time.Duration(0); t < p.Duration; {
+		rate, until := p.Load.Rate(0, t)
+		until = min(until, p.Duration)
+		sum += rate * (until - t).Seconds()
+		t = until
+	}
+	return sum / p.Duration.Seconds()
+}
+
+// ServiceScenarios are those of every service that is visited at all.
+func ServiceScenarios(ground *formulation.Ground, load sim.Arrivals, duration time.Duration) []ServiceScenario {
+	var scenarios []ServiceScenario
+	for i := range ground.Services {
+		visited := 0.0
+		for _, v := range ground.Services[i].Visits {
+			visited += v
+		}
+		if visited > 0 {
+			scenarios = append(scenarios, NewServiceScenario(ground, i, load, duration))
+		}
+	}
+	return scenarios
+}
+
+// visits are the requests that come to one service when users send theirs.
+type visits struct {
+	users sim.Arrivals
+	each  []float64 // visits of one request, by kind
+}
+
+func (v visits) Rate(_ int, t time.Duration) (perSecond float64, until time.Duration) {
+	until = sim.Never
+	for kind, n := range v.each {
+		if n == 0 {
+			continue
+		}
+		rate, to := v.users.Rate(kind, t)
+		perSecond += n * rate
+		until = min(until, to)
+	}
+	return perSecond, until
+}

@@ -1,0 +1,105 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/rl"
+)
+
+// ServiceEnvConfig is what an agent that scales one service at a time is trained on.
+type ServiceEnvConfig struct {
+	Problem   *formulation.Problem
+	Scenarios []ServiceScenario
+	Steps     int // of an episode
+
+	ResizeRestarts bool    // a changed size restarts the replica
+	CPUNoise       float64 // relative deviation of CPU readings, so that nothing is learned by heart
+	MetricsLoss    float64 // share of scrapes that are lost
+	StartupFactor  float64 // on start-up times; 0 = 1
+}
+
+// ServiceEnv is an environment of one service at a time. Each episode is one of a
+// random scenario's arena, with a random number of replicas.
+type ServiceEnv struct {
+	config ServiceEnvConfig
+	arenas []*Arena // by scenario
+
+	arena            *Arena // of the episode
+	scenario         *ServiceScenario
+	proposal         loadline.Proposal
+	features, latest []float32 // of now, and the last complete ones
+}
+
+// NewServiceEnv checks that there is something to learn on.
+func NewServiceEnv(config ServiceEnvConfig) (*ServiceEnv, error) {
+	if len(config.Scenarios) == 0 {
+		return nil, errors.New("train: there is no service to train on")
+	}
+	e := &ServiceEnv{config: config, proposal: loadline.Proposal{Services: make([]loadline.ServiceProposal, 1)}}
+	needs := config.Problem.Needs()
+	for _, s := range config.Scenarios {
+		a, err := NewArena(ArenaConfig{
+			Scenario: s.Scenario, Needs: needs, Steps: config.Steps, LookBack: max(needs.Window, 2*needs.Period),
+			Noise:          Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
+			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("service %s: %w", s.Service, err)
+		}
+		e.arenas = append(e.arenas, a)
+	}
+	return e, nil
+}
+
+// Spaces implements rl.Env.
+func (e *ServiceEnv) Spaces() rl.Spaces { return e.config.Problem.Spaces() }
+
+// Reset implements rl.Env. The service begins with 0.8 to 2.8 times the replicas that
+// its load needs.
+func (e *ServiceEnv) Reset(rng *rand.Rand, observation []float32) {
+	at := rng.IntN(len(e.arenas))
+	e.arena, e.scenario = e.arenas[at], &e.config.Scenarios[at]
+	e.arena.begin(rng, func(service int) {
+		s := &e.arena.app.Services[service]
+		s.Replicas = replicasWithin(s, e.arena.demand(service, 0)/capacity(s)*(0.8+2*rng.Float64()))
+		if e.config.Problem.Form().Name == "serverless-vertical" {
+			s.Size = randomCPU(rng, s)
+		}
+	})
+	e.see(observation)
+}
+
+// Step implements rl.Env.
+func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
+	problem := e.config.Problem
+	before := e.arena.desired[0]
+	setting := before.Changes(problem.Setting(e.arena.ground, e.arena.Situation(), 0, action.Choice))
+	e.proposal.Services = e.proposal.Services[:0]
+	if !setting.Empty() {
+		e.proposal.Services = append(e.proposal.Services, loadline.ServiceProposal{Setting: setting})
+	}
+	e.arena.Act(e.proposal)
+	now := before.With(setting)
+	reward := problem.Reward(e.arena.ground, e.arena.Situation(), 0, formulation.Paid{
+		Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest),
+		Changed: setting.Replicas.Set, Reference: e.scenario.Reference,
+	})
+	e.see(observation)
+	return rl.Result{Reward: reward, Truncated: e.arena.Over()}
+}
+
+// see fills in the features. Where one is absent, the last complete ones stand: a
+// policy at work would leave the service as it is then.
+func (e *ServiceEnv) see(observation []float32) {
+	var absent string
+	e.features, absent = e.config.Problem.See(e.arena.ground, e.arena.Situation(), 0, e.features[:0])
+	if absent == "" {
+		e.latest = append(e.latest[:0], e.features...)
+	}
+	clear(observation)
+	copy(observation, e.latest)
+}

@@ -1,0 +1,87 @@
+package papers
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/nn/gemm"
+)
+
+func digest(t *testing.T, brains ...formulation.Brain) string {
+	t.Helper()
+	h := sha256.New()
+	for _, b := range brains {
+		for _, v := range []any{b.Net.Params(), b.Scales} {
+			if err := binary.Write(h, binary.LittleEndian, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// TestGoldenAgents: the experiments' networks are the same from one version to the
+// next. A change of a digest needs a reason in an ADR.
+func TestGoldenAgents(t *testing.T) {
+	if gemm.Name() != "avx2" {
+		t.Skipf("the digests are of the avx2 kernels, this processor uses %s", gemm.Name())
+	}
+	shape, err := shapeOf("diurnal:low=0.2,high=1,period=30m", time.Hour, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		vertical bool
+		want     string
+	}{"serverless-horizontal": {false, "d87ed67cde711ac31404efa5"}, "serverless-vertical": {true, "91fd428950ac7b96926c0eca"}} {
+		scene, err := newFunctionScene(c.vertical, 1, "adservice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := scene.load("waves", 0.6, shape, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := scene.train(t.Context(), w, 600, 1, c.vertical)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := digest(t, m.Brains...); got != c.want {
+			t.Errorf("%s: the network has digest %s, recorded is %s", name, got, c.want)
+		}
+	}
+	if got, want := digest(t, goldenElastic(t)), "f0d968a39ea8da6e717868a4"; got != want {
+		t.Errorf("elastic-dqn: the network has digest %s, recorded is %s", got, want)
+	}
+}
+
+func goldenElastic(t *testing.T) formulation.Brain {
+	t.Helper()
+	app, err := appNamed("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := shapeOf("diurnal:low=20,high=300,period=1h", 4*time.Hour, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &elasticScene{app: app}
+	if err := s.learnOn(w); err != nil {
+		t.Fatal(err)
+	}
+	problem, err := formulation.NewProblem("elastic-dqn", 0, map[string]float64{"cost": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	brain, err := learning{
+		problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: 600, episode: 120, seed: 1,
+	}.learn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return brain
+}

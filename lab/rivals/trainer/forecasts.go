@@ -1,0 +1,85 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/train"
+	"github.com/loadline/loadline/lab/rivals"
+)
+
+// pastShare of the steps are a past under a plain rule, for A-SARSA's forecasters,
+// and mostPast is where that ends.
+const (
+	pastShare = 0.05
+	mostPast  = 480
+)
+
+// recordPast lets a plain rule decide for a while and fits ARIMA to what is seen of
+// every service. It returns how many steps that took.
+func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals.Fits, int, error) {
+	undo := w.Lengthen(steps)
+	defer undo()
+	sight, err := formulation.NewSight("latency")
+	if err != nil {
+		return nil, 0, err
+	}
+	n := len(w.App().Services)
+	cores, response := make([][]float64, n), make([][]float64, n)
+	var values []float32
+	w.begin(rl.NewChance(seed, pastStream).Rand, train.NoCulprit)
+	for !w.Over() {
+		s := w.Situation()
+		for i := range n {
+			used, over := math.NaN(), math.NaN()
+			if c := s.Now().Services[i].CPU; c.Present() {
+				used = c.Value
+			}
+			var absent string
+			if values, absent = sight.See(w.Ground(), s, i, values[:0]); absent == "" {
+				over = float64(values[0])
+			}
+			cores[i], response[i] = append(cores[i], used), append(response[i], over)
+		}
+		w.act(rule(s))
+	}
+	fits := make([]rivals.Fits, n)
+	for i := range fits {
+		for _, o := range []struct {
+			values []float64
+			to     **forecast.ARIMAFit
+		}{{cores[i], &fits[i].CPU}, {response[i], &fits[i].Response}} {
+			fit, err := forecast.FitARIMA(ctx, forecast.NewFrame("past", sim.Epoch, w.Needs().Period, o.values))
+			switch {
+			case errors.Is(err, forecast.ErrNoData): // what is expected is what is
+			case err != nil:
+				return nil, 0, fmt.Errorf("forecaster of %s: %w", w.App().Services[i].Name, err)
+			default:
+				*o.to = &fit
+			}
+		}
+	}
+	return fits, w.StepsTaken(), nil
+}
+
+// rule keeps replicas at 60 % of what they ask for.
+func rule(s loadline.Situation) loadline.Proposal {
+	const target = 0.6
+	var p loadline.Proposal
+	for i := range s.App.Services {
+		cpu, told, b := s.Now().Services[i].CPU, s.InFlight[i], s.App.Services[i].Bounds
+		if !cpu.Present() || told.Size.CPURequest <= 0 {
+			continue
+		}
+		n := min(max(int(math.Ceil(cpu.Value/(target*told.Size.CPURequest))), b.MinReplicas, 1), max(b.MaxReplicas, 1))
+		p.Services = append(p.Services, loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(n)}})
+	}
+	return p
+}

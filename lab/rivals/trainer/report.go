@@ -1,0 +1,27 @@
+package trainer
+
+import "github.com/loadline/loadline/internal/train"
+
+// Point of a learning curve, with DRPC's reward beside the rival's own: those
+// cannot be compared. QoS is of DRPC's reward too.
+type Point struct {
+	train.Point
+	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
+}
+
+// Result is what was achieved on held-out episodes.
+type Result struct {
+	train.Result         // by the rival's own reward
+	Yardstick    float64 `json:"yardstick"` // by DRPC's
+}
+
+// Report is the record of a training.
+type Report struct {
+	Rival      string                `json:"rival"`
+	Curve      []Point               `json:"curve"`
+	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
+	Events     []string              `json:"events"`
+	Results    []Result              `json:"results"`
+	Forecasts  []train.ForecastError `json:"forecasts,omitempty"`
+	Parameters int                   `json:"parameters"` // that decide
+}
