@@ -180,14 +180,14 @@ func quiet(m history.ServiceMetric, rate loadline.Sample) bool {
 // absentPods counts pods that serve: others need not have metrics yet.
 func (s *Source) absentPods(a *answers, o *loadline.Observation) []Absence {
 	var list []Absence
-	for m := range prom.PodMetrics {
+	for m := range loadline.PodMetrics {
 		var lacking []string
 		services := 0
 		for i := range o.Services {
 			missing, ready := 0, o.Services[i].ReadyPods()
 			for j := range o.Services[i].Pods {
 				p := &o.Services[i].Pods[j]
-				there := [prom.PodMetrics]loadline.Sample{p.CPU, p.Memory, p.Busy, o.Services[i].Restarts}[m]
+				there := [loadline.PodMetrics]loadline.Sample{p.CPU, p.Memory, p.Busy, o.Services[i].Restarts}[m]
 				if p.Phase == loadline.PodReady && !there.Present() {
 					missing++
 				}
