@@ -188,7 +188,8 @@ func (observer) Decide(time.Time, loadline.Situation) (loadline.Proposal, error)
 func (a *application) recordIt(foresee bool, log *slog.Logger) {
 	a.record = &decisionlog.Recorder{
 		Log: a.log, App: a.App, Needs: a.loop.Policy.Needs(), Mode: string(a.Mode),
-		Rung: func() string { return a.ladder.State().Rung.String() },
+		Rung:   func() string { return a.ladder.State().Rung.String() },
+		Absent: func() []string { return a.ends.report.Reasons() },
 		Fault: func(err error) {
 			a.ends.metrics.recordFault()
 			log.Warn("a decision could not be recorded", "loadline", a.Name, "error", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -23,6 +24,7 @@ type workloads interface {
 // metering is the metrics' end, live.Source.
 type metering interface {
 	Observe(ctx context.Context, now time.Time, pods [][]string, into *loadline.Observation) error
+	Report() live.Report // of that observation
 }
 
 // ends are the two ends of one application's loop: what it sees, and what it does.
@@ -41,7 +43,8 @@ type ends struct {
 	told     []told
 	names    [][]string // of pods, by service
 	blind    error      // why the metrics could not be asked, at the last look
-	newest   time.Time  // sample that was ever seen
+	report   live.Report
+	newest   time.Time // sample that was ever seen
 	resizes  [][]kube.Outcome
 	metrics  *applicationMetrics
 }
@@ -111,7 +114,9 @@ func (e *ends) measure(ctx context.Context, now time.Time, into *loadline.Observ
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	return source.Observe(ctx, now, e.names, into)
+	err = source.Observe(ctx, now, e.names, into)
+	e.report = source.Report()
+	return err
 }
 
 // noteNewest remembers how old the newest sample is, before late ones are dropped.

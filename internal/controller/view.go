@@ -7,6 +7,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -19,6 +20,7 @@ type view struct {
 	seen bool  // there was an observation
 
 	blind    error         // why the metrics could not be asked
+	report   live.Report   // which metrics were absent, and why
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
 	policy   string   // that is followed
@@ -48,7 +50,7 @@ type serviceView struct {
 
 // begin a view with what a decision rests on.
 func beginView(app *resource.Application, e *ends, d *loadline.Decision, s loadline.Situation) *view {
-	v := &view{app: app, at: d.At, err: d.Err, seen: true, blind: e.blind}
+	v := &view{app: app, at: d.At, err: d.Err, seen: true, blind: e.blind, report: e.report}
 	if age := d.At.Sub(e.newest); !e.newest.IsZero() && age > app.Guard.Data.MaxAge {
 		v.late = age
 	}

@@ -23,6 +23,10 @@ type Record struct {
 	// Error is why nothing was decided, or why what was planned was not applied.
 	Error string `json:"error,omitempty"`
 
+	// Absent are the metrics that could not be had, with the reasons, as the reading
+	// of the metrics reports them.
+	Absent []string `json:"absent,omitempty"`
+
 	Services []Service `json:"services,omitempty"`
 	Kinds    []Kind    `json:"kinds,omitempty"`
 	Nodes    []Node    `json:"nodes,omitempty"`

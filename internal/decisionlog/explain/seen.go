@@ -49,6 +49,7 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
 	if len(v.absent) > 0 {
 		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
+		all = append(all, reported(e.Record)...)
 	}
 	if len(v.broken) > 0 {
 		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
@@ -57,6 +58,19 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.", strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
 	}
 	return append(all, users(e, s)...)
+}
+
+// reported are the reasons that the reading of the metrics gave.
+func reported(r *decisionlog.Record) []string {
+	const most = 5
+	if len(r.Absent) == 0 {
+		return nil
+	}
+	text := strings.Join(r.Absent[:min(most, len(r.Absent))], "; ")
+	if n := len(r.Absent) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return []string{"The metrics report: " + text + "."}
 }
 
 func part(s *decisionlog.Service) string {
