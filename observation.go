@@ -46,8 +46,10 @@ type ServiceObservation struct {
 	Memory      Sample
 	Throttled   Sample // share of CPU quota periods in which a pod was stopped, 0..1
 	Restarts    Sample // since the beginning
-	Brownout    bool
-	Pods        []PodObservation
+	// More holds the metrics of ServiceTable that have no field here.
+	More     [MoreMetrics]Sample
+	Brownout bool
+	Pods     []PodObservation
 }
 
 // Latency of the visits that ended in the window, in seconds.

@@ -184,7 +184,8 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 	needs.Delay = 0 // plans are applied at once
 	a.recorder = &decisionlog.Recorder{
 		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
-		Rung: func() string { return a.ladder.State().Rung.String() },
+		Rung:   func() string { return a.ladder.State().Rung.String() },
+		Absent: func() []string { return a.ends.report.Reasons() },
 		Fault: func(err error) {
 			a.ends.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)

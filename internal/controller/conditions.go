@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
@@ -212,6 +213,8 @@ func (v *view) staleVerdict() verdict {
 		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ")
 		if v.blind != nil {
 			message += ": " + v.blind.Error()
+		} else if why := v.report.WhyAbsent(loadline.OfService, unseen[0]); why != "" {
+			message += ": " + why
 		}
 		if v.late > 0 {
 			return yes(v1alpha1.ReasonMetricsLate, fmt.Sprintf("%s; the newest samples are %s old", message, v.late.Round(time.Second)))
@@ -225,9 +228,17 @@ func (v *view) staleVerdict() verdict {
 		}
 	}
 	if len(kinds) > 0 {
-		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds, ", "))
+		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds, ", ")+v.whyKind(kinds[0]))
 	}
 	return no(v1alpha1.ReasonFresh, "")
+}
+
+// whyKind is why a kind of request is not measured, where the report says so.
+func (v *view) whyKind(kind string) string {
+	if why := v.report.WhyAbsent(loadline.OfKind, kind); why != "" {
+		return "; " + why
+	}
+	return ""
 }
 
 func text(err error) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -23,6 +24,7 @@ type workloads interface {
 // metering is the metrics' end, live.Source.
 type metering interface {
 	Observe(ctx context.Context, now time.Time, pods [][]string, into *loadline.Observation) error
+	Report() live.Report // of that observation
 }
 
 // ends are the two ends of one application's loop in a cluster: observing and
@@ -39,9 +41,10 @@ type ends struct {
 	states   []kube.State
 	standing []standing
 	desired  []desired
-	names    [][]string // of pods, by service
-	blind    error      // why the metrics could not be read, at the last pass
-	newest   time.Time  // sample so far
+	names    [][]string  // of pods, by service
+	blind    error       // why the metrics could not be read, at the last pass
+	report   live.Report // which metrics were absent, and why
+	newest   time.Time   // sample so far
 	resizes  [][]kube.Outcome
 	metrics  *applicationMetrics
 }
@@ -112,7 +115,9 @@ func (e *ends) measure(ctx context.Context, now time.Time, into *loadline.Observ
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	return source.Observe(ctx, now, e.names, into)
+	err = source.Observe(ctx, now, e.names, into)
+	e.report = source.Report()
+	return err
 }
 
 // noteNewest keeps the time of the newest sample, before late ones are dropped.

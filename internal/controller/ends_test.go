@@ -13,6 +13,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -98,6 +99,8 @@ func (s *stage) Observe(_ context.Context, now time.Time, pods [][]string, into 
 	}
 	return s.blind
 }
+
+func (s *stage) Report() live.Report { return live.Report{} }
 
 func tellScale(from, to int) string {
 	return strings.TrimSpace(strings.Join([]string{itoa(from), "to", itoa(to)}, " "))

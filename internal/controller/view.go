@@ -8,6 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
+	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -20,6 +21,7 @@ type view struct {
 	seen bool  // there was an observation
 
 	blind    error         // why the metrics could not be asked
+	report   live.Report   // which metrics were absent, and why
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
 	policy   string   // that is followed
@@ -54,7 +56,7 @@ func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
 	if !v.seen {
 		return v
 	}
-	v.blind = e.blind
+	v.blind, v.report = e.blind, e.report
 	if age := d.At.Sub(e.newest); !e.newest.IsZero() && age > app.Guard.Data.MaxAge {
 		v.late = age
 	}

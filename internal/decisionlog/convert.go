@@ -52,14 +52,10 @@ func (r *Record) see(s loadline.Situation) {
 		}
 	}
 	for i := range min(len(o.Kinds), len(s.App.Kinds)) {
-		k := &o.Kinds[i]
-		r.Kinds = append(r.Kinds, Kind{
-			Name: s.App.Kinds[i].Name, Rate: sampleOf(o.At, k.Rate), Failed: sampleOf(o.At, k.Failed),
-			OverSLO: sampleOf(o.At, k.OverSLO), Latency: latencyOf(o.At, k.Latency), AtSLO: sampleOf(o.At, k.AtSLO),
-		})
+		r.Kinds = append(r.Kinds, Kind{s.App.Kinds[i].Name, samplesOf(loadline.KindTable, o.At, &o.Kinds[i])})
 	}
-	for _, n := range o.Nodes {
-		r.Nodes = append(r.Nodes, Node{sampleOf(o.At, n.CPU), sampleOf(o.At, n.Memory), n.Lost})
+	for i := range o.Nodes {
+		r.Nodes = append(r.Nodes, Node{samplesOf(loadline.NodeTable, o.At, &o.Nodes[i]), o.Nodes[i].Lost})
 	}
 }
 
@@ -93,17 +89,12 @@ func (r *Record) want(d *loadline.Decision) {
 }
 
 func seenOf(at time.Time, o *loadline.ServiceObservation, told loadline.Size) Seen {
-	s := Seen{
-		Rate: sampleOf(at, o.Rate), Errors: sampleOf(at, o.Errors), Refused: sampleOf(at, o.Refused), Dropped: sampleOf(at, o.Dropped),
-		Concurrency: sampleOf(at, o.Concurrency), Queue: sampleOf(at, o.Queue), Held: sampleOf(at, o.Held),
-		Latency: latencyOf(at, o.Latency), Own: latencyOf(at, o.Own), CPU: sampleOf(at, o.CPU), Memory: sampleOf(at, o.Memory),
-		Throttled: sampleOf(at, o.Throttled), Restarts: sampleOf(at, o.Restarts), Brownout: o.Brownout,
-	}
+	s := Seen{Samples: samplesOf(loadline.ServiceTable, at, o), Brownout: o.Brownout}
 	for i := range o.Pods {
 		p := &o.Pods[i]
 		pod := Pod{
 			ID: p.ID, Node: p.Node, Phase: p.Phase.String(), Created: ago(at, p.Created), Ready: ago(at, p.Ready),
-			CPU: sampleOf(at, p.CPU), Memory: sampleOf(at, p.Memory), Busy: sampleOf(at, p.Busy),
+			Samples: samplesOf(loadline.PodTable, at, p),
 		}
 		if p.Size != told {
 			size := sizeOf(p.Size)
@@ -119,10 +110,6 @@ func sampleOf(at time.Time, s loadline.Sample) Sample {
 		return Sample{}
 	}
 	return Sample{Value: s.Value, Age: at.Sub(s.At), Present: true}
-}
-
-func latencyOf(at time.Time, l loadline.Latency) Latency {
-	return Latency{sampleOf(at, l.Mean), sampleOf(at, l.P50), sampleOf(at, l.P90), sampleOf(at, l.P95), sampleOf(at, l.P99)}
 }
 
 func ago(at, then time.Time) *Seconds {

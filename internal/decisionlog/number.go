@@ -85,11 +85,12 @@ type Sample struct {
 func (s Sample) IsZero() bool { return !s.Present }
 
 // MarshalJSON writes the pair.
-func (s Sample) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 48)
+func (s Sample) MarshalJSON() ([]byte, error) { return s.append(make([]byte, 0, 48)), nil }
+
+func (s Sample) append(b []byte) []byte {
 	b = appendNumber(append(b, '['), s.Value)
 	b = appendNumber(append(b, ','), s.Age.Seconds())
-	return append(b, ']'), nil
+	return append(b, ']')
 }
 
 // UnmarshalJSON is the reverse.

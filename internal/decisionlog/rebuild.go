@@ -26,14 +26,13 @@ func (r *Record) Observation(app *loadline.App) loadline.Observation {
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		if at := app.KindIndex(k.Name); at >= 0 {
-			o.Kinds[at] = loadline.KindObservation{
-				Rate: k.Rate.at(r.At), Failed: k.Failed.at(r.At), OverSLO: k.OverSLO.at(r.At),
-				Latency: k.Latency.at(r.At), AtSLO: k.AtSLO.at(r.At),
-			}
+			restore(loadline.KindTable, k.Samples, r.At, &o.Kinds[at])
 		}
 	}
 	for _, n := range r.Nodes {
-		o.Nodes = append(o.Nodes, loadline.NodeObservation{CPU: n.CPU.at(r.At), Memory: n.Memory.at(r.At), Lost: n.Lost})
+		node := loadline.NodeObservation{Lost: n.Lost}
+		restore(loadline.NodeTable, n.Samples, r.At, &node)
+		o.Nodes = append(o.Nodes, node)
 	}
 	return o
 }
@@ -80,21 +79,20 @@ func (s *Service) Before() loadline.Allocation {
 
 func (s *Service) observation(at time.Time) loadline.ServiceObservation {
 	n := &s.Seen
-	o := loadline.ServiceObservation{
-		Rate: n.Rate.at(at), Errors: n.Errors.at(at), Refused: n.Refused.at(at), Dropped: n.Dropped.at(at),
-		Concurrency: n.Concurrency.at(at), Queue: n.Queue.at(at), Held: n.Held.at(at), Latency: n.Latency.at(at), Own: n.Own.at(at),
-		CPU: n.CPU.at(at), Memory: n.Memory.at(at), Throttled: n.Throttled.at(at), Restarts: n.Restarts.at(at), Brownout: n.Brownout,
-	}
+	o := loadline.ServiceObservation{Brownout: n.Brownout}
+	restore(loadline.ServiceTable, n.Samples, at, &o)
 	for i := range n.Pods {
 		p := &n.Pods[i]
 		size := s.Told.Size
 		if p.Size != nil {
 			size = *p.Size
 		}
-		o.Pods = append(o.Pods, loadline.PodObservation{
+		pod := loadline.PodObservation{
 			ID: p.ID, Node: p.Node, Phase: phaseOf(p.Phase), Created: before(at, p.Created), Ready: before(at, p.Ready),
-			Size: size.size(), CPU: p.CPU.at(at), Memory: p.Memory.at(at), Busy: p.Busy.at(at),
-		})
+			Size: size.size(),
+		}
+		restore(loadline.PodTable, p.Samples, at, &pod)
+		o.Pods = append(o.Pods, pod)
 	}
 	return o
 }
@@ -114,10 +112,6 @@ func (s Sample) at(at time.Time) loadline.Sample {
 		return loadline.Sample{}
 	}
 	return loadline.Sample{Value: s.Value, At: at.Add(-s.Age)}
-}
-
-func (l Latency) at(at time.Time) loadline.Latency {
-	return loadline.Latency{Mean: l.Mean.at(at), P50: l.P50.at(at), P90: l.P90.at(at), P95: l.P95.at(at), P99: l.P99.at(at)}
 }
 
 func before(at time.Time, ago *Seconds) time.Time {

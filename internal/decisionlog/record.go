@@ -1,6 +1,10 @@
 package decisionlog
 
-import "time"
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
 
 // Version of the records. Another version is recognised and refused, never
 // mixed in. Fields may be added under the same version; whatever changes the
@@ -18,6 +22,10 @@ type Record struct {
 	Needs   Needs     `json:"needs"`          // how the policy was shown the cluster
 	// Error is why nothing was decided, or why what was planned was not applied.
 	Error string `json:"error,omitempty"`
+
+	// Absent are the metrics that could not be had, with the reasons, as the reading
+	// of the metrics reports them.
+	Absent []string `json:"absent,omitempty"`
 
 	Services []Service `json:"services,omitempty"`
 	Kinds    []Kind    `json:"kinds,omitempty"`
@@ -53,60 +61,32 @@ type Service struct {
 
 // Seen is loadline.ServiceObservation.
 type Seen struct {
-	Rate        Sample  `json:"rate,omitzero"`
-	Errors      Sample  `json:"errors,omitzero"`
-	Refused     Sample  `json:"refused,omitzero"`
-	Dropped     Sample  `json:"dropped,omitzero"`
-	Concurrency Sample  `json:"concurrency,omitzero"`
-	Queue       Sample  `json:"queue,omitzero"`
-	Held        Sample  `json:"held,omitzero"`
-	Latency     Latency `json:"latency_s,omitzero"`
-	Own         Latency `json:"own_latency_s,omitzero"`
-	CPU         Sample  `json:"cpu,omitzero"`
-	Memory      Sample  `json:"memory,omitzero"`
-	Throttled   Sample  `json:"throttled,omitzero"`
-	Restarts    Sample  `json:"restarts,omitzero"`
-	Brownout    bool    `json:"brownout,omitempty"`
-	Pods        []Pod   `json:"pods,omitempty"`
-}
-
-// Latency is loadline.Latency, in seconds.
-type Latency struct {
-	Mean Sample `json:"mean,omitzero"`
-	P50  Sample `json:"p50,omitzero"`
-	P90  Sample `json:"p90,omitzero"`
-	P95  Sample `json:"p95,omitzero"`
-	P99  Sample `json:"p99,omitzero"`
+	Samples  Samples[loadline.ServiceMetric] `json:"-"`
+	Brownout bool                            `json:"brownout,omitempty"`
+	Pods     []Pod                           `json:"pods,omitempty"`
 }
 
 // Pod is loadline.PodObservation. Instants are seconds before the observation.
 type Pod struct {
-	ID      int64    `json:"id"`
-	Node    int      `json:"node"` // index into the record's nodes; -1 = not bound
-	Phase   string   `json:"phase"`
-	Created *Seconds `json:"created_s_ago,omitempty"`
-	Ready   *Seconds `json:"ready_s_ago,omitempty"` // absent: not yet
-	Size    *Size    `json:"size,omitempty"`        // absent: as the service is told to be
-	CPU     Sample   `json:"cpu,omitzero"`
-	Memory  Sample   `json:"memory,omitzero"`
-	Busy    Sample   `json:"busy,omitzero"`
+	ID      int64                       `json:"id"`
+	Node    int                         `json:"node"` // index into the record's nodes; -1 = not bound
+	Phase   string                      `json:"phase"`
+	Created *Seconds                    `json:"created_s_ago,omitempty"`
+	Ready   *Seconds                    `json:"ready_s_ago,omitempty"` // absent: not yet
+	Size    *Size                       `json:"size,omitempty"`        // absent: as the service is told to be
+	Samples Samples[loadline.PodMetric] `json:"-"`
 }
 
 // Kind is loadline.KindObservation.
 type Kind struct {
-	Name    string  `json:"name"`
-	Rate    Sample  `json:"rate,omitzero"`
-	Failed  Sample  `json:"failed,omitzero"`
-	OverSLO Sample  `json:"over_slo,omitzero"`
-	Latency Latency `json:"latency_s,omitzero"`
-	AtSLO   Sample  `json:"at_slo_s,omitzero"`
+	Name    string                       `json:"name"`
+	Samples Samples[loadline.KindMetric] `json:"-"`
 }
 
 // Node is loadline.NodeObservation.
 type Node struct {
-	CPU    Sample `json:"cpu,omitzero"`
-	Memory Sample `json:"memory,omitzero"`
-	Lost   bool   `json:"lost,omitempty"`
+	Samples Samples[loadline.NodeMetric] `json:"-"`
+	Lost    bool                         `json:"lost,omitempty"`
 }
 
 // Told is loadline.Allocation.

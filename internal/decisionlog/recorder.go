@@ -20,6 +20,7 @@ type Recorder struct {
 
 	Mode   string
 	Rung   func() string // of the ladder, at this decision
+	Absent func() []string // metrics that this observation lacks, with the reasons
 	Expect Expect
 	// Fault is told of every record that could not be written. A full disk is no
 	// reason not to scale.
@@ -57,6 +58,9 @@ func (r *Recorder) begin(d *loadline.Decision, s loadline.Situation) *Record {
 	record.Needs, record.Mode = needsOf(r.Needs), r.Mode
 	if r.Rung != nil {
 		record.Rung = r.Rung()
+	}
+	if r.Absent != nil {
+		record.Absent = r.Absent()
 	}
 	return record
 }

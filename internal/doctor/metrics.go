@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/metrics/prom"
@@ -288,8 +289,8 @@ func (e *exam) freshness(ctx context.Context, a about, s *subject) bool {
 // names are the services that each metric knows, and the metrics that know none.
 func (e *exam) names(ctx context.Context, s subject) (seen map[history.ServiceMetric][]string, absent []history.ServiceMetric, err error) {
 	seen = map[history.ServiceMetric][]string{}
-	for m, q := range s.preset.Service {
-		metric := history.ServiceMetric(m)
+	for _, metric := range loadline.ServiceTable.Columns() {
+		q := s.preset.Service[metric]
 		if q == nil || q.Text == "" {
 			absent = append(absent, metric)
 			continue
@@ -346,8 +347,9 @@ func (e *exam) absences(a about, s subject, absent []history.ServiceMetric) {
 	if len(reasons) > 0 {
 		a.note("metrics", "", "Absent, and missed less: %s.", strings.Join(reasons, "; "))
 	}
-	if measured := len(s.preset.Service) - len(absent); measured > 0 {
-		a.ok("metrics", "%d of %d metrics are there.", measured, len(s.preset.Service))
+	all := len(loadline.ServiceTable.Columns())
+	if measured := all - len(absent); measured > 0 {
+		a.ok("metrics", "%d of %d metrics are there.", measured, all)
 	}
 }
 

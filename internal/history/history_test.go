@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/loadline/loadline"
 )
 
 var epoch = time.Date(2026, 3, 1, 0, 0, 15, 0, time.UTC)
@@ -34,7 +36,7 @@ func random(rng *rand.Rand, services, steps int) *History {
 	}
 	for i := range services {
 		s := Service{Name: fmt.Sprintf("service-%d", i)}
-		for m := range s.Series {
+		for _, m := range loadline.ServiceTable.Columns() {
 			s.Series[m] = series()
 		}
 		h.Services = append(h.Services, s)
@@ -107,22 +109,6 @@ func TestCutSharesItsSpan(t *testing.T) {
 			if s != nil {
 				equalSeries(t, "cut", cut, s[10:20])
 			}
-		}
-	}
-}
-
-func TestEveryMetricHasANameOfItsOwn(t *testing.T) {
-	for m := range ServiceMetrics {
-		if found, ok := ServiceMetricNamed(m.String()); !ok || found != m {
-			t.Errorf("metric %d is named %q, which is that of %v", m, m.String(), found)
-		}
-		if a := m.About(); a.Unit == "" || a.Help == "" || a.Cost == "" {
-			t.Errorf("%v: unit %q, help %q, cost %q: none may be empty", m, a.Unit, a.Help, a.Cost)
-		}
-	}
-	for m := range CallMetrics {
-		if found, ok := CallMetricNamed(m.String()); !ok || found != m {
-			t.Errorf("metric %d is named %q, which is that of %v", m, m.String(), found)
 		}
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/loadline/loadline"
 )
 
 // Names of the columns that say what a row speaks of.
@@ -20,8 +23,11 @@ const (
 // What a part's file says of itself in its Parquet metadata.
 const (
 	keyVersion = "loadline.history.version"
-	keyOf      = "loadline.history.of" // "services" or "calls"
+	keyOf      = "loadline.history.of" // ofServices or ofCalls
 	keyPart    = "loadline.history.part"
+
+	ofServices = "services"
+	ofCalls    = "calls"
 )
 
 func servicesFile(part int) string { return fmt.Sprintf("services-%04d.parquet", part) }
@@ -32,39 +38,59 @@ func callsFile(part int) string    { return fmt.Sprintf("calls-%04d.parquet", pa
 type table struct {
 	of      string
 	names   []string // of the columns that name a row, after time
-	metrics []string
+	metrics []string // of the columns after those
+	index   []int    // by column: the metric in an array of series
 	schema  *parquet.Schema
 }
 
-var (
-	services = newTable("services", []string{columnService}, metricNames(ServiceMetrics))
-	calls    = newTable("calls", []string{columnFrom, columnTo, columnOperation}, metricNames(CallMetrics))
-)
+// layouts are the tables of the metrics as they stand; the metrics of services
+// may have been added to.
+var layouts struct {
+	sync.Mutex
+	columns         int
+	services, calls *table
+}
 
-func metricNames[M interface {
-	~int
-	fmt.Stringer
-}](count M) []string {
-	names := make([]string, count)
-	for m := range count {
-		names[m] = m.String()
+// tables are the layouts of both kinds of files.
+func tables() (services, calls *table) {
+	layouts.Lock()
+	defer layouts.Unlock()
+	if columns := loadline.ServiceTable.Columns(); layouts.columns != len(columns) {
+		layouts.columns = len(columns)
+		layouts.services = newTable(ofServices, []string{columnService}, columns)
+		layouts.calls = newTable(ofCalls, []string{columnFrom, columnTo, columnOperation}, loadline.CallTable.Columns())
 	}
-	return names
+	return layouts.services, layouts.calls
+}
+
+// pick takes the series of the columns, in their order, from an array by metric.
+func (t *table) pick(all []Series) []Series {
+	list := make([]Series, len(t.index))
+	for column, m := range t.index {
+		list[column] = all[m]
+	}
+	return list
 }
 
 // newTable makes the schema from the names, because a struct written by hand
-// would have to repeat metric.go. The bytes of floats are split, which packs
+// would have to repeat the table of metrics. The bytes of floats are split, which packs
 // them best; nothing is kept in a dictionary but names.
-func newTable(of string, names, metrics []string) *table {
+func newTable[M interface {
+	~int
+	fmt.Stringer
+}](of string, names []string, columns []M) *table {
+	t := &table{of: of, names: names}
 	fields := []reflect.StructField{column(0, reflect.TypeFor[int64](), columnTime, "timestamp", "delta", "zstd")}
 	for _, name := range names {
 		fields = append(fields, column(len(fields), reflect.TypeFor[string](), name, "dict", "zstd"))
 	}
-	for _, name := range metrics {
-		fields = append(fields, column(len(fields), reflect.TypeFor[float32](), name, "optional", "split", "zstd"))
+	for _, m := range columns {
+		t.metrics, t.index = append(t.metrics, m.String()), append(t.index, int(m))
+		fields = append(fields, column(len(fields), reflect.TypeFor[float32](), m.String(), "optional", "split", "zstd"))
 	}
 	model := reflect.New(reflect.StructOf(fields)).Interface()
-	return &table{of: of, names: names, metrics: metrics, schema: parquet.SchemaOf(model)}
+	t.schema = parquet.SchemaOf(model)
+	return t
 }
 
 func column(i int, t reflect.Type, name string, options ...string) reflect.StructField {

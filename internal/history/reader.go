@@ -35,6 +35,7 @@ func Read(dir string, o Options) (*History, error) {
 			instant(o.From), instant(o.To), instant(m.Start.Add(-m.Step)), instant(m.At(m.Steps-1)))
 	}
 	r := newReader(m, o.Services, from, to)
+	services, calls := tables()
 	for part := from / m.Part; part*m.Part < to; part++ {
 		if name := missingFile(dir, part); name != "" {
 			return nil, fmt.Errorf("%s is missing from the history in %s: copy it there, or make the history again in another folder", name, dir)
@@ -98,7 +99,7 @@ type reader struct {
 type gathered struct {
 	table  *table
 	names  []string
-	series []Series // one per metric; nil = nothing present so far
+	series []Series // by metric; nil = nothing present so far
 	seen   []bool   // by step: a row was there
 }
 
@@ -115,7 +116,7 @@ func newReader(m Manifest, wanted []string, from, to int) *reader {
 
 // wants says whether a run is asked for. Calls are, if either end is.
 func (r *reader) wants(t *table, names []string) bool {
-	if t == services {
+	if t.of == ofServices {
 		r.known[names[0]] = true
 		return r.wanted == nil || r.wanted[names[0]]
 	}
@@ -142,7 +143,7 @@ func (r *reader) history() *History {
 	m := r.manifest
 	h := &History{Manifest: m, Start: m.At(r.from), Step: m.Step, Steps: r.to - r.from}
 	for _, g := range r.runs {
-		if g.table == services {
+		if g.table.of == ofServices {
 			h.Services = append(h.Services, Service{Name: g.names[0], Series: [ServiceMetrics]Series(g.series)})
 		} else {
 			h.Calls = append(h.Calls, Calls{From: g.names[0], To: g.names[1], Operation: g.names[2], Series: [CallMetrics]Series(g.series)})

@@ -138,7 +138,7 @@ func (r *reader) readGroup(group parquet.RowGroup, t *table, c columns, part int
 				return
 			}
 			if x := v.Float(); !math.IsNaN(float64(x)) {
-				s := &owners.of(i).series[m]
+				s := &owners.of(i).series[t.index[m]]
 				if *s == nil {
 					*s = NewSeries(r.to - r.from)
 				}
@@ -243,7 +243,7 @@ func (r *reader) run(t *table, names []string) *gathered {
 	key := t.of + "\x00" + strings.Join(names, "\x00")
 	g := r.runs[key]
 	if g == nil {
-		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, len(t.metrics)), seen: make([]bool, r.to-r.from)}
+		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, max(ServiceMetrics, ServiceMetric(CallMetrics))), seen: make([]bool, r.to-r.from)}
 		r.runs[key] = g
 	}
 	return g

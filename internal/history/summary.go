@@ -3,6 +3,8 @@ package history
 import (
 	"math"
 	"slices"
+
+	"github.com/loadline/loadline"
 )
 
 // Summary is what a person wants to know of a history at a glance.
@@ -75,7 +77,7 @@ func (h *History) Summarise() Summary {
 	for i := range h.Calls {
 		c := &h.Calls[i]
 		s := CallSummary{From: c.From, To: c.To, Operation: c.Operation, Metrics: map[string]Range{}}
-		for m := range CallMetrics {
+		for _, m := range loadline.CallTable.Columns() {
 			if r, any := c.Series[m].Range(); any {
 				s.Metrics[m.String()] = r
 			}
@@ -87,7 +89,7 @@ func (h *History) Summarise() Summary {
 
 func (s *Service) summarise(absent []Absence) ServiceSummary {
 	sum := ServiceSummary{Name: s.Name, Metrics: map[string]Range{}}
-	for m := range ServiceMetrics {
+	for _, m := range loadline.ServiceTable.Columns() {
 		r, any := s.Series[m].Range()
 		switch {
 		case any:

@@ -3,6 +3,8 @@ package history
 import (
 	"cmp"
 	"slices"
+
+	"github.com/loadline/loadline"
 )
 
 // Tidy brings a history that was put together by hand into the form that Read
@@ -37,13 +39,13 @@ func (c *Calls) compare(o *Calls) int {
 // each with the same reason and what it costs a fit.
 func (h *History) Absences(reason string) []Absence {
 	var absent []Absence
-	for m := range ServiceMetrics {
+	for _, m := range loadline.ServiceTable.Columns() {
 		there := slices.ContainsFunc(h.Services, func(s Service) bool { return s.Series[m].Present() > 0 })
 		if !there {
 			absent = append(absent, Absence{Of: "service", Metric: m.String(), Reason: reason, Cost: m.About().Cost})
 		}
 	}
-	for m := range CallMetrics {
+	for _, m := range loadline.CallTable.Columns() {
 		there := slices.ContainsFunc(h.Calls, func(c Calls) bool { return c.Series[m].Present() > 0 })
 		if !there {
 			absent = append(absent, Absence{Of: "call", Metric: m.String(), Reason: reason, Cost: m.About().Cost})

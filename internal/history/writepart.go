@@ -80,6 +80,7 @@ func optional(s Series, i, column int) parquet.Value {
 
 // runs of a part, after a look at whether they fit it.
 func (h *History) serviceRuns() ([]run, error) {
+	services, _ := tables()
 	var runs []run
 	for i := range h.Services {
 		s := &h.Services[i]
@@ -89,15 +90,17 @@ func (h *History) serviceRuns() ([]run, error) {
 		case i > 0 && h.Services[i-1].Name >= s.Name:
 			return nil, fmt.Errorf("services must be sorted and differ: %q comes after %q", s.Name, h.Services[i-1].Name)
 		}
-		if err := h.checkLengths(s.Series[:], services.metrics); err != nil {
+		series := services.pick(s.Series[:])
+		if err := h.checkLengths(series, services.metrics); err != nil {
 			return nil, fmt.Errorf("service %s: %w", s.Name, err)
 		}
-		runs = append(runs, run{[]string{s.Name}, s.Series[:]})
+		runs = append(runs, run{[]string{s.Name}, series})
 	}
 	return runs, nil
 }
 
 func (h *History) callRuns() ([]run, error) {
+	_, calls := tables()
 	var runs []run
 	for i := range h.Calls {
 		c := &h.Calls[i]
@@ -107,10 +110,11 @@ func (h *History) callRuns() ([]run, error) {
 		case i > 0 && h.Calls[i-1].compare(c) >= 0:
 			return nil, fmt.Errorf("calls must be sorted and differ: %v comes after %v", c, &h.Calls[i-1])
 		}
-		if err := h.checkLengths(c.Series[:], calls.metrics); err != nil {
+		series := calls.pick(c.Series[:])
+		if err := h.checkLengths(series, calls.metrics); err != nil {
 			return nil, fmt.Errorf("%v: %w", c, err)
 		}
-		runs = append(runs, run{[]string{c.From, c.To, c.Operation}, c.Series[:]})
+		runs = append(runs, run{[]string{c.From, c.To, c.Operation}, series})
 	}
 	return runs, nil
 }

@@ -135,6 +135,7 @@ func (w *Writer) WritePart(part int, h *History) error {
 			return t.writePart(out, part, h.Start, h.Step, h.Steps, runs)
 		})
 	}
+	services, calls := tables()
 	if err := write(callsFile(part), calls, callRuns); err != nil {
 		return w.remedy(err)
 	}

@@ -70,7 +70,9 @@ func (e *fakeEngine) Read(r *Reading) {
 	}
 	latency := s.Latency
 	e.fill(&latency, n)
-	*s = ServiceReading{Arrived: n, Ended: n, CPUSeconds: n * 0.02, BusySeconds: n * 0.05, MemoryBytes: 5 << 20, Latency: latency, Own: LatencyReading{}, Pods: pods}
+	*s = ServiceReading{Ended: n, Latency: latency, Own: LatencyReading{}, Pods: pods}
+	s.Of[loadline.ServiceRate], s.Of[loadline.ServiceCPU] = n, n*0.02
+	s.Of[loadline.ServiceConcurrency], s.Of[loadline.ServiceMemory] = n*0.05, 5<<20
 	k := &r.Kinds[0]
 	klat := k.Latency
 	e.fill(&klat, n)

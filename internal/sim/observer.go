@@ -19,6 +19,7 @@ type observer struct {
 	first   int
 	count   int
 	scratch *Histogram
+	queries []serviceQuery
 }
 
 // scrape is one reading and what became of it on the way.
@@ -42,7 +43,7 @@ func newObserver(app *loadline.App, m Metrics, seed uint64) *observer {
 	places := int((2*m.Window+m.Lag)/m.Scrape) + 2
 	o := &observer{
 		app: app, metrics: m, rng: Stream(seed, StreamMetrics, 0),
-		ring: make([]scrape, places), scratch: NewHistogram(ExporterBits),
+		ring: make([]scrape, places), scratch: NewHistogram(ExporterBits), queries: serviceQueries(),
 	}
 	for i := range o.ring {
 		s := &o.ring[i]
@@ -145,25 +146,24 @@ func (o *observer) service(now time.Duration, i int, into *loadline.ServiceObser
 	}
 	last := &o.at(newest).Services[i]
 	at := Time(o.at(newest).At)
-	into.Memory = sample(last.MemoryBytes, at)
-	into.Restarts = sample(last.Restarts, at)
 	if oldest < 0 {
+		for j := range o.queries {
+			if q := &o.queries[j]; q.single {
+				*q.field(into) = sample(last.Of[q.metric], at)
+			}
+		}
 		return
 	}
 	first := &o.at(oldest).Services[i]
 	seconds := (o.at(newest).At - o.at(oldest).At).Seconds()
-	into.Rate = rate(first.Arrived, last.Arrived, seconds, at)
-	into.Errors = rate(first.Failed, last.Failed, seconds, at)
-	into.Refused = rate(first.Refused, last.Refused, seconds, at)
-	into.Dropped = rate(first.Dropped, last.Dropped, seconds, at)
-	into.Concurrency = rate(first.BusySeconds, last.BusySeconds, seconds, at)
-	into.Queue = rate(first.QueueSeconds, last.QueueSeconds, seconds, at)
-	if o.app.Services[i].Hold > 0 {
-		into.Held = rate(first.HeldSeconds, last.HeldSeconds, seconds, at)
+	for j := range o.queries {
+		q := &o.queries[j]
+		*q.field(into) = q.answer(first, last, seconds, at)
 	}
-	into.CPU = rate(first.CPUSeconds, last.CPUSeconds, seconds, at)
+	if o.app.Services[i].Hold == 0 {
+		into.Held = loadline.Sample{}
+	}
 	into.CPU.Value *= o.at(newest).services[i].cpuNoise
-	into.Throttled = sample(increase(first.ThrottledPeriods, last.ThrottledPeriods)/increase(first.Periods, last.Periods), at)
 	into.Latency, _ = o.latency(oldest, newest, func(s int) *LatencyReading {
 		if o.at(s).services[i].lost {
 			return nil

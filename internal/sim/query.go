@@ -86,3 +86,38 @@ func resize[T any](s []T, n int) []T {
 	}
 	return slices.Grow(s, n-len(s))[:n]
 }
+
+// serviceQuery is how one metric of a service is read from its scrapes.
+type serviceQuery struct {
+	metric, per loadline.ServiceMetric
+	aggregation loadline.Aggregation
+	single      bool // one scrape is enough
+	field       func(*loadline.ServiceObservation) *loadline.Sample
+}
+
+// serviceQueries are those of the table that exporters show as numbers; latencies
+// are read from histograms.
+func serviceQueries() []serviceQuery {
+	var list []serviceQuery
+	for m, row := range loadline.ServiceTable {
+		switch row.Aggregation {
+		case loadline.PerSecond, loadline.Gauge, loadline.Total, loadline.Ratio:
+			if row.Field != nil {
+				single := row.Aggregation == loadline.Gauge || row.Aggregation == loadline.Total
+				list = append(list, serviceQuery{loadline.ServiceMetric(m), row.Per, row.Aggregation, single, row.Field})
+			}
+		}
+	}
+	return list
+}
+
+// answer from the oldest and the newest scrape of a window.
+func (q *serviceQuery) answer(first, last *ServiceReading, seconds float64, at time.Time) loadline.Sample {
+	switch q.aggregation {
+	case loadline.PerSecond:
+		return rate(first.Of[q.metric], last.Of[q.metric], seconds, at)
+	case loadline.Ratio:
+		return sample(increase(first.Of[q.metric], last.Of[q.metric])/increase(first.Of[q.per], last.Of[q.per]), at)
+	}
+	return sample(last.Of[q.metric], at)
+}

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/loadline/loadline"
+)
 
 // Reading is what the exporters of a cluster show at one instant: counters
 // since the start of the run, and gauges.
@@ -15,15 +19,32 @@ type Reading struct {
 // ServiceReading is one service's part. Counters are float64 because the fluid
 // engine counts fractions.
 type ServiceReading struct {
-	Arrived, Ended, Failed, Refused, Dropped float64 // visits
-	BusySeconds, QueueSeconds                float64 // integrals of visits in the service, and of those waiting for a worker
-	HeldSeconds                              float64 // of those, held because no replica was ready
-	CPUSeconds                               float64
-	MemoryBytes                              float64 // now
-	Periods, ThrottledPeriods                float64
-	Restarts                                 float64
-	Latency, Own                             LatencyReading
-	Pods                                     []PodReading
+	// Of is what exporters show of each metric of loadline.ServiceTable: a gauge
+	// if its aggregation is Gauge, else a counter since the start. A mean number
+	// of requests is the counter of its integral, in request-seconds. Latencies and
+	// what the control plane knows are not here.
+	Of           [loadline.ServiceMetrics]float64
+	Ended        float64 // visits
+	Latency, Own LatencyReading
+	Pods         []PodReading
+}
+
+// Meter shows what a meter has counted of a service, with the integral of the
+// requests that are held and the memory in use, which meters do not have.
+func (s *ServiceReading) Meter(m *ServiceMeter, heldSeconds, memoryBytes float64) {
+	s.Ended = m.Ended
+	s.Of[loadline.ServiceRate] = m.Arrived
+	s.Of[loadline.ServiceErrors] = m.Failed
+	s.Of[loadline.ServiceRefused] = m.Refused
+	s.Of[loadline.ServiceDropped] = m.OptionalDropped
+	s.Of[loadline.ServiceConcurrency] = m.BusySeconds
+	s.Of[loadline.ServiceQueue] = m.QueueSeconds
+	s.Of[loadline.ServiceHeld] = heldSeconds
+	s.Of[loadline.ServiceCPU] = m.CPUSeconds
+	s.Of[loadline.ServiceMemory] = memoryBytes
+	s.Of[loadline.ServiceQuotaPeriods] = m.Periods
+	s.Of[loadline.ServiceThrottled] = m.ThrottledPeriods
+	s.Of[loadline.ServiceRestarts] = m.Restarts
 }
 
 // PodReading is one pod's part; Slot leads to the rest in the ControlPlane.

@@ -135,7 +135,7 @@ func requests(r *sim.Reading) (arrived, failed float64) {
 
 func cores(r *sim.Reading) (seconds float64) {
 	for i := range r.Services {
-		seconds += r.Services[i].CPUSeconds
+		seconds += r.Services[i].Of[loadline.ServiceCPU]
 	}
 	return seconds
 }

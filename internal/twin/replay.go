@@ -77,7 +77,7 @@ func newReplayed(services, kinds, steps int) *replayed {
 func (r *replayed) take(i int, before, after *sim.Reading, step float64) {
 	for s := range r.cpu {
 		a, b := &before.Services[s], &after.Services[s]
-		r.cpu[s][i] = (b.CPUSeconds - a.CPUSeconds) / step
+		r.cpu[s][i] = (b.Of[loadline.ServiceCPU] - a.Of[loadline.ServiceCPU]) / step
 		r.mean[s][i] = (b.Latency.SumSeconds - a.Latency.SumSeconds) / (b.Latency.Count - a.Latency.Count)
 		r.p99[s][i] = b.Latency.P99
 	}

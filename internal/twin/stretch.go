@@ -121,7 +121,7 @@ func replayEvents(app *loadline.App, p *past, s stretch, seed uint64) *replayed 
 	engine.Read(&r)
 	seconds := float64(s.to-s.from) * p.step
 	for i := range app.Services {
-		out.cpu[i][0] = (r.Services[i].CPUSeconds - before.cpu[i]) / seconds
+		out.cpu[i][0] = (r.Services[i].Of[loadline.ServiceCPU] - before.cpu[i]) / seconds
 		out.mean[i][0], out.p99[i][0] = before.services[i].since(&r.Services[i].Latency)
 	}
 	for k := range app.Kinds {
@@ -143,7 +143,7 @@ type keptLatency struct {
 
 func (k *kept) keep(r *sim.Reading) {
 	for i := range r.Services {
-		k.cpu = append(k.cpu, r.Services[i].CPUSeconds)
+		k.cpu = append(k.cpu, r.Services[i].Of[loadline.ServiceCPU])
 		k.services = append(k.services, keepLatency(&r.Services[i].Latency))
 	}
 	for i := range r.Kinds {

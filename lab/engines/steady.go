@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/event"
 	"github.com/loadline/loadline/internal/sim/fluid"
@@ -57,7 +58,7 @@ func figures(e sim.Engine, duration time.Duration) Figures {
 		OverSLO:    k.Over / k.Ended,
 	}
 	for i := range after.Services {
-		f.CPU += (after.Services[i].CPUSeconds - before.Services[i].CPUSeconds) / seconds
+		f.CPU += (after.Services[i].Of[loadline.ServiceCPU] - before.Services[i].Of[loadline.ServiceCPU]) / seconds
 	}
 	return f
 }

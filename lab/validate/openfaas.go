@@ -72,7 +72,7 @@ func (m *FaaSModel) answer(s *faasSample, seed uint64) []faasAnswer {
 		// Who gave up has waited for the whole time-out, and counts so.
 		total := k.Latency.Sum()/1e6 + k.TimedOut*faasTimeout.Seconds()*1e3
 		out[i] = faasAnswer{
-			cores:     p.Base + r.Services[i+1].CPUSeconds/p.Hidden/faasLength.Seconds(),
+			cores:     p.Base + r.Services[i+1].Of[loadline.ServiceCPU]/p.Hidden/faasLength.Seconds(),
 			latencyMs: total / (k.Completed + k.Failed),
 			success:   k.Completed / (k.Completed + k.Failed),
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/loadline/loadline"
 )
 
 // Fault is what is wrong with the metrics of a job.
@@ -105,8 +107,8 @@ func (p *Player) read() {
 	for i := range p.reading.Services {
 		s, last := &p.reading.Services[i], &p.services[i]
 		ready := float64(max(1, p.engine.ControlPlane().Ready(i)))
-		periods, throttled := (s.Periods-last.periods)/ready, (s.ThrottledPeriods-last.throttled)/ready
-		last.periods, last.throttled = s.Periods, s.ThrottledPeriods
+		periods, throttled := (s.Of[loadline.ServiceQuotaPeriods]-last.periods)/ready, (s.Of[loadline.ServiceThrottled]-last.throttled)/ready
+		last.periods, last.throttled = s.Of[loadline.ServiceQuotaPeriods], s.Of[loadline.ServiceThrottled]
 		for _, pod := range s.Pods {
 			played, known := byID[pod.ID]
 			if !known {

@@ -38,17 +38,18 @@ func (v *sight) add(name string, s decisionlog.Sample, write func(float64) strin
 // seen is what the policy was shown of the service and of its users.
 func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	var v sight
-	v.add("request rate", s.Seen.Rate, func(x float64) string { return digits(x) + " requests/s" })
-	v.add("CPU", s.Seen.CPU, func(x float64) string { return used("CPU", x, ready(s)*float64(s.Told.Size.CPURequest), cores) })
-	v.add("memory", s.Seen.Memory, func(x float64) string {
+	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
+	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string { return used("CPU", x, ready(s)*float64(s.Told.Size.CPURequest), cores) })
+	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
 		return used("memory", x, ready(s)*float64(s.Told.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
 	})
-	v.add("latency", s.Seen.Latency.P99, func(x float64) string { return "p99 " + millis(x) + part(s) })
+	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + part(s) })
 	all := []string{}
 	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Told.Replicas)))
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
 	if len(v.absent) > 0 {
 		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
+		all = append(all, reported(e.Record)...)
 	}
 	if len(v.broken) > 0 {
 		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
@@ -57,6 +58,19 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.", strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
 	}
 	return append(all, users(e, s)...)
+}
+
+// reported are the reasons that the reading of the metrics gave.
+func reported(r *decisionlog.Record) []string {
+	const most = 5
+	if len(r.Absent) == 0 {
+		return nil
+	}
+	text := strings.Join(r.Absent[:min(most, len(r.Absent))], "; ")
+	if n := len(r.Absent) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return []string{"The metrics report: " + text + "."}
 }
 
 func part(s *decisionlog.Service) string {
@@ -97,18 +111,18 @@ func users(e decisionlog.Entry, s *decisionlog.Service) []string {
 	for i := range e.Record.Kinds {
 		k := &e.Record.Kinds[i]
 		at := e.App.KindIndex(k.Name)
-		if at < 0 || !k.AtSLO.Present || e.App.Kinds[at].SLO.Latency <= 0 || !visits(&e.App.Kinds[at].Root, service) {
+		if at < 0 || !k.Samples.Of(loadline.KindAtSLO).Present || e.App.Kinds[at].SLO.Latency <= 0 || !visits(&e.App.Kinds[at].Root, service) {
 			continue
 		}
-		if r := k.AtSLO.Value / e.App.Kinds[at].SLO.Latency.Seconds(); r > ratio {
+		if r := k.Samples.Of(loadline.KindAtSLO).Value / e.App.Kinds[at].SLO.Latency.Seconds(); r > ratio {
 			worst, slo, ratio = k, e.App.Kinds[at].SLO, r
 		}
 	}
 	if worst == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Users of %s had p%g %s against %s", worst.Name, slo.Percentile, millis(worst.AtSLO.Value), millis(slo.Latency.Seconds()))
-	if over := worst.OverSLO; over.Present && over.Value > 0 {
+	text := fmt.Sprintf("Users of %s had p%g %s against %s", worst.Name, slo.Percentile, millis(worst.Samples.Of(loadline.KindAtSLO).Value), millis(slo.Latency.Seconds()))
+	if over := worst.Samples.Of(loadline.KindOverSLO); over.Present && over.Value > 0 {
 		text += fmt.Sprintf(", %s of the requests over it or failed", percent(over.Value))
 	}
 	return []string{text + "."}

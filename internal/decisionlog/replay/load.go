@@ -46,16 +46,17 @@ func (l *Load) Add(r *decisionlog.Record) {
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		at := l.app.KindIndex(k.Name)
-		if at < 0 || !k.Rate.Present {
+		rate, overSLO := k.Samples.Of(loadline.KindRate), k.Samples.Of(loadline.KindOverSLO)
+		if at < 0 || !rate.Present {
 			continue
 		}
-		if k.OverSLO.Present {
-			l.over += k.OverSLO.Value * k.Rate.Value
-			l.weight += k.Rate.Value
+		if overSLO.Present {
+			l.over += overSLO.Value * rate.Value
+			l.weight += rate.Value
 		}
-		until := r.At.Add(-k.Rate.Age).Sub(l.start)
-		if known := l.kinds[at]; until > 0 && (len(known) == 0 || until > known[len(known)-1].until) && k.Rate.Value >= 0 {
-			l.kinds[at] = append(known, reading{until, k.Rate.Value})
+		until := r.At.Add(-rate.Age).Sub(l.start)
+		if known := l.kinds[at]; until > 0 && (len(known) == 0 || until > known[len(known)-1].until) && rate.Value >= 0 {
+			l.kinds[at] = append(known, reading{until, rate.Value})
 		}
 	}
 }

@@ -215,7 +215,7 @@ func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	}
 	requests := 0.0
 	for _, r := range records {
-		requests += 15 * r.Kinds[0].Rate.Value
+		requests += 15 * r.Kinds[0].Samples.Of(loadline.KindRate).Value
 	}
 	if got := float64(out.Result.Requests); math.Abs(got-requests) > 0.1*requests {
 		t.Errorf("%v requests, and %v were recorded", got, requests)

@@ -158,7 +158,7 @@ func (g *grid) place(r *run) {
 		}
 		v := &(*s)[i]
 		if *v == *v {
-			f.add(int(p.line), metrics(r.ofCalls)[p.metric].Name, fmt.Sprint(p.value), "must come once per step: there is a value for "+r.label()+" at "+show(g.start+i*g.every)+" already")
+			f.add(int(p.line), rowOf(int(p.metric), r.ofCalls).Name, fmt.Sprint(p.value), "must come once per step: there is a value for "+r.label()+" at "+show(g.start+i*g.every)+" already")
 			continue
 		}
 		*v = p.value

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -96,31 +96,46 @@ func columnName(text string) string {
 
 // metricOf finds the metric that a column is named after.
 func metricOf(name string, ofCalls bool) (metric int, factor float64, found bool) {
-	for i, about := range metrics(ofCalls) {
+	for _, about := range metrics(ofCalls) {
 		if name == about.Name {
-			return i, 1, true
+			return about.index, 1, true
 		}
 		for _, s := range suffixes[about.Unit] {
 			if name == about.Name+s.end {
-				return i, s.factor, true
+				return about.index, s.factor, true
 			}
 		}
 	}
 	return 0, 0, false
 }
 
-func metrics(ofCalls bool) []history.About {
-	var all []history.About
+// metric is a row of the table that histories keep, and its index.
+type metric struct {
+	loadline.Metric
+	index int
+}
+
+// metrics that histories keep, in the order of their columns.
+func metrics(ofCalls bool) []metric {
+	var all []metric
 	if ofCalls {
-		for m := range history.CallMetrics {
-			all = append(all, m.About())
+		for _, m := range loadline.CallTable.Columns() {
+			all = append(all, metric{m.About(), int(m)})
 		}
 		return all
 	}
-	for m := range history.ServiceMetrics {
-		all = append(all, m.About())
+	for _, m := range loadline.ServiceTable.Columns() {
+		all = append(all, metric{m.About(), int(m)})
 	}
 	return all
+}
+
+// rowOf a metric by its index.
+func rowOf(index int, ofCalls bool) loadline.Metric {
+	if ofCalls {
+		return loadline.CallTable[index].Metric
+	}
+	return loadline.ServiceTable[index].Metric
 }
 
 // readHeader finds out what the columns are.

@@ -191,7 +191,7 @@ func (t *table) value(r *run, at int64, line int, c column, fields []string) {
 	case "", "nan", "null", "none", "-":
 		return
 	}
-	about := metrics(r.ofCalls)[c.metric]
+	about := rowOf(c.metric, r.ofCalls)
 	v, err := strconv.ParseFloat(text, 64)
 	v *= c.factor
 	switch {

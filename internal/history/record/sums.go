@@ -3,22 +3,35 @@ package record
 import (
 	"math"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// serviceSums is what one step has gathered of one service so far.
+// serviceSums is what one step has gathered of one service so far: counters by
+// how much they grew, gauges as means, by metric.
 type serviceSums struct {
-	arrived, failed           float64
-	busySeconds, queueSeconds float64
-	cpuSeconds                float64
-	periods, throttled        float64
-	restarts                  float64
-	latency                   latencySums
+	grown   [loadline.ServiceMetrics]float64
+	means   [loadline.ServiceMetrics]mean
+	latency latencySums
+}
 
-	memory, ready, desired mean
-	cpuRequest, cpuLimit   mean
-	memRequest, memLimit   mean
-	startup                mean
+// value of a metric at the end of a step. CPU quota periods and the like that
+// nothing happened in make NaN, which is absent.
+func (s *serviceSums) value(m loadline.ServiceMetric, seconds float64) float64 {
+	row := &loadline.ServiceTable[m]
+	switch row.Aggregation {
+	case loadline.PerSecond:
+		return s.grown[m] / seconds
+	case loadline.Total:
+		return s.grown[m]
+	case loadline.Ratio:
+		return s.grown[m] / s.grown[row.Per]
+	case loadline.Mean:
+		return s.latency.mean()
+	case loadline.Quantile:
+		return s.latency.quantile(int(m - loadline.ServiceLatencyP50))
+	}
+	return s.means[m].value()
 }
 
 // callSums is what one step has gathered of the requests of one kind, or of the

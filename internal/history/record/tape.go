@@ -25,6 +25,9 @@ type tape struct {
 	edges    []callTape    // in the order of sim.Edges
 	pods     []int64       // by slot: the pod that was last seen ready there
 	rng      *rand.Rand
+
+	shown   []shown                  // by exporters
+	columns []loadline.ServiceMetric // of the history
 }
 
 // serviceTape is one service: what its counters last said, the step that is
@@ -55,10 +58,12 @@ func newTape(s Spec) *tape {
 		services: make([]serviceTape, len(s.App.Services)),
 		kinds:    make([]callTape, len(s.App.Kinds)),
 		rng:      sim.Stream(s.Seed, sim.StreamMetrics, 1),
+		shown:    shownMetrics(),
+		columns:  loadline.ServiceTable.Columns(),
 	}
 	steps := int(s.Duration / s.Step)
 	for i := range t.services {
-		for m := range t.services[i].done {
+		for _, m := range t.columns {
 			t.services[i].done[m] = make(history.Series, 0, steps)
 		}
 	}
@@ -112,10 +117,9 @@ func (t *tape) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Durati
 	seconds := (until - from).Seconds()
 	for i := range t.services {
 		s := &t.services[i]
-		s.addCounters(&r.Services[i], share)
-		s.addGauges(&r.Services[i], seconds)
-		s.open.ready.add(float64(cp.Ready(i)), seconds)
-		s.open.desired.add(float64(cp.Allocation()[i].Replicas), seconds)
+		s.addReading(t.shown, &r.Services[i], share, seconds)
+		s.open.means[history.Ready].add(float64(cp.Ready(i)), seconds)
+		s.open.means[history.Desired].add(float64(cp.Allocation()[i].Replicas), seconds)
 		for _, slot := range cp.Slots(i) {
 			s.addSize(cp.Pod(slot).Size, seconds)
 		}
@@ -130,37 +134,56 @@ func (t *tape) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Durati
 		if p.Ready <= from || p.Ready > until {
 			return false
 		}
-		t.services[p.Service].open.startup.add((p.Ready - p.Created).Seconds(), 1)
+		t.services[p.Service].open.means[history.Startup].add((p.Ready - p.Created).Seconds(), 1)
 		return true
 	})
 }
 
-func (s *serviceTape) addCounters(now *sim.ServiceReading, share float64) {
+// addReading takes a share of what counters grew by, and gauges for so long.
+func (s *serviceTape) addReading(shown []shown, now *sim.ServiceReading, share, seconds float64) {
 	o, last := &s.open, &s.last
-	o.arrived += share * (now.Arrived - last.Arrived)
-	o.failed += share * (now.Failed - last.Failed)
-	o.busySeconds += share * (now.BusySeconds - last.BusySeconds)
-	o.queueSeconds += share * (now.QueueSeconds - last.QueueSeconds)
-	o.cpuSeconds += share * (now.CPUSeconds - last.CPUSeconds)
-	o.periods += share * (now.Periods - last.Periods)
-	o.throttled += share * (now.ThrottledPeriods - last.ThrottledPeriods)
-	o.restarts += share * (now.Restarts - last.Restarts)
+	for _, v := range shown {
+		if v.gauge {
+			o.means[v.metric].add(now.Of[v.metric], seconds)
+		} else {
+			o.grown[v.metric] += share * (now.Of[v.metric] - last.Of[v.metric])
+		}
+	}
 	o.latency.add(&last.Latency, &now.Latency, share)
 }
 
-func (s *serviceTape) addGauges(now *sim.ServiceReading, seconds float64) {
-	s.open.memory.add(now.MemoryBytes, seconds)
+// shown is a metric that exporters show as a number.
+type shown struct {
+	metric loadline.ServiceMetric
+	gauge  bool
+}
+
+// shownMetrics are those of the table that readings have.
+func shownMetrics() []shown {
+	var list []shown
+	for m, row := range loadline.ServiceTable {
+		switch row.Aggregation {
+		case loadline.PerSecond, loadline.Total, loadline.Ratio:
+			list = append(list, shown{loadline.ServiceMetric(m), false})
+		case loadline.Gauge:
+			if row.Field != nil { // else the control plane has it
+				list = append(list, shown{loadline.ServiceMetric(m), true})
+			}
+		}
+	}
+	return list
 }
 
 // addSize takes one pod's size. A limit of 0 is none, which is not a number.
 func (s *serviceTape) addSize(z loadline.Size, seconds float64) {
-	s.open.cpuRequest.add(z.CPURequest, seconds)
-	s.open.memRequest.add(float64(z.MemoryRequest), seconds)
+	m := &s.open.means
+	m[history.CPURequest].add(z.CPURequest, seconds)
+	m[history.MemoryRequest].add(float64(z.MemoryRequest), seconds)
 	if z.CPULimit > 0 {
-		s.open.cpuLimit.add(z.CPULimit, seconds)
+		m[history.CPULimit].add(z.CPULimit, seconds)
 	}
 	if z.MemoryLimit > 0 {
-		s.open.memLimit.add(float64(z.MemoryLimit), seconds)
+		m[history.MemoryLimit].add(float64(z.MemoryLimit), seconds)
 	}
 }
 
@@ -233,10 +256,12 @@ func (t *tape) close() {
 	for i := range t.services {
 		s := &t.services[i]
 		lost, noise := t.draw()
-		values := s.values(seconds)
-		values[history.CPU] *= noise
-		for m := range s.done {
-			s.done[m] = append(s.done[m], kept(values[m], lost))
+		for _, m := range t.columns {
+			value := s.open.value(m, seconds)
+			if m == history.CPU {
+				value *= noise
+			}
+			s.done[m] = append(s.done[m], kept(value, lost))
 		}
 		latency := s.open.latency
 		latency.reset()
@@ -270,32 +295,6 @@ func (c *callTape) close(seconds float64, lost bool) {
 	latency := *l
 	latency.reset()
 	c.open = callSums{latency: latency}
-}
-
-func (s *serviceTape) values(seconds float64) [history.ServiceMetrics]float64 {
-	o := &s.open
-	return [history.ServiceMetrics]float64{
-		history.Rate:          o.arrived / seconds,
-		history.Errors:        o.failed / seconds,
-		history.LatencyMean:   o.latency.mean(),
-		history.LatencyP50:    o.latency.quantile(0),
-		history.LatencyP90:    o.latency.quantile(1),
-		history.LatencyP95:    o.latency.quantile(2),
-		history.LatencyP99:    o.latency.quantile(3),
-		history.Concurrency:   o.busySeconds / seconds,
-		history.Queue:         o.queueSeconds / seconds,
-		history.CPU:           o.cpuSeconds / seconds,
-		history.Memory:        o.memory.value(),
-		history.Throttled:     o.throttled / o.periods,
-		history.Ready:         o.ready.value(),
-		history.Desired:       o.desired.value(),
-		history.CPURequest:    o.cpuRequest.value(),
-		history.CPULimit:      o.cpuLimit.value(),
-		history.MemoryRequest: o.memRequest.value(),
-		history.MemoryLimit:   o.memLimit.value(),
-		history.Restarts:      o.restarts,
-		history.Startup:       o.startup.value(),
-	}
 }
 
 // draw says whether a step of one target is lost, and how far off its CPU is.

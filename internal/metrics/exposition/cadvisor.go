@@ -2,40 +2,90 @@ package exposition
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// cadvisor shows what the containers of a service use. The engines count quota
-// periods by service, so its ready pods share them evenly.
+// cadvisor shows what the containers of a service use: every metric of services
+// that the table has a container series for. CPU and memory are counted by pod,
+// the others by service: its ready pods share them evenly.
 func (r *Recorder) cadvisor(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
-	cpu := r.family("container_cpu_usage_seconds", "counter", "CPU time used.")
-	memory := r.family("container_memory_working_set_bytes", "gauge", "Memory in use.")
-	periods := r.family("container_cpu_cfs_periods", "counter", "CPU quota periods; an even share of the service's.")
-	throttled := r.family("container_cpu_cfs_throttled_periods", "counter", "CPU quota periods in which the container was stopped; an even share of the service's.")
-	seen := &r.services[service]
 	ready := float64(max(1, cp.Ready(service)))
-	newPeriods, newThrottled := now.Periods-seen.periods, now.ThrottledPeriods-seen.throttled
-	seen.periods, seen.throttled = now.Periods, now.ThrottledPeriods
+	seen := &r.services[service]
+	shares := now.Of
+	for m := range shares {
+		shares[m] = (now.Of[m] - seen.last[m]) / ready
+	}
+	seen.last = now.Of
+	for m := range loadline.ServiceTable {
+		if loadline.ServiceTable[m].Series != "" {
+			r.containers(m)
+		}
+	}
 	for _, reading := range now.Pods {
 		p := cp.Pod(reading.Slot)
 		if p.Phase == loadline.PodPending {
 			continue // it has no container yet
 		}
 		pod := r.pod(service, p)
-		labels := []string{"namespace", r.namespace, "pod", pod.name, "container", "app", "node", r.node(p)}
-		r.add(cpu, "_total", reading.CPUSeconds, labels...)
-		if p.Phase == loadline.PodReady || p.Phase == loadline.PodDraining {
-			r.add(memory, "", reading.MemoryBytes, labels...)
-		}
 		if p.Phase == loadline.PodReady {
-			pod.periods += newPeriods / ready
-			pod.throttled += newThrottled / ready
+			for m := range shares {
+				pod.share[m] += shares[m]
+			}
 		}
-		if p.Size.CPULimit > 0 {
-			r.add(periods, "_total", pod.periods, labels...)
-			r.add(throttled, "_total", pod.throttled, labels...)
+		r.container(now, &reading, p, pod, ready)
+	}
+}
+
+// containers is the family of a metric, and the suffix of its series.
+func (r *Recorder) containers(m int) (f *family, suffix string) {
+	row := &loadline.ServiceTable[m].Metric
+	if row.Aggregation == loadline.Gauge {
+		return r.family(row.Series, "gauge", containerHelp(row)), ""
+	}
+	name, counter := strings.CutSuffix(row.Series, "_total")
+	if !counter {
+		return r.family(name, "counter", containerHelp(row)), ""
+	}
+	return r.family(name, "counter", containerHelp(row)), "_total"
+}
+
+func containerHelp(row *loadline.Metric) string {
+	text := strings.ToUpper(row.Help[:1]) + row.Help[1:]
+	if row.Aggregation != loadline.Gauge {
+		text = "Counter of " + row.Help
+	}
+	if row.Name == loadline.ServiceCPU.String() || row.Name == loadline.ServiceMemory.String() {
+		return text + "."
+	}
+	return text + "; an even share of the service's."
+}
+
+// container shows one pod's values. The kernel counts quota periods where there is
+// a limit only; a container that is starting has no memory worth the name.
+func (r *Recorder) container(now *sim.ServiceReading, reading *sim.PodReading, p *sim.Pod, pod *podSeen, ready float64) {
+	labels := []string{"namespace", r.namespace, "pod", pod.name, "container", "app", "node", r.node(p)}
+	serving := p.Phase == loadline.PodReady || p.Phase == loadline.PodDraining
+	for m := range loadline.ServiceTable {
+		row := &loadline.ServiceTable[m]
+		value, shown := pod.share[m], true
+		switch metric := loadline.ServiceMetric(m); {
+		case row.Series == "":
+			continue
+		case metric == loadline.ServiceCPU:
+			value = reading.CPUSeconds
+		case metric == loadline.ServiceMemory:
+			value, shown = reading.MemoryBytes, serving
+		case metric == loadline.ServiceQuotaPeriods, metric == loadline.ServiceThrottled:
+			shown = p.Size.CPULimit > 0
+		case row.Aggregation == loadline.Gauge:
+			value, shown = now.Of[m]/ready, p.Phase == loadline.PodReady
+		}
+		if shown {
+			f, suffix := r.containers(m)
+			r.add(f, suffix, value, labels...)
 		}
 	}
 }

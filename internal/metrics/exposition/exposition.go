@@ -38,16 +38,18 @@ type Recorder struct {
 // serviceSeen is what the last reading of a service came to, where only the
 // difference to it can be attributed.
 type serviceSeen struct {
-	periods, throttled, restarts float64
-	arrivals                     []arrivalSeen // by caller
-	buckets                      []float64
-	sum, count                   float64
+	last       [loadline.ServiceMetrics]float64 // that exporters showed
+	restarts   float64
+	arrivals   []arrivalSeen // by caller
+	buckets    []float64
+	sum, count float64
 }
 
 // podSeen is what is remembered of a pod from scrape to scrape.
 type podSeen struct {
-	name                         string
-	periods, throttled, restarts float64
+	name     string
+	share    [loadline.ServiceMetrics]float64 // of what is counted by service
+	restarts float64
 }
 
 // New makes a recorder for an application that runs in a namespace.

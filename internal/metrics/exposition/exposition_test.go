@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -133,7 +134,7 @@ func TestExpositionAgreesWithTheReadings(t *testing.T) {
 				near(s.Name+" buckets", sum("istio_request_duration_milliseconds_bucket", to, `reporter="destination"`, `le="+Inf"`), reading.Latency.Count)
 				near(s.Name+" time", sum("istio_request_duration_milliseconds_sum", to, `reporter="destination"`), 1000*reading.Latency.SumSeconds)
 				pod := `pod="` + replicaSet(s.Name) + "-"
-				near(s.Name+" memory", sum("container_memory_working_set_bytes", pod), reading.MemoryBytes)
+				near(s.Name+" memory", sum("container_memory_working_set_bytes", pod), reading.Of[loadline.ServiceMemory])
 			}
 			for i, e := range sim.Edges(model.App) {
 				from, to := `source_workload="`+model.App.Services[e.From].Name+`"`, `destination_workload="`+model.App.Services[e.To].Name+`"`

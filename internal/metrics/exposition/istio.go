@@ -1,6 +1,7 @@
 package exposition
 
 import (
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -98,7 +99,7 @@ func (r *Recorder) share(service int, reading *sim.Reading) {
 	for i := range callers {
 		a, w := &seen.arrivals[i], weights[i]
 		a.ended += w * max(0, now.Ended-ended)
-		a.failed += w * max(0, now.Failed-failed)
+		a.failed += w * max(0, now.Of[loadline.ServiceErrors]-failed)
 		a.good = max(a.good, a.ended-a.failed)
 		a.sum += w * max(0, now.Latency.SumSeconds-seen.sum)
 		for b := range a.buckets {

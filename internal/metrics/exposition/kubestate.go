@@ -60,8 +60,8 @@ func (r *Recorder) kubePod(service string, seen *podSeen, p *sim.Pod) {
 // else to the oldest.
 func (r *Recorder) restarts(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	seen := &r.services[service]
-	fresh := now.Restarts - seen.restarts
-	seen.restarts = now.Restarts
+	fresh := now.Of[loadline.ServiceRestarts] - seen.restarts
+	seen.restarts = now.Of[loadline.ServiceRestarts]
 	if fresh <= 0 || len(now.Pods) == 0 {
 		return
 	}

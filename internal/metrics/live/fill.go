@@ -3,17 +3,13 @@ package live
 import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // service fills in what is known of one.
 func (a *answers) service(name string, into *loadline.ServiceObservation) {
 	e := entry{name: name}
-	for m, field := range map[history.ServiceMetric]*loadline.Sample{
-		history.Rate: &into.Rate, history.Errors: &into.Errors, history.Concurrency: &into.Concurrency, history.Queue: &into.Queue,
-		history.CPU: &into.CPU, history.Memory: &into.Memory, history.Throttled: &into.Throttled,
-	} {
-		*field = a.sample(a.plan.service[m], e)
+	for _, m := range observed() {
+		*loadline.ServiceTable[m].Field(into) = a.sample(a.plan.service[m], e)
 	}
 	into.Latency = a.latency(a.plan.service[history.LatencyMean], a.buckets, e, a.plan.service[history.LatencyP50:])
 }
@@ -40,8 +36,10 @@ func latencyFields(l *loadline.Latency) []*loadline.Sample {
 func (a *answers) pods(names []string, into []loadline.PodObservation) {
 	for i := range min(len(names), len(into)) {
 		e, p := entry{name: names[i]}, &into[i]
-		p.CPU = a.sample(a.pod[prom.PodCPU], e)
-		p.Memory = a.sample(a.pod[prom.PodMemory], e)
-		p.Busy = a.sample(a.pod[prom.PodBusy], e)
+		for m, row := range loadline.PodTable {
+			if row.Field != nil {
+				*row.Field(p) = a.sample(a.pod[m], e)
+			}
+		}
 	}
 }

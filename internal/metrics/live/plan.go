@@ -1,8 +1,10 @@
 package live
 
 import (
+	"slices"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
@@ -50,7 +52,7 @@ type plan struct {
 	buckets, failed  int // histograms of all that services are asked
 	call             [history.CallMetrics]int
 	users, usersFail int // histograms of users' requests
-	pod              [prom.PodMetrics]int
+	pod              [loadline.PodMetrics]int
 }
 
 // Quantiles that an observation has, by the metrics that stand in where there are
@@ -72,33 +74,44 @@ func newPlan(p *prom.Preset, s prom.Setting) *plan {
 	for m := range l.call {
 		l.call[m] = none
 	}
-	services := []history.ServiceMetric{history.Rate, history.Errors, history.LatencyMean, history.Concurrency, history.Queue, history.CPU, history.Memory, history.Throttled}
-	if !asks(p.Buckets) {
-		services = append(services, serviceQuantiles...)
-	}
-	for _, m := range services {
-		l.service[m] = l.add("service "+m.String(), ofServices, shapeOf(prom.AddsService(m)), p.Service[m])
+	for _, m := range observed() {
+		if !asks(p.Buckets) || !slices.Contains(serviceQuantiles, m) {
+			row := &loadline.ServiceTable[m]
+			l.service[m] = l.add("service "+row.Name, ofServices, shapeOf(row.Aggregation), p.Service[m])
+		}
 	}
 	calls := []history.CallMetric{history.CallRate, history.CallErrors, history.CallMean}
 	if !asks(p.UserBuckets) {
 		calls = append(calls, callQuantiles...)
 	}
 	for _, m := range calls {
-		l.call[m] = l.add("call "+m.String(), ofCalls, shapeOf(prom.AddsCalls(m)), p.Calls[m])
+		l.call[m] = l.add("call "+m.String(), ofCalls, shapeOf(m.About().Aggregation), p.Calls[m])
 	}
 	l.users = l.add("call buckets", ofCalls, buckets, p.UserBuckets)
 	l.usersFail = l.add("call failed buckets", ofCalls, buckets, p.FailedUserBuckets)
 	l.buckets = l.add("service buckets", ofServices, buckets, p.Buckets)
 	l.failed = l.add("service failed buckets", ofServices, buckets, p.FailedBuckets)
-	for m := range prom.PodMetrics {
+	for m := range loadline.PodMetrics {
 		l.pod[m] = l.add("pod "+m.String(), ofPods, added, p.Pods[m])
 	}
 	l.askForAges()
 	return l
 }
 
-func shapeOf(adds bool) shape {
-	if adds {
+// observed are the metrics of services that a query may fill in. Restarts are
+// counted by pod.
+func observed() []loadline.ServiceMetric {
+	var list []loadline.ServiceMetric
+	for m := range loadline.ServiceTable {
+		if metric := loadline.ServiceMetric(m); loadline.ServiceTable[m].Field != nil && metric != loadline.ServiceRestarts {
+			list = append(list, metric)
+		}
+	}
+	return list
+}
+
+func shapeOf(a loadline.Aggregation) shape {
+	if a.Adds() {
 		return added
 	}
 	return largest

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -44,6 +43,27 @@ func (a Absence) String() string {
 		}
 	}
 	return fmt.Sprintf("%s %s%s is absent: %s", a.Of, a.Metric, whose, a.Reason)
+}
+
+// WhyAbsent is the first reason why metrics of a service, or of a kind of request,
+// are absent, in the words of the report; empty if the report has none.
+func (r *Report) WhyAbsent(of loadline.Scope, name string, metrics ...string) string {
+	for _, a := range r.Absent {
+		if a.Of == string(of) && (len(a.Names) == 0 || slices.Contains(a.Names, name)) &&
+			(len(metrics) == 0 || slices.Contains(metrics, a.Metric)) {
+			return a.String()
+		}
+	}
+	return ""
+}
+
+// Reasons are the absent metrics in words.
+func (r *Report) Reasons() []string {
+	var list []string
+	for _, a := range r.Absent {
+		list = append(list, a.String())
+	}
+	return list
 }
 
 // Report says what the last observation lacked and why.
@@ -141,53 +161,44 @@ func (a *answers) reason(question int, q *prom.Query, lacking []string) string {
 }
 
 func (s *Source) absentServices(a *answers, o *loadline.Observation) []Absence {
-	type field struct {
-		metric history.ServiceMetric
-		of     func(*loadline.ServiceObservation) loadline.Sample
-	}
 	var list []Absence
-	for _, f := range []field{
-		{history.Rate, func(o *loadline.ServiceObservation) loadline.Sample { return o.Rate }},
-		{history.Errors, func(o *loadline.ServiceObservation) loadline.Sample { return o.Errors }},
-		{history.LatencyMean, func(o *loadline.ServiceObservation) loadline.Sample { return o.Latency.Mean }},
-		{history.LatencyP99, func(o *loadline.ServiceObservation) loadline.Sample { return o.Latency.P99 }},
-		{history.Concurrency, func(o *loadline.ServiceObservation) loadline.Sample { return o.Concurrency }},
-		{history.Queue, func(o *loadline.ServiceObservation) loadline.Sample { return o.Queue }},
-		{history.CPU, func(o *loadline.ServiceObservation) loadline.Sample { return o.CPU }},
-		{history.Memory, func(o *loadline.ServiceObservation) loadline.Sample { return o.Memory }},
-		{history.Throttled, func(o *loadline.ServiceObservation) loadline.Sample { return o.Throttled }},
-	} {
+	for _, m := range observed() {
+		row := &loadline.ServiceTable[m]
+		// Histories keep what presets may have queries for; one quantile speaks for all.
+		if row.Column == 0 || row.Aggregation == loadline.Quantile && m != loadline.ServiceLatencyP99 {
+			continue
+		}
 		var lacking []string
 		for i := range o.Services {
-			if !f.of(&o.Services[i]).Present() && !quiet(f.metric, o.Services[i].Rate) {
+			if !row.Field(&o.Services[i]).Present() && !quiet(m, o.Services[i].Rate) {
 				lacking = append(lacking, s.o.App.Services[i].Name)
 			}
 		}
-		question, q := a.plan.service[f.metric], a.preset.Service[f.metric]
-		if f.metric == history.LatencyP99 && a.buckets != none {
+		question, q := a.plan.service[m], a.preset.Service[m]
+		if m == loadline.ServiceLatencyP99 && a.buckets != none {
 			question, q = a.buckets, a.preset.Buckets
 		}
-		list = append(list, a.absence("service", f.metric.String(), question, q, lacking, len(o.Services))...)
+		list = append(list, a.absence("service", row.Name, question, q, lacking, len(o.Services))...)
 	}
 	return list
 }
 
 // quiet: without requests there is no latency to be absent.
-func quiet(m history.ServiceMetric, rate loadline.Sample) bool {
-	return (m == history.LatencyMean || m == history.LatencyP99) && rate.Present() && rate.Value == 0
+func quiet(m loadline.ServiceMetric, rate loadline.Sample) bool {
+	return (m == loadline.ServiceLatencyMean || m == loadline.ServiceLatencyP99) && rate.Present() && rate.Value == 0
 }
 
 // absentPods counts pods that serve: others need not have metrics yet.
 func (s *Source) absentPods(a *answers, o *loadline.Observation) []Absence {
 	var list []Absence
-	for m := range prom.PodMetrics {
+	for m := range loadline.PodMetrics {
 		var lacking []string
 		services := 0
 		for i := range o.Services {
 			missing, ready := 0, o.Services[i].ReadyPods()
 			for j := range o.Services[i].Pods {
 				p := &o.Services[i].Pods[j]
-				there := [prom.PodMetrics]loadline.Sample{p.CPU, p.Memory, p.Busy, o.Services[i].Restarts}[m]
+				there := [loadline.PodMetrics]loadline.Sample{p.CPU, p.Memory, p.Busy, o.Services[i].Restarts}[m]
 				if p.Phase == loadline.PodReady && !there.Present() {
 					missing++
 				}

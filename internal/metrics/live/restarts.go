@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // restarts counts on while pods come and go: the metrics have each pod's own count,
@@ -23,7 +22,7 @@ func (r *restarts) count(a *answers, service int, pods []string) loadline.Sample
 	}
 	var newest loadline.Sample
 	for _, pod := range pods {
-		seen := a.sample(a.pod[prom.PodRestarts], entry{name: pod})
+		seen := a.sample(a.pod[loadline.PodRestarts], entry{name: pod})
 		if !seen.Present() {
 			continue
 		}

@@ -139,7 +139,7 @@ func TestRestartsGoOn(t *testing.T) {
 			there[pod] = true
 		}
 		for pod, n := range step.counts {
-			a.list[a.pod[prom.PodRestarts]].values[entry{name: pod}] = n
+			a.list[a.pod[loadline.PodRestarts]].values[entry{name: pod}] = n
 		}
 		got := s.restarts.count(a, 0, step.pods)
 		s.restarts.forget(there)

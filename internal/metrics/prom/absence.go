@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 )
 
@@ -52,7 +53,7 @@ func (s *Seen) value(of, metric, who string) {
 // costs.
 func (s *Seen) absences(p *Preset) []history.Absence {
 	var list []history.Absence
-	add := func(of string, about history.About, q *Query) {
+	add := func(of string, about loadline.Metric, q *Query) {
 		if len(s.Values[of+" "+about.Name]) > 0 {
 			return
 		}
@@ -67,10 +68,10 @@ func (s *Seen) absences(p *Preset) []history.Absence {
 		}
 		list = append(list, history.Absence{Of: of, Metric: about.Name, Reason: reason, Cost: about.Cost})
 	}
-	for m := range history.ServiceMetrics {
+	for _, m := range loadline.ServiceTable.Columns() {
 		add("service", m.About(), p.Service[m])
 	}
-	for m := range history.CallMetrics {
+	for _, m := range loadline.CallTable.Columns() {
 		add("call", m.About(), p.Calls[m])
 	}
 	return list

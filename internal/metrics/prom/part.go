@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 )
 
@@ -31,14 +32,16 @@ func (j *job) name() string {
 // jobs are the queries that a preset has.
 func jobs(p *Preset, s Setting) []*job {
 	var list []*job
-	for m, q := range p.Service {
+	for _, m := range loadline.ServiceTable.Columns() {
+		q := p.Service[m]
 		if q != nil && q.Text != "" {
-			list = append(list, &job{of: "service", metric: m, query: q, text: p.Expand(q.Text, s)})
+			list = append(list, &job{of: "service", metric: int(m), query: q, text: p.Expand(q.Text, s)})
 		}
 	}
-	for m, q := range p.Calls {
+	for _, m := range loadline.CallTable.Columns() {
+		q := p.Calls[m]
 		if q != nil && q.Text != "" {
-			list = append(list, &job{of: "call", metric: m, query: q, text: p.Expand(q.Text, s)})
+			list = append(list, &job{of: "call", metric: int(m), query: q, text: p.Expand(q.Text, s)})
 		}
 	}
 	return list
@@ -184,26 +187,12 @@ func (j *job) labels() string {
 	return j.query.Service.String()
 }
 
+// adds says whether two series of one name are parts of a whole.
 func (j *job) adds() bool {
 	if j.of == "call" {
-		return AddsCalls(history.CallMetric(j.metric))
+		return loadline.CallTable[j.metric].Aggregation.Adds()
 	}
-	return AddsService(history.ServiceMetric(j.metric))
-}
-
-// AddsCalls says whether two series of one name are parts of a whole. What is not,
-// latencies, keeps the larger.
-func AddsCalls(m history.CallMetric) bool {
-	return m == history.CallRate || m == history.CallErrors
-}
-
-// AddsService says the same of services, where sizes keep the larger as well.
-func AddsService(m history.ServiceMetric) bool {
-	switch m {
-	case history.Rate, history.Errors, history.Concurrency, history.Queue, history.CPU, history.Memory, history.Ready, history.Desired, history.Restarts:
-		return true
-	}
-	return false
+	return loadline.ServiceTable[j.metric].Aggregation.Adds()
 }
 
 func (j *job) merge(a, b float64) float64 {

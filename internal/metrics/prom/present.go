@@ -9,29 +9,6 @@ import (
 	"time"
 )
 
-// PodMetric is one thing that is measured of a single pod.
-type PodMetric int
-
-// What is measured of a pod.
-const (
-	PodCPU      PodMetric = iota // cores in use
-	PodMemory                    // bytes in use
-	PodBusy                      // requests in the pod
-	PodRestarts                  // of its containers, since the pod was created
-
-	PodMetrics // how many there are
-)
-
-var podMetrics = [PodMetrics]string{PodCPU: "cpu", PodMemory: "memory", PodBusy: "busy", PodRestarts: "restarts"}
-
-// String is the metric's name.
-func (m PodMetric) String() string { return podMetrics[m] }
-
-func podMetricNamed(name string) (PodMetric, bool) {
-	i := slices.Index(podMetrics[:], name)
-	return PodMetric(i), i >= 0
-}
-
 // lookBack is how old a sample may be that the server still answers with where a
 // query names no window: Prometheus' own default.
 const lookBack = 5 * time.Minute

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 )
 
@@ -22,7 +23,7 @@ func presentQueries(p *Preset) map[string]*Query {
 		"rate": p.Service[history.Rate], "cpu": p.Service[history.CPU], "call_rate": p.Calls[history.CallRate],
 	}
 	for m, q := range p.Pods {
-		list["pod_"+PodMetric(m).String()] = q
+		list["pod_"+loadline.PodMetric(m).String()] = q
 	}
 	for name, q := range list {
 		if q == nil || q.Text == "" {
@@ -101,7 +102,7 @@ func TestOwnQuantilesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (p.Buckets != nil) != buckets || p.UserBuckets == nil || p.Pods[PodBusy] == nil || p.Pods[PodCPU] == nil {
+		if (p.Buckets != nil) != buckets || p.UserBuckets == nil || p.Pods[loadline.PodBusy] == nil || p.Pods[loadline.PodCPU] == nil {
 			t.Errorf("%s: %+v", text, p)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -30,12 +31,16 @@ type Preset struct {
 	Service [history.ServiceMetrics]*Query
 	Calls   [history.CallMetrics]*Query
 
+	// ContainerCounter and ContainerGauge yield a metric of services that the table
+	// has a container series for and the preset no query: $series is that series.
+	ContainerCounter, ContainerGauge *Query
+
 	// What only a controller asks for, about the present; nil = it cannot be had.
 	// Histograms are rates by the label "le": of all requests to a service, of users'
 	// requests to it, and of those among them that failed.
 	Buckets, FailedBuckets         *Query
 	UserBuckets, FailedUserBuckets *Query
-	Pods                           [PodMetrics]*Query
+	Pods                           [loadline.PodMetrics]*Query
 }
 
 // Query yields one metric of all services, or of all calls.
@@ -96,7 +101,29 @@ func Parse(file string, text []byte) (*Preset, error) {
 		}
 		p.combine(other)
 	}
+	p.deriveQueries()
 	return p, p.checkVariables(file)
+}
+
+// deriveQueries makes the queries of metrics that a container series shows and
+// nothing else was said of.
+func (p *Preset) deriveQueries() {
+	for m := range loadline.ServiceTable {
+		row := &loadline.ServiceTable[m]
+		var template *Query
+		switch row.Aggregation {
+		case loadline.PerSecond:
+			template = p.ContainerCounter
+		case loadline.Gauge:
+			template = p.ContainerGauge
+		}
+		if p.Service[m] != nil || row.Series == "" || template == nil {
+			continue
+		}
+		q := *template
+		q.Text = strings.ReplaceAll(q.Text, "$series", row.Series)
+		p.Service[m] = &q
+	}
 }
 
 // combine takes from another preset what this one does not have.
@@ -107,6 +134,9 @@ func (p *Preset) combine(other *Preset) {
 	}
 	if p.UserBuckets == nil && !stated(p.Calls[history.CallP50:history.CallP99+1]) {
 		p.UserBuckets, p.FailedUserBuckets = other.UserBuckets, other.FailedUserBuckets
+	}
+	if p.ContainerCounter == nil && p.ContainerGauge == nil {
+		p.ContainerCounter, p.ContainerGauge = other.ContainerCounter, other.ContainerGauge
 	}
 	for m, q := range other.Pods {
 		if p.Pods[m] == nil {

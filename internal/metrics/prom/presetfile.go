@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -166,14 +166,20 @@ func or(n, other *yaml.Node) *yaml.Node {
 }
 
 func (r *presetReader) services(p *Preset, n *yaml.Node) {
-	g := r.group(n, "service", "service", "buckets", "failed_buckets")
+	g := r.group(n, "service", "service", "buckets", "failed_buckets", "container_counter", "container_gauge")
 	for key, value := range r.metrics(g.fields["metrics"], n, "service.metrics") {
-		m, known := history.ServiceMetricNamed(key)
+		m, known := loadline.ServiceTable.Named(key)
 		if !known {
-			r.fault(value, "service.metrics."+key, "a metric of a service"+suggest.Hint(key, serviceMetricNames()))
+			r.fault(value, "service.metrics."+key, "a metric of a service"+suggest.Hint(key, loadline.ServiceTable.Names()))
 			continue
 		}
 		p.Service[m] = g.named(value, "service.metrics."+key)
+	}
+	if v := g.fields["container_counter"]; v != nil {
+		p.ContainerCounter = g.named(v, "service.container_counter")
+	}
+	if v := g.fields["container_gauge"]; v != nil {
+		p.ContainerGauge = g.named(v, "service.container_gauge")
 	}
 	if v := g.fields["buckets"]; v != nil {
 		p.Buckets = g.named(v, "service.buckets")
@@ -186,9 +192,9 @@ func (r *presetReader) services(p *Preset, n *yaml.Node) {
 func (r *presetReader) pods(p *Preset, n *yaml.Node) {
 	g := r.group(n, "pods", "pod")
 	for key, value := range r.metrics(g.fields["metrics"], n, "pods.metrics") {
-		m, known := podMetricNamed(key)
+		m, known := loadline.PodTable.Named(key)
 		if !known {
-			r.fault(value, "pods.metrics."+key, "a metric of a pod"+suggest.Hint(key, podMetrics[:]))
+			r.fault(value, "pods.metrics."+key, "a metric of a pod"+suggest.Hint(key, loadline.PodTable.Names()))
 			continue
 		}
 		q := g.named(value, "pods.metrics."+key)
@@ -256,9 +262,9 @@ func (r *presetReader) calls(p *Preset, n *yaml.Node) {
 		return q
 	}
 	for key, value := range r.metrics(f["metrics"], n, "calls.metrics") {
-		m, known := history.CallMetricNamed(key)
+		m, known := loadline.CallTable.Named(key)
 		if !known {
-			r.fault(value, "calls.metrics."+key, "a metric of calls"+suggest.Hint(key, callMetricNames()))
+			r.fault(value, "calls.metrics."+key, "a metric of calls"+suggest.Hint(key, loadline.CallTable.Names()))
 			continue
 		}
 		p.Calls[m] = read(value, "calls.metrics."+key)
@@ -432,34 +438,18 @@ func (p *Preset) checkVariables(file string) error {
 		}
 	}
 	check("probe", p.Probe)
-	for m, q := range p.Service {
-		checkQuery("service.metrics."+history.ServiceMetric(m).String(), q)
+	for m := range loadline.ServiceTable {
+		checkQuery("service.metrics."+loadline.ServiceTable[m].Name, p.Service[m])
 	}
 	for m, q := range p.Calls {
-		checkQuery("calls.metrics."+history.CallMetric(m).String(), q)
+		checkQuery("calls.metrics."+loadline.CallMetric(m).String(), q)
 	}
 	for m, q := range p.Pods {
-		checkQuery("pods.metrics."+PodMetric(m).String(), q)
+		checkQuery("pods.metrics."+loadline.PodMetric(m).String(), q)
 	}
 	checkQuery("service.buckets", p.Buckets)
 	checkQuery("service.failed_buckets", p.FailedBuckets)
 	checkQuery("calls.buckets", p.UserBuckets)
 	checkQuery("calls.failed_buckets", p.FailedUserBuckets)
 	return errors.Join(faults...)
-}
-
-func serviceMetricNames() []string {
-	var names []string
-	for m := range history.ServiceMetrics {
-		names = append(names, m.String())
-	}
-	return names
-}
-
-func callMetricNames() []string {
-	var names []string
-	for m := range history.CallMetrics {
-		names = append(names, m.String())
-	}
-	return names
 }

@@ -56,7 +56,7 @@ func TestCallsAndRequestsAreTheArrivals(t *testing.T) {
 		t.Fatalf("%d calls for %d edges, %v failed", len(r.Calls), len(edges), failed)
 	}
 	for i := range app.Services {
-		if got := r.Services[i].Arrived; got != came[i] {
+		if got := r.Services[i].Of[loadline.ServiceRate]; got != came[i] {
 			t.Errorf("%s: %v arrived, %v were sent", app.Services[i].Name, got, came[i])
 		}
 	}
@@ -75,7 +75,7 @@ func TestACallTakesAsLongAsTheVisit(t *testing.T) {
 		t.Errorf("%v calls, %v visits ended", r.Calls[0].Count, b.Ended)
 	}
 	near(t, "time in calls", r.Calls[0].SumSeconds, r.Services[1].Latency.SumSeconds, 1e-9)
-	if r.Services[1].QueueSeconds < 0.2*r.Calls[0].SumSeconds {
+	if r.Services[1].Of[loadline.ServiceQueue] < 0.2*r.Calls[0].SumSeconds {
 		t.Error("hardly anybody queued: this test no longer tests that the queue counts")
 	}
 }

@@ -48,9 +48,9 @@ func TestHeldRequestsWaitForTheColdStart(t *testing.T) {
 	var r sim.Reading
 	e.Read(&r)
 	// All but 10 ms of the half second since they began to come.
-	near(t, "held", r.Services[0].HeldSeconds, came*.495, .02)
-	near(t, "queueing", r.Services[0].QueueSeconds, r.Services[0].HeldSeconds, 1e-9)
-	near(t, "inside", r.Services[0].BusySeconds, r.Services[0].HeldSeconds, 1e-9)
+	near(t, "held", r.Services[0].Of[loadline.ServiceHeld], came*.495, .02)
+	near(t, "queueing", r.Services[0].Of[loadline.ServiceQueue], r.Services[0].Of[loadline.ServiceHeld], 1e-9)
+	near(t, "inside", r.Services[0].Of[loadline.ServiceConcurrency], r.Services[0].Of[loadline.ServiceHeld], 1e-9)
 	e.AdvanceTo(time.Minute)
 	if k.Completed != came || k.Failed != 0 {
 		t.Fatalf("%v of %v completed, %v failed", k.Completed, came, k.Failed)

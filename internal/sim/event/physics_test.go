@@ -164,12 +164,12 @@ func TestNodesShareByRequestWhenCrowded(t *testing.T) {
 	e.AdvanceTo(10 * time.Second)
 	var r sim.Reading
 	e.Read(&r)
-	a, b := r.Services[0].CPUSeconds, r.Services[1].CPUSeconds
+	a, b := r.Services[0].Of[loadline.ServiceCPU], r.Services[1].Of[loadline.ServiceCPU]
 	e.AdvanceTo(70 * time.Second)
 	e.Read(&r)
-	near(t, "cores of a", (r.Services[0].CPUSeconds-a)/60, 0.5, 0.01)
-	near(t, "cores of b", (r.Services[1].CPUSeconds-b)/60, 1.5, 0.01)
-	near(t, "cores of the node", r.Nodes[0].CPUSeconds, r.Services[0].CPUSeconds+r.Services[1].CPUSeconds, 1e-6)
+	near(t, "cores of a", (r.Services[0].Of[loadline.ServiceCPU]-a)/60, 0.5, 0.01)
+	near(t, "cores of b", (r.Services[1].Of[loadline.ServiceCPU]-b)/60, 1.5, 0.01)
+	near(t, "cores of the node", r.Nodes[0].CPUSeconds, r.Services[0].Of[loadline.ServiceCPU]+r.Services[1].Of[loadline.ServiceCPU], 1e-6)
 }
 
 func TestPodsWithoutRoomStayPending(t *testing.T) {
@@ -214,10 +214,10 @@ func TestAVersionThatCostsTwiceTheCPU(t *testing.T) {
 	e.AdvanceTo(10 * time.Minute)
 	var r sim.Reading
 	e.Read(&r)
-	before := r.Services[0].CPUSeconds
+	before := r.Services[0].Of[loadline.ServiceCPU]
 	e.AdvanceTo(20 * time.Minute)
 	e.Read(&r)
-	near(t, "CPU after over before", (r.Services[0].CPUSeconds-before)/before, 2, 0.05)
+	near(t, "CPU after over before", (r.Services[0].Of[loadline.ServiceCPU]-before)/before, 2, 0.05)
 }
 
 // Cost is the larger of request and usage, from binding to deletion.

@@ -30,10 +30,9 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 	s, m, out := &e.services[i], &e.meter.Services[i], &r.Services[i]
 	s.count(e.now, 0)
 	s.countQueue(e.now, 0)
-	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
 	s.held.add(e.now, 0)
-	out.BusySeconds, out.QueueSeconds, out.HeldSeconds = s.busyNs/1e9, s.queueNs/1e9, s.held.ns/1e9
-	out.MemoryBytes = 0
+	m.BusySeconds, m.QueueSeconds = s.busyNs/1e9, s.queueNs/1e9
+	memory := 0.0
 	out.Pods = out.Pods[:0]
 	idle := s.idleNs
 	for _, slot := range e.cp.Slots(i) {
@@ -44,12 +43,11 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 				idle += e.idleNs(p)
 			}
 		}
-		out.MemoryBytes += pod.MemoryBytes
+		memory += pod.MemoryBytes
 		out.Pods = append(out.Pods, pod)
 	}
-	out.CPUSeconds = (s.cpuNs + idle) / 1e9 // after the pods are up to date
-	out.Periods, out.ThrottledPeriods, out.Restarts = m.Periods, m.ThrottledPeriods, m.Restarts
-	m.BusySeconds, m.QueueSeconds, m.CPUSeconds = out.BusySeconds, out.QueueSeconds, out.CPUSeconds
+	m.CPUSeconds = (s.cpuNs + idle) / 1e9 // after the pods are up to date
+	out.Meter(m, s.held.ns/1e9, memory)
 	readLatency(&out.Latency, m.Latency)
 	readLatency(&out.Own, m.Own)
 }

@@ -63,7 +63,7 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 	e.Read(&r)
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Latency.Count > 0 {
-			near(t, app40Name(i)+": visits in it", s.BusySeconds/3600, s.Arrived/3600*s.Latency.SumSeconds/s.Latency.Count, .01)
+			near(t, app40Name(i)+": visits in it", s.Of[loadline.ServiceConcurrency]/3600, s.Of[loadline.ServiceRate]/3600*s.Latency.SumSeconds/s.Latency.Count, .01)
 		}
 	}
 }

@@ -99,13 +99,13 @@ func TestTheEnginesAgreeOnWhatIsHeld(t *testing.T) {
 	}
 	truth, fluid := read(event.New(c.config(2))), read(New(c.config(2), 15*time.Second))
 	for what, pair := range map[string][2]float64{
-		"held":     {fluid.Services[0].HeldSeconds, truth.Services[0].HeldSeconds},
-		"queueing": {fluid.Services[0].QueueSeconds, truth.Services[0].QueueSeconds},
-		"inside":   {fluid.Services[0].BusySeconds, truth.Services[0].BusySeconds},
+		"held":     {fluid.Services[0].Of[loadline.ServiceHeld], truth.Services[0].Of[loadline.ServiceHeld]},
+		"queueing": {fluid.Services[0].Of[loadline.ServiceQueue], truth.Services[0].Of[loadline.ServiceQueue]},
+		"inside":   {fluid.Services[0].Of[loadline.ServiceConcurrency], truth.Services[0].Of[loadline.ServiceConcurrency]},
 	} {
 		near(t, what, pair[0], pair[1], .1)
 	}
-	near(t, "held in five seconds", fluid.Services[0].HeldSeconds, 50*5*2.5, .02)
+	near(t, "held in five seconds", fluid.Services[0].Of[loadline.ServiceHeld], 50*5*2.5, .02)
 }
 
 // A trickle: each request wakes the service on its own and waits for the start
@@ -146,7 +146,7 @@ func TestAnIdleServiceIsQuiteIdle(t *testing.T) {
 	e.AdvanceTo(3 * time.Minute)
 	e.Read(&after)
 	for i := range app.Services {
-		if d := after.Services[i].BusySeconds - before.Services[i].BusySeconds; d != 0 {
+		if d := after.Services[i].Of[loadline.ServiceConcurrency] - before.Services[i].Of[loadline.ServiceConcurrency]; d != 0 {
 			t.Errorf("service %d was busy for %g s", i, d)
 		}
 	}

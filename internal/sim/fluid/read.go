@@ -37,21 +37,18 @@ func (e *Engine) Read(r *sim.Reading) {
 
 func (e *Engine) readService(i int, r *sim.Reading) {
 	s, m, out := &e.services[i], &e.meter.Services[i], &r.Services[i]
-	out.Arrived, out.Ended, out.Failed, out.Refused, out.Dropped = m.Arrived, m.Ended, m.Failed, m.Refused, m.OptionalDropped
 	m.BusySeconds, m.QueueSeconds, m.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
-	out.BusySeconds, out.QueueSeconds, out.CPUSeconds = s.busySeconds, s.queueSeconds, s.cpuSeconds
-	out.HeldSeconds = s.held.seconds
-	out.Periods, out.ThrottledPeriods, out.Restarts = m.Periods, m.ThrottledPeriods, m.Restarts
-	out.MemoryBytes = 0
+	memory := 0.0
 	out.Pods = out.Pods[:0]
 	for _, slot := range e.cp.Slots(i) {
 		pod := sim.PodReading{Slot: slot, ID: e.cp.Pod(slot).ID}
 		if slot < len(e.pods) && e.pods[slot].id == pod.ID {
 			e.readPod(s, &pod, r)
 		}
-		out.MemoryBytes += pod.MemoryBytes
+		memory += pod.MemoryBytes
 		out.Pods = append(out.Pods, pod)
 	}
+	out.Meter(m, s.held.seconds, memory)
 	s.latency.read(&out.Latency, 0)
 	s.own.read(&out.Own, 0)
 }

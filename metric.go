@@ -1,0 +1,153 @@
+package loadline
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file is the table of everything that is measured. The simulated
+// observer, histories, the exposition, the live reading of Prometheus, the
+// decision log, doctor and the documentation take names, units, aggregation
+// and meaning from it, so that a new metric is a row here, a line where the
+// engines show it, and a query where none can be derived from its series.
+
+// Metric is one row of the table.
+type Metric struct {
+	Scope       Scope
+	Name        string // in columns, query presets, reports and, unless Log says otherwise, the decision log
+	Unit        string // "1/s", "s", "cores", "bytes", "share", "count"
+	Aggregation Aggregation
+	Help        string // one line
+	// Absent is what an absent sample means. An absent value is never zero.
+	Absent string
+	// Cost is what a fit loses where a history does not have the metric at all.
+	Cost string
+	// Column is the place among the columns of a history, from 1; 0 = histories
+	// do not keep it. A column that was written keeps its number.
+	Column int
+	// Log is the key in the decision log where that is not the name; a dot leads
+	// into an object.
+	Log string
+	// Series is the per-container series of Prometheus that shows it, if there is
+	// one: a counter for PerSecond, Total and Ratio, else a gauge.
+	Series string
+	// Per is the metric whose increase a Ratio is taken over.
+	Per ServiceMetric
+}
+
+// Scope is what a metric is measured of.
+type Scope string
+
+// What metrics are measured of.
+const (
+	OfService Scope = "service"
+	OfPod     Scope = "pod"
+	OfKind    Scope = "kind"
+	OfNode    Scope = "node"
+	OfCall    Scope = "call" // from one service to another; histories only
+)
+
+// Aggregation is how scrapes become one value.
+type Aggregation int
+
+// How scrapes become a value: over the window of an observation, and over the
+// step of a history.
+const (
+	PerSecond  Aggregation = iota // increase of a counter per second; pods are added up
+	Gauge                         // the last scrape, the mean over a step; pods are added up
+	Total                         // a counter since the beginning, its increase over a step; pods are added up
+	Ratio                         // increase of one counter over that of another
+	Quantile                      // of the latency of what ended
+	Mean                          // of the latency of what ended
+	PerReplica                    // mean over the replicas that have a value
+)
+
+// String names the aggregation in tables.
+func (a Aggregation) String() string {
+	return [...]string{"rate", "gauge", "total", "ratio", "quantile", "mean", "mean per replica"}[a]
+}
+
+// Adds says whether several series of one service are parts of a whole. Of
+// others the largest counts.
+func (a Aggregation) Adds() bool { return a == PerSecond || a == Gauge || a == Total }
+
+// LogKey is the key of the metric in the decision log.
+func (m *Metric) LogKey() string {
+	if m.Log != "" {
+		return m.Log
+	}
+	return m.Name
+}
+
+// Row is a metric and where an observation holds it.
+type Row[O any] struct {
+	Metric
+	Field func(*O) *Sample // nil: observations do not have it
+}
+
+// Table is the rows of one scope, by metric.
+type Table[M ~int, O any] []Row[O]
+
+// Named finds a metric by its name.
+func (t Table[M, O]) Named(name string) (M, bool) {
+	i := slices.IndexFunc(t, func(r Row[O]) bool { return r.Name == name })
+	return M(i), i >= 0
+}
+
+// Columns are the metrics that histories keep, in the order of their columns.
+func (t Table[M, O]) Columns() []M {
+	var list []M
+	for m := range t {
+		if t[m].Column > 0 {
+			list = append(list, M(m))
+		}
+	}
+	slices.SortFunc(list, func(a, b M) int { return t[a].Column - t[b].Column })
+	return list
+}
+
+// Names of the metrics, in the order of the table.
+func (t Table[M, O]) Names() []string {
+	names := make([]string, len(t))
+	for i := range t {
+		names[i] = t[i].Name
+	}
+	return names
+}
+
+// Measured is every row of every table.
+func Measured() []Metric {
+	return slices.Concat(rowsOf(ServiceTable), rowsOf(PodTable), rowsOf(KindTable), rowsOf(NodeTable), rowsOf(CallTable))
+}
+
+func rowsOf[M ~int, O any](t Table[M, O]) []Metric {
+	list := make([]Metric, len(t))
+	for i := range t {
+		list[i] = t[i].Metric
+	}
+	return list
+}
+
+// MoreMetrics is how many service metrics may be added to the table that have
+// no field of their own in an observation.
+const MoreMetrics = 4
+
+// AddServiceMetric adds a row to the table of services. Observations hold it in
+// ServiceObservation.More, readings of the simulated exporters beside the other
+// metrics, histories in the next column. Call it before anything is measured;
+// remove takes the row away again.
+func AddServiceMetric(m Metric) (added ServiceMetric, remove func(), err error) {
+	place := len(ServiceTable) - int(builtinServiceMetrics)
+	if place >= MoreMetrics {
+		return 0, nil, fmt.Errorf("add metric %s: the table has room for %d more metrics and all are taken", m.Name, MoreMetrics)
+	}
+	if _, taken := ServiceTable.Named(m.Name); taken || m.Name == "" {
+		return 0, nil, fmt.Errorf("add metric %q: the name must be new and not empty", m.Name)
+	}
+	m.Scope = OfService
+	columns := ServiceTable.Columns()
+	m.Column = ServiceTable[columns[len(columns)-1]].Column + 1
+	added = ServiceMetric(len(ServiceTable))
+	ServiceTable = append(ServiceTable, Row[ServiceObservation]{m, func(o *ServiceObservation) *Sample { return &o.More[place] }})
+	return added, func() { ServiceTable = slices.Clone(ServiceTable[:added]) }, nil
+}
