@@ -118,8 +118,11 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	if err := f.complete(environment); err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "study")
+	bar, observe := newProgress(stderr, "study"), f.spec.Progress
 	f.spec.Progress = func(p study.Progress) {
+		if observe != nil {
+			observe(p)
+		}
 		bar.what = fmt.Sprintf("%d of %d runs", p.Finished, p.Of)
 		if p.Best != nil {
 			bar.what += fmt.Sprintf(", best %.1f", float64(p.Best.Score))
