@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,8 +16,9 @@ import (
 
 // ProductOptions of a running Loadline.
 type ProductOptions struct {
-	Flags []string // beyond those for addresses, folders and the lease
-	Dir   string   // for models/ and decisions/; default: one of its own
+	Namespaces []string // that it manages, at least one; its lease is in the first, so that tests run in parallel
+	Flags      []string // beyond those for addresses, folders and the lease
+	Dir        string   // for models/ and decisions/; default: one of its own
 }
 
 // Product is `loadline run` as a process of its own, with the permissions of
@@ -72,9 +74,15 @@ func Binary(t testing.TB) string {
 // InstallLoadline comes before it.
 func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	t.Helper()
+	if len(o.Namespaces) == 0 {
+		t.Fatal("ProductOptions.Namespaces is empty: Loadline would act on the applications of other tests")
+	}
 	program := Binary(t)
 	kubeconfig, err := c.Kubeconfig(Loadline)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.installLease(t.Context(), o.Namespaces[0]); err != nil {
 		t.Fatal(err)
 	}
 	ports, err := freePorts("metrics", "health", "keda")
@@ -89,7 +97,7 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 		}
 	}
 	flags := append([]string{
-		"run", "--kubeconfig", kubeconfig, "--leader-elect", "--lease-namespace", "loadline-system",
+		"run", "--kubeconfig", kubeconfig, "--leader-elect", "--lease-namespace", o.Namespaces[0], "--namespaces", strings.Join(o.Namespaces, ","),
 		"--metrics-address", p.Metrics, "--health-address", p.health, "--keda-address", p.KEDA, "--keda-hosts", "127.0.0.1",
 		"--models", filepath.Join(p.Dir, "models"), "--decisions", filepath.Join(p.Dir, "decisions"), "--log-level", "debug",
 	}, o.Flags...)
