@@ -50,7 +50,6 @@ func start(t *testing.T, dir, configuration string, flags ...string) *server {
 		"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--storage.tsdb.retention.time=100y", // simulated time begins in the year 2000
 		"--web.listen-address=" + address, "--log.level=warn",
 	}, flags...)...)
-	s.cmd.Stdout, s.cmd.Stderr = os.Stderr, os.Stderr
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

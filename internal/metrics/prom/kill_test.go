@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,13 +19,12 @@ func TestKilledPullResumes(t *testing.T) {
 	w := prometheus(t)
 	dir := filepath.Join(t.TempDir(), "past")
 	// Once there are three parts, nothing is answered until the pull is killed.
-	var killed atomic.Bool
-	url := behindProxy(t, w, func(_ http.ResponseWriter, r *http.Request) bool {
-		if killed.Load() || len(partFiles(t, dir)) < 6 {
-			return false
+	killed := make(chan struct{})
+	url := behindProxy(t, w, func(http.ResponseWriter, *http.Request) bool {
+		if len(partFiles(t, dir)) >= 6 {
+			<-killed
 		}
-		<-r.Context().Done()
-		return true
+		return false
 	})
 	helper := exec.Command(os.Args[0])
 	helper.Env = append(os.Environ(), helperURL+"="+url, helperDir+"="+dir)
@@ -42,7 +40,7 @@ func TestKilledPullResumes(t *testing.T) {
 	if helper.Wait() == nil {
 		t.Fatal("the pull ended although it was not answered")
 	}
-	killed.Store(true)
+	close(killed)
 	if _, err := history.Read(dir, history.Options{}); err == nil || !strings.Contains(err.Error(), "unfinished") {
 		t.Errorf("reading what was killed: %v", err)
 	}

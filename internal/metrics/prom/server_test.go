@@ -157,7 +157,6 @@ func serve(dir string, flags ...string) (*exec.Cmd, string, error) {
 		"--storage.tsdb.retention.time=100y", // simulated time begins in the year 2000
 		"--web.listen-address=" + address, "--log.level=warn",
 	}, flags...)...)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
 	}
