@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// groupOfItsOwn also has the kernel end the process if the test is killed.
+// groupOfItsOwn has the kernel end a process when the test is killed, which no
+// handler sees.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

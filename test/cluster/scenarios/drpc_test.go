@@ -50,7 +50,7 @@ func TestDRPC(t *testing.T) {
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
 	// Several processes have no server that they share, and say so.
-	p := s.run(t, cluster.ProductOptions{Dir: dir})
+	p := s.run(t, cluster.ProductOptions{Dir: dir, Flags: []string{"--controllers", "2"}})
 	s.loadLine(t, v1alpha1.Act, learned+patient)
 	s.waitCondition(t, "Fallback=True/NoFleet", "Fleet=False/NoFleet")
 	p.Stop()

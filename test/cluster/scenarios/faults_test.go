@@ -17,10 +17,10 @@ import (
 
 // steadyIn is an application with three replicas that are needed, before something
 // goes wrong.
-func steadyIn(t *testing.T, c *cluster.Cluster, floor int, flags ...string) (*scene, *cluster.Product, string) {
+func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*scene, *cluster.Product, string) {
 	t.Helper()
 	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
-	p := s.run(t, cluster.ProductOptions{Flags: flags})
+	p := s.run(t, cluster.ProductOptions{})
 	return s, p, s.steady(t, floor)
 }
 
@@ -130,12 +130,25 @@ func TestAPIServerOutages(t *testing.T) {
 // restarts it is the kubelet in a cluster and the test here.
 func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 	const renewal = 8 * time.Second // the lease is given up after 10 s, counted from a renewal up to 2 s before
-	s, p, name := steadyIn(t, c, 3)
+	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
+	p := s.run(t, cluster.ProductOptions{LeaderElect: true})
+	name := s.steady(t, 3)
 	restart := func() {
 		t.Helper()
 		if p.Ended() {
-			p = s.run(t, cluster.ProductOptions{Dir: p.Dir})
+			p = s.run(t, cluster.ProductOptions{Dir: p.Dir, LeaderElect: true})
 		}
+	}
+	follow := func(rate float64, low int) {
+		t.Helper()
+		s.player.SetRate(rate)
+		cluster.Eventually(t, fmt.Sprintf("%d replicas or more", low), func() error {
+			restart()
+			if n := s.replicas(t, name); n < low {
+				return fmt.Errorf("%d replicas; status: %s", n, s.why(t))
+			}
+			return nil
+		})
 	}
 
 	began := time.Now()
@@ -144,9 +157,7 @@ func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 	if down := time.Since(began); down < renewal && p.Ended() {
 		t.Errorf("the process ended, although the API server was down for %v only, which is less than the lease lasts", down)
 	}
-	restart()
-	s.player.SetRate(300)
-	s.waitReplicas(t, name, 5, 12)
+	follow(300, 5)
 
 	s.c.KillAPIServer(t)
 	cluster.Eventually(t, "the process to give up its lease", func() error {
@@ -156,15 +167,13 @@ func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 		return nil
 	})
 	s.c.StartAPIServer(t)
-	restart()
-	s.player.SetRate(500)
-	s.waitReplicas(t, name, 8, 12)
+	follow(500, 8)
 }
 
 // testKilledBetweenDecidingAndApplying: the decision is lost with the process, and
 // made again by the next one.
 func testKilledBetweenDecidingAndApplying(t *testing.T, c *cluster.Cluster) {
-	s, p, name := steadyIn(t, c, 3, "--leader-elect=false") // a lost lease would end the process, perhaps before it decides
+	s, p, name := steadyIn(t, c, 3)
 	before := s.replicas(t, name)
 	s.c.KillAPIServer(t)
 	s.player.SetRate(300)
