@@ -174,7 +174,8 @@ func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 // made again by the next one.
 func testKilledBetweenDecidingAndApplying(t *testing.T, c *cluster.Cluster) {
 	s, p, name := steadyIn(t, c, 3)
-	before := s.replicas(t, name)
+	const before = 3
+	s.settles(t, p, 6, name, before) // nothing is decided while a change is under way
 	s.c.KillAPIServer(t)
 	s.player.SetRate(300)
 	cluster.Eventually(t, "a decision that cannot be applied", func() error {

@@ -66,16 +66,36 @@ func (s *scene) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
 // time during some passes of the controller.
 func (s *scene) staysFor(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
 	t.Helper()
-	const counter = "loadline_pass_seconds_count"
-	began := metric(t, p, counter)
+	began := metric(t, p, passCount)
 	cluster.StaysUntil(t, fmt.Sprintf("%d replicas of %s during %v passes", replicas, name, passes), func() error {
 		if n := s.replicas(t, name); n != replicas {
 			return fmt.Errorf("%d replicas; status: %s", n, s.why(t))
 		}
 		return nil
 	}, func() error {
-		if n := metric(t, p, counter) - began; n < passes {
+		if n := metric(t, p, passCount) - began; n < passes {
 			return fmt.Errorf("%v of %v passes", n, passes)
+		}
+		return nil
+	})
+}
+
+// passCount is how many passes a controller has made.
+const passCount = "loadline_pass_seconds_count"
+
+// settles waits until a Deployment has had a number of ready replicas during some
+// passes of the controller.
+func (s *scene) settles(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
+	t.Helper()
+	began := metric(t, p, passCount)
+	cluster.Eventually(t, fmt.Sprintf("%d ready replicas of %s during %v passes", replicas, name, passes), func() error {
+		now := metric(t, p, passCount)
+		if d := s.deployment(t, name); int(*d.Spec.Replicas) != replicas || int(d.Status.ReadyReplicas) != replicas {
+			began = now
+			return fmt.Errorf("%d replicas, %d ready; status: %s", *d.Spec.Replicas, d.Status.ReadyReplicas, s.why(t))
+		}
+		if now-began < passes {
+			return fmt.Errorf("%v of %v passes", now-began, passes)
 		}
 		return nil
 	})
