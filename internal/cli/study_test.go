@@ -40,7 +40,8 @@ func TestInterruptedStudy(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	err := f.run(ctx, "identity", &stdout, &stderr)
-	if err == nil || !strings.Contains(err.Error(), "of 100000 runs had finished, and are shown") || !strings.Contains(stdout.String(), "MEAN RETURN") {
+	const want = "of 100000 runs had finished, and are shown"
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(stdout.String(), "MEAN RETURN") {
 		t.Errorf("error %v, stderr %s, stdout %s", err, &stderr, &stdout)
 	}
 }

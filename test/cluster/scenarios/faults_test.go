@@ -212,7 +212,9 @@ func TestConflictAppears(t *testing.T) {
 			// Nobody serves this metric, so the HPA moves nothing itself.
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 				Metric: autoscalingv2.MetricIdentifier{Name: "not-served"},
-				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI)},
+				Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI),
+				},
 			}}},
 		},
 	}
