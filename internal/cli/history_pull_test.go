@@ -90,15 +90,12 @@ func startPrometheus(t *testing.T, dir string) string {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for ; ; time.Sleep(20 * time.Millisecond) {
 		if resp, err := http.Get("http://" + address + "/-/ready"); err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return "http://" + address
 			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("prometheus is not ready within a minute")
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (s slowSource) Decision(t Target) (Decision, error) {
 
 func TestCallsInProgressAreFinishedAtTheStop(t *testing.T) {
 	src := slowSource{readyBoard(Decision{Replicas: 3, Made: noon}), make(chan struct{}), make(chan struct{})}
-	s := serve(t, src, Options{Now: newClock().now, StopWithin: patience})
+	s := serve(t, src, Options{Now: newClock().now, StopWithin: never})
 	c := client(t, s)
 	var call sync.WaitGroup
 	call.Go(func() {

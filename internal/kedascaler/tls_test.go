@@ -1,7 +1,6 @@
 package kedascaler
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -126,11 +125,9 @@ func asKEDA(t *testing.T, server authority, certPEM, keyPEM []byte) credentials.
 // reach asks one question over a connection of its own.
 func reach(t *testing.T, s served, creds credentials.TransportCredentials) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	conn := dial(t, s.address, creds)
 	defer conn.Close()
-	_, err := pb.NewExternalScalerClient(conn).IsActive(ctx, ref)
+	_, err := pb.NewExternalScalerClient(conn).IsActive(t.Context(), ref)
 	return err
 }
 

@@ -119,8 +119,11 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	if err := f.complete(environment); err != nil {
 		return err
 	}
-	bar := cli.NewProgress(stderr, "study")
+	bar, observe := cli.NewProgress(stderr, "study"), f.spec.Progress
 	f.spec.Progress = func(p study.Progress) {
+		if observe != nil {
+			observe(p)
+		}
 		what := fmt.Sprintf("%d of %d runs", p.Finished, p.Of)
 		if p.Best != nil {
 			what += fmt.Sprintf(", best %.1f", float64(p.Best.Score))

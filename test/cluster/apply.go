@@ -108,7 +108,7 @@ func decode(text []byte) ([]*unstructured.Unstructured, error) {
 
 func (c *Cluster) applyObject(ctx context.Context, namespace string, o *unstructured.Unstructured) error {
 	// The definition of a kind may have been taken a moment ago.
-	err := until(ctx, readyTimeout, "the kind "+o.GetKind(), func() error {
+	err := until(ctx, noEnd, "the kind "+o.GetKind(), func() error {
 		namespaced, err := c.client.IsObjectNamespaced(o)
 		switch {
 		case meta.IsNoMatchError(err):
@@ -135,7 +135,7 @@ func (c *Cluster) applyObject(ctx context.Context, namespace string, o *unstruct
 
 // established waits until the API server serves a kind.
 func (c *Cluster) established(ctx context.Context, name string) error {
-	return until(ctx, readyTimeout, "the definition "+name, func() error {
+	return until(ctx, noEnd, "the definition "+name, func() error {
 		var crd apiextensionsv1.CustomResourceDefinition
 		if err := c.client.Get(ctx, types.NamespacedName{Name: name}, &crd); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -76,8 +77,12 @@ type Cluster struct {
 	http    *http.Client // trusts the cluster's authority
 
 	etcd, apiServer *process
-	others          []*process // in the order of their start
 	kubelets        *kubelets
+
+	mu          sync.Mutex // tests run in parallel
+	others      []*process // in the order of their start
+	kubeconfigs map[string]string
+	installing  sync.Mutex
 
 	client              client.Client
 	metricsServer, keda once
@@ -93,9 +98,6 @@ func (o *once) do(f func() error) error {
 	o.Do(func() { o.err = f() })
 	return o.err
 }
-
-// readyTimeout is generous: a busy machine is not a failure.
-const readyTimeout = 3 * time.Minute
 
 // Start runs a cluster for one test and stops it at its end. It skips the test if
 // etcd is not installed. If the test fails, the ends of all logs are shown and the
@@ -160,17 +162,41 @@ func (c *Cluster) prepare(context.Context) (err error) {
 	return err
 }
 
-// freePorts finds a port for each name. All are held until the last is found, so
-// that they differ.
+// The range of ports for servers lies below the one from which the kernel takes
+// ports for outgoing connections, so that no connection can occupy a port between
+// its choice and the start of its server.
+const firstPort, lastPort = 12000, 31999
+
+// givenPorts are those that this process has given to a server before.
+var givenPorts struct {
+	sync.Mutex
+	next int
+}
+
+// freePorts finds a port for each name. No port is given twice, also to tests that
+// run in parallel; different test binaries begin at random places.
 func freePorts(names ...string) (map[string]int, error) {
+	givenPorts.Lock()
+	defer givenPorts.Unlock()
+	if givenPorts.next == 0 {
+		givenPorts.next = firstPort + rand.IntN(lastPort-firstPort)
+	}
 	ports := map[string]int{}
 	for _, name := range names {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+		for tries := 0; ports[name] == 0; tries++ {
+			port := givenPorts.next
+			if givenPorts.next++; givenPorts.next > lastPort {
+				givenPorts.next = firstPort
+			}
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			switch {
+			case err == nil:
+				l.Close()
+				ports[name] = port
+			case tries > lastPort-firstPort:
+				return nil, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, err)
+			}
 		}
-		defer l.Close()
-		ports[name] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil
 }
@@ -281,7 +307,7 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 		return err
 	}
 	// Without it no pod can be created in the namespace.
-	return until(ctx, readyTimeout, "the service account of the default namespace", func() error {
+	return until(ctx, noEnd, "the service account of the default namespace", func() error {
 		return c.client.Get(ctx, types.NamespacedName{Namespace: "default", Name: "default"}, &corev1.ServiceAccount{})
 	})
 }
@@ -290,14 +316,16 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 func (c *Cluster) spawn(name string, env []string, program string, args ...string) (*process, error) {
 	p, err := spawn(c.dir, name, env, program, args...)
 	if err == nil {
+		c.mu.Lock()
 		c.others = append(c.others, p)
+		c.mu.Unlock()
 	}
 	return p, err
 }
 
 // waitHealthy waits until a server says that it is well.
 func (c *Cluster) waitHealthy(ctx context.Context, p *process, url, token string) error {
-	return until(ctx, readyTimeout, p.name, func() error {
+	return until(ctx, noEnd, p.name, func() error {
 		if p.ended() {
 			return fatal{fmt.Errorf("%s has ended:\n%s", p.name, p.tail(20))}
 		}

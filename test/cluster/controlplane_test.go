@@ -17,6 +17,7 @@ import (
 )
 
 func TestDeploymentsScale(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	ns := c.Namespace(t)
 	c.Deploy(t, ns, shop())
@@ -34,6 +35,7 @@ func TestDeploymentsScale(t *testing.T) {
 
 // A pod that has been bound runs before it is ready, as a real one does.
 func TestPodsTakeTimeToStart(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	ns := c.Namespace(t)
 	app := shop()
@@ -76,6 +78,7 @@ func inForce(c client.Client, t *testing.T, pod *corev1.Pod, cpu string) error {
 }
 
 func TestPodsFollowAResize(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	c.InstallLoadline(t)
 	ns := c.Namespace(t)
@@ -89,6 +92,7 @@ func TestPodsFollowAResize(t *testing.T) {
 }
 
 func TestAResizeCanBeDeferred(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	ns := c.Namespace(t)
 	app := shop()
@@ -137,6 +141,7 @@ func TestAResizeCanBeDeferred(t *testing.T) {
 
 // What no node has room for is refused at once.
 func TestAnInfeasibleResizeIsRefused(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	ns := c.Namespace(t)
 	c.Deploy(t, ns, shop())
@@ -148,6 +153,7 @@ func TestAnInfeasibleResizeIsRefused(t *testing.T) {
 
 // The controller's account may do what deploy/rbac says, and nothing else.
 func TestPermissionsAreReal(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	c.InstallLoadline(t)
 	ns := c.Namespace(t)

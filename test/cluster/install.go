@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -23,5 +26,30 @@ func (c *Cluster) InstallLoadline(t testing.TB, further ...string) {
 	for i, f := range files {
 		files[i] = filepath.Join(deploy, f)
 	}
+	c.installing.Lock() // two tests that create the same object at once would conflict
+	defer c.installing.Unlock()
 	c.ApplyFile(t, "loadline-system", files...)
+}
+
+// installLease lets the controller hold its lease in another namespace than its own.
+func (c *Cluster) installLease(ctx context.Context, namespace string) error {
+	path, err := binaries.Repository("deploy/rbac/leader-election.yaml")
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	objects, err := decode(text)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		o.SetNamespace(namespace)
+		if err := c.applyObject(ctx, namespace, o); err != nil {
+			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
 }

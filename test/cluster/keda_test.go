@@ -11,6 +11,7 @@ import (
 // KEDA's operator makes an HPA of a ScaledObject, and its adapter serves what the
 // HPA asks for.
 func TestKEDAScales(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	c.KEDA(t)
 	ns := c.Namespace(t)

@@ -83,7 +83,7 @@ spec:
 	if err != nil {
 		return err
 	}
-	return until(ctx, readyTimeout, "the API "+group, func() error {
+	return until(ctx, noEnd, "the API "+group, func() error {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion("apiregistration.k8s.io/v1")
 		o.SetKind("APIService")

@@ -72,7 +72,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 		}
 	}
 	for _, n := range c.options.Nodes {
-		err := until(ctx, readyTimeout, "node "+n.Name, func() error {
+		err := until(ctx, noEnd, "node "+n.Name, func() error {
 			var node corev1.Node
 			if err := c.client.Get(ctx, types.NamespacedName{Name: n.Name}, &node); err != nil {
 				return err

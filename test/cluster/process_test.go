@@ -27,6 +27,7 @@ func spawnAndWait(dir string) {
 
 // Whatever ends a test, what it has started ends with it.
 func TestProcessesEndWithTheirTest(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
 			test := exec.Command(os.Args[0])
@@ -61,6 +62,7 @@ func TestProcessesEndWithTheirTest(t *testing.T) {
 }
 
 func TestLogsAreTold(t *testing.T) {
+	t.Parallel()
 	p, err := spawn(t.TempDir(), "speaker", nil, "sh", "-c", "for i in 1 2 3 4 5; do echo line $i; done; exit 3")
 	if err != nil {
 		t.Fatal(err)

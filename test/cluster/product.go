@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +16,12 @@ import (
 
 // ProductOptions of a running Loadline.
 type ProductOptions struct {
+	Namespaces []string // that it manages, at least one, so that tests run in parallel
+
+	// LeaderElect has it hold a lease in the first namespace. A process that a busy
+	// machine keeps from renewing its lease ends, so only tests of the lease have one.
+	LeaderElect bool
+
 	Flags []string // beyond those for addresses, folders and the lease
 	Dir   string   // for models/ and decisions/; default: one of its own
 }
@@ -72,10 +79,20 @@ func Binary(t testing.TB) string {
 // InstallLoadline comes before it.
 func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	t.Helper()
+	if len(o.Namespaces) == 0 {
+		t.Fatal("ProductOptions.Namespaces is empty: Loadline would act on the applications of other tests")
+	}
 	program := Binary(t)
 	kubeconfig, err := c.Kubeconfig(Loadline)
 	if err != nil {
 		t.Fatal(err)
+	}
+	lease := []string{"--leader-elect=false"}
+	if o.LeaderElect {
+		lease = []string{"--leader-elect", "--lease-namespace", o.Namespaces[0]}
+		if err := c.installLease(t.Context(), o.Namespaces[0]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ports, err := freePorts("metrics", "health", "keda")
 	if err != nil {
@@ -89,10 +106,10 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 		}
 	}
 	flags := append([]string{
-		"run", "--kubeconfig", kubeconfig, "--leader-elect", "--lease-namespace", "loadline-system",
+		"run", "--kubeconfig", kubeconfig, "--namespaces", strings.Join(o.Namespaces, ","),
 		"--metrics-address", p.Metrics, "--health-address", p.health, "--keda-address", p.KEDA, "--keda-hosts", "127.0.0.1",
 		"--models", filepath.Join(p.Dir, "models"), "--decisions", filepath.Join(p.Dir, "decisions"), "--log-level", "debug",
-	}, o.Flags...)
+	}, append(lease, o.Flags...)...)
 	name := "loadline-" + fmt.Sprint(ports["health"])
 	if p.process, err = spawn(p.Dir, name, nil, program, flags...); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,12 @@ func (p *Prometheus) Stop() { p.process.stop() }
 
 // Pause has it stand still: connections are accepted by the kernel and never
 // answered.
-func (p *Prometheus) Pause() { p.process.signal(syscall.SIGSTOP) }
+func (p *Prometheus) Pause() {
+	p.process.signal(syscall.SIGSTOP)
+	for !p.process.ended() && !p.process.paused() {
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // Resume lets it go on.
 func (p *Prometheus) Resume() { p.process.signal(syscall.SIGCONT) }

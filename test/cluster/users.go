@@ -84,14 +84,31 @@ func (c *Cluster) Config(u User) *rest.Config {
 }
 
 // Kubeconfig is the path of a file with which a user, or a program that acts for
-// it, reaches the API server.
+// it, reaches the API server. It is written once: a program of a test that runs in
+// parallel may be reading it.
 func (c *Cluster) Kubeconfig(u User) (string, error) {
-	cfg := c.Config(u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if path := c.kubeconfigs[u.Name]; path != "" {
+		return path, nil
+	}
 	path := filepath.Join(c.dir, strings.ReplaceAll(u.Name, ":", "-")+".kubeconfig")
+	if err := c.writeKubeconfig(u, path); err != nil {
+		return "", err
+	}
+	if c.kubeconfigs == nil {
+		c.kubeconfigs = map[string]string{}
+	}
+	c.kubeconfigs[u.Name] = path
+	return path, nil
+}
+
+func (c *Cluster) writeKubeconfig(u User, path string) error {
+	cfg := c.Config(u)
 	file := clientcmdapi.NewConfig()
 	file.Clusters["cluster"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
 	file.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: cfg.BearerToken}
 	file.Contexts["context"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "user"}
 	file.CurrentContext = "context"
-	return path, clientcmd.WriteToFile(*file, path)
+	return clientcmd.WriteToFile(*file, path)
 }

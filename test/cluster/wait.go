@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -11,15 +12,24 @@ import (
 // fatal is an error that waiting does not cure.
 type fatal struct{ error }
 
-// Patience is how long Eventually waits. It is far longer than anything should
-// take: a busy machine is not a failure.
-const Patience = 2 * time.Minute
+// noEnd is for waiting that only its context bounds.
+var noEnd time.Time
 
-// Eventually waits until f has no error, and fails the test with its last one
-// otherwise.
+// reportAfter is when waiting is reported on standard error, and how often then.
+const reportAfter = 2 * time.Minute
+
+// Eventually waits until f has no error. It has no bound of its own, since a busy
+// machine is not a failure: shortly before the test binary's timeout the test fails
+// with f's last error.
 func Eventually(t testing.TB, what string, f func() error) {
 	t.Helper()
-	if err := until(t.Context(), Patience, what, f); err != nil {
+	end := noEnd
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if deadline, bounded := d.Deadline(); bounded {
+			end = deadline.Add(-time.Minute) // for the logs and the end of all processes
+		}
+	}
+	if err := until(t.Context(), end, t.Name()+": "+what, f); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -34,18 +44,34 @@ func Stays(t testing.TB, d time.Duration, what string, f func() error) {
 	}
 }
 
-func until(ctx context.Context, patience time.Duration, what string, f func() error) error {
-	deadline := time.Now().Add(patience)
-	for {
+// StaysUntil waits as Eventually does until done has no error, and fails the test if
+// holds has one before.
+func StaysUntil(t testing.TB, what string, holds, done func() error) {
+	t.Helper()
+	Eventually(t, what, func() error {
+		if err := holds(); err != nil {
+			return fatal{fmt.Errorf("%s did not stay: %w", what, err)}
+		}
+		return done()
+	})
+}
+
+func until(ctx context.Context, end time.Time, what string, f func() error) error {
+	began := time.Now()
+	for report := began.Add(reportAfter); ; {
 		err := f()
 		var hopeless fatal
+		now := time.Now()
 		switch {
 		case err == nil:
 			return nil
 		case errors.As(err, &hopeless):
 			return hopeless.error
-		case time.Now().After(deadline):
-			return fmt.Errorf("waited %v for %s: %w", patience, what, err)
+		case !end.IsZero() && now.After(end):
+			return fmt.Errorf("waited %v for %s: %w", now.Sub(began).Round(time.Second), what, err)
+		case now.After(report):
+			fmt.Fprintf(os.Stderr, "waiting for %s for %v: %v\n", what, now.Sub(began).Round(time.Second), err)
+			report = now.Add(reportAfter)
 		}
 		select {
 		case <-ctx.Done():

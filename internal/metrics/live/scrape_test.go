@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
@@ -74,13 +76,13 @@ func cadvisor(namespace, pod, memory string, seconds, cores float64) string {
 	return fmt.Sprintf("container_cpu_usage_seconds_total{%s} %v\ncontainer_memory_working_set_bytes{%s} %s\n", labels, cores*seconds, labels, memory)
 }
 
-// eventually tries until it comes true, within half a minute.
+// eventually tries until it comes true. It has no bound but the test binary's timeout:
+// a busy machine is not a failure.
 func eventually(t *testing.T, what string, try func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !try(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
+	t.Logf("waiting for %s", what)
+	for !try() {
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 
@@ -111,31 +113,35 @@ func TestScrapedNow(t *testing.T) {
 		t.Parallel()
 		s := source(t, p.url, Options{App: application("web", "idle", "nowhere"), Namespace: "shop"})
 		pods := [][]string{{"web-0", "web-1"}, {"idle-0"}, nil}
-		eventually(t, "everything is there and the scrape interval is known", func() bool {
-			o, err := tryObserve(t.Context(), s, time.Now(), pods...)
-			return err == nil && o.Services[0].Latency.P99.Present() && o.Kinds[0].OverSLO.Present() && s.Report().Sure && s.Report().Scrape == time.Second
+		// A busy machine scrapes late, and a rate over a window that is not full yet is
+		// too low: it is waited for rates and ages as they are to be. Ratios are exact.
+		var o *loadline.Observation
+		eventually(t, "the scrape interval and rates over a full window", func() bool {
+			now := time.Now()
+			var err error
+			if o, err = tryObserve(t.Context(), s, now, pods...); err != nil || !s.Report().Sure || s.Report().Scrape != time.Second {
+				return false
+			}
+			web := &o.Services[0]
+			for _, rate := range []struct {
+				got  loadline.Sample
+				want float64
+			}{
+				{web.Rate, 50}, {web.Errors, 5}, {web.CPU, 0.5}, {o.Kinds[0].Rate, 50}, {web.Pods[0].CPU, 0.5}, {web.Pods[0].Busy, 3.25},
+				{o.Services[1].Pods[0].CPU, 0.1},
+			} {
+				age := now.Sub(rate.got.At)
+				if !rate.got.Present() || math.Abs(rate.got.Value-rate.want) > 0.3*rate.want || age < 0 || age > 10*time.Second {
+					return false
+				}
+			}
+			return true
 		})
-		time.Sleep(4 * time.Second) // until the window is full
-		now := time.Now()
-		o := observe(t, s, now, pods...)
 		web, idle, nowhere, kind := &o.Services[0], &o.Services[1], &o.Services[2], &o.Kinds[0]
-		// A busy machine scrapes late: rates are loose, ratios are not.
-		near(t, "rate", web.Rate, 50, 0.3)
-		near(t, "errors", web.Errors, 5, 0.3)
 		near(t, "mean", web.Latency.Mean, 0.065, 0.05)
-		near(t, "CPU", web.CPU, 0.5, 0.3)
 		near(t, "memory", web.Memory, 1e6, 0)
-		near(t, "rate of the kind", kind.Rate, 50, 0.3)
 		near(t, "p99 of the kind", kind.AtSLO, 0.235, 0.02)
 		near(t, "over the SLO", kind.OverSLO, 0.1, 0.05)
-		near(t, "pod CPU", web.Pods[0].CPU, 0.5, 0.3)
-		near(t, "pod busy", web.Pods[0].Busy, 3.25, 0.3)
-		if age := now.Sub(web.Rate.At); age < 0 || age > 10*time.Second {
-			t.Errorf("rate is %v old", age)
-		}
-		if age := now.Sub(web.Pods[0].CPU.At); age < 0 || age > 10*time.Second {
-			t.Errorf("pod CPU is %v old", age)
-		}
 		for name, s := range map[string]struct {
 			got  float64
 			here bool
@@ -148,7 +154,6 @@ func TestScrapedNow(t *testing.T) {
 		absent(t, "mean without requests", idle.Latency.Mean)
 		absent(t, "memory that is no number", idle.Memory)
 		absent(t, "pod memory that is no number", idle.Pods[0].Memory)
-		near(t, "CPU of the same pod", idle.Pods[0].CPU, 0.1, 0.3)
 		absent(t, "rate of nobody", nowhere.Rate)
 		absent(t, "CPU of a pod without metrics", web.Pods[1].CPU)
 		absent(t, "memory of a pod without metrics", web.Pods[1].Memory)
@@ -173,23 +178,14 @@ func TestScrapedNow(t *testing.T) {
 			return err == nil && o.Services[0].Rate.Present() && o.Kinds[0].OverSLO.Present()
 		})
 		stopped.Store(true)
-		time.Sleep(2500 * time.Millisecond)
-		now := time.Now()
-		o := observe(t, s, now, nil)
-		if age := now.Sub(o.Services[0].Rate.At); !o.Services[0].Rate.Present() || age < 1400*time.Millisecond {
-			t.Errorf("after 2.5 s the rate is %v, %v old", show(o.Services[0].Rate), age)
-		}
-		time.Sleep(2 * time.Second)
-		later := time.Now()
-		o = observe(t, s, later, nil)
-		if age := later.Sub(o.Services[0].Rate.At); !o.Services[0].Rate.Present() || age < 3400*time.Millisecond {
-			t.Errorf("after 4.5 s the rate is %v, %v old", show(o.Services[0].Rate), age)
-		}
-		if age := later.Sub(o.Kinds[0].OverSLO.At); !o.Kinds[0].OverSLO.Present() || age < 3400*time.Millisecond {
-			t.Errorf("after 4.5 s the share over the SLO is %v, %v old", show(o.Kinds[0].OverSLO), age)
-		}
+		last := time.Now().Add(10 * time.Millisecond) // Prometheus moves times by up to 2 ms
 		eventually(t, "the rate is absent", func() bool {
 			o := observe(t, s, time.Now(), nil)
+			for name, sample := range map[string]loadline.Sample{"rate": o.Services[0].Rate, "share over the SLO": o.Kinds[0].OverSLO} {
+				if sample.Present() && sample.At.After(last) {
+					t.Fatalf("the %s is %v, after the last scrape at %v", name, show(sample), last)
+				}
+			}
 			return !o.Services[0].Rate.Present() && !o.Kinds[0].Rate.Present()
 		})
 	})
@@ -223,7 +219,7 @@ func TestServerThatHasStoppedScraping(t *testing.T) {
 			return istio("shop", "web", at, 50, 5) + cadvisor("shop", "web-0", "1e6", at, 0.5)
 		},
 	})
-	o := Options{App: application("web"), Namespace: "shop", Window: time.Minute}
+	o := Options{App: application("web"), Namespace: "shop", Window: 4 * time.Minute} // longer than a restart takes
 	s := source(t, p.url, o)
 	eventually(t, "a rate", func() bool {
 		o, err := tryObserve(t.Context(), s, time.Now(), nil)

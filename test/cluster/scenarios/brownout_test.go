@@ -53,11 +53,12 @@ kinds:
 	return m.App
 }
 
-// TestBrownout: what the application can do without goes to zero while it burns,
-// and comes back when that is over.
+// TestBrownout: an optional service goes to zero while the error budget burns, and
+// comes back afterwards.
 func TestBrownout(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, withAds(t), 20)
-	s.c.Run(t, cluster.ProductOptions{})
+	s.run(t, cluster.ProductOptions{})
 	s.loadLine(t, v1alpha1.Act, `  services:
   - {name: server, targetRef: {name: server}, bounds: {replicas: {min: 1, max: 1}}}
   - {name: ads, targetRef: {name: ads}, optional: {price: "0.1"}, bounds: {replicas: {min: 0, max: 5}}}

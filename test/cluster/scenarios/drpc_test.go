@@ -30,6 +30,7 @@ const patient = `  guard:
 // killed and started again counts nothing twice; a new promotion is taken up, with
 // weights of a higher version.
 func TestDRPC(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 60)
 	dir := t.TempDir()
 	registry := filepath.Join(dir, "models", "registry")
@@ -49,13 +50,13 @@ func TestDRPC(t *testing.T) {
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
 	// Several processes have no server that they share, and say so.
-	p := s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	p := s.run(t, cluster.ProductOptions{Dir: dir, Flags: []string{"--controllers", "2"}})
 	s.loadLine(t, v1alpha1.Act, learned+patient)
 	s.waitCondition(t, "Fallback=True/NoFleet", "Fleet=False/NoFleet")
 	p.Stop()
 
 	one := cluster.ProductOptions{Dir: dir, Flags: []string{"--controllers", "1"}}
-	p = s.c.Run(t, one)
+	p = s.run(t, one)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Fleet=True/InReach")
 	if l := s.get(t); l.Status.Policy != "single version 1" {
 		t.Errorf("%s is followed", l.Status.Policy)
@@ -73,7 +74,7 @@ func TestDRPC(t *testing.T) {
 
 	// Paused, nobody's decisions are carried out, so that the numbers stand still.
 	p.Kill()
-	p = s.c.Run(t, one)
+	p = s.run(t, one)
 	s.annotate(t, s.get(t), "false")
 	s.waitCondition(t, "Fleet=True/InReach", "Fallback=False/Following")
 	cluster.Eventually(t, "experience of the second process", func() error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loadline/loadline"
@@ -14,12 +15,12 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// steady is an application with three replicas that are needed, before something
+// steadyIn is an application with three replicas that are needed, before something
 // goes wrong.
-func steady(t *testing.T, floor int) (*scene, *cluster.Product, string) {
+func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*scene, *cluster.Product, string) {
 	t.Helper()
-	s := setUp(t, settled(t), 160)
-	p := s.c.Run(t, cluster.ProductOptions{})
+	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
+	p := s.run(t, cluster.ProductOptions{})
 	return s, p, s.steady(t, floor)
 }
 
@@ -43,18 +44,13 @@ func (s *scene) steady(t *testing.T, floor int) string {
 
 // TestMetricsFail: whatever is wrong with the metrics, replicas never fall; the
 // status says what is wrong; after guard.data.floorAfter the service is at its floor;
-// and everything is as before once the metrics are. One process looks after all the
-// applications to which it happens.
+// and everything is as before once the metrics are. One process manages all the
+// applications to which it happens, at the same time.
 func TestMetricsFail(t *testing.T) {
-	c := cluster.Shared(t)
-	c.InstallLoadline(t)
-	p := c.Run(t, cluster.ProductOptions{})
-	t.Cleanup(func() {
-		if p.Ended() {
-			t.Error("the process ended")
-		}
-	})
-	for _, c := range []struct {
+	t.Parallel()
+	shared := cluster.Shared(t)
+	shared.InstallLoadline(t)
+	cases := []struct {
 		name    string
 		begin   func(*testing.T, *scene)
 		end     func(*testing.T, *scene)
@@ -68,9 +64,21 @@ func TestMetricsFail(t *testing.T) {
 		{"the exporters say nothing", faults(cluster.Empty), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 		{"the exporters say NaN", faults(cluster.NotANumber), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 		{"the exporters say what was long ago", faults(cluster.Old), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
-	} {
+	}
+	var namespaces []string
+	for range cases {
+		namespaces = append(namespaces, shared.Namespace(t))
+	}
+	p := shared.Run(t, cluster.ProductOptions{Namespaces: namespaces})
+	t.Cleanup(func() {
+		if p.Ended() {
+			t.Error("the process ended")
+		}
+	})
+	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := setUp(t, settled(t), 160)
+			t.Parallel()
+			s := setUpIn(t, shared, namespaces[i], settled(t), 160)
 			name := s.steady(t, 7)
 			before := s.replicas(t, name)
 			c.begin(t, s)
@@ -84,10 +92,7 @@ func TestMetricsFail(t *testing.T) {
 				return nil
 			}
 			s.waitCondition(t, c.outcome...)
-			cluster.Eventually(t, "the floor", func() error {
-				if err := watch(); err != nil {
-					return err
-				}
+			cluster.StaysUntil(t, "replicas that do not fall, up to the floor", watch, func() error {
 				if n := s.replicas(t, name); n < 7 {
 					return fmt.Errorf("%d replicas; %s", n, s.why(t))
 				}
@@ -111,55 +116,68 @@ func faults(f cluster.Fault) func(*testing.T, *scene) {
 	}
 }
 
-// TestAPIServerRestarts: nothing is lost, and it goes on. Away for longer than the
-// lease can wait for, the process ends, since another may decide by then; what
+// TestAPIServerOutages has a cluster of its own: an outage disturbs everybody.
+func TestAPIServerOutages(t *testing.T) {
+	t.Parallel()
+	c := cluster.Start(t, cluster.Options{})
+	c.InstallLoadline(t)
+	t.Run("the API server restarts", func(t *testing.T) { testAPIServerRestarts(t, c) })
+	t.Run("killed between deciding and applying", func(t *testing.T) { testKilledBetweenDecidingAndApplying(t, c) })
+}
+
+// testAPIServerRestarts: nothing is lost, and the controller continues. Down for longer
+// than the lease can wait for, the process ends, since another may decide by then; what
 // restarts it is the kubelet in a cluster and the test here.
-func TestAPIServerRestarts(t *testing.T) {
+func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 	const renewal = 8 * time.Second // the lease is given up after 10 s, counted from a renewal up to 2 s before
-	s, p, name := steady(t, 3)
-	outage := func(atLeast time.Duration) (away time.Duration) {
-		t.Helper()
-		began := time.Now()
-		s.c.KillAPIServer(t)
-		time.Sleep(atLeast)
-		s.c.StartAPIServer(t)
-		away = time.Since(began)
-		t.Logf("the API server was away for %s", away.Round(time.Millisecond))
-		return away
-	}
+	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
+	p := s.run(t, cluster.ProductOptions{LeaderElect: true})
+	name := s.steady(t, 3)
 	restart := func() {
 		t.Helper()
 		if p.Ended() {
-			p = s.c.Run(t, cluster.ProductOptions{Dir: p.Dir})
+			p = s.run(t, cluster.ProductOptions{Dir: p.Dir, LeaderElect: true})
 		}
 	}
-
-	if away := outage(0); away < renewal && p.Ended() {
-		t.Error("the process ended, although the API server was away for a shorter time than the lease lasts")
+	follow := func(rate float64, low int) {
+		t.Helper()
+		s.player.SetRate(rate)
+		cluster.Eventually(t, fmt.Sprintf("%d replicas or more", low), func() error {
+			restart()
+			if n := s.replicas(t, name); n < low {
+				return fmt.Errorf("%d replicas; status: %s", n, s.why(t))
+			}
+			return nil
+		})
 	}
-	restart()
-	s.player.SetRate(300)
-	s.waitReplicas(t, name, 5, 12)
 
-	outage(15 * time.Second)
+	began := time.Now()
+	s.c.KillAPIServer(t)
+	s.c.StartAPIServer(t)
+	if down := time.Since(began); down < renewal && p.Ended() {
+		t.Errorf("the process ended, although the API server was down for %v only, which is less than the lease lasts", down)
+	}
+	follow(300, 5)
+
+	s.c.KillAPIServer(t)
 	cluster.Eventually(t, "the process to give up its lease", func() error {
 		if !p.Ended() {
 			return fmt.Errorf("it still runs")
 		}
 		return nil
 	})
-	restart()
-	s.player.SetRate(500)
-	s.waitReplicas(t, name, 8, 12)
+	s.c.StartAPIServer(t)
+	follow(500, 8)
 }
 
-// TestKilledBetweenDecidingAndApplying: the decision is lost with the process, and
+// testKilledBetweenDecidingAndApplying: the decision is lost with the process, and
 // made again by the next one.
-func TestKilledBetweenDecidingAndApplying(t *testing.T) {
-	s, p, name := steady(t, 3)
-	before := s.replicas(t, name)
-	s.player.SetRate(300)
+func testKilledBetweenDecidingAndApplying(t *testing.T, c *cluster.Cluster) {
+	s, p, name := steadyIn(t, c, 3)
+	const before = 3
+	s.settles(t, p, 6, name, before) // nothing is decided while a change is under way
 	s.c.KillAPIServer(t)
+	s.player.SetRate(300)
 	cluster.Eventually(t, "a decision that cannot be applied", func() error {
 		if !strings.Contains(p.Log(t), "pass failed") || !strings.Contains(p.Log(t), "apply:") {
 			return fmt.Errorf("none yet")
@@ -171,23 +189,33 @@ func TestKilledBetweenDecidingAndApplying(t *testing.T) {
 	if n := s.replicas(t, name); n != before {
 		t.Errorf("%d replicas, want the %d from before", n, before)
 	}
-	s.c.Run(t, cluster.ProductOptions{Dir: p.Dir})
+	s.run(t, cluster.ProductOptions{Dir: p.Dir})
 	s.waitReplicas(t, name, 5, 12)
 	if text := loadlineCommand(t, "explain", s.ns+"/shop", name, "--log", p.Dir+"/decisions"); !strings.Contains(text, name) {
 		t.Errorf("explain says: %s", text)
 	}
 }
 
-// TestConflictAppears: an HPA on the same workload stops us within an interval or
-// two, and its end lets us go on.
+// TestConflictAppears: an HPA on the same workload stops Loadline within an interval or
+// two; it continues when the HPA is deleted.
 func TestConflictAppears(t *testing.T) {
-	s, _, name := steady(t, 3)
+	t.Parallel()
+	c := cluster.Shared(t)
+	c.InstallLoadline(t)
+	s, p, name := steadyIn(t, c, 3)
 	least := int32(1)
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "somebody-else"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
 			MinReplicas:    &least, MaxReplicas: 12,
+			// Nobody serves this metric, so the HPA moves nothing itself.
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
+				Metric: autoscalingv2.MetricIdentifier{Name: "not-served"},
+				Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI),
+				},
+			}}},
 		},
 	}
 	if err := s.admin.Create(t.Context(), hpa); err != nil {
@@ -196,12 +224,7 @@ func TestConflictAppears(t *testing.T) {
 	s.waitCondition(t, "Conflict=True/HorizontalPodAutoscaler", "Active=False/Conflict")
 	before := s.replicas(t, name)
 	s.player.SetRate(300)
-	cluster.Stays(t, 10*time.Second, "the replicas to be left alone", func() error {
-		if n := s.replicas(t, name); n != before {
-			return fmt.Errorf("%d replicas, there were %d", n, before)
-		}
-		return nil
-	})
+	s.staysFor(t, p, 4, name, before)
 	if err := s.admin.Delete(t.Context(), hpa); err != nil {
 		t.Fatal(err)
 	}

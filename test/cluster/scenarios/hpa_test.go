@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,54 +34,36 @@ func (s stairs) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return last.perSecond, t + time.Hour
 }
 
-// hpaSync is how often both autoscalers look, and hpaSampling how often what they
-// see is measured: neither is in step with the other's.
-const (
-	hpaSync     = 5 * time.Second
-	hpaSampling = 10 * time.Second
-)
+// hpaSampling is how often metrics-server measures the CPU.
+const hpaSampling = 10 * time.Second
 
 // TestRealHPA: under the same load, Kubernetes' own HPA with metrics-server and our
-// policy `hpa` in the simulator take the same replicas at the same time, to within
-// one sync and one look of metrics-server.
+// policy `hpa` in the simulator go through the same numbers of replicas. When they do
+// is compared in fake time, where it is exact (TestHPAIsTheOriginal).
 func TestRealHPA(t *testing.T) {
-	t.Parallel() // it has a cluster of its own
-	load := stairs{{40 * time.Second, 50}, {90 * time.Second, 90}, {140 * time.Second, 150}, {190 * time.Second, 90}, {240 * time.Second, 20}}
+	t.Parallel()
+	load := stairs{{50 * time.Second, 50}, {100 * time.Second, 90}, {150 * time.Second, 150}, {200 * time.Second, 90}, {250 * time.Second, 20}}
 	app := single(t)
-	real := realHPA(t, app, load)
-	ours := ourHPA(t, app, load)
-	t.Logf("real: %v", real)
-	t.Logf("ours: %v", ours)
-	if len(real) != len(ours) {
-		t.Fatalf("the real HPA made %d changes, ours %d", len(real)-1, len(ours)-1)
-	}
-	for i := range ours {
-		if real[i].replicas != ours[i].replicas {
-			t.Errorf("change %d: the real HPA goes to %d, ours to %d", i, real[i].replicas, ours[i].replicas)
-		}
-		if apart := (real[i].at - ours[i].at).Abs(); apart > hpaSync+hpaSampling {
-			t.Errorf("change %d to %d replicas: %v apart", i, ours[i].replicas, apart)
-		}
+	want := ourHPA(t, app, load)
+	got := realHPA(t, app, load, want)
+	t.Logf("replicas: %v", got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the real HPA goes through %v replicas, ours through %v", got, want)
 	}
 }
 
-// move is a number of replicas and since when.
-type move struct {
-	at       time.Duration
-	replicas int
-}
-
-func (m move) String() string { return fmt.Sprintf("%d at %v", m.replicas, m.at.Round(time.Second)) }
-
-// realHPA plays the load under Kubernetes' own autoscaler.
-func realHPA(t *testing.T, app *loadline.App, load stairs) []move {
+// realHPA plays the load under Kubernetes' own autoscaler. It climbs a step when the
+// autoscaler has the replicas that the one before is to have, and has measured them.
+func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 	t.Helper()
-	c := cluster.Start(t, cluster.Options{HPASync: hpaSync})
+	if len(want) != len(load) {
+		t.Fatalf("our HPA goes through %v replicas under %d steps of load: every step should change them once", want, len(load))
+	}
+	c := cluster.Shared(t)
 	c.MetricsServer(t)
 	s := &scene{c: c, admin: c.Client(t, cluster.Admin), ns: c.Namespace(t), app: app}
 	c.Deploy(t, s.ns, app)
 	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns})
-	s.player.SetRate(load[0].perSecond)
 	least, target, window := int32(1), int32(60), int32(20)
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "server"},
@@ -98,46 +82,54 @@ func realHPA(t *testing.T, app *loadline.App, load stairs) []move {
 	if err := s.admin.Create(t.Context(), hpa); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Eventually(t, "the HPA to see the CPU", func() error {
-		var now autoscalingv2.HorizontalPodAutoscaler
-		if err := s.admin.Get(t.Context(), keyOf(hpa), &now); err != nil {
-			return err
-		}
-		if len(now.Status.CurrentMetrics) == 0 || now.Status.CurrentMetrics[0].Resource == nil || now.Status.CurrentMetrics[0].Resource.Current.AverageUtilization == nil {
-			return fmt.Errorf("its status is %+v", now.Status)
-		}
-		return nil
-	})
-	began := time.Now()
-	moves := []move{{0, s.replicas(t, "server")}}
-	for step := 0; time.Since(began) < load[len(load)-1].until; {
-		for time.Since(began) >= load[step].until {
-			step++
-		}
-		s.player.SetRate(load[step].perSecond)
-		if n := s.replicas(t, "server"); n != moves[len(moves)-1].replicas {
-			moves = append(moves, move{time.Since(began), n})
-		}
-		time.Sleep(200 * time.Millisecond)
+	var got []int
+	for i, step := range load {
+		s.player.SetRate(step.perSecond)
+		cluster.Eventually(t, fmt.Sprintf("%d replicas at %v requests per second", want[i], step.perSecond), func() error {
+			n := s.replicas(t, "server")
+			if len(got) == 0 || got[len(got)-1] != n {
+				got = append(got, n)
+			}
+			return s.settled(t, hpa, want[i], step.perSecond)
+		})
 	}
-	return moves
+	return got
 }
 
-// ourHPA simulates the same.
-func ourHPA(t *testing.T, app *loadline.App, load stairs) []move {
+// settled has no error once the HPA has a number of replicas and has seen the CPU that
+// they use at a load.
+func (s *scene) settled(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler, replicas int, perSecond float64) error {
 	t.Helper()
-	moves := []move{{0, app.Services[0].Replicas}}
-	var began time.Time
+	var now autoscalingv2.HorizontalPodAutoscaler
+	if err := s.admin.Get(t.Context(), keyOf(hpa), &now); err != nil {
+		return err
+	}
+	st := now.Status
+	if int(st.CurrentReplicas) != replicas || int(st.DesiredReplicas) != replicas {
+		return fmt.Errorf("%d replicas, %d wanted", st.CurrentReplicas, st.DesiredReplicas)
+	}
+	if len(st.CurrentMetrics) == 0 || st.CurrentMetrics[0].Resource == nil || st.CurrentMetrics[0].Resource.Current.AverageUtilization == nil {
+		return fmt.Errorf("the HPA has not measured the CPU: %+v", st)
+	}
+	service := &s.app.Services[0]
+	want := 100 * perSecond * service.CPU.Mean.Seconds() / service.Size.CPURequest / float64(replicas)
+	if is := float64(*st.CurrentMetrics[0].Resource.Current.AverageUtilization); math.Abs(is-want) > 3 {
+		return fmt.Errorf("the HPA measures a utilization of %v %%, want %.0f %%", is, want)
+	}
+	return nil
+}
+
+// ourHPA simulates the same and returns the numbers of replicas, one after the other.
+func ourHPA(t *testing.T, app *loadline.App, load stairs) []int {
+	t.Helper()
+	replicas := []int{app.Services[0].Replicas}
 	_, err := simulate.Run(t.Context(), simulate.Spec{
 		App: app, Load: load, Workload: "stairs", Engine: "fluid", Duration: load[len(load)-1].until, Seed: 1,
-		Policy: fmt.Sprintf("hpa:target=60,period=%v,down-window=20s,resolution=%v,lag=0s", hpaSync, hpaSampling),
+		Policy: fmt.Sprintf("hpa:target=60,period=2s,down-window=20s,resolution=%v,lag=0s", hpaSampling),
 		Hooks: simulate.Hooks{Decision: func(d *loadline.Decision) {
-			if began.IsZero() {
-				began = d.At
-			}
 			for _, p := range d.Plan.Services {
 				if p.Setting.Replicas.Set {
-					moves = append(moves, move{d.At.Sub(began), p.Setting.Replicas.Value})
+					replicas = append(replicas, p.Setting.Replicas.Value)
 				}
 			}
 		}},
@@ -145,5 +137,5 @@ func ourHPA(t *testing.T, app *loadline.App, load stairs) []move {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return moves
+	return replicas
 }

@@ -49,9 +49,10 @@ spec:
 // TestKEDAFollows: up, by one where the HPA's tolerance would swallow it, down, to
 // zero and back, and through a restart of ours.
 func TestKEDAFollows(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 20)
 	s.c.KEDA(t)
-	p := s.c.Run(t, cluster.ProductOptions{})
+	p := s.run(t, cluster.ProductOptions{})
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 1))
 	s.waitCondition(t, "Ready=True", "Conflict=False/NoConflict")
 	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(follower, p.KEDA))
@@ -68,13 +69,13 @@ func TestKEDAFollows(t *testing.T) {
 	// While nobody answers, KEDA leaves everything as it is: it cannot even ask what the
 	// metric is, and its fallback needs that.
 	p.Stop()
-	cluster.Stays(t, 12*time.Second, "five replicas while we are away", func() error {
+	cluster.Stays(t, 8*time.Second, "five replicas while we are away", func() error {
 		if n := s.replicas(t, "server"); n != 5 {
 			return fmt.Errorf("%d replicas", n)
 		}
 		return nil
 	})
-	s.c.Run(t, cluster.ProductOptions{Dir: p.Dir, Flags: []string{"--keda-address", p.KEDA}})
+	s.run(t, cluster.ProductOptions{Dir: p.Dir, Flags: []string{"--keda-address", p.KEDA}})
 	follow(4)
 
 	// While we answer and do not know, it does as its fallback says.
@@ -92,9 +93,10 @@ func TestKEDAFollows(t *testing.T) {
 // TestKEDAWithOtherTriggers: a ScaledObject that does not ask us is a conflict, and
 // so is one of ours on a service that we move ourselves.
 func TestKEDAWithOtherTriggers(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 20)
 	s.c.KEDA(t)
-	p := s.c.Run(t, cluster.ProductOptions{})
+	p := s.run(t, cluster.ProductOptions{})
 	s.loadLine(t, v1alpha1.Act, "")
 	s.waitCondition(t, "Active=True/Acting")
 	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(follower, p.KEDA))

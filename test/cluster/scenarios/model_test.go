@@ -43,6 +43,7 @@ func (s *scene) twin(t *testing.T, text string) {
 // torn while it is followed changes nothing but an Event; a process that starts then
 // is on the rule; and a new promotion is taken up without a restart.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 60)
 	dir := t.TempDir()
 	run, registry := filepath.Join(dir, "run"), filepath.Join(dir, "models", "registry")
@@ -55,7 +56,7 @@ func TestModel(t *testing.T) {
 	}
 	s.twin(t, string(twin))
 
-	p := s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	p := s.run(t, cluster.ProductOptions{Dir: dir})
 	s.loadLine(t, v1alpha1.Act, learned)
 	s.waitCondition(t, "Ready=False/Forbidden")
 	s.c.ApplyYAML(t, s.ns, mayRead)
@@ -87,7 +88,7 @@ func TestModel(t *testing.T) {
 	})
 	s.waitCondition(t, "Fallback=False/Following")
 	p.Stop()
-	p = s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	p = s.run(t, cluster.ProductOptions{Dir: dir})
 	s.waitCondition(t, "Ready=True", "Fallback=True/ModelInvalid")
 	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
 	s.waitCondition(t, "Fallback=False/Following")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,8 +16,9 @@ import (
 // TestRecommendChangesNothing: what would be done is shown, and is done once the
 // mode says so.
 func TestRecommendChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 160)
-	s.c.Run(t, cluster.ProductOptions{})
+	p := s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Recommend, "")
 	s.waitCondition(t, "Ready=True", "Active=False/Recommending")
@@ -29,12 +29,7 @@ func TestRecommendChangesNothing(t *testing.T) {
 		}
 		return nil
 	})
-	cluster.Stays(t, 8*time.Second, "one replica", func() error {
-		if n := s.replicas(t, name); n != 1 {
-			return fmt.Errorf("%d replicas", n)
-		}
-		return nil
-	})
+	s.staysFor(t, p, 4, name, 1)
 	s.loadLine(t, v1alpha1.Act, "")
 	s.waitReplicas(t, name, 3, 12)
 }
@@ -42,6 +37,7 @@ func TestRecommendChangesNothing(t *testing.T) {
 // TestOnceDryRun: one pass from somebody's own machine tells what would be done, and
 // not even the status is written.
 func TestOnceDryRun(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 160)
 	s.loadLine(t, v1alpha1.Act, "")
 	kubeconfig, err := s.c.Kubeconfig(cluster.Admin)
@@ -62,20 +58,16 @@ func TestOnceDryRun(t *testing.T) {
 
 // TestPausedByAnnotation: on the resource and on the workload.
 func TestPausedByAnnotation(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 40)
-	s.c.Run(t, cluster.ProductOptions{})
+	p := s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, "")
 	s.waitCondition(t, "Active=True/Acting")
 	s.annotate(t, s.get(t), "true")
 	s.waitCondition(t, "Paused=True/PausedByAnnotation", "Active=False/Paused")
 	s.player.SetRate(160)
-	cluster.Stays(t, 8*time.Second, "one replica", func() error {
-		if n := s.replicas(t, name); n != 1 {
-			return fmt.Errorf("%d replicas", n)
-		}
-		return nil
-	})
+	s.staysFor(t, p, 4, name, 1)
 	var d appsv1.Deployment
 	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: name}, &d); err != nil {
 		t.Fatal(err)
@@ -101,8 +93,9 @@ func (s *scene) annotate(t *testing.T, o client.Object, value string) {
 // TestManualChange: what a person sets is left alone for as long as the resource
 // says, and then not.
 func TestManualChange(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 160)
-	s.c.Run(t, cluster.ProductOptions{})
+	s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, "  respectManualChangesFor: 20s\n")
 	s.waitReplicas(t, name, 3, 12)
@@ -121,8 +114,9 @@ func TestManualChange(t *testing.T) {
 
 // TestRollOutHolds: while a release goes out, replicas stay as they are.
 func TestRollOutHolds(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 40)
-	s.c.Run(t, cluster.ProductOptions{})
+	p := s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, "")
 	s.waitCondition(t, "Active=True/Acting")
@@ -140,12 +134,7 @@ func TestRollOutHolds(t *testing.T) {
 		return nil
 	})
 	s.player.SetRate(160)
-	cluster.Stays(t, 8*time.Second, "one replica", func() error {
-		if n := s.replicas(t, name); n != 1 {
-			return fmt.Errorf("%d replicas", n)
-		}
-		return nil
-	})
+	s.staysFor(t, p, 4, name, 1)
 	back := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"nodeSelector":null}}}}`))
 	if err := s.admin.Patch(t.Context(), &d, back); err != nil {
 		t.Fatal(err)

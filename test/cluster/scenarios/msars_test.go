@@ -14,6 +14,7 @@ import (
 // an application whose sizes are fixed, since replicas are all that the resource lets
 // move, promote, follow. Its reason says the part.
 func TestMSARS(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, single(t), 60)
 	dir := t.TempDir()
 	twin, err := os.ReadFile("../../../internal/apps/single.yaml")
@@ -34,7 +35,7 @@ func TestMSARS(t *testing.T) {
 	s.twin(t, fixed)
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
-	s.c.Run(t, cluster.ProductOptions{Dir: dir})
+	s.run(t, cluster.ProductOptions{Dir: dir})
 	s.loadLine(t, v1alpha1.Act, learned+patient)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following")
 	if l := s.get(t); l.Status.Policy != "single version 1" {

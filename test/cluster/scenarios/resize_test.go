@@ -21,21 +21,29 @@ const vertical = `  policy: {baseline: "static:period=2s,cpu=%s"}
     without: [disagreement, gray, cool-down]
 `
 
-// TestResize: CPU is moved in place, without a restart or a roll-out; pods that are
+// TestResize: CPU is resized in place, without a restart or a roll-out; pods that are
 // created later have the size too, at once where the admission policy is installed
-// and right afterwards where it is not.
+// and right afterwards where it is not. The policy is the whole cluster's and stays,
+// so it comes last.
 func TestResize(t *testing.T) {
-	for name, install := range map[string][]string{"resized after creation": nil, "by the admission policy": {"admission"}} {
-		t.Run(name, func(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		install []string
+	}{
+		{"resized after creation", nil},
+		{"by the admission policy", []string{"admission"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			s := setUp(t, single(t), 20)
-			s.c.InstallLoadline(t, install...)
-			s.c.Run(t, cluster.ProductOptions{})
+			s.c.InstallLoadline(t, c.install...)
+			s.run(t, cluster.ProductOptions{})
 			before := s.deployment(t, "server")
 			s.loadLine(t, v1alpha1.Act, fmt.Sprintf(vertical, "0.4"))
 			cluster.Eventually(t, "less CPU", func() error { return s.cpu(t, "server", 400, 400) })
 			for _, p := range s.c.Pods(t, s.ns, "server") {
-				for _, c := range p.Status.ContainerStatuses {
-					if c.RestartCount > 0 {
+				for _, st := range p.Status.ContainerStatuses {
+					if st.RestartCount > 0 {
 						t.Errorf("pod %s was restarted", p.Name)
 					}
 				}
@@ -43,7 +51,7 @@ func TestResize(t *testing.T) {
 			s.c.Scale(t, s.ns, "server", 3)
 			s.c.WaitReady(t, s.ns, "server", 3)
 			cluster.Eventually(t, "new pods of the same size", func() error { return s.cpu(t, "server", 400, 400) })
-			if install != nil {
+			if c.install != nil {
 				s.bornSmall(t)
 			}
 			if after := s.deployment(t, "server"); after.Annotations["deployment.kubernetes.io/revision"] != before.Annotations["deployment.kubernetes.io/revision"] {

@@ -36,17 +36,69 @@ type scene struct {
 	prom   *cluster.Prometheus
 }
 
-// setUp deploys an application, puts it under load and measures it.
+// setUp deploys an application in a namespace of its own, puts it under load and
+// measures it.
 func setUp(t *testing.T, app *loadline.App, perSecond float64) *scene {
 	t.Helper()
 	c := cluster.Shared(t)
 	c.InstallLoadline(t)
-	s := &scene{c: c, admin: c.Client(t, cluster.Admin), ns: c.Namespace(t), app: app}
+	return setUpIn(t, c, c.Namespace(t), app, perSecond)
+}
+
+func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, perSecond float64) *scene {
+	t.Helper()
+	s := &scene{c: c, admin: c.Client(t, cluster.Admin), ns: ns, app: app}
 	c.Deploy(t, s.ns, app)
 	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns})
 	s.player.SetRate(perSecond)
 	s.prom = c.Prometheus(t, cluster.PrometheusOptions{Jobs: s.player.Jobs()})
 	return s
+}
+
+// run starts a Loadline for the scene's namespace alone: scenarios run in parallel.
+func (s *scene) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
+	t.Helper()
+	o.Namespaces = []string{s.ns}
+	return s.c.Run(t, o)
+}
+
+// staysFor fails the test if a Deployment asks for another number of replicas at any
+// time during some passes of the controller.
+func (s *scene) staysFor(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
+	t.Helper()
+	began := metric(t, p, passCount)
+	cluster.StaysUntil(t, fmt.Sprintf("%d replicas of %s during %v passes", replicas, name, passes), func() error {
+		if n := s.replicas(t, name); n != replicas {
+			return fmt.Errorf("%d replicas; status: %s", n, s.why(t))
+		}
+		return nil
+	}, func() error {
+		if n := metric(t, p, passCount) - began; n < passes {
+			return fmt.Errorf("%v of %v passes", n, passes)
+		}
+		return nil
+	})
+}
+
+// passCount is how many passes a controller has made.
+const passCount = "loadline_pass_seconds_count"
+
+// settles waits until a Deployment has had a number of ready replicas during some
+// passes of the controller.
+func (s *scene) settles(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
+	t.Helper()
+	began := metric(t, p, passCount)
+	cluster.Eventually(t, fmt.Sprintf("%d ready replicas of %s during %v passes", replicas, name, passes), func() error {
+		now := metric(t, p, passCount)
+		if d := s.deployment(t, name); int(*d.Spec.Replicas) != replicas || int(d.Status.ReadyReplicas) != replicas {
+			began = now
+			return fmt.Errorf("%d replicas, %d ready; status: %s", *d.Spec.Replicas, d.Status.ReadyReplicas, s.why(t))
+		}
+		if now-began < passes {
+			return fmt.Errorf("%v of %v passes", now-began, passes)
+		}
+		return nil
+	})
 }
 
 // single is the smallest application: one service, 10 ms of CPU a request.
