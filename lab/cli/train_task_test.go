@@ -104,7 +104,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := bytes.Replace(data, []byte("loadline-learning-1"), []byte("loadline-learning-2"), 1)
+	newer := bytes.Replace(data, []byte("loadline-learning-2"), []byte("loadline-learning-3"), 1)
 	flipped := bytes.Clone(data)
 	flipped[len(flipped)/2] ^= 1
 	for name, row := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
 )
@@ -74,7 +75,7 @@ func TestPullBringsBackWhatWentIn(t *testing.T) {
 	}
 	for _, s := range got.Services {
 		want := w.recorded.Service(s.Name)
-		for m := range history.ServiceMetrics {
+		for _, m := range loadline.ServiceTable.Columns() {
 			compare(t, s.Name+" "+m.String(), serviceLikeness[m], s.Series[m], want.Series[m], w.recorded)
 		}
 	}
