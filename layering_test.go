@@ -95,7 +95,8 @@ func TestLayering(t *testing.T) {
 				case !ours && !strings.HasPrefix(imported, "!"):
 					t.Errorf("%s imports %s, which the table of layers does not name", file, imported)
 				case !ours:
-					if name := imported[1:]; !slices.ContainsFunc(own.outside, func(prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+"/") }) {
+					if name := imported[1:]; !slices.ContainsFunc(own.outside,
+						func(prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+"/") }) {
 						t.Errorf("%s imports %s, which the layer %q does not name", file, name, own.name)
 					}
 				case at >= place[room]:

@@ -30,7 +30,8 @@ func TestEmbeddedModelsAreSoundAndMarked(t *testing.T) {
 			// would never meet it.
 			for _, k := range r.Kinds {
 				if k.SLO.Latency < 3*k.Unloaded {
-					t.Errorf("kind %s: the SLO of %v leaves no room above %v on idle replicas of the initial size", k.Name, k.SLO.Latency, k.Unloaded)
+					t.Errorf("kind %s: the SLO of %v leaves no room above %v on idle replicas of the initial size", k.Name,
+						k.SLO.Latency, k.Unloaded)
 				}
 			}
 			for _, s := range m.App.Services {

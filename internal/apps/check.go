@@ -107,7 +107,8 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 	}
 	for _, k := range r.Kinds {
 		if k.Unloaded >= k.SLO.Latency {
-			list = append(list, fmt.Sprintf("kind %s cannot meet its SLO of %v: unloaded it takes %v on average", k.Name, k.SLO.Latency, k.Unloaded))
+			list = append(list, fmt.Sprintf("kind %s cannot meet its SLO of %v: unloaded it takes %v on average", k.Name, k.SLO.Latency,
+				k.Unloaded))
 		}
 		if k.Timeout > 0 && k.Timeout < k.SLO.Latency {
 			list = append(list, fmt.Sprintf("kind %s times out after %v, before its SLO of %v", k.Name, k.Timeout, k.SLO.Latency))

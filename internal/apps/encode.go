@@ -97,7 +97,8 @@ func encodable(app *loadline.App) error {
 		}
 		for _, v := range c.Versions {
 			if caller < 0 || v < 0 || v >= len(app.Services[caller].Versions) {
-				errs = append(errs, fmt.Errorf("kind %s: a call to %s by version %d, which its caller has not", kind, app.Services[c.Service].Name, v))
+				errs = append(errs, fmt.Errorf("kind %s: a call to %s by version %d, which its caller has not", kind,
+					app.Services[c.Service].Name, v))
 			}
 		}
 		for _, stage := range c.Stages {

@@ -115,7 +115,8 @@ func TestFitPrintsTheDemands(t *testing.T) {
 		data := nezha(t, app.file, app.milliPerUnit)
 		for _, name := range slices.Sorted(maps.Keys(data.first)) {
 			d := fit(data.first[name])
-			t.Logf("%-14s %-26s idle %6.2fm  visit %7.2f ms  at %6.3f/s  %s", app.file, name, d.idle, d.perVisit, meanRate(data.first[name]), d.how)
+			t.Logf("%-14s %-26s idle %6.2fm  visit %7.2f ms  at %6.3f/s  %s", app.file, name, d.idle, d.perVisit,
+				meanRate(data.first[name]), d.how)
 		}
 	}
 }

@@ -43,7 +43,8 @@ func EncodeMarked(app *loadline.App, origins []Origin, marks map[string]string) 
 	}
 	walk(root, "")
 	if left > 0 {
-		return nil, fmt.Errorf("write the application %q: %d of %d marks name a field or an origin that is not there", app.Name, left, len(marks))
+		return nil, fmt.Errorf("write the application %q: %d of %d marks name a field or an origin that is not there", app.Name, left,
+			len(marks))
 	}
 	return write(app, root)
 }

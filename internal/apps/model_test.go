@@ -53,7 +53,8 @@ func TestProvenanceIsInheritedAndCounted(t *testing.T) {
 	if r.Shares[Unmarked] == 0 || r.Shares[Defaulted] == 0 {
 		t.Errorf("unmarked and defaulted: %v", r.Shares)
 	}
-	tagged := Check(parseShop(t, "services:", "services: !bench", "kinds:", "kinds: !bench", "calls:", "calls: !bench", "nodes:", "nodes: !bench"))
+	tagged := Check(parseShop(t, "services:", "services: !bench", "kinds:", "kinds: !bench", "calls:", "calls: !bench", "nodes:",
+		"nodes: !bench"))
 	if tagged.Shares[Unmarked] != 0 {
 		t.Errorf("everything is under a tag: %v", tagged.Shares)
 	}
@@ -68,7 +69,8 @@ func TestDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 }
 
 func TestWarningsAreGivenForWhatIsHardlyMeant(t *testing.T) {
-	m := parseShop(t, "{use: twice}", "{service: back}", "latency: 100ms}\n    call: {service: front, stages: [{use", "latency: 1ms}\n    timeout: 500us\n    call: {service: front, stages: [{use",
+	m := parseShop(t, "{use: twice}", "{service: back}", "latency: 100ms}\n    call: {service: front, stages: [{use",
+		"latency: 1ms}\n    timeout: 500us\n    call: {service: front, stages: [{use",
 		"{service: back, probability: 0.5, versions: [v2]}", "")
 	m.App.Kinds[0].Root.Stages = nil
 	all := strings.Join(Check(m).Warnings, "\n")
@@ -80,7 +82,8 @@ func TestWarningsAreGivenForWhatIsHardlyMeant(t *testing.T) {
 }
 
 func TestLargeTreesOfVisitsAreRefused(t *testing.T) {
-	bad := strings.Replace(shop, "call: {service: front, stages: [{use: twice}]}", "call: {service: front, times: 1000, stages: [{use: twice, times: 1000}]}", 1)
+	bad := strings.Replace(shop, "call: {service: front, stages: [{use: twice}]}",
+		"call: {service: front, times: 1000, stages: [{use: twice, times: 1000}]}", 1)
 	_, err := Parse("shop.yaml", []byte(bad))
 	if err == nil || !strings.Contains(err.Error(), "at most 100000 visits") {
 		t.Errorf("got %v", err)

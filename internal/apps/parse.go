@@ -101,7 +101,8 @@ func (r *reader) originsOf(root *yaml.Node) {
 			if o.need("source", "where the figures come from, in words"); o.has("source") && o.words("source") == "" {
 				r.fault(e.line, o.path("source"), `""`, "where the figures come from, in words")
 			}
-			r.origins = append(r.origins, Origin{Name: e.key, Kind: Provenance(kinds[o.choice("kind", kinds...)]), Source: o.words("source")})
+			r.origins = append(r.origins, Origin{Name: e.key, Kind: Provenance(kinds[o.choice("kind", kinds...)]),
+				Source: o.words("source")})
 		}
 		return
 	}

@@ -92,7 +92,8 @@ func TestReproducesTheMeasuredCPUOfPods(t *testing.T) {
 			t.Log("the model:")
 			middle, worst := medianDeviation(t, "m", all)
 			t.Logf("%s: the first day's CPU misses the second's by %.1f %% in the median", r.app, 100*floor)
-			t.Logf("%s: CPU of a pod at %.2f/s on the unseen day: median error %.1f %%, worst %.0f %% (%s)", r.app, rate, 100*middle, 100*worst.relative(), worst.service)
+			t.Logf("%s: CPU of a pod at %.2f/s on the unseen day: median error %.1f %%, worst %.0f %% (%s)", r.app, rate, 100*middle,
+				100*worst.relative(), worst.service)
 			if middle > r.medianCPU {
 				t.Errorf("median error of the CPU is %.1f %%, above %.0f %%", 100*middle, 100*r.medianCPU)
 			}
@@ -141,7 +142,8 @@ func TestReproducesTheMeasuredVisits(t *testing.T) {
 					}
 				}
 				middle, worst := medianDeviation(t, "visits per front visit", all)
-				t.Logf("%s, %s day: median error of the visits %.1f %%, worst %.0f %% (%s)", r.app, day.name, 100*middle, 100*worst.relative(), worst.service)
+				t.Logf("%s, %s day: median error of the visits %.1f %%, worst %.0f %% (%s)", r.app, day.name, 100*middle,
+					100*worst.relative(), worst.service)
 				if middle > day.granted {
 					t.Errorf("%s day: median error of the visits is %.1f %%, above %.0f %%", day.name, 100*middle, 100*day.granted)
 				}
@@ -170,7 +172,8 @@ func TestReproducesTheVisitsOfAnotherDeployment(t *testing.T) {
 	visits := Mix(m.App, Visits(m.App))
 	front := m.App.ServiceIndex("frontend")
 	var all []deviation
-	for _, name := range []string{"adservice", "cartservice", "currencyservice", "productcatalogservice", "recommendationservice", "shippingservice"} {
+	for _, name := range []string{"adservice", "cartservice", "currencyservice", "productcatalogservice", "recommendationservice",
+		"shippingservice"} {
 		all = append(all, deviation{name, visits[m.App.ServiceIndex(name)] / visits[front], total[name] / total["frontend"]})
 	}
 	middle, worst := medianDeviation(t, "visits per front visit", all)

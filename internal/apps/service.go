@@ -102,7 +102,8 @@ func (r *reader) size(o object) loadline.Size {
 		s.CPURequest = need(co, "request", positiveCores)
 		s.CPULimit = orNone(co, "limit", positiveCores, 0)
 		if s.CPULimit > 0 && s.CPURequest > s.CPULimit {
-			r.fault(co.fields["request"].Line, co.path("request"), co.fields["request"].Value, "at most the limit, "+co.fields["limit"].Value)
+			r.fault(co.fields["request"].Line, co.path("request"), co.fields["request"].Value,
+				"at most the limit, "+co.fields["limit"].Value)
 		}
 	}
 	if m, ok := so.need("memory", pair); ok {
@@ -110,7 +111,8 @@ func (r *reader) size(o object) loadline.Size {
 		s.MemoryRequest = need(mo, "request", positiveMemory)
 		s.MemoryLimit = orNone(mo, "limit", positiveMemory, 0)
 		if s.MemoryLimit > 0 && s.MemoryRequest > s.MemoryLimit {
-			r.fault(mo.fields["request"].Line, mo.path("request"), mo.fields["request"].Value, "at most the limit, "+mo.fields["limit"].Value)
+			r.fault(mo.fields["request"].Line, mo.path("request"), mo.fields["request"].Value,
+				"at most the limit, "+mo.fields["limit"].Value)
 		}
 	}
 	return s

@@ -47,7 +47,8 @@ func perKind(app *loadline.App, of func(*loadline.Call) float64) [][]float64 {
 
 // walkVisits calls back for every call of a tree with its caller (-1 = the
 // users) and its expected visits.
-func walkVisits(app *loadline.App, c *loadline.Call, caller int, parent float64, visit func(c *loadline.Call, caller int, visits float64)) {
+func walkVisits(app *loadline.App, c *loadline.Call, caller int, parent float64,
+	visit func(c *loadline.Call, caller int, visits float64)) {
 	n := parent * c.Probability * float64(c.Times)
 	if caller >= 0 && len(c.Versions) > 0 {
 		n *= app.Services[caller].VersionShare(c.Versions)

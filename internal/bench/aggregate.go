@@ -148,7 +148,8 @@ func overClairvoyant(c Case, byCase map[Case][]*Record, order []Case) *Interval 
 		if slices.ContainsFunc(seer, func(r *Record) bool { return !r.Result.SLOMet() }) {
 			return nil
 		}
-		over := IntervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours }, func(a, b float64) float64 { return a / b }))
+		over := IntervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours },
+			func(a, b float64) float64 { return a / b }))
 		return &over
 	}
 	return nil

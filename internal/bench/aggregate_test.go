@@ -20,10 +20,13 @@ func madeRecord(policy, label string, seed uint64, coreHours, over float64, axes
 
 func TestAggregateByHand(t *testing.T) {
 	r := aggregate([]*Record{
-		madeRecord("hpa", "hpa", 1, 10, 0.001, axisReplicas), madeRecord("hpa", "hpa", 2, 12, 0.002, axisReplicas), madeRecord("hpa", "hpa", 3, 14, 0.003, axisReplicas),
-		madeRecord("new", "new", 1, 9, 0.001, axisReplicas), madeRecord("new", "new", 2, 10, 0.02, axisReplicas), madeRecord("new", "new", 3, 11, 0.001, axisReplicas),
+		madeRecord("hpa", "hpa", 1, 10, 0.001, axisReplicas), madeRecord("hpa", "hpa", 2, 12, 0.002, axisReplicas), madeRecord("hpa",
+			"hpa", 3, 14, 0.003, axisReplicas),
+		madeRecord("new", "new", 1, 9, 0.001, axisReplicas), madeRecord("new", "new", 2, 10, 0.02, axisReplicas), madeRecord("new",
+			"new", 3, 11, 0.001, axisReplicas),
 		madeRecord("vpa", "vpa", 1, 9, 0, axisCPU),
-		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 2, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 3, 5, 0, axisReplicas),
+		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 2, 5, 0,
+			axisReplicas), madeRecord("clairvoyant", "clairvoyant", 3, 5, 0, axisReplicas),
 		madeRecord("clairvoyant:axes=replicas+cpu", "with cpu", 1, 3, 0, axisReplicas),
 	}, "hpa")
 	if len(r.Rows) != 5 {
@@ -48,7 +51,8 @@ func TestAggregateByHand(t *testing.T) {
 }
 
 func TestClairvoyantThatBrokeTheSLOIsNoMeasure(t *testing.T) {
-	r := aggregate([]*Record{madeRecord("hpa", "hpa", 1, 10, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 1, 5, 0.5, axisReplicas)}, "hpa")
+	r := aggregate([]*Record{madeRecord("hpa", "hpa", 1, 10, 0, axisReplicas),
+		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0.5, axisReplicas)}, "hpa")
 	if r.Rows[0].OverClairvoyant != nil {
 		t.Errorf("%+v", r.Rows[0].OverClairvoyant)
 	}
@@ -96,11 +100,13 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 	row := func(label string, cost float64, met bool) Row {
 		return Row{
 			Case: Case{App: "shop", Workload: "day", Policy: label, Label: label, Perturbation: none}, Seeds: 3, Met: met,
-			Measures: map[string]Interval{"core_hours": {Mean: result.Number(cost), Low: result.Number(cost - 1), High: result.Number(cost + 1)}},
-			Against:  map[string]Interval{"core_hours": {Mean: result.Number(cost - 10), Low: -3, High: -1}},
+			Measures: map[string]Interval{"core_hours": {Mean: result.Number(cost), Low: result.Number(cost - 1),
+				High: result.Number(cost + 1)}},
+			Against: map[string]Interval{"core_hours": {Mean: result.Number(cost - 10), Low: -3, High: -1}},
 		}
 	}
-	r := Results{Suite: "test", Baseline: "hpa", Seeds: 3, Rows: []Row{row("hpa", 10, true), row("ursa", 8, true), row("vpa", 5, false), row("clairvoyant", 7, true)}}
+	r := Results{Suite: "test", Baseline: "hpa", Seeds: 3, Rows: []Row{row("hpa", 10, true), row("ursa", 8, true), row("vpa", 5, false),
+		row("clairvoyant", 7, true)}}
 	var b strings.Builder
 	if err := r.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,12 @@ import (
 // below the bound makes Run itself fail; here the means are held against it.
 func TestNobodyBeatsTheBound(t *testing.T) {
 	m := smallMatrix(
-		"hpa", "hpa:target=95,down-window=0s", "kpa:target=4", "vpa", "vpa:percentile=50,margin=0,history=1000h", "hpa+vpa", "ursa:utilisation=90",
-		"autothrottle", "static:replicas=1", "clairvoyant", "clairvoyant:axes=replicas+cpu", "reckless: clairvoyant:axes=replicas+cpu,level=2")
-	m.Workloads = []Workload{smallLoad(smallBursts, 5*time.Minute), smallLoad("constant:rps=3", 5*time.Minute), smallLoad("diurnal:low=1,high=90,period=5m,peak=3m", 5*time.Minute)}
+		"hpa", "hpa:target=95,down-window=0s", "kpa:target=4", "vpa", "vpa:percentile=50,margin=0,history=1000h", "hpa+vpa",
+		"ursa:utilisation=90",
+		"autothrottle", "static:replicas=1", "clairvoyant", "clairvoyant:axes=replicas+cpu",
+		"reckless: clairvoyant:axes=replicas+cpu,level=2")
+	m.Workloads = []Workload{smallLoad(smallBursts, 5*time.Minute), smallLoad("constant:rps=3", 5*time.Minute),
+		smallLoad("diurnal:low=1,high=90,period=5m,peak=3m", 5*time.Minute)}
 	m.Seeds = 2
 	tightest := 1e9
 	for _, row := range mustRun(t, m, Options{Dir: t.TempDir()}).Rows {
@@ -31,7 +34,8 @@ func TestNobodyBeatsTheBound(t *testing.T) {
 
 func TestClairvoyantKeepsTheSLOAndIsNoDearerThanTheBestHPA(t *testing.T) {
 	m := smallMatrix("hpa", "hpa@calibrated", "clairvoyant")
-	m.Workloads = []Workload{smallLoad(smallBursts, 10*time.Minute), smallLoad("diurnal:low=10,high=80,period=10m,peak=6m", 10*time.Minute)}
+	m.Workloads = []Workload{smallLoad(smallBursts, 10*time.Minute), smallLoad("diurnal:low=10,high=80,period=10m,peak=6m",
+		10*time.Minute)}
 	rows := mustRun(t, m, Options{Dir: t.TempDir()}).Rows
 	for i := 0; i < len(rows); i += 3 {
 		best, seer := rows[i+1], rows[i+2]

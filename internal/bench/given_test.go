@@ -25,7 +25,8 @@ func TestGivenWorkloadsShareTheirCalibration(t *testing.T) {
 	m := smallMatrix("hpa", "hpa@calibrated")
 	m.Seeds, m.Workloads = 2, nil
 	for i, name := range []string{"peak", "steepest"} {
-		m.Workloads = append(m.Workloads, Workload{Name: name, Given: &Given{Test: given(t, smallBursts, uint64(i)), Validation: validation}})
+		m.Workloads = append(m.Workloads, Workload{Name: name, Given: &Given{Test: given(t, smallBursts, uint64(i)),
+			Validation: validation}})
 	}
 	dir := t.TempDir()
 	results, err := Run(context.Background(), m, Options{Dir: dir, Program: "test"})

@@ -65,7 +65,8 @@ func writeWinner(b *strings.Builder, cell []Row) {
 	if best == nil {
 		b.WriteString("nobody | - | - | - | ")
 	} else {
-		fmt.Fprintf(b, "**%s** | %s | %s | %s | ", best.Case.Label, spread(best.Measures["core_hours"]), difference(best.Against["core_hours"], best.Measures["core_hours"]), times(best.OverClairvoyant))
+		fmt.Fprintf(b, "**%s** | %s | %s | %s | ", best.Case.Label, spread(best.Measures["core_hours"]),
+			difference(best.Against["core_hours"], best.Measures["core_hours"]), times(best.OverClairvoyant))
 	}
 	if len(broken) == 0 {
 		broken = []string{"none"}

@@ -174,7 +174,8 @@ func (m Matrix) check() error {
 	for _, w := range m.Workloads {
 		loads = append(loads, w.Name)
 	}
-	for what, names := range map[string][]string{"policy": labels, "application": appNames, "workload": loads, "perturbation": m.Perturbations} {
+	for what, names := range map[string][]string{"policy": labels, "application": appNames, "workload": loads,
+		"perturbation": m.Perturbations} {
 		if twice := repeated(names); twice != "" {
 			add("%s %q is there twice: give one of them another name", what, twice)
 		}

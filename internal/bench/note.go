@@ -62,7 +62,8 @@ func (n *notebook) note(d *loadline.Decision) {
 		}
 		n.noted[sp.Service] = after
 		n.decisions = append(n.decisions, Decision{
-			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change, Reason: reasonOf(d, sp.Service),
+			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change, Reason: reasonOf(d,
+				sp.Service),
 		})
 	}
 }

@@ -64,7 +64,8 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	}
 	out, err := simulate.Run(ctx, spec)
 	if err != nil {
-		return nil, fmt.Errorf("%s on %s, workload %s, perturbation %s, seed %d: %w", spec.Policy, app.Name, spec.Workload, j.cell.perturbation, spec.Seed, err)
+		return nil, fmt.Errorf("%s on %s, workload %s, perturbation %s, seed %d: %w", spec.Policy, app.Name, spec.Workload,
+			j.cell.perturbation, spec.Seed, err)
 	}
 	out.Result.Policy = r.nameless(out.Result.Policy)
 	axes := notes.axes()

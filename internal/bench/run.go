@@ -144,7 +144,8 @@ type Interrupted struct {
 }
 
 func (e *Interrupted) Error() string {
-	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command goes on from there", e.Kept, e.Runs, filepath.ToSlash(e.Dir))
+	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command goes on from there", e.Kept, e.Runs,
+		filepath.ToSlash(e.Dir))
 }
 
 // Unwrap makes it a context.Canceled.

@@ -64,9 +64,11 @@ func Suites() []Suite {
 					hour("diurnal", diurnalHour), hour("bursty", burstyHour), hour("noisy", noisyHour), hour("flash", flashHour),
 					// The messages of a public stream: four times the load within a minute, hour
 					// by hour. Both hours have it; they are six days apart.
-					{Name: "twitter", Spec: "twitter_2021_08/twitter_1min.csv.gz", Trace: true, Validation: Hour(327), Test: Hour(473), Peak: 40},
+					{Name: "twitter", Spec: "twitter_2021_08/twitter_1min.csv.gz", Trace: true, Validation: Hour(327), Test: Hour(473),
+						Peak: 40},
 					// Afternoons at a space centre's web server, six days apart.
-					{Name: "nasa", Spec: "nasa_http/nasa_jul95_1min.csv.gz", Trace: true, Validation: Hour(489), Test: Hour(638), Peak: 40},
+					{Name: "nasa", Spec: "nasa_http/nasa_jul95_1min.csv.gz", Trace: true, Validation: Hour(489), Test: Hour(638),
+						Peak: 40},
 				},
 			},
 		},
@@ -99,8 +101,9 @@ func Suites() []Suite {
 			About: "HPA at its default and calibrated, autothrottle and the clairvoyant on bookinfo over a generated day; under a minute",
 			apps:  []string{"bookinfo"},
 			matrix: Matrix{
-				Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("autothrottle"), ParsePolicy("clairvoyant")},
-				Seeds:    1,
+				Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("autothrottle"),
+					ParsePolicy("clairvoyant")},
+				Seeds: 1,
 				Workloads: []Workload{
 					{Name: "day", Spec: "day", Options: workload.Options{Duration: 24 * time.Hour, Scale: 0.25}},
 				},
@@ -112,12 +115,14 @@ func Suites() []Suite {
 			apps:  []string{"bookinfo"},
 			matrix: Matrix{
 				Policies: []Policy{
-					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"), ParsePolicy("hpa+vpa"),
+					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"),
+					ParsePolicy("hpa+vpa"),
 					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("clairvoyant"),
 				},
 				Seeds: 2, Perturbations: []string{none, "version-2x"},
 				Workloads: []Workload{
-					{Name: "bursty", Spec: "bursty:low=12,high=60,calm=2m,burst=1m+noise:cv=0.05", Options: workload.Options{Duration: 10 * time.Minute}},
+					{Name: "bursty", Spec: "bursty:low=12,high=60,calm=2m,burst=1m+noise:cv=0.05",
+						Options: workload.Options{Duration: 10 * time.Minute}},
 				},
 			},
 		},

@@ -51,8 +51,10 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		if !row.Met {
 			verdict = "  SLO broken: the cost does not count"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["core_hours"]), difference(row.Against["core_hours"], m["core_hours"]),
-			over, bound, result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["core_hours"]),
+			difference(row.Against["core_hours"], m["core_hours"]),
+			over, bound, result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
+			float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
 	for _, row := range r.Rows[from:] {

@@ -46,7 +46,8 @@ func TestTrainsFirstAndGivesTheSameAgain(t *testing.T) {
 		t.Fatalf("%d curves, want those of two models of two policies", len(first.Learned))
 	}
 	for _, l := range first.Learned {
-		if l.App != "small" || l.Workload != smallBursts || l.Setting == "" || len(l.Curve) == 0 || l.Steps != 60 || !(l.Yardstick > -1 && l.Yardstick <= 1) {
+		if l.App != "small" || l.Workload != smallBursts || l.Setting == "" || len(l.Curve) == 0 || l.Steps != 60 ||
+			!(l.Yardstick > -1 && l.Yardstick <= 1) {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -96,13 +97,15 @@ func TestRefusesWhatCannotBeTrained(t *testing.T) {
 		change func(*Matrix)
 		want   string
 	}{
-		"a policy that does not learn": {func(m *Matrix) { m.Policies[1] = ParsePolicy("hpa@trained") }, `no method that can be trained is called "hpa"`},
-		"a misspelt method":            {func(m *Matrix) { m.Policies[1] = ParsePolicy("msras@trained") }, `did you mean "msars"?`},
-		"a wrong setting":              {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:whoo=teacher@trained") }, `did you mean "who"?`},
-		"a model besides":              {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:file=x@trained") }, "leave out one of them"},
-		"too few steps":                {func(m *Matrix) { m.Training.Steps = 3 }, "3 training steps: must be at least 40"},
-		"no models":                    {func(m *Matrix) { m.Training.Models = -1 }, "-1 models"},
-		"seeds that are for training":  {func(m *Matrix) { m.FirstSeed = trainingSeed }, "are kept for training"},
+		"a policy that does not learn": {func(m *Matrix) { m.Policies[1] = ParsePolicy("hpa@trained") },
+			`no method that can be trained is called "hpa"`},
+		"a misspelt method": {func(m *Matrix) { m.Policies[1] = ParsePolicy("msras@trained") }, `did you mean "msars"?`},
+		"a wrong setting": {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:whoo=teacher@trained") },
+			`did you mean "who"?`},
+		"a model besides":             {func(m *Matrix) { m.Policies[1] = ParsePolicy("drpc:file=x@trained") }, "leave out one of them"},
+		"too few steps":               {func(m *Matrix) { m.Training.Steps = 3 }, "3 training steps: must be at least 40"},
+		"no models":                   {func(m *Matrix) { m.Training.Models = -1 }, "-1 models"},
+		"seeds that are for training": {func(m *Matrix) { m.FirstSeed = trainingSeed }, "are kept for training"},
 	} {
 		m := trainedMatrix()
 		row.change(&m)

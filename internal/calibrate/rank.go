@@ -30,9 +30,11 @@ func rank(tries []Try, s space) []Try {
 			return 1
 		}
 		if !a.feasible() {
-			return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours), cmp.Compare(s.distance(a.point), s.distance(b.point)))
+			return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours),
+				cmp.Compare(s.distance(a.point), s.distance(b.point)))
 		}
-		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)), cmp.Compare(a.CoreHours, b.CoreHours))
+		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
+			cmp.Compare(a.CoreHours, b.CoreHours))
 	})
 	return ranked
 }

@@ -82,7 +82,8 @@ func alone(ctx context.Context, task Task, service int, perReplica, percentile f
 		}},
 	}
 	out, err := simulate.Run(ctx, simulate.Spec{
-		App: app, Load: constant(perReplica), Policy: "static", Engine: "event", Duration: exploreFor, Seed: task.Loads[0].Seed, CPU: task.CPU,
+		App: app, Load: constant(perReplica), Policy: "static", Engine: "event", Duration: exploreFor, Seed: task.Loads[0].Seed,
+		CPU: task.CPU,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("explore %s: %w", s.Name, err)

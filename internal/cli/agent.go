@@ -54,7 +54,8 @@ weights in use, and their decisions are queued until a server can be reached.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
-	flags.StringSliceVar(&f.services, "services", nil, "services to decide for, comma-separated; default: all that the model has students for")
+	flags.StringSliceVar(&f.services, "services", nil,
+		"services to decide for, comma-separated; default: all that the model has students for")
 	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: one agent of a fleet does")
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")

@@ -58,7 +58,8 @@ func importApp(stdout, stderr io.Writer, file, out string, o workload.CallGraphO
 	}
 	yaml, err := apps.Encode(app, apps.Origin{
 		Name: "traces", Kind: apps.Assumed,
-		Source: fmt.Sprintf("%d call traces in %s; the traces hold calls and response times only, the rest is assumed", report.Used, report.Format),
+		Source: fmt.Sprintf("%d call traces in %s; the traces hold calls and response times only, the rest is assumed", report.Used,
+			report.Format),
 	})
 	if err != nil {
 		return err
@@ -70,7 +71,8 @@ func importApp(stdout, stderr io.Writer, file, out string, o workload.CallGraphO
 		fmt.Fprintf(stderr, "left out %d traces: %s\n", report.Dropped[why], why)
 	}
 	if report.KindsLeftOut > 0 {
-		fmt.Fprintf(stderr, "left out %d rarer kinds of requests with %d traces (--max-kinds)\n", report.KindsLeftOut, report.RequestsLeftOut)
+		fmt.Fprintf(stderr, "left out %d rarer kinds of requests with %d traces (--max-kinds)\n", report.KindsLeftOut,
+			report.RequestsLeftOut)
 	}
 	for _, what := range report.Assumed {
 		fmt.Fprintln(stderr, "assumed:", what)

@@ -88,12 +88,14 @@ Perturbations:
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.suite, "suite", "", "a named comparison: "+strings.Join(bench.SuiteNames(), ", ")+"; lists given beside it replace its own")
+	flags.StringVar(&f.suite, "suite", "", "a named comparison: "+strings.Join(bench.SuiteNames(),
+		", ")+"; lists given beside it replace its own")
 	flags.BoolVar(&f.listSuites, "list-suites", false, "say what the suites compare, and end")
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
 	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated or NAME@trained; repeatable")
-	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "what goes wrong: "+strings.Join(bench.PerturbationNames(), ", ")+"; repeatable")
+	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "what goes wrong: "+strings.Join(bench.PerturbationNames(),
+		", ")+"; repeatable")
 	flags.IntVar(&f.seeds, "seeds", 5, "runs of each, from --seed on")
 	flags.StringVar(&f.out, "out", "", "folder for the runs and the results")
 	flags.StringVar(&f.baseline, "baseline", "", "label of the policy that differences are taken against (the first)")

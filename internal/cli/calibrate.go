@@ -73,7 +73,8 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	if !found.Feasible() {
-		fmt.Fprintf(stderr, "no setting kept the SLO with the margin: this one broke it least, with %.2f %% of the requests over it\n", 100*found.Best.Over)
+		fmt.Fprintf(stderr, "no setting kept the SLO with the margin: this one broke it least, with %.2f %% of the requests over it\n",
+			100*found.Best.Over)
 	}
 	if f.out != "" {
 		return atomicfile.Write(f.out, found.WriteText)

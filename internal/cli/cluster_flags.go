@@ -14,7 +14,8 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, or the pod's own account)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, or the pod's own account)")
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
@@ -22,7 +23,8 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 func (f *clusterFlags) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("which cluster? %w; name a kubeconfig with --kubeconfig", err)
 	}

@@ -68,7 +68,8 @@ the permissions that you need.`,
 	f.clusterFlags.add(flags)
 	flags.StringVar(&f.options.Namespace, "install-namespace", doctor.DefaultNamespace, "namespace of the controller")
 	flags.StringVar(&f.options.ServiceAccount, "service-account", doctor.DefaultServiceAccount, "account of the controller")
-	flags.StringVar(&f.options.ScalerHost, "keda-host", doctor.DefaultScalerHost, "host in a trigger's scalerAddress that means the controller")
+	flags.StringVar(&f.options.ScalerHost, "keda-host", doctor.DefaultScalerHost,
+		"host in a trigger's scalerAddress that means the controller")
 	flags.BoolVar(&f.onlyFound, "brief", false, "leave out what is ok")
 	spanVar(flags, &f.timeout, "timeout", 15*time.Second, "of one question to the API server")
 	flags.StringVar(&f.access.server.URL, "prometheus", "", "a Prometheus to ask instead of the one that LoadLines name")

@@ -48,11 +48,12 @@ func TestDoctorExitCodes(t *testing.T) {
 		want             int
 		says             string
 	}{
-		"no fault":              {bareCluster(t), "", 0, "Kubernetes v1.36.0 answers"},
-		"what is ok left out":   {bareCluster(t), "--brief", 0, "KEDA is not installed"},
-		"a fault":               {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot be there"},
-		"nobody answers":        {kubeconfigFor(t, "http://127.0.0.1:1"), "", 2, "does not answer"},
-		"a Prometheus is asked": {bareCluster(t), "--prometheus http://127.0.0.1:1 --namespace shop", 1, "The Prometheus that was given cannot be asked"},
+		"no fault":            {bareCluster(t), "", 0, "Kubernetes v1.36.0 answers"},
+		"what is ok left out": {bareCluster(t), "--brief", 0, "KEDA is not installed"},
+		"a fault":             {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot be there"},
+		"nobody answers":      {kubeconfigFor(t, "http://127.0.0.1:1"), "", 2, "does not answer"},
+		"a Prometheus is asked": {bareCluster(t), "--prometheus http://127.0.0.1:1 --namespace shop", 1,
+			"The Prometheus that was given cannot be asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -98,7 +99,8 @@ func TestAPIProxy(t *testing.T) {
 	if err != nil || len(v) != 1 || v[0].Value != 7 {
 		t.Errorf("%v, %v", v, err)
 	}
-	if _, err := s.Query(t.Context(), "vector(2)", time.Unix(1, 0)); err == nil || !strings.Contains(err.Error(), address.URL) || strings.Contains(err.Error(), "127.0.0.1") {
+	if _, err := s.Query(t.Context(), "vector(2)", time.Unix(1, 0)); err == nil || !strings.Contains(err.Error(), address.URL) ||
+		strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("%v", err)
 	}
 

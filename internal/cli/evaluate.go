@@ -71,7 +71,8 @@ every run. Interrupted, the same command goes on where it was.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.prefer, "prefer", string(pipeline.PreferCost), "one of "+strings.Join(pipeline.Preferences(), ", "))
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each policy on each stretch")
-	flags.StringArrayVar(&f.baselines, "baseline", nil, "to compare with, as bench takes policies; repeatable ("+strings.Join(pipeline.DefaultBaselines(), ", ")+")")
+	flags.StringArrayVar(&f.baselines, "baseline", nil, "to compare with, as bench takes policies; repeatable ("+
+		strings.Join(pipeline.DefaultBaselines(), ", ")+")")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
 	flags.IntVar(&f.workers, "workers", 0, "runs at once; 0 = one for each core")
 	flags.BoolVar(&f.redo, "redo", false, "make again what another version of the program made")
@@ -147,7 +148,11 @@ const (
 // writeEvaluation draws the front and makes the page of all runs.
 func writeEvaluation(dir string, e *pipeline.Evaluation) (page string, err error) {
 	picture := frontFigure(e).SVG()
-	if err := atomicfile.Write(filepath.Join(dir, frontFile), func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, frontFile), func(w io.Writer) error {
+		_,
+			err := w.Write(picture)
+		return err
+	}); err != nil {
 		return "", err
 	}
 	r, err := report.Read(filepath.Join(dir, pipeline.BenchDir))
@@ -171,7 +176,8 @@ func frontFigure(e *pipeline.Evaluation) draw.Scatter {
 	groups := map[string]int{pipeline.RoleCandidate: 0, pipeline.RoleBaseline: 1, pipeline.RoleReference: 2}
 	for i := range e.Entries {
 		p := &e.Entries[i]
-		s.Points = append(s.Points, draw.Point{Name: p.Label, X: float64(p.CoreHours), Y: 100 * float64(p.Over), Group: groups[p.Role], Front: p.Front})
+		s.Points = append(s.Points, draw.Point{Name: p.Label, X: float64(p.CoreHours), Y: 100 * float64(p.Over), Group: groups[p.Role],
+			Front: p.Front})
 	}
 	return s
 }
@@ -185,6 +191,7 @@ func printEvaluation(w io.Writer, dir, page string, e *pipeline.Evaluation) erro
 	if e.Verdict.Promote {
 		fmt.Fprintf(w, "Put it in charge with loadline promote %s\n", dir)
 	}
-	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", page, filepath.Join(dir, frontFile), filepath.Join(dir, pipeline.EvaluationFile))
+	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", page, filepath.Join(dir, frontFile),
+		filepath.Join(dir, pipeline.EvaluationFile))
 	return err
 }

@@ -51,7 +51,8 @@ NS/NAME under the one that the controller writes to, which --log or the variable
   loadline explain out/decisions reviews --since 30m --output json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usagef("%s needs the folder of a decision log or NS/NAME, and may take a service; see %s --help", c.CommandPath(), c.CommandPath())
+				return usagef("%s needs the folder of a decision log or NS/NAME, and may take a service; see %s --help",
+					c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -193,7 +194,8 @@ func parseInstant(flag, text string, day time.Time) (time.Time, error) {
 			return midnight.Add(t.Sub(t.Truncate(24 * time.Hour))), nil
 		}
 	}
-	return time.Time{}, usagef("--%s %q must be an instant such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag, text)
+	return time.Time{}, usagef("--%s %q must be an instant such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag,
+		text)
 }
 
 // inForce explains what made services what they are at an instant.
@@ -211,7 +213,8 @@ func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explan
 			})
 			continue
 		}
-		e := explanation{Service: f.Service, Changed: true, Text: explain.Paragraph(*f.Change, f.Service), Record: only(f.Change.Record, f.Service)}
+		e := explanation{Service: f.Service, Changed: true, Text: explain.Paragraph(*f.Change, f.Service),
+			Record: only(f.Change.Record, f.Service)}
 		if f.Last != f.Change {
 			e.Last = only(f.Last.Record, f.Service)
 			e.Text += " " + explain.Since(f.Last, f.Service)
@@ -233,7 +236,8 @@ func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration,
 		to = at
 	}
 	if to.Before(first) {
-		return nil, fmt.Errorf("the log begins at %s, after %s: what was decided before is not in it", explain.Instant(first), explain.Instant(to))
+		return nil, fmt.Errorf("the log begins at %s, after %s: what was decided before is not in it", explain.Instant(first),
+			explain.Instant(to))
 	}
 	if service != "" {
 		if _, err := reader.Find(to, service); err != nil {
@@ -245,7 +249,8 @@ func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration,
 		for i := range e.Record.Services {
 			s := &e.Record.Services[i]
 			if s.Plan != nil && (service == "" || s.Name == service) {
-				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: explain.Paragraph(e, s.Name), Record: only(e.Record, s.Name)})
+				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: explain.Paragraph(e, s.Name),
+					Record: only(e.Record, s.Name)})
 			}
 		}
 		return nil

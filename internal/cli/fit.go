@@ -65,7 +65,8 @@ listed. docs/twin.md says how all of it is done.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "out", "o", "", "model file to write")
 	flags.StringVar(&f.name, "name", "twin", "of the application")
-	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable, the last that fits holds`)
+	flags.StringArrayVar(&f.objectives, "objective", nil,
+		`"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable, the last that fits holds`)
 	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the history that is held out to score on")
 	flags.StringArrayVar(&f.without, "without", nil, "leave this service out; repeatable")
 	flags.StringVar(&f.delay, "delay", "mean", "what the linear model predicts: mean, p50, p90, p95 or p99")
@@ -152,11 +153,13 @@ func (f *fitFlags) options() (twin.Options, error) {
 		o.Objectives = append(o.Objectives, ob)
 	}
 	delays := map[string]history.ServiceMetric{
-		"mean": history.LatencyMean, "p50": history.LatencyP50, "p90": history.LatencyP90, "p95": history.LatencyP95, "p99": history.LatencyP99,
+		"mean": history.LatencyMean, "p50": history.LatencyP50, "p90": history.LatencyP90, "p95": history.LatencyP95,
+		"p99": history.LatencyP99,
 	}
 	var known bool
 	if o.Delay, known = delays[f.delay]; !known {
-		faults = append(faults, usagef("unknown --delay %q%s", f.delay, suggest.Hint(f.delay, []string{"mean", "p50", "p90", "p95", "p99"})))
+		faults = append(faults, usagef("unknown --delay %q%s", f.delay,
+			suggest.Hint(f.delay, []string{"mean", "p50", "p90", "p95", "p99"})))
 	}
 	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
 	if o.CPU, known = models[f.cpuModel]; !known {

@@ -26,8 +26,10 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 		row := func(name, model string, sc twin.Scores, rest string) {
 			fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", name, model, bothErrors(sc.CPU), bothErrors(sc.Mean), bothErrors(sc.P99), rest)
 		}
-		row(s.Service, "twin", s.Twin, fmt.Sprintf("%d | %d\t%.3g..%.3g/s\t%s", s.Twin.CPU.FarOf, s.Twin.CPU.NearOf, s.LowestRate, s.HighestRate, missPercent(s.Busiest)))
-		fmt.Fprintf(tab, "\tby requests\t%s\t%s\t%s\t\t\t\n", missPercent(s.Events.CPU.All), missPercent(s.Events.Mean.All), missPercent(s.Events.P99.All))
+		row(s.Service, "twin", s.Twin, fmt.Sprintf("%d | %d\t%.3g..%.3g/s\t%s", s.Twin.CPU.FarOf, s.Twin.CPU.NearOf, s.LowestRate,
+			s.HighestRate, missPercent(s.Busiest)))
+		fmt.Fprintf(tab, "\tby requests\t%s\t%s\t%s\t\t\t\n", missPercent(s.Events.CPU.All), missPercent(s.Events.Mean.All),
+			missPercent(s.Events.P99.All))
 		row("", "linear", s.Linear, "\t\t")
 		row("", "linear + intercept", s.Kept, "\t\t")
 	}
@@ -35,7 +37,8 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 		return err
 	}
 	printFound(w, tab, t)
-	fmt.Fprintf(w, "\nThe linear model predicts the %s better with its intercept for %d of %d services; Scaling-Ops drops it.\n", t.Linear[0].Metric, keptBetter(r), len(r.Services))
+	fmt.Fprintf(w, "\nThe linear model predicts the %s better with its intercept for %d of %d services; Scaling-Ops drops it.\n",
+		t.Linear[0].Metric, keptBetter(r), len(r.Services))
 	if len(r.Assumed) > 0 {
 		fmt.Fprintf(w, "\nAssumed, because the history does not hold it (marked !guess in the file):\n")
 		for _, line := range grouped(r.Assumed) {
@@ -62,19 +65,23 @@ func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 	fmt.Fprintln(w)
 	fmt.Fprintln(tab, "SERVICE\tCPU/REQUEST\tIDLE\tWAIT\tWORKERS\tMEMORY\tSTART-UP\tBEYOND WHAT WAS SEEN")
 	for i, s := range t.App.Services {
-		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the unseen part\n", s.Name, s.CPU.Mean, s.CPU.CV, 1000*s.IdleCPU,
-			s.Wait.Mean, s.Wait.CV, s.Workers, s.Memory.Base>>20, s.Memory.PerRequest>>10, s.Startup.Mean, missPercent(t.Report.Services[i].Beyond))
+		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the unseen part\n", s.Name,
+			s.CPU.Mean, s.CPU.CV, 1000*s.IdleCPU,
+			s.Wait.Mean, s.Wait.CV, s.Workers, s.Memory.Base>>20, s.Memory.PerRequest>>10, s.Startup.Mean,
+			missPercent(t.Report.Services[i].Beyond))
 	}
 	fmt.Fprintln(tab)
 	fmt.Fprintln(tab, "KIND\tTWIN: MEAN\tTWIN: P99\tBY REQUESTS: MEAN\tP99\tOBJECTIVE")
 	for i, k := range t.Report.Kinds {
 		slo := t.App.Kinds[i].SLO
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%g %% within %v\n", k.Kind, bothErrors(k.Mean), bothErrors(k.P99), missPercent(k.EventMean), missPercent(k.EventP99), slo.Percentile, slo.Latency)
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%g %% within %v\n", k.Kind, bothErrors(k.Mean), bothErrors(k.P99),
+			missPercent(k.EventMean), missPercent(k.EventP99), slo.Percentile, slo.Latency)
 	}
 	tab.Flush() // a buffer's fault comes with the next write
 	for _, s := range t.Report.Services {
 		for _, c := range s.Changes {
-			fmt.Fprintf(w, "  %s changed at %s: %v of CPU per request before, %v after\n", s.Service, c.At.UTC().Format(time.DateTime), c.Before, c.After)
+			fmt.Fprintf(w, "  %s changed at %s: %v of CPU per request before, %v after\n", s.Service, c.At.UTC().Format(time.DateTime),
+				c.Before, c.After)
 		}
 	}
 }

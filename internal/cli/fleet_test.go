@@ -31,12 +31,14 @@ func writeModel(t *testing.T, path string, seed uint64) {
 		t.Fatal(err)
 	}
 	inputs := eyes.Width(drpc.Shared) / len(loaded.App.Services)
-	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
+		rl.NewChance(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
-		App: "bookinfo", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		App: "bookinfo", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
+		Pace:  drpc.DefaultPace(),
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
 	}
 	for i := range loaded.App.Services {
@@ -94,7 +96,8 @@ func TestTeacherAndAgents(t *testing.T) {
 		var stdout bytes.Buffer
 		code := make(chan int)
 		go func() {
-			code <- Run(ctx, []string{"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every", "20ms", "--output", "json"}, strings.NewReader(""), &stdout, said)
+			code <- Run(ctx, []string{"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every",
+				"20ms", "--output", "json"}, strings.NewReader(""), &stdout, said)
 		}()
 		return said, func() (uint64, uint64) {
 			t.Helper()
@@ -113,7 +116,8 @@ func TestTeacherAndAgents(t *testing.T) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
 		if code := Run(t.Context(), []string{
-			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--services", services, "--workload", "constant:rps=20", "--duration", "10m",
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--services", services, "--workload", "constant:rps=20",
+			"--duration", "10m",
 			"--engine", "fluid", "--speed", "0", "--output", "json",
 		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
@@ -224,7 +228,8 @@ func TestTeacherLearns(t *testing.T) {
 	first := teach(func(url string, _ *heardText) {
 		var stdout, stderr bytes.Buffer
 		if code := Run(t.Context(), []string{
-			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--witness", "--workload", "constant:rps=20", "--duration", "10m",
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--witness", "--workload", "constant:rps=20", "--duration",
+			"10m",
 			"--engine", "fluid", "--speed", "0", "--output", "json",
 		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
@@ -240,7 +245,8 @@ func TestTeacherLearns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if c := first.Learning; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What, "started with the weights of the model") {
+	if c := first.Learning; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What,
+		"started with the weights of the model") {
 		t.Errorf("%+v", first)
 	}
 	second := teach(func(_ string, said *heardText) { said.until(t, `teacher started.* counted=([1-9])`) })

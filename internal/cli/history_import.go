@@ -55,7 +55,8 @@ becomes its CPU.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "out", "o", "", "folder to write the history to")
 	flags.BoolVar(&f.force, "force", false, "replace the history that the folder holds")
-	flags.StringVar(&f.options.Service, "service", "", "what to call the service of a file that does not name it; default: the file's name")
+	flags.StringVar(&f.options.Service, "service", "",
+		"what to call the service of a file that does not name it; default: the file's name")
 	spanVar(flags, &f.options.Step, "step", 0, "between rows; default: the most common one in the file")
 	flags.StringVar(&f.start, "start", "", "when a trace began, such as 2026-03-01T00:00:00Z; default: 2000-01-03, as in simulations")
 	flags.Float64Var(&f.options.Cores, "cores", 0, "for utilisation traces: cores at 100 %")
@@ -64,7 +65,8 @@ becomes its CPU.`,
 	flags.Float64Var(&o.Peak, "peak", 0, "for traces: scale so that the highest rate is this many requests per second")
 	flags.StringVar(&o.Format, "format", "", "layout of a trace file, if it is not recognised (see workload list)")
 	flags.StringVar(&o.Select, "select", "", "rows of a trace file: an id, or column=value,...")
-	flags.StringVar(&o.Metric, "metric", "", "reading of a trace file, where it has several; or the metric of a CSV file whose only column is value")
+	flags.StringVar(&o.Metric, "metric", "",
+		"reading of a trace file, where it has several; or the metric of a CSV file whose only column is value")
 	flags.StringVar(&f.combine, "combine", "", "how selected rows of one instant become one value: sum or mean")
 	flags.StringVar(&f.gaps, "gaps", "", "for traces: fill a time without rows by hold or zero; otherwise it is absent")
 	flags.BoolVar(&o.SkipBad, "skip-bad", false, "leave out faulty rows of a trace file and count them")

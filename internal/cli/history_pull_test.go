@@ -27,12 +27,14 @@ func TestExposePullShow(t *testing.T) {
 	dir := t.TempDir()
 	metrics, past := filepath.Join(dir, "metrics.txt"), filepath.Join(dir, "past")
 	mustRunCommand(t, "history", "expose", "--app", "single", "--workload", "constant:rps=20", "--duration", "30m", "-o", metrics)
-	if out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", metrics, filepath.Join(dir, "data")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", metrics,
+		filepath.Join(dir, "data")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	url := startPrometheus(t, dir)
 	t.Setenv(tokenVariable, "a-token-nobody-checks")
-	out := mustRunCommand(t, "history", "pull", "--prometheus", url, "--namespace", "default", "--since", "20m", "--until", "2000-01-03T00:30:00Z", "-o", past, "--output", "json")
+	out := mustRunCommand(t, "history", "pull", "--prometheus", url, "--namespace", "default", "--since", "20m", "--until",
+		"2000-01-03T00:30:00Z", "-o", past, "--output", "json")
 	var report prom.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -53,7 +55,8 @@ func TestExposePullShow(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	var stdout, stderr bytes.Buffer
-	code := Run(context.Background(), []string{"history", "pull", "--prometheus", url, "--namespace", "default", "-o", past}, strings.NewReader(""), &stdout, &stderr)
+	code := Run(context.Background(), []string{"history", "pull", "--prometheus", url, "--namespace", "default", "-o", past},
+		strings.NewReader(""), &stdout, &stderr)
 	if code != exitFailure || !strings.Contains(stderr.String(), "already holds a history") {
 		t.Errorf("a second pull: %d, %s", code, stderr.String())
 	}

@@ -60,14 +60,17 @@ made longer than its own length; a file cannot.`,
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy (see simulate)")
 	flags.StringVar(&f.engine, "engine", "fluid", "one of "+strings.Join(simulate.Engines(), ", "))
-	spanVar(flags, &f.options.Duration, "duration", 0, "how long, such as 36h or 7d; default: the workload's own length, a day for generators")
+	spanVar(flags, &f.options.Duration, "duration", 0,
+		"how long, such as 36h or 7d; default: the workload's own length, a day for generators")
 	spanVar(flags, &f.step, "step", record.DefaultStep, "of the history, not shorter than the policy's scrapes")
 	f.addReading(flags)
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
-	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0, "probability that a service's step, or a scrape that the policy sees, is lost")
+	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0,
+		"probability that a service's step, or a scrape that the policy sees, is lost")
 	flags.Float64Var(&f.perturb.CPUNoise, "cpu-noise", 0, "relative deviation of CPU readings")
 	flags.Float64Var(&f.perturb.SlowStart, "slow-start", 1, "factor on the time that pods need to start")
-	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false, "a pod that is resized restarts, as on clusters that cannot resize in place")
+	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false,
+		"a pod that is resized restarts, as on clusters that cannot resize in place")
 	return c
 }
 

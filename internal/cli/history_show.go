@@ -86,7 +86,8 @@ func printHistory(out io.Writer, h *history.History, sum history.Summary) error 
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tREQUESTS/S\tPRESENT\tCORES PER POD\tREPLICAS SEEN\tP99\tALSO ABSENT")
 	for _, s := range sum.Services {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, spread(s.Metrics, history.Rate, plain), share(s.Metrics, history.Rate, sum.Steps),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, spread(s.Metrics, history.Rate, plain),
+			share(s.Metrics, history.Rate, sum.Steps),
 			spreadOf(s.PerPod, plain), replicasSeen(s.Replicas), spread(s.Metrics, history.LatencyP99, seconds), absentList(s.Absent))
 	}
 	if err := t.Flush(); err != nil {

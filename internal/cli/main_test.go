@@ -111,7 +111,8 @@ func TestOverrideSLO(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`"fast" must be a time`, `"p0" must be from`, `"99" must be`, `did you mean "buy"`, `"-1s" must be a time above 0`} {
+	for _, want := range []string{`"fast" must be a time`, `"p0" must be from`, `"99" must be`, `did you mean "buy"`,
+		`"-1s" must be a time above 0`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -62,7 +62,8 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 	fmt.Fprintf(t, "PARAMETERS\t%d in %d networks\n", f.Parameters(), len(card.Networks))
 	fmt.Fprintf(t, "TRAINED ON\t%s\n", card.Training.Data)
 	if !card.Training.To.IsZero() {
-		fmt.Fprintf(t, "\tfrom %s to %s\n", card.Training.From.UTC().Format("2006-01-02 15:04"), card.Training.To.UTC().Format("2006-01-02 15:04"))
+		fmt.Fprintf(t, "\tfrom %s to %s\n", card.Training.From.UTC().Format("2006-01-02 15:04"),
+			card.Training.To.UTC().Format("2006-01-02 15:04"))
 	}
 	fmt.Fprintf(t, "SAMPLES\t%d\n", card.Training.Samples)
 	fmt.Fprintf(t, "SEED\t%d\n", card.Training.Seed)

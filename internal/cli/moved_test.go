@@ -18,7 +18,8 @@ func TestMovedCommands(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			code := Run(context.Background(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr)
 			said := stderr.String()
-			if code != exitUsage || stdout.Len() > 0 || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "loadline: moved to loadline-lab: run loadline-lab "+strings.Fields(args)[0]) {
+			if code != exitUsage || stdout.Len() > 0 || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said,
+				"loadline: moved to loadline-lab: run loadline-lab "+strings.Fields(args)[0]) {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout.String(), said)
 			}
 		})

@@ -87,7 +87,8 @@ func (f *profileWatchFlags) run(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := watchReport{From: rest.At(0).Add(-rest.Step), To: rest.At(rest.Steps - 1), Services: []watchedService{}, Changes: []profile.Change{}, Lacks: set.Lacks}
+	report := watchReport{From: rest.At(0).Add(-rest.Step), To: rest.At(rest.Steps - 1), Services: []watchedService{},
+		Changes: []profile.Change{}, Lacks: set.Lacks}
 	for _, service := range services {
 		if err := f.watch(rest, service, set, &report); err != nil {
 			return fmt.Errorf("watch %s: %w", service, err)
@@ -121,7 +122,8 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 	if f.profiles == "" {
 		split := int(math.Round(f.learn * float64(h.Steps)))
 		if split < 1 || split >= h.Steps {
-			return nil, nil, fmt.Errorf("%s has %s: too few to learn from a part of them and watch the rest", f.history, count(h.Steps, "step", "steps"))
+			return nil, nil, fmt.Errorf("%s has %s: too few to learn from a part of them and watch the rest", f.history,
+				count(h.Steps, "step", "steps"))
 		}
 		set, err := fitAll(h.Cut(0, split), services, f.percentile)
 		return set, h.Cut(split, h.Steps), err
@@ -145,7 +147,8 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 	find := func(size profile.Size) *profile.Profile {
 		for i := range set.Profiles {
 			p := &set.Profiles[i]
-			if p.Service == service && p.Version == "" && p.Percentile == f.percentile && p.IncludesCalls == then.IncludesCalls && sameCPU(p.Size, size) {
+			if p.Service == service && p.Version == "" && p.Percentile == f.percentile && p.IncludesCalls == then.IncludesCalls &&
+				sameCPU(p.Size, size) {
 				return p
 			}
 		}
@@ -228,7 +231,8 @@ func (r *watchReport) print(w io.Writer) error {
 		if s.IncludesCalls {
 			remark = "with its calls"
 		}
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%d\t%s\n", s.Service, s.Windows, s.Skipped, s.Left.Missing+s.Left.Few+s.Left.Moving, s.Changes, remark)
+		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%d\t%s\n", s.Service, s.Windows, s.Skipped, s.Left.Missing+s.Left.Few+s.Left.Moving,
+			s.Changes, remark)
 	}
 	if err := tab.Flush(); err != nil {
 		return err

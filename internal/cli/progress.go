@@ -70,7 +70,8 @@ func (p *progress) at(share float64) {
 		return
 	}
 	full := int(share * barWidth)
-	fmt.Fprintf(p.w, "\r\x1b[K%s [%s%s] %3.0f %%, about %s left", p.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), 100*share, left)
+	fmt.Fprintf(p.w, "\r\x1b[K%s [%s%s] %3.0f %%, about %s left", p.what, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full),
+		100*share, left)
 }
 
 // done wipes the bar away.

@@ -116,7 +116,8 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	}
 	verdict := e.VerdictOn(entry)
 	if !verdict.Promote && !f.force {
-		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --methods), judge by another preference (--prefer)"}
+		return &notBetterError{verdict.Sentence, entry.Label,
+			"Try other candidates (loadline train --candidates, --methods), judge by another preference (--prefer)"}
 	}
 	p, err := r.Promote(registry.Offer{
 		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,

@@ -16,7 +16,8 @@ import (
 func writeReplay(w io.Writer, out *replayed, show int) error {
 	r := &out.Replay
 	was := strings.Join(r.Recorded, ", ")
-	fmt.Fprintf(w, "%s at %d decisions of %s, from %s to %s\n", r.Policy, r.Decisions, was, explain.Instant(r.First), explain.Instant(r.Last))
+	fmt.Fprintf(w, "%s at %d decisions of %s, from %s to %s\n", r.Policy, r.Decisions, was, explain.Instant(r.First),
+		explain.Instant(r.Last))
 	fmt.Fprintln(w, "Open loop: every situation is as recorded; the other policy's proposals do not change the next.")
 	for _, remark := range r.Remarks {
 		fmt.Fprintf(w, "Note: %s.\n", remark)
@@ -75,7 +76,8 @@ func difference(was, other string, d *replay.Episode) string {
 	if d.Times > 1 {
 		text += fmt.Sprintf(" and %d more", d.Times-1)
 	}
-	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, explain.Replicas(d.Before.Replicas), was, explain.Setting(d.Asked.Setting()))
+	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, explain.Replicas(d.Before.Replicas), was,
+		explain.Setting(d.Asked.Setting()))
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}

@@ -102,7 +102,8 @@ To see what it would do, from your own machine and without changing anything, us
 	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
 	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"},
 		"hosts in a trigger's scalerAddress that mean this process")
-	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance, "the cluster's --horizontal-pod-autoscaler-tolerance")
+	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance,
+		"the cluster's --horizontal-pod-autoscaler-tolerance")
 	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")

@@ -41,13 +41,17 @@ func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tlsCA, "nats-ca", "", "file of who signs the servers' certificates (default: who the system trusts)")
 	flags.StringVar(&f.cert, "nats-cert", "", "file of one's own certificate")
 	flags.StringVar(&f.key, "nats-key", "", "file of its key")
-	flags.IntVar(&f.replicas, "nats-replicas", 0, "servers that keep each decision, if its stream is not there yet; 0 = 3 in a cluster, else 1")
+	flags.IntVar(&f.replicas, "nats-replicas", 0,
+		"servers that keep each decision, if its stream is not there yet; 0 = 3 in a cluster, else 1")
 	flags.StringVar(&f.name, "fleet", c.Name, "what the names of fleets begin with")
-	flags.StringVar(&f.store, "fleet-store", "", "folder of the server in this process, and of what teachers keep (default: fleet beside --decisions)")
+	flags.StringVar(&f.store, "fleet-store", "",
+		"folder of the server in this process, and of what teachers keep (default: fleet beside --decisions)")
 	flags.Int64Var(&f.maxStore, "fleet-max-store", 1024, "megabytes that this server keeps at most, 16 for each application")
-	flags.StringVar(&f.address, "fleet-address", "", "where it listens for agents and teachers of other processes, HOST:PORT on this machine; empty = it serves this process alone")
+	flags.StringVar(&f.address, "fleet-address", "",
+		"where it listens for agents and teachers of other processes, HOST:PORT on this machine; empty = it serves this process alone")
 	flags.BoolVar(&f.teach, "teach", true, "have teachers in this process (default with --nats: false, see loadline teacher)")
-	flags.IntVar(&f.controllers, "controllers", 0, "how many of these processes there are; with more than one DRPC needs --nats (default: 1, and several with --leader-elect)")
+	flags.IntVar(&f.controllers, "controllers", 0,
+		"how many of these processes there are; with more than one DRPC needs --nats (default: 1, and several with --leader-elect)")
 	flags.StringVar(&f.agent, "agent", "", "look after the LoadLines with label loadline.dev/agent of this value, and no others")
 }
 
@@ -62,9 +66,11 @@ func (f *runFleetFlags) check(flags *pflag.FlagSet) []error {
 	if f.url != "" && !flags.Changed("teach") {
 		f.teach = false
 	}
-	fault(f.url == "" && (f.credentials != "" || f.tlsCA != "" || f.cert != "" || f.key != "" || f.replicas != 0), "--nats-credentials, --nats-ca, --nats-cert, --nats-key and --nats-replicas need --nats")
+	fault(f.url == "" && (f.credentials != "" || f.tlsCA != "" || f.cert != "" || f.key != "" || f.replicas != 0),
+		"--nats-credentials, --nats-ca, --nats-cert, --nats-key and --nats-replicas need --nats")
 	fault(f.url != "" && f.address != "", "--fleet-address is for the server in this process, --nats for others: give one of them")
-	fault(f.agent != "" && !agentName.MatchString(f.agent), "--agent is %q, must be lower-case letters, digits and -, 40 at most, as it names the lease", f.agent)
+	fault(f.agent != "" && !agentName.MatchString(f.agent),
+		"--agent is %q, must be lower-case letters, digits and -, 40 at most, as it names the lease", f.agent)
 	fault(f.controllers < 0, "--controllers is %d, must be at least 1", f.controllers)
 	if f.url != "" {
 		if err := f.config("loadline run", io.Discard).Validate(); err != nil {

@@ -22,7 +22,8 @@ func TestRunFleetOptions(t *testing.T) {
 		{"a lease, and nobody else", []string{"--controllers=1"}, true, false, true, "/data/fleet"},
 		{"two without a lease", []string{"--controllers=2"}, false, true, true, "/data/fleet"},
 		{"several share servers", []string{"--nats=nats://n0:4222", "--controllers=2"}, true, false, false, "/data/fleet"},
-		{"they share servers, and this one teaches", []string{"--nats=nats://n0:4222", "--teach", "--fleet-store=/elsewhere"}, true, false, true, "/elsewhere"},
+		{"they share servers, and this one teaches", []string{"--nats=nats://n0:4222", "--teach", "--fleet-store=/elsewhere"}, true,
+			false, true, "/elsewhere"},
 		{"the teacher is elsewhere", []string{"--teach=false"}, false, false, false, "/data/fleet"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -245,7 +245,8 @@ func (f *sloSplitFlags) splitter() (slosplit.Splitter, error) {
 }
 
 // chains of the app, with profiles from the file or measured.
-func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond []float64, known *profile.Set, stderr io.Writer) ([]slosplit.Chain, error) {
+func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond []float64, known *profile.Set,
+	stderr io.Writer) ([]slosplit.Chain, error) {
 	var percentiles []float64
 	for _, k := range app.Kinds {
 		if !slices.Contains(percentiles, k.SLO.Percentile) {
@@ -286,7 +287,8 @@ func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond
 		if slices.ContainsFunc(known.Profiles, func(p profile.Profile) bool { return p.IncludesCalls }) {
 			remark = ", where those that include calls do not count"
 		}
-		err = fmt.Errorf("%s has no profile of %s in its present size%s%s; measure them again", f.profiles, strings.Join(absent, ", "), remark, hintUnless(strings.Split(absent[0], " at ")[0], names))
+		err = fmt.Errorf("%s has no profile of %s in its present size%s%s; measure them again", f.profiles, strings.Join(absent, ", "),
+			remark, hintUnless(strings.Split(absent[0], " at ")[0], names))
 	}
 	return chains, err
 }
@@ -324,7 +326,8 @@ func (f *sloSplitFlags) print(w io.Writer, app *loadline.App, plan *slosplit.Pla
 			if !t.Met() {
 				verdict = "BROKEN"
 			}
-			fmt.Fprintf(tab, "%s\tp%g %s\t%s\t%s\t%s\n", t.Kind, app.Kinds[app.KindIndex(t.Kind)].SLO.Percentile, profileTime(t.SLO), tail, profileTime(t.Error), verdict)
+			fmt.Fprintf(tab, "%s\tp%g %s\t%s\t%s\t%s\n", t.Kind, app.Kinds[app.KindIndex(t.Kind)].SLO.Percentile, profileTime(t.SLO),
+				tail, profileTime(t.Error), verdict)
 		}
 		if err := tab.Flush(); err != nil {
 			return err

@@ -37,7 +37,8 @@ func splitGraph(app *loadline.App, plan *slosplit.Plan, rate float64, way string
 		most = max(most, e.Calls)
 	}
 	for _, e := range edges {
-		g.Arrows = append(g.Arrows, draw.Arrow{From: place[e.From], To: place[e.To], Weight: math.Sqrt(e.Calls / most), Dashed: e.Optional})
+		g.Arrows = append(g.Arrows, draw.Arrow{From: place[e.From], To: place[e.To], Weight: math.Sqrt(e.Calls / most),
+			Dashed: e.Optional})
 	}
 	return g
 }

@@ -136,7 +136,8 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 		verify = -1
 	}
 	bar := newProgress(stderr, "profiles and labels")
-	data, err := learned.ShopData(ctx, f.way, learned.DataConfig{Seed: f.seed, Samples: f.samples, Verify: verify, Workers: f.parallel}, bar.at)
+	data, err := learned.ShopData(ctx, f.way, learned.DataConfig{Seed: f.seed, Samples: f.samples, Verify: verify, Workers: f.parallel},
+		bar.at)
 	bar.done()
 	if err != nil {
 		return nil, err
@@ -149,7 +150,8 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 	}
 	began = time.Now()
 	bar = newProgress(stderr, "training "+f.way)
-	model, marks, err := learned.Train(ctx, data.Train, data.Validation, learned.Config{Way: f.way, Seed: f.seed, Most: f.steps, FirstOrder: f.firstOrder, Workers: f.parallel}, bar.at)
+	model, marks, err := learned.Train(ctx, data.Train, data.Validation,
+		learned.Config{Way: f.way, Seed: f.seed, Most: f.steps, FirstOrder: f.firstOrder, Workers: f.parallel}, bar.at)
 	bar.done()
 	if err != nil {
 		return nil, fmt.Errorf("train %s: %w", f.way, err)
@@ -177,9 +179,11 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 }
 
 func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
-	fmt.Fprintf(w, "%s, %s of sockshop in %d releases; data %v, training %v (%s)\n", t.Way, count(t.Tasks, "task", "tasks"), learned.ShopReleases, t.Data.Round(time.Second/10), t.Training.Round(time.Second/10), count(t.Steps, "step", "steps"))
+	fmt.Fprintf(w, "%s, %s of sockshop in %d releases; data %v, training %v (%s)\n", t.Way, count(t.Tasks, "task", "tasks"),
+		learned.ShopReleases, t.Data.Round(time.Second/10), t.Training.Round(time.Second/10), count(t.Steps, "step", "steps"))
 	if t.Verified > 0 {
-		fmt.Fprintf(w, "%s held against the event engine in %s: budgets of %.2f times the SLO are met, on the mean\n", count(t.Verified, "label", "labels"), count(t.Runs, "run", "runs"), t.Factor)
+		fmt.Fprintf(w, "%s held against the event engine in %s: budgets of %.2f times the SLO are met, on the mean\n",
+			count(t.Verified, "label", "labels"), count(t.Runs, "run", "runs"), t.Factor)
 	}
 	fmt.Fprintf(w, "\nOn %d samples of releases that it has not seen:\n\n", t.AsItIs.Samples)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

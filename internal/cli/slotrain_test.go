@@ -24,7 +24,8 @@ func makeSplitModel(ts *testscript.TestScript, _ bool, args []string) {
 			for s := range 2 + k%3 {
 				base := 0.002 + 0.02*rng.Float64()
 				curve := &profile.Curve{Loads: []float64{5, 40, 80}, Latencies: []float64{base, 2 * base, 6 * base}}
-				chain.Steps = append(chain.Steps, slosplit.Step{Service: s, Name: fmt.Sprint(s), Visits: 1, Load: 50 + 200*rng.Float64(), Cost: 0.1 + rng.Float64(), Min: 1, Max: 20, Curve: curve})
+				chain.Steps = append(chain.Steps, slosplit.Step{Service: s, Name: fmt.Sprint(s), Visits: 1,
+					Load: 50 + 200*rng.Float64(), Cost: 0.1 + rng.Float64(), Min: 1, Max: 20, Curve: curve})
 			}
 			shares, err := learned.Label(&chain)
 			ts.Check(err)

@@ -84,7 +84,8 @@ cluster. A fleet must have one teacher.`,
 	flags.StringVar(&f.model, "model", "", "model file to publish the students of, again whenever it is replaced")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "folder for the teacher's state: what was counted, learned and published")
 	f.learning.add(flags)
-	flags.StringVar(&f.embedded, "embedded", "", "run a server in this process, at HOST:PORT; beyond this machine it needs --tls-cert, --tls-key and --tls-ca")
+	flags.StringVar(&f.embedded, "embedded", "",
+		"run a server in this process, at HOST:PORT; beyond this machine it needs --tls-cert, --tls-key and --tls-ca")
 	flags.StringVar(&f.store, "store", "", "folder of that server; default: nats in the folder of the checkpoint")
 	flags.Int64Var(&f.maxStore, "max-store", 256, "megabytes that it keeps at most")
 	f.add(flags)

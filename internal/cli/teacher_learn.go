@@ -25,17 +25,20 @@ type learningFlags struct {
 func (f *learningFlags) add(flags *pflag.FlagSet) {
 	c := teacher.Usual()
 	flags.StringVar(&f.app, "app", "", "learn: name or file of the application that the model was trained on (see apps)")
-	flags.StringVar(&f.workload, "workload", "day", "with --app: load of the simulated application in which the teacher trains and is evaluated")
+	flags.StringVar(&f.workload, "workload", "day",
+		"with --app: load of the simulated application in which the teacher trains and is evaluated")
 	f.shaped.addReading(flags)
 	flags.DurationVar(&f.shaped.options.Duration, "duration", 0, "with --app: length of that load; default: its own, a day for generators")
 	flags.IntVar(&f.warm, "warm-up", c.WarmUp, "with --app: simulated steps in which a teacher without a saved state trains its critics")
-	flags.IntVar(&f.refresh, "refresh", trainer.Default(drpc.Continuous).Stage1.Refresh, "with --app: simulated steps of stage 1 at most when the notifier requests training")
+	flags.IntVar(&f.refresh, "refresh", trainer.Default(drpc.Continuous).Stage1.Refresh,
+		"with --app: simulated steps of stage 1 at most when the notifier requests training")
 	flags.IntVar(&f.examine, "examine", c.EvaluateEvery, "with --app: learned periods between two evaluations")
 	flags.DurationVar(&f.save, "save", c.SaveEvery, "with --app: how often to save the state; decisions are acknowledged with it")
 }
 
 // learningOnly are the flags that need --app.
-var learningOnly = []string{"workload", "duration", "warm-up", "refresh", "examine", "save", "seed", "scale", "peak", "format", "select", "metric", "combine", "gaps", "skip-bad", "rps-at-full", "profile"}
+var learningOnly = []string{"workload", "duration", "warm-up", "refresh", "examine", "save", "seed", "scale", "peak", "format",
+	"select", "metric", "combine", "gaps", "skip-bad", "rps-at-full", "profile"}
 
 func (f *learningFlags) check(flags *pflag.FlagSet) error {
 	var faults []error
@@ -74,7 +77,8 @@ func (f *learningFlags) scenario() (*train.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &train.Scenario{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
+	return &train.Scenario{App: model.App, Load: load, Duration: w.Duration(),
+		Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
 }
 
 func (f *learningFlags) configure(c *teacher.Config) {

@@ -22,7 +22,8 @@ func writeCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 	}
 	return atomicfile.Write(log, func(w io.Writer) error {
 		out := csv.NewWriter(w)
-		_ = out.Write(append([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory"}, own...)) // Error tells
+		_ = out.Write(append([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory"},
+			own...)) // Error tells
 		for _, point := range curve {
 			p, more := row(point)
 			cells := []string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes)}

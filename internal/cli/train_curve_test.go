@@ -28,8 +28,10 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		point      any
 		csv, field string
 	}{
-		"drpc":  {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n", `"imitation":0.5}`},
-		"msars": {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars, head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
+		"drpc": {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n",
+			`"imitation":0.5}`},
+		"msars": {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars,
+			head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := of.write(); err != nil {

@@ -29,11 +29,16 @@ type schoolFlags struct {
 const drpcFormulation = "drpc"
 
 func (f *schoolFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.formulation, "formulation", "", "drpc: a teacher for the whole application and a student for each service, into one model file")
-	flags.StringVar(&f.teacher, "teacher", string(drpc.Continuous), "with --formulation drpc: td3, or branching with one choice of three for each service and axis")
-	flags.StringVar(&f.shape, "shape", string(drpc.Shared), "with --formulation drpc: shared networks for all services, or plain as printed")
-	flags.IntVar(&f.acting, "acting-steps", trainer.Default(drpc.Continuous).Stage2.Steps, "with --formulation drpc: steps of stage 2, in which students act and the teacher listens")
-	flags.Float64Var(&f.price, "price", drpc.DefaultReward().Price, "with --formulation drpc: what asking for twice as much as is needed costs of the reward; 0 = as printed")
+	flags.StringVar(&f.formulation, "formulation", "",
+		"drpc: a teacher for the whole application and a student for each service, into one model file")
+	flags.StringVar(&f.teacher, "teacher", string(drpc.Continuous),
+		"with --formulation drpc: td3, or branching with one choice of three for each service and axis")
+	flags.StringVar(&f.shape, "shape", string(drpc.Shared),
+		"with --formulation drpc: shared networks for all services, or plain as printed")
+	flags.IntVar(&f.acting, "acting-steps", trainer.Default(drpc.Continuous).Stage2.Steps,
+		"with --formulation drpc: steps of stage 2, in which students act and the teacher listens")
+	flags.Float64Var(&f.price, "price", drpc.DefaultReward().Price,
+		"with --formulation drpc: what asking for twice as much as is needed costs of the reward; 0 = as printed")
 }
 
 // Flags that a school takes besides those of every training.
@@ -52,7 +57,8 @@ func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
 		if slices.Contains(labFormulations, f.school.formulation) {
 			return false, movedError("train --formulation " + f.school.formulation)
 		}
-		return false, usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.school.formulation, suggest.Hint(f.school.formulation, formulations()))
+		return false, usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.school.formulation,
+			suggest.Hint(f.school.formulation, formulations()))
 	}
 	return true, refuseOthers(flags, drpcFormulation, slices.Concat(schoolOnly, schoolAlso)...)
 }
@@ -85,7 +91,8 @@ func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdo
 }
 
 // goToSchool runs the schooling to its end, or on from where it was interrupted.
-func (f *trainFlags) goToSchool(ctx context.Context, subject train.Scenario, config trainer.Config, stderr io.Writer) (_ *drpc.Model, _ *trainer.Report, err error) {
+func (f *trainFlags) goToSchool(ctx context.Context, subject train.Scenario, config trainer.Config, stderr io.Writer) (_ *drpc.Model,
+	_ *trainer.Report, err error) {
 	checkpoint, err := openSchoolCheckpoint(f.checkpoint)
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +150,8 @@ func printSchool(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tIMITATION")
 	for _, p := range r.Curve {
-		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS, 100*p.CPU, 100*p.Memory, p.Imitation)
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
+			100*p.CPU, 100*p.Memory, p.Imitation)
 	}
 	fmt.Fprintln(t)
 	for _, e := range r.Events {
@@ -155,7 +163,8 @@ func printSchool(w io.Writer, r *trainer.Report, path string) error {
 	}
 	fmt.Fprint(t, idle(r.Results[0], r.Results[len(r.Results)-1]))
 	wrong, agreed := trainer.MeanImitation(r.Imitation)
-	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions as the teacher's; %d parameters each, the teacher has %d\n", wrong, 100*agreed, r.Parameters.Student, r.Parameters.Teacher)
+	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions as the teacher's; %d parameters each, the teacher has %d\n",
+		wrong, 100*agreed, r.Parameters.Student, r.Parameters.Teacher)
 	if n := r.Carried.Decisions; n > 0 {
 		fmt.Fprintf(t, "stage 2: %d decisions, %.0f bytes each on the way up and down\n", n, float64(r.Carried.Bytes)/float64(n))
 	}

@@ -19,7 +19,8 @@ func TestInterruptedSchoolGoesOn(t *testing.T) {
 	train := func(ctx context.Context, out string, more ...string) (int, string) {
 		var stderr bytes.Buffer
 		args := append([]string{
-			"train", "--formulation", "drpc", "--app", "bookinfo", "--workload", "constant:rps=40", "--duration", "1h", "--steps", "200", "--evaluate-every", "40",
+			"train", "--formulation", "drpc", "--app", "bookinfo", "--workload", "constant:rps=40", "--duration", "1h", "--steps",
+			"200", "--evaluate-every", "40",
 			"--episodes", "1", "--acting-steps", "40", "-o", filepath.Join(dir, out),
 		}, more...)
 		return Run(ctx, args, strings.NewReader(""), io.Discard, &stderr), stderr.String()
@@ -49,7 +50,8 @@ func TestInterruptedSchoolGoesOn(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "parts")); err == nil {
 		t.Error("an interrupted school wrote a model")
 	}
-	if code, said = train(t.Context(), "parts", "--checkpoint", school, "--log", log); code != 0 || !strings.Contains(said, "going on after") {
+	if code, said = train(t.Context(), "parts", "--checkpoint", school, "--log", log); code != 0 || !strings.Contains(said,
+		"going on after") {
 		t.Fatalf("code %d: %s", code, said)
 	}
 	var files [2][]byte
@@ -62,7 +64,8 @@ func TestInterruptedSchoolGoesOn(t *testing.T) {
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("the model is another one")
 	}
-	if curve, err := os.ReadFile(log); err != nil || strings.Count(string(curve), "\n") < 4 || !strings.Contains(string(curve), "\n40,1,") {
+	if curve, err := os.ReadFile(log); err != nil || strings.Count(string(curve), "\n") < 4 || !strings.Contains(string(curve),
+		"\n40,1,") {
 		t.Errorf("the curve has lost its beginning: %s (%v)", curve, err)
 	}
 }

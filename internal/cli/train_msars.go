@@ -32,8 +32,10 @@ type msarsFlags struct {
 func (f *msarsFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("formulation").Usage += "; msars: the SLO split among the services and TD3 that steers by the parts, likewise"
 	flags.StringVar(&f.way, "way", msars.Ways()[0], "with --formulation msars: who splits the SLO: meta, gcn or parslo")
-	flags.StringVar(&f.split, "split", "", "with --formulation msars: the network that splits, as slo train wrote it (one is trained), or none: TD3 by the users' SLO alone")
-	flags.StringVar(&f.profiles, "profiles", "", "with --formulation msars: file of load-latency profiles; those that it lacks are measured and added")
+	flags.StringVar(&f.split, "split", "",
+		"with --formulation msars: the network that splits, as slo train wrote it (one is trained), or none: TD3 by the users' SLO alone")
+	flags.StringVar(&f.profiles, "profiles", "",
+		"with --formulation msars: file of load-latency profiles; those that it lacks are measured and added")
 }
 
 // msarsOnly are the flags that such a training takes besides those of every one.
@@ -174,7 +176,8 @@ func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
 	for _, p := range r.Curve {
-		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS, p.Users, 100*p.CPU, 100*p.Memory)
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
+			p.Users, 100*p.CPU, 100*p.Memory)
 	}
 	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
@@ -187,7 +190,9 @@ func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 	if r.Way == msars.None {
 		fmt.Fprintln(w, "\nnothing is split: every service is held to the users' SLO")
 	} else {
-		fmt.Fprintf(w, "\nsplit by %s: %s, %s measured here\n", r.Way, count(r.Divisions, "split", "splits")+" in training, "+count(r.Chains, "chain", "chains")+" computed", count(r.Profiles, "profile", "profiles"))
+		fmt.Fprintf(w, "\nsplit by %s: %s, %s measured here\n", r.Way,
+			count(r.Divisions, "split", "splits")+" in training, "+count(r.Chains, "chain", "chains")+" computed", count(r.Profiles,
+				"profile", "profiles"))
 		var parts []string
 		for kind, factor := range r.Factors {
 			parts = append(parts, fmt.Sprintf("%s %.2f", kind, factor))

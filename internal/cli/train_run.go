@@ -53,7 +53,8 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the past that is kept for the proof")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
 	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
-	flags.StringVar(&f.shares, "shares", "", "each service's part of the SLO from this file (see slo split --out) instead of in proportion")
+	flags.StringVar(&f.shares, "shares", "",
+		"each service's part of the SLO from this file (see slo split --out) instead of in proportion")
 	flags.BoolVar(&f.redo, "redo", false, "begin the run's folder anew, whatever it holds")
 	flags.StringVar(&f.output, "output", "text", "of a run: text or json")
 }
@@ -224,7 +225,10 @@ func (f *trainFlags) checkFolder() error {
 	if err != nil {
 		return usagef("--out %s is not a folder", f.out)
 	}
-	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == pipeline.RunFile || e.Name() == pipeline.SeenFile }) {
+	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() == pipeline.RunFile ||
+			e.Name() == pipeline.SeenFile
+	}) {
 		return usagef("--out %s holds something that is not a run: give an empty or a new folder", f.out)
 	}
 	return nil
@@ -325,7 +329,8 @@ func setObjectives(app *loadline.App, objectives []string) error {
 func printRun(w io.Writer, f *pipeline.Folder) error {
 	s := &f.Subject
 	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))
-	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From), minute(s.Unseen.To))
+	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From),
+		minute(s.Unseen.To))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CANDIDATE\tMETHOD\tSEED\tSTEPS\tNETWORKS\tTRAINED WITH")
 	for _, c := range f.Candidates {

@@ -16,7 +16,8 @@ import (
 func formulations() []string { return []string{drpcFormulation, msarsFormulation} }
 
 // subjectFlags are those that every training of a whole application takes.
-var subjectFlags = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps", "seed", "evaluate-every", "episodes", "out", "log"}
+var subjectFlags = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps",
+	"seed", "evaluate-every", "episodes", "out", "log"}
 
 // refuseOthers says which of the flags that were given a formulation does not take:
 // those of every training, and some more.
@@ -89,7 +90,8 @@ func (f ScenarioFlags) Scenario(seed uint64) (train.Scenario, error) {
 	if err != nil {
 		return train.Scenario{}, err
 	}
-	return train.Scenario{App: model.App, Load: load, Duration: w.Duration(), Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
+	return train.Scenario{App: model.App, Load: load, Duration: w.Duration(),
+		Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
 }
 
 // lacks is what every training of a whole application needs and was not given.
@@ -115,7 +117,8 @@ func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) 
 		from int
 		to   *int
 	}{
-		{"steps", f.training.Steps, steps}, {"evaluate-every", f.training.EvaluateEvery, every}, {"episodes", f.training.Episodes, episodes},
+		{"steps", f.training.Steps, steps}, {"evaluate-every", f.training.EvaluateEvery, every}, {"episodes", f.training.Episodes,
+			episodes},
 	} {
 		if flags.Changed(o.name) {
 			*o.to = o.from

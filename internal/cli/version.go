@@ -17,7 +17,8 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s%s (%s, %s/%s)\n", c.Root().Name(), version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s%s (%s, %s/%s)\n", c.Root().Name(), version, revision(), runtime.Version(),
+				runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

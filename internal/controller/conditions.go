@@ -135,7 +135,8 @@ func (v *view) activeVerdict(others map[string]verdict) verdict {
 		return no(v1alpha1.ReasonObserving, "the mode is Observe: nothing is decided")
 	case v.app.Mode == v1alpha1.Recommend:
 		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not applied")
-	case others[v1alpha1.ConditionPaused].reason != v1alpha1.ReasonSomeServicesPaused && others[v1alpha1.ConditionPaused].status == metav1.ConditionTrue:
+	case others[v1alpha1.ConditionPaused].reason != v1alpha1.ReasonSomeServicesPaused &&
+		others[v1alpha1.ConditionPaused].status == metav1.ConditionTrue:
 		return no(v1alpha1.ReasonPaused, others[v1alpha1.ConditionPaused].message)
 	case moved == 0 && conflicts > 0:
 		return no(v1alpha1.ReasonConflict, others[v1alpha1.ConditionConflict].message)
@@ -228,7 +229,8 @@ func (v *view) staleVerdict() verdict {
 		}
 	}
 	if len(kinds) > 0 {
-		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds, ", ")+v.whyKind(kinds[0]))
+		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds,
+			", ")+v.whyKind(kinds[0]))
 	}
 	return no(v1alpha1.ReasonFresh, "")
 }

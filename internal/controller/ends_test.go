@@ -111,7 +111,8 @@ func itoa(n int) string { return string(rune('0' + n)) }
 // pod of a size.
 func pod(name string, cpu float64) kube.Pod {
 	size := loadline.Size{CPURequest: cpu, CPULimit: cpu}
-	return kube.Pod{Name: name, UID: types.UID(name), Told: size, PodObservation: loadline.PodObservation{Phase: loadline.PodReady, Size: size, Node: -1}}
+	return kube.Pod{Name: name, UID: types.UID(name), Told: size, PodObservation: loadline.PodObservation{Phase: loadline.PodReady,
+		Size: size, Node: -1}}
 }
 
 // newStage is the shop at noon: three replicas of web, two of ads, four of cart.
@@ -280,9 +281,11 @@ func TestStandsStill(t *testing.T) {
 		state  v1alpha1.ServiceState
 		why    string
 	}{
-		"annotation":     {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "web"} }, v1alpha1.ServicePaused, "paused: web"},
-		"workload's":     {func(s *stage) { s.states[0].Paused = true }, v1alpha1.ServicePaused, "on the workload"},
-		"not understood": {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "wbe"} }, v1alpha1.ServicePaused, "wbe"},
+		"annotation": {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "web"} },
+			v1alpha1.ServicePaused, "paused: web"},
+		"workload's": {func(s *stage) { s.states[0].Paused = true }, v1alpha1.ServicePaused, "on the workload"},
+		"not understood": {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "wbe"} },
+			v1alpha1.ServicePaused, "wbe"},
 		"somebody else": {func(s *stage) {
 			s.states[0].Conflicts = []kube.Conflict{{Reason: "HorizontalPodAutoscaler", Message: "HPA web"}}
 		}, v1alpha1.ServiceConflict, "HPA web"},
@@ -359,7 +362,8 @@ func TestWhole(t *testing.T) {
 	s, e := newStage(t)
 	_ = s
 	situation := loadline.Situation{App: e.app.App}
-	got, why := whole{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012), MemoryLimit: loadline.Some[int64](1<<20 + 1)})
+	got, why := whole{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012),
+		MemoryLimit: loadline.Some[int64](1<<20 + 1)})
 	if got.CPULimit.Value != 0.201 || got.MemoryLimit.Value != 2<<20 || why == "" {
 		t.Errorf("%+v %q", got, why)
 	}

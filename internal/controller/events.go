@@ -80,7 +80,8 @@ func (d *eventWriter) conditions(l *v1alpha1.LoadLine, before, after []metav1.Co
 			good = metav1.ConditionTrue
 		}
 		kind := corev1.EventTypeNormal
-		if c.Status != good && c.Status != metav1.ConditionUnknown && (c.Type != v1alpha1.ConditionActive && c.Type != v1alpha1.ConditionPaused) {
+		if c.Status != good && c.Status != metav1.ConditionUnknown && (c.Type != v1alpha1.ConditionActive &&
+			c.Type != v1alpha1.ConditionPaused) {
 			kind = corev1.EventTypeWarning
 		}
 		if was == nil && c.Status == good || c.Status == metav1.ConditionUnknown {

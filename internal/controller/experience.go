@@ -15,9 +15,12 @@ type action = drpc.Action
 // action that would have been, and it does not count.
 func carriedOut(want action, proposed, plan loadline.Setting) (action, bool) {
 	axes := [drpc.Axes]fate{
-		drpc.AxisCPU:        joined(fateOf(proposed.CPULimit, plan.CPULimit, nearCores), fateOf(proposed.CPURequest, plan.CPURequest, nearCores)),
-		drpc.AxisMemory:     joined(fateOf(proposed.MemoryLimit, plan.MemoryLimit, nearBytes), fateOf(proposed.MemoryRequest, plan.MemoryRequest, nearBytes)),
-		drpc.AxisHorizontal: joined(fateOf(proposed.Replicas, plan.Replicas, same[int]), fateOf(proposed.Brownout, plan.Brownout, same[bool])),
+		drpc.AxisCPU: joined(fateOf(proposed.CPULimit, plan.CPULimit, nearCores),
+			fateOf(proposed.CPURequest, plan.CPURequest, nearCores)),
+		drpc.AxisMemory: joined(fateOf(proposed.MemoryLimit, plan.MemoryLimit, nearBytes),
+			fateOf(proposed.MemoryRequest, plan.MemoryRequest, nearBytes)),
+		drpc.AxisHorizontal: joined(fateOf(proposed.Replicas, plan.Replicas, same[int]),
+			fateOf(proposed.Brownout, plan.Brownout, same[bool])),
 	}
 	for axis, f := range axes {
 		switch f {

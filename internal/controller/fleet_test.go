@@ -85,7 +85,8 @@ func newClass(t *testing.T, mode v1alpha1.Mode) *classroom {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &classroom{stage: &stage{l: load(t, strings.ReplaceAll(taught, "MODE", string(mode))), now: noon}, t: t, twin: bookinfo.App, models: t.TempDir()}
+	c := &classroom{stage: &stage{l: load(t, strings.ReplaceAll(taught, "MODE", string(mode))), now: noon}, t: t, twin: bookinfo.App,
+		models: t.TempDir()}
 	template := loadline.Size{CPURequest: 0.5, CPULimit: 0.5, MemoryRequest: 256 << 20, MemoryLimit: 256 << 20}
 	for range c.twin.Services {
 		s := kube.State{Replicas: 3, Status: 3, Template: template}
@@ -174,12 +175,14 @@ func (c *classroom) promote(seed uint64, services ...string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(c.twin.Services)}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(c.twin.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	m := &drpc.Model{
-		App: "shop", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		App: "shop", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
+		Pace:  drpc.DefaultPace(),
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
 	}
 	for i, name := range services {
@@ -195,7 +198,8 @@ func (c *classroom) promote(seed uint64, services ...string) {
 	}
 	app := *c.twin
 	app.Name = "shop"
-	if _, err := registry.Open(filepath.Join(c.models, "registry")).Promote(registry.Offer{App: &app, Model: path, Promotion: registry.Promotion{Candidate: "drpc", At: noon}}); err != nil {
+	if _, err := registry.Open(filepath.Join(c.models, "registry")).Promote(registry.Offer{App: &app, Model: path,
+		Promotion: registry.Promotion{Candidate: "drpc", At: noon}}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -312,7 +316,8 @@ func TestAPromotionIsTakenUpByTheSameProcess(t *testing.T) {
 	}
 	eventually(t, "the new model's weights are published and taken", func() bool {
 		c.live(1)
-		return c.app.member.agent.Status()[0].Version >= 2 && c.app.member.teacher.Status().Version == c.app.member.agent.Status()[0].Version
+		return c.app.member.agent.Status()[0].Version >= 2 &&
+			c.app.member.teacher.Status().Version == c.app.member.agent.Status()[0].Version
 	})
 	c.end()
 }

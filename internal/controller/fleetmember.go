@@ -64,7 +64,8 @@ func (m *member) leave() {
 		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
 		defer cancel()
 		if err := m.agent.Close(ctx); err != nil {
-			m.fleet.log().Warn("experience is lost: it could not be published before the students left the fleet", "fleet", m.name, "error", err)
+			m.fleet.log().Warn("experience is lost: it could not be published before the students left the fleet", "fleet", m.name,
+				"error", err)
 		}
 		m.link.Close()
 		m.fleet.release(m.teacher)

@@ -19,20 +19,26 @@ type fleetMetrics struct {
 }
 
 // newFleetMetrics makes the metrics with the constructors of all others.
-func newFleetMetrics(counter func(name, help string, labels []string, more ...string) *prometheus.CounterVec, gauge func(name, help string, labels []string, more ...string) *prometheus.GaugeVec) fleetMetrics {
+func newFleetMetrics(counter func(name, help string, labels []string, more ...string) *prometheus.CounterVec,
+	gauge func(name, help string, labels []string, more ...string) *prometheus.GaugeVec) fleetMetrics {
 	return fleetMetrics{
 		decisions: counter("loadline_fleet_decisions_total", "Decisions of students that the fleet's servers have acknowledged.", ofApp),
-		refused:   counter("loadline_fleet_refused_total", "Attempts to publish that were refused because the stream was full; they are repeated.", ofApp),
-		lost:      counter("loadline_fleet_lost_total", "Decisions that were dropped because no server acknowledged them for long.", ofApp),
-		bytes:     counter("loadline_fleet_bytes_total", "Bytes sent to and received from the fleet's servers, including the protocol.", ofApp, "direction"),
-		waiting:   gauge("loadline_fleet_waiting_decisions", "Decisions that no server has acknowledged yet.", ofApp),
-		reach:     gauge("loadline_fleet_in_reach", "1 if the fleet can be used, 0 if not; students keep deciding without it.", ofApp),
-		version:   gauge("loadline_fleet_weights_version", "Version of the weights in use by a service's student.", ofService),
-		counted:   gauge("loadline_fleet_teacher_counted", "Decisions that the embedded teacher has counted.", ofApp),
-		learned:   gauge("loadline_fleet_teacher_learned", "Periods that the embedded teacher has learned from.", ofApp),
-		events:    gauge("loadline_fleet_teacher_events", "Events of the embedded teacher since the process started, such as a training.", ofApp),
+		refused: counter("loadline_fleet_refused_total",
+			"Attempts to publish that were refused because the stream was full; they are repeated.", ofApp),
+		lost: counter("loadline_fleet_lost_total", "Decisions that were dropped because no server acknowledged them for long.",
+			ofApp),
+		bytes: counter("loadline_fleet_bytes_total", "Bytes sent to and received from the fleet's servers, including the protocol.",
+			ofApp, "direction"),
+		waiting: gauge("loadline_fleet_waiting_decisions", "Decisions that no server has acknowledged yet.", ofApp),
+		reach:   gauge("loadline_fleet_in_reach", "1 if the fleet can be used, 0 if not; students keep deciding without it.", ofApp),
+		version: gauge("loadline_fleet_weights_version", "Version of the weights in use by a service's student.", ofService),
+		counted: gauge("loadline_fleet_teacher_counted", "Decisions that the embedded teacher has counted.", ofApp),
+		learned: gauge("loadline_fleet_teacher_learned", "Periods that the embedded teacher has learned from.", ofApp),
+		events: gauge("loadline_fleet_teacher_events",
+			"Events of the embedded teacher since the process started, such as a training.", ofApp),
 		published: gauge("loadline_fleet_teacher_version", "Version of the weights that the embedded teacher published last.", ofApp),
-		restarts:  gauge("loadline_fleet_teacher_restarts", "Failures of the embedded teacher since the process started, each followed by a restart.", ofApp),
+		restarts: gauge("loadline_fleet_teacher_restarts",
+			"Failures of the embedded teacher since the process started, each followed by a restart.", ofApp),
 	}
 }
 
@@ -42,7 +48,8 @@ type series interface {
 }
 
 func (m *fleetMetrics) all() []series {
-	return []series{m.decisions, m.refused, m.lost, m.bytes, m.waiting, m.reach, m.version, m.counted, m.learned, m.published, m.events, m.restarts}
+	return []series{m.decisions, m.refused, m.lost, m.bytes, m.waiting, m.reach, m.version, m.counted, m.learned, m.published, m.events,
+		m.restarts}
 }
 
 // fleet updates the metrics of an application's students; nil = it has none.

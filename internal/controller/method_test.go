@@ -74,7 +74,8 @@ func trainToy(_ context.Context, t policy.Task) (*policy.Trained, error) {
 		tried[arm]++
 		worth[arm] += t.Rate * (reward - worth[arm]) / tried[arm]
 		if step%max(t.Steps/5, 1) == 0 {
-			trained.Curves[0].Points = append(trained.Curves[0].Points, policy.Point{Steps: step, Return: reward, Evaluation: slices.Max(worth), Yardstick: math.NaN()})
+			trained.Curves[0].Points = append(trained.Curves[0].Points,
+				policy.Point{Steps: step, Return: reward, Evaluation: slices.Max(worth), Yardstick: math.NaN()})
 		}
 		t.Progress(float64(step+1) / float64(t.Steps))
 	}
@@ -88,7 +89,8 @@ func trainToy(_ context.Context, t policy.Task) (*policy.Trained, error) {
 func (m *toyModel) Method() string     { return "toy" }
 func (m *toyModel) TrainedFor() string { return m.App }
 func (m *toyModel) About() policy.About {
-	return policy.About{Formulation: "keep replicas as busy as was learned", Every: "15s", Absent: "nothing is done", Services: []string{"the first"}}
+	return policy.About{Formulation: "keep replicas as busy as was learned", Every: "15s", Absent: "nothing is done",
+		Services: []string{"the first"}}
 }
 
 func (m *toyModel) File(results []modelfile.Result) (*modelfile.File, error) {
@@ -124,7 +126,8 @@ func (p *toyPolicy) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal
 		return loadline.Proposal{}, loadline.ErrNoData
 	}
 	n := max(int(math.Ceil(cpu.Value/(p.level*s.Allocation[0].Size.CPULimit))), 1)
-	return loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0, Setting: loadline.Setting{Replicas: loadline.Some(n)}}}}, nil
+	return loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0,
+		Setting: loadline.Setting{Replicas: loadline.Some(n)}}}}, nil
 }
 
 // TestAMethodIsAddedByRegisteringIt takes the toy from its training to the controller.
@@ -148,20 +151,24 @@ func TestAMethodIsAddedByRegisteringIt(t *testing.T) {
 		t.Error(err)
 	}
 	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.Judging{
-		Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: 2, Baselines: []string{"hpa", "tuned: toy:file=" + path + "@calibrated"},
+		Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: 2, Baselines: []string{"hpa",
+			"tuned: toy:file=" + path + "@calibrated"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := e.Entry("toy-1")
-	if entry == nil || entry.Role != pipeline.RoleCandidate || entry.Method != "toy" || !(entry.CoreHours > 0) || e.Entry("toy-2") == nil || e.Entry("tuned").Policy == "" {
+	if entry == nil || entry.Role != pipeline.RoleCandidate || entry.Method != "toy" || !(entry.CoreHours > 0) ||
+		e.Entry("toy-2") == nil || e.Entry("tuned").Policy == "" {
 		t.Fatalf("%+v", e)
 	}
 
 	models := t.TempDir()
-	promoted, err := registry.Open(filepath.Join(models, "registry")).Promote(registry.Offer{App: folder.App, Model: path, SHA256: entry.SHA256, Promotion: registry.Promotion{
-		Candidate: "toy-1", Verdict: e.VerdictOn(entry).Sentence, At: noon, Results: []modelfile.Result{{Name: "core-hours", On: "held-out history", Value: float64(entry.CoreHours)}},
-	}})
+	promoted, err := registry.Open(filepath.Join(models, "registry")).Promote(registry.Offer{App: folder.App, Model: path,
+		SHA256: entry.SHA256, Promotion: registry.Promotion{
+			Candidate: "toy-1", Verdict: e.VerdictOn(entry).Sentence, At: noon, Results: []modelfile.Result{{Name: "core-hours",
+				On: "held-out history", Value: float64(entry.CoreHours)}},
+		}})
 	if err != nil || promoted.Formulation != "toy" || promoted.Training.Samples != 200 {
 		t.Fatalf("%+v, %v", promoted, err)
 	}

@@ -48,12 +48,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return v
 	}
 	m := &Metrics{
-		passes:   counter("loadline_decisions_total", "Passes of the loop, by what became of them: changed, kept, held (nobody knew what to do) or failed.", ofApp, "outcome"),
-		last:     gauge("loadline_last_decision_timestamp_seconds", "When the last decision was made.", ofApp),
-		rung:     gauge("loadline_rung", "1 for the rung of the guard's ladder that the application stands on.", ofApp, "rung"),
-		steps:    counter("loadline_rung_changes_total", "Steps on the guard's ladder, by the rung that was reached.", ofApp, "rung"),
-		met:      gauge("loadline_objective_met", "1 if the objective was met at the last decision, 0 if not; absent if it was not measured.", ofApp, "kind"),
-		overSLO:  gauge("loadline_objective_latency_ratio", "Latency at the objective's percentile over the one that was promised.", ofApp, "kind"),
+		passes: counter("loadline_decisions_total",
+			"Passes of the loop, by what became of them: changed, kept, held (nobody knew what to do) or failed.", ofApp, "outcome"),
+		last:  gauge("loadline_last_decision_timestamp_seconds", "When the last decision was made.", ofApp),
+		rung:  gauge("loadline_rung", "1 for the rung of the guard's ladder that the application stands on.", ofApp, "rung"),
+		steps: counter("loadline_rung_changes_total", "Steps on the guard's ladder, by the rung that was reached.", ofApp, "rung"),
+		met: gauge("loadline_objective_met",
+			"1 if the objective was met at the last decision, 0 if not; absent if it was not measured.", ofApp, "kind"),
+		overSLO: gauge("loadline_objective_latency_ratio", "Latency at the objective's percentile over the one that was promised.",
+			ofApp, "kind"),
 		age:      gauge("loadline_metrics_age_seconds", "Age of the newest sample that the last decision rested on.", ofApp),
 		wanted:   gauge("loadline_wanted_replicas", "Replicas that the policy wanted, before the guards.", ofService),
 		replicas: gauge("loadline_told_replicas", "Desired replicas of the service.", ofService),

@@ -58,7 +58,8 @@ func (m models) find(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) d
 	if most := l.Spec.Policy.Model.MaxAge; most != nil && !d.made.IsZero() {
 		if age := now.Sub(d.made); age > most.Span() {
 			return decider{id: d.id + " is old", reason: v1alpha1.ReasonModelOld, why: fmt.Sprintf(
-				"%s was trained %s ago, which is more than spec.policy.model.maxAge %v: train another", d.name, age.Round(time.Hour), most.Span())}
+				"%s was trained %s ago, which is more than spec.policy.model.maxAge %v: train another", d.name, age.Round(time.Hour),
+				most.Span())}
 		}
 	}
 	if err := d.read(file, m.app.App); err != nil {
@@ -96,7 +97,8 @@ func (m models) fromRegistry(l *v1alpha1.LoadLine) (*modelfile.File, decider) {
 	version, path, err := versionOf(where)
 	switch {
 	case errors.Is(err, registry.ErrNone) || errors.Is(err, os.ErrNotExist):
-		return nil, decider{id: err.Error(), reason: v1alpha1.ReasonNoModel, why: fmt.Sprintf("no model of %s in %s: %v", where.Application, where.Dir, err)}
+		return nil, decider{id: err.Error(), reason: v1alpha1.ReasonNoModel,
+			why: fmt.Sprintf("no model of %s in %s: %v", where.Application, where.Dir, err)}
 	case err != nil:
 		return nil, decider{id: err.Error(), reason: v1alpha1.ReasonModelInvalid, why: err.Error()}
 	}
@@ -104,7 +106,8 @@ func (m models) fromRegistry(l *v1alpha1.LoadLine) (*modelfile.File, decider) {
 	if err != nil {
 		return nil, decider{id: err.Error(), reason: v1alpha1.ReasonModelInvalid, why: err.Error()}
 	}
-	return file, decider{name: fmt.Sprintf("%s version %d", where.Application, version.Version), id: where.Dir + " " + version.SHA256, made: version.At}
+	return file, decider{name: fmt.Sprintf("%s version %d", where.Application, version.Version), id: where.Dir + " " + version.SHA256,
+		made: version.At}
 }
 
 // versionOf a registry: the one that is asked for, or the one in charge.

@@ -31,7 +31,8 @@ func (c *classroom) promoteSteered(app loadline.App) {
 		c.t.Fatal(err)
 	}
 	width := eyes.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
-	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(1, 1).Rand)
+	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
+		rl.NewChance(1, 1).Rand)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func (c *classroom) promoteSteered(app loadline.App) {
 		}
 	}
 	m := &msars.Model{
-		App: app.Name, Actor: actor, Division: msars.Division{Way: "parslo", Profiles: &profile.Set{App: app.Name}}, Period: 30 * time.Second,
+		App: app.Name, Actor: actor, Division: msars.Division{Way: "parslo",
+			Profiles: &profile.Set{App: app.Name}}, Period: 30 * time.Second,
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Forecasts: make([]*forecast.GRU, len(app.Services)),
 	}
 	for _, s := range slices.Backward(app.Services) {
@@ -50,7 +52,8 @@ func (c *classroom) promoteSteered(app loadline.App) {
 		for _, cores := range []float64{0.25, 1} {
 			m.Division.Profiles.Profiles = append(m.Division.Profiles.Profiles, profile.Profile{
 				Service: s.Name, Percentile: 99, Size: profile.Size{CPURequest: cores, CPULimit: cores},
-				Points: []profile.Point{{Load: 1, Latency: 0.01 / cores}, {Load: 60 * cores, Latency: 0.02 / cores}, {Load: 80 * cores, Saturated: true}},
+				Points: []profile.Point{{Load: 1, Latency: 0.01 / cores}, {Load: 60 * cores, Latency: 0.02 / cores},
+					{Load: 80 * cores, Saturated: true}},
 			})
 		}
 	}
@@ -58,7 +61,8 @@ func (c *classroom) promoteSteered(app loadline.App) {
 	if err := m.Write(path); err != nil {
 		c.t.Fatal(err)
 	}
-	if _, err := registry.Open(filepath.Join(c.models, "registry")).Promote(registry.Offer{App: &app, Model: path, Promotion: registry.Promotion{Candidate: "msars", At: noon}}); err != nil {
+	if _, err := registry.Open(filepath.Join(c.models, "registry")).Promote(registry.Offer{App: &app, Model: path,
+		Promotion: registry.Promotion{Candidate: "msars", At: noon}}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -86,11 +90,12 @@ func TestAPromotedAgentSteersByPartsOfTheObjective(t *testing.T) {
 		hide       func(*loadline.Observation)
 	}{
 		{"everything is measured", "by parslo, split anew since it is the first;", func(*loadline.Observation) {}},
-		{"requests are not told apart", "split anew since it is the first (page by their shares of what productpage is asked);", func(o *loadline.Observation) {
-			for k := range o.Kinds {
-				o.Kinds[k].Rate = loadline.Sample{}
-			}
-		}},
+		{"requests are not told apart", "split anew since it is the first (page by their shares of what productpage is asked);",
+			func(o *loadline.Observation) {
+				for k := range o.Kinds {
+					o.Kinds[k].Rate = loadline.Sample{}
+				}
+			}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := newClass(t, v1alpha1.Act)
@@ -132,9 +137,10 @@ func TestAnAgentThatIsBlindGivesWayToTheRule(t *testing.T) {
 				o.Kinds[0].Rate, o.Services[0].Rate = loadline.Sample{}, loadline.Sample{}
 			})
 		}},
-		{"a workload has no limits", "profile of details at p99 without a CPU limit, only with one: set the limits of its workload", func(c *classroom) {
-			c.states[1].Template.CPULimit = 0
-		}},
+		{"a workload has no limits", "profile of details at p99 without a CPU limit, only with one: set the limits of its workload",
+			func(c *classroom) {
+				c.states[1].Template.CPULimit = 0
+			}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := newClass(t, v1alpha1.Act)
@@ -168,10 +174,12 @@ func TestAgentsThatDoNotFitAreRefused(t *testing.T) {
 			other.Services[3].Name = "basket"
 			c.promoteSteered(other)
 		}},
-		{"trained for another percentile", "profile of productpage at p95, only at p99: the model was trained with other objectives", func(c *classroom) {
-			c.promoteSteered(*c.twin)
-			c.l = load(c.t, strings.ReplaceAll(strings.ReplaceAll(taught, "MODE", "Act"), "latency: 250ms", `latency: 250ms, percentile: "95"`))
-		}},
+		{"trained for another percentile", "profile of productpage at p95, only at p99: the model was trained with other objectives",
+			func(c *classroom) {
+				c.promoteSteered(*c.twin)
+				c.l = load(c.t, strings.ReplaceAll(strings.ReplaceAll(taught, "MODE", "Act"), "latency: 250ms",
+					`latency: 250ms, percentile: "95"`))
+			}},
 		{"torn", "is not the model that was promoted", func(c *classroom) {
 			c.promoteSteered(*c.twin)
 			if err := os.Truncate(filepath.Join(c.models, "registry", "shop", "0001", "model.safetensors"), 1000); err != nil {

@@ -121,7 +121,8 @@ func TestAFailingApplicationRestartsWithBackOff(t *testing.T) {
 			t.Errorf("passes at %v, want %v", passes, want)
 		}
 		got := ready(t, c, s.l)
-		if got.Status != metav1.ConditionFalse || got.Reason != v1alpha1.ReasonFailed || !strings.Contains(got.Message, "index out of range") {
+		if got.Status != metav1.ConditionFalse || got.Reason != v1alpha1.ReasonFailed || !strings.Contains(got.Message,
+			"index out of range") {
 			t.Errorf("Ready is %+v", got)
 		}
 
@@ -226,7 +227,8 @@ func TestOnceMakesTheSamePass(t *testing.T) {
 			c := New(t.Context(), Options{Client: server(t, s.l), Log: slog.New(slog.DiscardHandler), Now: time.Now, DryRun: row.dryRun})
 			c.open = s.open
 			f := c.Once(t.Context(), s.l)
-			if f.Error != "" && !strings.Contains(f.Error, "no data") || len(f.Services) != 3 || f.Conditions[v1alpha1.ConditionReady] == "" {
+			if f.Error != "" && !strings.Contains(f.Error, "no data") || len(f.Services) != 3 ||
+				f.Conditions[v1alpha1.ConditionReady] == "" {
 				t.Fatalf("%+v", f)
 			}
 			var now v1alpha1.LoadLine

@@ -193,7 +193,8 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{App: m.app.App, Namespace: m.spec.Namespace, Preset: preset, Scrape: m.app.Needs.Scrape, Variables: map[string]string{}}
+	o := live.Options{App: m.app.App, Namespace: m.spec.Namespace, Preset: preset, Scrape: m.app.Needs.Scrape,
+		Variables: map[string]string{}}
 	if o.Namespace == "" {
 		o.Namespace = m.namespace
 	}

@@ -27,11 +27,13 @@ func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view
 		t.Fatal(err)
 	}
 	o.Kinds[0] = loadline.KindObservation{
-		Rate: loadline.Sample{Value: 40, At: s.now}, OverSLO: loadline.Sample{Value: 0.002, At: s.now}, AtSLO: loadline.Sample{Value: 0.2, At: s.now},
+		Rate: loadline.Sample{Value: 40, At: s.now}, OverSLO: loadline.Sample{Value: 0.002,
+			At: s.now}, AtSLO: loadline.Sample{Value: 0.2, At: s.now},
 	}
 	d := &loadline.Decision{At: s.now, Plan: plan}
 	for _, p := range plan.Services {
-		d.Proposal.Services = append(d.Proposal.Services, loadline.ServiceProposal{Service: p.Service, Setting: p.Setting, Reason: "CPU is at 90 %"})
+		d.Proposal.Services = append(d.Proposal.Services, loadline.ServiceProposal{Service: p.Service, Setting: p.Setting,
+			Reason: "CPU is at 90 %"})
 	}
 	situation := loadline.Situation{App: e.app.App, Window: []loadline.Observation{o}, Allocation: e.Allocation(nil)}
 	if err == nil {
@@ -53,7 +55,8 @@ func TestStatusOfAPass(t *testing.T) {
 	s, e := newStage(t)
 	status := s.tell(t, e, setWeb(5), nil).status(s.l, sound, nil)
 	web := status.Services[0]
-	if *web.Wanted.Replicas != 5 || *web.Applied.Replicas != 5 || web.State != v1alpha1.ServiceMoved || web.Why != "CPU is at 90 %" || web.LastChangeTime == nil {
+	if *web.Wanted.Replicas != 5 || *web.Applied.Replicas != 5 || web.State != v1alpha1.ServiceMoved || web.Why != "CPU is at 90 %" ||
+		web.LastChangeTime == nil {
 		t.Errorf("web: %+v", web)
 	}
 	if web.Seen.Rate != "10" || *web.Seen.ReadyReplicas != 3 || web.Seen.CPU != nil {
@@ -65,7 +68,8 @@ func TestStatusOfAPass(t *testing.T) {
 	if status.ServicesMoved != "3/3" || status.Policy != "hpa" || status.Ladder.Rung != v1alpha1.RungPrimary {
 		t.Errorf("%+v", status)
 	}
-	expectConditions(t, status, "Ready=True/Deciding", "Active=True/Acting", "Fallback=False/Following", "Paused=False/NotPaused", "Conflict=False/NoConflict", "Stale=False/Fresh")
+	expectConditions(t, status, "Ready=True/Deciding", "Active=True/Acting", "Fallback=False/Following", "Paused=False/NotPaused",
+		"Conflict=False/NoConflict", "Stale=False/Fresh")
 }
 
 func expectConditions(t *testing.T, status v1alpha1.LoadLineStatus, want ...string) {
@@ -87,9 +91,11 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		model  decider
 		want   string
 	}{
-		"prometheus is away": {func(_ *stage, v *view) { v.blind = errors.New("connection refused") }, sound, "Ready=False/PrometheusUnreachable"},
+		"prometheus is away": {func(_ *stage, v *view) { v.blind = errors.New("connection refused") }, sound,
+			"Ready=False/PrometheusUnreachable"},
 		"nothing to measure": {func(_ *stage, v *view) { v.blind = prom.ErrNothing }, sound, "Ready=False/NoPresetFits"},
-		"a secret is away":   {func(_ *stage, v *view) { v.blind = missingError{errors.New("Secret")} }, sound, "Ready=False/SecretNotFound"},
+		"a secret is away": {func(_ *stage, v *view) { v.blind = missingError{errors.New("Secret")} }, sound,
+			"Ready=False/SecretNotFound"},
 		"a target is away": {func(_ *stage, v *view) {
 			v.services[0].standing = standing{v1alpha1.ServiceNotFound, "Deployment web: not found"}
 		}, sound, "Ready=False/TargetNotFound"},
@@ -98,10 +104,13 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"paused":          {func(s *stage, _ *view) { s.l.Spec.Paused = true }, sound, "Active=False/Paused"},
 		"some are paused": {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Paused=True/SomeServicesPaused"},
 		"and others act":  {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Active=True/Acting"},
-		"a workload is":   {func(_ *stage, v *view) { v.services[0].standing = standing{v1alpha1.ServicePaused, "annotation"} }, sound, "Paused=True/SomeServicesPaused"},
-		"no model":        {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonNoModel}, "Fallback=True/NoModel"},
-		"a torn model":    {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonModelInvalid}, "Fallback=True/ModelInvalid"},
-		"burned":          {func(_ *stage, v *view) { v.ladder.Rung, v.ladder.Distrust = guard.Rule, true }, sound, "Fallback=True/Burned"},
+		"a workload is": {func(_ *stage, v *view) { v.services[0].standing = standing{v1alpha1.ServicePaused, "annotation"} }, sound,
+			"Paused=True/SomeServicesPaused"},
+		"no model": {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonNoModel},
+			"Fallback=True/NoModel"},
+		"a torn model": {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonModelInvalid},
+			"Fallback=True/ModelInvalid"},
+		"burned": {func(_ *stage, v *view) { v.ladder.Rung, v.ladder.Distrust = guard.Rule, true }, sound, "Fallback=True/Burned"},
 		"model has no data": {func(_ *stage, v *view) {
 			v.ladder.Rung, v.ladder.Why = guard.Rule, "the model has had no data for 1m0s"
 		}, sound, "Fallback=True/ModelNoData"},
@@ -116,8 +125,9 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 			v.services[0].observed.Rate, v.late = loadline.Sample{}, time.Hour
 		}, sound, "Stale=True/MetricsLate"},
 		"objectives unseen": {func(_ *stage, v *view) { v.kinds[0] = loadline.KindObservation{} }, sound, "Stale=True/ObjectivesUnseen"},
-		"nobody asks":       {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} }, sound, "Stale=False/Fresh"},
-		"no observation":    {func(_ *stage, v *view) { v.seen, v.err = false, forbidden }, sound, "Stale=True/NoDecision"},
+		"nobody asks": {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} },
+			sound, "Stale=False/Fresh"},
+		"no observation": {func(_ *stage, v *view) { v.seen, v.err = false, forbidden }, sound, "Stale=True/NoDecision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, e := newStage(t)
@@ -161,7 +171,8 @@ func TestKEDAIsToldWhatIsWanted(t *testing.T) {
 	board.SetReady(true)
 	ask := func(service string) kedascaler.Decision {
 		t.Helper()
-		d, err := board.Decision(kedascaler.Target{LoadLine: kedascaler.Name{Namespace: "ns", Name: "shop"}, Service: service, ScaledObject: kedascaler.Name{Namespace: "ns", Name: service}})
+		d, err := board.Decision(kedascaler.Target{LoadLine: kedascaler.Name{Namespace: "ns", Name: "shop"}, Service: service,
+			ScaledObject: kedascaler.Name{Namespace: "ns", Name: service}})
 		if err != nil {
 			t.Fatal(err)
 		}

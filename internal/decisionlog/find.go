@@ -46,7 +46,8 @@ func (r *Reader) Find(at time.Time, service string) ([]Finding, error) {
 	case len(found) == 0 && at.IsZero():
 		return nil, fmt.Errorf("decision log %s has decisions that saw nothing, and none about a service", r.dir)
 	case len(found) == 0:
-		return nil, fmt.Errorf("decision log %s begins at %s, after %s: what was decided before is not in it", r.dir, begins.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("decision log %s begins at %s, after %s: what was decided before is not in it", r.dir,
+			begins.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
 	}
 	if service == "" {
 		return found, nil

@@ -96,7 +96,8 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Find(noon.Add(-time.Hour), ""); err == nil || !strings.Contains(err.Error(), "begins at 2026-03-01T12:00:00Z, after 2026-03-01T11:00:00Z") {
+	if _, err := r.Find(noon.Add(-time.Hour), ""); err == nil || !strings.Contains(err.Error(),
+		"begins at 2026-03-01T12:00:00Z, after 2026-03-01T11:00:00Z") {
 		t.Errorf("before the beginning: %v", err)
 	}
 	if _, err := r.Find(time.Time{}, "wbe"); err == nil || !strings.Contains(err.Error(), `did you mean "web"?`) {
@@ -192,10 +193,12 @@ func TestRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []*Record
-	if err := r.Between(time.Time{}, time.Time{}, func(e Entry) error { all = append(all, e.Record); return nil }); err != nil || len(all) != 3 {
+	if err := r.Between(time.Time{}, time.Time{}, func(e Entry) error { all = append(all, e.Record); return nil }); err != nil ||
+		len(all) != 3 {
 		t.Fatalf("%d records, %v", len(all), err)
 	}
-	if all[0].Error != "apply: refused" || !all[0].Applied.IsZero() || all[1].Error != "" || !all[1].Applied.Equal(at(1).Add(time.Second)) {
+	if all[0].Error != "apply: refused" || !all[0].Applied.IsZero() || all[1].Error != "" ||
+		!all[1].Applied.Equal(at(1).Add(time.Second)) {
 		t.Errorf("errors %q and %q", all[0].Error, all[1].Error)
 	}
 	if all[2].Seen() || all[2].Error != "observe: connection refused" || all[2].Rung != "model" || all[2].Mode != "Act" {

@@ -29,7 +29,8 @@ func (d Damage) String() string {
 		return fmt.Sprintf("%s cannot be read from byte %d on: %s", d.File, d.At, d.Why)
 	}
 	if d.Tail {
-		return fmt.Sprintf("%s ends with %d bytes that are no whole record: it is being written, or its writer was killed", d.File, d.Bytes)
+		return fmt.Sprintf("%s ends with %d bytes that are no whole record: it is being written, or its writer was killed", d.File,
+			d.Bytes)
 	}
 	return fmt.Sprintf("%s has %d bytes at %d that are left out: %s", d.File, d.Bytes, d.At, d.Why)
 }

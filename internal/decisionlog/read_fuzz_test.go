@@ -61,7 +61,8 @@ func sign(text []byte) []byte {
 func seeds(f *testing.F) [][]byte {
 	var b bytes.Buffer
 	app := sampleApp()
-	if err := errors.Join(appendLine(&b, &line{Version: Version, App: app}), appendLine(&b, &line{Version: Version, Decision: sampleRecord(app, 0)})); err != nil {
+	if err := errors.Join(appendLine(&b, &line{Version: Version, App: app}),
+		appendLine(&b, &line{Version: Version, Decision: sampleRecord(app, 0)})); err != nil {
 		f.Fatal(err)
 	}
 	return [][]byte{b.Bytes(), b.Bytes()[:b.Len()-1], []byte("\n\n00000000 {}\n"), []byte(`00000000 {"v":9}`)}

@@ -120,7 +120,8 @@ func TestNumbersSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		var s Sample
-		if err := json.Unmarshal(text, &s); err != nil || s.Age != 90*time.Hour+1 || !s.Present || s.Value != v && !math.IsNaN(v) || math.IsNaN(v) != math.IsNaN(s.Value) {
+		if err := json.Unmarshal(text, &s); err != nil || s.Age != 90*time.Hour+1 || !s.Present || s.Value != v && !math.IsNaN(v) ||
+			math.IsNaN(v) != math.IsNaN(s.Value) {
 			t.Errorf("%v came back as %+v (%s, %v)", v, s, text, err)
 		}
 	}

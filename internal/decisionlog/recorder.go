@@ -19,7 +19,7 @@ type Recorder struct {
 	Needs loadline.Needs // of the policy
 
 	Mode   string
-	Rung   func() string // of the ladder, at this decision
+	Rung   func() string   // of the ladder, at this decision
 	Absent func() []string // metrics that this observation lacks, with the reasons
 	Expect Expect
 	// Fault is told of every record that could not be written. A full disk is no

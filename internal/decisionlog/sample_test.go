@@ -14,12 +14,14 @@ func sampleApp() *loadline.App {
 	return &loadline.App{
 		Name: "shop",
 		Services: []loadline.Service{
-			{Name: "web", Replicas: 3, Size: loadline.Size{CPURequest: 0.2, CPULimit: 0.5}, Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 10}},
+			{Name: "web", Replicas: 3, Size: loadline.Size{CPURequest: 0.2, CPULimit: 0.5},
+				Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 10}},
 			{Name: "db", Replicas: 1},
 		},
 		Kinds: []loadline.Kind{{
 			Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond},
-			Root: loadline.Call{Probability: 1, Times: 1, Work: 1, Stages: [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}},
+			Root: loadline.Call{Probability: 1, Times: 1, Work: 1,
+				Stages: [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}},
 		}},
 		Nodes: []loadline.Node{{Name: "n", Cores: 8, Memory: 1 << 34}},
 	}
@@ -36,12 +38,14 @@ func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadli
 		P95: sample(0.25, 7*time.Second), P99: sample(0.31, 7*time.Second),
 	}
 	web := loadline.ServiceObservation{
-		Rate: sample(84, 7*time.Second), Errors: sample(0.5, 7*time.Second), Refused: sample(0.25, 7*time.Second), Dropped: sample(1, 7*time.Second),
+		Rate: sample(84, 7*time.Second), Errors: sample(0.5, 7*time.Second), Refused: sample(0.25, 7*time.Second), Dropped: sample(1,
+			7*time.Second),
 		Concurrency: sample(9, 7*time.Second), Queue: sample(math.Inf(1), 7*time.Second), Held: sample(2, 7*time.Second),
 		Latency: latency, Own: latency, CPU: sample(0.546, 7*time.Second+123456789), Memory: sample(1<<27, 7*time.Second),
 		Throttled: sample(0.1, 7*time.Second), Restarts: sample(3, 7*time.Second), Brownout: true,
 		Pods: []loadline.PodObservation{
-			{ID: 1, Node: 0, Phase: loadline.PodReady, Created: at.Add(-time.Hour), Ready: at.Add(-59 * time.Minute), Size: size, CPU: sample(0.2, 7*time.Second), Memory: sample(1<<25, 7*time.Second), Busy: sample(3, 7*time.Second)},
+			{ID: 1, Node: 0, Phase: loadline.PodReady, Created: at.Add(-time.Hour), Ready: at.Add(-59 * time.Minute), Size: size,
+				CPU: sample(0.2, 7*time.Second), Memory: sample(1<<25, 7*time.Second), Busy: sample(3, 7*time.Second)},
 			{ID: 2, Node: 0, Phase: loadline.PodReady, Created: at.Add(-time.Hour), Ready: at.Add(-58 * time.Minute), Size: old},
 			{ID: 3, Node: 0, Phase: loadline.PodReady, Created: at.Add(-time.Minute), Ready: at, Size: size},
 			{ID: 4, Node: -1, Phase: loadline.PodStarting, Created: at.Add(-time.Second), Size: size},
@@ -51,7 +55,8 @@ func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadli
 	}
 	observation := loadline.Observation{
 		At: at, Services: []loadline.ServiceObservation{web, {}},
-		Kinds: []loadline.KindObservation{{Rate: sample(80, 7*time.Second), Failed: sample(0, 7*time.Second), OverSLO: sample(0.04, 7*time.Second), Latency: latency, AtSLO: sample(0.31, 7*time.Second)}},
+		Kinds: []loadline.KindObservation{{Rate: sample(80, 7*time.Second), Failed: sample(0, 7*time.Second),
+			OverSLO: sample(0.04, 7*time.Second), Latency: latency, AtSLO: sample(0.31, 7*time.Second)}},
 		Nodes: []loadline.NodeObservation{{CPU: sample(4, 7*time.Second), Memory: sample(1<<33, 7*time.Second), Lost: true}},
 	}
 	situation := loadline.Situation{
@@ -59,10 +64,12 @@ func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadli
 		Allocation: []loadline.Allocation{{Replicas: 3, Size: size}, {Replicas: 1}},
 		InFlight:   []loadline.Allocation{{Replicas: 4, Size: size}, {Replicas: 1}},
 		Forecast: []loadline.Forecast{
-			{Step: time.Minute, Median: []loadline.Sample{{Value: 90, At: at.Add(time.Minute)}, {}}, High: []loadline.Sample{{Value: 100, At: at.Add(time.Minute)}, {Value: 130, At: at.Add(2 * time.Minute)}}},
+			{Step: time.Minute, Median: []loadline.Sample{{Value: 90, At: at.Add(time.Minute)}, {}},
+				High: []loadline.Sample{{Value: 100, At: at.Add(time.Minute)}, {Value: 130, At: at.Add(2 * time.Minute)}}},
 			{},
 		},
-		PartialSLO: []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond}, {Percentile: 99.5, Latency: 50 * time.Millisecond}},
+		PartialSLO: []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond},
+			{Percentile: 99.5, Latency: 50 * time.Millisecond}},
 	}
 	want := loadline.Setting{
 		Replicas: loadline.Some(6), CPURequest: loadline.Some(math.NaN()), CPULimit: loadline.Some(0.0),

@@ -38,7 +38,8 @@ func (e *exam) admission(ctx context.Context) {
 		}
 	}
 	if name == "" {
-		a.note("admission-policy", applyPolicy, "The admission policy is not installed: pods get their size right after they are created, not when.")
+		a.note("admission-policy", applyPolicy,
+			"The admission policy is not installed: pods get their size right after they are created, not when.")
 		return
 	}
 	var bindings admissionregistrationv1.MutatingAdmissionPolicyBindingList

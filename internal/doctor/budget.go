@@ -28,12 +28,14 @@ func (e *exam) budget(ctx context.Context, a about, l *v1alpha1.LoadLine, t *tar
 			continue
 		}
 		if b.Status.ExpectedPods > 0 && b.Status.DisruptionsAllowed == 0 {
-			a.warn("disruption-budget", fmt.Sprintf("kubectl -n %s describe pdb %s", l.Namespace, b.Name), "The PodDisruptionBudget %s allows no eviction at present, so pods that cannot be resized stay as they are.", b.Name)
+			a.warn("disruption-budget", fmt.Sprintf("kubectl -n %s describe pdb %s", l.Namespace, b.Name),
+				"The PodDisruptionBudget %s allows no eviction at present, so pods that cannot be resized stay as they are.", b.Name)
 			return
 		}
 		a.ok("disruption-budget", "The PodDisruptionBudget %s holds back evictions.", b.Name)
 		return
 	}
-	a.warn("disruption-budget", fmt.Sprintf("kubectl -n %s create poddisruptionbudget %s --selector=%s --max-unavailable=1", l.Namespace, t.name, labels.Set(t.template.Labels)),
+	a.warn("disruption-budget", fmt.Sprintf("kubectl -n %s create poddisruptionbudget %s --selector=%s --max-unavailable=1",
+		l.Namespace, t.name, labels.Set(t.template.Labels)),
 		"Its pods may be evicted (resize: InPlaceOrRecreate) and have no PodDisruptionBudget.")
 }

@@ -24,14 +24,16 @@ const look = "kubectl -n NS describe loadline NAME"
 // share mean the same in both.
 var remedies = map[string]remedy{
 	// Ready
-	v1alpha1.ReasonStarting:              {Note, "wait for two intervals; if it stays, look at the controller's log"},
-	v1alpha1.ReasonInvalidSpec:           {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
-	v1alpha1.ReasonFailed:                {Fault, "look at the controller's log, which has the stack of a panic; it restarts by itself"},
-	v1alpha1.ReasonTargetNotFound:        {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
-	v1alpha1.ReasonSecretNotFound:        {Fault, "create what the message names, in the namespace NS"},
-	v1alpha1.ReasonForbidden:             {Fault, "apply the file that the permissions above name"},
-	v1alpha1.ReasonPrometheusUnreachable: {Fault, "check spec.prometheus.url, its credentials, and network policies between the controller and the server"},
-	v1alpha1.ReasonNoPresetFits:          {Fault, "set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
+	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it stays, look at the controller's log"},
+	v1alpha1.ReasonInvalidSpec:    {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
+	v1alpha1.ReasonFailed:         {Fault, "look at the controller's log, which has the stack of a panic; it restarts by itself"},
+	v1alpha1.ReasonTargetNotFound: {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
+	v1alpha1.ReasonSecretNotFound: {Fault, "create what the message names, in the namespace NS"},
+	v1alpha1.ReasonForbidden:      {Fault, "apply the file that the permissions above name"},
+	v1alpha1.ReasonPrometheusUnreachable: {Fault,
+		"check spec.prometheus.url, its credentials, and network policies between the controller and the server"},
+	v1alpha1.ReasonNoPresetFits: {Fault,
+		"set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
 	// Active
 	v1alpha1.ReasonObserving:    {Note, "set spec.mode to Recommend to see decisions"},
 	v1alpha1.ReasonRecommending: {Note, "look at the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
@@ -40,31 +42,36 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
 	v1alpha1.ReasonConflict:     {Note, "see to the condition Conflict"},
 	// Fallback
-	v1alpha1.ReasonNoModel:       {Warning, "promote a model (loadline promote), or correct spec.policy.model"},
-	v1alpha1.ReasonModelInvalid:  {Warning, "promote a model that was trained for this application, or roll back"},
-	v1alpha1.ReasonModelOld:      {Warning, "train again (loadline train, evaluate, promote), or raise spec.policy.model.maxAge"},
-	v1alpha1.ReasonModelFaulty:   {Warning, "loadline explain NS/NAME tells what it did; train again or roll back"},
-	v1alpha1.ReasonModelNoData:   {Warning, "have the metrics scraped that the message names"},
-	v1alpha1.ReasonBurned:        {Warning, "loadline explain NS/NAME; the policy is followed again when objectives have held for a while"},
+	v1alpha1.ReasonNoModel:      {Warning, "promote a model (loadline promote), or correct spec.policy.model"},
+	v1alpha1.ReasonModelInvalid: {Warning, "promote a model that was trained for this application, or roll back"},
+	v1alpha1.ReasonModelOld:     {Warning, "train again (loadline train, evaluate, promote), or raise spec.policy.model.maxAge"},
+	v1alpha1.ReasonModelFaulty:  {Warning, "loadline explain NS/NAME tells what it did; train again or roll back"},
+	v1alpha1.ReasonModelNoData:  {Warning, "have the metrics scraped that the message names"},
+	v1alpha1.ReasonBurned: {Warning,
+		"loadline explain NS/NAME; the policy is followed again when objectives have held for a while"},
 	v1alpha1.ReasonHolding:       {Warning, "see to the condition Stale: without data everything stays as it is"},
 	v1alpha1.ReasonRaisedToFloor: {Warning, "see to the condition Stale: services were raised to their floors and stay there"},
 	// Fleet; of Fallback too
-	v1alpha1.ReasonOutOfReach:     {Note, "look at the NATS servers that the message names; students act on by themselves"},
-	v1alpha1.ReasonWeightsRefused: {Warning, "run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
-	v1alpha1.ReasonTeacherTrouble: {Warning, "look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
-	v1alpha1.ReasonNoFleet:        {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with --controllers 1"},
+	v1alpha1.ReasonOutOfReach: {Note, "look at the NATS servers that the message names; students act on by themselves"},
+	v1alpha1.ReasonWeightsRefused: {Warning,
+		"run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
+	v1alpha1.ReasonTeacherTrouble: {Warning,
+		"look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
+	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with --controllers 1"},
 	// Paused
-	v1alpha1.ReasonPausedInSpec:            {Note, "set spec.paused to false when it may go on"},
-	v1alpha1.ReasonPausedByAnnotation:      {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
-	v1alpha1.ReasonSomeServicesPaused:      {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
-	v1alpha1.ReasonAnnotationNotUnderstood: {Warning, "kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
+	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false when it may go on"},
+	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
+	v1alpha1.ReasonSomeServicesPaused: {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
+	v1alpha1.ReasonAnnotationNotUnderstood: {Warning,
+		"kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
 	// Conflict; a fault where Loadline would act
 	v1alpha1.ReasonHorizontalPodAutoscaler: {Fault, "delete the HPA that the message names"},
 	v1alpha1.ReasonVerticalPodAutoscaler:   {Fault, "set the VPA's updateMode to Off, or delete it"},
-	v1alpha1.ReasonScaledObject:            {Fault, "set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or delete the ScaledObject"},
-	v1alpha1.ReasonCPUTrigger:              {Fault, "take the CPU trigger out of the ScaledObject, or VerticalRequests out of axes"},
-	v1alpha1.ReasonOtherLoadLine:           {Fault, "take the service out of one of the two"},
-	v1alpha1.ReasonSeveralConflicts:        {Fault, look},
+	v1alpha1.ReasonScaledObject: {Fault,
+		"set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or delete the ScaledObject"},
+	v1alpha1.ReasonCPUTrigger:       {Fault, "take the CPU trigger out of the ScaledObject, or VerticalRequests out of axes"},
+	v1alpha1.ReasonOtherLoadLine:    {Fault, "take the service out of one of the two"},
+	v1alpha1.ReasonSeveralConflicts: {Fault, look},
 	// Stale
 	v1alpha1.ReasonMetricsAbsent:    {Warning, "have the services scraped that the message names, or correct their names"},
 	v1alpha1.ReasonMetricsLate:      {Warning, "look at the Prometheus' targets; or raise guard.data.maxAge"},
@@ -78,7 +85,8 @@ var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused,
 // conditions explains those that are not as they should be.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 	if len(l.Status.Conditions) == 0 {
-		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).", round(e.Now.Sub(l.CreationTimestamp.Time)))
+		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).",
+			round(e.Now.Sub(l.CreationTimestamp.Time)))
 		return
 	}
 	bad := 0
@@ -97,10 +105,13 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 		}
 	}
 	if l.Status.ObservedGeneration < l.Generation {
-		a.warn("conditions", "look at the controller's log if it stays", "The controller has not taken up the last change of the resource (generation %d of %d).", l.Status.ObservedGeneration, l.Generation)
+		a.warn("conditions", "look at the controller's log if it stays",
+			"The controller has not taken up the last change of the resource (generation %d of %d).", l.Status.ObservedGeneration,
+			l.Generation)
 	}
 	if t := l.Status.LastDecisionTime; t != nil && e.Now.Sub(t.Time) > max(3*interval(l), time.Minute) {
-		a.warn("conditions", "look at the controller's log", "The last decision was made %s ago, and one is due every %s.", round(e.Now.Sub(t.Time)), interval(l))
+		a.warn("conditions", "look at the controller's log", "The last decision was made %s ago, and one is due every %s.",
+			round(e.Now.Sub(t.Time)), interval(l))
 	}
 	if bad == 0 {
 		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNobody(l.Status.Policy))

@@ -23,7 +23,8 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	before := len(e.report.Findings)
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "horizontalpodautoscalers", hpaKind, t, "scaleTargetRef") {
 		if kube.ScaledObjectOf(&o) == "" { // else what is wrong is said of that
-			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace, o.GetName()),
+			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace,
+				o.GetName()),
 				"HorizontalPodAutoscaler %s moves the replicas of %s.", o.GetName(), t)
 		}
 	}
@@ -47,7 +48,8 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 
 // aimedAt are the objects of a kind whose reference (a field of the spec) is the
 // target.
-func (e *exam) aimedAt(ctx context.Context, a about, namespace, resource string, kind schema.GroupVersionKind, t *target, reference string) []unstructured.Unstructured {
+func (e *exam) aimedAt(ctx context.Context, a about, namespace, resource string, kind schema.GroupVersionKind, t *target,
+	reference string) []unstructured.Unstructured {
 	list, err := e.all(ctx, namespace, resource, kind)
 	if err != nil {
 		e.unseen(a, "conflict", resource+" of the namespace "+namespace, err, "")
@@ -84,7 +86,8 @@ func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1al
 			if kube.Before(l, other) {
 				wins = l.Name
 			}
-			a.when(state, "conflict", "take the service out of one of the two", "LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)
+			a.when(state, "conflict", "take the service out of one of the two",
+				"LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)
 		}
 	}
 }

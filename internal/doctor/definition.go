@@ -35,7 +35,8 @@ func (e *exam) definition(ctx context.Context) {
 	case apierrors.IsNotFound(err):
 		return // installation says so, with what else is not there
 	case err != nil && e.defined:
-		a.note("crd", "ask for get on customresourcedefinitions", "LoadLines are served; whether their definition fits this command could not be seen: %s.", why(err))
+		a.note("crd", "ask for get on customresourcedefinitions",
+			"LoadLines are served; whether their definition fits this command could not be seen: %s.", why(err))
 		return
 	case err != nil:
 		e.unseen(a, "crd", "the definition of LoadLines", err, "")
@@ -49,7 +50,8 @@ const applyCRD = "kubectl apply --server-side -f deploy/crd"
 func (e *exam) compareDefinition(a about, crd *unstructured.Unstructured) {
 	for _, name := range []string{"NamesAccepted", "Established"} {
 		if status, message := condition(crd, name); status != "True" {
-			a.fault("crd", "kubectl describe crd "+crdName, "The definition of LoadLines is not in force (%s is %q): %s", name, status, message)
+			a.fault("crd", "kubectl describe crd "+crdName, "The definition of LoadLines is not in force (%s is %q): %s", name, status,
+				message)
 			return
 		}
 	}
@@ -67,11 +69,14 @@ func (e *exam) compareDefinition(a about, crd *unstructured.Unstructured) {
 	d := compareSchemas(schemaOf(versionOf(ours, version)), schemaOf(theirs))
 	switch {
 	case len(d.missing) > 0 && len(d.extra) > 0:
-		a.warn("crd", "install the definition, the controller and this command from one release", "The definition of LoadLines is of another release: it lacks %s, and has %s besides.", some(d.missing), some(d.extra))
+		a.warn("crd", "install the definition, the controller and this command from one release",
+			"The definition of LoadLines is of another release: it lacks %s, and has %s besides.", some(d.missing), some(d.extra))
 	case len(d.missing) > 0:
-		a.warn("crd", applyCRD, "The definition of LoadLines is older than this command: it lacks %s, and drops %s.", some(d.missing), count(len(d.missing), "field", "fields"))
+		a.warn("crd", applyCRD, "The definition of LoadLines is older than this command: it lacks %s, and drops %s.", some(d.missing),
+			count(len(d.missing), "field", "fields"))
 	case len(d.extra) > 0:
-		a.warn("crd", "use a newer loadline, or go back with "+applyCRD, "The definition of LoadLines is newer than this command: it has %s besides.", some(d.extra))
+		a.warn("crd", "use a newer loadline, or go back with "+applyCRD,
+			"The definition of LoadLines is newer than this command: it has %s besides.", some(d.extra))
 	case d.otherwise:
 		a.note("crd", applyCRD, "The definition of LoadLines has this command's fields, with other rules, defaults or descriptions.")
 	default:

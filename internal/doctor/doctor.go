@@ -107,7 +107,10 @@ func Examine(ctx context.Context, c Cluster, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(e.report.Findings, func(a, b Finding) int { return cmp.Compare(slices.Index(areas, a.Area), slices.Index(areas, b.Area)) })
+	slices.SortStableFunc(e.report.Findings, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(areas, a.Area),
+			slices.Index(areas, b.Area))
+	})
 	return e.report, nil
 }
 

@@ -38,7 +38,8 @@ type want struct {
 
 func (w want) in(r *Report) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.State == w.state && f.Check == w.check && f.Service == w.service && strings.Contains(f.Found, w.found) && strings.Contains(f.Do, w.does)
+		return f.State == w.state && f.Check == w.check && f.Service == w.service && strings.Contains(f.Found, w.found) &&
+			strings.Contains(f.Do, w.does)
 	})
 }
 
@@ -117,7 +118,10 @@ func TestFindings(t *testing.T) {
 			p.change("Deployment", "loadline", int64(0), "status", "readyReplicas")
 			p.add("apiVersion: v1\nkind: Pod\nmetadata: {name: loadline-1, namespace: loadline-system, labels: {app: loadline}}\nstatus: {containerStatuses: [{name: loadline, ready: false, restartCount: 0, image: x, imageID: x, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]}")
 		}, want{Fault, "controller", "", "ImagePullBackOff no such image", "logs"}},
-		"a controller with one replica of two": {func(p *patient) { p.change("Deployment", "loadline", int64(1), "status", "readyReplicas") },
+		"a controller with one replica of two": {func(p *patient) {
+			p.change("Deployment", "loadline", int64(1), "status",
+				"readyReplicas")
+		},
 			want{Warning, "controller", "", "1 ready replicas of 2", "logs"}},
 		"a controller at zero": {func(p *patient) { p.change("Deployment", "loadline", int64(0), "spec", "replicas") },
 			want{Fault, "controller", "", "scaled to zero", "scale deployment loadline"}},
@@ -134,14 +138,18 @@ func TestFindings(t *testing.T) {
 			want{Warning, "admission-policy", "", "no binding", "kubectl apply"}},
 		"LoadLines may not be listed": {func(p *patient) { p.forbidden = []string{"LoadLine"} },
 			want{Warning, "loadlines", "", "you may not read that", "loadline doctor NAMESPACE/NAME"}},
-		"a LoadLine that is not there": {func(p *patient) { p.options.LoadLines = []types.NamespacedName{{Namespace: "shop", Name: "mian"}} },
+		"a LoadLine that is not there": {func(p *patient) {
+			p.options.LoadLines = []types.NamespacedName{{Namespace: "shop",
+				Name: "mian"}}
+		},
 			want{Fault, "loadlines", "", "no LoadLine shop/mian", "kubectl get loadlines -n shop"}},
 
 		// Permissions.
 		"one verb is missing": {func(p *patient) { p.denied["patch pods/resize"] = true },
 			want{Fault, "rbac", "", "may not patch pods/resize", "kubectl apply -f deploy/rbac/cluster-role.yaml"}},
 		"a role is not applied": {func(p *patient) { p.denied["everything"] = true },
-			want{Fault, "rbac", "", "may do nothing of what deploy/rbac/leader-election.yaml gives", "kubectl apply -f deploy/rbac/leader-election.yaml"}},
+			want{Fault, "rbac", "", "may do nothing of what deploy/rbac/leader-election.yaml gives",
+				"kubectl apply -f deploy/rbac/leader-election.yaml"}},
 		"a lease that may not be renewed": {func(p *patient) { p.denied["update leases.coordination.k8s.io loadline.dev in loadline-system"] = true },
 			want{Fault, "rbac", "", "may not update leases.coordination.k8s.io loadline.dev in loadline-system", "leader-election.yaml"}},
 		"a KEDA whose version only its operator tells": {func(p *patient) {
@@ -149,7 +157,8 @@ func TestFindings(t *testing.T) {
 			p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: keda-operator, namespace: keda, labels: {app: keda-operator}}\nspec: {selector: {}, template: {spec: {containers: [{name: o, image: \"example.com:5000/keda:2.20.1\"}]}}}")
 		}, want{OK, "keda", "", "KEDA 2.20.1 is installed", ""}},
 		"evictions are allowed by the LoadLine only": {func(p *patient) { p.denied["create pods/eviction"] = true },
-			want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml", "kubectl apply -f deploy/rbac/optional-recreate.yaml"}},
+			want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml",
+				"kubectl apply -f deploy/rbac/optional-recreate.yaml"}},
 		"a Rollout": {func(p *patient) {
 			p.service(0, func(s map[string]any) {
 				s["targetRef"] = map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"}
@@ -175,11 +184,13 @@ func TestFindings(t *testing.T) {
 		"no Role in one of two namespaces": {func(p *patient) {
 			p.restrict("--namespaces=shop,orders")
 			p.denied["list pods in orders"], p.denied["patch pods/resize in orders"] = true, true
-		}, want{Fault, "rbac", "", "may not list pods in orders, which deploy/rbac/cluster-role.yaml", "orders among namespaces in the chart's values"}},
+		}, want{Fault, "rbac", "", "may not list pods in orders, which deploy/rbac/cluster-role.yaml",
+			"orders among namespaces in the chart's values"}},
 		"evictions are not allowed in a namespace": {func(p *patient) {
 			p.restrict("--namespaces", "shop")
 			p.denied["create pods/eviction in shop"] = true
-		}, want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml gives in shop", "shop among namespaces and recreate: true"}},
+		}, want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml gives in shop",
+			"shop among namespaces and recreate: true"}},
 		"another kind, in a namespace": {func(p *patient) {
 			p.restrict("--namespaces=shop")
 			p.resources["example.com/v1"] = []metav1.APIResource{{Name: "fleets", Kind: "Fleet"}, {Name: "fleets/scale", Kind: "Scale"}}
@@ -190,9 +201,11 @@ func TestFindings(t *testing.T) {
 			p.forbidden = []string{"Fleet"}
 		}, want{Fault, "rbac", "", "may not patch fleets.example.com/scale in shop", "otherTargets"}},
 		"a ClusterRole is missing, and no namespaces are named": {func(p *patient) { p.restrict() },
-			want{Fault, "rbac", "", "nothing of what deploy/rbac/cluster-role.yaml gives.", "kubectl apply -f deploy/rbac/cluster-role.yaml"}},
+			want{Fault, "rbac", "", "nothing of what deploy/rbac/cluster-role.yaml gives.",
+				"kubectl apply -f deploy/rbac/cluster-role.yaml"}},
 		"a LoadLine where nobody looks": {func(p *patient) { p.restrict("--namespaces=orders", "--namespaces=$(POD_NAMESPACE)") },
-			want{Fault, "namespaces", "", "does not look at the namespace shop, only at loadline-system, orders", "add shop to namespaces in the chart's values and helm upgrade"}},
+			want{Fault, "namespaces", "", "does not look at the namespace shop, only at loadline-system, orders",
+				"add shop to namespaces in the chart's values and helm upgrade"}},
 
 		// The application.
 		"the controller has not seen it": {func(p *patient) { p.change("LoadLine", "main", nil, "status") },
@@ -222,7 +235,8 @@ func TestFindings(t *testing.T) {
 			p.add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin, namespace: shop}\ndata: {other.yaml: x}")
 		}, want{Fault, "sources", "", `no key "twin.yaml" under data or binaryData (it has: other.yaml)`, "edit configmap twin"}},
 		"a model that is text": {func(p *patient) {
-			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"configMap": map[string]any{"name": "m"}}}, "spec", "policy")
+			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"configMap": map[string]any{"name": "m"}}}, "spec",
+				"policy")
 			p.add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: shop}\ndata: {model.safetensors: x}")
 		}, want{Fault, "sources", "", "under binaryData", ""}},
 		"a Secret that is not there": {func(p *patient) {
@@ -232,11 +246,13 @@ func TestFindings(t *testing.T) {
 			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"folder": "registry"}}, "spec", "policy")
 		}, want{Note, "model", "", `model in the registry "registry" can only be seen by the controller`, ".status.policy"}},
 		"a claim that is not mounted": {func(p *patient) {
-			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"claim": map[string]any{"name": "other"}}}, "spec", "policy")
+			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"claim": map[string]any{"name": "other"}}}, "spec",
+				"policy")
 			p.add("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: other, namespace: loadline-system}")
 		}, want{Fault, "model", "", "have not mounted the PersistentVolumeClaim other", ""}},
 		"a claim that is not there": {func(p *patient) {
-			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"claim": map[string]any{"name": "other"}}}, "spec", "policy")
+			p.change("LoadLine", "main", map[string]any{"model": map[string]any{"claim": map[string]any{"name": "other"}}}, "spec",
+				"policy")
 		}, want{Fault, "model", "", "no PersistentVolumeClaim loadline-system/other", ""}},
 
 		// Metrics.
@@ -250,7 +266,8 @@ func TestFindings(t *testing.T) {
 			p.change("LoadLine", "main", "http://localhost:9090", "spec", "prometheus", "url")
 		}, want{Warning, "prometheus", "", "the controller's own pod", "Service"}},
 		"a Prometheus that is not reachable from here": {func(p *patient) { p.series.down = errors.New("no endpoints") },
-			want{Note, "prometheus", "", "says little about the controller: no endpoints", "kubectl -n monitoring port-forward svc/prometheus 9090:9090"}},
+			want{Note, "prometheus", "", "says little about the controller: no endpoints",
+				"kubectl -n monitoring port-forward svc/prometheus 9090:9090"}},
 		"a Prometheus that was given and does not answer": {func(p *patient) {
 			p.options.Prometheus = &series{down: errors.New("connection refused")}
 		}, want{Fault, "prometheus", "", "connection refused", "--prometheus"}},
@@ -283,7 +300,8 @@ func TestFindings(t *testing.T) {
 		// Services.
 		"no workload": {func(p *patient) {
 			p.service(0, func(s map[string]any) { s["targetRef"].(map[string]any)["name"] = "wbe" })
-		}, want{Fault, "target", "web", `no Deployment wbe in the namespace shop (did you mean "web"?)`, "kubectl -n shop get deployments"}},
+		}, want{Fault, "target", "web", `no Deployment wbe in the namespace shop (did you mean "web"?)`,
+			"kubectl -n shop get deployments"}},
 		"an unknown kind": {func(p *patient) {
 			p.service(0, func(s map[string]any) { s["targetRef"].(map[string]any)["kind"] = "Deploy" })
 		}, want{Fault, "target", "web", "knows no Deploy of apps/v1", "api-resources"}},
@@ -296,7 +314,8 @@ func TestFindings(t *testing.T) {
 		"an unknown container": {func(p *patient) { p.service(0, func(s map[string]any) { s["container"] = "ap" }) },
 			want{Fault, "container", "web", `no container "ap" (did you mean "app"?)`, ""}},
 		"a default container that is not there": {func(p *patient) {
-			p.change("Deployment", "web", map[string]any{"kubectl.kubernetes.io/default-container": "gone"}, "spec", "template", "metadata", "annotations")
+			p.change("Deployment", "web", map[string]any{"kubectl.kubernetes.io/default-container": "gone"}, "spec", "template",
+				"metadata", "annotations")
 		}, want{OK, "target", "web", "container app", ""}},
 		"limits alone, and one axis": {func(p *patient) {
 			p.container("web", func(c map[string]any) {
@@ -313,13 +332,15 @@ func TestFindings(t *testing.T) {
 		}, want{Fault, "resize", "web", "best effort", "resources.requests"}},
 		"Guaranteed and one axis": {func(p *patient) {
 			p.container("web", func(c map[string]any) {
-				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"}}
+				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"},
+					"requests": map[string]any{"cpu": "1", "memory": "1Gi"}}
 			})
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
 		}, want{Fault, "resize", "web", "Guaranteed", "VerticalLimits"}},
 		"bounds up to the limits": {func(p *patient) {
 			p.container("web", func(c map[string]any) {
-				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "500m", "memory": "1Gi"}}
+				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"},
+					"requests": map[string]any{"cpu": "500m", "memory": "1Gi"}}
 			})
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
 		}, want{Warning, "resize", "web", "would become Guaranteed", "lower the upper bounds"}},
@@ -334,19 +355,26 @@ func TestFindings(t *testing.T) {
 			})
 		}, want{Warning, "resize", "web", "asks to be restarted", "NotRequired"}},
 		"a resize that is infeasible": {func(p *patient) {
-			p.change("Pod", "web-1", []any{map[string]any{"type": "PodResizePending", "status": "True", "reason": "Infeasible", "message": "node has 2"}}, "status", "conditions")
+			p.change("Pod", "web-1", []any{map[string]any{"type": "PodResizePending", "status": "True", "reason": "Infeasible",
+				"message": "node has 2"}}, "status", "conditions")
 		}, want{Warning, "resize", "web", "can never be resized where they are (web-1): node has 2", "upper bounds"}},
 		"a resize that is deferred": {func(p *patient) {
-			p.change("Pod", "web-1", []any{map[string]any{"type": "PodResizePending", "status": "True", "reason": "Deferred", "message": "full"}}, "status", "conditions")
+			p.change("Pod", "web-1", []any{map[string]any{"type": "PodResizePending", "status": "True", "reason": "Deferred",
+				"message": "full"}}, "status", "conditions")
 		}, want{Note, "resize", "web", "wait to be resized", ""}},
 		"evictions without a budget": {func(p *patient) { p.remove("PodDisruptionBudget", "web") },
 			want{Warning, "disruption-budget", "web", "no PodDisruptionBudget", "--selector=app=web"}},
-		"a budget that allows nothing": {func(p *patient) { p.change("PodDisruptionBudget", "web", int64(0), "status", "disruptionsAllowed") },
+		"a budget that allows nothing": {func(p *patient) {
+			p.change("PodDisruptionBudget", "web", int64(0), "status",
+				"disruptionsAllowed")
+		},
 			want{Warning, "disruption-budget", "web", "allows no eviction", "describe pdb web"}},
 
 		// What the namespace allows.
 		"bounds above a container's maximum": {func(p *patient) { p.limits("{type: Container, max: {cpu: 1500m}}") },
-			want{Warning, "limit-range", "web", "LimitRange small allows at most 1500m cpu per container (max), and bounds.cpu.max allows a limit of 2", "narrow spec.services[web].bounds.cpu"}},
+			want{Warning, "limit-range", "web",
+				"LimitRange small allows at most 1500m cpu per container (max), and bounds.cpu.max allows a limit of 2",
+				"narrow spec.services[web].bounds.cpu"}},
 		"requests above a container's maximum": {func(p *patient) {
 			p.limits("{type: Container, max: {cpu: 1500m}}")
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
@@ -355,7 +383,8 @@ func TestFindings(t *testing.T) {
 			})
 		}, want{Warning, "limit-range", "web", "the limit is 3", "resources in the template of Deployment web"}},
 		"bounds below a container's minimum": {func(p *patient) { p.limits("{type: Container, min: {cpu: 200m}}") },
-			want{Warning, "limit-range", "web", "at least 200m cpu per container (min), and bounds.cpu.min allows a limit of 100m", "kubectl -n shop edit limitrange small"}},
+			want{Warning, "limit-range", "web", "at least 200m cpu per container (min), and bounds.cpu.min allows a limit of 100m",
+				"kubectl -n shop edit limitrange small"}},
 		"requests below a container's minimum": {func(p *patient) {
 			p.limits("{type: Container, min: {cpu: 200m}}")
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
@@ -365,19 +394,25 @@ func TestFindings(t *testing.T) {
 			p.service(0, func(s map[string]any) {
 				s["bounds"].(map[string]any)["memory"] = map[string]any{"min": "64Mi", "max": "1Gi"}
 			})
-		}, want{Warning, "limit-range", "web", "at most 256Mi memory per container (max), and bounds.memory.max allows a limit of 1Gi", "bounds.memory"}},
+		}, want{Warning, "limit-range", "web", "at most 256Mi memory per container (max), and bounds.memory.max allows a limit of 1Gi",
+			"bounds.memory"}},
 		"bounds too far apart": {func(p *patient) { p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}") },
-			want{Warning, "limit-range", "web", "at most 4 times the request, of cpu per container (maxLimitRequestRatio), and bounds.cpu.max allows a limit of 2 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
+			want{Warning, "limit-range", "web",
+				"at most 4 times the request, of cpu per container (maxLimitRequestRatio), and bounds.cpu.max allows a limit of 2 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
 		"requests too far from limits that stay": {func(p *patient) {
 			p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}")
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
 		}, want{Warning, "limit-range", "web", "the limit is 1 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
 		"a pod's maximum beside a sidecar": {func(p *patient) {
 			p.limits("{type: Pod, max: {cpu: 2500m}}")
-			p.change("Pod", "web-1", []any{map[string]any{"name": "proxy", "restartPolicy": "Always", "resources": map[string]any{"requests": map[string]any{"cpu": "100m"}, "limits": map[string]any{"cpu": "600m"}}}}, "spec", "initContainers")
-		}, want{Warning, "limit-range", "web", "at most 2500m cpu per pod (max), and bounds.cpu.max allows a total limit of 2600m", "bounds.cpu"}},
+			p.change("Pod", "web-1", []any{map[string]any{"name": "proxy", "restartPolicy": "Always",
+				"resources": map[string]any{"requests": map[string]any{"cpu": "100m"}, "limits": map[string]any{"cpu": "600m"}}}},
+				"spec", "initContainers")
+		}, want{Warning, "limit-range", "web", "at most 2500m cpu per pod (max), and bounds.cpu.max allows a total limit of 2600m",
+			"bounds.cpu"}},
 		"a pod without a limit": {func(p *patient) { p.limits("{type: Pod, max: {memory: 1Gi}}") },
-			want{Warning, "limit-range", "cart", "at most 1Gi memory per pod (max), and there is no limit", "template of Deployment cart"}},
+			want{Warning, "limit-range", "cart", "at most 1Gi memory per pod (max), and there is no limit",
+				"template of Deployment cart"}},
 		"replicas that could not be created": {func(p *patient) { p.limits("{type: Container, min: {cpu: 600m}}") },
 			want{Warning, "limit-range", "cart", "and the request is 500m", "template of Deployment cart"}},
 		"a service that fits": {func(p *patient) {
@@ -389,11 +424,13 @@ func TestFindings(t *testing.T) {
 		"pods that keep requests and limits alike": {func(p *patient) {
 			p.limits("{type: Pod, maxLimitRequestRatio: {cpu: 1}}")
 			p.container("web", func(c map[string]any) {
-				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"}, "requests": map[string]any{"cpu": "1", "memory": "1Gi"}}
+				c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"},
+					"requests": map[string]any{"cpu": "1", "memory": "1Gi"}}
 			})
 		}, want{OK, "limit-range", "web", "stay within", ""}},
 		"LimitRanges may not be listed": {func(p *patient) { p.forbidden = []string{"LimitRange"} },
-			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that", "docs/doctor.md"}},
+			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that",
+				"docs/doctor.md"}},
 
 		// Others who move it.
 		"an HPA": {func(p *patient) {
@@ -424,20 +461,24 @@ func TestFindings(t *testing.T) {
 			p.change("ScaledObject", "cart", []any{map[string]any{"type": "cron"}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", "no trigger of Loadline", "docs/keda.md"}},
 		"a trigger for another service": {func(p *patient) {
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metadata": map[string]any{"loadline": "main", "service": "wbe"}}}, "spec", "triggers")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external",
+				"metadata": map[string]any{"loadline": "main", "service": "wbe"}}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", `names the service "wbe" (did you mean "web"?)`, "service: cart"}},
 		"a trigger for another LoadLine": {func(p *patient) {
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metadata": map[string]any{"loadline": "shop/other"}}}, "spec", "triggers")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external",
+				"metadata": map[string]any{"loadline": "shop/other"}}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", "names another LoadLine: shop/other", "loadline: shop/main"}},
 		"a trigger with the metric's type": {func(p *patient) {
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metricType": "Value", "metadata": map[string]any{"loadline": "main"}}}, "spec", "triggers")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metricType": "Value",
+				"metadata": map[string]any{"loadline": "main"}}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", "metricType Value", "take metricType out"}},
 		"a CPU trigger beside moved requests": {func(p *patient) {
 			p.service(1, func(s map[string]any) {
 				s["axes"] = []any{"Horizontal", "VerticalRequests"}
 				s["bounds"].(map[string]any)["cpu"] = map[string]any{"min": "100m", "max": "1"}
 			})
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metadata": map[string]any{"loadline": "main"}}, map[string]any{"type": "cpu"}}, "spec", "triggers")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "external", "metadata": map[string]any{"loadline": "main"}},
+				map[string]any{"type": "cpu"}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", "has a cpu trigger", "VerticalRequests"}},
 		"narrower bounds in KEDA": {func(p *patient) { p.change("ScaledObject", "cart", int64(10), "spec", "maxReplicaCount") },
 			want{Warning, "scaledobject", "cart", "allows 1 to 10 replicas", "maxReplicaCount to 20"}},
@@ -453,13 +494,18 @@ func TestFindings(t *testing.T) {
 			want{Note, "scaledobject", "cart", "may take replicas away", "currentReplicasIfHigher"}},
 		"no tolerance": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "advanced") },
 			want{Warning, "scaledobject", "cart", "no tolerance 0 in scaleUp and scaleDown", "overshoot"}},
-		"a tolerance that the cluster dropped": {func(p *patient) { p.change("HorizontalPodAutoscaler", "keda-hpa-cart", nil, "spec", "behavior") },
+		"a tolerance that the cluster dropped": {func(p *patient) {
+			p.change("HorizontalPodAutoscaler", "keda-hpa-cart", nil, "spec",
+				"behavior")
+		},
 			want{Warning, "scaledobject", "cart", "has not reached its HPA keda-hpa-cart", "HPAConfigurableTolerance"}},
 		"a ScaledObject that KEDA does not follow": {func(p *patient) {
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "Ready", "status": "False", "message": "no scaler"}}, "status", "conditions")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "Ready", "status": "False", "message": "no scaler"}},
+				"status", "conditions")
 		}, want{Fault, "scaledobject", "cart", "no scaler", "describe scaledobject cart"}},
 		"a ScaledObject that fell back": {func(p *patient) {
-			p.change("ScaledObject", "cart", []any{map[string]any{"type": "Fallback", "status": "True", "message": "6 replicas"}}, "status", "conditions")
+			p.change("ScaledObject", "cart", []any{map[string]any{"type": "Fallback", "status": "True", "message": "6 replicas"}},
+				"status", "conditions")
 		}, want{Warning, "scaledobject", "cart", "did not answer: 6 replicas", "describe"}},
 		"a ScaledObject that is paused": {func(p *patient) {
 			p.change("ScaledObject", "cart", map[string]any{"autoscaling.keda.sh/paused": "true"}, "metadata", "annotations")

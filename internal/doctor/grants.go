@@ -126,7 +126,8 @@ func expand(rule rbacv1.PolicyRule, namespace string) []authorizationv1.Resource
 			name, sub, _ := strings.Cut(resource, "/")
 			for _, verb := range rule.Verbs {
 				for _, object := range objects {
-					all = append(all, authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name, Subresource: sub, Name: object})
+					all = append(all, authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name,
+						Subresource: sub, Name: object})
 				}
 			}
 		}

@@ -70,7 +70,8 @@ func (e *exam) mayInstall(ctx context.Context, a about) {
 		}
 	}
 	if len(denied) > 0 {
-		a.warn("may-install", "ask somebody who may to apply deploy/", "You may not create %s, so you cannot install Loadline.", strings.Join(denied, ", "))
+		a.warn("may-install", "ask somebody who may to apply deploy/", "You may not create %s, so you cannot install Loadline.",
+			strings.Join(denied, ", "))
 		return
 	}
 	a.ok("may-install", "You may create everything that an installation consists of.")
@@ -86,13 +87,15 @@ func (e *exam) controller(ctx context.Context, a about) {
 	logs := fmt.Sprintf("kubectl -n %s describe deployment %s; kubectl -n %s logs deployment/%s", d.Namespace, d.Name, d.Namespace, d.Name)
 	switch {
 	case want == 0:
-		a.fault("controller", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name), "The controller %s is scaled to zero.", name)
+		a.fault("controller", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name),
+			"The controller %s is scaled to zero.", name)
 	case ready == 0:
 		a.fault("controller", logs, "The controller %s has no ready replica of %d%s.", name, want, e.whyNotReady(ctx, d))
 	case ready < want:
 		a.warn("controller", logs, "The controller %s has %d ready replicas of %d%s.", name, ready, want, e.whyNotReady(ctx, d))
 	case want == 1:
-		a.note("controller", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name), "The controller %s is ready, with no second replica to take over.", name)
+		a.note("controller", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name),
+			"The controller %s is ready, with no second replica to take over.", name)
 	default:
 		a.ok("controller", "The controller %s is ready (%d replicas).", name, ready)
 	}
@@ -154,7 +157,8 @@ func (e *exam) lease(ctx context.Context, a about) {
 	}
 	// Two clocks are compared: a few seconds say nothing.
 	if age > lasts+10*time.Second {
-		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: nobody acts.", lease.Name, round(age), holder, lasts)
+		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: nobody acts.", lease.Name, round(age), holder,
+			lasts)
 		return
 	}
 	since := ""

@@ -24,7 +24,8 @@ func (e *exam) keda(ctx context.Context) {
 	needed := e.any(byKEDA)
 	switch {
 	case !there && needed:
-		a.fault("keda", "install KEDA 2.17 or later, or set movedBy: Scale", "KEDA is not installed, and a LoadLine leaves replicas to it.")
+		a.fault("keda", "install KEDA 2.17 or later, or set movedBy: Scale",
+			"KEDA is not installed, and a LoadLine leaves replicas to it.")
 		return
 	case !there:
 		a.note("keda", "", "KEDA is not installed; it is needed only for services with movedBy: KEDA.")

@@ -56,7 +56,8 @@ func (e *exam) withinRanges(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, 
 					if b.moved {
 						do = fmt.Sprintf("narrow spec.services[%s].bounds.%s", s.Name, r)
 					}
-					a.warn("limit-range", fmt.Sprintf("widen it (kubectl -n %s edit limitrange %s), or %s", l.Namespace, ranges[i].Name, do),
+					a.warn("limit-range", fmt.Sprintf("widen it (kubectl -n %s edit limitrange %s), or %s", l.Namespace, ranges[i].Name,
+						do),
 						"LimitRange %s %s. Such pods are neither created nor resized.", ranges[i].Name, b.found)
 				}
 			}

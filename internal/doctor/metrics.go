@@ -74,7 +74,8 @@ func (e *exam) metrics(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 	}
 	var err error
 	if s.preset, err = e.presetOf(ctx, l); err != nil {
-		a.warn("preset", "loadline history presets prints one to compare with", "The queries that the resource names cannot be used: %v", err)
+		a.warn("preset", "loadline history presets prints one to compare with",
+			"The queries that the resource names cannot be used: %v", err)
 		return
 	}
 	e.measure(ctx, a, s)
@@ -136,12 +137,14 @@ func (e *exam) metricsWithoutLoadLine(ctx context.Context) {
 	a := e.of(OfMetrics)
 	if e.Prometheus != nil {
 		if _, err := e.Prometheus.Query(ctx, "vector(1)", e.Now); err != nil {
-			a.fault("prometheus", "check --prometheus and how it lets in (--token-file, --user, --ca-file)", "The Prometheus that was given cannot be asked: %s.", short(err))
+			a.fault("prometheus", "check --prometheus and how it lets in (--token-file, --user, --ca-file)",
+				"The Prometheus that was given cannot be asked: %s.", short(err))
 			e.Prometheus = unreachable{err}
 			return
 		}
 		if e.Metrics != "" {
-			e.measure(ctx, a, subject{series: e.Prometheus, namespace: e.Metrics, maxAge: 2 * time.Minute, setting: prom.Setting{Namespace: e.Metrics, Step: 15 * time.Second}})
+			e.measure(ctx, a, subject{series: e.Prometheus, namespace: e.Metrics, maxAge: 2 * time.Minute,
+				setting: prom.Setting{Namespace: e.Metrics, Step: 15 * time.Second}})
 		}
 		return
 	}
@@ -160,20 +163,23 @@ func (e *exam) candidates(ctx context.Context, a about) {
 	var found []service
 	for _, s := range list.Items {
 		name := s.Name + " " + s.Labels["app.kubernetes.io/name"] + " " + s.Labels["app"]
-		if !strings.Contains(name, "prometheus") || strings.Contains(name, "exporter") || strings.Contains(name, "alertmanager") || strings.Contains(name, "operator") || len(s.Spec.Ports) == 0 {
+		if !strings.Contains(name, "prometheus") || strings.Contains(name, "exporter") || strings.Contains(name, "alertmanager") ||
+			strings.Contains(name, "operator") || len(s.Spec.Ports) == 0 {
 			continue
 		}
 		found = append(found, service{namespace: s.Namespace, name: s.Name, port: fmt.Sprint(s.Spec.Ports[0].Port), scheme: "http"})
 	}
 	if len(found) == 0 {
-		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE looks at one that you know of", "No Service looks like a Prometheus; Loadline needs one, or Thanos, Mimir or VictoriaMetrics.")
+		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE looks at one that you know of",
+			"No Service looks like a Prometheus; Loadline needs one, or Thanos, Mimir or VictoriaMetrics.")
 		return
 	}
 	var names []string
 	for _, s := range found {
 		names = append(names, s.namespace+"/"+s.name)
 	}
-	a.note("prometheus", found[0].forward()+" --namespace NAMESPACE", "This may be a Prometheus: %s. Its metrics can be looked at before anything is installed.", some(names))
+	a.note("prometheus", found[0].forward()+" --namespace NAMESPACE",
+		"This may be a Prometheus: %s. Its metrics can be looked at before anything is installed.", some(names))
 }
 
 // short is an error without its advice: that is for whoever pulls a history, and we
@@ -240,10 +246,12 @@ func (e *exam) findPreset(ctx context.Context, a about, s *subject) bool {
 	case err != nil:
 		a.warn("preset", "run it again", "Which preset fits could not be seen: %v", err)
 	case len(known) > 0 && !slices.Contains(known, s.namespace):
-		a.fault("preset", "correct spec.prometheus.namespace, or have the namespace scraped", "The Prometheus knows no namespace %q%s.", s.namespace, hint(s.namespace, known))
+		a.fault("preset", "correct spec.prometheus.namespace, or have the namespace scraped", "The Prometheus knows no namespace %q%s.",
+			s.namespace, hint(s.namespace, known))
 	default:
 		a.fault("preset", "have its proxies or spans scraped, or give queries of your own: loadline history presets istio > mine.yaml, then spec.prometheus.queries",
-			"No preset that measures traffic fits the namespace %s (tried: %s).", s.namespace, strings.Join(prom.Presets()[:len(prom.Presets())-1], ", "))
+			"No preset that measures traffic fits the namespace %s (tried: %s).", s.namespace,
+			strings.Join(prom.Presets()[:len(prom.Presets())-1], ", "))
 	}
 	return false
 }
@@ -260,7 +268,8 @@ func (e *exam) freshness(ctx context.Context, a about, s *subject) bool {
 		a.warn("freshness", "run it again", "How old the data is could not be seen: %v", err)
 		return false
 	case len(newest) == 0:
-		a.fault("freshness", "look at the targets of the Prometheus: <its address>/targets", "The preset %s finds nothing within the last hour (%s).", s.preset.Name, probe)
+		a.fault("freshness", "look at the targets of the Prometheus: <its address>/targets",
+			"The preset %s finds nothing within the last hour (%s).", s.preset.Name, probe)
 		return false
 	}
 	age := e.Now.Sub(time.UnixMilli(int64(float64(newest[0].Value) * 1000)))
@@ -275,11 +284,14 @@ func (e *exam) freshness(ctx context.Context, a about, s *subject) bool {
 	}
 	switch {
 	case age > s.maxAge:
-		a.fault("freshness", "look at the targets of the Prometheus, and at its clock", "The newest sample is %s old; what is older than %s counts as absent, and everything is held.", round(age), s.maxAge)
+		a.fault("freshness", "look at the targets of the Prometheus, and at its clock",
+			"The newest sample is %s old; what is older than %s counts as absent, and everything is held.", round(age), s.maxAge)
 	case 2*every > s.maxAge:
-		a.warn("freshness", "scrape more often, or raise guard.data.maxAge", "The application is scraped every %s: one lost scrape makes samples older than guard.data.maxAge (%s).", every, s.maxAge)
+		a.warn("freshness", "scrape more often, or raise guard.data.maxAge",
+			"The application is scraped every %s: one lost scrape makes samples older than guard.data.maxAge (%s).", every, s.maxAge)
 	case every > time.Minute/2:
-		a.note("freshness", "scrape every 15s if bursts are to be followed", "The application is scraped every %s, the newest sample is %s old; Loadline sees no faster than that.", every, round(age))
+		a.note("freshness", "scrape every 15s if bursts are to be followed",
+			"The application is scraped every %s, the newest sample is %s old; Loadline sees no faster than that.", every, round(age))
 	default:
 		a.ok("freshness", "The application is scraped every %s; the newest sample is %s old.", every, round(age))
 	}
@@ -330,7 +342,8 @@ func (e *exam) absences(a about, s subject, absent []history.ServiceMetric) {
 	minor := map[string][]string{}
 	for _, m := range absent {
 		if slices.Contains(essential, m) {
-			a.warn("metrics", "see that it is scraped, or give a query of your own for it (loadline history presets "+s.preset.Name+")", "%s (%s) is absent: %s.", upper(m.About().Help), m, because(m))
+			a.warn("metrics", "see that it is scraped, or give a query of your own for it (loadline history presets "+s.preset.Name+")",
+				"%s (%s) is absent: %s.", upper(m.About().Help), m, because(m))
 			continue
 		}
 		if minor[because(m)] == nil {
@@ -339,7 +352,8 @@ func (e *exam) absences(a about, s subject, absent []history.ServiceMetric) {
 		minor[because(m)] = append(minor[because(m)], m.String())
 	}
 	if !slices.ContainsFunc(fromState, func(m history.ServiceMetric) bool { return !slices.Contains(absent, m) }) {
-		a.note("kube-state-metrics", "have kube-state-metrics scraped, to train on this past", "Nothing of kube-state-metrics is there. Loadline asks the cluster itself for replicas and sizes; a history lacks them.")
+		a.note("kube-state-metrics", "have kube-state-metrics scraped, to train on this past",
+			"Nothing of kube-state-metrics is there. Loadline asks the cluster itself for replicas and sizes; a history lacks them.")
 	}
 	for i, reason := range reasons {
 		reasons[i] = strings.Join(minor[reason], ", ") + " (" + reason + ")"

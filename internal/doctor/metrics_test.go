@@ -10,7 +10,8 @@ func TestMetricsBeforeTheInstallation(t *testing.T) {
 	p.remove("Deployment", "loadline")
 	p.options.Prometheus, p.options.Metrics = newSeries(), "shop"
 	r := p.examine()
-	if !(want{state: OK, check: "preset", found: "istio fits"}).in(r) || !(want{state: OK, check: "freshness", found: "every 15s; the newest sample is 10s old"}).in(r) {
+	if !(want{state: OK, check: "preset", found: "istio fits"}).in(r) ||
+		!(want{state: OK, check: "freshness", found: "every 15s; the newest sample is 10s old"}).in(r) {
 		t.Errorf("%+v", r.Findings)
 	}
 	if r.Count(Fault) > 0 {

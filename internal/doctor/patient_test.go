@@ -56,8 +56,9 @@ func healthy(t *testing.T) *patient {
 		t: t, minor: "36", denied: map[string]bool{}, series: newSeries(),
 		options: Options{Now: now},
 		resources: map[string][]metav1.APIResource{
-			"v1":                              {{Name: "pods", Kind: "Pod"}, {Name: "pods/resize", Kind: "Pod"}},
-			"apps/v1":                         {{Name: "deployments", Kind: "Deployment"}, {Name: "deployments/scale", Kind: "Scale"}, {Name: "daemonsets", Kind: "DaemonSet"}},
+			"v1": {{Name: "pods", Kind: "Pod"}, {Name: "pods/resize", Kind: "Pod"}},
+			"apps/v1": {{Name: "deployments", Kind: "Deployment"}, {Name: "deployments/scale", Kind: "Scale"},
+				{Name: "daemonsets", Kind: "DaemonSet"}},
 			"autoscaling/v2":                  {{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler"}},
 			"autoscaling.k8s.io/v1":           {{Name: "verticalpodautoscalers", Kind: "VerticalPodAutoscaler"}},
 			"keda.sh/v1alpha1":                {{Name: "scaledobjects", Kind: "ScaledObject"}},
@@ -154,7 +155,8 @@ func (p *patient) restrict(args ...any) {
 	p.denied["everywhere"] = true
 	p.change("Deployment", "loadline", []any{map[string]any{
 		"name": "loadline", "args": append([]any{"run", "--leader-elect"}, args...),
-		"env": []any{map[string]any{"name": "POD_NAMESPACE", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.namespace"}}}},
+		"env": []any{map[string]any{"name": "POD_NAMESPACE",
+			"valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.namespace"}}}},
 	}}, "spec", "template", "spec", "containers")
 }
 
@@ -181,7 +183,8 @@ var knownTypes = sync.OnceValue(func() *runtime.Scheme {
 	if err := errors.Join(scheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
 		panic(err)
 	}
-	for _, kind := range []schema.GroupVersionKind{crdKind, kube.ScaledObjects, kube.VerticalPodAutoscalers, {Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}} {
+	for _, kind := range []schema.GroupVersionKind{crdKind, kube.ScaledObjects, kube.VerticalPodAutoscalers,
+		{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}} {
 		s.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), &unstructured.UnstructuredList{})
 	}
@@ -195,7 +198,8 @@ func (p *patient) examine() *Report {
 	for _, o := range p.objects {
 		b = b.WithObjects(p.typed(s, o))
 	}
-	d := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}, FakedServerVersion: &version.Info{Major: "1", Minor: p.minor, GitVersion: "v1." + p.minor + ".0"}}
+	d := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}, FakedServerVersion: &version.Info{Major: "1", Minor: p.minor,
+		GitVersion: "v1." + p.minor + ".0"}}
 	for group, list := range p.resources {
 		d.Resources = append(d.Resources, &metav1.APIResourceList{GroupVersion: group, APIResources: list})
 	}
@@ -276,7 +280,8 @@ func (p *patient) Allowed(_ context.Context, user string, groups []string, what 
 	if user != "" && p.noReviews {
 		return false, apierrors.NewForbidden(schema.GroupResource{Resource: "subjectaccessreviews"}, "", errors.New("no"))
 	}
-	if user != "" && (user != "system:serviceaccount:loadline-system:loadline" || !slices.Contains(groups, "system:serviceaccounts:loadline-system")) {
+	if user != "" && (user != "system:serviceaccount:loadline-system:loadline" || !slices.Contains(groups,
+		"system:serviceaccounts:loadline-system")) {
 		return false, fmt.Errorf("asked for %s of %v", user, groups)
 	}
 	if p.denied["everywhere"] && what.Namespace == "" {
@@ -297,7 +302,8 @@ type series struct {
 }
 
 func newSeries() *series {
-	return &series{fits: "istio", names: []string{"web", "cart"}, known: []string{"shop", "kube-system"}, absent: map[string]bool{}, age: 10 * time.Second, every: 15 * time.Second}
+	return &series{fits: "istio", names: []string{"web", "cart"}, known: []string{"shop", "kube-system"}, absent: map[string]bool{},
+		age: 10 * time.Second, every: 15 * time.Second}
 }
 
 func (s *series) Query(_ context.Context, query string, at time.Time) (model.Vector, error) {
@@ -323,7 +329,8 @@ func (s *series) Query(_ context.Context, query string, at time.Time) (model.Vec
 	}
 	var v model.Vector
 	for _, name := range s.names {
-		v = append(v, &model.Sample{Metric: model.Metric{"destination_workload": model.LabelValue(name), "workload": model.LabelValue(name)}, Value: 1})
+		v = append(v, &model.Sample{Metric: model.Metric{"destination_workload": model.LabelValue(name),
+			"workload": model.LabelValue(name)}, Value: 1})
 	}
 	return v, nil
 }

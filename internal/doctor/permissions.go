@@ -25,7 +25,8 @@ func (r Reviews) Allowed(ctx context.Context, user string, groups []string, what
 		err := r.Create(ctx, review)
 		return review.Status.Allowed, err
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &what}}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups,
+		ResourceAttributes: &what}}
 	err := r.Create(ctx, review)
 	return review.Status.Allowed, err
 }
@@ -63,7 +64,8 @@ func (e *exam) permissions(ctx context.Context) {
 	switch {
 	case apierrors.IsForbidden(err):
 		w = who{name: "you"}
-		a.note("rbac", "ask for create on subjectaccessreviews.authorization.k8s.io", "What the controller may do cannot be seen: you may not review others. What follows is what you may do yourself.")
+		a.note("rbac", "ask for create on subjectaccessreviews.authorization.k8s.io",
+			"What the controller may do cannot be seen: you may not review others. What follows is what you may do yourself.")
 	case err != nil:
 		e.unseen(a, "rbac", "permissions", err, "")
 		return
@@ -110,7 +112,8 @@ func (e *exam) grant(ctx context.Context, a about, w who, g grant) {
 	}
 	switch len(denied) {
 	case 0:
-		a.ok("rbac", "%s may do all that %s gives%s (%s).", upper(w.name), g.file, g.place(), count(len(g.wants), "permission", "permissions"))
+		a.ok("rbac", "%s may do all that %s gives%s (%s).", upper(w.name), g.file, g.place(),
+			count(len(g.wants), "permission", "permissions"))
 	case len(g.wants):
 		a.when(state, "rbac", apply, "%s may do nothing of what %s gives%s.", upper(w.name), g.file, g.place())
 	default:
@@ -121,7 +124,8 @@ func (e *exam) grant(ctx context.Context, a about, w who, g grant) {
 }
 
 // denied are the permissions that somebody does not have.
-func (e *exam) denied(ctx context.Context, w who, wants []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes, error) {
+func (e *exam) denied(ctx context.Context, w who, wants []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes,
+	error) {
 	const atOnce = 8
 	allowed, errs := make([]bool, len(wants)), make([]error, len(wants))
 	var group sync.WaitGroup
@@ -196,7 +200,8 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 			ref := e.lines[i].Spec.Services[j].TargetRef
 			group := groupOf(ref)
 			plural, _, err := e.plural(ref)
-			if err != nil || plural == "" || group == "argoproj.io" || group == "apps" && (plural == "deployments" || plural == "statefulsets") {
+			if err != nil || plural == "" || group == "argoproj.io" || group == "apps" &&
+				(plural == "deployments" || plural == "statefulsets") {
 				continue // what does not exist is told of the service
 			}
 			g, do := like.inside(""), fmt.Sprintf("copy %s, put %s and %s in it, and apply it", like.file, group, plural)

@@ -91,7 +91,8 @@ func (e *exam) survey(ctx context.Context) {
 	a := e.of(OfInstallation)
 	defined, err := e.served(v1alpha1.GroupVersion.String(), "loadlines")
 	if err != nil {
-		a.warn("loadlines", "run it again; if it stays, look at the API server's log", "whether the cluster knows LoadLines could not be seen: %v", err)
+		a.warn("loadlines", "run it again; if it stays, look at the API server's log",
+			"whether the cluster knows LoadLines could not be seen: %v", err)
 		return
 	}
 	e.defined = defined
@@ -109,7 +110,8 @@ func (e *exam) survey(ctx context.Context) {
 		}
 		e.lines = list.Items
 		if len(e.lines) == 0 {
-			a.note("loadlines", "kubectl apply -n NAMESPACE -f deploy/samples/first-look.yaml, after naming your services in it", "There is no LoadLine yet, so nothing is looked after.")
+			a.note("loadlines", "kubectl apply -n NAMESPACE -f deploy/samples/first-look.yaml, after naming your services in it",
+				"There is no LoadLine yet, so nothing is looked after.")
 		}
 		return
 	}

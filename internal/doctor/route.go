@@ -80,7 +80,8 @@ func (s service) proxy() string {
 
 // forward is how a person reaches it.
 func (s service) forward() string {
-	return fmt.Sprintf("kubectl -n %s port-forward svc/%s 9090:%s & loadline doctor --prometheus %s://localhost:9090%s", s.namespace, s.name, s.port, s.scheme, strings.TrimRight(s.path, "/"))
+	return fmt.Sprintf("kubectl -n %s port-forward svc/%s 9090:%s & loadline doctor --prometheus %s://localhost:9090%s", s.namespace,
+		s.name, s.port, s.scheme, strings.TrimRight(s.path, "/"))
 }
 
 // route says how to reach a LoadLine's Prometheus; false if it cannot be, which has
@@ -101,14 +102,16 @@ func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Addres
 		}
 		inside = there || s.certain
 	} else if u, err := url.Parse(p.URL); err == nil && (u.Hostname() == "localhost" || strings.HasPrefix(u.Hostname(), "127.")) {
-		a.warn("prometheus", "name its Service: http://NAME.NAMESPACE:PORT", "spec.prometheus.url %s is the controller's own pod, where hardly a Prometheus is.", p.URL)
+		a.warn("prometheus", "name its Service: http://NAME.NAMESPACE:PORT",
+			"spec.prometheus.url %s is the controller's own pod, where hardly a Prometheus is.", p.URL)
 		return address, "", false
 	}
 	if inside && !e.InCluster {
 		address.Proxy = s.proxy()
 	}
 	if secret := credentials(p, address.Proxy != ""); secret != "" {
-		a.note("prometheus", otherwise+", with --token-file, --user, --cert-file, --ca-file or --header as it asks for", "%s needs %s, which is not read here; its metrics were not looked at.", p.URL, secret)
+		a.note("prometheus", otherwise+", with --token-file, --user, --cert-file, --ca-file or --header as it asks for",
+			"%s needs %s, which is not read here; its metrics were not looked at.", p.URL, secret)
 		return address, "", false
 	}
 	if p.TLS != nil {
@@ -150,7 +153,8 @@ func (e *exam) serviceThere(ctx context.Context, a about, s service, address str
 	err := e.Reader.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: s.name}, &found)
 	switch {
 	case apierrors.IsNotFound(err) && s.certain:
-		a.fault("prometheus", "kubectl get services -A | grep -i prometheus, and correct spec.prometheus.url", "spec.prometheus.url %s names a Service %s/%s, which is not there.", address, s.namespace, s.name)
+		a.fault("prometheus", "kubectl get services -A | grep -i prometheus, and correct spec.prometheus.url",
+			"spec.prometheus.url %s names a Service %s/%s, which is not there.", address, s.namespace, s.name)
 		return false, true
 	case err != nil:
 		return false, false
@@ -163,7 +167,8 @@ func (e *exam) serviceThere(ctx context.Context, a about, s service, address str
 		ports = append(ports, strconv.Itoa(int(p.Port)))
 	}
 	if !slices.Contains(ports, s.port) {
-		a.fault("prometheus", "correct the port in spec.prometheus.url", "spec.prometheus.url %s: the Service %s/%s has no port %s (it has: %s).", address, s.namespace, s.name, s.port, some(ports))
+		a.fault("prometheus", "correct the port in spec.prometheus.url",
+			"spec.prometheus.url %s: the Service %s/%s has no port %s (it has: %s).", address, s.namespace, s.name, s.port, some(ports))
 		return false, true
 	}
 	return true, true

@@ -33,15 +33,18 @@ func TestAddress(t *testing.T) {
 		want  Address
 	}{
 		"through the API server": {func(*patient) {},
-			Address{URL: "http://prometheus.monitoring:9090", Proxy: "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy", Timeout: 10 * time.Second}},
+			Address{URL: "http://prometheus.monitoring:9090", Proxy: "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy",
+				Timeout: 10 * time.Second}},
 		"from within the cluster": {func(p *patient) { p.options.InCluster = true },
 			Address{URL: "http://prometheus.monitoring:9090", Timeout: 10 * time.Second}},
 		"outside the cluster, with a tenant": {func(p *patient) {
 			p.change("LoadLine", "main", map[string]any{
-				"url": "https://mimir.example.com", "timeout": "20s", "headers": []any{map[string]any{"name": "X-Scope-OrgID", "value": "shop"}},
+				"url": "https://mimir.example.com", "timeout": "20s", "headers": []any{map[string]any{"name": "X-Scope-OrgID",
+					"value": "shop"}},
 				"tls": map[string]any{"insecureSkipVerify": true, "serverName": "mimir"},
 			}, "spec", "prometheus")
-		}, Address{URL: "https://mimir.example.com", Timeout: 20 * time.Second, Headers: map[string]string{"X-Scope-OrgID": "shop"}, ServerName: "mimir", Insecure: true}},
+		}, Address{URL: "https://mimir.example.com", Timeout: 20 * time.Second, Headers: map[string]string{"X-Scope-OrgID": "shop"},
+			ServerName: "mimir", Insecure: true}},
 		"a host that could be a Service and is none": {func(p *patient) {
 			p.change("LoadLine", "main", "https://prometheus.example", "spec", "prometheus", "url")
 		}, Address{URL: "https://prometheus.example", Timeout: 10 * time.Second}},

@@ -21,13 +21,15 @@ func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, 
 	}
 	all := e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef")
 	if len(all) == 0 {
-		a.fault("scaledobject", "apply the ScaledObject in "+kedaPage, "Replicas are left to KEDA, and no ScaledObject names %s: nobody moves it.", t)
+		a.fault("scaledobject", "apply the ScaledObject in "+kedaPage,
+			"Replicas are left to KEDA, and no ScaledObject names %s: nobody moves it.", t)
 		return
 	}
 	o := &all[0]
 	trigger, others := e.ourTrigger(o)
 	if trigger == nil {
-		a.fault("scaledobject", "add Loadline's trigger, as "+kedaPage+" has it", "ScaledObject %s has no trigger of Loadline (type external, scalerAddress %s…).", o.GetName(), e.ScalerHost)
+		a.fault("scaledobject", "add Loadline's trigger, as "+kedaPage+" has it",
+			"ScaledObject %s has no trigger of Loadline (type external, scalerAddress %s…).", o.GetName(), e.ScalerHost)
 		return
 	}
 	before := len(e.report.Findings)
@@ -38,7 +40,8 @@ func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, 
 	e.kedaState(a, l, o)
 	for _, r := range moved(s) {
 		if slices.Contains(others, string(r)) && slices.Contains(s.Axes, v1alpha1.VerticalRequests) {
-			a.fault("scaledobject", "take that trigger out, or VerticalRequests out of axes", "ScaledObject %s has a %s trigger, and Loadline moves the requests that it is measured against.", o.GetName(), r)
+			a.fault("scaledobject", "take that trigger out, or VerticalRequests out of axes",
+				"ScaledObject %s has a %s trigger, and Loadline moves the requests that it is measured against.", o.GetName(), r)
 		}
 	}
 	if len(e.report.Findings) == before {
@@ -70,17 +73,20 @@ func (e *exam) trigger(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, name 
 		return v
 	}
 	if named := text("loadline"); named != "" && named != key(l) && named != l.Name {
-		a.fault("scaledobject", "write loadline: "+key(l)+" into its metadata", "The trigger of ScaledObject %s names another LoadLine: %s.", name, named)
+		a.fault("scaledobject", "write loadline: "+key(l)+" into its metadata",
+			"The trigger of ScaledObject %s names another LoadLine: %s.", name, named)
 	}
 	if named := text("service"); named != "" && named != s.Name {
 		var known []string
 		for i := range l.Spec.Services {
 			known = append(known, l.Spec.Services[i].Name)
 		}
-		a.fault("scaledobject", "write service: "+s.Name+" into its metadata", "The trigger of ScaledObject %s names the service %q%s.", name, named, hint(named, known))
+		a.fault("scaledobject", "write service: "+s.Name+" into its metadata", "The trigger of ScaledObject %s names the service %q%s.",
+			name, named, hint(named, known))
 	}
 	if kind, _, _ := unstructured.NestedString(trigger, "metricType"); kind != "" && kind != "AverageValue" {
-		a.fault("scaledobject", "take metricType out", "The trigger of ScaledObject %s has metricType %s: the HPA would multiply replicas by replicas.", name, kind)
+		a.fault("scaledobject", "take metricType out",
+			"The trigger of ScaledObject %s has metricType %s: the HPA would multiply replicas by replicas.", name, kind)
 	}
 }
 
@@ -97,10 +103,12 @@ func (e *exam) kedaBounds(a about, s *v1alpha1.Service, o *unstructured.Unstruct
 	}
 	if upper := int64(s.Bounds.Replicas.Max); least > lower || most < upper {
 		a.warn("scaledobject", fmt.Sprintf("set minReplicaCount to %d and maxReplicaCount to %d", lower, upper),
-			"ScaledObject %s allows %d to %d replicas, and the LoadLine %d to %d: Loadline would plan with replicas that never come.", o.GetName(), least, most, lower, upper)
+			"ScaledObject %s allows %d to %d replicas, and the LoadLine %d to %d: Loadline would plan with replicas that never come.",
+			o.GetName(), least, most, lower, upper)
 	}
 	if least == 0 && lower > 0 {
-		a.warn("scaledobject", fmt.Sprintf("set minReplicaCount to %d", lower), "ScaledObject %s may take the service to zero, and the LoadLine may not.", o.GetName())
+		a.warn("scaledobject", fmt.Sprintf("set minReplicaCount to %d", lower),
+			"ScaledObject %s may take the service to zero, and the LoadLine may not.", o.GetName())
 	}
 }
 
@@ -113,11 +121,14 @@ func (e *exam) kedaFallback(a about, o *unstructured.Unstructured) {
 	behaviour, _, _ := unstructured.NestedString(fallback, "behavior")
 	switch {
 	case !has:
-		a.note("scaledobject", "add a fallback as in "+kedaPage, "ScaledObject %s has no fallback: without Loadline replicas stay as they are, and nothing raises them.", o.GetName())
+		a.note("scaledobject", "add a fallback as in "+kedaPage,
+			"ScaledObject %s has no fallback: without Loadline replicas stay as they are, and nothing raises them.", o.GetName())
 	case replicas == 0 && least == 0:
-		a.fault("scaledobject", "set fallback.replicas to what carries your peak", "ScaledObject %s has fallback.replicas 0 and minReplicaCount 0: KEDA takes an error for \"nothing is wanted\", and the service to zero.", o.GetName())
+		a.fault("scaledobject", "set fallback.replicas to what carries your peak",
+			"ScaledObject %s has fallback.replicas 0 and minReplicaCount 0: KEDA takes an error for \"nothing is wanted\", and the service to zero.", o.GetName())
 	case behaviour != "currentReplicasIfHigher":
-		a.note("scaledobject", "set fallback.behavior to currentReplicasIfHigher (KEDA 2.17 or later)", "The fallback of ScaledObject %s may take replicas away from a service that nobody can see.", o.GetName())
+		a.note("scaledobject", "set fallback.behavior to currentReplicasIfHigher (KEDA 2.17 or later)",
+			"The fallback of ScaledObject %s may take replicas away from a service that nobody can see.", o.GetName())
 	}
 }
 
@@ -144,7 +155,8 @@ func (e *exam) kedaTolerance(ctx context.Context, a about, l *v1alpha1.LoadLine,
 		}
 		if missing := intolerant(&hpa, []string{"spec", "behavior"}); missing != "" {
 			a.warn("scaledobject", "turn on the gate HPAConfigurableTolerance or upgrade to Kubernetes 1.35, "+otherwise,
-				"The tolerance of ScaledObject %s has not reached its HPA %s (%s): the cluster dropped it.", o.GetName(), hpa.GetName(), missing)
+				"The tolerance of ScaledObject %s has not reached its HPA %s (%s): the cluster dropped it.", o.GetName(), hpa.GetName(),
+				missing)
 		}
 		return
 	}
@@ -169,11 +181,13 @@ func (e *exam) kedaState(a about, l *v1alpha1.LoadLine, o *unstructured.Unstruct
 		a.fault("scaledobject", describe, "KEDA does not follow ScaledObject %s: %s", o.GetName(), message)
 	}
 	if status, message := condition(o, "Fallback"); status == "True" {
-		a.warn("scaledobject", describe, "KEDA has fallen back for ScaledObject %s, because Loadline did not answer: %s", o.GetName(), message)
+		a.warn("scaledobject", describe, "KEDA has fallen back for ScaledObject %s, because Loadline did not answer: %s", o.GetName(),
+			message)
 	}
 	for name, value := range o.GetAnnotations() {
 		if strings.HasPrefix(name, "autoscaling.keda.sh/paused") && value != "false" {
-			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- when it may go on", l.Namespace, o.GetName(), name), "ScaledObject %s is paused (%s).", o.GetName(), name)
+			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- when it may go on", l.Namespace, o.GetName(),
+				name), "ScaledObject %s is paused (%s).", o.GetName(), name)
 		}
 	}
 }

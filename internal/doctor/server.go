@@ -26,7 +26,8 @@ func (e *exam) server() bool {
 	v, err := e.Discovery.ServerVersion()
 	switch {
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		a.fault("api-server", "kubectl auth whoami, with the same --kubeconfig and --context", "The API server does not let you in: %v", err)
+		a.fault("api-server", "kubectl auth whoami, with the same --kubeconfig and --context", "The API server does not let you in: %v",
+			err)
 		return false
 	case err != nil:
 		a.fault("api-server", "kubectl version, with the same --kubeconfig and --context", "The API server does not answer: %v", err)
@@ -60,7 +61,8 @@ func (e *exam) resize(context.Context) {
 	case there && e.minor >= resizeByDefault:
 		a.ok("in-place-resize", "Pods can be resized in place (beta).")
 	case there:
-		a.note("in-place-resize", "move sizes only after a trial, or upgrade to Kubernetes 1.33 or later", "Pods can be resized in place, which is alpha before Kubernetes 1.33.")
+		a.note("in-place-resize", "move sizes only after a trial, or upgrade to Kubernetes 1.33 or later",
+			"Pods can be resized in place, which is alpha before Kubernetes 1.33.")
 	default:
 		do := "upgrade to Kubernetes 1.33 or later, or turn on the feature gate InPlacePodVerticalScaling; until then keep axes: [Horizontal]"
 		if e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return vertical(s) }) {
@@ -79,7 +81,8 @@ func (e *exam) nodes(ctx context.Context) {
 	}
 	var list corev1.NodeList
 	if err := e.Reader.List(ctx, &list); err != nil {
-		a.note("nodes", "ask for list on nodes, or make sure that kubelets are 1.33 or later", "The kubelets' versions, on which resizing depends too, could not be looked at: %s.", why(err))
+		a.note("nodes", "ask for list on nodes, or make sure that kubelets are 1.33 or later",
+			"The kubelets' versions, on which resizing depends too, could not be looked at: %s.", why(err))
 		return
 	}
 	var old []string
@@ -93,7 +96,9 @@ func (e *exam) nodes(ctx context.Context) {
 	case len(list.Items) == 0:
 		a.note("nodes", "", "The cluster has no nodes.")
 	case len(old) > 0:
-		a.warn("nodes", "upgrade their kubelets to 1.33 or later, or keep services with vertical axes away from them", "%d of %s cannot resize pods (kubelet older than 1.33, or Windows): %s.", len(old), count(len(list.Items), "node", "nodes"), some(old))
+		a.warn("nodes", "upgrade their kubelets to 1.33 or later, or keep services with vertical axes away from them",
+			"%d of %s cannot resize pods (kubelet older than 1.33, or Windows): %s.", len(old), count(len(list.Items), "node",
+				"nodes"), some(old))
 	default:
 		a.ok("nodes", "Kubelets of %s can resize pods.", count(len(list.Items), "node", "nodes"))
 	}
@@ -131,10 +136,12 @@ func (e *exam) resourceMetrics(context.Context) {
 	there, err := e.served("metrics.k8s.io/v1beta1", "pods")
 	switch {
 	case err != nil:
-		a.note("resource-metrics", "kubectl get apiservice v1beta1.metrics.k8s.io", "The resource metrics API is there and does not answer (%v); an HPA needs it, Loadline does not.", err)
+		a.note("resource-metrics", "kubectl get apiservice v1beta1.metrics.k8s.io",
+			"The resource metrics API is there and does not answer (%v); an HPA needs it, Loadline does not.", err)
 	case there:
 		a.ok("resource-metrics", "The resource metrics API is there (for HPAs; Loadline does not use it).")
 	default:
-		a.note("resource-metrics", "install metrics-server if HPAs are to follow CPU", "The resource metrics API (metrics.k8s.io) is not there; an HPA needs it, Loadline does not.")
+		a.note("resource-metrics", "install metrics-server if HPAs are to follow CPU",
+			"The resource metrics API (metrics.k8s.io) is not there; an HPA needs it, Loadline does not.")
 	}
 }

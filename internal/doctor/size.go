@@ -30,7 +30,8 @@ func usesHPA(l *v1alpha1.LoadLine) bool {
 // size says whether a container can be resized in place along the axes.
 func (e *exam) size(a about, s *v1alpha1.Service, t *target) {
 	if !e.resizable {
-		a.fault("resize", "take the vertical axes out, or upgrade the cluster", "Its size is to be moved, and this cluster cannot resize pods in place.")
+		a.fault("resize", "take the vertical axes out, or upgrade the cluster",
+			"Its size is to be moved, and this cluster cannot resize pods in place.")
 		return
 	}
 	if t.container == nil {
@@ -62,7 +63,8 @@ func (e *exam) refusedByClass(a about, s *v1alpha1.Service, t *target) {
 	limits := slices.Contains(s.Axes, v1alpha1.VerticalLimits)
 	switch class := classOf(t); {
 	case class == corev1.PodQOSBestEffort:
-		a.fault("resize", "give its containers resources.requests in the template", "Its pods are best effort (no requests, no limits), and such pods cannot be resized.")
+		a.fault("resize", "give its containers resources.requests in the template",
+			"Its pods are best effort (no requests, no limits), and such pods cannot be resized.")
 	case class == corev1.PodQOSGuaranteed && !(requests && limits):
 		a.fault("resize", "set axes to [VerticalRequests, VerticalLimits] (beside Horizontal), or make the template's limits higher than its requests",
 			"Its pods are Guaranteed (requests equal limits): to stay so, requests and limits must be moved together, and only one of them may be.")
@@ -75,7 +77,8 @@ func (e *exam) refusedByClass(a about, s *v1alpha1.Service, t *target) {
 	if limits {
 		for _, r := range moved(s) {
 			if _, has := t.container.Resources.Limits[r]; !has {
-				a.note("resize", fmt.Sprintf("give it a %s limit in the template if that is to be moved", r), "Container %s has no %s limit, although VerticalLimits is among the axes.", t.container.Name, r)
+				a.note("resize", fmt.Sprintf("give it a %s limit in the template if that is to be moved", r),
+					"Container %s has no %s limit, although VerticalLimits is among the axes.", t.container.Name, r)
 			}
 		}
 	}
@@ -124,7 +127,8 @@ func (e *exam) restarts(a about, s *v1alpha1.Service, t *target) {
 	for _, p := range t.container.ResizePolicy {
 		if p.RestartPolicy == corev1.RestartContainer && slices.Contains(moved(s), p.ResourceName) {
 			a.warn("resize", fmt.Sprintf("set resizePolicy of %s to NotRequired in the template if the program can do without, or take bounds.%s out", p.ResourceName, p.ResourceName),
-				"Container %s asks to be restarted whenever its %s is resized (resizePolicy RestartContainer).", t.container.Name, p.ResourceName)
+				"Container %s asks to be restarted whenever its %s is resized (resizePolicy RestartContainer).", t.container.Name,
+				p.ResourceName)
 		}
 	}
 }
@@ -142,9 +146,12 @@ func (e *exam) pending(a about, t *target) {
 		}
 	}
 	if pods := by[corev1.PodReasonInfeasible]; len(pods) > 0 {
-		a.warn("resize", "lower the upper bounds to what a node has, or allow resize: InPlaceOrRecreate", "%s can never be resized where they are (%s): %s", count(len(pods), "pod", "pods"), some(pods), message[corev1.PodReasonInfeasible])
+		a.warn("resize", "lower the upper bounds to what a node has, or allow resize: InPlaceOrRecreate",
+			"%s can never be resized where they are (%s): %s", count(len(pods), "pod",
+				"pods"), some(pods), message[corev1.PodReasonInfeasible])
 	}
 	if pods := by[corev1.PodReasonDeferred]; len(pods) > 0 {
-		a.note("resize", "wait for room on their nodes, or allow resize: InPlaceOrRecreate", "%s wait to be resized (%s): %s", count(len(pods), "pod", "pods"), some(pods), message[corev1.PodReasonDeferred])
+		a.note("resize", "wait for room on their nodes, or allow resize: InPlaceOrRecreate", "%s wait to be resized (%s): %s",
+			count(len(pods), "pod", "pods"), some(pods), message[corev1.PodReasonDeferred])
 	}
 }

@@ -60,7 +60,8 @@ func sourcesOf(l *v1alpha1.LoadLine) []source {
 		if key == "" {
 			key = "model.safetensors"
 		}
-		all = append(all, source{field: "spec.policy.model.configMap", resource: "configmaps", name: m.ConfigMap.Name, key: key, binary: true})
+		all = append(all, source{field: "spec.policy.model.configMap", resource: "configmaps", name: m.ConfigMap.Name, key: key,
+			binary: true})
 	}
 	configMap("spec.twin", l.Spec.Twin)
 	return all
@@ -84,7 +85,8 @@ func (e *exam) sources(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 			if s.binary {
 				place = "binaryData"
 			}
-			a.fault("sources", fmt.Sprintf("kubectl -n %s edit configmap %s, or correct %s", l.Namespace, s.name, s.field), "%s has no key %q under %s (it has: %s).", what, s.key, place, some(keys))
+			a.fault("sources", fmt.Sprintf("kubectl -n %s edit configmap %s, or correct %s", l.Namespace, s.name, s.field),
+				"%s has no key %q under %s (it has: %s).", what, s.key, place, some(keys))
 		default:
 			a.ok("sources", "%s is there.", what)
 		}
@@ -137,7 +139,8 @@ func (e *exam) claim(ctx context.Context, a about, c *v1alpha1.ModelClaim) {
 	var claim corev1.PersistentVolumeClaim
 	err := e.Reader.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: c.Name}, &claim)
 	if apierrors.IsNotFound(err) {
-		a.fault("model", fmt.Sprintf("create it in the namespace %s and mount it into the controller's pods", e.Namespace), "There is no PersistentVolumeClaim %s/%s.", e.Namespace, c.Name)
+		a.fault("model", fmt.Sprintf("create it in the namespace %s and mount it into the controller's pods", e.Namespace),
+			"There is no PersistentVolumeClaim %s/%s.", e.Namespace, c.Name)
 		return
 	}
 	if err != nil {
@@ -152,5 +155,6 @@ func (e *exam) claim(ctx context.Context, a about, c *v1alpha1.ModelClaim) {
 			return
 		}
 	}
-	a.fault("model", fmt.Sprintf("mount it under the folder of models, as %s", c.Name), "The controller's pods have not mounted the PersistentVolumeClaim %s.", c.Name)
+	a.fault("model", fmt.Sprintf("mount it under the folder of models, as %s", c.Name),
+		"The controller's pods have not mounted the PersistentVolumeClaim %s.", c.Name)
 }

@@ -74,7 +74,8 @@ func limitsOf(r *corev1.ResourceRequirements) corev1.ResourceList   { return r.L
 // total of a pod's requests or limits, with one container's own span: what runs at
 // once, or an init container if that alone needs more. Resources of the whole pod
 // count instead, where they are given.
-func total(spec *corev1.PodSpec, container string, own span, of func(*corev1.ResourceRequirements) corev1.ResourceList, r corev1.ResourceName) span {
+func total(spec *corev1.PodSpec, container string, own span, of func(*corev1.ResourceRequirements) corev1.ResourceList,
+	r corev1.ResourceName) span {
 	if spec.Resources != nil {
 		if x := fixed(of(spec.Resources), r); x.set {
 			return x

@@ -40,8 +40,10 @@ func TestReach(t *testing.T) {
 		"a limit that is not there yet": {[]v1alpha1.Axis{requests, limits}, "500m", "", "200m to 2", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &v1alpha1.Service{Axes: row.axes, Bounds: v1alpha1.Bounds{CPU: &v1alpha1.QuantityBounds{Min: resource.MustParse("200m"), Max: resource.MustParse("2")}}}
-			spec := &corev1.PodSpec{Containers: []corev1.Container{{Name: "proxy"}, {Name: "app", Resources: corev1.ResourceRequirements{Requests: cpus(row.request), Limits: cpus(row.limit)}}}}
+			s := &v1alpha1.Service{Axes: row.axes,
+				Bounds: v1alpha1.Bounds{CPU: &v1alpha1.QuantityBounds{Min: resource.MustParse("200m"), Max: resource.MustParse("2")}}}
+			spec := &corev1.PodSpec{Containers: []corev1.Container{{Name: "proxy"},
+				{Name: "app", Resources: corev1.ResourceRequirements{Requests: cpus(row.request), Limits: cpus(row.limit)}}}}
 			request, limit := reach(spec, s, "app", corev1.ResourceCPU)
 			if request.text() != row.wantedRequest || limit.text() != row.wantedLimit {
 				t.Errorf("request %s, want %s; limit %s, want %s", request.text(), row.wantedRequest, limit.text(), row.wantedLimit)
@@ -66,7 +68,8 @@ func TestTotal(t *testing.T) {
 		"after a large init container": {corev1.PodSpec{InitContainers: []corev1.Container{{Resources: asks("500m")}}}, "500m to 1"},
 		"with a sidecar": {corev1.PodSpec{InitContainers: []corev1.Container{{RestartPolicy: &always, Resources: asks("50m")}}},
 			"150m to 1050m"},
-		"with a sidecar before an init container": {corev1.PodSpec{InitContainers: []corev1.Container{{RestartPolicy: &always, Resources: asks("50m")}, {Resources: asks("2")}}},
+		"with a sidecar before an init container": {corev1.PodSpec{InitContainers: []corev1.Container{{RestartPolicy: &always,
+			Resources: asks("50m")}, {Resources: asks("2")}}},
 			"2050m to 2050m"},
 		"with resources of the whole pod": {corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: cpus("3")}}, "3 to 3"},
 	} {
@@ -87,7 +90,8 @@ func TestTotal(t *testing.T) {
 func TestRatioIsExact(t *testing.T) {
 	item := corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, MaxLimitRequestRatio: cpus("3")}
 	for limit, want := range map[string]int{"900m": 0, "901m": 1} {
-		if got := breaches(item, corev1.ResourceCPU, fixed(cpus("300m"), corev1.ResourceCPU), fixed(cpus(limit), corev1.ResourceCPU), false); len(got) != want {
+		if got := breaches(item, corev1.ResourceCPU, fixed(cpus("300m"), corev1.ResourceCPU), fixed(cpus(limit), corev1.ResourceCPU),
+			false); len(got) != want {
 			t.Errorf("%s beside 300m: %+v", limit, got)
 		}
 	}

@@ -80,7 +80,8 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 		e.unseen(a, "target", "the kind "+k.Kind, err, "")
 		return nil
 	case plural == "":
-		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster knows no %s of %s.", k.Kind, k.GroupVersion())
+		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster knows no %s of %s.",
+			k.Kind, k.GroupVersion())
 		return nil
 	case !scales:
 		a.fault("target", "name a Deployment, a StatefulSet, a Rollout or another kind with one", "A %s has no scale subresource.", k.Kind)
@@ -91,7 +92,8 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 	err = e.Reader.Get(ctx, types.NamespacedName{Namespace: l.Namespace, Name: t.name}, o)
 	switch {
 	case apierrors.IsNotFound(err):
-		a.fault("target", fmt.Sprintf("kubectl -n %s get %s", l.Namespace, plural), "There is no %s in the namespace %s%s.", t, l.Namespace, e.meant(ctx, l.Namespace, plural, k, t.name))
+		a.fault("target", fmt.Sprintf("kubectl -n %s get %s", l.Namespace, plural), "There is no %s in the namespace %s%s.", t,
+			l.Namespace, e.meant(ctx, l.Namespace, plural, k, t.name))
 		return nil
 	case err != nil:
 		e.unseen(a, "target", t.String(), err, "")
@@ -99,7 +101,8 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 	}
 	t.replicas, _, _ = unstructured.NestedInt64(o.Object, "spec", "replicas")
 	if v1alpha1.WorkloadPaused(o.GetAnnotations()) {
-		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- when it may go on", l.Namespace, plural, t.name, v1alpha1.PausedAnnotation), "%s is paused by its annotation.", t)
+		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- when it may go on", l.Namespace, plural, t.name,
+			v1alpha1.PausedAnnotation), "%s is paused by its annotation.", t)
 	}
 	e.template(ctx, a, l, s, t, o)
 	return t
@@ -127,7 +130,8 @@ func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v
 	}
 	t.template = &corev1.PodTemplateSpec{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, t.template); err != nil {
-		a.warn("container", "kubectl -n "+l.Namespace+" get "+t.kind.Kind+" "+t.name+" -o yaml", "The pod template of %s cannot be read: %v", t, err)
+		a.warn("container", "kubectl -n "+l.Namespace+" get "+t.kind.Kind+" "+t.name+" -o yaml",
+			"The pod template of %s cannot be read: %v", t, err)
 		t.template = nil
 		return
 	}
@@ -163,7 +167,8 @@ func (e *exam) pods(ctx context.Context, a about, l *v1alpha1.LoadLine, t *targe
 		return
 	}
 	var list corev1.PodList
-	if err := e.Reader.List(ctx, &list, client.InNamespace(l.Namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(mostPods)); err != nil {
+	if err := e.Reader.List(ctx, &list, client.InNamespace(l.Namespace), client.MatchingLabelsSelector{Selector: selector},
+		client.Limit(mostPods)); err != nil {
 		e.unseen(a, "pods", "pods of "+t.String(), err, "")
 		return
 	}

@@ -49,7 +49,8 @@ func (g Graph) SVG() []byte {
 	top := 52 + 18*float64(len(subtitle))
 	height := top + l.height + 24
 	left := (float64(width) - l.width) / 2
-	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" class="ll" viewBox="0 0 %d %s" width="%d" height="%s" role="img">`+"\n", width, px(height), width, px(height))
+	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" class="ll" viewBox="0 0 %d %s" width="%d" height="%s" role="img">`+
+		"\n", width, px(height), width, px(height))
 	fmt.Fprintf(&d.out, "<title>%s</title>\n<style>%s%s</style>\n", escaped(g.Title), style, graphShapes)
 	fmt.Fprintf(&d.out, `<rect class="paper" width="%d" height="%s" rx="8"/>`+"\n", width, px(height))
 	d.text(20, 30, "title", "start", g.Title)
@@ -78,7 +79,8 @@ func (d *drawing) arrow(a *Arrow, path []spot, left, top float64) {
 	text := fmt.Sprintf("M%s %s", px(left+from.x), px(top+from.y))
 	for _, to := range path[1:] {
 		reach := (to.x - from.x) / 2
-		text += fmt.Sprintf("C%s %s %s %s %s %s", px(left+from.x+reach), px(top+from.y), px(left+to.x-reach), px(top+to.y), px(left+to.x), px(top+to.y))
+		text += fmt.Sprintf("C%s %s %s %s %s %s", px(left+from.x+reach), px(top+from.y), px(left+to.x-reach), px(top+to.y),
+			px(left+to.x), px(top+to.y))
 		from = to
 	}
 	fmt.Fprintf(&d.out, `<path class="line axis%s" style="stroke-width:%s" d="%s"/>`+"\n", dashed, px(1+2.5*a.Weight), text)
@@ -93,8 +95,10 @@ func (d *drawing) box(b *Box, at frame, left, top float64) {
 		edge = "mark alert"
 	}
 	fmt.Fprintf(&d.out, "<g><title>%s</title>\n", escaped(b.Hint))
-	fmt.Fprintf(&d.out, `<rect class="band box" x="%s" y="%s" width="%s" height="%s" rx="6"/>`+"\n", px(x), px(y), px(at.width), px(at.height))
-	fmt.Fprintf(&d.out, `<rect class="%s box hollow" x="%s" y="%s" width="%s" height="%s" rx="6"/>`+"\n", edge, px(x), px(y), px(at.width), px(at.height))
+	fmt.Fprintf(&d.out, `<rect class="band box" x="%s" y="%s" width="%s" height="%s" rx="6"/>`+"\n", px(x), px(y), px(at.width),
+		px(at.height))
+	fmt.Fprintf(&d.out, `<rect class="%s box hollow" x="%s" y="%s" width="%s" height="%s" rx="6"/>`+"\n", edge, px(x), px(y),
+		px(at.width), px(at.height))
 	d.text(x+boxPad, y+boxPad+10, "head", "start", b.Name)
 	for i, line := range b.Lines {
 		d.text(x+boxPad, y+boxPad+10+boxLine*float64(i+1), "soft", "start", line)
@@ -106,8 +110,10 @@ func (d *drawing) box(b *Box, at frame, left, top float64) {
 		}
 		wide := at.width - 2*boxPad
 		under := y + at.height - boxPad - boxBar
-		fmt.Fprintf(&d.out, `<rect class="soft" x="%s" y="%s" width="%s" height="%s" rx="2" fill-opacity=".2"/>`+"\n", px(x+boxPad), px(under), px(wide), px(boxBar))
-		fmt.Fprintf(&d.out, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`+"\n", fill, px(x+boxPad), px(under), px(wide*min(b.Part, 1)), px(boxBar))
+		fmt.Fprintf(&d.out, `<rect class="soft" x="%s" y="%s" width="%s" height="%s" rx="2" fill-opacity=".2"/>`+"\n", px(x+boxPad),
+			px(under), px(wide), px(boxBar))
+		fmt.Fprintf(&d.out, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`+"\n", fill, px(x+boxPad), px(under),
+			px(wide*min(b.Part, 1)), px(boxBar))
 	}
 	d.out.WriteString("</g>\n")
 }

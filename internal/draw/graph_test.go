@@ -10,7 +10,8 @@ import (
 func TestGraphIsDrawnWhole(t *testing.T) {
 	g := Graph{
 		Title: "Who calls whom", Subtitle: "A & B",
-		Boxes:  []Box{{Name: "users", Part: -1}, {Name: "a<b", Lines: []string{"one", "two"}, Part: 0.4, Hint: "why & how"}, {Name: "c", Part: 2, Alert: true}},
+		Boxes: []Box{{Name: "users", Part: -1}, {Name: "a<b", Lines: []string{"one", "two"}, Part: 0.4, Hint: "why & how"},
+			{Name: "c", Part: 2, Alert: true}},
 		Arrows: []Arrow{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Dashed: true}, {From: 0, To: 2}},
 	}
 	svg := g.SVG()
@@ -33,7 +34,8 @@ func TestGraphBoxesHaveTheirPlace(t *testing.T) {
 		circles := seed%4 == 0
 		var g Graph
 		for i := range 1 + rng.IntN(14) {
-			g.Boxes = append(g.Boxes, Box{Name: fmt.Sprintf("service-%d", i), Lines: make([]string, rng.IntN(3)), Part: rng.Float64()*2 - 1})
+			g.Boxes = append(g.Boxes, Box{Name: fmt.Sprintf("service-%d", i), Lines: make([]string, rng.IntN(3)),
+				Part: rng.Float64()*2 - 1})
 		}
 		for range rng.IntN(3 * len(g.Boxes)) {
 			a := Arrow{From: rng.IntN(len(g.Boxes)), To: rng.IntN(len(g.Boxes))}

@@ -97,7 +97,8 @@ func (s Scatter) SVG() []byte {
 	top := 62 + 18*float64(len(subtitle))
 	height := top + scatterHeight + 52
 	y := func(v float64) float64 { return top + (1-ys.share(v))*scatterHeight }
-	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" class="ll" viewBox="0 0 %d %s" width="%d" height="%s" role="img">`+"\n", d.width, px(height), d.width, px(height))
+	fmt.Fprintf(&d.out, `<svg xmlns="http://www.w3.org/2000/svg" class="ll" viewBox="0 0 %d %s" width="%d" height="%s" role="img">`+
+		"\n", d.width, px(height), d.width, px(height))
 	fmt.Fprintf(&d.out, "<title>%s</title>\n<style>%s</style>\n", escaped(s.Title), style)
 	fmt.Fprintf(&d.out, `<rect class="paper" width="%d" height="%s" rx="8"/>`+"\n", d.width, px(height))
 	d.text(20, 30, "title", "start", s.Title)
@@ -137,7 +138,10 @@ func (s Scatter) SVG() []byte {
 func (d *drawing) named(points []Point, top float64, at func(Point) (x, y float64)) {
 	taken := [][4]float64{{0, 0, float64(d.width), top - 4}} // left, top, right, bottom
 	free := func(box [4]float64) bool {
-		return !slices.ContainsFunc(taken, func(t [4]float64) bool { return box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3] })
+		return !slices.ContainsFunc(taken, func(t [4]float64) bool {
+			return box[0] < t[2] && t[0] < box[2] && box[1] < t[3] &&
+				t[1] < box[3]
+		})
 	}
 	for _, p := range points {
 		x, y := at(p)
@@ -204,7 +208,8 @@ func (s Scatter) Terminal(width int) string {
 		labels[i] = s.yLabel(t)
 	}
 	for row, line := range cells {
-		out.WriteString(pad(labelAt(row, rows, ys, yTicks, labels), margin) + axisMark(row, rows, ys, yTicks) + strings.TrimRight(string(line), " ") + "\n")
+		out.WriteString(pad(labelAt(row, rows, ys, yTicks, labels), margin) + axisMark(row, rows, ys,
+			yTicks) + strings.TrimRight(string(line), " ") + "\n")
 	}
 	ruler := []rune(strings.Repeat(" ", columns))
 	free := 0

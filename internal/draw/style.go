@@ -37,7 +37,8 @@ const shapes = ".ll text{font:12px ui-sans-serif,system-ui,-apple-system,'Segoe 
 func (p palette) css() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".ll .paper{fill:%s}.ll .title,.ll .head{fill:%s}.ll .soft{fill:%s}", p.paper, p.ink, p.soft)
-	fmt.Fprintf(&b, ".ll .grid{stroke:%s}.ll .axis{stroke:%s}.ll .mark{stroke:%s}.ll .marked{fill:%s}.ll .band{fill:%s}", p.grid, p.axis, p.mark, p.mark, p.band)
+	fmt.Fprintf(&b, ".ll .grid{stroke:%s}.ll .axis{stroke:%s}.ll .mark{stroke:%s}.ll .marked{fill:%s}.ll .band{fill:%s}", p.grid,
+		p.axis, p.mark, p.mark, p.band)
 	for i, c := range p.lines {
 		fmt.Fprintf(&b, ".ll .c%d{stroke:%s}.ll .f%d{fill:%s}", i, c, i, c)
 	}

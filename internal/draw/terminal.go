@@ -154,7 +154,8 @@ type grid struct {
 }
 
 func newGrid(columns, rows int) *grid {
-	g := &grid{columns: columns, rows: rows, dots: make([]byte, columns*rows), owner: make([]int, columns*rows), levels: make([]bool, rows)}
+	g := &grid{columns: columns, rows: rows, dots: make([]byte, columns*rows), owner: make([]int, columns*rows),
+		levels: make([]bool, rows)}
 	for i := range g.owner {
 		g.owner[i] = -1
 	}

@@ -18,7 +18,8 @@ func (l *Link) openBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	bucket, err := l.js.KeyValue(ctx, l.bucketName())
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		bucket, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: l.bucketName(), Description: "Weights of students, by service", History: weightHistory, MaxBytes: l.config.WeightBytes, MaxValueSize: maxWeights,
+			Bucket: l.bucketName(), Description: "Weights of students, by service", History: weightHistory,
+			MaxBytes: l.config.WeightBytes, MaxValueSize: maxWeights,
 			Storage: jetstream.FileStorage, Replicas: l.replicas(),
 		})
 		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker

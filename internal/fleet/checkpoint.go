@@ -43,7 +43,8 @@ func readCheckpoint(dir, fleet string) (Ledger, error) {
 		return Ledger{}, fmt.Errorf("checkpoint %s has layout %d, must be %d: it is of another release", path, c.Layout, checkpointLayout)
 	}
 	if c.Fleet != fleet {
-		return Ledger{}, fmt.Errorf("checkpoint %s is of fleet %q, not of %q: give each fleet's teacher a folder of its own", path, c.Fleet, fleet)
+		return Ledger{}, fmt.Errorf("checkpoint %s is of fleet %q, not of %q: give each fleet's teacher a folder of its own", path,
+			c.Fleet, fleet)
 	}
 	return c.Ledger, nil
 }

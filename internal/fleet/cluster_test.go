@@ -46,7 +46,8 @@ func beNode(text string) int {
 	}
 	n, err := server.NewServer(&server.Options{
 		ServerName: p.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: p.Folder,
-		Cluster: server.ClusterOpts{Name: "school", Host: "127.0.0.1", Port: p.Port}, Routes: server.RoutesFromStr(strings.Join(p.Routes, ",")),
+		Cluster: server.ClusterOpts{Name: "school", Host: "127.0.0.1",
+			Port: p.Port}, Routes: server.RoutesFromStr(strings.Join(p.Routes, ",")),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

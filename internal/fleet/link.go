@@ -111,7 +111,8 @@ func (l *Link) disconnected(err error) {
 	l.last = err
 	l.lock.Unlock()
 	if changed {
-		l.config.log().Warn("the fleet is unreachable: students keep deciding, and their decisions wait", "servers", l.where(), "error", err)
+		l.config.log().Warn("the fleet is unreachable: students keep deciding, and their decisions wait", "servers", l.where(), "error",
+			err)
 	}
 }
 
@@ -176,7 +177,8 @@ func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue,
 	changed := err != nil && l.setup == nil
 	if l.setup = err; err != nil {
 		if changed {
-			l.config.log().Warn("the fleet's stream or bucket cannot be used: students keep their decisions", "servers", l.where(), "error", err)
+			l.config.log().Warn("the fleet's stream or bucket cannot be used: students keep their decisions", "servers", l.where(),
+				"error", err)
 		}
 		return nil, nil, err
 	}
@@ -187,7 +189,8 @@ func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue,
 // recheck looks for stream and bucket again before the next use if the server does not
 // have them: it may have been restarted without its data.
 func (l *Link) recheck(err error) {
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err,
+		jetstream.ErrStreamNotFound) {
 		l.lock.Lock()
 		l.stream, l.bucket = nil, nil
 		l.lock.Unlock()

@@ -66,7 +66,8 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 			if err != nil {
 				if m.sequence > in.given {
 					in.unreadable++
-					l.config.log().Warn("an experience cannot be read and is passed over: update the teacher before its agents", "sequence", m.sequence, "error", err)
+					l.config.log().Warn("an experience cannot be read and is passed over: update the teacher before its agents",
+						"sequence", m.sequence, "error", err)
 				}
 				in.given = max(in.given, m.sequence)
 				continue

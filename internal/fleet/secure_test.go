@@ -60,15 +60,18 @@ func newPapers(t *testing.T) papers {
 	}
 	caDER, caKey := sign(ca, ca, nil)
 	der, key := sign(&x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "teacher"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "teacher"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth,
+			x509.ExtKeyUsageClientAuth},
 	}, ca, caKey)
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, block := range map[string]*pem.Block{
-		p.ca: {Type: "CERTIFICATE", Bytes: caDER}, p.cert: {Type: "CERTIFICATE", Bytes: der}, p.key: {Type: "EC PRIVATE KEY", Bytes: keyDER},
+		p.ca: {Type: "CERTIFICATE", Bytes: caDER}, p.cert: {Type: "CERTIFICATE", Bytes: der}, p.key: {Type: "EC PRIVATE KEY",
+			Bytes: keyDER},
 	} {
 		writeText(t, path, string(pem.EncodeToMemory(block)))
 	}
@@ -121,9 +124,11 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := server.NewServer(&server.Options{
-		ServerName: "outside", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
+		ServerName: "outside", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true,
+		StoreDir:         t.TempDir(),
 		TrustedOperators: []*jwt.OperatorClaims{jwt.NewOperatorClaims(operatorID)}, SystemAccount: systemID, AccountResolver: resolver,
-		TLS: true, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, TLSTimeout: 20, AuthTimeout: 20,
+		TLS: true, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair},
+			MinVersion: tls.VersionTLS12}, TLSTimeout: 20, AuthTimeout: 20,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +160,8 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		return path
 	}
 	// What docs/fleet.md says that they need, and no more.
-	agents := []string{"loadline.x.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.>", "$JS.FC.>"}
+	agents := []string{"loadline.x.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.>",
+		"$JS.FC.>"}
 	teachers := append(slices.Clone(agents), "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.PURGE.loadline-experience", "$KV.loadline-weights.>")
 	agent := link(t, func(c *Config) { c.URL, c.CA, c.Credentials = n.ClientURL(), p.ca, credentials(account, agents...) })
 	wait(t, agent)
@@ -259,7 +265,8 @@ func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
 	c.Name, c.URL, c.Cert, c.Credentials, c.Replicas, c.InFlight = "a.b", "http://x,nats://", "cert.pem", "absent.creds", 9, 0
 	err := c.Validate()
 	for _, want := range []string{
-		`name is "a.b"`, `"http://x" is no address`, `"nats://" is no address`, "both given or neither", "credentials: stat absent.creds", "replicas is 9", "in flight is 0",
+		`name is "a.b"`, `"http://x" is no address`, `"nats://" is no address`, "both given or neither",
+		"credentials: stat absent.creds", "replicas is 9", "in flight is 0",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)

@@ -15,7 +15,8 @@ import (
 type MisfitError struct{ Stream, Field, Is, Must string }
 
 func (e *MisfitError) Error() string {
-	return fmt.Sprintf("fleet: stream %s has %s %s, must be %s: change it (nats stream edit), or give the fleet another name", e.Stream, e.Field, e.Is, e.Must)
+	return fmt.Sprintf("fleet: stream %s has %s %s, must be %s: change it (nats stream edit), or give the fleet another name", e.Stream,
+		e.Field, e.Is, e.Must)
 }
 
 func (l *Link) streamName() string { return l.config.Name + "-experience" }
@@ -33,7 +34,8 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := l.js.Stream(ctx, l.streamName())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: l.streamName(), Description: "Experience of students that their teacher has not counted yet", Subjects: []string{l.subject("") + "*"},
+			Name: l.streamName(), Description: "Experience of students that their teacher has not counted yet",
+			Subjects:  []string{l.subject("") + "*"},
 			Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: l.replicas(),
 			// Full means no, not that the oldest goes: it was acknowledged.
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,

@@ -31,7 +31,8 @@ func (c Traffic) PerDecision() (payload, wire float64) {
 
 func (c Traffic) String() string {
 	payload, wire := c.PerDecision()
-	text := fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire, c.Sent, c.Received)
+	text := fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire,
+		c.Sent, c.Received)
 	if c.Scenes > 0 {
 		text += fmt.Sprintf("; %d scenes of %.0f bytes are in that", c.Scenes, float64(c.SceneBytes)/float64(c.Scenes))
 	}

@@ -31,7 +31,8 @@ func TestTransport(t *testing.T) {
 	}
 	for range 2 { // what is not acknowledged comes again
 		got, err := l.Fetch(3)
-		if err != nil || len(got) != 3 || got[0].Sequence != 1 || got[2].Sequence != 3 || got[2].Experience != experience("cart.v2 of shop", 1, 3) {
+		if err != nil || len(got) != 3 || got[0].Sequence != 1 || got[2].Sequence != 3 ||
+			got[2].Experience != experience("cart.v2 of shop", 1, 3) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
@@ -227,7 +228,8 @@ func TestAStreamThatBreaksPromisesIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := l.Wait(t.Context())
-	for _, want := range []string{"has discard policy", "must be new", "max age 1h0m0s", "direct access", "size unlimited", "nats stream edit"} {
+	for _, want := range []string{"has discard policy", "must be new", "max age 1h0m0s", "direct access", "size unlimited",
+		"nats stream edit"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -239,7 +241,8 @@ func TestAnAgentReportsAStreamThatItCannotUse(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
 	l := link(t, func(c *Config) { c.Server = s })
-	if _, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.streamName(), Subjects: []string{"loadline.x.*"}, Discard: jetstream.DiscardOld}); err != nil {
+	if _, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.streamName(), Subjects: []string{"loadline.x.*"},
+		Discard: jetstream.DiscardOld}); err != nil {
 		t.Fatal(err)
 	}
 	app, model := bookinfo(t, 1)

@@ -36,7 +36,8 @@ func (l *Link) Put(w drpc.Weights) error {
 		_, err = bucket.Update(ctx, key, data, there.Revision())
 	}
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		return fmt.Errorf("weights %d of %s: somebody else publishes them at the same time, there must be one teacher: %w", w.Version, w.Service, drpc.ErrOutdate)
+		return fmt.Errorf("weights %d of %s: somebody else publishes them at the same time, there must be one teacher: %w", w.Version,
+			w.Service, drpc.ErrOutdate)
 	}
 	if err != nil {
 		l.recheck(err)

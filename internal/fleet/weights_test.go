@@ -183,7 +183,8 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	}
 	offer(better, true) // the same students, since what lies there is damaged
 	offer(model, true)
-	eventually(t, "the next good version is seen", func() bool { return agent.Weights.Latest("reviews").Weights.Version == teacher.Ledger().Version })
+	eventually(t, "the next good version is seen",
+		func() bool { return agent.Weights.Latest("reviews").Weights.Version == teacher.Ledger().Version })
 	agent.adopt()
 	for _, st := range agent.Status() {
 		if st.Version <= 2 || st.Refused != "" {
@@ -194,7 +195,8 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 
 func TestGroupsAreOfServicesThatHaveStudents(t *testing.T) {
 	_, m := bookinfo(t, 1)
-	if part, err := Group(m, []string{"details"}); err != nil || len(part.Students) != 1 || part.Students[0] != m.Students[slices.Index(m.Services, "details")] {
+	if part, err := Group(m, []string{"details"}); err != nil || len(part.Students) != 1 ||
+		part.Students[0] != m.Students[slices.Index(m.Services, "details")] {
 		t.Errorf("%+v, %v", part, err)
 	}
 	if all, err := Group(m, nil); err != nil || all != m {

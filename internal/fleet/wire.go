@@ -19,7 +19,8 @@ var mark = []byte("LLW\x01")
 // is little-endian.
 func appendWeights(b []byte, w drpc.Weights, schema string) ([]byte, error) {
 	if len(w.Service) > math.MaxUint16 || len(schema) > math.MaxUint16 {
-		return nil, fmt.Errorf("fleet: the name of service %.40s... has %d bytes, must be at most %d", w.Service, len(w.Service), math.MaxUint16)
+		return nil, fmt.Errorf("fleet: the name of service %.40s... has %d bytes, must be at most %d", w.Service, len(w.Service),
+			math.MaxUint16)
 	}
 	b = append(b, mark...)
 	b = binary.LittleEndian.AppendUint64(b, w.Version)
@@ -39,7 +40,8 @@ var errShort = errors.New("it ends too early")
 func readWeights(b []byte, schema string) (drpc.Weights, error) {
 	var w drpc.Weights
 	if len(b) >= len(mark) && bytes.Equal(b[:3], mark[:3]) && b[3] != mark[3] {
-		return w, fmt.Errorf("the weights are of layout %d, this student reads %d: %w; run teacher and agents of the same release", b[3], mark[3], drpc.ErrUnfit)
+		return w, fmt.Errorf("the weights are of layout %d, this student reads %d: %w; run teacher and agents of the same release",
+			b[3], mark[3], drpc.ErrUnfit)
 	}
 	head := len(mark) + 8 + sha256.Size
 	if len(b) < head || !bytes.Equal(b[:len(mark)], mark) {

@@ -52,7 +52,8 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) || ledger.Counted == 0 {
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) ||
+		ledger.Counted == 0 {
 		t.Errorf("%+v of %d scenes", ledger, len(scenes))
 	}
 	for i, s := range scenes {
@@ -67,7 +68,8 @@ func TestWitness(t *testing.T) {
 		t.Errorf("%d are left after they were kept (%v)", len(got), err)
 	}
 	// A teacher that was killed before its checkpoint takes up what was kept elsewhere.
-	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1, Digest: "x"})
+	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1,
+		Digest: "x"})
 	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 || got.Digest != "x" {
 		t.Errorf("%+v", got)
 	}
@@ -84,7 +86,8 @@ func TestAStreamForShorterMessages(t *testing.T) {
 	s := serve(t, t.TempDir(), "")
 	l := link(t, func(c *Config) { c.Server = s })
 	if _, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{
-		Name: l.streamName(), Subjects: []string{l.subject("") + "*"}, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgs: 1000, MaxMsgsPerSubject: 1000,
+		Name: l.streamName(), Subjects: []string{l.subject("") +
+			"*"}, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgs: 1000, MaxMsgsPerSubject: 1000,
 		MaxMsgSize: 200, AllowDirect: true, Duplicates: time.Minute,
 	}); err != nil {
 		t.Fatal(err)
@@ -100,7 +103,11 @@ func TestAStreamForShorterMessages(t *testing.T) {
 	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
-	eventually(t, "scenes are let go", func() bool { st := agent.Witness.Status(); return st.Waiting == 0 && uint64(st.Lost) == st.Scenes })
+	eventually(t, "scenes are let go", func() bool {
+		st := agent.Witness.Status()
+		return st.Waiting == 0 &&
+			uint64(st.Lost) == st.Scenes
+	})
 	if !strings.Contains(errTooLong.Error(), "nats stream edit --max-msg-size=131072") {
 		t.Error(errTooLong)
 	}

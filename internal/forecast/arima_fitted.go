@@ -35,7 +35,8 @@ func (f ARIMAFit) Validate() error {
 		faults = append(faults, fmt.Errorf("forecast: ARIMA differences %d times, must be 0 or 1", f.D))
 	}
 	if len(f.AR) > mostLags || len(f.MA) > mostLags {
-		faults = append(faults, fmt.Errorf("forecast: ARIMA looks back %d values and %d errors, must be at most %d", len(f.AR), len(f.MA), mostLags))
+		faults = append(faults, fmt.Errorf("forecast: ARIMA looks back %d values and %d errors, must be at most %d", len(f.AR),
+			len(f.MA), mostLags))
 	}
 	for _, v := range append(append([]float64{f.Mean}, f.AR...), f.MA...) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

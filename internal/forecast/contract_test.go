@@ -68,7 +68,8 @@ func mustForecast(t testing.TB, f *Forecaster, now time.Time) Forecast {
 func same(a, b Forecast) bool {
 	return a.From.Equal(b.From) && slices.EqualFunc(a.Ahead, b.Ahead, func(x, y Ahead) bool {
 		bits := func(v float64) uint64 { return math.Float64bits(v) }
-		return bits(x.Median) == bits(y.Median) && bits(x.Recent.Error) == bits(y.Recent.Error) && bits(x.Recent.Persistence) == bits(y.Recent.Persistence) &&
+		return bits(x.Median) == bits(y.Median) && bits(x.Recent.Error) == bits(y.Recent.Error) &&
+			bits(x.Recent.Persistence) == bits(y.Recent.Persistence) &&
 			slices.EqualFunc(x.Quantiles, y.Quantiles, func(v, w float64) bool { return bits(v) == bits(w) })
 	})
 }
@@ -143,7 +144,8 @@ func quantilesAreOrdered(t *testing.T, name string) {
 	}
 	for i, answer := range w.Answers {
 		for _, a := range answer.Ahead {
-			if !slices.IsSorted(a.Quantiles) || a.Quantiles[contractTask.median()] != a.Median || len(a.Quantiles) != len(contractTask.Levels) {
+			if !slices.IsSorted(a.Quantiles) || a.Quantiles[contractTask.median()] != a.Median ||
+				len(a.Quantiles) != len(contractTask.Levels) {
 				t.Fatalf("bin %d: %+v", i, a)
 			}
 		}
@@ -256,7 +258,8 @@ func knowsItsErrors(t *testing.T, name string) {
 	}
 	for h, a := range mustForecast(t, f, frame.At(499)).Ahead {
 		r := a.Recent
-		if want := 100 - contractTask.Horizons[h]; r.Samples != want || !(r.Error > 0) || !(r.Persistence > 0) || !(r.Covered > 0.5) || math.IsNaN(r.Skill()) {
+		if want := 100 - contractTask.Horizons[h]; r.Samples != want || !(r.Error > 0) || !(r.Persistence > 0) || !(r.Covered > 0.5) ||
+			math.IsNaN(r.Skill()) {
 			t.Errorf("horizon %d: %+v", h, r)
 		}
 		if name == "persistence" && r.Skill() != 0 {

@@ -48,7 +48,8 @@ func TestScoresByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := all[0].Horizons[0], all[1].Horizons[0]
-	if a.Samples != 2 || a.MSE != 4 || a.MAE != 2 || a.NormalisedMSE != 0.04 || math.Abs(a.MAPE-(2.0/4+2.0/8)/2) > 1e-12 || a.Covered[0] != 0.5 {
+	if a.Samples != 2 || a.MSE != 4 || a.MAE != 2 || a.NormalisedMSE != 0.04 || math.Abs(a.MAPE-(2.0/4+2.0/8)/2) > 1e-12 ||
+		a.Covered[0] != 0.5 {
 		t.Errorf("%+v", a)
 	}
 	if b.Samples != 2 || b.MSE != (9+1)/2.0 || all[1].Silent != 3 || all[0].Silent != 0 {

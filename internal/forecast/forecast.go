@@ -182,7 +182,8 @@ func (f *Forecaster) Observe(at time.Time, row ...float64) error {
 		return fmt.Errorf("forecast: a sample of %v comes after one of %v: samples must come in order", at, f.next.Add(-f.step))
 	}
 	if silence := int(at.Sub(f.next) / f.step); silence > longestSilence {
-		return fmt.Errorf("forecast: %d bins are missing before %v, at most %d can be bridged: show it the recent past with Replay", silence, at, longestSilence)
+		return fmt.Errorf("forecast: %d bins are missing before %v, at most %d can be bridged: show it the recent past with Replay",
+			silence, at, longestSilence)
 	}
 	missing := slices.Repeat([]float64{math.NaN()}, f.series)
 	for !f.next.Add(f.step).After(at) {

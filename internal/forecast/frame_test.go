@@ -25,7 +25,8 @@ func TestTableKeepsGapsAsMissing(t *testing.T) {
 			if f.Step != 10*time.Second || f.Start.Unix() != 100 || f.Bins() != 5 || f.Missing() != 3 {
 				t.Fatalf("%+v, %d missing", f, f.Missing())
 			}
-			if f.Rows[0][0] != 0.5 || f.Rows[0][1] != 6 || !math.IsNaN(f.Rows[1][0]) || f.Rows[1][1] != 12 || !math.IsNaN(f.Rows[2][1]) || f.Rows[4][0] != 0.2 {
+			if f.Rows[0][0] != 0.5 || f.Rows[0][1] != 6 || !math.IsNaN(f.Rows[1][0]) || f.Rows[1][1] != 12 ||
+				!math.IsNaN(f.Rows[2][1]) || f.Rows[4][0] != 0.2 {
 				t.Errorf("%v", f.Rows)
 			}
 		})
@@ -99,7 +100,8 @@ func TestFaultsAreNamedAtOnce(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	if err := (Frame{Rows: [][]float64{{1}}}).Validate(); err == nil || !strings.Contains(err.Error(), "step") || !strings.Contains(err.Error(), "series") {
+	if err := (Frame{Rows: [][]float64{{1}}}).Validate(); err == nil || !strings.Contains(err.Error(), "step") ||
+		!strings.Contains(err.Error(), "series") {
 		t.Errorf("%v", err)
 	}
 	if err := NewFrame("x", epoch, time.Minute, []float64{math.Inf(1)}).Validate(); err == nil {

@@ -20,7 +20,8 @@ const longestGradient = 1
 func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error) {
 	members := m.config.Members
 	nets, faults := make([]*nn.Net, members), make([]error, members)
-	report := GRUReport{Windows: len(w.ends), Epochs: make([]int, members), Loss: make([]float64, members), Curves: make([][]GRUEpoch, members)}
+	report := GRUReport{Windows: len(w.ends), Epochs: make([]int, members), Loss: make([]float64, members),
+		Curves: make([][]GRUEpoch, members)}
 	progress := sharedProgress(members, m.config.Progress)
 	free := make(chan struct{}, m.config.Workers)
 	var all sync.WaitGroup
@@ -69,7 +70,8 @@ func sharedProgress(members int, tell func(share, loss float64)) func(member int
 
 // trainMember keeps the weights of the pass, counted from 1, that was best on
 // what is held back.
-func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member int, rng *rand.Rand, progress func(share, loss float64)) (curve []GRUEpoch, best int, err error) {
+func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member int, rng *rand.Rand,
+	progress func(share, loss float64)) (curve []GRUEpoch, best int, err error) {
 	order, held := m.parts(w, member)
 	adam := nn.NewAdam(net.Size(), nn.AdamConfig{Rate: float32(m.config.Rate), Decay: float32(m.config.Decay)})
 	c, b := net.NewContext(), m.newBatch()

@@ -119,7 +119,8 @@ func TestARIMARecoversItsCoefficients(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(fit.ar[0]-row.ar) > 0.06 || (row.order.q > 0 && math.Abs(fit.ma[0]-row.ma) > 0.06) || math.Abs(fit.mean-100) > 0.3 {
+			if math.Abs(fit.ar[0]-row.ar) > 0.06 || (row.order.q > 0 && math.Abs(fit.ma[0]-row.ma) > 0.06) ||
+				math.Abs(fit.mean-100) > 0.3 {
 				t.Errorf("ar %v, ma %v, mean %v; want %v, %v, 100", fit.ar, fit.ma, fit.mean, row.ar, row.ma)
 			}
 		})
@@ -221,7 +222,8 @@ func TestUnknownModelIsRefused(t *testing.T) {
 	if _, err := New("persistance", contractTask, 1); err == nil || !strings.Contains(err.Error(), `did you mean "persistence"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := NewGRU(contractTask, GRUConfig{Window: -1, Rate: 2}); err == nil || !strings.Contains(err.Error(), "window") || !strings.Contains(err.Error(), "rate") {
+	if _, err := NewGRU(contractTask, GRUConfig{Window: -1, Rate: 2}); err == nil || !strings.Contains(err.Error(), "window") ||
+		!strings.Contains(err.Error(), "rate") {
 		t.Errorf("%v", err)
 	}
 }

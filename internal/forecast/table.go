@@ -93,7 +93,8 @@ func newTable(header []string, o TableOptions) (*table, error) {
 	if len(t.names) == 0 {
 		i := slices.IndexFunc(loadColumns, func(c string) bool { return slices.Contains(header, c) })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: has none of %s: name the column to forecast, out of %s", ErrNotTable, strings.Join(loadColumns, ", "), strings.Join(header, ", "))
+			return nil, fmt.Errorf("%w: has none of %s: name the column to forecast, out of %s", ErrNotTable,
+				strings.Join(loadColumns, ", "), strings.Join(header, ", "))
 		}
 		t.names = []string{loadColumns[i]}
 	}

@@ -24,12 +24,14 @@ func chain() *loadline.App {
 		}
 	}
 	return &loadline.App{
-		Name:     "chain",
-		Services: []loadline.Service{service("front", 10*time.Millisecond), service("store", 40*time.Millisecond), service("idle", time.Millisecond)},
-		Kinds: []loadline.Kind{{Name: "get", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 300 * time.Millisecond}, Root: loadline.Call{
-			Probability: 1, Times: 1, Work: 1,
-			Stages: [][]loadline.Call{{{Service: 1, Probability: 0.5, Times: 1, Work: 1}}},
-		}}},
+		Name: "chain",
+		Services: []loadline.Service{service("front", 10*time.Millisecond), service("store", 40*time.Millisecond),
+			service("idle", time.Millisecond)},
+		Kinds: []loadline.Kind{{Name: "get", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 300 * time.Millisecond},
+			Root: loadline.Call{
+				Probability: 1, Times: 1, Work: 1,
+				Stages: [][]loadline.Call{{{Service: 1, Probability: 0.5, Times: 1, Work: 1}}},
+			}}},
 	}
 }
 
@@ -79,8 +81,10 @@ func TestFeatures(t *testing.T) {
 	s.Forecast = []loadline.Forecast{{}, {High: []loadline.Sample{seen(70), seen(90)}}, {}}
 	little := 0.05 / 0.04
 	want := map[string]float64{
-		"rate": 60, "replicas": 3, "cpu": 1.5, "cpu_limit": 0.75, "cpu_idle": 0.25, "memory": 0.75, "memory_request": 1.5, "memory_free": 0.25,
-		"load": 0.8, "load_ahead": 0.8, "need": math.Log2(1 + 2.4), "latency": 1.2, "latency_mean": 0.25, "latency_p50": 0.2, "latency_p90": 0.5,
+		"rate": 60, "replicas": 3, "cpu": 1.5, "cpu_limit": 0.75, "cpu_idle": 0.25, "memory": 0.75, "memory_request": 1.5,
+		"memory_free": 0.25,
+		"load":        0.8, "load_ahead": 0.8, "need": math.Log2(1 + 2.4), "latency": 1.2, "latency_mean": 0.25, "latency_p50": 0.2,
+		"latency_p90": 0.5,
 		"latency_p95": 0.75, "latency_p99": 1.2, "queue": 0.5, "concurrency": 0.75, "held": 0, "errors": 0.1, "throughput": 0.9,
 		"throttled": 0.25, "starting": 1.0 / 3, "depth": 1, "fill": 0.3, "size": 0.5,
 		"trend": math.Log2((60 + little) / (30 + little)), "trend_5m": math.Log2((60 + little) / (30 + little)), "forecast": 1.5,
@@ -219,7 +223,8 @@ func untrained(t *testing.T, formulation string) *Model {
 		t.Fatal(err)
 	}
 	spaces := p.Spaces()
-	net, err := nn.MLP{Inputs: []int{spaces.Observation}, Hidden: []int{8}, Outputs: spaces.Choices}.Design().Build(nn.PyTorchUniform, rand.New(rand.NewPCG(1, 1)))
+	net, err := nn.MLP{Inputs: []int{spaces.Observation}, Hidden: []int{8}, Outputs: spaces.Choices}.Design().Build(nn.PyTorchUniform,
+		rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,9 +70,10 @@ var features = []Feature{
 		}
 		return math.Log2(1 + v.needed(v.seen.Rate.Value)), true
 	}},
-	{"latency", "response time at the objective's percentile over the service's budget; 0 when nothing was asked", func(v *view) (float64, bool) {
-		return v.overBudget(v.latency())
-	}},
+	{"latency", "response time at the objective's percentile over the service's budget; 0 when nothing was asked",
+		func(v *view) (float64, bool) {
+			return v.overBudget(v.latency())
+		}},
 	{"latency_mean", "mean response time over the budget", func(v *view) (float64, bool) { return v.overBudget(v.seen.Latency.Mean) }},
 	{"latency_p50", "median response time over the budget", func(v *view) (float64, bool) { return v.overBudget(v.seen.Latency.P50) }},
 	{"latency_p90", "90th percentile over the budget", func(v *view) (float64, bool) { return v.overBudget(v.seen.Latency.P90) }},
@@ -109,19 +110,23 @@ var features = []Feature{
 		}
 		return max(0, 1-v.seen.Errors.Value/v.seen.Rate.Value), true
 	}},
-	{"throttled", "share of CPU quota periods in which the service was stopped", func(v *view) (float64, bool) { return given(v.seen.Throttled) }},
+	{"throttled", "share of CPU quota periods in which the service was stopped",
+		func(v *view) (float64, bool) { return given(v.seen.Throttled) }},
 	{"starting", "replicas asked for that do not serve yet, as a share", func(v *view) (float64, bool) {
 		return max(0, 1-v.serving()/float64(max(v.told.Replicas, 1))), true
 	}},
-	{"depth", "calls between the users and the service, over the deepest's", func(v *view) (float64, bool) { return v.ground.Depth, true }},
+	{"depth", "calls between the users and the service, over the deepest's",
+		func(v *view) (float64, bool) { return v.ground.Depth, true }},
 	{"fill", "replicas asked for over the most that are allowed", func(v *view) (float64, bool) {
 		return ratio(float64(v.told.Replicas), float64(v.service.Bounds.MaxReplicas))
 	}},
 	{"size", "CPU limit over the largest that is allowed", func(v *view) (float64, bool) {
 		return ratio(v.capacity(), v.service.Bounds.MaxCPU)
 	}},
-	{"trend", "change of the rate within a minute, as a logarithm of the ratio", func(v *view) (float64, bool) { return v.trend(time.Minute) }},
-	{"trend_5m", "change of the rate within five minutes, as a logarithm of the ratio", func(v *view) (float64, bool) { return v.trend(5 * time.Minute) }},
+	{"trend", "change of the rate within a minute, as a logarithm of the ratio",
+		func(v *view) (float64, bool) { return v.trend(time.Minute) }},
+	{"trend_5m", "change of the rate within five minutes, as a logarithm of the ratio",
+		func(v *view) (float64, bool) { return v.trend(5 * time.Minute) }},
 	{"forecast", "highest rate that is expected over the rate now; 1 without a forecast", func(v *view) (float64, bool) {
 		if !v.seen.Rate.Present() {
 			return 0, false

@@ -43,8 +43,9 @@ var formulations = []Formulation{
 		Name:   "serverless-horizontal",
 		About:  "serverless, containers: latency percentiles, CPU, memory, throughput; one container more, less, or none every 10 s",
 		Period: 10 * time.Second, Window: 30 * time.Second, Keep: 1,
-		Features: []string{"latency_p50", "latency_p90", "latency_p99", "cpu_idle", "cpu_limit", "memory_free", "throughput", "fill", "starting", "held"},
-		Moves:    stepMoves, Params: serverlessParams, PerService: true, reward: serverlessReward,
+		Features: []string{"latency_p50", "latency_p90", "latency_p99", "cpu_idle", "cpu_limit", "memory_free", "throughput", "fill",
+			"starting", "held"},
+		Moves: stepMoves, Params: serverlessParams, PerService: true, reward: serverlessReward,
 	},
 	{
 		Name:   "serverless-vertical",

@@ -96,7 +96,8 @@ func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 // FromFile takes a model out of its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != Kind {
-		return nil, fmt.Errorf("this is a model of kind %q, not a policy (%s); give a file that loadline train wrote", file.Card.Kind, Kind)
+		return nil, fmt.Errorf("this is a model of kind %q, not a policy (%s); give a file that loadline train wrote", file.Card.Kind,
+			Kind)
 	}
 	var s modelSettings
 	if err := file.Card.TakeSettings(&s); err != nil {
@@ -115,7 +116,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, err
 	}
 	if !slices.Equal(names, s.Problem.form.Features) {
-		return nil, fmt.Errorf("it was trained on the features %v, %s has %v now; train it again", names, s.Problem.Formulation, s.Problem.form.Features)
+		return nil, fmt.Errorf("it was trained on the features %v, %s has %v now; train it again", names, s.Problem.Formulation,
+			s.Problem.form.Features)
 	}
 	for _, b := range s.Brains {
 		net, err := file.Net(b.Network)

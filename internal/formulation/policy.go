@@ -43,7 +43,8 @@ func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
 		for _, b := range m.Brains {
 			known = append(known, b.Service)
 		}
-		return nil, fmt.Errorf("the model was trained for %s, which %s does not have; train one on its history", strings.Join(known, ", "), app.Name)
+		return nil, fmt.Errorf("the model was trained for %s, which %s does not have; train one on its history",
+			strings.Join(known, ", "), app.Name)
 	}
 	return p, nil
 }

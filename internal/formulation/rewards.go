@@ -77,7 +77,8 @@ func serverlessReward(o *outcome, p map[string]float64) float64 {
 	return quality - p["cpu"]*o.Replicas*o.CPU/max(float64(b.MaxReplicas)*b.MaxCPU, 1e-9)
 }
 
-var serverlessParams = []Param{{"cpu", 1, "what the CPU that is held weighs, in the most that is allowed; 0 is the published code's reward"}}
+var serverlessParams = []Param{{"cpu", 1,
+	"what the CPU that is held weighs, in the most that is allowed; 0 is the published code's reward"}}
 
 // costReward is Loadline's own: what was paid over what the visits need on the
 // mean, and the requests over the SLO over what the objective allows (1 %), by how

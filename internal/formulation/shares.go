@@ -79,7 +79,8 @@ func (s *Shares) For(app *loadline.App) error {
 	var faults []error
 	for _, of := range s.Services {
 		if !slices.Contains(names, of.Service) {
-			faults = append(faults, fmt.Errorf("the shares are for %s: %s has no service %q%s", s.App, app.Name, of.Service, suggest.Hint(of.Service, names)))
+			faults = append(faults, fmt.Errorf("the shares are for %s: %s has no service %q%s", s.App, app.Name, of.Service,
+				suggest.Hint(of.Service, names)))
 		}
 	}
 	return errors.Join(faults...)

@@ -63,7 +63,8 @@ func TestModelsRememberTheirShares(t *testing.T) {
 	}
 	problem.Shares = someShares()
 	features := len(problem.Form().Features)
-	net, err := nn.MLP{Inputs: []int{features}, Hidden: []int{8}, Outputs: len(problem.Form().Moves)}.Design().Build(nn.PyTorchUniform, rand.New(rand.NewPCG(1, 1)))
+	net, err := nn.MLP{Inputs: []int{features}, Hidden: []int{8}, Outputs: len(problem.Form().Moves)}.Design().Build(nn.PyTorchUniform,
+		rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func TestSharesAsAFile(t *testing.T) {
 		{"a percentile of 100", `{"services":[{"service":"a","percentile":100,"with_calls_seconds":1}]}`, "must be between 0 and 100"},
 		{"twice", `{"services":[{"service":"a","percentile":9,"with_calls_seconds":1},{"service":"a","percentile":9,"with_calls_seconds":1}]}`, "services[1], a, has a share already"},
 	} {
-		if _, err := ReadShares(strings.NewReader(c.text), "f.json"); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "f.json") {
+		if _, err := ReadShares(strings.NewReader(c.text), "f.json"); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "f.json") {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}

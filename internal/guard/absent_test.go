@@ -32,7 +32,8 @@ func TestAbsent(t *testing.T) {
 			sc := newScene()
 			change(sc)
 			sc.expect(t, g, toReplicas(8), loadline.Setting{}, "neither its rate nor its CPU")
-			sc.expect(t, g, loadline.Setting{MemoryLimit: loadline.Some[int64](1), Brownout: loadline.Some(true)}, loadline.Setting{}, "neither")
+			sc.expect(t, g, loadline.Setting{MemoryLimit: loadline.Some[int64](1), Brownout: loadline.Some(true)}, loadline.Setting{},
+				"neither")
 			sc.expect(t, g, toReplicas(12), toReplicas(12), "")
 			back := loadline.Setting{Brownout: loadline.Some(false)}
 			sc.expect(t, g, back, back, "")

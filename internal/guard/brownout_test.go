@@ -15,7 +15,8 @@ func dimmer(t *testing.T) (*scene, *loadline.App) {
 	sc := newScene()
 	app := webApp()
 	for name, price := range map[string]float64{"tips": 0.5, "ads": 0.1} {
-		app.Services = append(app.Services, loadline.Service{Name: name, Replicas: 2, OptionalPrice: price, Bounds: loadline.Bounds{MaxReplicas: 4}})
+		app.Services = append(app.Services, loadline.Service{Name: name, Replicas: 2, OptionalPrice: price,
+			Bounds: loadline.Bounds{MaxReplicas: 4}})
 		sc.Allocation = append(sc.Allocation, loadline.Allocation{Replicas: 2})
 		sc.InFlight = append(sc.InFlight, loadline.Allocation{Replicas: 2})
 	}
@@ -57,7 +58,8 @@ func same(t *testing.T, got []string, want ...string) {
 }
 
 func newDimmer(app *loadline.App) *guard.Brownout {
-	return guard.NewBrownout(guard.Brownout{Window: time.Minute, Rate: 10, MinOver: 10, Recovered: 1, Recovery: 5 * time.Minute}, app, []string{"tips", "ads"}, maxAge)
+	return guard.NewBrownout(guard.Brownout{Window: time.Minute, Rate: 10, MinOver: 10, Recovered: 1, Recovery: 5 * time.Minute}, app,
+		[]string{"tips", "ads"}, maxAge)
 }
 
 func TestBrownoutOneAtATimeAndBack(t *testing.T) {

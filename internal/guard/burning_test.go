@@ -38,7 +38,8 @@ func TestBurning(t *testing.T) {
 func TestBurningWithoutAnSLO(t *testing.T) {
 	sc := newScene()
 	sc.Now().Kinds = nil
-	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1, Unmeasured: true}, webApp(), maxAge), toReplicas(8), toReplicas(8), "")
+	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1, Unmeasured: true}, webApp(), maxAge), toReplicas(8),
+		toReplicas(8), "")
 	// Nobody asks for anything: there is no share over the SLO, and that is known.
 	sc = newScene()
 	sc.Now().Kinds[0] = loadline.KindObservation{Rate: sc.sample(0)}

@@ -19,16 +19,17 @@ var bounded = loadline.Situation{
 func TestClamp(t *testing.T) {
 	some, cpu, mem := loadline.Some[int], loadline.Some[float64], loadline.Some[int64]
 	for name, row := range map[string]struct{ want, got loadline.Setting }{
-		"what is within the bounds passes":     {loadline.Setting{Replicas: some(4)}, loadline.Setting{Replicas: some(4)}},
-		"unset stays unset":                    {loadline.Setting{}, loadline.Setting{}},
-		"too few replicas become the fewest":   {loadline.Setting{Replicas: some(-1)}, loadline.Setting{Replicas: some(2)}},
-		"too many replicas become the most":    {loadline.Setting{Replicas: some(99)}, loadline.Setting{Replicas: some(10)}},
-		"no limit is more than the bound":      {loadline.Setting{CPULimit: cpu(0)}, loadline.Setting{CPULimit: cpu(2)}},
-		"not a number is not set":              {loadline.Setting{CPULimit: cpu(math.NaN())}, loadline.Setting{}},
-		"infinite is not set":                  {loadline.Setting{CPURequest: cpu(math.Inf(1))}, loadline.Setting{}},
-		"a request stays below its limit":      {loadline.Setting{CPURequest: cpu(1.5)}, loadline.Setting{CPURequest: cpu(1)}},
-		"a lower limit takes the request down": {loadline.Setting{CPULimit: cpu(0.3)}, loadline.Setting{CPULimit: cpu(0.3), CPURequest: cpu(0.3)}},
-		"memory has bounds too":                {loadline.Setting{MemoryLimit: mem(1 << 40)}, loadline.Setting{MemoryLimit: mem(1 << 30)}},
+		"what is within the bounds passes":   {loadline.Setting{Replicas: some(4)}, loadline.Setting{Replicas: some(4)}},
+		"unset stays unset":                  {loadline.Setting{}, loadline.Setting{}},
+		"too few replicas become the fewest": {loadline.Setting{Replicas: some(-1)}, loadline.Setting{Replicas: some(2)}},
+		"too many replicas become the most":  {loadline.Setting{Replicas: some(99)}, loadline.Setting{Replicas: some(10)}},
+		"no limit is more than the bound":    {loadline.Setting{CPULimit: cpu(0)}, loadline.Setting{CPULimit: cpu(2)}},
+		"not a number is not set":            {loadline.Setting{CPULimit: cpu(math.NaN())}, loadline.Setting{}},
+		"infinite is not set":                {loadline.Setting{CPURequest: cpu(math.Inf(1))}, loadline.Setting{}},
+		"a request stays below its limit":    {loadline.Setting{CPURequest: cpu(1.5)}, loadline.Setting{CPURequest: cpu(1)}},
+		"a lower limit takes the request down": {loadline.Setting{CPULimit: cpu(0.3)},
+			loadline.Setting{CPULimit: cpu(0.3), CPURequest: cpu(0.3)}},
+		"memory has bounds too": {loadline.Setting{MemoryLimit: mem(1 << 40)}, loadline.Setting{MemoryLimit: mem(1 << 30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, why := guard.Clamp{}.Check(time.Time{}, bounded, 0, row.want)

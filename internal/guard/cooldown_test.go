@@ -23,7 +23,8 @@ func TestCoolDown(t *testing.T) {
 	sc.later(time.Second)
 	sc.expect(t, g, toReplicas(14), toReplicas(14), "") // a wrong step down is undone at once
 	sc.later(time.Second)
-	sc.expect(t, g, loadline.Setting{CPULimit: loadline.Some(0.5), Brownout: loadline.Some(true)}, loadline.Setting{Brownout: loadline.Some(true)}, "reduced")
+	sc.expect(t, g, loadline.Setting{CPULimit: loadline.Some(0.5), Brownout: loadline.Some(true)},
+		loadline.Setting{Brownout: loadline.Some(true)}, "reduced")
 }
 
 func TestCoolDownWhenTheClockIsSetBack(t *testing.T) {

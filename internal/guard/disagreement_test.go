@@ -30,9 +30,12 @@ func TestDisagreement(t *testing.T) {
 		"a few replicas are always allowed":      {says{toReplicas(1), true}, toReplicas(3), toReplicas(3)},
 		"a rule that knows nothing binds nobody": {says{}, toReplicas(1), toReplicas(1)},
 		"a rule that leaves it as it is":         {says{loadline.Setting{}, true}, toReplicas(1), toReplicas(5)},
-		"fewer larger replicas are agreement":    {twelve, loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)}, loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)}},
-		"as many much smaller ones are not":      {twelve, loadline.Setting{Replicas: loadline.Some(12), CPULimit: cpu(0.25)}, loadline.Setting{Replicas: loadline.Some(24), CPULimit: cpu(0.25)}},
-		"brownout is on purpose":                 {twelve, loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)}, loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)}},
+		"fewer larger replicas are agreement": {twelve, loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)},
+			loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)}},
+		"as many much smaller ones are not": {twelve, loadline.Setting{Replicas: loadline.Some(12), CPULimit: cpu(0.25)},
+			loadline.Setting{Replicas: loadline.Some(24), CPULimit: cpu(0.25)}},
+		"brownout is on purpose": {twelve, loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)},
+			loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			newScene().expect(t, guard.Disagreement{Rule: row.rule, Low: 0.5, High: 2, Slack: 2}, row.want, row.got, "")

@@ -29,9 +29,10 @@ func TestFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := row.sample
 			o := loadline.Observation{
-				Services: []loadline.ServiceObservation{{Rate: v, Own: loadline.Latency{P99: v}, Pods: []loadline.PodObservation{{CPU: v}}}},
-				Kinds:    []loadline.KindObservation{{OverSLO: v}},
-				Nodes:    []loadline.NodeObservation{{CPU: v}},
+				Services: []loadline.ServiceObservation{{Rate: v, Own: loadline.Latency{P99: v},
+					Pods: []loadline.PodObservation{{CPU: v}}}},
+				Kinds: []loadline.KindObservation{{OverSLO: v}},
+				Nodes: []loadline.NodeObservation{{CPU: v}},
 			}
 			guard.Fresh(start, maxAge, &o)
 			s := &o.Services[0]

@@ -43,7 +43,8 @@ type wild struct {
 func wildApp() *loadline.App {
 	return &loadline.App{
 		Services: []loadline.Service{
-			{Name: "web", Replicas: 4, Workers: 8, Bounds: loadline.Bounds{MinReplicas: 2, MaxReplicas: 30, MinCPU: 0.1, MaxCPU: 4, MinMemory: 1 << 20, MaxMemory: 1 << 30}},
+			{Name: "web", Replicas: 4, Workers: 8, Bounds: loadline.Bounds{MinReplicas: 2, MaxReplicas: 30, MinCPU: 0.1, MaxCPU: 4,
+				MinMemory: 1 << 20, MaxMemory: 1 << 30}},
 			{Name: "db", Replicas: 3, Bounds: loadline.Bounds{MinReplicas: 1}},
 		},
 		Kinds: []loadline.Kind{{Name: "get", SLO: loadline.SLO{Percentile: 99, Latency: time.Second}}},
@@ -57,7 +58,8 @@ func (c *wild) WaitUntil(ctx context.Context, _ time.Time) error {
 		c.stop()
 	}
 	c.now = c.now.Add(pick(c.tape, []time.Duration{
-		15 * time.Second, 15 * time.Second, 15 * time.Second, time.Minute, 3 * time.Minute, 20 * time.Minute, 0, -time.Hour, -time.Second, 100 * time.Hour,
+		15 * time.Second, 15 * time.Second, 15 * time.Second, time.Minute, 3 * time.Minute, 20 * time.Minute, 0, -time.Hour,
+		-time.Second, 100 * time.Hour,
 	}))
 	return ctx.Err()
 }
@@ -77,7 +79,8 @@ func (c *wild) Observe(_ context.Context, o *loadline.Observation) error {
 		s.CPU, seen[1] = c.sample(1)
 		s.Concurrency, _ = c.sample(3)
 		for range min(c.alloc[i].Replicas, 3) {
-			pod := loadline.PodObservation{Phase: loadline.PodPhase(c.tape.next() % 4), Created: c.now.Add(-time.Hour), Ready: c.now.Add(-time.Duration(c.tape.next()) * time.Second), Size: c.alloc[i].Size}
+			pod := loadline.PodObservation{Phase: loadline.PodPhase(c.tape.next() % 4), Created: c.now.Add(-time.Hour),
+				Ready: c.now.Add(-time.Duration(c.tape.next()) * time.Second), Size: c.alloc[i].Size}
 			pod.CPU, seen[3] = c.sample(0.3)
 			pod.Memory, _ = c.sample(1 << 20)
 			// Start-up CPU does not count as sight of the load; the others do.
@@ -247,9 +250,11 @@ func (p anything) propose() loadline.Proposal {
 		var set loadline.Setting
 		if axes := p.tape.next(); axes != 0 {
 			if axes&1 > 0 {
-				set.Replicas = loadline.Some(pick(p.tape, []int{0, 1, 2, 3, 5, 8, 13, 21, 29, 30, 31, 250, -1, 1 << 40, math.MaxInt, math.MinInt}))
+				set.Replicas = loadline.Some(pick(p.tape, []int{0, 1, 2, 3, 5, 8, 13, 21, 29, 30, 31, 250, -1, 1 << 40, math.MaxInt,
+					math.MinInt}))
 			}
-			cpu := []float64{0, 0.05, 0.1, 0.3, 0.5, 0.7, 1, 2, 4, 5, 1e9, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64}
+			cpu := []float64{0, 0.05, 0.1, 0.3, 0.5, 0.7, 1, 2, 4, 5, 1e9, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
+				math.SmallestNonzeroFloat64}
 			memory := []int64{0, 1, 1 << 20, 5 << 20, 64 << 20, 100 << 20, 1 << 30, 1 << 40, -1, math.MaxInt64, math.MinInt64}
 			if axes&2 > 0 {
 				set.CPURequest = loadline.Some(pick(p.tape, cpu))
@@ -287,7 +292,8 @@ func runWild(t *testing.T, data []byte) (moves, falls int) {
 		{Replicas: 3, Size: loadline.Size{CPURequest: 0.5}},
 	}
 	c.blind = make([]bool, len(c.alloc))
-	model := anything{tape: &chances, period: pick(&chances, []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}), keep: chances.next() % 5}
+	model := anything{tape: &chances, period: pick(&chances, []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}),
+		keep: chances.next() % 5}
 	rule := anything{tape: &chances, period: 15 * time.Second}
 	l := &loop.Loop{App: c.app, Cluster: c, Clock: c}
 	if chances.next()%4 == 0 { // without the ladder, which refuses much that the guards must be able to bear

@@ -195,7 +195,8 @@ func TestLadderRaisesOneUnseenService(t *testing.T) {
 		p, _ = l.Decide(sc.now, sc.Situation)
 		sc.later(time.Minute)
 	}
-	if len(p.Services) != 2 || p.Services[0].Setting != toReplicas(6) || p.Services[1].Service != 1 || p.Services[1].Setting != toReplicas(5) {
+	if len(p.Services) != 2 || p.Services[0].Setting != toReplicas(6) || p.Services[1].Service != 1 ||
+		p.Services[1].Setting != toReplicas(5) {
 		t.Errorf("%+v, want web by the model and db at its floor", p)
 	}
 	if l.State().Rung != guard.Primary {
@@ -254,13 +255,17 @@ func TestLadderWhenTheModelIsBroken(t *testing.T) {
 		breaks func(*puppet)
 		says   string
 	}{
-		"it fails":              {func(p *puppet) { p.err = errors.New("weights are torn") }, "weights are torn"},
-		"it panics":             {func(p *puppet) { p.panics = true }, "panicked: index out of range"},
-		"not a number":          {func(p *puppet) { p.says = bad(loadline.Setting{CPULimit: loadline.Some(math.NaN())}) }, "CPU limit NaN for service web"},
-		"below zero":            {func(p *puppet) { p.says = bad(toReplicas(-1)) }, "replicas -1"},
-		"absurdly many":         {func(p *puppet) { p.says = bad(toReplicas(5000)) }, "5000 replicas for service web, which has 10 and may have 40"},
-		"an unknown service":    {func(p *puppet) { p.says = loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 7}}} }, "service 7 of 1"},
-		"one service two times": {func(p *puppet) { p.says.Services = append(p.says.Services, p.says.Services[0]) }, "two things for service web"},
+		"it fails":  {func(p *puppet) { p.err = errors.New("weights are torn") }, "weights are torn"},
+		"it panics": {func(p *puppet) { p.panics = true }, "panicked: index out of range"},
+		"not a number": {func(p *puppet) { p.says = bad(loadline.Setting{CPULimit: loadline.Some(math.NaN())}) },
+			"CPU limit NaN for service web"},
+		"below zero": {func(p *puppet) { p.says = bad(toReplicas(-1)) }, "replicas -1"},
+		"absurdly many": {func(p *puppet) { p.says = bad(toReplicas(5000)) },
+			"5000 replicas for service web, which has 10 and may have 40"},
+		"an unknown service": {func(p *puppet) { p.says = loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 7}}} },
+			"service 7 of 1"},
+		"one service two times": {func(p *puppet) { p.says.Services = append(p.says.Services, p.says.Services[0]) },
+			"two things for service web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, nil)
@@ -299,7 +304,8 @@ func TestLadderAsksEachAtItsOwnPeriod(t *testing.T) {
 	st.model.needs = loadline.Needs{Period: time.Minute, Keep: 3, Scrape: 30 * time.Second, Window: time.Minute}
 	st.rule.needs = loadline.Needs{Period: 15 * time.Second, Keep: 2, Scrape: 15 * time.Second, Lag: 15 * time.Second, Delay: time.Second}
 	st.ladder.Offer(st.model, "")
-	want := loadline.Needs{Period: 15 * time.Second, Delay: time.Second, Scrape: 15 * time.Second, Window: time.Minute, Lag: 15 * time.Second, Keep: 9}
+	want := loadline.Needs{Period: 15 * time.Second, Delay: time.Second, Scrape: 15 * time.Second, Window: time.Minute,
+		Lag: 15 * time.Second, Keep: 9}
 	if got := st.ladder.Needs(); got != want {
 		t.Errorf("needs %+v, want %+v", got, want)
 	}

@@ -32,7 +32,8 @@ type scene struct {
 }
 
 func newScene() *scene {
-	is := loadline.Allocation{Replicas: 10, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1, MemoryRequest: 100 << 20, MemoryLimit: 200 << 20}}
+	is := loadline.Allocation{Replicas: 10, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1, MemoryRequest: 100 << 20,
+		MemoryLimit: 200 << 20}}
 	sc := &scene{now: start, Situation: loadline.Situation{
 		App: webApp(), Window: make([]loadline.Observation, 1),
 		Allocation: []loadline.Allocation{is}, InFlight: []loadline.Allocation{is},

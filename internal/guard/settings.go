@@ -197,7 +197,8 @@ func (s *Settings) validateBurn(f *faults) {
 		}
 		f.from(name+".rate", w.Rate, 1, 1e4)
 		if w.Rate < b.Recovered {
-			f.add("%s.rate %v must not be below burn.recovered %v: the application would be handed over and back without end", name, w.Rate,
+			f.add("%s.rate %v must not be below burn.recovered %v: the application would be handed over and back without end", name,
+				w.Rate,
 				b.Recovered)
 		}
 	}

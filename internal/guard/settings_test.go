@@ -22,7 +22,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	s.Off = []string{"grey", "clamp"}
 	s.Data.MaxAge, s.Data.FloorAfter = 0, time.Second
 	s.Faults.Most = 0
-	s.Burn.Windows = []guard.BurnWindows{{Short: time.Hour, Long: time.Minute, Rate: math.NaN()}, {Short: time.Minute, Long: time.Hour, Rate: 1.5}}
+	s.Burn.Windows = []guard.BurnWindows{{Short: time.Hour, Long: time.Minute, Rate: math.NaN()},
+		{Short: time.Minute, Long: time.Hour, Rate: 1.5}}
 	s.Burn.Recovered, s.Burn.LongestRecovery, s.Burn.ScaleInWindow = 2, time.Second, 0
 	s.Step.DownPods, s.Step.SizeUp = 0, 0.5
 	s.CoolDown.Down = -time.Second
@@ -38,7 +39,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		`guard "grey" cannot be left out; did you mean "gray"`, `guard "clamp" cannot be left out`,
 		"data.maxAge 0s", "data.floorAfter 1s must be longer than data.holdFor", "faults.most 0",
 		"burn.windows[0]: short 1h0m0s", "burn.windows[0].rate NaN", "burn.windows[1].rate 1.5 must not be below burn.recovered 2",
-		"burn.longestRecovery 1s", "burn.scaleInWindow 0s", "step.downPods 0", "step.sizeUp 0.5", "coolDown.down -1s", "observed.ofLimit 1.5",
+		"burn.longestRecovery 1s", "burn.scaleInWindow 0s", "step.downPods 0", "step.sizeUp 0.5", "coolDown.down -1s",
+		"observed.ofLimit 1.5",
 		"disagreement.low 2", "disagreement.high +Inf", "gray.part 0", `unknown service "wbe"; did you mean "web"`,
 		"floor.web.replicas 99 is above the service's upper bound 40", "floor.web.cpu -1",
 	} {
@@ -82,7 +84,8 @@ func TestChainOrder(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if got, want := names(guard.Defaults(), says{}), "sense disagreement observed starting burning gray cool-down step absent clamp"; got != want {
+	if got, want := names(guard.Defaults(),
+		says{}), "sense disagreement observed starting burning gray cool-down step absent clamp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	s := guard.Defaults()

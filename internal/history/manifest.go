@@ -97,7 +97,8 @@ func ReadManifest(dir string) (Manifest, error) {
 	path := filepath.Join(dir, ManifestFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, fmt.Errorf("%w in %s: there is no %s; make one with loadline history pull, import or record", ErrNoHistory, dir, ManifestFile)
+		return Manifest{}, fmt.Errorf("%w in %s: there is no %s; make one with loadline history pull, import or record", ErrNoHistory,
+			dir, ManifestFile)
 	}
 	if err != nil {
 		return Manifest{}, err

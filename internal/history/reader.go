@@ -38,7 +38,8 @@ func Read(dir string, o Options) (*History, error) {
 	services, calls := tables()
 	for part := from / m.Part; part*m.Part < to; part++ {
 		if name := missingFile(dir, part); name != "" {
-			return nil, fmt.Errorf("%s is missing from the history in %s: copy it there, or make the history again in another folder", name, dir)
+			return nil, fmt.Errorf("%s is missing from the history in %s: copy it there, or make the history again in another folder",
+				name, dir)
 		}
 		if err := r.readPart(filepath.Join(dir, servicesFile(part)), services, part); err != nil {
 			return nil, err
@@ -104,7 +105,8 @@ type gathered struct {
 }
 
 func newReader(m Manifest, wanted []string, from, to int) *reader {
-	r := &reader{manifest: m, from: from, to: to, runs: map[string]*gathered{}, known: map[string]bool{}, buffer: make([]parquet.Value, 1024)}
+	r := &reader{manifest: m, from: from, to: to, runs: map[string]*gathered{}, known: map[string]bool{},
+		buffer: make([]parquet.Value, 1024)}
 	if len(wanted) > 0 {
 		r.wanted = map[string]bool{}
 		for _, name := range wanted {
@@ -146,7 +148,8 @@ func (r *reader) history() *History {
 		if g.table.of == ofServices {
 			h.Services = append(h.Services, Service{Name: g.names[0], Series: [ServiceMetrics]Series(g.series)})
 		} else {
-			h.Calls = append(h.Calls, Calls{From: g.names[0], To: g.names[1], Operation: g.names[2], Series: [CallMetrics]Series(g.series)})
+			h.Calls = append(h.Calls, Calls{From: g.names[0], To: g.names[1], Operation: g.names[2],
+				Series: [CallMetrics]Series(g.series)})
 		}
 	}
 	h.Tidy()

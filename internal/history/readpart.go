@@ -92,16 +92,19 @@ func (t *table) findColumns(schema *parquet.Schema) (columns, error) {
 	}
 	c := columns{names: make([]int, len(t.names)), metrics: make([]int, len(t.metrics))}
 	var leaf parquet.LeafColumn
-	if c.time, leaf = find(columnTime); c.time < 0 || leaf.MaxRepetitionLevel > 0 || leaf.MaxDefinitionLevel > 0 || !isMillis(leaf.Node.Type()) {
+	if c.time, leaf = find(columnTime); c.time < 0 || leaf.MaxRepetitionLevel > 0 || leaf.MaxDefinitionLevel > 0 ||
+		!isMillis(leaf.Node.Type()) {
 		return c, fmt.Errorf("no column %q of timestamps in milliseconds", columnTime)
 	}
 	for i, name := range t.names {
-		if c.names[i], leaf = find(name); c.names[i] < 0 || leaf.MaxRepetitionLevel > 0 || leaf.MaxDefinitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray {
+		if c.names[i], leaf = find(name); c.names[i] < 0 || leaf.MaxRepetitionLevel > 0 || leaf.MaxDefinitionLevel > 0 ||
+			leaf.Node.Type().Kind() != parquet.ByteArray {
 			return c, fmt.Errorf("no column %q of strings", name)
 		}
 	}
 	for i, name := range t.metrics {
-		if c.metrics[i], leaf = find(name); c.metrics[i] >= 0 && (leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.Float) {
+		if c.metrics[i], leaf = find(name); c.metrics[i] >= 0 && (leaf.MaxRepetitionLevel > 0 ||
+			leaf.Node.Type().Kind() != parquet.Float) {
 			return c, fmt.Errorf("column %q must be of 32 bit floats", name)
 		}
 	}
@@ -243,7 +246,8 @@ func (r *reader) run(t *table, names []string) *gathered {
 	key := t.of + "\x00" + strings.Join(names, "\x00")
 	g := r.runs[key]
 	if g == nil {
-		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, max(ServiceMetrics, ServiceMetric(CallMetrics))), seen: make([]bool, r.to-r.from)}
+		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, max(ServiceMetrics, ServiceMetric(CallMetrics))),
+			seen: make([]bool, r.to-r.from)}
 		r.runs[key] = g
 	}
 	return g
@@ -270,7 +274,8 @@ func (r *reader) stepsOf(chunk parquet.ColumnChunk, owners owners, rows, part in
 		at := time.UnixMilli(v.Int64())
 		switch {
 		case since%every != 0 || step < int64(first) || step >= int64(last):
-			fault = fmt.Errorf("%s has a row at %s; this part holds every %v from %s to %s, so its times do not continue those before", strings.Join(g.names, " "),
+			fault = fmt.Errorf("%s has a row at %s; this part holds every %v from %s to %s, so its times do not continue those before",
+				strings.Join(g.names, " "),
 				at.UTC().Format(time.RFC3339Nano), m.Step, instant(m.At(first)), instant(m.At(last-1)))
 		case int(step) < r.from || int(step) >= r.to:
 		case g.seen[int(step)-r.from]:

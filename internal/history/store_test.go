@@ -285,7 +285,8 @@ func TestDamagedFoldersAreNamed(t *testing.T) {
 		damage func(t *testing.T, dir string)
 	}{
 		{"no manifest", []string{"no history in", "manifest.json"}, func(t *testing.T, dir string) { remove(t, dir, ManifestFile) }},
-		{"a torn manifest", []string{"manifest.json: not a history's manifest"}, func(t *testing.T, dir string) { cut(t, dir, ManifestFile, 20) }},
+		{"a torn manifest", []string{"manifest.json: not a history's manifest"},
+			func(t *testing.T, dir string) { cut(t, dir, ManifestFile, 20) }},
 		{"a newer version", []string{"version 2 is newer", "later one"}, func(t *testing.T, dir string) {
 			edit(t, dir, func(m map[string]any) { m["version"], m["steps"] = 2, "many" })
 		}},
@@ -295,20 +296,26 @@ func TestDamagedFoldersAreNamed(t *testing.T) {
 		{"a negative step", []string{"step_ns -15 must be positive"}, func(t *testing.T, dir string) {
 			edit(t, dir, func(m map[string]any) { m["step_ns"] = -15 })
 		}},
-		{"a missing part", []string{"services-0001.parquet is missing", "copy it there"}, func(t *testing.T, dir string) { remove(t, dir, servicesFile(1)) }},
-		{"a torn part", []string{"calls-0000.parquet: not a whole Parquet file", "copy it anew"}, func(t *testing.T, dir string) { cut(t, dir, callsFile(0), 100) }},
-		{"an empty part", []string{"services-0000.parquet: not a whole Parquet file"}, func(t *testing.T, dir string) { cut(t, dir, servicesFile(0), 0) }},
+		{"a missing part", []string{"services-0001.parquet is missing", "copy it there"},
+			func(t *testing.T, dir string) { remove(t, dir, servicesFile(1)) }},
+		{"a torn part", []string{"calls-0000.parquet: not a whole Parquet file", "copy it anew"},
+			func(t *testing.T, dir string) { cut(t, dir, callsFile(0), 100) }},
+		{"an empty part", []string{"services-0000.parquet: not a whole Parquet file"},
+			func(t *testing.T, dir string) { cut(t, dir, servicesFile(0), 0) }},
 		{"a foreign Parquet file", []string{"services-0000.parquet: not a part of a history"}, func(t *testing.T, dir string) {
 			type row struct{ Name string }
 			if err := parquet.WriteFile(filepath.Join(dir, servicesFile(0)), []row{{"x"}}); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"parts that were swapped", []string{"services-0001.parquet", "says it is part 0 of the services, and stands in for part 1"}, func(t *testing.T, dir string) { replace(t, dir, servicesFile(1), servicesFile(0)) }},
-		{"calls in the place of services", []string{"says it is part 0 of the calls"}, func(t *testing.T, dir string) { replace(t, dir, servicesFile(0), callsFile(0)) }},
-		{"a clock that jumped", []string{"services-0000.parquet", "service-0 has a row at", "do not continue"}, func(t *testing.T, dir string) {
-			edit(t, dir, func(m map[string]any) { m["start"] = epoch.Add(7 * time.Second) })
-		}},
+		{"parts that were swapped", []string{"services-0001.parquet", "says it is part 0 of the services, and stands in for part 1"},
+			func(t *testing.T, dir string) { replace(t, dir, servicesFile(1), servicesFile(0)) }},
+		{"calls in the place of services", []string{"says it is part 0 of the calls"},
+			func(t *testing.T, dir string) { replace(t, dir, servicesFile(0), callsFile(0)) }},
+		{"a clock that jumped", []string{"services-0000.parquet", "service-0 has a row at", "do not continue"},
+			func(t *testing.T, dir string) {
+				edit(t, dir, func(m map[string]any) { m["start"] = epoch.Add(7 * time.Second) })
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := random(rand.New(rand.NewPCG(6, 6)), 2, 20)

@@ -10,7 +10,8 @@ import (
 
 func TestASummaryTellsRangesReplicasAndWhatIsAbsent(t *testing.T) {
 	nan := float32(math.NaN())
-	h := &History{Start: epoch, Step: time.Minute, Steps: 4, Services: []Service{{Name: "shop"}, {Name: "web"}}, Calls: []Calls{{To: "web"}}}
+	h := &History{Start: epoch, Step: time.Minute, Steps: 4, Services: []Service{{Name: "shop"}, {Name: "web"}},
+		Calls: []Calls{{To: "web"}}}
 	h.Manifest.Absent = []Absence{{Of: "service", Metric: "cpu_limit", Reason: "no pod has a limit"}}
 	shop, web := &h.Services[0].Series, &h.Services[1].Series
 	shop[Desired] = Series{1, 1, 1, 1}

@@ -61,7 +61,8 @@ func begin(dir string, m Manifest) (*Writer, error) {
 	}
 	for _, n := range names {
 		if isPart(n.Name()) {
-			return nil, fmt.Errorf("%s holds %s but no %s: its history is damaged; choose another folder or remove it", dir, n.Name(), ManifestFile)
+			return nil, fmt.Errorf("%s holds %s but no %s: its history is damaged; choose another folder or remove it", dir, n.Name(),
+				ManifestFile)
 		}
 	}
 	w := &Writer{dir: dir, manifest: m}

@@ -131,7 +131,8 @@ func (b *Board) Decision(t Target) (Decision, error) {
 	}
 	d, there := services[at.service]
 	if !there {
-		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline, suggest.Hint(at.service, sorted(services)))
+		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline,
+			suggest.Hint(at.service, sorted(services)))
 	}
 	return d, nil
 }
@@ -149,7 +150,8 @@ func (b *Board) find(t Target) (place, error) {
 		}
 		services := sorted(b.posted[t.LoadLine])
 		if len(services) > 1 {
-			return place{}, fmt.Errorf("%w for %s: LoadLine %s has several services; add the metadata \"service\", one of %s", ErrUnknown, t, t.LoadLine, strings.Join(services, ", "))
+			return place{}, fmt.Errorf("%w for %s: LoadLine %s has several services; add the metadata \"service\", one of %s",
+				ErrUnknown, t, t.LoadLine, strings.Join(services, ", "))
 		}
 		if len(services) == 1 {
 			return place{t.LoadLine, services[0]}, nil
@@ -163,7 +165,8 @@ func (b *Board) find(t Target) (place, error) {
 	case isBound:
 		return bound, nil
 	}
-	return place{}, fmt.Errorf("%w for %s: no LoadLine scales its target by KEDA; add the metadata \"loadline\" and \"service\"", ErrUnknown, t)
+	return place{}, fmt.Errorf("%w for %s: no LoadLine scales its target by KEDA; add the metadata \"loadline\" and \"service\"",
+		ErrUnknown, t)
 }
 
 // findService searches the LoadLines of the ScaledObject's own namespace.
@@ -181,7 +184,8 @@ func (b *Board) findService(t Target) (place, error) {
 	case 1:
 		return place{Name{t.ScaledObject.Namespace, in[0]}, t.Service}, nil
 	}
-	return place{}, fmt.Errorf("%w for %s: several LoadLines have that service; add the metadata \"loadline\", one of %s", ErrUnknown, t, strings.Join(in, ", "))
+	return place{}, fmt.Errorf("%w for %s: several LoadLines have that service; add the metadata \"loadline\", one of %s", ErrUnknown,
+		t, strings.Join(in, ", "))
 }
 
 // hintLoadLine lists names of the same namespace only: those of other namespaces

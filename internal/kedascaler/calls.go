@@ -91,7 +91,8 @@ func (c *calls) tellOpen() {
 
 func (c *calls) recovered(method string, err *error) {
 	if r := recover(); r != nil {
-		c.options.Log.Error("panic while answering KEDA", "method", path.Base(method), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		c.options.Log.Error("panic while answering KEDA", "method", path.Base(method), "panic", fmt.Sprint(r), "stack",
+			string(debug.Stack()))
 		*err = status.Error(codes.Internal, "internal error of the scaler; see its log")
 	}
 }
@@ -107,6 +108,7 @@ func (c *calls) answered(method string, began time.Time, err error) {
 		level = slog.LevelError
 	}
 	if c.options.Log.Enabled(context.Background(), level) {
-		c.options.Log.Log(context.Background(), level, "answered KEDA", "method", a.Method, "code", a.Code.String(), "took", a.Took, "error", err)
+		c.options.Log.Log(context.Background(), level, "answered KEDA", "method", a.Method, "code", a.Code.String(), "took", a.Took,
+			"error", err)
 	}
 }

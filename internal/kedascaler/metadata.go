@@ -48,7 +48,8 @@ func parseTrigger(namespace, name string, metadata map[string]string) (trigger, 
 	t := trigger{Target: Target{ScaledObject: Name{namespace, name}}}
 	var faults []error
 	if !objectName(namespace) || !objectName(name) {
-		faults = append(faults, fmt.Errorf("%w: the ScaledObject is named %q in namespace %q, which is not a valid name", errMetadata, name, namespace))
+		faults = append(faults, fmt.Errorf("%w: the ScaledObject is named %q in namespace %q, which is not a valid name", errMetadata,
+			name, namespace))
 	}
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		if err := t.set(key, metadata[key]); err != nil {

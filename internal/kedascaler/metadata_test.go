@@ -20,7 +20,8 @@ func TestParseTrigger(t *testing.T) {
 		{"KEDA's own keys and strange ones are passed over",
 			map[string]string{"scalerAddress": "loadline:9092", "enableTLS": "true", "unsafeSsl": "false", "somethingOfALaterKEDA": "7"},
 			trigger{Target: Target{ScaledObject: so}}},
-		{"overshoot", map[string]string{"tolerance": "overshoot"}, trigger{Target: Target{ScaledObject: so}, tolerance: toleranceOvershoot}},
+		{"overshoot", map[string]string{"tolerance": "overshoot"}, trigger{Target: Target{ScaledObject: so},
+			tolerance: toleranceOvershoot}},
 		{"tolerance zero", map[string]string{"tolerance": "zero"}, trigger{Target: Target{ScaledObject: so}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

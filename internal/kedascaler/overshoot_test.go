@@ -53,7 +53,8 @@ func TestOvershootLandsOnDesiredOrJustBeyondTheTolerance(t *testing.T) {
 					for _, v := range thousandths(Overshoot(desired, current, tolerance)) {
 						got := hpa(v, current, tolerance)
 						if fault := wrongLanding(got, desired, current, tolerance); fault != "" {
-							t.Fatalf("%s, tolerance %g: %d wanted of %d, the HPA sees %d thousandths and takes %d: %s", name, tolerance, desired, current, v, got, fault)
+							t.Fatalf("%s, tolerance %g: %d wanted of %d, the HPA sees %d thousandths and takes %d: %s", name, tolerance,
+								desired, current, v, got, fault)
 						}
 					}
 				}

@@ -106,7 +106,8 @@ func (s *scaler) usable(t Target) (Decision, error) {
 	case age > goodFor:
 		return Decision{}, fmt.Errorf("%w: made %s ago, valid for %s, for %s", errStale, age.Round(time.Second), goodFor, t)
 	case age < -clocksApart:
-		return Decision{}, fmt.Errorf("%w: made %s in the future, for %s; the clocks of two nodes differ", errBroken, (-age).Round(time.Second), t)
+		return Decision{}, fmt.Errorf("%w: made %s in the future, for %s; the clocks of two nodes differ", errBroken,
+			(-age).Round(time.Second), t)
 	}
 	return d, nil
 }

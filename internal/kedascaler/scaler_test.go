@@ -58,25 +58,31 @@ func TestNotToKnowIsAnErrorAndNeverZero(t *testing.T) {
 		says   string
 	}{
 		{"nothing was decided", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.Forget(app) }, codes.NotFound, "shop/main"},
-		{"an unknown service", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.ScalerMetadata["service"] = "crat" }, codes.NotFound, `did you mean "cart"`},
-		{"too long ago", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(5*time.Minute + time.Second) }, codes.Unavailable, "made 5m1s ago, valid for 5m0s"},
-		{"a standby that is not ready", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.SetReady(false) }, codes.Unavailable, "not ready"},
+		{"an unknown service", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.ScalerMetadata["service"] = "crat" }, codes.NotFound,
+			`did you mean "cart"`},
+		{"too long ago", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(5*time.Minute + time.Second) },
+			codes.Unavailable, "made 5m1s ago, valid for 5m0s"},
+		{"a standby that is not ready", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.SetReady(false) }, codes.Unavailable,
+			"not ready"},
 		{"made at no time", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: 3}})
 		}, codes.Unavailable, "its time is unknown"},
-		{"made far in the future", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(-time.Hour) }, codes.Internal, "clocks"},
+		{"made far in the future", func(_ *Board, now *clock, _ *pb.ScaledObjectRef) { now.advance(-time.Hour) }, codes.Internal,
+			"clocks"},
 		{"fewer than none", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: -1, Made: noon}})
 		}, codes.Internal, "-1 replicas"},
 		{"more than there can be", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: math.MaxInt32 + 1, Made: noon}})
 		}, codes.Internal, "replicas"},
-		{"a slip in the metadata", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.ScalerMetadata["tolerence"] = "zero" }, codes.InvalidArgument, `did you mean "tolerance"`},
+		{"a slip in the metadata", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.ScalerMetadata["tolerence"] = "zero" },
+			codes.InvalidArgument, `did you mean "tolerance"`},
 		{"no ScaledObject", func(_ *Board, _ *clock, r *pb.ScaledObjectRef) { r.Reset() }, codes.InvalidArgument, "named \"\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, now := readyBoard(Decision{Replicas: 3, Made: noon}), newClock()
-			r := &pb.ScaledObjectRef{Namespace: "shop", Name: "so", ScalerMetadata: map[string]string{"loadline": "shop/main", "service": "cart"}}
+			r := &pb.ScaledObjectRef{Namespace: "shop", Name: "so", ScalerMetadata: map[string]string{"loadline": "shop/main",
+				"service": "cart"}}
 			c.change(b, now, r)
 			ctx, keda := patient(t), client(t, serve(t, b, Options{Now: now.now}))
 

@@ -90,7 +90,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		<-told
 	}()
 
-	s.options.Log.Info("serving KEDA", "address", l.Addr().String(), "tls", s.certs != nil, "client certificates", s.options.TLS.ClientCAFile != "")
+	s.options.Log.Info("serving KEDA", "address", l.Addr().String(), "tls", s.certs != nil, "client certificates",
+		s.options.TLS.ClientCAFile != "")
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }()
 	select {

@@ -193,7 +193,8 @@ func TestEveryAnswerIsLoggedForThoseWhoLookCloser(t *testing.T) {
 	s.stop()
 	mu.Lock()
 	defer mu.Unlock()
-	for _, want := range []string{`msg="serving KEDA"`, "method=IsActive code=Unavailable", "not ready to answer", `msg="stopped serving KEDA"`} {
+	for _, want := range []string{`msg="serving KEDA"`, "method=IsActive code=Unavailable", "not ready to answer",
+		`msg="stopped serving KEDA"`} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the log has no %s:\n%s", want, text.String())
 		}

@@ -112,7 +112,8 @@ func TestStreamOfAReplicaThatIsNotReady(t *testing.T) {
 
 func TestStreamRefusesMetadataAtOnce(t *testing.T) {
 	c := client(t, serve(t, readyBoard(Decision{Replicas: 3, Made: noon}), Options{Now: newClock().now}))
-	stream, err := c.StreamIsActive(patient(t), &pb.ScaledObjectRef{Namespace: "shop", Name: "so", ScalerMetadata: map[string]string{"servcie": "cart"}})
+	stream, err := c.StreamIsActive(patient(t), &pb.ScaledObjectRef{Namespace: "shop", Name: "so",
+		ScalerMetadata: map[string]string{"servcie": "cart"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,8 @@ func TestManyStreamsAtOnce(t *testing.T) {
 	streams := make([]grpc.ServerStreamingClient[pb.IsActiveResponse], many)
 	for i := range streams {
 		var err error
-		r := &pb.ScaledObjectRef{Namespace: "shop", Name: "so", ScalerMetadata: map[string]string{"loadline": "main", "service": fmt.Sprint("s", i)}}
+		r := &pb.ScaledObjectRef{Namespace: "shop", Name: "so", ScalerMetadata: map[string]string{"loadline": "main",
+			"service": fmt.Sprint("s", i)}}
 		if streams[i], err = c.StreamIsActive(ctx, r); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,8 @@ import (
 )
 
 func entry(manager, fields string, at time.Time) metav1.ManagedFieldsEntry {
-	e := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+	e := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1",
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 	if !at.IsZero() {
 		e.Time = &metav1.Time{Time: at}
 	}
@@ -28,12 +29,18 @@ func TestChanged(t *testing.T) {
 		fields []metav1.ManagedFieldsEntry
 		want   Change
 	}{
-		{"nobody", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry("kube-controller-manager", ownsStatus, noon)}, Change{}},
-		{"a person, through the scale subresource", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOnly, time.Time{})}, Change{Manager: "kubectl"}},
-		{"whoever applied the whole", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon)}, Change{Manager: "argocd-controller", At: noon}},
-		{"we did", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry(Manager, ownsOnly, time.Time{})}, Change{Manager: Manager, Ours: true}},
-		{"others ask for what we set", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon), entry(Manager, ownsOnly, time.Time{})}, Change{Manager: Manager, Ours: true}},
-		{"of several the last", []metav1.ManagedFieldsEntry{entry("a", ownsSpec, noon), entry("b", ownsSpec, noon.Add(time.Hour)), entry("c", ownsSpec, noon)}, Change{Manager: "b", At: noon.Add(time.Hour)}},
+		{"nobody", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry("kube-controller-manager", ownsStatus, noon)},
+			Change{}},
+		{"a person, through the scale subresource", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOnly, time.Time{})},
+			Change{Manager: "kubectl"}},
+		{"whoever applied the whole", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon)},
+			Change{Manager: "argocd-controller", At: noon}},
+		{"we did", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry(Manager, ownsOnly, time.Time{})},
+			Change{Manager: Manager, Ours: true}},
+		{"others ask for what we set", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon),
+			entry(Manager, ownsOnly, time.Time{})}, Change{Manager: Manager, Ours: true}},
+		{"of several the last", []metav1.ManagedFieldsEntry{entry("a", ownsSpec, noon), entry("b", ownsSpec, noon.Add(time.Hour)),
+			entry("c", ownsSpec, noon)}, Change{Manager: "b", At: noon.Add(time.Hour)}},
 		{"what cannot be read owns nothing", []metav1.ManagedFieldsEntry{entry("a", `{"f:replicas"`, noon), {Manager: "b"}}, Change{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

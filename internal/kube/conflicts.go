@@ -56,7 +56,9 @@ func (c *conflicts) autoscalers(w *Workloads, hpas []autoscalingv2.HorizontalPod
 		ref := h.Spec.ScaleTargetRef
 		service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]
 		if ours && !madeBy(h, scaled) {
-			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler, "HorizontalPodAutoscaler %s also scales %s: delete it, or remove the service from the LoadLine", h.Name, w.targets[service])
+			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler,
+				"HorizontalPodAutoscaler %s also scales %s: delete it, or remove the service from the LoadLine", h.Name,
+				w.targets[service])
 		}
 	}
 }
@@ -89,9 +91,11 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 		s := t.service
 		switch {
 		case s.MovedBy != v1alpha1.ByKEDA:
-			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s also scales %s: delete it, or set movedBy to KEDA and add Loadline's trigger", o.name, t)
+			c.add(service, v1alpha1.ReasonScaledObject,
+				"ScaledObject %s also scales %s: delete it, or set movedBy to KEDA and add Loadline's trigger", o.name, t)
 		case !w.asksUs(o, s.Name):
-			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s scales %s and has no Loadline trigger for service %s: add it", o.name, t, s.Name)
+			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s scales %s and has no Loadline trigger for service %s: add it",
+				o.name, t, s.Name)
 		default:
 			c.asks[service] = o.name
 			for _, on := range []struct {
@@ -99,7 +103,8 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 				bounds   *v1alpha1.QuantityBounds
 			}{{"cpu", s.Bounds.CPU}, {"memory", s.Bounds.Memory}} {
 				if o.has(on.resource) && t.moves(v1alpha1.VerticalRequests, on.bounds) {
-					c.add(service, v1alpha1.ReasonCPUTrigger, "ScaledObject %s has a %s trigger, which depends on the requests that Loadline changes: remove the trigger, or VerticalRequests from axes", o.name, on.resource)
+					c.add(service, v1alpha1.ReasonCPUTrigger,
+						"ScaledObject %s has a %s trigger, which depends on the requests that Loadline changes: remove the trigger, or VerticalRequests from axes", o.name, on.resource)
 				}
 			}
 		}
@@ -112,7 +117,9 @@ func (c *conflicts) verticals(w *Workloads, vpas []unstructured.Unstructured) {
 		v := vpas[i].Object
 		service, ours := w.byWorkload[RefIn(v, "targetRef")]
 		if ours && UpdateMode(v) != Off {
-			c.add(service, v1alpha1.ReasonVerticalPodAutoscaler, "VerticalPodAutoscaler %s also sizes pods of %s: delete it, or set its updateMode to Off", vpas[i].GetName(), w.targets[service])
+			c.add(service, v1alpha1.ReasonVerticalPodAutoscaler,
+				"VerticalPodAutoscaler %s also sizes pods of %s: delete it, or set its updateMode to Off", vpas[i].GetName(),
+				w.targets[service])
 		}
 	}
 }
@@ -144,7 +151,8 @@ func (c *conflicts) loadLines(w *Workloads, others []v1alpha1.LoadLine) {
 		for j := range o.Spec.Services {
 			ref := o.Spec.Services[j].TargetRef
 			if service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]; ours {
-				c.add(service, v1alpha1.ReasonOtherLoadLine, "LoadLine %s also scales %s, and is older: remove the service from one of the two", o.Name, w.targets[service])
+				c.add(service, v1alpha1.ReasonOtherLoadLine,
+					"LoadLine %s also scales %s, and is older: remove the service from one of the two", o.Name, w.targets[service])
 			}
 		}
 	}

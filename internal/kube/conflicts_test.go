@@ -22,7 +22,8 @@ func hpa(name, target string, owners ...metav1.OwnerReference) client.Object {
 
 func vpa(mode string) client.Object {
 	o := map[string]any{
-		"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"namespace": namespace, "name": "vpa"},
+		"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"namespace": namespace,
+			"name": "vpa"},
 		"spec": map[string]any{"targetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
 	}
 	if mode != "" {
@@ -52,8 +53,9 @@ func onCPU() any {
 
 func loadLine(name string, minute int, mode v1alpha1.Mode, targets ...string) client.Object {
 	l := &v1alpha1.LoadLine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(noon.Add(time.Duration(minute) * time.Minute))},
-		Spec:       v1alpha1.LoadLineSpec{Mode: mode},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			CreationTimestamp: metav1.NewTime(noon.Add(time.Duration(minute) * time.Minute))},
+		Spec: v1alpha1.LoadLineSpec{Mode: mode},
 	}
 	for _, t := range targets {
 		l.Spec.Services = append(l.Spec.Services, v1alpha1.Service{Name: t, TargetRef: v1alpha1.TargetRef{Name: t}})
@@ -79,25 +81,41 @@ func TestConflicts(t *testing.T) {
 		{name: "a VPA that only recommends", objects: []client.Object{vpa("Off")}},
 
 		{name: "KEDA asks us", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{}))}, asks: "so"},
-		{name: "and its HPA is there", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{})), hpa("keda-hpa-so", "web", ofKEDA)}, asks: "so"},
-		{name: "and an HPA of a person", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{})), hpa("them", "web")}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler, asks: "so"},
-		{name: "KEDA asks us by name, elsewhere", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{"scalerAddress": "proxy:1", "loadline": "shop/main", "service": "web"}))}, asks: "so"},
-		{name: "KEDA asks for another service", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{"service": "cart"}))}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "KEDA asks for another LoadLine", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{"loadline": "other"}))}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "KEDA asks somebody else", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{"scalerAddress": "loadline-keda.loadline-systemic:9092"}))}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "KEDA does not ask us, and has its HPA", keda: true, objects: []client.Object{scaledObjectOf(onCPU()), hpa("keda-hpa-so", "web", ofKEDA)}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "KEDA asks us, where we move it ourselves", objects: []client.Object{scaledObjectOf(external(map[string]any{}))}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "a CPU trigger beside ours", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{}), onCPU())}, reasons: v1alpha1.ReasonCPUTrigger, asks: "so"},
-		{name: "an HPA of a ScaledObject that is gone", keda: true, objects: []client.Object{hpa("keda-hpa-so", "web", ofKEDA)}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler},
+		{name: "and its HPA is there", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{})),
+			hpa("keda-hpa-so", "web", ofKEDA)}, asks: "so"},
+		{name: "and an HPA of a person", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{})),
+			hpa("them", "web")}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler, asks: "so"},
+		{name: "KEDA asks us by name, elsewhere", keda: true,
+			objects: []client.Object{scaledObjectOf(external(map[string]any{"scalerAddress": "proxy:1", "loadline": "shop/main",
+				"service": "web"}))}, asks: "so"},
+		{name: "KEDA asks for another service", keda: true,
+			objects: []client.Object{scaledObjectOf(external(map[string]any{"service": "cart"}))}, reasons: v1alpha1.ReasonScaledObject},
+		{name: "KEDA asks for another LoadLine", keda: true,
+			objects: []client.Object{scaledObjectOf(external(map[string]any{"loadline": "other"}))}, reasons: v1alpha1.ReasonScaledObject},
+		{name: "KEDA asks somebody else", keda: true,
+			objects: []client.Object{scaledObjectOf(external(map[string]any{"scalerAddress": "loadline-keda.loadline-systemic:9092"}))},
+			reasons: v1alpha1.ReasonScaledObject},
+		{name: "KEDA does not ask us, and has its HPA", keda: true, objects: []client.Object{scaledObjectOf(onCPU()),
+			hpa("keda-hpa-so", "web", ofKEDA)}, reasons: v1alpha1.ReasonScaledObject},
+		{name: "KEDA asks us, where we move it ourselves", objects: []client.Object{scaledObjectOf(external(map[string]any{}))},
+			reasons: v1alpha1.ReasonScaledObject},
+		{name: "a CPU trigger beside ours", keda: true, objects: []client.Object{scaledObjectOf(external(map[string]any{}), onCPU())},
+			reasons: v1alpha1.ReasonCPUTrigger, asks: "so"},
+		{name: "an HPA of a ScaledObject that is gone", keda: true, objects: []client.Object{hpa("keda-hpa-so", "web", ofKEDA)},
+			reasons: v1alpha1.ReasonHorizontalPodAutoscaler},
 
-		{name: "an older LoadLine", objects: []client.Object{us, loadLine("z", 9, v1alpha1.Act, "web")}, reasons: v1alpha1.ReasonOtherLoadLine},
+		{name: "an older LoadLine", objects: []client.Object{us, loadLine("z", 9, v1alpha1.Act, "web")},
+			reasons: v1alpha1.ReasonOtherLoadLine},
 		{name: "a newer LoadLine", objects: []client.Object{us, loadLine("a", 11, v1alpha1.Act, "web")}},
-		{name: "one as old with an earlier name", objects: []client.Object{us, loadLine("a", 10, v1alpha1.Act, "web")}, reasons: v1alpha1.ReasonOtherLoadLine},
+		{name: "one as old with an earlier name", objects: []client.Object{us, loadLine("a", 10, v1alpha1.Act, "web")},
+			reasons: v1alpha1.ReasonOtherLoadLine},
 		{name: "one as old with a later name", objects: []client.Object{us, loadLine("z", 10, v1alpha1.Act, "web")}},
 		{name: "an older one that only recommends", objects: []client.Object{us, loadLine("z", 9, v1alpha1.Recommend, "web")}},
 		{name: "an older one of something else", objects: []client.Object{us, loadLine("z", 9, v1alpha1.Act, "other")}},
-		{name: "we are not in the cluster, and it is", objects: []client.Object{loadLine("z", 99, v1alpha1.Act, "web")}, reasons: v1alpha1.ReasonOtherLoadLine},
-		{name: "several", objects: []client.Object{hpa("them", "web"), vpa("Recreate")}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler + " " + v1alpha1.ReasonVerticalPodAutoscaler},
+		{name: "we are not in the cluster, and it is", objects: []client.Object{loadLine("z", 99, v1alpha1.Act, "web")},
+			reasons: v1alpha1.ReasonOtherLoadLine},
+		{name: "several", objects: []client.Object{hpa("them", "web"), vpa("Recreate")},
+			reasons: v1alpha1.ReasonHorizontalPodAutoscaler + " " + v1alpha1.ReasonVerticalPodAutoscaler},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			web := service("web")

@@ -60,12 +60,15 @@ func (w *Workloads) keep(service int, victim *corev1.Pod, pods []*corev1.Pod, ou
 	w.mu.Unlock()
 	for i := range outcomes {
 		o := &outcomes[i]
-		if pod := podOf(pods, o); !evicted.IsZero() && !pod.CreationTimestamp.Time.Before(evicted) && o.Result != Done && o.Result != InProgress {
-			return fmt.Sprintf("pod %s, created after the last eviction, does not have the size either: is deploy/admission installed?", pod.Name)
+		if pod := podOf(pods, o); !evicted.IsZero() && !pod.CreationTimestamp.Time.Before(evicted) && o.Result != Done &&
+			o.Result != InProgress {
+			return fmt.Sprintf("pod %s, created after the last eviction, does not have the size either: is deploy/admission installed?",
+				pod.Name)
 		}
 	}
 	for _, pod := range pods {
-		if c := condition(pod, corev1.PodReady); pod != victim && (pod.DeletionTimestamp != nil || c == nil || c.Status != corev1.ConditionTrue) {
+		if c := condition(pod, corev1.PodReady); pod != victim && (pod.DeletionTimestamp != nil || c == nil ||
+			c.Status != corev1.ConditionTrue) {
 			return fmt.Sprintf("pod %s is not ready", pod.Name)
 		}
 	}

@@ -51,7 +51,8 @@ type server struct {
 func newServer(t *testing.T, objects ...client.Object) *server {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, autoscalingv2.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, autoscalingv2.AddToScheme, corev1.AddToScheme,
+		policyv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,8 @@ func (s *server) fill(body *unstructured.Unstructured, d *appsv1.Deployment) err
 	return unstructured.SetNestedField(body.Object, int64(*d.Spec.Replicas), "spec", "replicas")
 }
 
-func (s *server) patch(_ context.Context, _ client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *server) patch(_ context.Context, _ client.Client, sub string, o client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	s.called("patch " + sub)
 	data, err := patch.Data(o)
 	if err != nil {
@@ -155,7 +157,8 @@ func (s *server) patch(_ context.Context, _ client.Client, sub string, o client.
 	forced := options.Force != nil && *options.Force
 	owned := s.owner[d.Name] != "" && s.owner[d.Name] != Manager
 	if want.Metadata.ResourceVersion != "" && want.Metadata.ResourceVersion != d.ResourceVersion || owned && !forced {
-		return apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, d.Name, fmt.Errorf("the object has been modified"))
+		return apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, d.Name,
+			fmt.Errorf("the object has been modified"))
 	}
 	s.set(d.Name, Manager, func(d *appsv1.Deployment) { d.Spec.Replicas = &want.Spec.Replicas })
 	return s.fill(options.SubResourceBody.(*unstructured.Unstructured), s.deployment(d.Name))
@@ -241,7 +244,8 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Resources: resources("200m", "1", "100Mi", "200Mi")}}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app",
+					Resources: resources("200m", "1", "100Mi", "200Mi")}}},
 			},
 		},
 		Status: appsv1.DeploymentStatus{Replicas: replicas, UpdatedReplicas: replicas},
@@ -264,13 +268,15 @@ func readyPod(of, name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	d := deployment(of, 1)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, UID: types.UID("pod-" + name), Labels: map[string]string{"app": of}, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour)),
+			Namespace: namespace, Name: name, UID: types.UID("pod-" +
+				name), Labels: map[string]string{"app": of}, CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour)),
 			OwnerReferences: []metav1.OwnerReference{ownedBy("apps/v1", "ReplicaSet", of+"-rs", "replicaset-"+of)},
 		},
 		Spec: d.Spec.Template.Spec,
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable,
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(noon.Add(-time.Minute))}},
 		},
 	}
 	pod.Spec.NodeName = "n1"
@@ -283,7 +289,8 @@ func readyPod(of, name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 func pending(reason string, since time.Time) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: "too little CPU", LastTransitionTime: metav1.NewTime(since),
+			Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: "too little CPU",
+			LastTransitionTime: metav1.NewTime(since),
 		})
 	}
 }

@@ -40,7 +40,8 @@ func TestLook(t *testing.T) {
 	}
 	got := states[0]
 	size := loadline.Size{CPURequest: 0.2, CPULimit: 1, MemoryRequest: 100 << 20, MemoryLimit: 200 << 20}
-	if got.Err != nil || got.Replicas != 3 || got.Status != 3 || got.Container != "app" || got.Template != size || got.Size != size || !got.Paused || got.RollingOut != "" {
+	if got.Err != nil || got.Replicas != 3 || got.Status != 3 || got.Container != "app" || got.Template != size || got.Size != size ||
+		!got.Paused || got.RollingOut != "" {
 		t.Errorf("got %+v", got)
 	}
 	phases := map[string]loadline.PodPhase{}
@@ -56,7 +57,8 @@ func TestLook(t *testing.T) {
 			t.Errorf("pod %s on node %d", p.Name, p.Node)
 		}
 	}
-	want := map[string]loadline.PodPhase{"a": loadline.PodReady, "b": loadline.PodStarting, "c": loadline.PodPending, "d": loadline.PodDraining}
+	want := map[string]loadline.PodPhase{"a": loadline.PodReady, "b": loadline.PodStarting, "c": loadline.PodPending,
+		"d": loadline.PodDraining}
 	if fmt.Sprint(phases) != fmt.Sprint(want) {
 		t.Errorf("phases %v", phases)
 	}
@@ -66,7 +68,8 @@ func TestPodsBelongToTheWorkloadThatOwnsThem(t *testing.T) {
 	// A selector that also matches the pods of another Deployment, one that matches by
 	// a list, a StatefulSet, and a pod that nobody owns.
 	canary := deployment("canary", 1)
-	canary.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "canary"}}}}
+	canary.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app",
+		Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "canary"}}}}
 	db := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db", UID: "db"},
 		Spec:       appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}},
@@ -117,10 +120,12 @@ func TestOtherKindsAreReadByTheirScale(t *testing.T) {
 	rollout := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
 		"metadata": map[string]any{"namespace": namespace, "name": "front", "uid": "front"},
-		"spec":     map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "app", "resources": map[string]any{"requests": map[string]any{"cpu": "250m"}}}}}}},
-		"status":   map[string]any{"stableRS": "a", "currentPodHash": "b", "phase": "Progressing"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "app",
+			"resources": map[string]any{"requests": map[string]any{"cpu": "250m"}}}}}}},
+		"status": map[string]any{"stableRS": "a", "currentPodHash": "b", "phase": "Progressing"},
 	}}
-	bare := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Bare", "metadata": map[string]any{"namespace": namespace, "name": "bare"}}}
+	bare := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Bare",
+		"metadata": map[string]any{"namespace": namespace, "name": "bare"}}}
 	front, without := service("front"), service("bare")
 	front.TargetRef = v1alpha1.TargetRef{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: "front"}
 	without.TargetRef = v1alpha1.TargetRef{APIVersion: "argoproj.io/v1alpha1", Kind: "Bare", Name: "bare"}
@@ -129,7 +134,8 @@ func TestOtherKindsAreReadByTheirScale(t *testing.T) {
 	s := newServer(t, rollout, bare, rs, readyPod("front", "front-1"))
 	w := s.workloads(front, without)
 	states := s.look(t, w)
-	if got := states[0]; got.Err != nil || got.Replicas != 3 || got.Status != 2 || got.Template.CPURequest != 0.25 || len(got.Pods) != 1 || !strings.Contains(got.RollingOut, "from template a to b") {
+	if got := states[0]; got.Err != nil || got.Replicas != 3 || got.Status != 2 || got.Template.CPURequest != 0.25 ||
+		len(got.Pods) != 1 || !strings.Contains(got.RollingOut, "from template a to b") {
 		t.Errorf("got %+v", got)
 	}
 	if !errors.Is(states[1].Err, ErrNoScale) {
@@ -163,7 +169,8 @@ func TestKindsThatAreNotInstalledAreNoFault(t *testing.T) {
 	s := newServer(t, deployment("web", 1))
 	w := s.workloads(service("web"))
 	asked := 0
-	w.client = interceptor.NewClient(s, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	w.client = interceptor.NewClient(s, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+		opts ...client.ListOption) error {
 		if _, is := list.(*unstructured.UnstructuredList); is {
 			asked++
 			return &meta.NoKindMatchError{}
@@ -185,7 +192,8 @@ func TestKindsThatAreNotInstalledAreNoFault(t *testing.T) {
 }
 
 func failing(s *server, kind string, err error) client.Client {
-	return interceptor.NewClient(s, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	return interceptor.NewClient(s, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+		opts ...client.ListOption) error {
 		if gvk, _ := c.GroupVersionKindFor(list); gvk.Kind == kind {
 			return err
 		}
@@ -237,7 +245,8 @@ func TestUsualSize(t *testing.T) {
 		want loadline.Size
 	}{
 		{"the template's without pods", nil, loadline.Size{CPURequest: 9}},
-		{"that of most", []Pod{pod(large, 9, loadline.PodReady), pod(small, 1, loadline.PodReady), pod(small, 2, loadline.PodPending)}, small},
+		{"that of most", []Pod{pod(large, 9, loadline.PodReady), pod(small, 1, loadline.PodReady), pod(small, 2, loadline.PodPending)},
+			small},
 		{"that of the newest of as many", []Pod{pod(large, 9, loadline.PodReady), pod(small, 1, loadline.PodReady)}, large},
 		{"draining pods do not count", []Pod{pod(large, 1, loadline.PodReady), pod(small, 2, loadline.PodDraining)}, large},
 	} {
@@ -251,9 +260,11 @@ func TestUsualSize(t *testing.T) {
 
 func TestStrays(t *testing.T) {
 	told := loadline.Size{CPURequest: 0.334, CPULimit: 1}
-	s := State{Pods: []Pod{{Name: "has it", Told: told}, {Name: "has not", Told: loadline.Size{CPURequest: 0.2}}, {Name: "goes", PodObservation: loadline.PodObservation{Phase: loadline.PodDraining}}}}
+	s := State{Pods: []Pod{{Name: "has it", Told: told}, {Name: "has not", Told: loadline.Size{CPURequest: 0.2}},
+		{Name: "goes", PodObservation: loadline.PodObservation{Phase: loadline.PodDraining}}}}
 	// A third of a core was told as 334 milli-cores.
-	if got := s.Strays(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 || got[0].Name != "has not" {
+	if got := s.Strays(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 ||
+		got[0].Name != "has not" {
 		t.Errorf("got %+v", got)
 	}
 	if got := s.Strays(loadline.Setting{}); got != nil {

@@ -53,8 +53,10 @@ func TestPermissions(t *testing.T) {
 	}
 	cached := []string{"get", "list", "watch"}
 	for key, verbs := range map[string][]string{
-		"apps/deployments": cached, "apps/statefulsets": cached, "apps/replicasets": cached, "/pods": cached, "loadline.dev/loadlines": cached,
-		"autoscaling/horizontalpodautoscalers": cached, "autoscaling.k8s.io/verticalpodautoscalers": cached, "keda.sh/scaledobjects": cached,
+		"apps/deployments": cached, "apps/statefulsets": cached, "apps/replicasets": cached, "/pods": cached,
+		"loadline.dev/loadlines":               cached,
+		"autoscaling/horizontalpodautoscalers": cached, "autoscaling.k8s.io/verticalpodautoscalers": cached,
+		"keda.sh/scaledobjects":  cached,
 		"apps/deployments/scale": {"get", "patch"}, "apps/statefulsets/scale": {"get", "patch"},
 		"/pods/resize": {"patch"}, "/pods/eviction": {"create"},
 	} {
@@ -89,7 +91,8 @@ func TestAdmissionPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range append([]string{defaultContainer, "'" + strings.Join(proxies, "', '") + "'"}, "pod-template-hash", "rollouts-pod-template-hash") {
+	for _, part := range append([]string{defaultContainer, "'" + strings.Join(proxies, "', '") + "'"}, "pod-template-hash",
+		"rollouts-pod-template-hash") {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("%s is not in the policy", part)
 		}

@@ -88,7 +88,8 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 			change(&next.Requests, corev1.ResourceList{}, name, limit)
 		}
 		if !limit.IsZero() && request.Cmp(limit) > 0 {
-			return plan{refusal: fmt.Sprintf("its %s request of %s would be above its limit of %s", name, request.String(), limit.String())}
+			return plan{refusal: fmt.Sprintf("its %s request of %s would be above its limit of %s", name, request.String(),
+				limit.String())}
 		}
 	}
 	if len(changes.requests)+len(changes.limits) == 0 {
@@ -100,7 +101,8 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 		return plan{refusal: bestEffort, recreate: true}
 	case is != would:
 		return plan{recreate: true, refusal: fmt.Sprintf(
-			"the QoS class of a running pod cannot change from %s to %s: move requests and limits alike, or let pods be recreated", is, would)}
+			"the QoS class of a running pod cannot change from %s to %s: move requests and limits alike, or let pods be recreated", is,
+			would)}
 	}
 	return plan{patch: changes.patch(pod, container), restarts: changes.restart(c)}
 }

@@ -26,20 +26,32 @@ func TestPlan(t *testing.T) {
 		recreate bool
 	}{
 		{"only the axes that are set", burstable, loadline.Setting{CPURequest: cores(0.3)}, `{"requests":{"cpu":"300m"}}`, "", false},
-		{"all axes", burstable, loadline.Setting{CPURequest: cores(0.3), CPULimit: cores(2), MemoryRequest: bytes(128 * mi), MemoryLimit: bytes(256 * mi)}, `{"limits":{"cpu":"2","memory":"256Mi"},"requests":{"cpu":"300m","memory":"128Mi"}}`, "", false},
-		{"what it has already is not told again", burstable, loadline.Setting{CPURequest: cores(0.2), CPULimit: cores(2)}, `{"limits":{"cpu":"2"}}`, "", false},
-		{"nothing new", burstable, loadline.Setting{CPURequest: cores(0.2), MemoryLimit: bytes(200 * mi), Replicas: loadline.Some(9)}, "", "", false},
-		{"rounded up to whole milli-cores", burstable, loadline.Setting{CPURequest: cores(1.0 / 3)}, `{"requests":{"cpu":"334m"}}`, "", false},
-		{"but not by what is lost in floating point", burstable, loadline.Setting{CPURequest: cores(0.1 + 0.2)}, `{"requests":{"cpu":"300m"}}`, "", false},
-		{"request above a limit that stays", burstable, loadline.Setting{CPURequest: cores(2)}, "", "its cpu request of 2 would be above its limit of 1", false},
-		{"limit below a request that stays", burstable, loadline.Setting{MemoryLimit: bytes(50 * mi)}, "", "its memory request of 100Mi would be above its limit of 50Mi", false},
+		{"all axes", burstable, loadline.Setting{CPURequest: cores(0.3), CPULimit: cores(2), MemoryRequest: bytes(128 * mi),
+			MemoryLimit: bytes(256 * mi)}, `{"limits":{"cpu":"2","memory":"256Mi"},"requests":{"cpu":"300m","memory":"128Mi"}}`, "",
+			false},
+		{"what it has already is not told again", burstable, loadline.Setting{CPURequest: cores(0.2), CPULimit: cores(2)},
+			`{"limits":{"cpu":"2"}}`, "", false},
+		{"nothing new", burstable, loadline.Setting{CPURequest: cores(0.2), MemoryLimit: bytes(200 * mi), Replicas: loadline.Some(9)},
+			"", "", false},
+		{"rounded up to whole milli-cores", burstable, loadline.Setting{CPURequest: cores(1.0 / 3)}, `{"requests":{"cpu":"334m"}}`, "",
+			false},
+		{"but not by what is lost in floating point", burstable, loadline.Setting{CPURequest: cores(0.1 + 0.2)},
+			`{"requests":{"cpu":"300m"}}`, "", false},
+		{"request above a limit that stays", burstable, loadline.Setting{CPURequest: cores(2)}, "",
+			"its cpu request of 2 would be above its limit of 1", false},
+		{"limit below a request that stays", burstable, loadline.Setting{MemoryLimit: bytes(50 * mi)}, "",
+			"its memory request of 100Mi would be above its limit of 50Mi", false},
 		{"a limit that is to go", burstable, loadline.Setting{CPULimit: cores(0)}, "", "cannot be removed", false},
-		{"no limit where there is none", resources("200m", "", "", ""), loadline.Setting{CPULimit: cores(0), CPURequest: cores(0.3)}, `{"requests":{"cpu":"300m"}}`, "", false},
+		{"no limit where there is none", resources("200m", "", "", ""), loadline.Setting{CPULimit: cores(0), CPURequest: cores(0.3)},
+			`{"requests":{"cpu":"300m"}}`, "", false},
 		{"best effort", corev1.ResourceRequirements{}, loadline.Setting{CPURequest: cores(0.3)}, "", "best-effort", true},
 		{"guaranteed, request alone", guaranteed, loadline.Setting{CPURequest: cores(0.3)}, "", "from Guaranteed to Burstable", true},
-		{"guaranteed, both alike", guaranteed, loadline.Setting{CPURequest: cores(1), CPULimit: cores(1)}, `{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}`, "", false},
-		{"burstable that would become guaranteed", burstable, loadline.Setting{CPURequest: cores(1), MemoryRequest: bytes(200 * mi)}, "", "from Burstable to Guaranteed", true},
-		{"a limit makes the request of who has none", resources("500m", "", "", ""), loadline.Setting{CPULimit: cores(0.5), MemoryLimit: bytes(mi)}, "", "from Burstable to Guaranteed", true},
+		{"guaranteed, both alike", guaranteed, loadline.Setting{CPURequest: cores(1), CPULimit: cores(1)},
+			`{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}`, "", false},
+		{"burstable that would become guaranteed", burstable, loadline.Setting{CPURequest: cores(1), MemoryRequest: bytes(200 * mi)},
+			"", "from Burstable to Guaranteed", true},
+		{"a limit makes the request of who has none", resources("500m", "", "", ""),
+			loadline.Setting{CPULimit: cores(0.5), MemoryLimit: bytes(mi)}, "", "from Burstable to Guaranteed", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			pod := readyPod("web", "a", withSize(row.is, ""))
@@ -52,7 +64,8 @@ func TestPlan(t *testing.T) {
 			if row.patch != "" {
 				want = `{"metadata":{"uid":"pod-a"},"spec":{"containers":[{"name":"app","resources":` + row.patch + `}]}}`
 			}
-			if string(got.patch) != want || !strings.Contains(got.refusal, row.refusal) || (got.refusal == "") != (row.refusal == "") || got.recreate != row.recreate {
+			if string(got.patch) != want || !strings.Contains(got.refusal, row.refusal) || (got.refusal == "") != (row.refusal == "") ||
+				got.recreate != row.recreate {
 				t.Errorf("got %s, %q, recreate %v", got.patch, got.refusal, got.recreate)
 			}
 		})
@@ -60,7 +73,8 @@ func TestPlan(t *testing.T) {
 }
 
 func TestSizesThatNobodyCanHave(t *testing.T) {
-	_, err := quantitiesOf(loadline.Setting{CPURequest: loadline.Some(math.NaN()), CPULimit: loadline.Some(-1.0), MemoryLimit: loadline.Some(int64(-1))})
+	_, err := quantitiesOf(loadline.Setting{CPURequest: loadline.Some(math.NaN()), CPULimit: loadline.Some(-1.0),
+		MemoryLimit: loadline.Some(int64(-1))})
 	for _, part := range []string{"CPU request of NaN", "CPU limit of -1", "memory limit of -1"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)
@@ -71,7 +85,8 @@ func TestSizesThatNobodyCanHave(t *testing.T) {
 func TestRestartPolicy(t *testing.T) {
 	pod := readyPod("web", "a", func(p *corev1.Pod) {
 		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{
-			{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired}, {ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer},
+			{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired}, {ResourceName: corev1.ResourceMemory,
+				RestartPolicy: corev1.RestartContainer},
 		}
 	})
 	for name, row := range map[string]struct {
@@ -100,9 +115,12 @@ func TestQoSOfSeveralContainers(t *testing.T) {
 		{"all guaranteed", []corev1.ResourceRequirements{full, full}, []corev1.ResourceRequirements{full}, nil, corev1.PodQOSGuaranteed},
 		{"one is not", []corev1.ResourceRequirements{full, half}, nil, nil, corev1.PodQOSBurstable},
 		{"one has nothing", []corev1.ResourceRequirements{full, {}}, nil, nil, corev1.PodQOSBurstable},
-		{"an init container has nothing", []corev1.ResourceRequirements{full}, []corev1.ResourceRequirements{{}}, nil, corev1.PodQOSBurstable},
-		{"limits alone, as a template may have them", []corev1.ResourceRequirements{{Limits: full.Limits}}, nil, nil, corev1.PodQOSGuaranteed},
-		{"a request of nothing", []corev1.ResourceRequirements{{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.Quantity{}}, Limits: full.Limits}}, nil, nil, corev1.PodQOSBurstable},
+		{"an init container has nothing", []corev1.ResourceRequirements{full}, []corev1.ResourceRequirements{{}}, nil,
+			corev1.PodQOSBurstable},
+		{"limits alone, as a template may have them", []corev1.ResourceRequirements{{Limits: full.Limits}}, nil, nil,
+			corev1.PodQOSGuaranteed},
+		{"a request of nothing", []corev1.ResourceRequirements{{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.Quantity{}},
+			Limits: full.Limits}}, nil, nil, corev1.PodQOSBurstable},
 		{"nobody has anything", []corev1.ResourceRequirements{{}, {}}, nil, nil, corev1.PodQOSBestEffort},
 		{"the whole pod's count alone", []corev1.ResourceRequirements{half}, nil, &full, corev1.PodQOSGuaranteed},
 	} {

@@ -93,7 +93,8 @@ func newIndex(loads []workload) index {
 func exact(s labels.Selector) ([2]string, bool) {
 	requirements, selectable := s.Requirements()
 	for _, r := range requirements {
-		if op := r.Operator(); selectable && (op == selection.Equals || op == selection.DoubleEquals || op == selection.In) && r.Values().Len() == 1 {
+		if op := r.Operator(); selectable && (op == selection.Equals || op == selection.DoubleEquals || op == selection.In) &&
+			r.Values().Len() == 1 {
 			return [2]string{r.Key(), r.Values().List()[0]}, true
 		}
 	}

@@ -47,7 +47,8 @@ func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting
 		}
 		p := planFor(pod, s.container, q)
 		if p.restarts && !mayRestart {
-			outcomes = append(outcomes, Outcome{Pod: pod.Name, UID: pod.UID, Result: Waiting, Why: "its container is restarted by a resize, and not all pods are ready"})
+			outcomes = append(outcomes, Outcome{Pod: pod.Name, UID: pod.UID, Result: Waiting,
+				Why: "its container is restarted by a resize, and not all pods are ready"})
 			continue
 		}
 		o, err := w.resizePod(ctx, pod, s.container, p)
@@ -76,7 +77,8 @@ func (w *Workloads) sightOf(service int) sight {
 func allReady(pods []*corev1.Pod) bool {
 	for _, pod := range pods {
 		c := condition(pod, corev1.PodReady)
-		if pod.DeletionTimestamp != nil || c == nil || c.Status != corev1.ConditionTrue || condition(pod, corev1.PodResizeInProgress) != nil {
+		if pod.DeletionTimestamp != nil || c == nil || c.Status != corev1.ConditionTrue || condition(pod,
+			corev1.PodResizeInProgress) != nil {
 			return false
 		}
 	}
@@ -103,7 +105,8 @@ func (w *Workloads) resizePod(ctx context.Context, pod *corev1.Pod, container st
 		return r, nil
 	}
 	into := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-	err := w.client.SubResource("resize").Patch(ctx, into, client.RawPatch(types.StrategicMergePatchType, p.patch), client.FieldOwner(Manager))
+	err := w.client.SubResource("resize").Patch(ctx, into, client.RawPatch(types.StrategicMergePatchType, p.patch),
+		client.FieldOwner(Manager))
 	if err := o.answer(err, pod.Spec.NodeName); err != nil {
 		return o, err
 	}

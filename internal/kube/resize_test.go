@@ -27,7 +27,8 @@ var (
 
 // refusals as the API server of Kubernetes 1.36 words them.
 func overCapacity() error {
-	err := apierrors.NewForbidden(pods, "a", errors.New("node didn't have enough allocatable resources: cpu, requested: 17000, allocatable: 16000"))
+	err := apierrors.NewForbidden(pods, "a",
+		errors.New("node didn't have enough allocatable resources: cpu, requested: 17000, allocatable: 16000"))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: causeNodeCapacity}}
 	return err
 }
@@ -43,7 +44,8 @@ func invalid(field, text string) error {
 }
 
 func unknownPath() error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{}}}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{}}}
 }
 
 // cluster of one Deployment with some pods.
@@ -86,19 +88,29 @@ func TestResize(t *testing.T) {
 		asked  bool
 	}{
 		{"a pod that has another size is told", readyPod("web", "a"), nil, InProgress, "", true},
-		{"one that has it is left alone", readyPod("web", "a", told, inForce(resources("500m", "1", "100Mi", "200Mi"))), nil, Done, "", false},
-		{"one that was told and is not there yet", readyPod("web", "a", told, inForce(resources("200m", "1", "100Mi", "200Mi"))), nil, InProgress, "", false},
-		{"deferred by its node", readyPod("web", "a", told, pending(corev1.PodReasonDeferred, noon)), nil, Deferred, "node n1 has no room for it now: too little CPU", false},
-		{"infeasible on its node", readyPod("web", "a", told, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible, "can never hold it", false},
-		{"told something else while another was infeasible", readyPod("web", "a", pending(corev1.PodReasonInfeasible, noon)), nil, InProgress, "", true},
-		{"refused at once for the node's capacity", readyPod("web", "a"), overCapacity(), Infeasible, "node n1 can never hold it: node didn't have", true},
-		{"refused by a quota", readyPod("web", "a"), apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: q")), Refused, "exceeded quota: q", true},
-		{"refused as invalid", readyPod("web", "a"), invalid("spec", "Pod running on node without support for resize"), Refused, "without support", true},
+		{"one that has it is left alone", readyPod("web", "a", told, inForce(resources("500m", "1", "100Mi", "200Mi"))), nil, Done, "",
+			false},
+		{"one that was told and is not there yet", readyPod("web", "a", told, inForce(resources("200m", "1", "100Mi", "200Mi"))), nil,
+			InProgress, "", false},
+		{"deferred by its node", readyPod("web", "a", told, pending(corev1.PodReasonDeferred, noon)), nil, Deferred,
+			"node n1 has no room for it now: too little CPU", false},
+		{"infeasible on its node", readyPod("web", "a", told, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible,
+			"can never hold it", false},
+		{"told something else while another was infeasible", readyPod("web", "a", pending(corev1.PodReasonInfeasible, noon)), nil,
+			InProgress, "", true},
+		{"refused at once for the node's capacity", readyPod("web", "a"), overCapacity(), Infeasible,
+			"node n1 can never hold it: node didn't have", true},
+		{"refused by a quota", readyPod("web", "a"), apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: q")), Refused,
+			"exceeded quota: q", true},
+		{"refused as invalid", readyPod("web", "a"), invalid("spec", "Pod running on node without support for resize"), Refused,
+			"without support", true},
 		{"the cluster is too old", readyPod("web", "a"), unknownPath(), Refused, "1.33", true},
 		{"gone", readyPod("web", "a"), apierrors.NewNotFound(pods, "a"), Gone, "", true},
 		{"another pod of the same name", readyPod("web", "a"), invalid("metadata.uid", "field is immutable"), Gone, "", true},
-		{"in the midst of other changes", readyPod("web", "a"), apierrors.NewConflict(pods, "a", errors.New("modified")), Waiting, "", true},
-		{"best effort", readyPod("web", "a", withSize(corev1.ResourceRequirements{}, corev1.PodQOSBestEffort)), nil, Refused, "best-effort", false},
+		{"in the midst of other changes", readyPod("web", "a"), apierrors.NewConflict(pods, "a", errors.New("modified")), Waiting, "",
+			true},
+		{"best effort", readyPod("web", "a", withSize(corev1.ResourceRequirements{}, corev1.PodQOSBestEffort)), nil, Refused,
+			"best-effort", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, w := cluster(t, row.pod)
@@ -153,7 +165,8 @@ func TestARefusalIsNotAskedForAgainAtOnce(t *testing.T) {
 
 func TestContainersAreRestartedOneAfterTheOther(t *testing.T) {
 	restarting := func(p *corev1.Pod) {
-		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU,
+			RestartPolicy: corev1.RestartContainer}}
 	}
 	s, w := cluster(t, readyPod("web", "a", restarting), readyPod("web", "b", restarting), readyPod("web", "c", restarting))
 	got, err := w.Resize(context.Background(), 0, bigger, false)
@@ -181,18 +194,29 @@ func TestEviction(t *testing.T) {
 		why    string // of the first outcome that is not done
 		fault  error
 	}{
-		{name: "one of those that cannot be resized", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", best), readyPod("web", "c", told)}, want: "a evicted, b refused, c done"},
-		{name: "nobody, if all can be", pods: []*corev1.Pod{readyPod("web", "a"), readyPod("web", "b")}, want: "a in progress, b in progress"},
-		{name: "infeasible on its node", pods: []*corev1.Pod{readyPod("web", "a", told), readyPod("web", "b", told, pending(corev1.PodReasonInfeasible, noon))}, want: "a done, b evicted"},
-		{name: "deferred for a while", pods: []*corev1.Pod{readyPod("web", "a", told), readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Minute)))}, want: "a done, b deferred"},
-		{name: "deferred for long", pods: []*corev1.Pod{readyPod("web", "a", told), readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Hour)))}, want: "a done, b evicted"},
+		{name: "one of those that cannot be resized", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", best),
+			readyPod("web", "c", told)}, want: "a evicted, b refused, c done"},
+		{name: "nobody, if all can be", pods: []*corev1.Pod{readyPod("web", "a"), readyPod("web", "b")},
+			want: "a in progress, b in progress"},
+		{name: "infeasible on its node", pods: []*corev1.Pod{readyPod("web", "a", told),
+			readyPod("web", "b", told, pending(corev1.PodReasonInfeasible, noon))}, want: "a done, b evicted"},
+		{name: "deferred for a while", pods: []*corev1.Pod{readyPod("web", "a", told),
+			readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Minute)))}, want: "a done, b deferred"},
+		{name: "deferred for long", pods: []*corev1.Pod{readyPod("web", "a", told),
+			readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Hour)))}, want: "a done, b evicted"},
 		{name: "never the only one", pods: []*corev1.Pod{readyPod("web", "a", best)}, want: "a refused", why: "it is the only one"},
-		{name: "never while another is not ready", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told, unready)}, want: "a refused, b done", why: "pod b is not ready"},
-		{name: "never while another is on its way out", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told, draining)}, want: "a refused", why: "pod b is not ready"},
-		{name: "but the one that is not ready itself", pods: []*corev1.Pod{readyPod("web", "a", best, unready), readyPod("web", "b", told)}, want: "a evicted, b done"},
-		{name: "its budget does not allow it", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)}, answer: apierrors.NewTooManyRequests("disruption budget", 1), want: "a refused, b done", why: "disruption budget"},
-		{name: "without the permission", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)}, answer: apierrors.NewForbidden(pods, "a", errors.New("no")), want: "a refused, b done", fault: ErrForbidden},
-		{name: "gone meanwhile", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)}, answer: apierrors.NewNotFound(pods, "a"), want: "a gone, b done"},
+		{name: "never while another is not ready", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told, unready)},
+			want: "a refused, b done", why: "pod b is not ready"},
+		{name: "never while another is on its way out", pods: []*corev1.Pod{readyPod("web", "a", best),
+			readyPod("web", "b", told, draining)}, want: "a refused", why: "pod b is not ready"},
+		{name: "but the one that is not ready itself", pods: []*corev1.Pod{readyPod("web", "a", best, unready),
+			readyPod("web", "b", told)}, want: "a evicted, b done"},
+		{name: "its budget does not allow it", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+			answer: apierrors.NewTooManyRequests("disruption budget", 1), want: "a refused, b done", why: "disruption budget"},
+		{name: "without the permission", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+			answer: apierrors.NewForbidden(pods, "a", errors.New("no")), want: "a refused, b done", fault: ErrForbidden},
+		{name: "gone meanwhile", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+			answer: apierrors.NewNotFound(pods, "a"), want: "a gone, b done"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, w := cluster(t, row.pods...)
@@ -219,7 +243,8 @@ func TestEvictionEndsIfItDoesNotHelp(t *testing.T) {
 	if err := s.Delete(ctx, readyPod("web", s.evicted[0])); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Create(ctx, readyPod("web", "new", best, func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(noon.Add(time.Second)) })); err != nil {
+	if err := s.Create(ctx, readyPod("web", "new", best,
+		func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(noon.Add(time.Second)) })); err != nil {
 		t.Fatal(err)
 	}
 	s.now = noon.Add(time.Minute)

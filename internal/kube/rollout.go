@@ -41,10 +41,12 @@ func deploymentRollsOut(d *appsv1.Deployment, ours bool) string {
 // unknown.
 func statefulSetRollsOut(d *appsv1.StatefulSet) string {
 	s := &d.Status
-	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType || s.UpdateRevision == "" || s.UpdateRevision == s.CurrentRevision {
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType || s.UpdateRevision == "" ||
+		s.UpdateRevision == s.CurrentRevision {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d pods are of revision %s, the others of %s", s.UpdatedReplicas, s.Replicas, s.UpdateRevision, s.CurrentRevision)
+	return fmt.Sprintf("%d of %d pods are of revision %s, the others of %s", s.UpdatedReplicas, s.Replicas, s.UpdateRevision,
+		s.CurrentRevision)
 }
 
 func isRollout(t target) bool { return t.gvk.Group == "argoproj.io" && t.gvk.Kind == "Rollout" }

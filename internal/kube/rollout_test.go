@@ -10,21 +10,30 @@ import (
 )
 
 func TestDeploymentRollsOut(t *testing.T) {
-	stuck := []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+	stuck := []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse,
+		Reason: "ProgressDeadlineExceeded"}}
 	for _, row := range []struct {
 		name   string
 		given  appsv1.Deployment
 		ours   bool
 		reason string
 	}{
-		{"all pods are of the newest template", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 4}}, false, ""},
-		{"old pods are there", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 2}}, false, "3 of 5 pods are of an older template"},
-		{"scaling up: fewer pods than wanted", appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(9))}, Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 4}}, false, ""},
-		{"the change was not taken up yet", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: 1}}, false, "not taken up"},
-		{"the change is our own", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 4, UpdatedReplicas: 4}}, true, ""},
-		{"our own change in a roll-out", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 4, UpdatedReplicas: 1}}, true, "3 of 4"},
-		{"paused in the midst", appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: true}, Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 1}}, false, "is paused"},
-		{"one that has failed holds nothing", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 2, Conditions: stuck}}, false, ""},
+		{"all pods are of the newest template", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 4}},
+			false, ""},
+		{"old pods are there", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 2}}, false,
+			"3 of 5 pods are of an older template"},
+		{"scaling up: fewer pods than wanted", appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(9))},
+			Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 4}}, false, ""},
+		{"the change was not taken up yet", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: 1}}, false, "not taken up"},
+		{"the change is our own", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 4, UpdatedReplicas: 4}}, true, ""},
+		{"our own change in a roll-out", appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 4, UpdatedReplicas: 1}}, true, "3 of 4"},
+		{"paused in the midst", appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: true},
+			Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 1}}, false, "is paused"},
+		{"one that has failed holds nothing", appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 2,
+			Conditions: stuck}}, false, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := deploymentRollsOut(&row.given, row.ours); !strings.Contains(got, row.reason) || (got == "") != (row.reason == "") {
@@ -57,8 +66,10 @@ func TestRolloutRollsOut(t *testing.T) {
 		status map[string]any
 		reason string
 	}{
-		{"starting pods are none, whatever the phase says", map[string]any{"phase": "Progressing", "stableRS": "a", "currentPodHash": "a"}, ""},
-		{"a newer template", map[string]any{"phase": "Paused", "stableRS": "a", "currentPodHash": "b"}, "the Rollout is Paused: from template a to b"},
+		{"starting pods are none, whatever the phase says", map[string]any{"phase": "Progressing", "stableRS": "a",
+			"currentPodHash": "a"}, ""},
+		{"a newer template", map[string]any{"phase": "Paused", "stableRS": "a", "currentPodHash": "b"},
+			"the Rollout is Paused: from template a to b"},
 		{"aborted", map[string]any{"phase": "Degraded", "stableRS": "a", "currentPodHash": "b", "abort": true}, ""},
 		{"only the phase is known", map[string]any{"phase": "Progressing"}, "the Rollout is Progressing"},
 		{"nothing is known", nil, ""},

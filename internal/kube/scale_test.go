@@ -32,11 +32,16 @@ func TestScale(t *testing.T) {
 		{name: "they are as wanted", from: 2, to: 3, want: 3},
 		{name: "they are not as found", from: 4, to: 5, want: 3, fault: ErrChanged},
 		{name: "to zero", owner: Manager, from: 3, to: 0, patches: 1, want: 0},
-		{name: "somebody changes them between reading and writing", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(7)}, patches: 1, want: 7, fault: ErrChanged},
-		{name: "the same, where they were his", owner: "kubectl", from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(7)}, patches: 1, want: 7, fault: ErrChanged},
-		{name: "somebody changes them to what is wanted", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(5)}, patches: 1, want: 5},
-		{name: "the status changes all the time, and they are ours", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", touch}, patches: 1, want: 5},
-		{name: "the status changes all the time, and they are not", owner: "kubectl", from: 3, to: 5, meanwhile: meanwhile{"patch scale", touch}, patches: tries, want: 3, fault: errAny},
+		{name: "somebody changes them between reading and writing", owner: Manager, from: 3, to: 5,
+			meanwhile: meanwhile{"patch scale", other(7)}, patches: 1, want: 7, fault: ErrChanged},
+		{name: "the same, where they were his", owner: "kubectl", from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(7)},
+			patches: 1, want: 7, fault: ErrChanged},
+		{name: "somebody changes them to what is wanted", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(5)},
+			patches: 1, want: 5},
+		{name: "the status changes all the time, and they are ours", owner: Manager, from: 3, to: 5,
+			meanwhile: meanwhile{"patch scale", touch}, patches: 1, want: 5},
+		{name: "the status changes all the time, and they are not", owner: "kubectl", from: 3, to: 5,
+			meanwhile: meanwhile{"patch scale", touch}, patches: tries, want: 3, fault: errAny},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := newServer(t, deployment("web", 3))

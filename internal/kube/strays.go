@@ -9,7 +9,8 @@ func (s *State) Strays(size loadline.Setting) []Pod {
 	var strays []Pod
 	for _, p := range s.Pods {
 		told := loadline.Allocation{Size: p.Told}
-		axes := loadline.Setting{CPURequest: size.CPURequest, CPULimit: size.CPULimit, MemoryRequest: size.MemoryRequest, MemoryLimit: size.MemoryLimit}
+		axes := loadline.Setting{CPURequest: size.CPURequest, CPULimit: size.CPULimit, MemoryRequest: size.MemoryRequest,
+			MemoryLimit: size.MemoryLimit}
 		if p.Phase != loadline.PodDraining && !told.Changes(milli(axes)).Empty() {
 			strays = append(strays, p)
 		}

@@ -96,7 +96,8 @@ func stripContainers(containers []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for i := range containers {
 		c := &containers[i]
-		kept = append(kept, corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy, RestartPolicy: c.RestartPolicy})
+		kept = append(kept, corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy,
+			RestartPolicy: c.RestartPolicy})
 	}
 	return kept
 }
@@ -114,7 +115,8 @@ func stripPod(pod *corev1.Pod) {
 	}
 	for i := range s.ContainerStatuses {
 		c := &s.ContainerStatuses[i]
-		kept.ContainerStatuses = append(kept.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: c.Ready, RestartCount: c.RestartCount, Resources: c.Resources})
+		kept.ContainerStatuses = append(kept.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: c.Ready,
+			RestartCount: c.RestartCount, Resources: c.Resources})
 	}
 	pod.Status = kept
 }

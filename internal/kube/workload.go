@@ -55,7 +55,8 @@ func (w *Workloads) read(ctx context.Context, service int) (workload, error) {
 	return w.readOther(ctx, t)
 }
 
-func common(o client.Object, replicas *int32, status int32, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, rollingOut string) (workload, error) {
+func common(o client.Object, replicas *int32, status int32, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec,
+	rollingOut string) (workload, error) {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return workload{}, fmt.Errorf("selector of %s: %w", o.GetName(), err)
@@ -142,7 +143,8 @@ func explain(err error, t target) error {
 	case err == nil:
 		return nil
 	case meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err):
-		return fmt.Errorf("%s: %w: the cluster has no kind %s in %s: install it, or correct targetRef", t, ErrNotFound, t.gvk.Kind, t.gvk.GroupVersion())
+		return fmt.Errorf("%s: %w: the cluster has no kind %s in %s: install it, or correct targetRef", t, ErrNotFound, t.gvk.Kind,
+			t.gvk.GroupVersion())
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w: correct targetRef, or create it", t, ErrNotFound)
 	case apierrors.IsForbidden(err):

@@ -51,7 +51,8 @@ func (t Task) training(profiles func(context.Context, func(float64)) (*profile.S
 	}
 	return policy.Task{
 		Scenario: train.Scenario{
-			App: t.App, Load: load, Duration: t.Load.Duration(), Source: fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name, t.Load.Duration()),
+			App: t.App, Load: load, Duration: t.Load.Duration(), Source: fmt.Sprintf("%s under %s, %v", t.App.Name, t.Load.Name,
+				t.Load.Duration()),
 		},
 		Steps: t.Steps, Seed: t.Seed, Rate: t.Setting.Rate, Profiles: profiles, Progress: progress,
 	}, nil

@@ -60,7 +60,8 @@ func TestEveryMethodGivesAPolicy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if made.Learner != m.Name || made.Steps != on.Steps || len(made.Curve) == 0 || made.Parameters == 0 || math.IsNaN(float64(made.Score)) {
+				if made.Learner != m.Name || made.Steps != on.Steps || len(made.Curve) == 0 || made.Parameters == 0 ||
+					math.IsNaN(float64(made.Score)) {
 					t.Errorf("%+v", made)
 				}
 				if y := float64(made.Yardstick); len(made.Exams) > 0 && !(y > -1 && y <= 1) {
@@ -130,7 +131,8 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 	}
 	same := func(*Task) {}
 	first := train(same, "a")
-	if again := train(func(x *Task) { renamed := *x.Load; renamed.Name = "another name"; x.Load = &renamed }, "a"); times != 1 || again.Path() != first.Path() {
+	if again := train(func(x *Task) { renamed := *x.Load; renamed.Name = "another name"; x.Load = &renamed }, "a"); times != 1 ||
+		again.Path() != first.Path() {
 		t.Errorf("trained %d times: %s and %s", times, first.Path(), again.Path())
 	}
 	for name, change := range map[string]func(*Task){
@@ -278,7 +280,8 @@ func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 			t.Errorf("point %d is %+v", i, p)
 		}
 	}
-	if len(made.Exams) != 2 || made.Exams[0].Who != "no change" || made.Exams[1].Who != "msars" || made.Yardstick != made.Exams[1].Yardstick {
+	if len(made.Exams) != 2 || made.Exams[0].Who != "no change" || made.Exams[1].Who != "msars" ||
+		made.Yardstick != made.Exams[1].Yardstick {
 		t.Fatalf("%+v", made)
 	}
 	for _, x := range made.Exams {

@@ -63,7 +63,8 @@ type Exam struct {
 // recordOf what was trained; numbers that are not known are NaN, which JSON has as null.
 func recordOf(t *policy.Trained) *Trained {
 	r := &Trained{
-		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation), Agreed: result.Number(t.Agreed),
+		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation),
+		Agreed:           result.Number(t.Agreed),
 		BytesPerDecision: result.Number(t.BytesPerDecision), Yardstick: result.Number(math.NaN()), Score: result.Number(math.NaN()),
 	}
 	for _, c := range t.Curves {

@@ -141,8 +141,9 @@ func TestErrorsHold(t *testing.T) {
 		"no data":                  {err: loadline.ErrNoData, says: "no data"},
 		"a proposal with an error": {proposal: replicas(2), err: errors.New("half done"), says: "half done"},
 		"a failing observation":    {observe: errors.New("connection refused"), says: "observe: connection refused"},
-		"an unknown service":       {proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 7}}}, says: "service 7 of 2"},
-		"a service twice":          {proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{}, {}}}, says: "twice"},
+		"an unknown service": {proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 7}}},
+			says: "service 7 of 2"},
+		"a service twice": {proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{}, {}}}, says: "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second},

@@ -21,7 +21,8 @@ func TestStepReturnsTheWholePass(t *testing.T) {
 		t.Errorf("%d replicas, %d before the pass, %d records", c.alloc[0].Replicas, pass.Situation.Allocation[0].Replicas, len(*records))
 	}
 	c.applyErr = errors.New("conflict")
-	if pass, _ = l.Step(t.Context()); pass.Decision.Err == nil || pass.Decision.Err.Error() != "apply: conflict" || !pass.Decision.Applied.IsZero() {
+	if pass, _ = l.Step(t.Context()); pass.Decision.Err == nil || pass.Decision.Err.Error() != "apply: conflict" ||
+		!pass.Decision.Applied.IsZero() {
 		t.Errorf("after a failed apply: %+v", pass.Decision)
 	}
 	c.observeErr = errors.New("connection refused")

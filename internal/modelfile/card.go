@@ -124,7 +124,8 @@ func checkDesign(d nn.Design) error {
 	}
 	for i, l := range d.Layers {
 		if l.Width > mostWidth || len(l.From) > mostLayers {
-			return fmt.Errorf("layer %d is %d wide and takes from %d layers, must be at most %d and %d", i, l.Width, len(l.From), mostWidth, mostLayers)
+			return fmt.Errorf("layer %d is %d wide and takes from %d layers, must be at most %d and %d", i, l.Width, len(l.From),
+				mostWidth, mostLayers)
 		}
 	}
 	return d.Validate()

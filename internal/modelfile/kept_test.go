@@ -12,7 +12,8 @@ import (
 func TestSaveAndLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	fault := errors.New("it has no actor")
-	if err := Save(path, func() (*File, error) { return nil, fault }); !errors.Is(err, fault) || !strings.Contains(err.Error(), "write "+path) {
+	if err := Save(path, func() (*File, error) { return nil, fault }); !errors.Is(err, fault) || !strings.Contains(err.Error(),
+		"write "+path) {
 		t.Errorf("a model that makes no file: %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -56,7 +57,8 @@ func TestSettingsAreTaken(t *testing.T) {
 				if (err == nil) != way.want || err == nil && s.Window != 3 {
 					t.Errorf("%+v, %v", s, err)
 				}
-				if err != nil && (!strings.HasPrefix(err.Error(), "its settings cannot be read: ") || !strings.HasSuffix(err.Error(), "; train it again")) {
+				if err != nil && (!strings.HasPrefix(err.Error(), "its settings cannot be read: ") || !strings.HasSuffix(err.Error(),
+					"; train it again")) {
 					t.Error(err)
 				}
 			}

@@ -62,7 +62,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if a, b := encoded(t, f), encoded(t, got); !bytes.Equal(a, b) {
 		t.Errorf("read back and written again: %d bytes, were %d", len(b), len(a))
 	}
-	if got.Card.Kind != "test/pair" || got.Card.Training.Seed != 7 || got.Card.Features[0].Name != "cpu" || !slices.Equal(got.Arrays["adam_m1"], []float32{1, 2, 3}) {
+	if got.Card.Kind != "test/pair" || got.Card.Training.Seed != 7 || got.Card.Features[0].Name != "cpu" ||
+		!slices.Equal(got.Arrays["adam_m1"], []float32{1, 2, 3}) {
 		t.Errorf("%+v", got)
 	}
 	for _, name := range []string{"actor", "critic"} {
@@ -296,7 +297,8 @@ func TestWriteIsWholeOrNothing(t *testing.T) {
 
 func TestCardNamesEveryFault(t *testing.T) {
 	err := Card{
-		Networks: map[string]nn.Design{"a.b": nn.Student(), "array": nn.Student(), "wide": {Layers: []nn.Layer{{Kind: nn.KindInput, Width: 1 << 20}}}},
+		Networks: map[string]nn.Design{"a.b": nn.Student(), "array": nn.Student(),
+			"wide": {Layers: []nn.Layer{{Kind: nn.KindInput, Width: 1 << 20}}}},
 		Features: []Feature{{Name: "x"}},
 		Results:  []Result{{Name: "r", Value: math.NaN()}},
 	}.Validate()

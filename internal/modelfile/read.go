@@ -121,7 +121,8 @@ func (h header) checkFormat() error {
 // gap or overlap, as safetensors demands.
 func (h header) tensors(data []byte) ([]nn.Tensor, error) {
 	slices.SortFunc(h.names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(h.entries[a].Offsets[0], h.entries[b].Offsets[0]), cmp.Compare(h.entries[a].Offsets[1], h.entries[b].Offsets[1]), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(h.entries[a].Offsets[0], h.entries[b].Offsets[0]),
+			cmp.Compare(h.entries[a].Offsets[1], h.entries[b].Offsets[1]), strings.Compare(a, b))
 	})
 	var out []nn.Tensor
 	at := int64(0)

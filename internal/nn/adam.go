@@ -57,7 +57,8 @@ func (a *Adam) State() AdamState { return a.state }
 // Restore continues from a saved state.
 func (a *Adam) Restore(s AdamState) error {
 	if len(s.M1) != len(a.state.M1) || len(s.M2) != len(a.state.M2) || s.Steps < 0 {
-		return fmt.Errorf("nn: Adam state after %d steps of %d and %d values, must be %d of each", s.Steps, len(s.M1), len(s.M2), len(a.state.M1))
+		return fmt.Errorf("nn: Adam state after %d steps of %d and %d values, must be %d of each", s.Steps, len(s.M1), len(s.M2),
+			len(a.state.M1))
 	}
 	a.state.Steps = s.Steps
 	copy(a.state.M1, s.M1)

@@ -231,7 +231,8 @@ func BenchmarkHessianVector(b *testing.B) {
 	c, rng := net.NewContext(), newRand(6)
 	c.SetGraph(g)
 	const batch = 16
-	x, y, target, dOut, v := randoms(rng, 8*batch*2), randoms(rng, batch), randoms(rng, 8*batch), make([]float32, 8*batch), randoms(rng, net.Size())
+	x, y, target, dOut, v := randoms(rng, 8*batch*2), randoms(rng, batch), randoms(rng, 8*batch), make([]float32, 8*batch), randoms(rng,
+		net.Size())
 	mse := Loss(MSE)
 	timeUpdates(b, func() {
 		out := c.Forward(batch, x, y)

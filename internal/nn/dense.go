@@ -71,7 +71,8 @@ func (d *dense) single(c *Context) func() {
 	bias := d.bias.of(params)
 	for i, in := range d.inputs {
 		last := i == len(rows)-1
-		rows[i] = gemm.NewRow(y, c.values[in.node].y, params[in.start:in.end], bias, last && d.activation == ReLU, last && d.activation == Tanh)
+		rows[i] = gemm.NewRow(y, c.values[in.node].y, params[in.start:in.end], bias, last && d.activation == ReLU,
+			last && d.activation == Tanh)
 		bias = nil
 	}
 	if len(rows) == 1 && d.activation != Sigmoid {

@@ -9,7 +9,8 @@ import (
 func FuzzDesign(f *testing.F) {
 	var conv Design
 	conv.GraphConv(2, Tanh, conv.Nodes("n", 2))
-	for _, d := range []Design{Student(), forecaster(2, 3, 1), conv, MLP{Inputs: []int{2, 1}, Hidden: []int{3}, Outputs: 2, Dueling: true}.Design()} {
+	for _, d := range []Design{Student(), forecaster(2, 3, 1), conv, MLP{Inputs: []int{2, 1}, Hidden: []int{3}, Outputs: 2,
+		Dueling: true}.Design()} {
 		text, err := json.Marshal(d)
 		if err != nil {
 			f.Fatal(err)

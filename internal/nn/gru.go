@@ -125,7 +125,8 @@ func (g *gru) backward(c *Context) {
 			break // nobody asks for the zero state's gradient
 		}
 		for gate := range gates {
-			gemm.Mul(gemm.View(dh, c.batch, g.hidden), gemm.View(at(d[recurrentSum(gate)]), c.batch, g.hidden), back[gate], gemm.Finish{Accumulate: true})
+			gemm.Mul(gemm.View(dh, c.batch, g.hidden), gemm.View(at(d[recurrentSum(gate)]), c.batch, g.hidden), back[gate],
+				gemm.Finish{Accumulate: true})
 		}
 	}
 	if c.want&ParamGradients != 0 {

@@ -149,7 +149,8 @@ func (n *Net) Load(tensors []Tensor) error {
 		case !ok:
 			faults = append(faults, fmt.Errorf("nn: tensor %s is missing", t.name))
 		case !slices.Equal(got.Shape, t.shape) || len(got.Data) != t.size():
-			faults = append(faults, fmt.Errorf("nn: tensor %s has %d values of shape %v, must be %v", t.name, len(got.Data), got.Shape, t.shape))
+			faults = append(faults, fmt.Errorf("nn: tensor %s has %d values of shape %v, must be %v", t.name, len(got.Data), got.Shape,
+				t.shape))
 		case !Finite(got.Data):
 			faults = append(faults, fmt.Errorf("nn: tensor %s holds values that are not finite", t.name))
 		}

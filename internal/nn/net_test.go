@@ -77,7 +77,8 @@ func TestLoadNamesEveryFaultAndChangesNothing(t *testing.T) {
 	tensors[2].Data = []float32{float32(math.NaN())}
 	tensors[2].Data = append(tensors[2].Data, make([]float32, 19)...)
 	err := net.Load(append(tensors, tensors[3]))
-	for _, want := range []string{"dense1.weight is missing", "dense1.bias has 20 values of shape [4 5], must be [20]", "norm1.scale holds values that are not finite", "elsewhere is unknown", "norm1.shift is given twice"} {
+	for _, want := range []string{"dense1.weight is missing", "dense1.bias has 20 values of shape [4 5], must be [20]",
+		"norm1.scale holds values that are not finite", "elsewhere is unknown", "norm1.shift is given twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
@@ -113,7 +114,8 @@ func TestFaultyDesignsAreRefused(t *testing.T) {
 		{"nothing", "last layer that is not an input", Design{}},
 		{"only an input", "last layer that is not an input", layer(in)},
 		{"no width", "width is 0, must be 1 to 65536", layer(in, Layer{Kind: KindDense, From: []Node{0}})},
-		{"too large", "must be at most 67108864", layer(Layer{Kind: KindInput, Width: 1 << 16}, Layer{Kind: KindDense, Width: 1 << 16, From: []Node{0}})},
+		{"too large", "must be at most 67108864", layer(Layer{Kind: KindInput, Width: 1 << 16},
+			Layer{Kind: KindDense, Width: 1 << 16, From: []Node{0}})},
 		{"from the future", "must be earlier layers", layer(in, Layer{Kind: KindDense, Width: 1, From: []Node{1}})},
 		{"from nothing", "takes from 0 layers", layer(in, Layer{Kind: KindDense, Width: 1})},
 		{"unknown kind", "unknown kind", layer(in, Layer{Kind: "conv", Width: 1, From: []Node{0}})},
@@ -156,7 +158,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 
 func TestInitialisationsHaveTheirVariance(t *testing.T) {
 	const in, out = 200, 100
-	for init, want := range map[Init]float64{PyTorchUniform: 1.0 / 3 / in, HeUniform: 2.0 / in, HeNormal: 2.0 / in, XavierUniform: 2.0 / (in + out)} {
+	for init, want := range map[Init]float64{PyTorchUniform: 1.0 / 3 / in, HeUniform: 2.0 / in, HeNormal: 2.0 / in,
+		XavierUniform: 2.0 / (in + out)} {
 		net := build(t, MLP{Inputs: []int{in}, Outputs: out}.Design(), init, 3)
 		sum := 0.0
 		for _, w := range net.Tensors()[0].Data {

@@ -39,7 +39,8 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	s := &Subject{Name: t.App.Name, Source: h.Manifest.Source, App: t.App, Notes: t.Report.Warnings}
 	for _, a := range t.Report.Assumed {
 		if len(p.Objectives) == 0 && isObjective(a.Field) {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; say what users were promised with --objective", a.Field, a.Value, a.Why))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; say what users were promised with --objective", a.Field,
+				a.Value, a.Why))
 		}
 	}
 	if s.Model, err = t.Encode(); err != nil {
@@ -154,7 +155,8 @@ func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[s
 		}
 		d := train.Delays{
 			CPUSlope: l.CPUSlope, RequestSlope: l.RequestSlope, Smoothing: Smoothing,
-			SLA: ground.Services[i].Budget.Latency.Seconds(), MeanCPU: l.MeanCPU, MeanRequests: l.MeanRequests, MeanReplicas: l.MeanReplicas,
+			SLA: ground.Services[i].Budget.Latency.Seconds(), MeanCPU: l.MeanCPU, MeanRequests: l.MeanRequests,
+			MeanReplicas: l.MeanReplicas,
 		}
 		name := app.Services[i].Name
 		if s := h.Service(name); s == nil || s.Series[history.CPURequest].Present() == 0 {
@@ -193,7 +195,8 @@ func (s *Subject) remark() {
 		add("the load hardly moves (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned of peaks; give a history with a busy day in it", low, high)
 	}
 	if unseen := s.Unseen.Max(); unseen > 1.2*s.Seen.Max() {
-		add("the unseen part goes up to %.3g requests/s, the seen one only to %.3g: policies are proven on more than they learned from", unseen, s.Seen.Max())
+		add("the unseen part goes up to %.3g requests/s, the seen one only to %.3g: policies are proven on more than they learned from",
+			unseen, s.Seen.Max())
 	}
 }
 

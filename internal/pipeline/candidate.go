@@ -30,7 +30,8 @@ const DefaultSteps = 24_000
 // usual is the order in which candidates are taken where no methods are given: ours
 // most often, since papers' formulations rarely keep the SLO on others' data.
 var usual = []string{
-	"loadline-dqn", "scaling-ops", "elastic-dqn", "loadline-dqn", "serverless-horizontal", "serverless-vertical", "loadline-dqn", "scaling-ops",
+	"loadline-dqn", "scaling-ops", "elastic-dqn", "loadline-dqn", "serverless-horizontal", "serverless-vertical", "loadline-dqn",
+	"scaling-ops",
 }
 
 // LineUp is n candidates of the given methods in turn, or of the usual ones: those of

@@ -24,7 +24,8 @@ func TestEveryTrainableMethodCanBeACandidate(t *testing.T) {
 	if all[3].Seed != 8 || all[4].From != "scaling-ops-1" || !strings.Contains(all[1].About, "weight=0.3, discount=0.95, on ENV1") {
 		t.Errorf("%+v", all)
 	}
-	if _, err := LineUp([]string{"hpa", "mars"}, 2, 1); err == nil || !strings.Contains(err.Error(), `called "hpa"`) || !strings.Contains(err.Error(), `did you mean "msars"?`) {
+	if _, err := LineUp([]string{"hpa", "mars"}, 2, 1); err == nil || !strings.Contains(err.Error(), `called "hpa"`) ||
+		!strings.Contains(err.Error(), `did you mean "msars"?`) {
 		t.Error(err)
 	}
 }

@@ -127,17 +127,20 @@ func verdictOn(c, rule *Entry) string {
 	name := RuleName(rule.Policy)
 	switch {
 	case !c.Met && rule.Met:
-		return fmt.Sprintf("%s has %s of its requests over the SLO in its worst run on the unseen part, where %s keeps it: keep %s.", c.Label, result.Percent(c.WorstOver), name, name)
+		return fmt.Sprintf("%s has %s of its requests over the SLO in its worst run on the unseen part, where %s keeps it: keep %s.",
+			c.Label, result.Percent(c.WorstOver), name, name)
 	case !c.Met:
 		return fmt.Sprintf("Neither %s nor %s keeps the SLO on the unseen part (%s has %s of its requests over it in its worst run, %s has %s): look at the bounds and the objective first.",
 			c.Label, name, c.Label, result.Percent(c.WorstOver), name, result.Percent(rule.WorstOver))
 	case !rule.Met:
-		return fmt.Sprintf("%s keeps the SLO on the unseen part, %s does not (%s of its requests are over it in its worst run).", c.Label, name, result.Percent(rule.WorstOver))
+		return fmt.Sprintf("%s keeps the SLO on the unseen part, %s does not (%s of its requests are over it in its worst run).",
+			c.Label, name, result.Percent(rule.WorstOver))
 	case c.Beats(rule):
 		return fmt.Sprintf("%s keeps the SLO and costs %s than %s on the unseen part (95 %% interval of %d runs: %s).",
 			c.Label, lessOrMore(c.Against.Mean), name, c.Pairs, rangeOf(c))
 	case c.Against != nil && c.Against.Low > 0:
-		return fmt.Sprintf("%s is better: %s costs %s (95 %% interval of %d runs: %s). Keep %s.", name, c.Label, lessOrMore(c.Against.Mean), c.Pairs, rangeOf(c), name)
+		return fmt.Sprintf("%s is better: %s costs %s (95 %% interval of %d runs: %s). Keep %s.", name, c.Label,
+			lessOrMore(c.Against.Mean), c.Pairs, rangeOf(c), name)
 	}
 	return fmt.Sprintf("%s is as good: %s costs %s, which is not beyond chance (95 %% interval of %d runs: %s). Keep %s.",
 		name, c.Label, lessOrMore(c.Against.Mean), c.Pairs, rangeOf(c), name)

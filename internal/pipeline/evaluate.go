@@ -97,7 +97,8 @@ func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
 	}
 	for _, s := range on {
 		e.Stretches = append(e.Stretches, Judged{
-			s.Name, f.Subject.Unseen.From.Add(s.From), f.Subject.Unseen.From.Add(s.To), result.Number(s.Load.Mean()), result.Number(s.Load.Max()),
+			s.Name, f.Subject.Unseen.From.Add(s.From), f.Subject.Unseen.From.Add(s.To), result.Number(s.Load.Mean()),
+			result.Number(s.Load.Max()),
 		})
 	}
 	if e.Entries, err = entriesOf(filepath.Join(f.Dir, BenchDir), f.App, results, matrix.Policies, candidates); err != nil {
@@ -129,7 +130,8 @@ func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Ma
 		return bench.Matrix{}, err
 	}
 	m := bench.Matrix{
-		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name, Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch),
+		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name,
+			Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch),
 	}
 	calibrated := false
 	for _, text := range j.Baselines {
@@ -216,7 +218,8 @@ func entriesOf(dir string, app *loadline.App, results *bench.Results, policies [
 func (e *Entry) add(dir string, row *bench.Row) error {
 	e.Policy = row.Case.Policy
 	m := row.Measures
-	e.Stretches = append(e.Stretches, Figures{row.Case.Workload, m["core_hours"].Mean, m["over_slo_ratio"].Mean, m["worst_slo_ratio"].Mean, row.Met})
+	e.Stretches = append(e.Stretches, Figures{row.Case.Workload, m["core_hours"].Mean, m["over_slo_ratio"].Mean,
+		m["worst_slo_ratio"].Mean, row.Met})
 	e.CoreHours += m["core_hours"].Mean
 	e.Met = e.Met && row.Met
 	if worst := m["worst_slo_ratio"].Mean; !(worst <= e.SLORatio) {

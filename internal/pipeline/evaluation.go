@@ -138,7 +138,8 @@ func ReadEvaluation(f *Folder) (*Evaluation, error) {
 		return nil, fmt.Errorf("%s cannot be read: %w; run loadline evaluate %s again", path, err, f.Dir)
 	}
 	if e.Format != RunFormat {
-		return nil, fmt.Errorf("%s has format %d, and this program reads %d: run loadline evaluate %s again", path, e.Format, RunFormat, f.Dir)
+		return nil, fmt.Errorf("%s has format %d, and this program reads %d: run loadline evaluate %s again", path, e.Format, RunFormat,
+			f.Dir)
 	}
 	if e.Digest != f.Subject.Digest {
 		return nil, fmt.Errorf("%s is of another training: run loadline evaluate %s again", path, f.Dir)

@@ -67,7 +67,8 @@ func (f *Folder) takeOver(before *Run) error {
 	}
 	if before.Subject.Digest != f.Subject.Digest {
 		return fmt.Errorf("%s is a run on %s (%s, unseen from %s), this is on %s (%s, unseen from %s): choose another folder, or begin it anew with --redo",
-			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.Unseen.From), f.Subject.Name, f.Subject.Source, stamp(f.Subject.Unseen.From))
+			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.Unseen.From), f.Subject.Name, f.Subject.Source,
+			stamp(f.Subject.Unseen.From))
 	}
 	for i := range f.Candidates {
 		now := &f.Candidates[i]
@@ -77,7 +78,8 @@ func (f *Folder) takeOver(before *Run) error {
 		}
 		then := before.Candidates[at]
 		if difference := settingsDiffer(then, *now); difference != "" {
-			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or begin it anew with --redo", path, now.Name, difference)
+			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or begin it anew with --redo", path, now.Name,
+				difference)
 		}
 		if then.SHA256 != "" && fileDigest(f.ModelPath(now.Name)) == then.SHA256 {
 			now.SHA256, now.Curves = then.SHA256, then.Curves
@@ -169,7 +171,8 @@ func (f *Folder) Keep(t *Trained) error {
 	for _, c := range t.Curves {
 		curve := OutcomeCurve{Service: c.Service}
 		for _, p := range c.Points {
-			curve.Points = append(curve.Points, OutcomePoint{p.Steps, result.Number(p.Return), result.Number(p.Loss), result.Number(p.Evaluation)})
+			curve.Points = append(curve.Points, OutcomePoint{p.Steps, result.Number(p.Return), result.Number(p.Loss),
+				result.Number(p.Evaluation)})
 		}
 		o.Curves = append(o.Curves, curve)
 	}
@@ -200,7 +203,8 @@ func OpenRun(dir string) (*Folder, error) {
 		return nil, err
 	}
 	if digest := subjectDigest(text, f.Seen, f.Unseen, f.Subject.Delays); digest != f.Subject.Digest {
-		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s or %s was changed since the training; train again", dir, TwinFile, SeenFile, UnseenFile)
+		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s or %s was changed since the training; train again", dir,
+			TwinFile, SeenFile, UnseenFile)
 	}
 	return f, nil
 }

@@ -12,10 +12,12 @@ import (
 
 // judgedAs makes an entry whose runs cost so much, seed by seed, on two stretches.
 func judgedAs(label, role string, met bool, over, ratio float64, costs ...float64) Entry {
-	e := Entry{Label: label, Policy: label, Role: role, Met: met, Over: result.Number(over), WorstOver: result.Number(over), SLORatio: result.Number(ratio)}
+	e := Entry{Label: label, Policy: label, Role: role, Met: met, Over: result.Number(over), WorstOver: result.Number(over),
+		SLORatio: result.Number(ratio)}
 	for seed, cost := range costs {
 		for _, stretch := range []string{"peak", "typical"} {
-			e.runs = append(e.runs, &bench.Record{Case: bench.Case{Workload: stretch}, Seed: uint64(seed), Result: result.Result{CoreHours: result.Number(cost)}})
+			e.runs = append(e.runs, &bench.Record{Case: bench.Case{Workload: stretch}, Seed: uint64(seed),
+				Result: result.Result{CoreHours: result.Number(cost)}})
 		}
 		e.CoreHours += result.Number(cost)
 	}
@@ -50,7 +52,8 @@ func TestRankedByCostSubjectToTheSLO(t *testing.T) {
 	if want := []string{"seer", "cheapest", "dear", "cheap and broken", "worse broken"}; !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)
 	}
-	for label, front := range map[string]bool{"seer": false, "cheap and broken": true, "cheapest": true, "dear": true, "worse broken": false} {
+	for label, front := range map[string]bool{"seer": false, "cheap and broken": true, "cheapest": true, "dear": true,
+		"worse broken": false} {
 		if e.Entry(label).Front != front {
 			t.Errorf("%s on the front: %v", label, !front)
 		}
@@ -112,13 +115,18 @@ func TestVerdicts(t *testing.T) {
 		promote   bool
 		want      string
 	}{
-		"cheaper beyond doubt":      {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 8, 8.1, 7.9), ruleAt(10), true, "c keeps the SLO and costs 20.0 % less than HPA at 62 % with a scale-down window of 60s"},
-		"cheaper by chance":         {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 8, 11, 10.5), ruleAt(10), false, "HPA at 62 % with a scale-down window of 60s is as good: c costs 1.7 % less, which is not beyond chance"},
-		"the same":                  {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 10, 10, 10), ruleAt(10), false, "is as good"},
-		"dearer":                    {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 12, 12.1, 11.9), ruleAt(10), false, "is better: c costs 20.0 % more"},
-		"cheap with the SLO broken": {judgedAs("c", RoleCandidate, false, 0.02, 2, 2, 2, 2), ruleAt(10), false, "c has 2.00 % of its requests over the SLO in its worst run on the unseen part, where HPA at 62 %"},
-		"the rule breaks it":        {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 12, 12, 12), brokenRule, true, "keeps the SLO on the unseen part, HPA at 62 % with a scale-down window of 60s does not (3.00 %"},
-		"both break it":             {judgedAs("c", RoleCandidate, false, 0.02, 2, 2, 2, 2), brokenRule, false, "Neither c nor HPA"},
+		"cheaper beyond doubt": {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 8, 8.1, 7.9), ruleAt(10), true,
+			"c keeps the SLO and costs 20.0 % less than HPA at 62 % with a scale-down window of 60s"},
+		"cheaper by chance": {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 8, 11, 10.5), ruleAt(10), false,
+			"HPA at 62 % with a scale-down window of 60s is as good: c costs 1.7 % less, which is not beyond chance"},
+		"the same": {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 10, 10, 10), ruleAt(10), false, "is as good"},
+		"dearer": {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 12, 12.1, 11.9), ruleAt(10), false,
+			"is better: c costs 20.0 % more"},
+		"cheap with the SLO broken": {judgedAs("c", RoleCandidate, false, 0.02, 2, 2, 2, 2), ruleAt(10), false,
+			"c has 2.00 % of its requests over the SLO in its worst run on the unseen part, where HPA at 62 %"},
+		"the rule breaks it": {judgedAs("c", RoleCandidate, true, 0.002, 0.5, 12, 12, 12), brokenRule, true,
+			"keeps the SLO on the unseen part, HPA at 62 % with a scale-down window of 60s does not (3.00 %"},
+		"both break it": {judgedAs("c", RoleCandidate, false, 0.02, 2, 2, 2, 2), brokenRule, false, "Neither c nor HPA"},
 	} {
 		e := evaluationOf(row.candidate, row.rule)
 		if e.Verdict.Promote != row.promote || e.Verdict.Choice != "c" || !strings.Contains(e.Verdict.Sentence, row.want) {

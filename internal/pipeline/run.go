@@ -109,7 +109,8 @@ func (e *OtherVersionError) Error() string {
 	if e.Format != RunFormat {
 		return fmt.Sprintf("%s has format %d, and this program reads %d: train again into another folder, or use the loadline that made it", e.Path, e.Format, RunFormat)
 	}
-	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or begin it anew with --redo", e.Path, e.Program, e.Expected)
+	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or begin it anew with --redo", e.Path, e.Program,
+		e.Expected)
 }
 
 // ErrNoRun is what opening a folder gives that holds none.

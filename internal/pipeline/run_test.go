@@ -127,10 +127,12 @@ func TestARunIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Unseen.Duration() != s.Unseen.Duration() || f.Seen.Max() != s.Seen.Max() || f.App.Name != "single" || !f.Subject.Unseen.From.Equal(s.UnseenFrom) {
+	if f.Unseen.Duration() != s.Unseen.Duration() || f.Seen.Max() != s.Seen.Max() || f.App.Name != "single" ||
+		!f.Subject.Unseen.From.Equal(s.UnseenFrom) {
 		t.Errorf("%+v", f.Subject)
 	}
-	if all, err := f.Trained(); err != nil || len(all) != 1 || !bytes.Equal(all[0].Settings, candidates[0].Settings) || len(all[0].Curves) == 0 {
+	if all, err := f.Trained(); err != nil || len(all) != 1 || !bytes.Equal(all[0].Settings, candidates[0].Settings) ||
+		len(all[0].Curves) == 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	// A model that is changed after the training is not taken for it.
@@ -161,7 +163,11 @@ func TestRunsThatDoNotFitAreRefused(t *testing.T) {
 	other := *s
 	other.Unseen = mustScale(t, s.Unseen, 2)
 	for want, begin := range map[string]func() error{
-		"has candidate scaling-ops-2 with steps 200, this is 300": func() error { _, err := Begin(dir, "test", s, longer, false); return err },
+		"has candidate scaling-ops-2 with steps 200, this is 300": func() error {
+			_,
+				err := Begin(dir, "test", s, longer, false)
+			return err
+		},
 		"is a run on single":               func() error { _, err := Begin(dir, "test", &other, candidates, false); return err },
 		`was begun by "test", and this is`: func() error { _, err := Begin(dir, "newer", s, candidates, false); return err },
 	} {
@@ -175,7 +181,8 @@ func TestRunsThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := Begin(dir, "newer", &other, longer, true); err != nil {
 		t.Errorf("begun anew: %v", err)
 	}
-	for content, want := range map[string]string{`{"format":7}`: "has format 7, and this program reads 1", `{`: "is not a run", `{"format":1,"candidates":[{"name":"../x"}]}`: "is not the name of a file"} {
+	for content, want := range map[string]string{`{"format":7}`: "has format 7, and this program reads 1", `{`: "is not a run",
+		`{"format":1,"candidates":[{"name":"../x"}]}`: "is not the name of a file"} {
 		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +307,8 @@ func TestEvaluate(t *testing.T) {
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
 		t.Error("the other model was not run")
 	}
-	if _, err := Evaluate(context.Background(), f, Judging{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err, new(*bench.OtherVersionError)) {
+	if _, err := Evaluate(context.Background(), f, Judging{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err,
+		new(*bench.OtherVersionError)) {
 		t.Errorf("runs of another version: %v", err)
 	}
 }
@@ -341,15 +349,18 @@ func TestFromHistory(t *testing.T) {
 
 func TestFromAppRefusesWhatIsTooShort(t *testing.T) {
 	ctx := context.Background()
-	if _, err := FromApp(ctx, single(), waves(30*time.Minute), Model{}); err == nil || !strings.Contains(err.Error(), "must be at least 1h") {
+	if _, err := FromApp(ctx, single(), waves(30*time.Minute), Model{}); err == nil || !strings.Contains(err.Error(),
+		"must be at least 1h") {
 		t.Error(err)
 	}
 	nothing := waves(2 * time.Hour)
 	clear(nothing.Rates)
-	if _, err := FromApp(ctx, single(), nothing, Model{}); err == nil || !strings.Contains(err.Error(), "nobody asked for anything in the part to learn from") {
+	if _, err := FromApp(ctx, single(), nothing, Model{}); err == nil || !strings.Contains(err.Error(),
+		"nobody asked for anything in the part to learn from") {
 		t.Error(err)
 	}
-	if _, err := FromApp(ctx, single(), waves(2*time.Hour), Model{Unseen: 2}); err == nil || !strings.Contains(err.Error(), "unseen share") {
+	if _, err := FromApp(ctx, single(), waves(2*time.Hour), Model{Unseen: 2}); err == nil || !strings.Contains(err.Error(),
+		"unseen share") {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 func TestCandidatesLearnWithShares(t *testing.T) {
 	s := smallSubject(t)
 	name := s.App.Services[0].Name
-	shares := &formulation.Shares{App: s.App.Name, Way: "even", Rate: 1, Services: []formulation.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
+	shares := &formulation.Shares{App: s.App.Name, Way: "even", Rate: 1,
+		Services: []formulation.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
 	places, err := placesOf(s.App, s.Seen, shares)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,8 @@ func TestStretchesThatOverlapBecomeOne(t *testing.T) {
 		return Stretch{Name: name, From: time.Duration(from * float64(time.Hour)), To: time.Duration(to * float64(time.Hour))}
 	}
 	got := merged([]Stretch{hours("peak", 3, 4), hours("steepest", 2.5, 3.5), hours("typical", 8, 9)})
-	if len(got) != 2 || got[0].Name != "steepest+peak" || got[0].From != hours("", 2.5, 0).From || got[0].To != hours("", 0, 4).To || got[1].Name != "typical" {
+	if len(got) != 2 || got[0].Name != "steepest+peak" || got[0].From != hours("", 2.5, 0).From || got[0].To != hours("", 0, 4).To ||
+		got[1].Name != "typical" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -51,7 +51,8 @@ const (
 func (s *Subject) Check() error {
 	var faults []error
 	if s.Seen.Duration() < leastSeen {
-		faults = append(faults, fmt.Errorf("there is %v to learn from, must be at least %v: give a longer history", s.Seen.Duration(), leastSeen))
+		faults = append(faults, fmt.Errorf("there is %v to learn from, must be at least %v: give a longer history", s.Seen.Duration(),
+			leastSeen))
 	}
 	if s.Seen.Max() == 0 {
 		faults = append(faults, errors.New("nobody asked for anything in the part to learn from: give a history with requests in it"))

@@ -28,7 +28,8 @@ func (e *Evaluation) writePods(b *strings.Builder) {
 	for i, label := range e.ByPods {
 		entry := e.Entry(label)
 		s := entry.ENV2
-		fmt.Fprintf(t, "  %d\t%s\t%.2f\t%s\t%s\t%s\t%s\t%s\n", i+1, label, float64(s.MeanPods), result.Percent(s.OverSLA), milliseconds(float64(s.Delay)),
+		fmt.Fprintf(t, "  %d\t%s\t%.2f\t%s\t%s\t%s\t%s\t%s\n", i+1, label, float64(s.MeanPods), result.Percent(s.OverSLA),
+			milliseconds(float64(s.Delay)),
 			result.Percent(s.AtMin), result.Percent(s.AtMax), sitsOn(s.Bound))
 	}
 	reasons := map[string][]string{}
@@ -60,7 +61,8 @@ func (e *Evaluation) writeCost(b *strings.Builder) {
 	fmt.Fprintf(b, "Request by request on stretches of the unseen part, %s each:\n", seeds)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, s := range e.Stretches {
-		fmt.Fprintf(t, "  %s\t%s to %s\tmean %.3g requests/s, at most %.3g\n", s.Name, stamp(s.From), s.To.UTC().Format("15:04"), float64(s.MeanRate), float64(s.MaxRate))
+		fmt.Fprintf(t, "  %s\t%s to %s\tmean %.3g requests/s, at most %.3g\n", s.Name, stamp(s.From), s.To.UTC().Format("15:04"),
+			float64(s.MeanRate), float64(s.MaxRate))
 	}
 	t.Flush()
 	fmt.Fprintf(b, "By cost with the SLO kept (at most %.0f %% of the requests over it in every run):\n", 100*result.CountsIf)
@@ -82,8 +84,10 @@ func (e *Evaluation) writeCost(b *strings.Builder) {
 		if entry.Front {
 			front = "*"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%.4g\t%s\t%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t%s\n", rank, entry.name(), float64(entry.CoreHours), entry.difference(),
-			result.Percent(entry.Over), result.Percent(entry.WorstOver), float64(entry.SLORatio), float64(entry.Replicas), float64(entry.Changes), front, entry.remark())
+		fmt.Fprintf(t, "  %s\t%s\t%.4g\t%s\t%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t%s\n", rank, entry.name(), float64(entry.CoreHours),
+			entry.difference(),
+			result.Percent(entry.Over), result.Percent(entry.WorstOver), float64(entry.SLORatio), float64(entry.Replicas),
+			float64(entry.Changes), front, entry.remark())
 	}
 	t.Flush()
 	b.WriteByte('\n')

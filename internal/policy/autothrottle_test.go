@@ -42,7 +42,8 @@ func TestCaptainEstimatesPeaksOf100Milliseconds(t *testing.T) {
 func TestCaptainMarginFollowsTheTarget(t *testing.T) {
 	c := newCaptain(0.1)
 	for second := range 100 {
-		c.note(scenarioStart.Add(time.Duration(second)*time.Second), []loadline.PodObservation{{Phase: loadline.PodReady, CPU: sampleAt(0.5, 0)}})
+		c.note(scenarioStart.Add(time.Duration(second)*time.Second), []loadline.PodObservation{{Phase: loadline.PodReady,
+			CPU: sampleAt(0.5, 0)}})
 		c.decide(0.5, 0)
 	}
 	if c.margin != 0 {
@@ -140,7 +141,8 @@ func TestTowerFindsTheEdge(t *testing.T) {
 // A tower that is given its samples back goes on where it was.
 func TestTowerRemembersWhatItIsGiven(t *testing.T) {
 	app := &loadline.App{Name: "shop", Services: []loadline.Service{{
-		Name: "web", Replicas: 2, Workers: 8, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1}, Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 20, MinCPU: 0.1, MaxCPU: 4},
+		Name: "web", Replicas: 2, Workers: 8, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1}, Bounds: loadline.Bounds{MinReplicas: 1,
+			MaxReplicas: 20, MinCPU: 0.1, MaxCPU: 4},
 	}}}
 	trained, _ := New("autothrottle", app)
 	samples := []TowerSample{

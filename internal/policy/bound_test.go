@@ -22,7 +22,8 @@ func boundApp() *loadline.App {
 		}
 	}
 	return &loadline.App{
-		Services: []loadline.Service{service("web", 10*time.Millisecond), service("db", time.Millisecond), service("stars", 10*time.Millisecond)},
+		Services: []loadline.Service{service("web", 10*time.Millisecond), service("db", time.Millisecond),
+			service("stars", 10*time.Millisecond)},
 		Kinds: []loadline.Kind{{
 			Name: "get", SLO: loadline.SLO{Percentile: 99, Latency: 600 * time.Millisecond},
 			Root: call(0, []loadline.Call{call(1)}, []loadline.Call{stars}),
@@ -48,7 +49,8 @@ func TestBoundByHand(t *testing.T) {
 		t.Errorf("deviation %v, want %v", got.Deviation, want)
 	}
 	// Half of the run is not judged: web may stand on its request there.
-	if got, want := LowerBound(boundApp(), false, hour/2, hour, constantRate(100)).CoreHours, (0.99-0.01)/2+0.2/2+0.2+0.2; math.Abs(got-want) > 1e-9 {
+	if got, want := LowerBound(boundApp(), false, hour/2, hour,
+		constantRate(100)).CoreHours, (0.99-0.01)/2+0.2/2+0.2+0.2; math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v core-hours with a warm-up, want %v", got, want)
 	}
 	got = LowerBound(boundApp(), true, 0, hour, constantRate(0))

@@ -44,7 +44,8 @@ func TestClairvoyantStartsAheadAndLeavesInTime(t *testing.T) {
 
 func TestClairvoyantKeepsToItsLevels(t *testing.T) {
 	c := seen(t, "clairvoyant:level=0.5,web=1,stars=0.25", stepRate)
-	if most := []int{slices.Max(c.schedule[0]), slices.Max(c.schedule[1]), slices.Max(c.schedule[2])}; !slices.Equal(most, []int{4, 1, 16}) {
+	if most := []int{slices.Max(c.schedule[0]), slices.Max(c.schedule[1]), slices.Max(c.schedule[2])}; !slices.Equal(most,
+		[]int{4, 1, 16}) {
 		t.Errorf("at most %v replicas", most)
 	}
 	if sum, least := c.ReplicaSteps(1); sum != 36 || least != 36 {

@@ -54,7 +54,8 @@ func contractSpec(t *testing.T, spec string) string {
 		t.Fatal(err)
 	}
 	spaces := problem.Spaces()
-	net, err := nn.MLP{Inputs: []int{spaces.Observation}, Hidden: []int{16}, Outputs: spaces.Choices}.Design().Build(nn.PyTorchUniform, rand.New(rand.NewPCG(1, 2)))
+	net, err := nn.MLP{Inputs: []int{spaces.Observation}, Hidden: []int{16}, Outputs: spaces.Choices}.Design().Build(nn.PyTorchUniform,
+		rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +87,11 @@ func contractDRPC(t *testing.T, settings string) string {
 	}
 	n := len(app.Services)
 	model := drpc.Model{
-		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Period: 30 * time.Second, Pace: drpc.DefaultPace(), Steps: drpc.DefaultSteps(),
+		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Period: 30 * time.Second, Pace: drpc.DefaultPace(),
+		Steps:  drpc.DefaultSteps(),
 		Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Forecasts: make([]*forecast.GRU, n),
-		Teacher: net(nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / n}, Hidden: []int{16}, Outputs: drpc.Axes, Output: nn.Tanh}.Design(), 0),
+		Teacher: net(nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / n}, Hidden: []int{16}, Outputs: drpc.Axes,
+			Output: nn.Tanh}.Design(), 0),
 	}
 	for i := range app.Services {
 		model.Services = append(model.Services, app.Services[i].Name)
@@ -110,7 +113,8 @@ func contractMSARS(t *testing.T, way string) string {
 		t.Fatal(err)
 	}
 	n := len(app.Services)
-	net, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared)/n + len(msars.Features)}, Hidden: []int{16}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 4)))
+	net, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared)/n + len(msars.Features)}, Hidden: []int{16}, Outputs: drpc.Axes,
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,8 @@ func contractMSARS(t *testing.T, way string) string {
 		s := &app.Services[need.Service]
 		set.Profiles = append(set.Profiles, profile.Profile{
 			Service: s.Name, Size: profile.Size(s.Size), Percentile: need.Percentile,
-			Points: []profile.Point{{Load: 1, Latency: 0.01}, {Load: 20, Latency: 0.02}, {Load: 40, Latency: 0.2}, {Load: 50, Saturated: true}},
+			Points: []profile.Point{{Load: 1, Latency: 0.01}, {Load: 20, Latency: 0.02}, {Load: 40, Latency: 0.2},
+				{Load: 50, Saturated: true}},
 		})
 	}
 	model := msars.Model{

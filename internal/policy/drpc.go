@@ -18,7 +18,8 @@ var drpcMethod = Method{
 	About: "DRPC: a tiny student for each service, taught by TD3, decides on replicas, CPU, memory and brownout at its own pace",
 	Options: func(*loadline.App) []Option {
 		return []Option{
-			{"who", "students", "students, or the teacher for all services at once", OneOf(string(drpc.TheStudents), string(drpc.TheTeacher))},
+			{"who", "students", "students, or the teacher for all services at once",
+				OneOf(string(drpc.TheStudents), string(drpc.TheTeacher))},
 			{"least", "", "shortest time between two decisions of a student (the model's)", Span(time.Second, time.Hour)},
 			{"most", "", "longest time between them (the model's)", Span(time.Second, 24*time.Hour)},
 			DelayOption(),

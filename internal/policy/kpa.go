@@ -53,7 +53,8 @@ var kpaMethod = Method{
 			{"max-up-rate", "1000", "times the ready pods that it may go to at once", Number(1.01, 1e6)},
 			{"max-down-rate", "2", "divides the ready pods for the least it may go to at once", Number(1.01, 1e6)},
 			{"down-delay", "0s", "how long a lower number must be wanted", Span(0, time.Hour)},
-			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight", OneOf("auto", "on", "off")},
+			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight",
+				OneOf("auto", "on", "off")},
 			{"grace", "30s", "for which the last pod is kept then", Span(0, time.Hour)},
 		}
 	},
@@ -138,7 +139,8 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, servi
 	reason := fmt.Sprintf("%.1f requests in flight, target %.4g per pod", stable, p.cfg.target)
 	if m.panicking() {
 		wanted = m.neverLess(max(wanted, p.clamp(wantedNow, pods)))
-		reason = fmt.Sprintf("%.1f requests in flight within %v, target %.4g per pod: panics, and does not scale down", burst, p.cfg.panic, p.cfg.target)
+		reason = fmt.Sprintf("%.1f requests in flight within %v, target %.4g per pod: panics, and does not scale down", burst,
+			p.cfg.panic, p.cfg.target)
 	}
 	if p.cfg.downDelay > 0 {
 		if delayed := m.delay(now, wanted, p.cfg.downDelay); delayed > wanted {

@@ -44,7 +44,8 @@ var staticMethod = Method{
 				asked = append(asked, fmt.Sprintf("%g cores each", v.Float("cpu")))
 			}
 			if !set.Empty() {
-				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set, Reason: strings.Join(asked, " of ") + " were asked for"})
+				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set,
+					Reason: strings.Join(asked, " of ") + " were asked for"})
 			}
 		}
 		return p, nil

@@ -77,7 +77,8 @@ func exploreService(service int, percentile float64, slo time.Duration, measure 
 func chooseThresholds(app *loadline.App, load []float64, profiles [][]LoadPoint) ([]float64, error) {
 	chosen := make([]int, len(profiles))
 	if kind, took := overSLO(app, profiles, chosen); kind >= 0 {
-		return nil, fmt.Errorf("%s takes %v with hardly any load, over its SLO of %v", app.Kinds[kind].Name, took, app.Kinds[kind].SLO.Latency)
+		return nil, fmt.Errorf("%s takes %v with hardly any load, over its SLO of %v", app.Kinds[kind].Name, took,
+			app.Kinds[kind].SLO.Latency)
 	}
 	for {
 		best, bestGain := -1, 0.0

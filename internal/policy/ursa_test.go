@@ -110,7 +110,8 @@ func TestExploreThresholdsSayWhatIsImpossible(t *testing.T) {
 		t.Errorf("err %v", err)
 	}
 	broken := errors.New("broken")
-	_, err = ExploreThresholds(chainApp(time.Second), []float64{50, 50, 0}, func(int, float64, float64) (time.Duration, error) { return 0, broken })
+	_, err = ExploreThresholds(chainApp(time.Second), []float64{50, 50, 0},
+		func(int, float64, float64) (time.Duration, error) { return 0, broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("err %v", err)
 	}

@@ -127,7 +127,8 @@ func (c vpaConfig) setting(cpu, memory estimate, service *loadline.Service) load
 	}
 	if c.memory {
 		s.MemoryRequest = loadline.Some(int64(math.Ceil(memory.target)))
-		limit := inProportion(math.Ceil(memory.target), float64(service.Size.MemoryRequest), float64(service.Size.MemoryLimit), float64(service.Bounds.MaxMemory))
+		limit := inProportion(math.Ceil(memory.target), float64(service.Size.MemoryRequest), float64(service.Size.MemoryLimit),
+			float64(service.Bounds.MaxMemory))
 		s.MemoryLimit = loadline.Opt[int64]{Value: int64(limit.Value), Set: limit.Set}
 	}
 	return s

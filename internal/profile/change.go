@@ -37,9 +37,12 @@ type Change struct {
 func (c Change) String() string {
 	switch c.Kind {
 	case Resized:
-		return fmt.Sprintf("%s has instances of another size: visits take %.3g times as long by the CPU that they have", c.Service, c.Factor)
+		return fmt.Sprintf("%s has instances of another size: visits take %.3g times as long by the CPU that they have", c.Service,
+			c.Factor)
 	case Refined:
-		return fmt.Sprintf("%s: visits take %.3g ± %.2g times as long, by %d windows since %s", c.Service, c.Factor, c.Error, c.Windows, c.Since.UTC().Format(time.DateTime))
+		return fmt.Sprintf("%s: visits take %.3g ± %.2g times as long, by %d windows since %s", c.Service, c.Factor, c.Error, c.Windows,
+			c.Since.UTC().Format(time.DateTime))
 	}
-	return fmt.Sprintf("%s no longer matches its profile: visits take %.3g ± %.2g times as long since %s (%d windows)", c.Service, c.Factor, c.Error, c.Since.UTC().Format(time.DateTime), c.Windows)
+	return fmt.Sprintf("%s no longer matches its profile: visits take %.3g ± %.2g times as long since %s (%d windows)", c.Service,
+		c.Factor, c.Error, c.Since.UTC().Format(time.DateTime), c.Windows)
 }

@@ -132,10 +132,12 @@ func TestSetIsReadAsWritten(t *testing.T) {
 	if s.Find(service, 99) != nil {
 		t.Error("a profile of another size was found")
 	}
-	if _, err := ReadSet(strings.NewReader(strings.Replace(text, `"load": 20`, `"load": 5`, 1)), "p.json"); err == nil || !strings.Contains(err.Error(), "p.json") || !strings.Contains(err.Error(), "points[1].load 5") {
+	if _, err := ReadSet(strings.NewReader(strings.Replace(text, `"load": 20`, `"load": 5`, 1)), "p.json"); err == nil ||
+		!strings.Contains(err.Error(), "p.json") || !strings.Contains(err.Error(), "points[1].load 5") {
 		t.Errorf("a load that falls: %v", err)
 	}
-	if _, err := ReadSet(strings.NewReader(`{"aps": 1}`), "p.json"); err == nil || !strings.Contains(err.Error(), "loadline profile --out") {
+	if _, err := ReadSet(strings.NewReader(`{"aps": 1}`), "p.json"); err == nil || !strings.Contains(err.Error(),
+		"loadline profile --out") {
 		t.Errorf("an unknown field: %v", err)
 	}
 }

@@ -19,9 +19,11 @@ func queue() *loadline.App {
 	return &loadline.App{
 		Name: "queue",
 		Services: []loadline.Service{
-			{Name: "front", CPU: loadline.Dist{Mean: 10 * time.Millisecond, Shape: loadline.Exponential}, Workers: 1, Backlog: 100000, Replicas: 1, Size: size, Bounds: bounds,
+			{Name: "front", CPU: loadline.Dist{Mean: 10 * time.Millisecond, Shape: loadline.Exponential}, Workers: 1, Backlog: 100000,
+				Replicas: 1, Size: size, Bounds: bounds,
 				Versions: []loadline.Version{{Name: "v1", Weight: 1, CPU: 1, Wait: 1}, {Name: "v2", CPU: 2, Wait: 1}}},
-			{Name: "store", CPU: loadline.Dist{Mean: time.Millisecond}, Wait: loadline.Dist{Mean: 9 * time.Millisecond}, Workers: 10, Backlog: 5, Replicas: 1, Size: size, Bounds: bounds},
+			{Name: "store", CPU: loadline.Dist{Mean: time.Millisecond}, Wait: loadline.Dist{Mean: 9 * time.Millisecond}, Workers: 10,
+				Backlog: 5, Replicas: 1, Size: size, Bounds: bounds},
 			{Name: "idle", CPU: loadline.Dist{Mean: time.Millisecond}, Workers: 1, Size: size, Bounds: bounds},
 		},
 		Kinds: []loadline.Kind{{
@@ -118,7 +120,8 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 	app := queue()
 	app.Services[0].IdleCPU = 2
-	if _, err := Measure(context.Background(), app, 0, Options{Percentile: 99}); err == nil || !strings.Contains(err.Error(), "front cannot be profiled") {
+	if _, err := Measure(context.Background(), app, 0, Options{Percentile: 99}); err == nil || !strings.Contains(err.Error(),
+		"front cannot be profiled") {
 		t.Errorf("no CPU left: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -42,7 +42,8 @@ func (c MonitorConfig) WithDefaults() MonitorConfig {
 // Validate returns all errors.
 func (c MonitorConfig) Validate() error {
 	if !(c.Threshold >= 0) || !(c.Tolerance >= 0 && c.Tolerance < 1) || c.Memory < 0 {
-		return fmt.Errorf("monitor: threshold %v, tolerance %v, memory %d: none may be below 0, and the tolerance must be below 1", c.Threshold, c.Tolerance, c.Memory)
+		return fmt.Errorf("monitor: threshold %v, tolerance %v, memory %d: none may be below 0, and the tolerance must be below 1",
+			c.Threshold, c.Tolerance, c.Memory)
 	}
 	return nil
 }

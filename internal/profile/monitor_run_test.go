@@ -158,7 +158,8 @@ func TestMonitorRarelyAlarmsForNothing(t *testing.T) {
 		}
 		tally := m.Tally()
 		windows += tally.Windows
-		t.Logf("%-12s %d windows, %d skipped, %d alarms, spread %.2f, usual %.3f", a.profile.Service, tally.Windows, tally.Skipped, tally.Changes, m.spread.value(), m.usual.mean)
+		t.Logf("%-12s %d windows, %d skipped, %d alarms, spread %.2f, usual %.3f", a.profile.Service, tally.Windows, tally.Skipped,
+			tally.Changes, m.spread.value(), m.usual.mean)
 	}
 	t.Logf("%d alarms in %d windows", alarms, windows)
 	if most := 1 + windows/1000; alarms > most {

@@ -29,7 +29,8 @@ func windowsOf(rng *rand.Rand, k float64, from, n int, load func(i int) float64)
 		visits := x * 60
 		curve, _ := bent().Curve()
 		sigma := math.Sqrt(noise(99, visits, curve.slope(min(x*k, 95)))) * (1 + curve.slope(min(x*k, 95)))
-		list = append(list, Window{At: time.Unix(int64(60*(from+i)), 0), Load: x, Latency: k * 4.6 / (100 - k*x) * math.Exp(sigma*rng.NormFloat64()), Visits: visits})
+		list = append(list, Window{At: time.Unix(int64(60*(from+i)), 0), Load: x,
+			Latency: k * 4.6 / (100 - k*x) * math.Exp(sigma*rng.NormFloat64()), Visits: visits})
 	}
 	return list
 }

@@ -24,12 +24,14 @@ func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
-		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
+		Pace:  drpc.DefaultPace(),
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
 		Training: modelfile.Training{Data: "shop under day, 24h0m0s", Samples: 10, Seed: seed},
 		Results:  []modelfile.Result{{Name: "reward", On: "school", Value: 0.9}},
@@ -39,7 +41,8 @@ func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Services, m.Students, m.Forecasts = append(m.Services, app.Services[i].Name), append(m.Students, s.Net()), append(m.Forecasts, nil)
+		m.Services, m.Students, m.Forecasts = append(m.Services, app.Services[i].Name), append(m.Students, s.Net()), append(m.Forecasts,
+			nil)
 	}
 	path := filepath.Join(t.TempDir(), "drpc.safetensors")
 	if err := m.Write(path); err != nil {
@@ -67,7 +70,8 @@ func TestStudentsArePromoted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a student for each service", "| trained on | shop under day, 24h0m0s |", "10s to 1m0s", "| latency_p99 |", "- web"} {
+	for _, want := range []string{"a student for each service", "| trained on | shop under day, 24h0m0s |", "10s to 1m0s",
+		"| latency_p99 |", "- web"} {
 		if !strings.Contains(string(card), want) {
 			t.Errorf("%q is not in the card:\n%s", want, card)
 		}
@@ -89,12 +93,14 @@ func writeSteered(t *testing.T, app *loadline.App, way string) string {
 		t.Fatal(err)
 	}
 	width := eyes.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
-	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(1, 1).Rand)
+	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
+		rl.NewChance(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &msars.Model{
-		App: app.Name, Actor: actor, Division: msars.Division{Way: way}, Period: 30 * time.Second, Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(),
+		App: app.Name, Actor: actor, Division: msars.Division{Way: way}, Period: 30 * time.Second, Steps: drpc.DefaultSteps(),
+		Reward:   drpc.DefaultReward(),
 		Training: modelfile.Training{Data: "shop under day, 24h0m0s", Samples: 10, Seed: 1},
 		Results:  []modelfile.Result{{Name: "mean reward", On: "school", Value: 0.9}},
 	}
@@ -120,7 +126,8 @@ func writeSteered(t *testing.T, app *loadline.App, way string) string {
 
 func TestThoseWhoSteerByPartsArePromoted(t *testing.T) {
 	for way, wants := range map[string][]string{
-		"parslo":   {"scales each of them to its part", "| splits by | parslo |", "| profiles | web p99 at 1 cores |", "| need | replicas that keep the part", "| partial_slo |", "all are left as they are"},
+		"parslo": {"scales each of them to its part", "| splits by | parslo |", "| profiles | web p99 at 1 cores |",
+			"| need | replicas that keep the part", "| partial_slo |", "all are left as they are"},
 		msars.None: {"| splits by | nothing: every service is held to the users' SLO |", "| profiles | none |"},
 	} {
 		r := Open(filepath.Join(t.TempDir(), "registry"))
@@ -142,7 +149,8 @@ func TestThoseWhoSteerByPartsArePromoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range append(wants, "| decides every | 30s |", "| trained on | shop under day, 24h0m0s |", "| latency_p99 | response time", "- web") {
+		for _, want := range append(wants, "| decides every | 30s |", "| trained on | shop under day, 24h0m0s |",
+			"| latency_p99 | response time", "- web") {
 			if !strings.Contains(string(card), want) {
 				t.Errorf("%q is not in the card:\n%s", want, card)
 			}

@@ -54,7 +54,8 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 		return Promotion{}, err
 	}
 	p.Formulation, p.Training, p.Results = model.Method(), file.Card.Training, file.Card.Results
-	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model, p.Results, now.Versions[i].SHA256) {
+	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model,
+		p.Results, now.Versions[i].SHA256) {
 		// A file that is torn is no policy in charge: promoting again is the remedy.
 		if _, _, err := r.intact(name, now.Current); err == nil {
 			return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)

@@ -20,9 +20,11 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func shop() *loadline.App {
 	return &loadline.App{
-		Name:     "shop",
-		Services: []loadline.Service{{Name: "web", Replicas: 1, Size: loadline.Size{CPURequest: 1, CPULimit: 1}, Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 9}}},
-		Kinds:    []loadline.Kind{{Name: "get", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: time.Second}, Root: loadline.Call{Probability: 1, Times: 1, Work: 1}}},
+		Name: "shop",
+		Services: []loadline.Service{{Name: "web", Replicas: 1, Size: loadline.Size{CPURequest: 1, CPULimit: 1},
+			Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 9}}},
+		Kinds: []loadline.Kind{{Name: "get", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: time.Second},
+			Root: loadline.Call{Probability: 1, Times: 1, Work: 1}}},
 	}
 }
 
@@ -99,7 +101,8 @@ func TestPromoteAndGoBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# shop, version 2: two", "two is better.", "10 (HPA at 62 %)", "follows | version 1", "| cpu |", "- web"} {
+	for _, want := range []string{"# shop, version 2: two", "two is better.", "10 (HPA at 62 %)", "follows | version 1", "| cpu |",
+		"- web"} {
 		if !bytes.Contains(card, []byte(want)) {
 			t.Errorf("%q is not in the card:\n%s", want, card)
 		}

@@ -12,7 +12,8 @@ import (
 
 func TestCurvesAreMeansOverModels(t *testing.T) {
 	learned := func(label string, seed uint64, yardstick result.Number, curve ...learners.Point) bench.Learned {
-		return bench.Learned{App: "shop", Workload: "day", Label: label, Setting: "rate / 3", Seed: seed, Yardstick: yardstick, Curve: curve}
+		return bench.Learned{App: "shop", Workload: "day", Label: label, Setting: "rate / 3", Seed: seed, Yardstick: yardstick,
+			Curve: curve}
 	}
 	point := func(steps int, reward result.Number) learners.Point {
 		return learners.Point{Steps: steps, Yardstick: reward}
@@ -33,7 +34,8 @@ func TestCurvesAreMeansOverModels(t *testing.T) {
 		t.Fatalf("%+v, want one curve", curves)
 	}
 	c := curves[0]
-	if c.Policy != 1 || c.Models != 2 || c.Setting != "rate / 3" || !slices.Equal(c.Steps, []int{120, 200}) || math.Abs(float64(c.Final[0])-0.7) > 1e-9 {
+	if c.Policy != 1 || c.Models != 2 || c.Setting != "rate / 3" || !slices.Equal(c.Steps, []int{120, 200}) ||
+		math.Abs(float64(c.Final[0])-0.7) > 1e-9 {
 		t.Errorf("%+v", c)
 	}
 	for i, want := range []float64{0.3, 0.5} {

@@ -28,11 +28,14 @@ func writeFixture(t testing.TB, dir string) {
 		{Spec: "autothrottle", Label: "autothrottle"},
 		{Spec: "clairvoyant:level=0.5", Label: "clairvoyant"},
 	}
-	day := bench.Workload{Name: "day", Spec: "diurnal:low=10,high=50,period=20m,peak=10m+noise:cv=0.1", Options: workload.Options{Duration: 20 * time.Minute}}
-	flash := bench.Workload{Name: "flash", Spec: "constant:rps=12+flash:at=8m,factor=4,hold=3m,fall=2m+noise:cv=0.05", Options: workload.Options{Duration: 20 * time.Minute}}
+	day := bench.Workload{Name: "day", Spec: "diurnal:low=10,high=50,period=20m,peak=10m+noise:cv=0.1",
+		Options: workload.Options{Duration: 20 * time.Minute}}
+	flash := bench.Workload{Name: "flash", Spec: "constant:rps=12+flash:at=8m,factor=4,hold=3m,fall=2m+noise:cv=0.05",
+		Options: workload.Options{Duration: 20 * time.Minute}}
 	all := bench.Results{}
 	for _, m := range []bench.Matrix{
-		{Apps: []bench.App{loadApp(t, "bookinfo")}, Workloads: []bench.Workload{day}, Policies: policies, Perturbations: []string{"none", "late-4", "version-2x", "flash-5x"}},
+		{Apps: []bench.App{loadApp(t, "bookinfo")}, Workloads: []bench.Workload{day}, Policies: policies,
+			Perturbations: []string{"none", "late-4", "version-2x", "flash-5x"}},
 		{Apps: []bench.App{loadApp(t, "bookinfo"), loadApp(t, "boutique")}, Workloads: []bench.Workload{flash}, Policies: policies},
 	} {
 		m.Suite, m.Seeds, m.Baseline = "test fixture", 3, "hpa"

@@ -68,7 +68,8 @@ func (r *Report) title() string {
 // contentPolicy allows this page's script and style and images in its own
 // text.
 func contentPolicy() string {
-	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'", hashOf(script), hashOf(styles))
+	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'",
+		hashOf(script), hashOf(styles))
 }
 
 func hashOf(text string) string {

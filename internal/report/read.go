@@ -81,7 +81,8 @@ func Results(dir string) (*bench.Results, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*.json"))
 		if len(runs) == 0 {
-			return nil, fmt.Errorf("%s has no results.json, so it is not a bench directory: create one with `loadline bench --out %s`", dir, dir)
+			return nil, fmt.Errorf("%s has no results.json, so it is not a bench directory: create one with `loadline bench --out %s`",
+				dir, dir)
 		}
 		return nil, fmt.Errorf("%s has %d runs but no results.json: the bench is incomplete; run it again with the same flags and --out %s to resume it", dir, len(runs), dir)
 	}
@@ -111,7 +112,8 @@ func readRun(dir, key string) (*run, error) {
 	case err != nil:
 		return nil, err
 	case record.Key != key:
-		return nil, fmt.Errorf("%s contains run %q, so it was renamed or copied: delete it and run the bench again with --out %s", path, record.Key, dir)
+		return nil, fmt.Errorf("%s contains run %q, so it was renamed or copied: delete it and run the bench again with --out %s", path,
+			record.Key, dir)
 	}
 	packed, err := packRun(&record)
 	if err != nil {
@@ -143,7 +145,8 @@ func readJSON(path string, into any, format func() int) error {
 	var torn *json.SyntaxError
 	switch {
 	case errors.As(err, &torn):
-		return fmt.Errorf("%s is truncated or not JSON (%w, at byte %d of %d); delete it and run the bench again with the same --out", path, err, torn.Offset, len(text))
+		return fmt.Errorf("%s is truncated or not JSON (%w, at byte %d of %d); delete it and run the bench again with the same --out",
+			path, err, torn.Offset, len(text))
 	case err != nil:
 		return fmt.Errorf("%s is not what the bench writes: %w", path, err)
 	}

@@ -25,9 +25,10 @@ func tinyBench(t testing.TB, contenders ...contender) (dir string) {
 	results := bench.Results{Format: bench.FormatVersion, Program: "test", Suite: "tiny", Baseline: "hpa", Seeds: len(contenders[0].cost)}
 	for n, c := range contenders {
 		row := bench.Row{
-			Case:     bench.Case{App: "shop", Workload: "day", Policy: c.policy, Label: c.label, Perturbation: "none", Engine: "event"},
-			Measures: map[string]bench.Interval{"core_hours": around(c.cost), "over_slo_ratio": {Mean: result.Number(c.over), Low: result.Number(c.over), High: result.Number(c.over)}},
-			Against:  map[string]bench.Interval{}, Met: c.over <= result.CountsIf,
+			Case: bench.Case{App: "shop", Workload: "day", Policy: c.policy, Label: c.label, Perturbation: "none", Engine: "event"},
+			Measures: map[string]bench.Interval{"core_hours": around(c.cost),
+				"over_slo_ratio": {Mean: result.Number(c.over), Low: result.Number(c.over), High: result.Number(c.over)}},
+			Against: map[string]bench.Interval{}, Met: c.over <= result.CountsIf,
 		}
 		if c.times > 0 {
 			row.OverClairvoyant = &bench.Interval{Mean: result.Number(c.times), Low: result.Number(c.times), High: result.Number(c.times)}

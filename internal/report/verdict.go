@@ -80,7 +80,8 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s is the only one of %d that meets the SLO, at %s%s.",
 			b.label(met[0]), len(contenders), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
 	case len(met) == 1:
-		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s meets the SLO at %s%s.", b.label(met[0]), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
+		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s meets the SLO at %s%s.", b.label(met[0]), b.cost(met[0]),
+			b.aboveClairvoyant(met[0]))}
 	}
 	best, next := met[0], met[1]
 	toNext := pairedCost(b.seeds[best], b.seeds[next])
@@ -92,7 +93,8 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 		return Verdict{Winner: -1, Sentence: fmt.Sprintf("The cost of %s and %s, the cheapest with the SLO met, does not differ significantly: %s and %s%s.",
 			b.label(best), b.label(next), b.cost(best), b.cost(next), undecided(toNext))}
 	}
-	text := fmt.Sprintf("%s is cheapest with the SLO met: %s, %s than the next, %s", b.label(best), b.cost(best), toNext.words(), b.label(next))
+	text := fmt.Sprintf("%s is cheapest with the SLO met: %s, %s than the next, %s", b.label(best), b.cost(best), toNext.words(),
+		b.label(next))
 	base := b.baseline(met)
 	if base >= 0 && base != best && base != next {
 		if d := pairedCost(b.seeds[best], b.seeds[base]); d.pairs > 1 {
@@ -160,7 +162,8 @@ func (b *builder) clairvoyantNotes(met []int) []string {
 	var notes []string
 	for _, i := range met {
 		if over := b.report.Summary.Rows[i].OverBest; over != nil && over[2] < 1 {
-			notes = append(notes, fmt.Sprintf("%s costs %s of what the oracle does: the oracle's schedule can be improved.", b.label(i), percent(float64(over[0]))))
+			notes = append(notes, fmt.Sprintf("%s costs %s of what the oracle does: the oracle's schedule can be improved.", b.label(i),
+				percent(float64(over[0]))))
 		}
 	}
 	return notes

@@ -48,7 +48,8 @@ func TestWithoutATwin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Name != "ns/shop" || a.Mode != v1alpha1.Recommend || a.Fallback != "hpa" || a.Baseline != "hpa:target=60" || a.RespectManual != time.Hour || a.Needs.Period != 15*time.Second {
+	if a.Name != "ns/shop" || a.Mode != v1alpha1.Recommend || a.Fallback != "hpa" || a.Baseline != "hpa:target=60" ||
+		a.RespectManual != time.Hour || a.Needs.Period != 15*time.Second {
 		t.Errorf("defaults: %+v", a)
 	}
 	defaults := guard.Defaults()
@@ -57,10 +58,12 @@ func TestWithoutATwin(t *testing.T) {
 		t.Errorf("guard: %+v", a.Guard)
 	}
 	web, ads := a.App.Services[0], a.App.Services[1]
-	if web.Bounds != (loadline.Bounds{MinReplicas: 1, MaxReplicas: 9}) || ads.Bounds != (loadline.Bounds{MaxReplicas: 4}) || ads.OptionalPrice != 0.2 || web.Replicas != 1 {
+	if web.Bounds != (loadline.Bounds{MinReplicas: 1, MaxReplicas: 9}) || ads.Bounds != (loadline.Bounds{MaxReplicas: 4}) ||
+		ads.OptionalPrice != 0.2 || web.Replicas != 1 {
 		t.Errorf("services: %+v", a.App.Services)
 	}
-	if len(a.App.Kinds) != 1 || a.App.Kinds[0].Name != resource.AllRequests || a.App.Kinds[0].SLO != (loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond}) {
+	if len(a.App.Kinds) != 1 || a.App.Kinds[0].Name != resource.AllRequests ||
+		a.App.Kinds[0].SLO != (loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond}) {
 		t.Errorf("kinds: %+v", a.App.Kinds)
 	}
 	if want := (resource.Axes{{Replicas: true}, {Replicas: true, Brownout: true}}); !reflect.DeepEqual(a.Axes, want) {
@@ -81,7 +84,8 @@ func (mute) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
 }
 
 func TestUsersArriveWhereNothingIsMoved(t *testing.T) {
-	l := read(t, strings.Replace(plain, "{latency: 250ms}", `{kind: buy, latency: 250ms, percentile: "99.9", service: gateway, operation: POST /buy}`, 1))
+	l := read(t, strings.Replace(plain, "{latency: 250ms}",
+		`{kind: buy, latency: 250ms, percentile: "99.9", service: gateway, operation: POST /buy}`, 1))
 	a, err := resource.Read(l, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +141,8 @@ services:
 	}
 	i := a.App.ServiceIndex("reviews")
 	was, is := twin.Services[i], a.App.Services[i]
-	if is.Bounds != (loadline.Bounds{MinReplicas: 2, MaxReplicas: 7, MinCPU: 0.1, MaxCPU: 1.5, MinMemory: was.Bounds.MinMemory, MaxMemory: was.Bounds.MaxMemory}) {
+	if is.Bounds != (loadline.Bounds{MinReplicas: 2, MaxReplicas: 7, MinCPU: 0.1, MaxCPU: 1.5, MinMemory: was.Bounds.MinMemory,
+		MaxMemory: was.Bounds.MaxMemory}) {
 		t.Errorf("bounds: %+v", is.Bounds)
 	}
 	if is.CPU != was.CPU || a.Targets[i] == nil || a.Axes[i] != (resource.Permit{Replicas: true, CPURequest: true}) {
@@ -203,19 +208,28 @@ func TestFaultsNameTheirFields(t *testing.T) {
 		twin           *loadline.App
 		want           string
 	}{
-		{"a service that the twin does not know", "name: ads, targetRef", "name: adds, targetRef", twin, `spec.services[1].name: the twin has no service "adds"; did you mean "ads"`},
-		{"a kind that the twin does not know", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin, `spec.objectives[1].kind: the twin has no kind of request "bu"`},
-		{"a kind without an objective", "{latency: 250ms}", "{kind: buy, latency: 250ms}", twin, `spec.objectives: the twin's kind of request "browse" has none: add one`},
+		{"a service that the twin does not know", "name: ads, targetRef", "name: adds, targetRef", twin,
+			`spec.services[1].name: the twin has no service "adds"; did you mean "ads"`},
+		{"a kind that the twin does not know", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin,
+			`spec.objectives[1].kind: the twin has no kind of request "bu"`},
+		{"a kind without an objective", "{latency: 250ms}", "{kind: buy, latency: 250ms}", twin,
+			`spec.objectives: the twin's kind of request "browse" has none: add one`},
 		{"a service twice", "name: ads, targetRef", "name: web, targetRef", nil, `spec.services[1].name: service "web" occurs twice`},
-		{"a kind twice", "{latency: 250ms}", "{latency: 250ms}, {latency: 1s}", nil, `spec.objectives[1].kind: "all requests" occurs twice`},
-		{"bounds upside down", "{min: 0, max: 4}", "{min: 5, max: 4}", nil, `spec.services[1].bounds.replicas: min (5) and max (4) must be in this order`},
-		{"a percentile of 100", "{latency: 250ms}", "{latency: 250ms, percentile: 100}", nil, `spec.objectives[0].percentile 100 must be above 0 and below 100`},
+		{"a kind twice", "{latency: 250ms}", "{latency: 250ms}, {latency: 1s}", nil,
+			`spec.objectives[1].kind: "all requests" occurs twice`},
+		{"bounds upside down", "{min: 0, max: 4}", "{min: 5, max: 4}", nil,
+			`spec.services[1].bounds.replicas: min (5) and max (4) must be in this order`},
+		{"a percentile of 100", "{latency: 250ms}", "{latency: 250ms, percentile: 100}", nil,
+			`spec.objectives[0].percentile 100 must be above 0 and below 100`},
 		{"a setting that the baseline does not have", "hpa:target=60", "hpa:targt=60", nil, `spec.policy.baseline: policy hpa: `},
 		{"no such baseline", "hpa:target=60", "hbo", nil, `spec.policy.baseline: unknown policy "hbo"`},
 		{"settings of the fallback", "services:", "fallback: hpa:target=x\nservices:", nil, `spec.fallback: policy hpa: `},
-		{"a guard's setting", "services:", "guard: {data: {holdFor: 20m}}\nservices:", nil, `spec.guard: data.floorAfter 15m0s must be longer than data.holdFor 20m0s`},
-		{"a number that is none", "services:", "guard: {gray: {part: half}}\nservices:", nil, `spec.guard.gray.part: "half" must be a number`},
-		{"samples that are always late", "url: http://prometheus", "url: http://prometheus, scrapeInterval: 5m", nil, `spec.prometheus.scrapeInterval 5m0s must be shorter than guard.data.maxAge 2m0s`},
+		{"a guard's setting", "services:", "guard: {data: {holdFor: 20m}}\nservices:", nil,
+			`spec.guard: data.floorAfter 15m0s must be longer than data.holdFor 20m0s`},
+		{"a number that is none", "services:", "guard: {gray: {part: half}}\nservices:", nil,
+			`spec.guard.gray.part: "half" must be a number`},
+		{"samples that are always late", "url: http://prometheus", "url: http://prometheus, scrapeInterval: 5m", nil,
+			`spec.prometheus.scrapeInterval 5m0s must be shorter than guard.data.maxAge 2m0s`},
 		{"nobody decides", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -22,8 +22,10 @@ func TestAxes(t *testing.T) {
 		want   loadline.Setting
 		why    string
 	}{
-		{"everything passes", resource.Permit{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true, Brownout: true}, all, ""},
-		{"nothing passes", resource.Permit{}, loadline.Setting{}, "replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
+		{"everything passes", resource.Permit{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
+			Brownout: true}, all, ""},
+		{"nothing passes", resource.Permit{}, loadline.Setting{},
+			"replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
 		{"replicas only", resource.Permit{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
 		{
 			"a request stays under a limit that does not move", resource.Permit{CPURequest: true, MemoryRequest: true},

@@ -12,9 +12,12 @@ func TestRegistryOf(t *testing.T) {
 		want         resource.Registry
 		ok, bad      bool
 	}{
-		{name: "a folder", policy: "{model: {folder: registry}}", want: resource.Registry{Dir: "/models/registry", Application: "shop"}, ok: true},
-		{name: "the folder of models itself", policy: "{model: {folder: ., application: a, version: 3}}", want: resource.Registry{Dir: "/models", Application: "a", Version: 3}, ok: true},
-		{name: "a claim", policy: "{model: {claim: {name: vol, path: x/y}}}", want: resource.Registry{Dir: "/models/vol/x/y", Application: "shop"}, ok: true},
+		{name: "a folder", policy: "{model: {folder: registry}}", want: resource.Registry{Dir: "/models/registry", Application: "shop"},
+			ok: true},
+		{name: "the folder of models itself", policy: "{model: {folder: ., application: a, version: 3}}",
+			want: resource.Registry{Dir: "/models", Application: "a", Version: 3}, ok: true},
+		{name: "a claim", policy: "{model: {claim: {name: vol, path: x/y}}}",
+			want: resource.Registry{Dir: "/models/vol/x/y", Application: "shop"}, ok: true},
 		{name: "a ConfigMap is no registry", policy: "{model: {configMap: {name: m}}}"},
 		{name: "a baseline has none", policy: "{baseline: hpa}"},
 		{name: "no way out of the folder", policy: "{model: {folder: a/../../etc}}", bad: true},

@@ -82,11 +82,13 @@ func TestAmounts(t *testing.T) {
 	if got := text(resource.Wanted(loadline.Setting{})); got != "null" {
 		t.Errorf("nothing is %s", got)
 	}
-	s := loadline.Setting{Replicas: loadline.Some(0), CPURequest: loadline.Some(0.2501), MemoryLimit: loadline.Some(int64(64 << 20)), Brownout: loadline.Some(false)}
+	s := loadline.Setting{Replicas: loadline.Some(0), CPURequest: loadline.Some(0.2501), MemoryLimit: loadline.Some(int64(64 << 20)),
+		Brownout: loadline.Some(false)}
 	if got, want := text(resource.Wanted(s)), `{"replicas":0,"cpuRequest":"251m","memoryLimit":"64Mi","brownout":false}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := text(resource.Told(loadline.Allocation{Replicas: 3, Size: loadline.Size{CPURequest: 0.1}})), `{"replicas":3,"cpuRequest":"100m"}`; got != want {
+	if got, want := text(resource.Told(loadline.Allocation{Replicas: 3,
+		Size: loadline.Size{CPURequest: 0.1}})), `{"replicas":3,"cpuRequest":"100m"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := text(resource.Wanted(loadline.Setting{CPULimit: loadline.Some(math.NaN())})); got != "{}" {

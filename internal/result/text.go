@@ -54,7 +54,8 @@ func (r *Result) writeKinds(b *strings.Builder) {
 		}
 		l := k.Latency
 		rows = append(rows, []string{
-			k.Name, fmt.Sprintf("p%g < %s", float64(k.SLO.Percentile), ms(k.SLO.Latency)), count(k.Requests), Percent(k.FailedRatio), Percent(k.OverSLORatio),
+			k.Name, fmt.Sprintf("p%g < %s", float64(k.SLO.Percentile),
+				ms(k.SLO.Latency)), count(k.Requests), Percent(k.FailedRatio), Percent(k.OverSLORatio),
 			ms(l.Mean), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.P999), verdict,
 		})
 	}
@@ -62,12 +63,14 @@ func (r *Result) writeKinds(b *strings.Builder) {
 }
 
 func (r *Result) writeServices(b *strings.Builder) {
-	rows := [][]string{{"service", "visits", "failed", "p50", "p99", "replicas", "core-hours", "used", "GiB-hours", "throttled", "restarts", "changes"}}
+	rows := [][]string{{"service", "visits", "failed", "p50", "p99", "replicas", "core-hours", "used", "GiB-hours", "throttled",
+		"restarts", "changes"}}
 	row := func(name string, s Service) []string {
 		used := Number(100 * float64(s.UsedCoreHours/s.CoreHours))
 		return []string{
 			name, count(s.Requests), Percent(s.FailedRatio), ms(s.Latency.P50), ms(s.Latency.P99),
-			fixed(s.MeanReplicas, 2), fixed(s.CoreHours, 2), whole(used), fixed(s.GiBHours, 2), Percent(s.ThrottledRatio), count(s.Restarts), count(s.Changes),
+			fixed(s.MeanReplicas, 2), fixed(s.CoreHours, 2), whole(used), fixed(s.GiBHours,
+				2), Percent(s.ThrottledRatio), count(s.Restarts), count(s.Changes),
 		}
 	}
 	var used Number
@@ -76,7 +79,8 @@ func (r *Result) writeServices(b *strings.Builder) {
 		used += s.UsedCoreHours
 	}
 	rows = append(rows, []string{
-		"all", "", "", "", "", fixed(r.MeanReplicas, 2), fixed(r.CoreHours, 2), whole(100 * used / r.CoreHours), fixed(r.GiBHours, 2), "", "", count(r.Changes),
+		"all", "", "", "", "", fixed(r.MeanReplicas, 2), fixed(r.CoreHours, 2), whole(100 * used / r.CoreHours), fixed(r.GiBHours,
+			2), "", "", count(r.Changes),
 	})
 	table(b, rows)
 }
@@ -89,7 +93,8 @@ func (r *Result) writeVerdict(b *strings.Builder) {
 	case r.SLOMet():
 		fmt.Fprintf(b, "The cost counts: %s of all requests over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), 100*CountsIf)
 	default:
-		fmt.Fprintf(b, "The cost does not count: %s of all requests over the SLO, more than %g %%.\n", Percent(r.OverSLORatio), 100*CountsIf)
+		fmt.Fprintf(b, "The cost does not count: %s of all requests over the SLO, more than %g %%.\n", Percent(r.OverSLORatio),
+			100*CountsIf)
 	}
 	if !math.IsNaN(float64(r.WindowsViolatedRatio)) {
 		fmt.Fprintf(b, "%s of the minutes broke it.", Percent(r.WindowsViolatedRatio))

@@ -65,7 +65,8 @@ func fill(remember func(rl.Transition), spaces rl.Spaces, n int) {
 		return out
 	}
 	for range n {
-		t := rl.Transition{Observation: numbers(spaces.Observation), Next: numbers(spaces.Observation), Action: rl.Action{Values: numbers(spaces.Dimensions)}}
+		t := rl.Transition{Observation: numbers(spaces.Observation), Next: numbers(spaces.Observation),
+			Action: rl.Action{Values: numbers(spaces.Dimensions)}}
 		if spaces.Discrete() {
 			t.Action.Choice = rng.IntN(spaces.Choices)
 		}

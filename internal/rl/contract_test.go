@@ -32,9 +32,13 @@ func subjects() []subject {
 			c.Discount = 0.5 // three steps' rewards are noise here
 		}), 3_000},
 		{"TD3", newTD3(td3.Default(), func(*td3.Config) {}), 3_000},
-		{"TD3 with layer normalisation", newTD3(td3.Default(), func(c *td3.Config) { c.Norm, c.Every, c.Updates, c.Longest = true, 2, 2, 1 }), 3_000},
+		{"TD3 with layer normalisation", newTD3(td3.Default(), func(c *td3.Config) {
+			c.Norm, c.Every, c.Updates, c.Longest = true, 2, 2,
+				1
+		}), 3_000},
 		{"DDPG", newTD3(td3.DDPG(), func(c *td3.Config) { c.Soft, c.ActorRate = 0.005, 1e-3 }), 4_000},
-		{"Q-learning", newTable(func(c tabular.Config, s rl.Spaces, seed uint64) (rl.Agent, error) { return tabular.NewQ(c, s, seed) }, ""), 4_000},
+		{"Q-learning", newTable(func(c tabular.Config, s rl.Spaces, seed uint64) (rl.Agent, error) { return tabular.NewQ(c, s, seed) },
+			""), 4_000},
 		{"SARSA with replacing traces", newTable(newSARSA, tabular.Replacing), 4_000},
 		{"SARSA with accumulating traces", newTable(newSARSA, tabular.Accumulating), 4_000},
 	}
@@ -63,7 +67,8 @@ func newSARSA(c tabular.Config, s rl.Spaces, seed uint64) (rl.Agent, error) {
 	return tabular.NewSARSA(c, s, seed)
 }
 
-func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), traces tabular.Traces) func(rl.Spaces, uint64) (rl.Agent, error) {
+func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), traces tabular.Traces) func(rl.Spaces, uint64) (rl.Agent,
+	error) {
 	return func(s rl.Spaces, seed uint64) (rl.Agent, error) {
 		if !s.Discrete() {
 			return nil, fmt.Errorf("needs choices")

@@ -39,7 +39,8 @@ func (s Spaces) Validate() error {
 		faults = append(faults, fmt.Errorf("rl: an observation of %d values, must be at least 1", s.Observation))
 	}
 	if s.Choices < 0 || s.Dimensions < 0 || (s.Choices > 0) == (s.Dimensions > 0) {
-		faults = append(faults, fmt.Errorf("rl: actions of %d choices and %d dimensions, must be one or the other", s.Choices, s.Dimensions))
+		faults = append(faults, fmt.Errorf("rl: actions of %d choices and %d dimensions, must be one or the other", s.Choices,
+			s.Dimensions))
 	}
 	return errors.Join(faults...)
 }

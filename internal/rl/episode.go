@@ -92,7 +92,8 @@ func (s *Single) Weights() [][]float32 { return [][]float32{s.Agent.Weights()} }
 // Archive saves or restores the agent.
 func (s *Single) Archive(a *Archive) {
 	spaces := s.Env.Spaces()
-	a.Label(fmt.Sprintf("a training with observations of %d, %d choices and %d dimensions", spaces.Observation, spaces.Choices, spaces.Dimensions))
+	a.Label(fmt.Sprintf("a training with observations of %d, %d choices and %d dimensions", spaces.Observation, spaces.Choices,
+		spaces.Dimensions))
 	s.Agent.Archive(a)
 }
 

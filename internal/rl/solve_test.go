@@ -17,7 +17,8 @@ var seeds = flag.Int("seeds", 1, "how many seeds must solve CartPole and Pendulu
 // the best policy that was seen, and evaluates it on 20 episodes of its own. It
 // chooses by 40: fewer would let policies pass that fail from a rare start.
 func solve(t *testing.T, env rl.Env, agent rl.Agent, seed uint64, steps int, goodEnough float64) (mean float64, used int) {
-	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: steps, EvaluateEvery: 1_000, Episodes: 40, GoodEnough: &goodEnough})
+	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: steps, EvaluateEvery: 1_000, Episodes: 40,
+		GoodEnough: &goodEnough})
 	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
 		t.Fatal(err)
 	}

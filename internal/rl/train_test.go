@@ -73,7 +73,8 @@ func TestTrainingTellsTheAgentWhatHappened(t *testing.T) {
 func TestTrainingEndsWhenItIsGoodEnough(t *testing.T) {
 	enough := 4.0
 	agent := &listener{weights: make([]float32, 1)}
-	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 1_000, LongestEpisode: 4, EvaluateEvery: 10, Episodes: 2, GoodEnough: &enough})
+	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 1_000, LongestEpisode: 4, EvaluateEvery: 10, Episodes: 2,
+		GoodEnough: &enough})
 	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func TestTrainingTellsItsProgress(t *testing.T) {
 		t.Fatalf("%v; told %d times of progress, want 4, and of %d points, want 1", err, len(told), points)
 	}
 	p := told[1] // after 1,024 steps and two seconds by that clock
-	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second || !math.IsNaN(p.Evaluation) {
+	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second ||
+		!math.IsNaN(p.Evaluation) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -157,7 +159,8 @@ func newScored(scores ...float64) *scored {
 
 func TestTrainingEndsWhenItHasLevelledOff(t *testing.T) {
 	s := newScored(1, 2, 2.05, 1.5, 1.9)
-	config := rl.TrainingConfig{Steps: 1_000, WholeEpisodes: true, EvaluateEvery: 6, EvenlySpaced: true, Episodes: 1, Patience: 3, Gain: 0.1}
+	config := rl.TrainingConfig{Steps: 1_000, WholeEpisodes: true, EvaluateEvery: 6, EvenlySpaced: true, Episodes: 1, Patience: 3,
+		Gain: 0.1}
 	training := rl.NewTrainingOf(s, 1, config)
 	if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
 		t.Fatal(err)
@@ -173,7 +176,8 @@ func TestTrainingEndsWhenItHasLevelledOff(t *testing.T) {
 
 func TestWholeEpisodesAreNotCutOff(t *testing.T) {
 	for spaced, want := range map[bool][]int{false: {8, 12, 16}, true: {8, 16}} {
-		training := rl.NewTrainingOf(newScored(1), 1, rl.TrainingConfig{Steps: 14, WholeEpisodes: true, EvaluateEvery: 6, EvenlySpaced: spaced, Episodes: 1})
+		training := rl.NewTrainingOf(newScored(1), 1, rl.TrainingConfig{Steps: 14, WholeEpisodes: true, EvaluateEvery: 6,
+			EvenlySpaced: spaced, Episodes: 1})
 		if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
 			t.Fatal(err)
 		}

@@ -139,7 +139,8 @@ func TestAResizeWithoutRoomIsDeferred(t *testing.T) {
 	app.Nodes = app.Nodes[:1]
 	cp, k, _ := plane(t, app, Config{ResizeDelay: loadline.Dist{Mean: time.Second}})
 	size := func(cores float64) loadline.Plan {
-		return loadline.Plan{Services: []loadline.ServicePlan{{Setting: loadline.Setting{CPURequest: loadline.Some(cores), CPULimit: loadline.Some(cores)}}}}
+		return loadline.Plan{Services: []loadline.ServicePlan{{Setting: loadline.Setting{CPURequest: loadline.Some(cores),
+			CPULimit: loadline.Some(cores)}}}}
 	}
 	cp.Apply(size(2), 0)
 	cp.Run(time.Second)

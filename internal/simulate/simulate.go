@@ -140,7 +140,8 @@ func (s Spec) Validate() error {
 	if policy, err := s.decider(); err != nil {
 		faults = append(faults, err)
 	} else if p, has := policy.(partial); has && s.Partial != nil && !slices.Equal(p.Partial(), s.Partial) {
-		add("policy %s was trained with other shares of the SLO: leave them out to use those of its training, or train it with these", s.Policy)
+		add("policy %s was trained with other shares of the SLO: leave them out to use those of its training, or train it with these",
+			s.Policy)
 	} else if _, err := s.guarded(policy); err != nil {
 		faults = append(faults, err)
 	}

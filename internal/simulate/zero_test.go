@@ -56,7 +56,8 @@ func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 				begin := time.Duration(spell) * 10 * time.Minute
 				end := begin + 2*time.Minute
 				if at(begin+3*time.Second) != 0 || at(begin+7*time.Second) == 0 {
-					t.Errorf("spell %d: %d replicas after 3 s, %d after 7; a start takes 5", spell, at(begin+3*time.Second), at(begin+7*time.Second))
+					t.Errorf("spell %d: %d replicas after 3 s, %d after 7; a start takes 5", spell, at(begin+3*time.Second),
+						at(begin+7*time.Second))
 				}
 				// Two hundred are held by then: the autoscaler does not stop at the one
 				// replica that they have woken.
@@ -65,7 +66,8 @@ func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 				}
 				// The stable window and the grace, in ticks of two seconds.
 				if at(end+80*time.Second) == 0 || at(end+100*time.Second) != 0 {
-					t.Errorf("spell %d: %d replicas 80 s after its end, %d after 100", spell, at(end+80*time.Second), at(end+100*time.Second))
+					t.Errorf("spell %d: %d replicas 80 s after its end, %d after 100", spell, at(end+80*time.Second),
+						at(end+100*time.Second))
 				}
 			}
 			m := out.Meter
@@ -158,7 +160,8 @@ func TestTheEnginesAgreeOnATrickle(t *testing.T) {
 				t.Fatal(err)
 			}
 			m, k := out.Meter, &out.Meter.Kinds[0]
-			for i, x := range [...]float64{k.Arrived, k.Over / k.Ended, m.ReplicaSeconds / 3600, m.Services[0].CoreSeconds, k.Latency.Mean() / 1e9} {
+			for i, x := range [...]float64{k.Arrived, k.Over / k.Ended, m.ReplicaSeconds / 3600, m.Services[0].CoreSeconds,
+				k.Latency.Mean() / 1e9} {
 				of[i] += x / seeds
 			}
 		}

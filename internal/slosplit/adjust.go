@@ -95,7 +95,8 @@ func (a *adjuster) begin() error {
 		}
 		least := e.Least / chain.Budget * (1 + 1e-6)
 		if f := a.factor(chain.Kind); f == nil {
-			a.factors = append(a.factors, factor{kind: chain.Kind, slo: chain.Budget, least: least, bad: math.Inf(1), cost: e.Cost, service: e.Service, takes: e.Takes})
+			a.factors = append(a.factors, factor{kind: chain.Kind, slo: chain.Budget, least: least, bad: math.Inf(1), cost: e.Cost,
+				service: e.Service, takes: e.Takes})
 		} else if least > f.least {
 			f.least, f.cost, f.service, f.takes = least, e.Cost, e.Service, e.Takes
 		}
@@ -238,11 +239,14 @@ func (a *adjuster) broken() error {
 		switch t := f.tail; {
 		case t.Kind == "" || t.Met():
 		case f.floored && !t.Failing:
-			faults = append(faults, &Infeasible{Kind: f.kind, SLO: f.slo, Least: t.Latency, Cost: f.cost, Measured: true, Service: f.service, Takes: f.takes})
+			faults = append(faults, &Infeasible{Kind: f.kind, SLO: f.slo, Least: t.Latency, Cost: f.cost, Measured: true,
+				Service: f.service, Takes: f.takes})
 		case f.floored:
-			faults = append(faults, &Infeasible{Kind: f.kind, SLO: f.slo, Least: math.Inf(1), Cost: f.cost, Measured: true, Service: f.service})
+			faults = append(faults, &Infeasible{Kind: f.kind, SLO: f.slo, Least: math.Inf(1), Cost: f.cost, Measured: true,
+				Service: f.service})
 		default:
-			faults = append(faults, fmt.Errorf("%s: no split that meets %v was found in %d runs, the last took %v; allow more runs", f.kind, seconds(f.slo), len(a.measured), seconds(t.Latency)))
+			faults = append(faults, fmt.Errorf("%s: no split that meets %v was found in %d runs, the last took %v; allow more runs",
+				f.kind, seconds(f.slo), len(a.measured), seconds(t.Latency)))
 		}
 	}
 	if faults == nil {

@@ -184,7 +184,8 @@ func TestMeasuringStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	app := shop()
-	if _, err := InEventEngine(ctx, app, Measurement{PerSecond: []float64{1, 1}})([]int{1, 1, 1, 1, 1, 1}); !errors.Is(err, context.Canceled) {
+	if _, err := InEventEngine(ctx, app, Measurement{PerSecond: []float64{1, 1}})([]int{1, 1, 1, 1, 1, 1}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	// Two visits of 5 ms at 500 a second on one core: a queue that only grows.

@@ -34,8 +34,10 @@ func shop() *loadline.App {
 			service("ads", 5*time.Millisecond, 0.3), service("images", 5*time.Millisecond, 0.1), service("never", time.Millisecond, 0.1),
 		},
 		Kinds: []loadline.Kind{
-			{Name: "get", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: 200 * time.Millisecond}, Root: call(0, []loadline.Call{call(1)}, []loadline.Call{cart, ads, never})},
-			{Name: "pay", Share: 1, SLO: loadline.SLO{Percentile: 95, Latency: 100 * time.Millisecond}, Root: call(0, []loadline.Call{call(1)})},
+			{Name: "get", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: 200 * time.Millisecond},
+				Root: call(0, []loadline.Call{call(1)}, []loadline.Call{cart, ads, never})},
+			{Name: "pay", Share: 1, SLO: loadline.SLO{Percentile: 95, Latency: 100 * time.Millisecond},
+				Root: call(0, []loadline.Call{call(1)})},
 		},
 		Nodes: []loadline.Node{{Name: "node", Cores: 8, Memory: 32 << 30}},
 	}
@@ -46,7 +48,8 @@ func shop() *loadline.App {
 func linear(app *loadline.App) Profiles {
 	return func(service int, percentile float64) *profile.Profile {
 		base := 3 * app.Services[service].CPU.Mean.Seconds()
-		return &profile.Profile{Service: app.Services[service].Name, Percentile: percentile, Points: []profile.Point{{Load: 1, Latency: base}, {Load: 100, Latency: 10 * base}}}
+		return &profile.Profile{Service: app.Services[service].Name, Percentile: percentile,
+			Points: []profile.Point{{Load: 1, Latency: base}, {Load: 100, Latency: 10 * base}}}
 	}
 }
 

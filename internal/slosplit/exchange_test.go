@@ -42,7 +42,8 @@ func TestAdjustExchanges(t *testing.T) {
 		app := &loadline.App{}
 		least := 0.0
 		for i := range 2 + rng.IntN(4) {
-			s := Step{Service: i, Name: fmt.Sprint(i), Visits: float64(1 + rng.IntN(3)), Load: 10 + 300*rng.Float64(), Cost: 0.1 + rng.Float64(), Min: 1, Max: 3 + rng.IntN(14), Curve: queueCurve(rng)}
+			s := Step{Service: i, Name: fmt.Sprint(i), Visits: float64(1 + rng.IntN(3)), Load: 10 + 300*rng.Float64(),
+				Cost: 0.1 + rng.Float64(), Min: 1, Max: 3 + rng.IntN(14), Curve: queueCurve(rng)}
 			least += s.Visits * s.LatencyWith(s.Max)
 			c.Steps = append(c.Steps, s)
 			app.Services = append(app.Services, loadline.Service{Name: s.Name, Size: loadline.Size{CPURequest: s.Cost}})

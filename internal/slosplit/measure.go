@@ -68,7 +68,8 @@ func InEventEngine(ctx context.Context, app *loadline.App, m Measurement) Measur
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			e := event.New(sim.Config{App: sized, Load: rates(m.PerSecond), Seed: m.FirstSeed + uint64(seed) + 1, CPU: m.CPU, WarmUp: measureWarmUp})
+			e := event.New(sim.Config{App: sized, Load: rates(m.PerSecond), Seed: m.FirstSeed + uint64(seed) + 1, CPU: m.CPU,
+				WarmUp: measureWarmUp})
 			for t := measureWarmUp; t < measureWarmUp+length; t += measureShortest {
 				if err := ctx.Err(); err != nil {
 					return nil, err

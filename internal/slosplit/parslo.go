@@ -44,7 +44,8 @@ func (Parslo) Split(c *Chain) (Shares, error) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if s.Curve == nil {
-			return nil, fmt.Errorf("chain of %s: %w of %s: measure one with loadline profile, or split it evenly or proportionally", c.Kind, profile.ErrAbsent, s.Name)
+			return nil, fmt.Errorf("chain of %s: %w of %s: measure one with loadline profile, or split it evenly or proportionally",
+				c.Kind, profile.ErrAbsent, s.Name)
 		}
 		if options[i] = stepOptions(s, c.Budget); options[i] == nil {
 			return nil, Least(c)

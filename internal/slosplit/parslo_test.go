@@ -73,7 +73,8 @@ func TestParsloNearExhaustive(t *testing.T) {
 		c := &Chain{Kind: "get", Percentile: 99}
 		least := 0.0
 		for range 1 + rng.IntN(5) {
-			s := Step{Name: "s", Visits: float64(1 + rng.IntN(3)), Load: 10 + 300*rng.Float64(), Cost: 0.1 + rng.Float64(), Min: 1, Max: 3 + rng.IntN(14), Curve: queueCurve(rng)}
+			s := Step{Name: "s", Visits: float64(1 + rng.IntN(3)), Load: 10 + 300*rng.Float64(), Cost: 0.1 + rng.Float64(), Min: 1,
+				Max: 3 + rng.IntN(14), Curve: queueCurve(rng)}
 			least += s.Visits * s.LatencyWith(s.Max)
 			c.Steps = append(c.Steps, s)
 		}
@@ -109,7 +110,8 @@ func TestParsloNearExhaustive(t *testing.T) {
 func TestClosedForm(t *testing.T) {
 	c := &Chain{Kind: "get", Percentile: 99, Budget: 0.1}
 	weights, sum := []float64{}, 0.0
-	for _, s := range []struct{ b, load, cost, visits float64 }{{1e-3, 2000, 1, 1}, {2e-3, 4000, 0.25, 2}, {0.5e-3, 1000, 4, 1}, {4e-3, 500, 0.5, 3}} {
+	for _, s := range []struct{ b, load, cost, visits float64 }{{1e-3, 2000, 1, 1}, {2e-3, 4000, 0.25, 2}, {0.5e-3, 1000, 4, 1},
+		{4e-3, 500, 0.5, 3}} {
 		curve := &profile.Curve{Loads: []float64{1e-6, 1000}, Latencies: []float64{1e-6 * s.b, 1000 * s.b}}
 		c.Steps = append(c.Steps, Step{Name: "s", Visits: s.visits, Load: s.load, Cost: s.cost, Min: 1, Max: 3000, Curve: curve})
 		w := math.Sqrt(s.cost * s.load * s.b / s.visits)

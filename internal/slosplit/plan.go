@@ -47,7 +47,8 @@ func NewPlan(app *loadline.App, chains []Chain, split Splitter) (*Plan, error) {
 	p := &Plan{Services: make([]ServicePlan, len(app.Services))}
 	for i := range p.Services {
 		s := &app.Services[i]
-		p.Services[i] = ServicePlan{Service: s.Name, Instances: max(s.Bounds.MinReplicas, 0), Kept: true, Reason: "no request with an SLO visits it"}
+		p.Services[i] = ServicePlan{Service: s.Name, Instances: max(s.Bounds.MinReplicas, 0), Kept: true,
+			Reason: "no request with an SLO visits it"}
 	}
 	var faults []error
 	for c := range chains {
@@ -156,7 +157,8 @@ func (p *Plan) Shares() *formulation.Shares {
 	shares := &formulation.Shares{Services: []formulation.Share{}}
 	for i := range p.Services {
 		if s := &p.Services[i]; s.WithCalls > 0 {
-			shares.Services = append(shares.Services, formulation.Share{Service: s.Service, Percentile: s.Percentile, Latency: s.WithCalls})
+			shares.Services = append(shares.Services, formulation.Share{Service: s.Service, Percentile: s.Percentile,
+				Latency: s.WithCalls})
 		}
 	}
 	return shares

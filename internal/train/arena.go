@@ -75,7 +75,8 @@ func NewArena(config ArenaConfig) (*Arena, error) {
 		faults = append(faults, fmt.Errorf("arena: a period of %v with a delay of %v, must be at least 1s and no shorter than the delay", n.Period, n.Delay))
 	}
 	if config.Duration < a.episode() {
-		faults = append(faults, fmt.Errorf("arena: the load of %s lasts %v, an episode %v: give a longer load or shorter episodes", config.App.Name, config.Duration, a.episode()))
+		faults = append(faults, fmt.Errorf("arena: the load of %s lasts %v, an episode %v: give a longer load or shorter episodes",
+			config.App.Name, config.Duration, a.episode()))
 	}
 	return a, errors.Join(faults...)
 }

@@ -52,7 +52,8 @@ func begin(t *testing.T, c ArenaConfig, seed uint64, culprit int) *Arena {
 func TestAStepIsCarriedOutAndSeen(t *testing.T) {
 	a := begin(t, configOf(t), 1, NoCulprit)
 	before, began := a.Situation().Allocation[0].Replicas, a.Now()
-	a.Act(loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0, Setting: loadline.Setting{Replicas: loadline.Some(before + 2)}}}})
+	a.Act(loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0,
+		Setting: loadline.Setting{Replicas: loadline.Some(before + 2)}}}})
 	if got := a.Situation().Allocation[0].Replicas; got != before+2 {
 		t.Errorf("%d replicas, want %d", got, before+2)
 	}
@@ -146,7 +147,8 @@ func TestAnAlmanacKnowsNoMoreThanWasMeasured(t *testing.T) {
 		},
 	}
 	none := func(float64) {}
-	if _, a, _, err := FitForecasts(t.Context(), Scenario{App: c.App, Load: ramp{}, Duration: time.Hour}, 1, f, none); a != nil || err != nil {
+	if _, a, _, err := FitForecasts(t.Context(), Scenario{App: c.App, Load: ramp{}, Duration: time.Hour}, 1, f, none); a != nil ||
+		err != nil {
 		t.Errorf("a short load has %v, %v", a, err)
 	}
 	models, a, faults, err := FitForecasts(t.Context(), Scenario{App: c.App, Load: ramp{}, Duration: 4 * time.Hour}, 1, f, none)

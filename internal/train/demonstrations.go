@@ -39,7 +39,9 @@ func (p *Demonstrations) Each(see func(rl.Transition)) int {
 			choice := p.Problem.ChoiceOf(p.Ground, before.situation(p.Ground.App), 0, did)
 			see(rl.Transition{
 				Observation: before.features, Action: rl.Action{Choice: choice}, Next: after.features,
-				Result: rl.Result{Reward: p.Problem.Reward(p.Ground, after.situation(p.Ground.App), 0, formulation.Paid{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest), Changed: did.Replicas != before.allocation[0].Replicas, Reference: p.Reference})},
+				Result: rl.Result{Reward: p.Problem.Reward(p.Ground, after.situation(p.Ground.App), 0,
+					formulation.Paid{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest),
+						Changed: did.Replicas != before.allocation[0].Replicas, Reference: p.Reference})},
 			})
 			count++
 		}

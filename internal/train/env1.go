@@ -65,7 +65,8 @@ func NewENV1(config ENV1Config) (*ENV1, error) {
 		faults = append(faults, fmt.Errorf("episodes of %d steps, must be at least 1", config.Steps))
 	}
 	if config.MinReplicas < 1 || config.MaxReplicas < config.MinReplicas {
-		faults = append(faults, fmt.Errorf("replicas from %d to %d, must be at least 1 and not falling", config.MinReplicas, config.MaxReplicas))
+		faults = append(faults, fmt.Errorf("replicas from %d to %d, must be at least 1 and not falling", config.MinReplicas,
+			config.MaxReplicas))
 	}
 	if !(config.Delays.SLA > 0) {
 		faults = append(faults, fmt.Errorf("an SLA of %v s, must be above 0", config.Delays.SLA))

@@ -135,15 +135,17 @@ func (e *ENV2) Observe(ctx context.Context, into *loadline.Observation) error {
 	if request == 0 {
 		request = max(e.desired.Size.CPULimit, 1e-3)
 	}
-	*into = loadline.Observation{At: at, Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1), Nodes: make([]loadline.NodeObservation, len(e.config.Scenario.App.Nodes))}
+	*into = loadline.Observation{At: at, Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1),
+		Nodes: make([]loadline.NodeObservation, len(e.config.Scenario.App.Nodes))}
 	s := &into.Services[0]
 	s.Rate, s.CPU = present(requests), present(cpu*request*float64(e.desired.Replicas))
 	s.Latency.Mean = present(delay)
 	into.Kinds[0].Rate, into.Kinds[0].Latency.Mean = s.Rate, s.Latency.Mean
 	for i := range e.desired.Replicas {
 		s.Pods = append(s.Pods, loadline.PodObservation{
-			ID: int64(i), Phase: loadline.PodReady, Created: sim.Epoch.Add(-time.Hour), Ready: sim.Epoch.Add(-time.Hour), Size: e.desired.Size,
-			CPU: present(cpu * request),
+			ID: int64(i), Phase: loadline.PodReady, Created: sim.Epoch.Add(-time.Hour), Ready: sim.Epoch.Add(-time.Hour),
+			Size: e.desired.Size,
+			CPU:  present(cpu * request),
 		})
 	}
 	return ctx.Err()

@@ -42,7 +42,8 @@ const MinForecastBins = 120
 // FitForecasts fits a GRU to every service that is visited, on the first four fifths of
 // the load, and makes the table of all of it. A load that is too short has no
 // forecasts.
-func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, progress func(share float64)) ([]*forecast.GRU, *ForecastTable, []ForecastError, error) {
+func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, progress func(share float64)) ([]*forecast.GRU,
+	*ForecastTable, []ForecastError, error) {
 	app, bins := s.App, int(s.Duration/f.Step)
 	models := make([]*forecast.GRU, len(app.Services))
 	if bins < MinForecastBins {

@@ -160,7 +160,8 @@ func goldenMSARS(t *testing.T, h hash.Hash) error {
 	known := &profile.Set{App: s.App.Name}
 	for _, way := range []string{msars.None, "parslo"} {
 		c.Way = way
-		m, report, err := msarstrainer.Run(t.Context(), s, known, c, msarstrainer.Hooks{Profiles: func(set *profile.Set) error { known = set; return nil }})
+		m, report, err := msarstrainer.Run(t.Context(), s, known, c,
+			msarstrainer.Hooks{Profiles: func(set *profile.Set) error { known = set; return nil }})
 		if err != nil {
 			return err
 		}

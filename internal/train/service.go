@@ -35,7 +35,8 @@ func NewServiceScenario(ground *formulation.Ground, service int, load sim.Arriva
 		work = g.CPU / mean
 	}
 	s.CPU.Mean = time.Duration(float64(s.CPU.Mean) * work)
-	room := loadline.Node{Name: "node", Cores: 2 + 2*float64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxCPU, s.Size.CPURequest, s.Size.CPULimit)}
+	room := loadline.Node{Name: "node", Cores: 2 + 2*float64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxCPU, s.Size.CPURequest,
+		s.Size.CPULimit)}
 	room.Memory = 1<<30 + 2*int64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxMemory, s.Size.MemoryRequest, s.Size.MemoryLimit)
 	app := &loadline.App{
 		Name: ground.App.Name + "/" + s.Name, Services: []loadline.Service{s}, Routing: ground.App.Routing,

@@ -71,10 +71,12 @@ func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 
 func TestClusterRepeats(t *testing.T) {
 	single := app(t, "single")
-	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour), 6*time.Hour)
+	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour),
+		6*time.Hour)
 	for _, name := range formulation.FormulationNames() {
 		run := func() (rewards []float64, observations []float32) {
-			c, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, name), Scenarios: places, Steps: 30, CPUNoise: 0.1, MetricsLoss: 0.1})
+			c, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, name), Scenarios: places, Steps: 30, CPUNoise: 0.1,
+				MetricsLoss: 0.1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +140,8 @@ func TestClusterFollowsWhatIsDone(t *testing.T) {
 func TestClusterNeedsALongEnoughLoad(t *testing.T) {
 	single := app(t, "single")
 	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
-	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Scenarios: places, Steps: 60}); err == nil {
+	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Scenarios: places,
+		Steps: 60}); err == nil {
 		t.Error("an episode longer than the load was taken")
 	}
 	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Steps: 60}); err == nil {
@@ -194,14 +197,16 @@ func TestENV2IsItsEquations(t *testing.T) {
 	if got.Bound() != "" || got.OverSLA > 0.02 {
 		t.Errorf("bound %q, over the SLA %v", got.Bound(), got.OverSLA)
 	}
-	printed, err := train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays, AsPrinted: true}, static("4"))
+	printed, err := train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays, AsPrinted: true},
+		static("4"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := 0.4 * (0.5*0.25 + 0.002*80); math.Abs(printed.Delay-want) > 1e-3 {
 		t.Errorf("as printed: %v, want %v", printed.Delay, want)
 	}
-	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, static("1")); err != nil || got.Bound() != "min" || got.OverSLA != 1 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays},
+		static("1")); err != nil || got.Bound() != "min" || got.OverSLA != 1 {
 		t.Errorf("one replica: %+v, %v", got, err)
 	}
 	hpa, err := policy.New("hpa:target=50", place.App)
@@ -209,14 +214,16 @@ func TestENV2IsItsEquations(t *testing.T) {
 		t.Fatal(err)
 	}
 	// At CPU = 0.5 the equations have six pods.
-	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, hpa); err != nil || math.Abs(got.MeanPods-6) > 0.2 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, hpa); err != nil ||
+		math.Abs(got.MeanPods-6) > 0.2 {
 		t.Errorf("HPA at 50 %%: %+v, %v", got, err)
 	}
 	ursa, err := policy.New("autothrottle", place.App)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, ursa); err != nil || got.Held == 0 {
+	if got, err = train.EvaluateENV2(context.Background(), train.ENV2Config{Scenario: place, Delays: delays}, ursa); err != nil ||
+		got.Held == 0 {
 		t.Errorf("a policy that needs what ENV2 does not give must hold: %+v, %v", got, err)
 	}
 }
@@ -225,13 +232,15 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	single := app(t, "single")
 	users := load(t, single, "diurnal:low=20,high=600,period=2h", 6*time.Hour)
 	h, err := record.Run(context.Background(), record.Spec{
-		App: single, Load: users, Workload: "day", Policy: "hpa", Engine: "fluid", Duration: 6 * time.Hour, Step: 15 * time.Second, Seed: 1,
+		App: single, Load: users, Workload: "day", Policy: "hpa", Engine: "fluid", Duration: 6 * time.Hour, Step: 15 * time.Second,
+		Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	place := train.ServiceScenarios(formulation.NewGround(single), users, 6*time.Hour)[0]
-	past := train.Demonstrations{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h, Service: place.Service, Reference: place.Reference}
+	past := train.Demonstrations{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h,
+		Service: place.Service, Reference: place.Reference}
 	more, less, steps := 0, 0, 0
 	n := past.Each(func(tr rl.Transition) {
 		steps++
@@ -257,14 +266,16 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 
 func TestScales(t *testing.T) {
 	e, err := train.NewENV1(train.ENV1Config{
-		Rows: []train.HistoryRow{{CPU: 0.2, Requests: 100, Replicas: 2}, {CPU: 0.8, Requests: 100, Replicas: 2}}, MinReplicas: 2, MaxReplicas: 2, Steps: 1,
+		Rows: []train.HistoryRow{{CPU: 0.2, Requests: 100, Replicas: 2},
+			{CPU: 0.8, Requests: 100, Replicas: 2}}, MinReplicas: 2, MaxReplicas: 2, Steps: 1,
 		Delays: train.Delays{Smoothing: 0.4, SLA: 0.25},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	scales := train.MeasureScales(e, 1, 200, 1)
-	if math.Abs(scales[0].Mean-0.5) > 0.1 || math.Abs(scales[0].Spread-0.3) > 0.05 || scales[1] != (formulation.Scale{Mean: 100, Spread: 1}) {
+	if math.Abs(scales[0].Mean-0.5) > 0.1 || math.Abs(scales[0].Spread-0.3) > 0.05 ||
+		scales[1] != (formulation.Scale{Mean: 100, Spread: 1}) {
 		t.Errorf("scales %v", scales)
 	}
 	s := train.ScaledEnv{e, scales}

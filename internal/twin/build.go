@@ -22,7 +22,8 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 	n := &p.notes
 	app := &loadline.App{
 		Name: p.options.Name, Routing: p.options.Routing,
-		Description: fmt.Sprintf("Fitted to %v of history (%s), of which the last %.0f %% were held out.", p.h.Duration(), source(p), 100*p.options.Unseen),
+		Description: fmt.Sprintf("Fitted to %v of history (%s), of which the last %.0f %% were held out.", p.h.Duration(), source(p),
+			100*p.options.Unseen),
 	}
 	parallel := make([]bool, len(models))
 	for i := range models {
@@ -41,7 +42,8 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 		slo := p.objective(kd, n)
 		timeout := max(10*time.Second, 20*slo.Latency)
 		n.assume("kinds."+kd.name+".timeout", timeout, "metrics do not tell when users give up")
-		app.Kinds = append(app.Kinds, loadline.Kind{Name: kd.name, Share: round(max(kd.requests, 1e-6), 4), SLO: slo, Timeout: timeout, Root: root})
+		app.Kinds = append(app.Kinds, loadline.Kind{Name: kd.name, Share: round(max(kd.requests, 1e-6), 4), SLO: slo, Timeout: timeout,
+			Root: root})
 	}
 	if sequential {
 		n.warn("calls of one service are assumed to be sequential, unless its response time shows otherwise: metrics do not contain the order")
@@ -126,13 +128,15 @@ func addNodes(app *loadline.App, n *notes) {
 	for i := range count {
 		app.Nodes = append(app.Nodes, loadline.Node{Name: fmt.Sprintf("node-%d", i+1), Cores: math.Ceil(large), Memory: wide})
 	}
-	n.assume("nodes", fmt.Sprintf("%d of %v cores and %d GiB", count, math.Ceil(large), wide>>30), "metrics do not contain the nodes: room for all replicas within the bounds")
+	n.assume("nodes", fmt.Sprintf("%d of %v cores and %d GiB", count, math.Ceil(large), wide>>30),
+		"metrics do not contain the nodes: room for all replicas within the bounds")
 }
 
 // setOrigins says of every figure where it comes from.
 func (t *Twin) setOrigins(p *past) {
 	t.origins = []apps.Origin{
-		{Name: "fit", Kind: apps.Measured, Source: fmt.Sprintf("fitted to %s, %s to %s", source(p), p.h.At(0).UTC().Format(time.RFC3339), p.h.At(p.cut-1).UTC().Format(time.RFC3339))},
+		{Name: "fit", Kind: apps.Measured, Source: fmt.Sprintf("fitted to %s, %s to %s", source(p),
+			p.h.At(0).UTC().Format(time.RFC3339), p.h.At(p.cut-1).UTC().Format(time.RFC3339))},
 		{Name: "guess", Kind: apps.Assumed, Source: "the history does not hold it: " + strings.Join(reasons(t.Report.Assumed), "; ")},
 	}
 	t.marks = map[string]string{}
@@ -140,7 +144,8 @@ func (t *Twin) setOrigins(p *past) {
 		t.marks[a.Field] = "guess"
 	}
 	if len(p.options.Objectives) > 0 {
-		t.origins = append(t.origins, apps.Origin{Name: "asked", Kind: apps.Documented, Source: "objectives as they were given to the fit"})
+		t.origins = append(t.origins, apps.Origin{Name: "asked", Kind: apps.Documented,
+			Source: "objectives as they were given to the fit"})
 		for _, k := range t.App.Kinds {
 			if field := "kinds." + k.Name + ".slo"; t.marks[field] == "" {
 				t.marks[field] = "asked"

@@ -162,7 +162,8 @@ func (t *track) assumedDemand(n *notes) demand {
 		guess = 0.01
 	}
 	n.warn("service %s: too little CPU (metric %q) was measured: %s", t.name, history.CPU, history.CPU.About().Cost)
-	n.assume("services."+t.name+".cpu", seconds(guess).Round(time.Microsecond), "CPU was not measured: half of the mean response time at little load")
+	n.assume("services."+t.name+".cpu", seconds(guess).Round(time.Microsecond),
+		"CPU was not measured: half of the mean response time at little load")
 	n.assume("services."+t.name+".idle", 0, "CPU was not measured")
 	return demand{perVisit: max(guess, 1e-6)}
 }

@@ -60,7 +60,8 @@ func (p *past) findGaps() {
 		}
 	}
 	if short > 0 {
-		p.notes.warn("%d short gaps (at most %v each); %d of %d steps have no request rate and are excluded", short, MaxHold, absent, p.h.Steps)
+		p.notes.warn("%d short gaps (at most %v each); %d of %d steps have no request rate and are excluded", short, MaxHold, absent,
+			p.h.Steps)
 	}
 	impossible := 0
 	for _, t := range p.tracks {

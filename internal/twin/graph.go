@@ -101,7 +101,8 @@ func (p *past) cutCycles() {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(p.edges[a].from, p.edges[b].from), cmp.Compare(p.edges[a].to, p.edges[b].to))
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(p.edges[a].from, p.edges[b].from),
+			cmp.Compare(p.edges[a].to, p.edges[b].to))
 	})
 	next := make([][]int, len(p.tracks))
 	var reaches func(from, to int) bool
@@ -112,7 +113,8 @@ func (p *past) cutCycles() {
 	for _, i := range order {
 		e := p.edges[i]
 		if reaches(e.to, e.from) {
-			p.notes.warn("calls from %s to %s would close a cycle of calls: they are left out of the twin, and so is their load", p.tracks[e.from].name, p.tracks[e.to].name)
+			p.notes.warn("calls from %s to %s would close a cycle of calls: they are left out of the twin, and so is their load",
+				p.tracks[e.from].name, p.tracks[e.to].name)
 			continue
 		}
 		next[e.from] = append(next[e.from], e.to)
@@ -152,7 +154,8 @@ func (p *past) poolRare() {
 		pools[e.to] = len(kept)
 		kept = append(kept, entry{name: history.OtherKind(p.tracks[e.to].name), to: e.to, rate: slices.Clone(e.rate)})
 	}
-	p.notes.warn("users send %d kinds of requests; the %d most frequent are kept separate, the others are pooled", len(p.entries), maxKinds)
+	p.notes.warn("users send %d kinds of requests; the %d most frequent are kept separate, the others are pooled", len(p.entries),
+		maxKinds)
 	p.entries = kept
 }
 
@@ -170,7 +173,8 @@ func (p *past) addUnexplained() {
 		name := t.name
 		if measured {
 			name = history.DirectKind(t.name)
-			p.notes.warn("service %s: %.0f %% of its requests have no measured caller; they are assumed to come from users, as kind %q", t.name, 100*p.total(rest)/p.total(t.series[history.Rate]), name)
+			p.notes.warn("service %s: %.0f %% of its requests have no measured caller; they are assumed to come from users, as kind %q",
+				t.name, 100*p.total(rest)/p.total(t.series[history.Rate]), name)
 		}
 		p.entries = append(p.entries, entry{name, i, rest, t.series[history.LatencyMean], t.series[history.LatencyP99]})
 	}

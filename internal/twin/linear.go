@@ -110,7 +110,8 @@ func (t *Twin) fitLinear(p *past) {
 		t.Linear = append(t.Linear, fit(p.options.Delay))
 		t.LinearP99 = append(t.LinearP99, fit(history.LatencyP99))
 		if t.Linear[len(t.Linear)-1].Rows == 0 {
-			t.Report.Warnings = append(t.Report.Warnings, "service "+tr.name+": the linear model has no row with CPU, requests, replicas and delay together")
+			t.Report.Warnings = append(t.Report.Warnings, "service "+tr.name+
+				": the linear model has no row with CPU, requests, replicas and delay together")
 		}
 	}
 }

@@ -28,7 +28,8 @@ func (p *past) objective(k *kind, n *notes) loadline.SLO {
 	}
 	usual, of := p.usualTail(k)
 	slo = loadline.SLO{Percentile: 99, Latency: roundUp(UsualFactor * usual)}
-	n.assume("kinds."+k.name+".slo", fmt.Sprintf("99 %% within %v", slo.Latency), fmt.Sprintf("no objective was given: %d times %s", UsualFactor, of))
+	n.assume("kinds."+k.name+".slo", fmt.Sprintf("99 %% within %v", slo.Latency),
+		fmt.Sprintf("no objective was given: %d times %s", UsualFactor, of))
 	return slo
 }
 

@@ -226,7 +226,8 @@ func (p *past) checkLoad() error {
 			}
 		}
 		if len(rates) < min(least, 30) {
-			p.notes.warn("service %s: only %d minutes with requests in the part that is fitted: its parameters are unreliable", t.name, len(rates)*p.windowSteps()*int(p.step)/60)
+			p.notes.warn("service %s: only %d minutes with requests in the part that is fitted: its parameters are unreliable", t.name,
+				len(rates)*p.windowSteps()*int(p.step)/60)
 		}
 		if len(rates) == 0 {
 			continue

@@ -61,7 +61,8 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 		for k := range t.windows {
 			w := &t.windows[k]
 			sized := m.size.CPULimit == 0 || math.IsNaN(w.limit) || math.Abs(w.limit-m.size.CPULimit) < 0.01*m.size.CPULimit
-			if w.from < from || !w.sound() || !w.even || !sized || (steady && !w.steady) || (math.IsNaN(w.mean) && math.IsNaN(w.quantiles[3])) {
+			if w.from < from || !w.sound() || !w.even || !sized || (steady && !w.steady) ||
+				(math.IsNaN(w.mean) && math.IsNaN(w.quantiles[3])) {
 				continue
 			}
 			if load := m.busy(w.rate / w.ready); load <= mostLoad {
@@ -171,7 +172,8 @@ func (p *past) calleeAt(service, steps int, windows func(func(int) bool)) callee
 	if math.IsNaN(mean) {
 		return calleeTime{}
 	}
-	p50, p90, p99 := of(func(w *window) float64 { return w.quantiles[0] }), of(func(w *window) float64 { return w.quantiles[1] }), of(func(w *window) float64 { return w.quantiles[3] })
+	p50, p90, p99 := of(func(w *window) float64 { return w.quantiles[0] }), of(func(w *window) float64 { return w.quantiles[1] }),
+		of(func(w *window) float64 { return w.quantiles[3] })
 	switch {
 	case math.IsNaN(p99):
 		return calleeTime{mean: mean, cv: 1}

@@ -50,7 +50,8 @@ func (p *past) callGraph() *graph {
 		visits[e.to] = 1
 		budget := make([]float64, len(p.tracks))
 		budget[e.to] = p.kindTimes[k]
-		g.kinds = append(g.kinds, kind{entry: e, requests: mean(rates[k]), visits: visits, budget: budget, calls: make([][]callsTo, len(p.tracks))})
+		g.kinds = append(g.kinds, kind{entry: e, requests: mean(rates[k]), visits: visits, budget: budget,
+			calls: make([][]callsTo, len(p.tracks))})
 	}
 	if len(rates) > 1 && len(p.tracks) > 1 && stillMix(rates) {
 		p.notes.warn("the shares of the kinds of requests never changed: the calls of each kind are estimated from response times, so percentiles of single kinds are unreliable")

@@ -127,7 +127,8 @@ func (t *Twin) score(p *past, models []model) {
 		m := &models[i]
 		r := ServiceReport{
 			Service: tr.name, Changes: m.demand.changes, Rows: m.demand.rows, Misfit: Number(m.station.misfit),
-			LowestRate: Number(m.seen.lowest), HighestRate: Number(m.seen.highest), Busiest: Number(m.seen.busiest), Replicas: m.seen.replicas,
+			LowestRate: Number(m.seen.lowest), HighestRate: Number(m.seen.highest), Busiest: Number(m.seen.busiest),
+			Replicas: m.seen.replicas,
 		}
 		if m.size.CPULimit == 0 {
 			r.Busiest = Number(math.NaN())

@@ -111,7 +111,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	for _, ob := range o.Objectives {
 		if !(ob.SLO.Percentile > 0 && ob.SLO.Percentile < 100) || ob.SLO.Latency <= 0 {
-			faults = append(faults, fmt.Errorf("objective %v %% within %v: the percentile must be between 0 and 100, the time above 0", ob.SLO.Percentile, ob.SLO.Latency))
+			faults = append(faults, fmt.Errorf("objective %v %% within %v: the percentile must be between 0 and 100, the time above 0",
+				ob.SLO.Percentile, ob.SLO.Latency))
 		}
 	}
 	return o, errors.Join(faults...)

@@ -67,7 +67,8 @@ func TestTheTwinKnowsTheKneeAndTheLineDoesNot(t *testing.T) {
 	for _, linear := range []Scores{r.Linear, r.Kept} {
 		for _, pair := range [][2]Score{{r.Twin.Mean, linear.Mean}, {r.Twin.P99, linear.P99}} {
 			if 3*pair[0].Near > pair[1].Near || 3*pair[0].Far > pair[1].Far {
-				t.Errorf("twin off by %.3f | %.3f, linear model by %.3f | %.3f: a line should be off by three times as much", pair[0].Far, pair[0].Near, pair[1].Far, pair[1].Near)
+				t.Errorf("twin off by %.3f | %.3f, linear model by %.3f | %.3f: a line should be off by three times as much",
+					pair[0].Far, pair[0].Near, pair[1].Far, pair[1].Near)
 			}
 		}
 	}
@@ -167,7 +168,8 @@ func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {
 	root := visit(0)
 	root.Stages = [][]loadline.Call{{visit(1), visit(2)}}
 	app.Kinds[0].Root = root
-	h, err := recording{app: app, load: "diurnal:low=50,high=300,period=2h,peak=1h+noise:cv=0.1", engine: "fluid", policy: "hpa", duration: 6 * time.Hour}.run()
+	h, err := recording{app: app, load: "diurnal:low=50,high=300,period=2h,peak=1h+noise:cv=0.1", engine: "fluid", policy: "hpa",
+		duration: 6 * time.Hour}.run()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,8 @@ func TestWorkersAreSeenWhereRequestsWaitForThem(t *testing.T) {
 	app := builtIn("single")
 	s := &app.Services[0]
 	s.Workers, s.CPU, s.Wait = 8, loadline.Dist{Mean: 2 * time.Millisecond, CV: 1}, loadline.Dist{Mean: 80 * time.Millisecond, CV: 0.5}
-	h, err := recording{app: app, load: "diurnal:low=30,high=99,period=2h,peak=1h+noise:cv=0.05", engine: "event", policy: "static", duration: 5 * time.Hour}.run()
+	h, err := recording{app: app, load: "diurnal:low=30,high=99,period=2h,peak=1h+noise:cv=0.05", engine: "event", policy: "static",
+		duration: 5 * time.Hour}.run()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +205,8 @@ func TestTheSameHistoryGivesTheSameTwin(t *testing.T) {
 }
 
 func TestEveryAssumedFigureIsMarked(t *testing.T) {
-	tw := fit(t, bookinfoHours(), Options{Name: "book", Objectives: []Objective{{SLO: loadline.SLO{Percentile: 95, Latency: time.Second}}}})
+	tw := fit(t, bookinfoHours(), Options{Name: "book",
+		Objectives: []Objective{{SLO: loadline.SLO{Percentile: 95, Latency: time.Second}}}})
 	data, err := tw.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +219,10 @@ func TestEveryAssumedFigureIsMarked(t *testing.T) {
 		t.Errorf("objective %v, want the one given", m.App.Kinds[0].SLO)
 	}
 	for _, f := range m.Figures {
-		assumed := slices.ContainsFunc(tw.Report.Assumed, func(a Assumption) bool { return f.Field == a.Field || strings.HasPrefix(f.Field, a.Field+".") })
+		assumed := slices.ContainsFunc(tw.Report.Assumed, func(a Assumption) bool {
+			return f.Field == a.Field ||
+				strings.HasPrefix(f.Field, a.Field+".")
+		})
 		want := "fit"
 		switch {
 		case assumed:
@@ -227,7 +234,8 @@ func TestEveryAssumedFigureIsMarked(t *testing.T) {
 			t.Errorf("%s is marked %q, want %q", f.Field, f.Origin, want)
 		}
 	}
-	if r := apps.Check(m); r.Shares[apps.Measured] == 0 || r.Shares[apps.Assumed] == 0 || r.Shares[apps.Unmarked] > 0 || r.Shares[apps.Defaulted] > 0 {
+	if r := apps.Check(m); r.Shares[apps.Measured] == 0 || r.Shares[apps.Assumed] == 0 || r.Shares[apps.Unmarked] > 0 ||
+		r.Shares[apps.Defaulted] > 0 {
 		t.Errorf("shares %v: every figure should be measured, asked for or assumed", r.Shares)
 	}
 }

@@ -36,7 +36,8 @@ var alibaba2021RTQps = &format{
 			case slices.Contains(responseTimes, metric):
 				return
 			default:
-				in.fault("metric", metric, fmt.Sprintf("must be one of %s, %s", strings.Join(callRates, ", "), strings.Join(responseTimes, ", ")))
+				in.fault("metric", metric, fmt.Sprintf("must be one of %s, %s", strings.Join(callRates, ", "),
+					strings.Join(responseTimes, ", ")))
 				return
 			}
 			if metric != in.metric && (in.metric != received || (metric != "HTTP_MCR" && metric != "providerRPC_MCR")) {

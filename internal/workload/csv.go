@@ -70,7 +70,8 @@ func (t *csvTable) header() {
 			t.time = i
 		case !isMeasure(measure):
 		case t.measure != "" && (measure != t.measure || !ofKind || t.kinds == nil):
-			in.faults.add(1, "columns", strings.Join(in.names, ","), "must have one of "+strings.Join(csvMeasures, ", ")+", or one column per kind such as rps:query")
+			in.faults.add(1, "columns", strings.Join(in.names, ","), "must have one of "+strings.Join(csvMeasures,
+				", ")+", or one column per kind such as rps:query")
 			return
 		case ofKind && (kind == "" || measure == "cpu_util_percent"):
 			in.faults.add(1, "columns", name, "must be a rate or count and the name of a kind of request, such as rps:query")
@@ -86,7 +87,8 @@ func (t *csvTable) header() {
 		in.faults.add(1, "columns", strings.Join(in.names, ","), "must have a column t_s, the time in seconds")
 	}
 	if t.measure == "" {
-		in.faults.add(1, "columns", strings.Join(in.names, ","), "must have a column rps (a rate), requests (a count per bin) or cpu_util_percent")
+		in.faults.add(1, "columns", strings.Join(in.names, ","),
+			"must have a column rps (a rate), requests (a count per bin) or cpu_util_percent")
 	}
 	if t.measure == "cpu_util_percent" {
 		in.unit = Utilisation

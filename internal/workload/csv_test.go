@@ -35,12 +35,14 @@ func TestPlainCSVFaults(t *testing.T) {
 		name, text string
 		want       []string // parts of the message, all of them at once
 	}{
-		{"unsorted", "t_s,rps\n0,5\n1,6\n2,6\n1.5,6\n3,1\n4,1\n", []string{`test: line 5: t_s: "1.5" must be later than the row before (2)`}},
+		{"unsorted", "t_s,rps\n0,5\n1,6\n2,6\n1.5,6\n3,1\n4,1\n",
+			[]string{`test: line 5: t_s: "1.5" must be later than the row before (2)`}},
 		{"duplicate", "t_s,rps\n0,5\n1,6\n1,6\n2,7\n", []string{`line 4: t_s: "1" must come once`}},
 		{"gap", "t_s,rps\n0,5\n1,6\n3,6\n4,6\n", []string{`line 4: t_s: "3" must be 2: there is a gap`}},
 		{"uneven", "t_s,rps\n0,5\n1,6\n2.5,6\n3.5,6\n", []string{`line 4: t_s: "2.5" must be 2: rows are 1 s apart`}},
 		{"every fault at once", "t_s,rps\n0,NaN\n1,-1\nx,3\n2,Inf\n3,\n4,1e999\n", []string{
-			`line 2: rps: "NaN"`, `line 3: rps: "-1"`, `line 4: t_s: "x"`, `line 5: rps: "Inf"`, `line 6: rps: must be a number`, `line 7: rps: "1e999"`}},
+			`line 2: rps: "NaN"`, `line 3: rps: "-1"`, `line 4: t_s: "x"`, `line 5: rps: "Inf"`, `line 6: rps: must be a number`,
+			`line 7: rps: "1e999"`}},
 		{"no value column", "t_s,hits\n0,1\n", []string{"columns", "must have a column rps"}},
 		{"two value columns", "t_s,rps,requests\n0,1,1\n", []string{"must have one of"}},
 		{"one row", "t_s,rps\n0,1\n", []string{"two rows"}},
@@ -102,7 +104,8 @@ func TestPlainCSVReportsTimesAndValuesTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("no fault found")
 	}
-	for _, want := range []string{`line 3: t_s: "0" must come once`, `line 4: t_s: "x"`, `line 5: rps: "NaN"`, `line 6: rps: "-4"`, `line 6: t_s: "30" must be later`} {
+	for _, want := range []string{`line 3: t_s: "0" must come once`, `line 4: t_s: "x"`, `line 5: rps: "NaN"`, `line 6: rps: "-4"`,
+		`line 6: t_s: "30" must be later`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is missing from:\n%v", want, err)
 		}
@@ -118,7 +121,8 @@ func TestGapsMayBeLeftOpenInASeriesOnly(t *testing.T) {
 	if len(s.Values) != 4 || !math.IsNaN(s.Values[2]) || s.Values[3] != 5 || s.Report.Filled != 0 {
 		t.Errorf("values %v, %d filled", s.Values, s.Report.Filled)
 	}
-	if _, _, err := Read(strings.NewReader(text), "a.csv", Options{Gaps: GapsAbsent}); err == nil || !strings.Contains(err.Error(), "must be hold or zero") {
+	if _, _, err := Read(strings.NewReader(text), "a.csv", Options{Gaps: GapsAbsent}); err == nil || !strings.Contains(err.Error(),
+		"must be hold or zero") {
 		t.Errorf("error %v: a workload has no gaps", err)
 	}
 }

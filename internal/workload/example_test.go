@@ -9,7 +9,8 @@ import (
 )
 
 func ExampleParse() {
-	w, err := workload.Parse("constant:rps=100+flash:at=10m,factor=5,rise=1m,hold=5m,fall=4m+mix:query=70..30,buy=30..70", 30*time.Minute, time.Minute, 1)
+	w, err := workload.Parse("constant:rps=100+flash:at=10m,factor=5,rise=1m,hold=5m,fall=4m+mix:query=70..30,buy=30..70",
+		30*time.Minute, time.Minute, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

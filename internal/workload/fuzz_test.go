@@ -14,7 +14,8 @@ func FuzzReadCSV(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, gaps := range []Gaps{GapsRefuse, GapsHold} {
-			w, _, err := Read(strings.NewReader(text), "fuzz", Options{Format: "csv", Gaps: gaps, Profile: proportional(1), mostBins: 1 << 12})
+			w, _, err := Read(strings.NewReader(text), "fuzz", Options{Format: "csv", Gaps: gaps, Profile: proportional(1),
+				mostBins: 1 << 12})
 			if err != nil {
 				continue
 			}
@@ -34,7 +35,8 @@ func FuzzDetect(f *testing.F) {
 	f.Add(packed("t_s,rps\n0,1\n1,2\n")[:20], uint8(0))
 	f.Fuzz(func(t *testing.T, text []byte, which uint8) {
 		for _, format := range []string{"", formatNames()[int(which)%len(formats())]} {
-			s, err := ReadSeries(bytes.NewReader(text), "fuzz", Options{Format: format, Gaps: GapsZero, SkipBad: which > 127, mostBins: 1 << 12})
+			s, err := ReadSeries(bytes.NewReader(text), "fuzz", Options{Format: format, Gaps: GapsZero, SkipBad: which > 127,
+				mostBins: 1 << 12})
 			if err != nil {
 				continue
 			}
@@ -51,7 +53,8 @@ func FuzzDetect(f *testing.F) {
 }
 
 func FuzzSpec(f *testing.F) {
-	for _, s := range []string{exampleSpec, "day", "constant:rps=1e+3+noise", "bursty:calm=1ns,burst=1ns", "constant+mix:a=1..2,b=3,drift=1",
+	for _, s := range []string{exampleSpec, "day", "constant:rps=1e+3+noise", "bursty:calm=1ns,burst=1ns",
+		"constant+mix:a=1..2,b=3,drift=1",
 		"ramp:from=1,to=0,start=5s,end=1s", "weekly:peak=7d", "flash:at=3650d,rise=3650d+constant"} {
 		f.Add(s, uint64(1))
 	}

@@ -139,7 +139,8 @@ var generators = []generator{
 		},
 	},
 	{
-		name: "mix", help: "shares of the kinds of requests: mix:query=70..30,buy=30..70 drifts from the first to the second", role: mixing,
+		name: "mix", help: "shares of the kinds of requests: mix:query=70..30,buy=30..70 drifts from the first to the second",
+		role: mixing,
 		keys: []key{
 			{"period", anInstant, "0s", "drift there and back in this time; 0s = there, over the whole workload"},
 			{"drift", aFactor, "0", "random drift: standard deviation over mean of each share"},

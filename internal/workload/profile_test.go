@@ -79,7 +79,8 @@ func TestProfileOfNoisyData(t *testing.T) {
 }
 
 func TestProfileFaults(t *testing.T) {
-	if _, err := FitProfile([]Pair{{math.NaN(), 1}, {0.5, -1}}); err == nil || !strings.Contains(err.Error(), "pair 1") || !strings.Contains(err.Error(), "pair 2") {
+	if _, err := FitProfile([]Pair{{math.NaN(), 1}, {0.5, -1}}); err == nil || !strings.Contains(err.Error(), "pair 1") ||
+		!strings.Contains(err.Error(), "pair 2") {
 		t.Errorf("%v", err)
 	}
 	if _, err := FitProfile([]Pair{{0.5, 1}, {0.5, 2}}); err == nil {

@@ -171,7 +171,8 @@ func (in *input) binStep() time.Duration {
 		return wanted
 	}
 	if wanted%period != 0 {
-		in.faults.add(0, "step", wanted.String(), fmt.Sprintf("must be a multiple of %v, the period of the readings of format %s", period, in.format.name))
+		in.faults.add(0, "step", wanted.String(), fmt.Sprintf("must be a multiple of %v, the period of the readings of format %s",
+			period, in.format.name))
 	}
 	return period
 }
@@ -269,7 +270,8 @@ func (in *input) filled(s *Series, cells []cell) []float64 {
 			in.report.Filled++
 		}
 		if math.IsInf(values[i], 0) {
-			in.faults.add(0, "sum", "", fmt.Sprintf("overflows in the bin at %v: must be readings of ordinary size", s.Start+time.Duration(i)*s.Step))
+			in.faults.add(0, "sum", "", fmt.Sprintf("overflows in the bin at %v: must be readings of ordinary size",
+				s.Start+time.Duration(i)*s.Step))
 		}
 	}
 	return values

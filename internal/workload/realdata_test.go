@@ -73,7 +73,8 @@ func TestRealNASA(t *testing.T) {
 
 func TestRealAlibaba2018(t *testing.T) {
 	full := proportional(1000)
-	w, report := readReal(t, Options{Profile: full, Step: 20 * time.Minute, Select: "m_1932"}, "alibaba2018_machine_usage", "machine_usage_16machines.csv.gz")
+	w, report := readReal(t, Options{Profile: full, Step: 20 * time.Minute, Select: "m_1932"}, "alibaba2018_machine_usage",
+		"machine_usage_16machines.csv.gz")
 	if report.Rows != 100002 || report.Selected == 0 || report.Selected == report.Rows {
 		t.Errorf("%+v", report)
 	}
@@ -81,7 +82,8 @@ func TestRealAlibaba2018(t *testing.T) {
 		t.Errorf("mean %v", w.Mean())
 	}
 	// The trace itself lacks five hours of the second day.
-	all, report := readReal(t, Options{Profile: full, Step: 5 * time.Minute, Gaps: GapsHold}, "alibaba2018_machine_usage", "machine_usage_16machines.csv.gz")
+	all, report := readReal(t, Options{Profile: full, Step: 5 * time.Minute, Gaps: GapsHold}, "alibaba2018_machine_usage",
+		"machine_usage_16machines.csv.gz")
 	if report.Selected != 100002 || all.Duration() < 7*24*time.Hour {
 		t.Errorf("%v of %+v", all.Duration(), report)
 	}
@@ -103,7 +105,8 @@ func TestRealAzure2019(t *testing.T) {
 	if report.Rows != 1350 || len(w.Rates) != 1440 {
 		t.Errorf("%+v, %d bins", report, len(w.Rates))
 	}
-	if got, want := w.Requests(), naiveSum(t, 4, "azure_functions_2019_1350f", "invocations_per_function_1day.csv.gz"); math.Abs(got-want) > 1e-6*want {
+	if got, want := w.Requests(), naiveSum(t, 4, "azure_functions_2019_1350f",
+		"invocations_per_function_1day.csv.gz"); math.Abs(got-want) > 1e-6*want {
 		t.Errorf("%v requests, want %v", got, want)
 	}
 }

@@ -88,7 +88,8 @@ func (w *Workload) Slice(from, to time.Duration) (*Workload, error) {
 	}
 	out := w.bins(w.binFrom(from), w.binFrom(to))
 	if len(out.Rates) == 0 {
-		return nil, fmt.Errorf("slice %s from %v to %v: no bin begins there; it has bins of %v until %v", w.Name, from, to, w.Step, w.Duration())
+		return nil, fmt.Errorf("slice %s from %v to %v: no bin begins there; it has bins of %v until %v", w.Name, from, to, w.Step,
+			w.Duration())
 	}
 	return out, nil
 }
@@ -152,7 +153,8 @@ func Concat(name string, parts ...*Workload) (*Workload, error) {
 	out := &Workload{Name: name, Step: parts[0].Step}
 	for _, p := range parts {
 		if p.Step != out.Step {
-			return nil, fmt.Errorf("join %s: %s has bins of %v and %s of %v: must be the same", name, parts[0].Name, out.Step, p.Name, p.Step)
+			return nil, fmt.Errorf("join %s: %s has bins of %v and %s of %v: must be the same", name, parts[0].Name, out.Step, p.Name,
+				p.Step)
 		}
 		if p.Mix != nil {
 			return nil, fmt.Errorf("join %s: %s has a mix of its own: must have none", name, p.Name)

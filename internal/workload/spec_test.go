@@ -30,9 +30,11 @@ func TestGenerators(t *testing.T) {
 		{"a ramp over the whole", "ramp:from=0,to=30", 3 * time.Second, time.Second, []float64{5, 15, 25}},
 		{"a ramp within", "ramp:from=0,to=10,start=1s,end=2s", 3 * time.Second, time.Second, []float64{0, 5, 10}},
 		{"levels add up", "constant:rps=1+step:from=0,to=5,at=1s", 2 * time.Second, time.Second, []float64{1, 6}},
-		{"a flash multiplies", "constant:rps=10+flash:at=1s,factor=3,rise=2s,hold=1s,fall=0s", 5 * time.Second, time.Second, []float64{10, 15, 25, 30, 10}},
+		{"a flash multiplies", "constant:rps=10+flash:at=1s,factor=3,rise=2s,hold=1s,fall=0s", 5 * time.Second, time.Second,
+			[]float64{10, 15, 25, 30, 10}},
 		{"an exponent is not a sum", "constant:rps=1e+1", time.Second, time.Second, []float64{10}},
-		{"weekends are quieter", "weekly:low=10,high=10,weekend=0.5", 7 * 24 * time.Hour, 24 * time.Hour, []float64{10, 10, 10, 10, 10, 5, 5}},
+		{"weekends are quieter", "weekly:low=10,high=10,weekend=0.5", 7 * 24 * time.Hour, 24 * time.Hour,
+			[]float64{10, 10, 10, 10, 10, 5, 5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sameValues(t, mustParse(t, c.spec, c.duration, c.step, 1).Rates, c.want)
@@ -226,7 +228,8 @@ func TestOpenParts(t *testing.T) {
 	sameValues(t, w.Rates, append(azureDayValues(3, 60), azureDayValues(3, 60)...))
 
 	os.WriteFile("usage-2.csv", []byte("app,func,end_timestamp,duration\na,f,1,0\n"), 0o600)
-	if _, _, err := Open("usage-*.csv", Options{Profile: proportional(100)}); err == nil || !strings.Contains(err.Error(), "usage-2.csv: format") {
+	if _, _, err := Open("usage-*.csv", Options{Profile: proportional(100)}); err == nil || !strings.Contains(err.Error(),
+		"usage-2.csv: format") {
 		t.Errorf("parts of two formats: %v", err)
 	}
 	os.WriteFile("a.csv", []byte("t_s,rps\n0,1\n1,2\n"), 0o600)

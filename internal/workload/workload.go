@@ -113,7 +113,8 @@ func (m *Mix) validate(faults *Faults) {
 		sum := 0.0
 		for k, share := range m.Shares[bin*len(m.Kinds) : (bin+1)*len(m.Kinds)] {
 			if !(share >= 0) || math.IsInf(share, 0) {
-				faults.add(0, fmt.Sprintf("mix share of %s in bin %d", m.Kinds[k], bin), fmt.Sprint(share), "must be a finite number of at least 0")
+				faults.add(0, fmt.Sprintf("mix share of %s in bin %d", m.Kinds[k], bin), fmt.Sprint(share),
+					"must be a finite number of at least 0")
 			}
 			sum += share
 		}

@@ -84,7 +84,8 @@ func (e *forecastEval) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	e.source.add(f)
 	f.StringSliceVar(&e.models, "model", forecast.Names, "models, beside persistence and seasonal")
-	f.DurationSliceVar(&e.horizons, "horizons", []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, "how far ahead")
+	f.DurationSliceVar(&e.horizons, "horizons", []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute,
+		25 * time.Minute}, "how far ahead")
 	f.DurationVar(&e.season, "season", 24*time.Hour, "after which load repeats; 0 = none")
 	f.Float64Var(&e.train, "train", 0.6, "share of the time to train on")
 	f.Float64Var(&e.validation, "validation", 0.2, "share after it to choose by; the rest is the test")

@@ -69,7 +69,8 @@ func (r *evalResult) print(out io.Writer) error {
 		return err
 	}
 	if r.GRU != nil {
-		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on what decides when to stop\n", r.GRU.Windows, r.GRU.Epochs, r.GRU.Loss)
+		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on what decides when to stop\n", r.GRU.Windows,
+			r.GRU.Epochs, r.GRU.Loss)
 	}
 	width, colour := cli.Screen(out)
 	drawn := r.Models
@@ -154,7 +155,8 @@ func (r *evalResult) storyFigure() draw.Figure {
 
 // writeFiles writes what was asked for besides the table.
 func (e *forecastEval) writeFiles(r *evalResult) error {
-	for path, figure := range map[string]func() draw.Figure{e.svg: func() draw.Figure { return r.errorFigure(r.Models) }, e.story: r.storyFigure} {
+	for path, figure := range map[string]func() draw.Figure{e.svg: func() draw.Figure { return r.errorFigure(r.Models) },
+		e.story: r.storyFigure} {
 		if path == "" {
 			continue
 		}
@@ -205,8 +207,10 @@ func (r *evalResult) results() []modelfile.Result {
 		}
 		for h, a := range m.Horizons {
 			out = append(out,
-				modelfile.Result{Name: fmt.Sprintf("MSE, %v ahead", a.Ahead), On: on, Value: a.MSE, Baseline: "persistence", Against: r.Models[0].Horizons[h].MSE},
-				modelfile.Result{Name: fmt.Sprintf("inside 5..95 %%, %v ahead", a.Ahead), On: on, Value: a.Inside, Baseline: "claimed", Against: a.Claimed})
+				modelfile.Result{Name: fmt.Sprintf("MSE, %v ahead", a.Ahead), On: on, Value: a.MSE, Baseline: "persistence",
+					Against: r.Models[0].Horizons[h].MSE},
+				modelfile.Result{Name: fmt.Sprintf("inside 5..95 %%, %v ahead", a.Ahead), On: on, Value: a.Inside, Baseline: "claimed",
+					Against: a.Claimed})
 		}
 	}
 	return out

@@ -224,7 +224,8 @@ func studyFigure(r *study.Report, task rl.Task) draw.Figure {
 		returns.Lines = append(returns.Lines, draw.Line{Name: c.Values(), X: steps, Y: evaluations})
 		losses.Lines = append(losses.Lines, draw.Line{Name: c.Values(), X: steps, Y: loss})
 	}
-	subtitle := fmt.Sprintf("%d steps of %v each, over the time lived in the environment; %d of %d runs", r.Steps, task.Step, r.Finished, r.Runs)
+	subtitle := fmt.Sprintf("%d steps of %v each, over the time lived in the environment; %d of %d runs", r.Steps, task.Step,
+		r.Finished, r.Runs)
 	if len(r.Vary) > 0 {
 		var keys []string
 		for _, axis := range r.Vary {

@@ -72,8 +72,10 @@ func (f *trainFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&f.task, "task", "", "environment to train in")
 	flags.StringVar(&f.agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
-	flags.IntVar(&f.training.LongestEpisode, "longest-episode", 0, "with --task: cut episodes off after so many steps (as the environment does)")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "with --task: where to save what can be resumed (--resume, or --out with .checkpoint)")
+	flags.IntVar(&f.training.LongestEpisode, "longest-episode", 0,
+		"with --task: cut episodes off after so many steps (as the environment does)")
+	flags.StringVar(&f.checkpoint, "checkpoint", "",
+		"with --task: where to save what can be resumed (--resume, or --out with .checkpoint)")
 	flags.StringVar(&f.resume, "resume", "", "with --task: continue from this checkpoint")
 	flags.StringVar(&f.formulation, "formulation", "", "learned rival to train: "+strings.Join(rivalNames(), ", "))
 	f.scenario.Add(flags)

@@ -94,7 +94,8 @@ func printRival(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
 	for _, p := range r.Curve {
-		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS, 100*p.CPU, 100*p.Memory, p.Yardstick)
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
+			100*p.CPU, 100*p.Memory, p.Yardstick)
 	}
 	fmt.Fprintln(t)
 	for _, e := range r.Events {
@@ -105,6 +106,7 @@ func printRival(w io.Writer, r *trainer.Report, path string) error {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.Yardstick)
 	}
 	fmt.Fprint(t, cli.NoGain(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
-	fmt.Fprintf(t, "\n%d parameters decide\nmodel: %s\nTry it with loadline-lab simulate --policy %s:file=%s\n", r.Parameters, path, r.Rival, path)
+	fmt.Fprintf(t, "\n%d parameters decide\nmodel: %s\nTry it with loadline-lab simulate --policy %s:file=%s\n", r.Parameters, path,
+		r.Rival, path)
 	return t.Flush()
 }

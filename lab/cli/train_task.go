@@ -52,7 +52,8 @@ func (f *trainFlags) trainTask(ctx context.Context, stdout, stderr io.Writer) er
 	if err != nil {
 		return errors.Join(err, sideErr)
 	}
-	fmt.Fprintf(stdout, "%s on %s: mean return %.1f over %d episodes after %d steps", l.kind, l.task.Name, score.Mean(), f.training.Episodes, l.training.Steps())
+	fmt.Fprintf(stdout, "%s on %s: mean return %.1f over %d episodes after %d steps", l.kind, l.task.Name, score.Mean(),
+		f.training.Episodes, l.training.Steps())
 	if !math.IsNaN(l.task.Solved) {
 		fmt.Fprintf(stdout, " (solved from %g)", l.task.Solved)
 	}
@@ -80,7 +81,8 @@ func (f *trainFlags) check() error {
 	if f.out == "" {
 		faults = append(faults, cli.Usagef("--out is missing: the model file to write"))
 	}
-	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("log", f.log), cli.CheckWritable("checkpoint", f.checkpoint))
+	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("log", f.log),
+		cli.CheckWritable("checkpoint", f.checkpoint))
 	used := map[string]string{}
 	for _, flag := range [][2]string{{"out", f.out}, {"log", f.log}, {"checkpoint", f.checkpoint}} {
 		if other, twice := used[flag[1]]; twice && flag[1] != "" {
@@ -244,7 +246,8 @@ func (f *trainFlags) writeLog(l *taskTraining) error {
 		out := csv.NewWriter(w)
 		_ = out.Write([]string{"steps", "episodes", "return", "loss", "evaluation"}) // Error reports
 		for _, p := range l.training.Curve() {
-			_ = out.Write([]string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes), number(p.Return), number(p.Loss), number(p.Evaluation)})
+			_ = out.Write([]string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes), number(p.Return), number(p.Loss),
+				number(p.Evaluation)})
 		}
 		out.Flush()
 		return out.Error()
@@ -263,7 +266,8 @@ type policySettings struct {
 
 // model is the policy as a file: a network, or the values of a table.
 func (l *taskTraining) model(f *trainFlags, score rl.Evaluation) (*modelfile.File, error) {
-	s := policySettings{l.task.Name, map[string]string{}, l.config.Steps, l.config.LongestEpisode, l.config.EvaluateEvery, l.config.Episodes}
+	s := policySettings{l.task.Name, map[string]string{}, l.config.Steps, l.config.LongestEpisode, l.config.EvaluateEvery,
+		l.config.Episodes}
 	for _, setting := range l.settings {
 		s.Agent[setting.Key] = setting.String()
 	}
@@ -277,11 +281,13 @@ func (l *taskTraining) model(f *trainFlags, score rl.Evaluation) (*modelfile.Fil
 	}
 	file := modelfile.New(modelfile.Card{
 		Kind: "policy/" + l.kind, Settings: settings,
-		Training: modelfile.Training{Data: l.task.Name + ": " + l.task.About, Samples: l.training.Steps(), Seed: f.seed, By: cli.TrainedBy()},
+		Training: modelfile.Training{Data: l.task.Name + ": " + l.task.About, Samples: l.training.Steps(), Seed: f.seed,
+			By: cli.TrainedBy()},
 		Results: []modelfile.Result{
 			mean,
 			{Name: "deviation of returns", On: mean.On, Value: score.Deviation()},
-			{Name: "mean return, best evaluation", On: fmt.Sprintf("%d episodes that chose it", l.config.Episodes), Value: l.training.Best()},
+			{Name: "mean return, best evaluation", On: fmt.Sprintf("%d episodes that chose it", l.config.Episodes),
+				Value: l.training.Best()},
 		},
 	})
 	switch agent := l.agent.(type) {

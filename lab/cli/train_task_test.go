@@ -36,7 +36,8 @@ func TestInterruptedTrainingEndsWhereTheUnbrokenEnds(t *testing.T) {
 		args     string
 		episodes int // from one interruption to the next
 	}{
-		"dqn":   {"--task cartpole --agent dqn:hidden=16,warm-up=200,batch=16,steps=3,priority=0.6 --steps 3000 --seed 3 --episodes 3", 30},
+		"dqn": {"--task cartpole --agent dqn:hidden=16,warm-up=200,batch=16,steps=3,priority=0.6 --steps 3000 --seed 3 --episodes 3",
+			30},
 		"td3":   {"--task pendulum --agent td3:hidden=16,warm-up=200,batch=16 --steps 1500 --seed 3 --episodes 2", 2},
 		"ddpg":  {"--task identity-continuous --agent ddpg:hidden=16,warm-up=200 --steps 1500 --seed 3 --episodes 2", 4},
 		"sarsa": {"--task identity --agent sarsa --steps 1500 --seed 3 --episodes 2", 4},
@@ -133,9 +134,10 @@ func TestDamagedCheckpoint(t *testing.T) {
 func TestProgressOfATraining(t *testing.T) {
 	nan := math.NaN()
 	for want, p := range map[string]rl.Progress{
-		"train: return 12.0, evaluated 30.5, loss 0.0123, 2500 steps/s": {Return: 12, Evaluation: 30.5, Loss: 0.01234, StepsPerSecond: 2500},
-		"train: return 12.0, 2500 steps/s":                              {Return: 12, Evaluation: nan, Loss: nan, StepsPerSecond: 2500},
-		"train: 0 steps/s":                                              {Return: nan, Evaluation: nan, Loss: nan},
+		"train: return 12.0, evaluated 30.5, loss 0.0123, 2500 steps/s": {Return: 12, Evaluation: 30.5, Loss: 0.01234,
+			StepsPerSecond: 2500},
+		"train: return 12.0, 2500 steps/s": {Return: 12, Evaluation: nan, Loss: nan, StepsPerSecond: 2500},
+		"train: 0 steps/s":                 {Return: nan, Evaluation: nan, Loss: nan},
 	} {
 		if got := describeProgress(p); got != want {
 			t.Errorf("%q, want %q", got, want)

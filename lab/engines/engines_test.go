@@ -84,13 +84,16 @@ func TestPiecesChangeWhenTheySay(t *testing.T) {
 
 func TestSummaryByHand(t *testing.T) {
 	cell := func(u, eventP99, fluidP99, eventCPU, fluidCPU float64) SteadyResult {
-		return SteadyResult{Cell: Cell{Utilisation: u}, Event: Figures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1, Throughput: 100}, Fluid: Figures{CPU: fluidCPU, P99Ms: fluidP99, MeanMs: 1, Throughput: 98}}
+		return SteadyResult{Cell: Cell{Utilisation: u}, Event: Figures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1, Throughput: 100},
+			Fluid: Figures{CPU: fluidCPU, P99Ms: fluidP99, MeanMs: 1, Throughput: 98}}
 	}
 	s := Report{
-		Steady:     []SteadyResult{cell(0.5, 100, 110, 1, 1.01), cell(0.9, 100, 60, 1, 1), cell(0.7, 100, 80, 1, 1), cell(1.3, 1, 9, 1, 1)},
+		Steady: []SteadyResult{cell(0.5, 100, 110, 1, 1.01), cell(0.9, 100, 60, 1, 1), cell(0.7, 100, 80, 1, 1),
+			cell(1.3, 1, 9, 1, 1)},
 		Transients: []TransientResult{{Event: 0.10, Fluid: 0.13}, {Event: 0.2, Fluid: 0.19}},
 	}.Summarise(nil)
-	want := Summary{Cells: 4, CPUWorst: 0.01, SaturationWorst: 0.02, P99Median: 0.2, P99Within: 2.0 / 3, OverSLOWorst: 0.03, OverSLOMedian: 0.02}
+	want := Summary{Cells: 4, CPUWorst: 0.01, SaturationWorst: 0.02, P99Median: 0.2, P99Within: 2.0 / 3, OverSLOWorst: 0.03,
+		OverSLOMedian: 0.02}
 	for what, pair := range map[string][2]float64{
 		"CPUWorst": {s.CPUWorst, want.CPUWorst}, "SaturationWorst": {s.SaturationWorst, want.SaturationWorst},
 		"P99Median": {s.P99Median, want.P99Median}, "P99Within": {s.P99Within, want.P99Within},

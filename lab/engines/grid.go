@@ -64,7 +64,8 @@ func Grid(quick bool) []Cell {
 						if quick && n%23 != 0 { // prime: no axis is in step with it
 							continue
 						}
-						cells = append(cells, Cell{Shape: shape, CPU: cpu, Limit: size.limit, Replicas: size.replicas, Demand: demand.mean, CV: demand.cv, Utilisation: u})
+						cells = append(cells, Cell{Shape: shape, CPU: cpu, Limit: size.limit, Replicas: size.replicas,
+							Demand: demand.mean, CV: demand.cv, Utilisation: u})
 					}
 				}
 			}

@@ -71,12 +71,17 @@ func (r *drpcResult) findings(to *Report) {
 		}
 		return together(all...)
 	}
-	to.find("DRPC serves more requests successfully than FIRM (by about 2 %), CoScal and KuScal.", versus(lost, "firm", "coscal", drpcKuScal),
-		fmt.Sprintf("%s requests/s against %s, %s and %s.", said(drpcStudents, 2, success), said("firm", 2, success), said("coscal", 2, success), said(drpcKuScal, 2, success)))
+	to.find("DRPC serves more requests successfully than FIRM (by about 2 %), CoScal and KuScal.",
+		versus(lost, "firm", "coscal", drpcKuScal),
+		fmt.Sprintf("%s requests/s against %s, %s and %s.", said(drpcStudents, 2, success), said("firm", 2, success),
+			said("coscal", 2, success), said(drpcKuScal, 2, success)))
 	to.find("Its failure rate is lower than FIRM's, CoScal's and KuScal's.", versus(failed, "firm", "coscal", drpcKuScal),
-		fmt.Sprintf("%s %% against %s, %s and %s %%.", said(drpcStudents, 2, failed), said("firm", 2, failed), said("coscal", 2, failed), said(drpcKuScal, 2, failed)))
-	to.find("Its mean response time is lower than FIRM's (by 15 %), CoScal's (24 %) and KuScal's (72 %).", versus(waits, "firm", "coscal", drpcKuScal),
-		fmt.Sprintf("%s ms against %s, %s and %s ms, of requests that completed: whoever refuses more may look quicker.", said(drpcStudents, 0, waits), said("firm", 0, waits), said("coscal", 0, waits), said(drpcKuScal, 0, waits)))
+		fmt.Sprintf("%s %% against %s, %s and %s %%.", said(drpcStudents, 2, failed), said("firm", 2, failed),
+			said("coscal", 2, failed), said(drpcKuScal, 2, failed)))
+	to.find("Its mean response time is lower than FIRM's (by 15 %), CoScal's (24 %) and KuScal's (72 %).",
+		versus(waits, "firm", "coscal", drpcKuScal),
+		fmt.Sprintf("%s ms against %s, %s and %s ms, of requests that completed: whoever refuses more may look quicker.",
+			said(drpcStudents, 0, waits), said("firm", 0, waits), said("coscal", 0, waits), said(drpcKuScal, 0, waits)))
 	r.findTail(to, said)
 	r.findStudents(to, said)
 	r.findGrowth(to)
@@ -97,8 +102,10 @@ func (r *drpcResult) findTail(to *Report, said func(string, int, func(*drpcOutco
 	}
 	body := lower(r.values("firm", at(p50)), r.values(drpcStudents, at(p50)))
 	to.find("Beyond the 90th percentile DRPC is quicker than FIRM, below it FIRM is quicker.", together(append(tail, body)...),
-		fmt.Sprintf("Median %s ms against FIRM's %s, p95 %s against %s, p99 %s against %s, p99.99 %s against %s.", said(drpcStudents, 0, at(p50)), said("firm", 0, at(p50)),
-			said(drpcStudents, 0, at(p95)), said("firm", 0, at(p95)), said(drpcStudents, 0, at(p99)), said("firm", 0, at(p99)), said(drpcStudents, 0, at(p9999)), said("firm", 0, at(p9999))))
+		fmt.Sprintf("Median %s ms against FIRM's %s, p95 %s against %s, p99 %s against %s, p99.99 %s against %s.",
+			said(drpcStudents, 0, at(p50)), said("firm", 0, at(p50)),
+			said(drpcStudents, 0, at(p95)), said("firm", 0, at(p95)), said(drpcStudents, 0, at(p99)), said("firm", 0,
+				at(p99)), said(drpcStudents, 0, at(p9999)), said("firm", 0, at(p9999))))
 }
 
 func (r *drpcResult) findStudents(to *Report, said func(string, int, func(*drpcOutcome) float64) string) {
@@ -109,11 +116,14 @@ func (r *drpcResult) findStudents(to *Report, said func(string, int, func(*drpcO
 	pair := func(of func(*drpcOutcome) float64) Verdict {
 		return lower(r.values(drpcStudents, of), r.values(drpcTeacher, of))
 	}
-	to.find("Students get more requests through than their central teacher, with less volatility.", together(pair(lost), pair(volatile), pair(unsteady)),
+	to.find("Students get more requests through than their central teacher, with less volatility.",
+		together(pair(lost), pair(volatile), pair(unsteady)),
 		fmt.Sprintf("%s requests/s against %s (%s without its delay); volatility of success %s %% against %s, of replicas %s %% against %s.", said(drpcStudents, 2, success), said(drpcTeacher, 2, success), said(drpcTeacherQuick, 2, success),
-			said(drpcStudents, 2, volatile), said(drpcTeacher, 2, volatile), said(drpcStudents, 1, unsteady), said(drpcTeacher, 1, unsteady)))
+			said(drpcStudents, 2, volatile), said(drpcTeacher, 2, volatile), said(drpcStudents, 1, unsteady), said(drpcTeacher, 1,
+				unsteady)))
 	over := func(x *drpcOutcome) float64 { return x.over }
-	to.find("Not the paper's: a discrete teacher breaks the SLO less than a continuous one.", lower(r.values(drpcBranching, over), r.values(drpcStudents, over)),
+	to.find("Not the paper's: a discrete teacher breaks the SLO less than a continuous one.",
+		lower(r.values(drpcBranching, over), r.values(drpcStudents, over)),
 		fmt.Sprintf("%s %% of requests over the SLO against %s %%.", said(drpcBranching, 2, over), said(drpcStudents, 2, over)))
 }
 
@@ -131,8 +141,10 @@ func (r *drpcResult) findGrowth(to *Report) {
 	for i := range a {
 		less[i] = 100 * (1 - a[i]/b[i])
 	}
-	to.find("As requests grow quickly, DRPC's response time is 30 % lower than FIRM's on the mean, and its parabola is flatter.", together(lower(a, b), lower(r.growth.squares[ours], r.growth.squares[firm])),
-		fmt.Sprintf("%s %% lower; the coefficient of the square is %s against %s.", spread(bench.IntervalOf(less), 0), spread(bench.IntervalOf(r.growth.squares[ours]), 0), spread(bench.IntervalOf(r.growth.squares[firm]), 0)))
+	to.find("As requests grow quickly, DRPC's response time is 30 % lower than FIRM's on the mean, and its parabola is flatter.",
+		together(lower(a, b), lower(r.growth.squares[ours], r.growth.squares[firm])),
+		fmt.Sprintf("%s %% lower; the coefficient of the square is %s against %s.", spread(bench.IntervalOf(less), 0),
+			spread(bench.IntervalOf(r.growth.squares[ours]), 0), spread(bench.IntervalOf(r.growth.squares[firm]), 0)))
 }
 
 func (r *drpcResult) findLearning(to *Report) {
@@ -181,7 +193,8 @@ func (r *drpcResult) findForecast(to *Report) {
 	}
 	last := len(drpcForecasts) - 1
 	to.find("The GRU forecasts with errors from 0.0025 (5 min) to 0.0057 (25 min).", verdict,
-		fmt.Sprintf("%s to %s; persistence has %s to %s.", spread(r.forecast.at("gru", 0), 4), spread(r.forecast.at("gru", last), 4), spread(r.forecast.at("persistence", 0), 4), spread(r.forecast.at("persistence", last), 4)))
+		fmt.Sprintf("%s to %s; persistence has %s to %s.", spread(r.forecast.at("gru", 0), 4), spread(r.forecast.at("gru", last), 4),
+			spread(r.forecast.at("persistence", 0), 4), spread(r.forecast.at("persistence", last), 4)))
 }
 
 func (r *drpcResult) findCost(to *Report, said func(string, int, func(*drpcOutcome) float64) string) {
@@ -200,5 +213,7 @@ func (r *drpcResult) findCost(to *Report, said func(string, int, func(*drpcOutco
 		v = lower(r.values(drpcStudents, cost), r.values(drpcCalibrated, cost))
 	}
 	to.find("Not the paper's: it is cheaper than a calibrated HPA, within the SLO (at most 1 % of requests over it).", v,
-		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the clairvoyant needs %s with %s %% over.", said(drpcStudents, 1, cost), said(drpcStudents, 2, over), said(drpcCalibrated, 1, cost), said(drpcCalibrated, 2, over), said(drpcClairvoyant, 1, cost), said(drpcClairvoyant, 2, over)))
+		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the clairvoyant needs %s with %s %% over.",
+			said(drpcStudents, 1, cost), said(drpcStudents, 2, over), said(drpcCalibrated, 1, cost), said(drpcCalibrated, 2,
+				over), said(drpcClairvoyant, 1, cost), said(drpcClairvoyant, 2, over)))
 }

@@ -27,7 +27,8 @@ func (s *drpcScene) forecastTable(ctx context.Context, o Options) (*Table, error
 	}
 	frame := forecast.NewFrame("utilisation", time.Unix(0, 0).UTC(), drpcForecastStep, bins.Rates)
 	plan := forecast.Plan{
-		Task: forecast.Task{Horizons: []int{1, 2, 3, 4, 5}, Levels: forecast.DefaultLevels, Season: int(24 * time.Hour / drpcForecastStep)},
+		Task: forecast.Task{Horizons: []int{1, 2, 3, 4, 5}, Levels: forecast.DefaultLevels,
+			Season: int(24 * time.Hour / drpcForecastStep)},
 		From: frame.Bins() * 3 / 4,
 	}
 	names := []string{"gru", "persistence", "seasonal"}

@@ -63,7 +63,8 @@ func (s *drpcScene) grow(ctx context.Context, o Options, all []drpcContender) (*
 	}
 	err := o.each(ctx, len(part)*o.Seeds*len(levels), func(job int) error {
 		c, seed, l := part[job/(o.Seeds*len(levels))], job/len(levels)%o.Seeds, job%len(levels)
-		out, err := trial{app: s.app, load: s.growthLoad(levels[l]), policy: all[c].policy(seed), seed: o.Seed + uint64(seed), warmUp: growthCalm}.run(ctx)
+		out, err := trial{app: s.app, load: s.growthLoad(levels[l]), policy: all[c].policy(seed), seed: o.Seed + uint64(seed),
+			warmUp: growthCalm}.run(ctx)
 		if err != nil {
 			return err
 		}

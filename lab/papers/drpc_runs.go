@@ -82,7 +82,8 @@ func (s *drpcScene) search(ctx context.Context, o Options) (hpa, clairvoyant str
 	second.Seed++
 	err = o.each(ctx, 2, func(job int) error {
 		if job == 0 {
-			found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second}, WarmUp: warmUpOf(first.Duration)})
+			found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second},
+				WarmUp: warmUpOf(first.Duration)})
 			if err == nil {
 				hpa = found.Best.Spec
 			}
@@ -118,7 +119,8 @@ type drpcOutcome struct {
 
 var (
 	drpcPercentiles = []string{"p50", "p66", "p75", "p80", "p90", "p95", "p99", "p99.99"}
-	drpcSpans       = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
+	drpcSpans       = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
+		200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 )
 
 // compete runs everybody on every seed: outcomes by contender, then seed.
@@ -142,19 +144,22 @@ func (s *drpcScene) enter(ctx context.Context, o Options, c drpcContender, seed 
 	length, warmUp := s.test.Duration(), warmUpOf(s.test.Duration())
 	watch := &drpcWatch{}
 	out, err := trial{
-		app: s.app, load: s.test, policy: c.policy(seed), seed: o.Seed + uint64(seed), warmUp: warmUp, scrape: watch.scrape, cpuTime: o.CPUTime,
+		app: s.app, load: s.test, policy: c.policy(seed), seed: o.Seed + uint64(seed), warmUp: warmUp, scrape: watch.scrape,
+		cpuTime: o.CPUTime,
 	}.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r, l := &out.Result, &out.Result.Latency
 	x := &drpcOutcome{
-		failedAll: 100 * float64(r.FailedRatio), meanAll: float64(l.Mean), over: 100 * float64(r.OverSLORatio), minutes: 100 * float64(r.WindowsViolatedRatio),
+		failedAll: 100 * float64(r.FailedRatio), meanAll: float64(l.Mean), over: 100 * float64(r.OverSLORatio),
+		minutes:   100 * float64(r.WindowsViolatedRatio),
 		coreHours: float64(r.CoreHours), gibHours: float64(r.GiBHours), replicas: float64(r.MeanReplicas), changes: float64(r.Changes),
 		volatile: watch.volatility(warmUp), unsteady: unsteady(out.Story, warmUp), decisionUs: math.NaN(),
 	}
 	x.successAll = float64(r.Requests) * (1 - float64(r.FailedRatio)) / (length - warmUp).Seconds()
-	x.table4 = []float64{float64(l.P50), float64(l.P66), float64(l.P75), float64(l.P80), float64(l.P90), float64(l.P95), float64(l.P99), float64(l.P9999)}
+	x.table4 = []float64{float64(l.P50), float64(l.P66), float64(l.P75), float64(l.P80), float64(l.P90), float64(l.P95), float64(l.P99),
+		float64(l.P9999)}
 	for p := range drpcPeriods {
 		from := max(warmUp, length*time.Duration(p)/drpcPeriods)
 		x.success[p], x.failed[p], x.mean[p] = watch.period(from, length*time.Duration(p+1)/drpcPeriods)

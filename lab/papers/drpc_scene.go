@@ -22,7 +22,8 @@ func ReadAlibaba(r io.Reader) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, _, err := workload.Read(r, "alibaba 2018, mean of all machines", workload.Options{Profile: profile, Gaps: workload.GapsHold, Peak: 1})
+	w, _, err := workload.Read(r, "alibaba 2018, mean of all machines",
+		workload.Options{Profile: profile, Gaps: workload.GapsHold, Peak: 1})
 	if err != nil {
 		return nil, fmt.Errorf("alibaba trace: %w", err)
 	}
@@ -148,7 +149,8 @@ type drpcUser struct {
 // is ours: pages of the application that such a user sees.
 var drpcUsers = []drpcUser{
 	{"query", 0.60, 0.2, 0.15, 0, map[string]float64{"query": 48, "other": 35, "login": 12, "plan": 5}},
-	{"buy", 0.25, 0.4, 0.3, 1.5, map[string]float64{"query": 25, "login": 15, "orders": 15, "buy": 14, "buy-other": 9, "pay": 14, "collect": 8}},
+	{"buy", 0.25, 0.4, 0.3, 1.5, map[string]float64{"query": 25, "login": 15, "orders": 15, "buy": 14, "buy-other": 9, "pay": 14,
+		"collect": 8}},
 	{"cancel", 0.10, 0.5, 0.4, 3, map[string]float64{"orders": 45, "cancel": 25, "login": 20, "rebook": 10}},
 	{"admin", 0.05, 0.5, 0.2, 4.5, map[string]float64{"admin": 60, "login": 20, "orders": 20}},
 }

@@ -33,7 +33,8 @@ type drpcResult struct {
 }
 
 // table of one row for each contender.
-func (r *drpcResult) table(name, note string, measures []Measure, of func(*drpcOutcome) []float64, paper func(string) []result.Number) Table {
+func (r *drpcResult) table(name, note string, measures []Measure, of func(*drpcOutcome) []float64,
+	paper func(string) []result.Number) Table {
 	t := Table{Name: name, Note: note, Of: "policy", Measures: measures}
 	for c := range r.all {
 		row := Row{Name: r.all[c].name, Paper: none(len(measures))}
@@ -67,7 +68,8 @@ func (r *drpcResult) tables() []Table {
 	nan := math.NaN()
 	all := []Table{
 		r.table("Everything together", "Requests that succeed, fail (refused or given up on), take so long on the mean, are over their SLO (failures among them); minutes in which some kind of request broke its SLO; and what the paper leaves out: the cost. A cost counts only if at most 1 % of requests are over the SLO.",
-			[]Measure{{"success/s", 1}, {"failed %", 2}, {"mean ms", 0}, {"over SLO %", 2}, {"minutes broken %", 0}, {"core-hours", 1}, {"GiB-hours", 0}, {"replicas", 1}, {"changes", 0}},
+			[]Measure{{"success/s", 1}, {"failed %", 2}, {"mean ms", 0}, {"over SLO %", 2}, {"minutes broken %", 0}, {"core-hours", 1},
+				{"GiB-hours", 0}, {"replicas", 1}, {"changes", 0}},
 			func(x *drpcOutcome) []float64 {
 				return []float64{x.successAll, x.failedAll, x.meanAll, x.over, x.minutes, x.coreHours, x.gibHours, x.replicas, x.changes}
 			}, func(name string) []result.Number {
@@ -76,17 +78,22 @@ func (r *drpcResult) tables() []Table {
 				}
 				return nil
 			}),
-		r.table("Response time at different percentiles (its Table 4)", "Of requests that completed.", percentiles, func(x *drpcOutcome) []float64 { return x.table4 },
+		r.table("Response time at different percentiles (its Table 4)", "Of requests that completed.", percentiles,
+			func(x *drpcOutcome) []float64 { return x.table4 },
 			func(name string) []result.Number {
 				if f, found := drpcFigures[name]; found {
 					return numbers(f.table4...)
 				}
 				return nil
 			}),
-		r.table("Successful requests per second, by period (its Fig. 3a)", "", periods, func(x *drpcOutcome) []float64 { return x.success[:] }, notInPaper),
-		r.table("Failed requests in percent, by period (its Fig. 3b)", "", periods, func(x *drpcOutcome) []float64 { return x.failed[:] }, notInPaper),
-		r.table("Mean response time in ms, by period (its Fig. 3c)", "The paper has DRPC between 40 and 70 ms in most periods.", periods, func(x *drpcOutcome) []float64 { return x.mean[:] }, notInPaper),
-		r.table("Distribution of response times: percent of completed requests (its Fig. 4a)", "", spans, func(x *drpcOutcome) []float64 { return x.within }, notInPaper),
+		r.table("Successful requests per second, by period (its Fig. 3a)", "", periods,
+			func(x *drpcOutcome) []float64 { return x.success[:] }, notInPaper),
+		r.table("Failed requests in percent, by period (its Fig. 3b)", "", periods,
+			func(x *drpcOutcome) []float64 { return x.failed[:] }, notInPaper),
+		r.table("Mean response time in ms, by period (its Fig. 3c)", "The paper has DRPC between 40 and 70 ms in most periods.",
+			periods, func(x *drpcOutcome) []float64 { return x.mean[:] }, notInPaper),
+		r.table("Distribution of response times: percent of completed requests (its Fig. 4a)", "", spans,
+			func(x *drpcOutcome) []float64 { return x.within }, notInPaper),
 		r.studentsTable(), r.growthTable(), r.learningTable(), r.curveTable(), r.effortTable(), *r.forecast,
 	}
 	return all
@@ -94,8 +101,10 @@ func (r *drpcResult) tables() []Table {
 
 // studentsTable is students against their teacher (its Fig. 3d).
 func (r *drpcResult) studentsTable() Table {
-	t := r.table("Students against their teacher (its Fig. 3d)", fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after the second that everybody has.", r.scene.centralDelay()),
-		[]Measure{{"success/s", 2}, {"volatility of success %", 2}, {"volatility of replicas %", 1}, {"mean ms", 0}, {"over SLO %", 2}, {"changes", 0}},
+	t := r.table("Students against their teacher (its Fig. 3d)",
+		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after the second that everybody has.", r.scene.centralDelay()),
+		[]Measure{{"success/s", 2}, {"volatility of success %", 2}, {"volatility of replicas %", 1}, {"mean ms", 0}, {"over SLO %", 2},
+			{"changes", 0}},
 		func(x *drpcOutcome) []float64 {
 			return []float64{x.successAll, 100 * x.volatile, 100 * x.unsteady, x.meanAll, x.over, x.changes}
 		}, notInPaper)
@@ -138,8 +147,9 @@ func (r *drpcResult) growthTable() Table {
 func (r *drpcResult) learningTable() Table {
 	t := Table{
 		Name: "Learning: DRPC's reward on episodes that nobody practised on (its Fig. 4c)", Of: "learner",
-		Measures: []Measure{{"reward", 3}, {"episodes to converge", 0}, {"CPU %", 0}, {"memory %", 0}, {"teacher's reward", 3}, {"reward of doing nothing", 3}},
-		Note:     "Every learner is judged by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
+		Measures: []Measure{{"reward", 3}, {"episodes to converge", 0}, {"CPU %", 0}, {"memory %", 0}, {"teacher's reward", 3},
+			{"reward of doing nothing", 3}},
+		Note: "Every learner is judged by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
 	}
 	for _, p := range r.pupils {
 		row := Row{Name: p.method.Name, Paper: none(len(t.Measures)), Note: p.chosen.Name + ", of " + trialsText(p)}
@@ -188,7 +198,8 @@ func trialsText(p *drpcPupils) string {
 
 // curveTable is all learning curves, by steps.
 func (r *drpcResult) curveTable() Table {
-	t := Table{Name: "Learning curves: DRPC's reward without exploring, by environment steps", Of: "steps", Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. A row is the last evaluation up to so many steps."}
+	t := Table{Name: "Learning curves: DRPC's reward without exploring, by environment steps", Of: "steps",
+		Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. A row is the last evaluation up to so many steps."}
 	most := 0
 	for _, p := range r.pupils {
 		t.Measures = append(t.Measures, Measure{p.method.Name, 3})

@@ -18,7 +18,8 @@ import (
 // learned nothing may let all requests fail, which then have no response time; curves
 // begin with the first evaluation; not everybody has parameters; nothing was timed.
 func drpcMayLack() []string {
-	all := []string{"mean ms", "square", "drpc", "drpc-branching", "coscal", "firm", "asarsa", "episodes to converge", "teacher's reward", "parameters", "CPU us per decision", "bytes per decision"}
+	all := []string{"mean ms", "square", "drpc", "drpc-branching", "coscal", "firm", "asarsa", "episodes to converge",
+		"teacher's reward", "parameters", "CPU us per decision", "bytes per decision"}
 	for p := range drpcPeriods {
 		all = append(all, fmt.Sprintf("period %d", p+1))
 	}
@@ -133,7 +134,8 @@ func TestPaperNodesHoldEveryService(t *testing.T) {
 	sum := int64(0)
 	for _, s := range app.Services {
 		sum += s.Size.MemoryRequest
-		if s.Size.MemoryRequest < s.Memory.Base*5/4 || s.Size.MemoryLimit < s.Bounds.MinMemory || s.Size.MemoryLimit > s.Bounds.MaxMemory || s.Replicas > s.Bounds.MaxReplicas {
+		if s.Size.MemoryRequest < s.Memory.Base*5/4 || s.Size.MemoryLimit < s.Bounds.MinMemory ||
+			s.Size.MemoryLimit > s.Bounds.MaxMemory || s.Replicas > s.Bounds.MaxReplicas {
 			t.Errorf("%s: %+v within %+v, uses %d", s.Name, s.Size, s.Bounds, s.Memory.Base)
 		}
 	}
@@ -145,7 +147,8 @@ func TestPaperNodesHoldEveryService(t *testing.T) {
 func TestWatchAddsUpPeriods(t *testing.T) {
 	w := &drpcWatch{}
 	reading := func(at time.Duration, ended, failed, sum float64) {
-		w.scrape(&sim.Reading{At: at, Kinds: []sim.KindReading{{Ended: ended, Failed: failed, Latency: sim.LatencyReading{Count: ended - failed, SumSeconds: sum}}}}, nil)
+		w.scrape(&sim.Reading{At: at, Kinds: []sim.KindReading{{Ended: ended, Failed: failed,
+			Latency: sim.LatencyReading{Count: ended - failed, SumSeconds: sum}}}}, nil)
 	}
 	reading(30*time.Second, 50, 0, 5)
 	reading(minute, 100, 0, 10)

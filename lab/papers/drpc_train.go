@@ -44,7 +44,8 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &drpcPupils{method: m, trials: make([]*learners.Trained, len(settings)), models: make([]*learners.Trained, o.Seeds)})
+		all = append(all, &drpcPupils{method: m, trials: make([]*learners.Trained, len(settings)),
+			models: make([]*learners.Trained, o.Seeds)})
 	}
 	task := func(p *drpcPupils, setting learners.Setting, seed uint64) learners.Task {
 		return learners.Task{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}

@@ -34,7 +34,8 @@ func (w *drpcWatch) scrape(r *sim.Reading, _ *sim.ControlPlane) {
 		now.answered += k.Latency.Count
 		now.waits += k.Latency.SumSeconds
 	}
-	w.minutes = append(w.minutes, usersMinute{r.At, r.At - w.before.end, now.ended - w.before.ended, now.failed - w.before.failed, now.answered - w.before.answered, now.waits - w.before.waits})
+	w.minutes = append(w.minutes, usersMinute{r.At, r.At - w.before.end, now.ended - w.before.ended, now.failed - w.before.failed,
+		now.answered - w.before.answered, now.waits - w.before.waits})
 	w.before = now
 }
 

@@ -83,7 +83,8 @@ func (s *elasticScene) learnOn(w *workload.Workload) error {
 
 // elasticMeasures of a run; cost is set over HPA's afterwards.
 func elasticMeasures(r *result.Result) []float64 {
-	return []float64{float64(r.Latency.Mean), float64(r.CoreHours), 100 * float64(r.OverSLORatio), float64(r.MeanReplicas), float64(r.Changes)}
+	return []float64{float64(r.Latency.Mean), float64(r.CoreHours), 100 * float64(r.OverSLORatio), float64(r.MeanReplicas),
+		float64(r.Changes)}
 }
 
 // elasticAbsent are the rivals of the paper's Table 1 that are not here.
@@ -148,7 +149,8 @@ type elasticContender struct {
 }
 
 // elasticApp runs all contenders on one application.
-func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int, length time.Duration) ([]Row, error) {
+func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int,
+	length time.Duration) ([]Row, error) {
 	scene, err := newElasticScene(name, peak, trace, length)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,9 @@ func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name st
 	}
 	always := func(policy string) func(int) string { return func(int) string { return policy } }
 	contenders = append(contenders,
-		elasticContender{row: Row{Name: elasticOurs, Paper: numbers(91.7, 0.78, 2.3), Note: "l2 chosen: " + tally(chosen, elasticWeightNames())}, model: func(s int) *formulation.Model { return models[s][chosen[s]] }},
+		elasticContender{row: Row{Name: elasticOurs, Paper: numbers(91.7, 0.78, 2.3),
+			Note: "l2 chosen: " + tally(chosen, elasticWeightNames())},
+			model: func(s int) *formulation.Model { return models[s][chosen[s]] }},
 		elasticContender{row: Row{Name: "elastic-dqn, l2 = 1"}, model: func(s int) *formulation.Model { return models[s][2] }},
 		elasticContender{row: Row{Name: elasticHPA, Note: "default: 80 %"}, policy: always("hpa")},
 		elasticContender{row: Row{Name: elasticCalibrated, Note: calibrated}, policy: always(calibrated)},
@@ -185,7 +189,8 @@ func (s *elasticScene) compete(ctx context.Context, o Options, contenders []elas
 	}
 	err := o.each(ctx, len(contenders)*o.Seeds, func(job int) error {
 		c, seed := job/o.Seeds, job%o.Seeds
-		t := trial{app: s.app, load: s.test, policy: contenders[c].row.Name, seed: o.Seed + uint64(seed), warmUp: min(elasticWarmUp, s.test.Duration()/4)}
+		t := trial{app: s.app, load: s.test, policy: contenders[c].row.Name, seed: o.Seed + uint64(seed),
+			warmUp: min(elasticWarmUp, s.test.Duration()/4)}
 		if m := contenders[c].model; m != nil {
 			t.model = m(seed)
 		} else {
@@ -237,7 +242,8 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 			return err
 		}
 		brain, err := learning{
-			problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120, seed: o.Seed + uint64(seed),
+			problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120,
+			seed: o.Seed + uint64(seed),
 		}.learn(ctx)
 		if err != nil {
 			return err
@@ -299,7 +305,8 @@ func (s *elasticScene) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	second := first
 	second.Seed++
 	warmUp := min(elasticWarmUp, first.Duration/4)
-	found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second}, WarmUp: warmUp, Workers: o.Workers})
+	found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second}, WarmUp: warmUp,
+		Workers: o.Workers})
 	if err != nil {
 		return "", "", err
 	}

@@ -42,13 +42,15 @@ func elasticFindings(r *Report, app string, rows []Row) {
 		v = Not
 	}
 	r.find(fmt.Sprintf("On %s, it also beats a threshold that was calibrated on the same validation data, within the SLO (at most 1 %% of requests over it).", app), v,
-		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the clairvoyant needs %s.", spread(ours[1], 2), spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(clairvoyant[1], 2)))
+		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the clairvoyant needs %s.", spread(ours[1], 2),
+			spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(clairvoyant[1], 2)))
 
 	for _, rival := range elasticRivals {
 		theirs := of(rival.learner)
 		r.find(fmt.Sprintf("On %s, Elastic-DQN has a lower response time, cost and violation rate than %s.", app, rival.title),
 			together(below(ours[0], theirs[0]), below(ours[1], theirs[1]), below(ours[2], theirs[2])),
-			fmt.Sprintf("Mean response %s ms against %s ms, cost %s against %s, violations %s %% against %s %%.", spread(ours[0], 1), spread(theirs[0], 1),
+			fmt.Sprintf("Mean response %s ms against %s ms, cost %s against %s, violations %s %% against %s %%.", spread(ours[0], 1),
+				spread(theirs[0], 1),
 				spread(ours[1], 2), spread(theirs[1], 2), spread(ours[2], 2), spread(theirs[2], 2)))
 	}
 }

@@ -66,7 +66,8 @@ func (s *elasticScene) rivals(ctx context.Context, o Options, folder *learners.F
 		}
 		err = o.part(float64(i)/of, float64(i+1)/of).eachTold(ctx, o.Seeds*n, func(job int, tell func(float64)) error {
 			seed, at := job/n, job%n
-			trained, err := folder.Train(ctx, learners.Task{Method: method, App: s.app, Load: s.train, Setting: settings[at], Steps: steps, Seed: o.Seed + uint64(seed)}, tell)
+			trained, err := folder.Train(ctx, learners.Task{Method: method, App: s.app, Load: s.train, Setting: settings[at],
+				Steps: steps, Seed: o.Seed + uint64(seed)}, tell)
 			if err != nil {
 				return err
 			}

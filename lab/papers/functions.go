@@ -69,7 +69,8 @@ func (s *functionScene) service(kind int) int { return s.app.Kinds[kind].Root.Se
 
 // load gives every function as many requests as keep so many cores busy, times the
 // shape. presence, if not nil, says whether a function is there at an instant.
-func (s *functionScene) load(name string, cores float64, shape *workload.Workload, presence func(kind int, at time.Duration) bool) (*workload.Workload, error) {
+func (s *functionScene) load(name string, cores float64, shape *workload.Workload,
+	presence func(kind int, at time.Duration) bool) (*workload.Workload, error) {
 	w := &workload.Workload{Name: name, Step: shape.Step, Mix: &workload.Mix{Step: shape.Step}}
 	for _, k := range s.kinds {
 		w.Mix.Kinds = append(w.Mix.Kinds, s.app.Kinds[k].Name)
@@ -103,7 +104,8 @@ func (s *functionScene) places(w *workload.Workload) ([]train.ServiceScenario, e
 }
 
 // train one network for each function in the fluid engine.
-func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model, error) {
+func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model,
+	error) {
 	places, err := s.places(w)
 	if err != nil {
 		return nil, err
@@ -115,7 +117,8 @@ func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps i
 
 // class of pupils: from a model's networks, or from nothing with scales that a
 // short random walk in the fluid engine gives.
-func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*novice, error) {
+func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*novice,
+	error) {
 	n := &novice{problem: s.problem, ground: s.ground, pupils: make([]*pupil, len(s.app.Services))}
 	places, err := s.places(w)
 	if err != nil {
@@ -126,7 +129,8 @@ func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *for
 		var brain *formulation.Brain
 		var scales []formulation.Scale
 		if from != nil {
-			brain = &from.Brains[slices.IndexFunc(from.Brains, func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
+			brain = &from.Brains[slices.IndexFunc(from.Brains,
+				func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
 		} else {
 			where, err := (learning{problem: s.problem, scenarios: places[at : at+1], episode: 30, seed: seed}).scaled()
 			if err != nil {
@@ -165,7 +169,8 @@ func (s *functionScene) bootstrap(n *novice, h *history.History, w *workload.Wor
 	}
 	for at, k := range s.kinds {
 		one := n.pupils[s.service(k)]
-		past := train.Demonstrations{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h, Service: places[at].Service, Reference: places[at].Reference}
+		past := train.Demonstrations{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h,
+			Service: places[at].Service, Reference: places[at].Reference}
 		known := past.Each(func(t rl.Transition) {
 			t.Observation, t.Next = slices.Clone(t.Observation), slices.Clone(t.Next)
 			formulation.Apply(one.scales, t.Observation)
@@ -190,7 +195,8 @@ func (s *functionScene) record(ctx context.Context, w *workload.Workload, policy
 		return nil, err
 	}
 	return record.Run(ctx, record.Spec{
-		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period, record.DefaultStep), Seed: seed,
+		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period,
+			record.DefaultStep), Seed: seed,
 	})
 }
 

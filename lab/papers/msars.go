@@ -115,7 +115,8 @@ type jumpResult struct {
 // jumpTable lets all methods follow streams whose profiles jump.
 func (s *msarsStage) jumpTable(ctx context.Context, o Options, classes []*class, how map[string]manner, late bool) (*jumpResult, error) {
 	slots := o.slots()
-	measures := []Measure{{"error % before", 1}, {"at the jump", 1}, {"after 5 steps", 1}, {"after 20", 1}, {"lowest", 1}, {"steps to 1/2", 1}, {"to 3/4", 1}, {"to 9/10", 1}, {"not recovered %", 0}}
+	measures := []Measure{{"error % before", 1}, {"at the jump", 1}, {"after 5 steps", 1}, {"after 20", 1}, {"lowest", 1},
+		{"steps to 1/2", 1}, {"to 3/4", 1}, {"to 9/10", 1}, {"not recovered %", 0}}
 	values := map[string][][]float64{} // by method and seed
 	stories := map[string][][]float64{}
 	for _, m := range msarsAll {
@@ -158,9 +159,11 @@ func (s *msarsStage) jumpTable(ctx context.Context, o Options, classes []*class,
 	if err != nil {
 		return nil, err
 	}
-	name, note := "Profiles that jump and are seen late", "The networks are shown the profiles of the release before for the whole stretch. One step is taken in each slot of a minute, so steps are minutes; a method that never recovers counts with all its steps."
+	name, note := "Profiles that jump and are seen late",
+		"The networks are shown the profiles of the release before for the whole stretch. One step is taken in each slot of a minute, so steps are minutes; a method that never recovers counts with all its steps."
 	if !late {
-		name, note = "Profiles that jump and are seen at once", "The same, but the networks are shown the new profiles from the first slot on."
+		name, note = "Profiles that jump and are seen at once",
+			"The same, but the networks are shown the new profiles from the first slot on."
 	}
 	j := &jumpResult{
 		table: &Table{Name: name, Note: note, Of: "method", Measures: measures},
@@ -242,7 +245,8 @@ func (s *msarsStage) shapeSubjects() []learned.Subject {
 
 // shapeTable lets all methods follow chains that they have not met.
 func (s *msarsStage) shapeTable(ctx context.Context, o Options, classes []*class, how map[string]manner) (*Table, error) {
-	measures := []Measure{{"error % as trained", 1}, {"after 1 step", 1}, {"after 5", 1}, {"after 20", 1}, {"lowest", 1}, {"steps to recover", 1}}
+	measures := []Measure{{"error % as trained", 1}, {"after 1 step", 1}, {"after 5", 1}, {"after 20", 1}, {"lowest", 1},
+		{"steps to recover", 1}}
 	slots := min(60, o.slots())
 	values := map[string][][]float64{}
 	for _, m := range msarsMethods {
@@ -267,14 +271,16 @@ func (s *msarsStage) shapeTable(ctx context.Context, o Options, classes []*class
 			level := levels(ways[len(ways)-1], curves["meta"], curves["gcn"], curves["fnn"])[0]
 			for _, m := range msarsMethods {
 				c := curves[m][0]
-				for k, v := range []float64{c[0], c[min(1, len(c)-1)], c[min(5, len(c)-1)], c[min(20, len(c)-1)], slices.Min(c), recoversAfter(c, level)} {
+				for k, v := range []float64{c[0], c[min(1, len(c)-1)], c[min(5, len(c)-1)], c[min(20, len(c)-1)], slices.Min(c),
+					recoversAfter(c, level)} {
 					values[m][i][k] += v / float64(len(subjects))
 				}
 			}
 		}
 		return nil
 	})
-	t := &Table{Name: "Chains of unseen structure", Note: fmt.Sprintf("The other way through an order of Sock Shop, bookinfo's page, and four of boutique's: %d chains, their profiles seen as they are, %d slots each.", len(subjects), slots), Of: "method", Measures: measures}
+	t := &Table{Name: "Chains of unseen structure",
+		Note: fmt.Sprintf("The other way through an order of Sock Shop, bookinfo's page, and four of boutique's: %d chains, their profiles seen as they are, %d slots each.", len(subjects), slots), Of: "method", Measures: measures}
 	for _, m := range msarsMethods {
 		t.Rows = append(t.Rows, Row{Name: m, Paper: none(len(measures)), Ours: intervals(values[m])})
 	}
@@ -327,7 +333,9 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class,
 		}
 		return nil
 	})
-	t := &Table{Name: "An environment that changes violently", Note: fmt.Sprintf("Another chain, release and sizes every %d slots, %d times; half of them with profiles that are seen late.", wildEvery, changes), Of: "method", Measures: measures}
+	t := &Table{Name: "An environment that changes violently",
+		Note: fmt.Sprintf("Another chain, release and sizes every %d slots, %d times; half of them with profiles that are seen late.",
+			wildEvery, changes), Of: "method", Measures: measures}
 	for _, m := range msarsMethods {
 		t.Rows = append(t.Rows, Row{Name: m, Paper: none(len(measures)), Ours: intervals(values[m])})
 	}
@@ -336,7 +344,8 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class,
 
 // splitters of a class as loadline slo split uses them, parslo beside them.
 func (c *class) splitters() map[string]slosplit.Splitter {
-	return map[string]slosplit.Splitter{"meta": learned.NewAdaptive(c.both["meta"]), "gcn": c.plain["gcn"], "fnn": c.plain["fnn"], "parslo": slosplit.Parslo{}}
+	return map[string]slosplit.Splitter{"meta": learned.NewAdaptive(c.both["meta"]), "gcn": c.plain["gcn"], "fnn": c.plain["fnn"],
+		"parslo": slosplit.Parslo{}}
 }
 
 // costTable compares splits with the cheapest numbers of instances there are.
@@ -373,7 +382,8 @@ func (s *msarsStage) costTable(ctx context.Context, o Options, classes []*class)
 
 // tailTable measures meta's splits in the event engine.
 func (s *msarsStage) tailTable(ctx context.Context, o Options, c *class) (*Table, error) {
-	measures := []Measure{{"SLO ms", 1}, {"p99 ms on unseen seeds", 1}, {"cost, cores", 2}, {"over the cheapest measured", 3}, {"parslo over it", 3}, {"cheaper ones measured", 0}}
+	measures := []Measure{{"SLO ms", 1}, {"p99 ms on unseen seeds", 1}, {"cost, cores", 2}, {"over the cheapest measured", 3},
+		{"parslo over it", 3}, {"cheaper ones measured", 0}}
 	subjects := s.shortSubjects()
 	rows := make([]Row, len(subjects))
 	all := effort{rate: 200, runs: slosplit.DefaultRuns, tried: 20}
@@ -429,10 +439,14 @@ func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 	row := func(t *Table, method string, measure int) bench.Interval {
 		return t.Rows[slices.Index(msarsMethods, method)].Ours[measure]
 	}
-	r.find("On chains of unseen structure an FNN goes on as it was trained, a GCN adapts, and meta faster.", compareSteps(row(shapes, "meta", 5), row(shapes, "gcn", 5), row(shapes, "fnn", 5)),
-		fmt.Sprintf("Steps to recover: meta %s, gcn %s, fnn %s; errors as trained %s, %s and %s %%.", spread(row(shapes, "meta", 5), 1), spread(row(shapes, "gcn", 5), 1), spread(row(shapes, "fnn", 5), 1), spread(row(shapes, "meta", 0), 1), spread(row(shapes, "gcn", 0), 1), spread(row(shapes, "fnn", 0), 1)))
+	r.find("On chains of unseen structure an FNN goes on as it was trained, a GCN adapts, and meta faster.",
+		compareSteps(row(shapes, "meta", 5), row(shapes, "gcn", 5), row(shapes, "fnn", 5)),
+		fmt.Sprintf("Steps to recover: meta %s, gcn %s, fnn %s; errors as trained %s, %s and %s %%.", spread(row(shapes, "meta", 5), 1),
+			spread(row(shapes, "gcn", 5), 1), spread(row(shapes, "fnn", 5), 1), spread(row(shapes, "meta", 0),
+				1), spread(row(shapes, "gcn", 0), 1), spread(row(shapes, "fnn", 0), 1)))
 	r.find("Under violent change meta's predictions are highly accurate.", below(row(wild, "meta", 0), row(wild, "gcn", 0)),
-		fmt.Sprintf("Judged by whether its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1), spread(row(wild, "gcn", 0), 1), spread(row(wild, "fnn", 0), 1)))
+		fmt.Sprintf("Judged by whether its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1),
+			spread(row(wild, "gcn", 0), 1), spread(row(wild, "fnn", 0), 1)))
 }
 
 // compareSteps holds if meta is below gcn and gcn below fnn, and partly if one of them.

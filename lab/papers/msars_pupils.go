@@ -67,7 +67,8 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell fun
 		if s.few { // two chains of three releases
 			var some []learned.Subject
 			for _, x := range list {
-				if x.Chain < 2 && x.Release%5 == 0 && !slices.ContainsFunc(some, func(y learned.Subject) bool { return y.Chain == x.Chain && y.Release == x.Release }) {
+				if x.Chain < 2 && x.Release%5 == 0 && !slices.ContainsFunc(some,
+					func(y learned.Subject) bool { return y.Chain == x.Chain && y.Release == x.Release }) {
 					some = append(some, x)
 				}
 			}
@@ -105,7 +106,8 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell fun
 	for _, method := range msarsMethods {
 		settings := learned.Config{Way: method, Seed: seed, Most: o.Steps}
 		began := o.now()
-		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...), append(append([]learned.Task{}, valid...), lateValid...), settings, told.part(0.4, 0.95).Progress); err != nil {
+		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...),
+			append(append([]learned.Task{}, valid...), lateValid...), settings, told.part(0.4, 0.95).Progress); err != nil {
 			return nil, err
 		}
 		c.took[method] = o.now().Sub(began)

@@ -90,7 +90,8 @@ func (s *steerScene) releases(slots int, seed uint64) []sim.Disturbance {
 		for i := range s.app.Services {
 			factor := min(max(math.Exp(0.45*rng.NormFloat64()), 0.4), 2.5)
 			if rng.Float64() < 0.5 {
-				list = append(list, sim.Disturbance{At: time.Duration(jump*slots) * time.Minute, Version: &sim.VersionChange{Service: i, CPUFactor: factor}})
+				list = append(list, sim.Disturbance{At: time.Duration(jump*slots) * time.Minute,
+					Version: &sim.VersionChange{Service: i, CPUFactor: factor}})
 			}
 		}
 	}
@@ -108,14 +109,16 @@ type steerPupils struct {
 }
 
 // pupil trains one of them.
-func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, who string, seed uint64, c *class, folder *learners.Folder, into *steerPupils, tell func(float64)) error {
+func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, who string, seed uint64, c *class,
+	folder *learners.Folder, into *steerPupils, tell func(float64)) error {
 	steps := o.steps(steerSteps)
 	if who == steerDRPC {
 		method, err := policy.Trainable("drpc")
 		if err != nil {
 			return err
 		}
-		trained, err := folder.Train(ctx, learners.Task{Method: method, App: scene.app, Load: scene.train, Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, tell)
+		trained, err := folder.Train(ctx, learners.Task{Method: method, App: scene.app, Load: scene.train,
+			Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, tell)
 		if err == nil {
 			into.drpc = trained.Path()
 		}
@@ -133,7 +136,8 @@ func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, wh
 	if err != nil {
 		return err
 	}
-	m, _, err := msarsschool.Run(ctx, train.Scenario{App: scene.app, Load: load, Duration: scene.train.Duration(), Source: scene.train.Name}, scene.profiles, config, msarsschool.Hooks{
+	m, _, err := msarsschool.Run(ctx, train.Scenario{App: scene.app, Load: load, Duration: scene.train.Duration(),
+		Source: scene.train.Name}, scene.profiles, config, msarsschool.Hooks{
 		Progress: func(share float64, _ string) { tell(share) },
 	})
 	into.msars[who] = m
@@ -145,7 +149,8 @@ type steerResult struct {
 	calm, wild *Table
 }
 
-var steerMeasures = []Measure{{"over SLO %", 2}, {"minutes broken %", 1}, {"core-hours", 2}, {"GiB-hours", 1}, {"cost", 2}, {"replicas", 1}, {"changes", 0}}
+var steerMeasures = []Measure{{"over SLO %", 2}, {"minutes broken %", 1}, {"core-hours", 2}, {"GiB-hours", 1}, {"cost", 2},
+	{"replicas", 1}, {"changes", 0}}
 
 const (
 	steerOver = 0
@@ -215,7 +220,8 @@ func (s *msarsStage) steerTable(ctx context.Context, o Options, scene *steerScen
 }
 
 // steerRun is one run in the event engine.
-func (s *msarsStage) steerRun(ctx context.Context, o Options, scene *steerScene, who string, p *steerPupils, seed uint64, wild bool) ([]float64, error) {
+func (s *msarsStage) steerRun(ctx context.Context, o Options, scene *steerScene, who string, p *steerPupils, seed uint64,
+	wild bool) ([]float64, error) {
 	run := trial{app: scene.app, load: scene.test, seed: seed, warmUp: warmUpOf(scene.test.Duration())}
 	if wild {
 		run.disturb = scene.releases(o.slots(), seed)
@@ -264,7 +270,8 @@ func (s *steerResult) findings(r *Report) {
 		{"msars breaks the SLO less often than DRPC.", steerOver, steerDRPC, 2, " % of requests"},
 		{"msars costs less than DRPC.", steerCost, steerDRPC, 2, ""},
 	} {
-		calm, wild := below(at(s.calm, steerMSARS, c.measure), at(s.calm, c.other, c.measure)), below(at(s.wild, steerMSARS, c.measure), at(s.wild, c.other, c.measure))
+		calm, wild := below(at(s.calm, steerMSARS, c.measure), at(s.calm, c.other, c.measure)), below(at(s.wild, steerMSARS, c.measure),
+			at(s.wild, c.other, c.measure))
 		verdict := calm
 		switch {
 		case calm == wild:
@@ -274,7 +281,8 @@ func (s *steerResult) findings(r *Report) {
 			verdict = Undecided
 		}
 		text := func(t *Table) string {
-			return fmt.Sprintf("%s against %s%s", spread(at(t, steerMSARS, c.measure), c.digits), spread(at(t, c.other, c.measure), c.digits), c.unit)
+			return fmt.Sprintf("%s against %s%s", spread(at(t, steerMSARS, c.measure), c.digits),
+				spread(at(t, c.other, c.measure), c.digits), c.unit)
 		}
 		r.find(c.claim, verdict, fmt.Sprintf("While nothing is released %s; while profiles jump %s.", text(s.calm), text(s.wild)))
 	}

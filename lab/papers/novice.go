@@ -73,9 +73,11 @@ func (n *novice) turn(one *pupil, now time.Time, s loadline.Situation, service i
 	formulation.Apply(one.scales, values)
 	reward := math.NaN()
 	if len(one.seen) > 0 {
-		reward = n.problem.Reward(n.ground, s, service, formulation.Paid{Replicas: float64(one.told.Replicas), CPU: one.told.Size.CPURequest})
+		reward = n.problem.Reward(n.ground, s, service, formulation.Paid{Replicas: float64(one.told.Replicas),
+			CPU: one.told.Size.CPURequest})
 		if !one.frozen {
-			one.agent.Learn(rl.Transition{Observation: one.seen, Action: rl.Action{Choice: one.choice}, Result: rl.Result{Reward: reward}, Next: values})
+			one.agent.Learn(rl.Transition{Observation: one.seen, Action: rl.Action{Choice: one.choice},
+				Result: rl.Result{Reward: reward}, Next: values})
 		}
 	}
 	var action rl.Action
@@ -96,7 +98,8 @@ func (n *novice) turn(one *pupil, now time.Time, s loadline.Situation, service i
 }
 
 // newPupil makes an agent, from a network if there is one.
-func newPupil(config dqn.Config, problem *formulation.Problem, from *formulation.Brain, scales []formulation.Scale, seed uint64) (*pupil, error) {
+func newPupil(config dqn.Config, problem *formulation.Problem, from *formulation.Brain, scales []formulation.Scale,
+	seed uint64) (*pupil, error) {
 	agent, err := dqn.New(config, problem.Spaces(), seed)
 	if err != nil {
 		return nil, err

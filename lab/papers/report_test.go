@@ -38,7 +38,8 @@ func TestReportShowsThePaperBesideOurs(t *testing.T) {
 	if strings.Contains(text.String(), "COST (PAPER)") {
 		t.Error("a column for figures that the paper does not have")
 	}
-	for _, want := range []string{"| policy | delay ms (paper) | delay ms | cost | note |", "| theirs | 94 | - | - | not here yet |", "- **holds**: It is quick. See above."} {
+	for _, want := range []string{"| policy | delay ms (paper) | delay ms | cost | note |", "| theirs | 94 | - | - | not here yet |",
+		"- **holds**: It is quick. See above."} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("%q is not in\n%s", want, markdown.String())
 		}
@@ -71,7 +72,8 @@ func TestBelow(t *testing.T) {
 
 func TestReadGoogle(t *testing.T) {
 	head := "job,t_s,cpu,max_cpu,mem,tasks\n"
-	w, err := ReadGoogle(strings.NewReader(head + "1,0,9,9,9,9\n" + googleJob + ",0,0.5,1,1,1\n" + googleJob + ",300,2,1,1,1\n" + googleJob + ",600,1,1,1,1\n"))
+	w, err := ReadGoogle(strings.NewReader(head + "1,0,9,9,9,9\n" + googleJob + ",0,0.5,1,1,1\n" + googleJob + ",300,2,1,1,1\n" +
+		googleJob + ",600,1,1,1,1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

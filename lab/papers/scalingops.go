@@ -109,7 +109,8 @@ func (r *opsRun) record(ctx context.Context, w *workload.Workload, policy string
 		return nil, err
 	}
 	return record.Run(ctx, record.Spec{
-		App: r.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: 15 * time.Second, Seed: seed,
+		App: r.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: 15 * time.Second,
+		Seed: seed,
 	})
 }
 
@@ -214,7 +215,8 @@ func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.
 		return nil, err
 	}
 	return pipeline.TrainAll(ctx, &pipeline.Subject{
-		Name: "bookinfo", App: app, Seen: r.past, Unseen: r.past, History: w.history(r), Delays: map[string]train.Delays{opsService: delays},
+		Name: "bookinfo", App: app, Seen: r.past, Unseen: r.past, History: w.history(r),
+		Delays: map[string]train.Delays{opsService: delays},
 	}, candidates, 1, nil)
 }
 
@@ -232,7 +234,8 @@ func (r *opsRun) live(ctx context.Context, policy string, m *formulation.Model) 
 		}
 		pods := float64(s.MeanReplicas)
 		used := 1000 * float64(s.UsedCoreHours) / (pods * r.test.Duration().Hours())
-		return []float64{float64(out.Result.Latency.Mean), pods, used, 100 * float64(out.Result.OverSLORatio), 100 * atBound(out.Story.Ready[i], r.app.Services[i].Bounds)}, nil
+		return []float64{float64(out.Result.Latency.Mean), pods, used, 100 * float64(out.Result.OverSLORatio),
+			100 * atBound(out.Story.Ready[i], r.app.Services[i].Bounds)}, nil
 	}
 	return nil, fmt.Errorf("the run has no figures of %s", opsService)
 }
@@ -353,7 +356,8 @@ func (r *opsRun) all(ctx context.Context, steps int, now func() time.Time) (*ops
 // regressorErrors on the unseen part, root mean square in ms.
 func (r *opsRun) regressorErrors() ([]float64, error) {
 	var out []float64
-	for _, w := range []opsWorld{{alpha: pipeline.Smoothing}, {alpha: 1}, {alpha: pipeline.Smoothing, keepIntercept: true}, {alpha: 1, keepIntercept: true}} {
+	for _, w := range []opsWorld{{alpha: pipeline.Smoothing}, {alpha: 1}, {alpha: pipeline.Smoothing, keepIntercept: true},
+		{alpha: 1, keepIntercept: true}} {
 		d, err := w.delays(r)
 		if err != nil {
 			return nil, err
@@ -413,8 +417,9 @@ func column[T any](seeds []T, of func(T) []float64) []bench.Interval {
 func opsTable(seeds []*opsSeed) Table {
 	t := Table{
 		Name: "Table I, in the event engine", Of: "policy",
-		Measures: []Measure{{"delay ms", 0}, {"replicas", 2}, {"CPU millicores per pod", 0}, {"over 250 ms %", 2}, {"time at a bound %", 0}},
-		Note:     "The paper prints the first column as requests/s; by its text it is a delay.",
+		Measures: []Measure{{"delay ms", 0}, {"replicas", 2}, {"CPU millicores per pod", 0}, {"over 250 ms %", 2},
+			{"time at a bound %", 0}},
+		Note: "The paper prints the first column as requests/s; by its text it is a delay.",
 	}
 	papers := [][]float64{{94, 3.39, 135}, {173, 2.95, 152}, {120, 3.47, 146}}
 	for i, name := range seeds[0].names {
@@ -431,7 +436,8 @@ func opsTable(seeds []*opsSeed) Table {
 func opsENV2Table(seeds []*opsSeed) Table {
 	t := Table{
 		Name: "What ENV2 foretells", Of: "policy",
-		Measures: []Measure{{"pods in ENV2", 2}, {"pods, eq. 7 as printed", 2}, {"pods in the event engine", 2}, {"delay in ENV2 ms", 0}, {"delay in the event engine ms", 0}},
+		Measures: []Measure{{"pods in ENV2", 2}, {"pods, eq. 7 as printed", 2}, {"pods in the event engine", 2},
+			{"delay in ENV2 ms", 0}, {"delay in the event engine ms", 0}},
 	}
 	for i, name := range seeds[0].names {
 		t.Rows = append(t.Rows, Row{Name: name, Ours: column(seeds, func(s *opsSeed) []float64 {
@@ -440,7 +446,8 @@ func opsENV2Table(seeds []*opsSeed) Table {
 	}
 	t.Rows = append(t.Rows, Row{Name: "rank correlation with the event engine", Ours: column(seeds, func(s *opsSeed) []float64 {
 		pods, delays := at(s.live, 1), at(s.live, 0)
-		return []float64{RankCorrelation(at(s.env2, 1), pods), RankCorrelation(at(s.printed, 1), pods), 1, RankCorrelation(at(s.env2, 0), delays), 1}
+		return []float64{RankCorrelation(at(s.env2, 1), pods), RankCorrelation(at(s.printed, 1), pods), 1,
+			RankCorrelation(at(s.env2, 0), delays), 1}
 	})})
 	return t
 }
@@ -456,7 +463,8 @@ func at(rows [][]float64, measure int) []float64 {
 func opsReadingTable(seeds []*opsSeed) Table {
 	errors := column(seeds, func(s *opsSeed) []float64 { return s.errors })
 	t := Table{Name: "The regressor on the unseen part", Of: "delay =", Measures: []Measure{{"root mean square error ms", 1}}}
-	for i, name := range []string{"0.4 (b0 CPU + b1 requests), as printed", "b0 CPU + b1 requests", "0.4 (intercept + b0 CPU + b1 requests)", "intercept + b0 CPU + b1 requests"} {
+	for i, name := range []string{"0.4 (b0 CPU + b1 requests), as printed", "b0 CPU + b1 requests",
+		"0.4 (intercept + b0 CPU + b1 requests)", "intercept + b0 CPU + b1 requests"} {
 		t.Rows = append(t.Rows, Row{Name: name, Ours: errors[i : i+1]})
 	}
 	return t
@@ -471,16 +479,19 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 		if took.Mean > 600 {
 			v = Not
 		}
-		r.find("Several models are trained and evaluated in under ten minutes.", v, fmt.Sprintf("Three models of one seed are trained in %s s.", spread(took, 1)))
+		r.find("Several models are trained and evaluated in under ten minutes.", v,
+			fmt.Sprintf("Three models of one seed are trained in %s s.", spread(took, 1)))
 	}
 	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, in ENV1 as printed.", opsVerdict(one, hpa), fmt.Sprintf(
 		"Replicas %s against %s, delay %s ms against %s ms; Model 1 spends %s %% of the time at a bound, and Model 2, grown from it, %s %%. Eq. 4 lets CPU grow beyond what a pod can use, eq. 1 pays for CPU and charges 0.3 a replica, so every replica less pays until the delay reaches 250 ms; a straight line through HPA's calm past, times 0.4, does not get there. Live, CPU ends at the pod's limit, and a single overloaded pod looks like a well-used one: the policy stays. Without the 0.4, or with the intercept, the same trap closes.",
 		spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[4], 0), spread(two[4], 0)))
 	n := len(rows)
 	one, two = rows[n-2].Ours, rows[n-1].Ours
-	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, if it is trained in the simulated cluster.", opsVerdict(one, hpa), fmt.Sprintf(
-		"The same state, actions and reward: replicas %s against %s, delay %s ms against %s ms, CPU %s against %s millicores, at a bound %s %% of the time.",
-		spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[2], 0), spread(hpa[2], 0), spread(one[4], 0)))
+	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, if it is trained in the simulated cluster.",
+		opsVerdict(one, hpa), fmt.Sprintf(
+			"The same state, actions and reward: replicas %s against %s, delay %s ms against %s ms, CPU %s against %s millicores, at a bound %s %% of the time.",
+			spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[2], 0), spread(hpa[2],
+				0), spread(one[4], 0)))
 	quicker, more := below(two[0], one[0]), below(one[1], two[1])
 	v := Partly
 	switch {
@@ -504,14 +515,16 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 		v = Not
 	}
 	r.find("ENV2, from requests alone, ranks policies as the live system does (by mean pods).", v,
-		fmt.Sprintf("Rank correlation of pods %s (with eq. 7 as printed %s), of delays %s.", spread(last[0], 2), spread(last[1], 2), spread(last[3], 2))+" The delays themselves are not those of the event engine: the line knows no knee.")
+		fmt.Sprintf("Rank correlation of pods %s (with eq. 7 as printed %s), of delays %s.", spread(last[0], 2), spread(last[1], 2),
+			spread(last[3], 2))+" The delays themselves are not those of the event engine: the line knows no knee.")
 	e := r.Tables[2].Rows
 	v = Holds
 	if below(e[3].Ours[0], e[0].Ours[0]) == Holds {
 		v = Not
 	}
 	r.find("Dropping the intercept and scaling by 0.4 align the predicted delay with what is observed.", v,
-		fmt.Sprintf("Error on unseen data: %s ms as printed, %s ms without the 0.4, %s ms with the intercept and without the 0.4.", spread(e[0].Ours[0], 1), spread(e[1].Ours[0], 1), spread(e[3].Ours[0], 1)))
+		fmt.Sprintf("Error on unseen data: %s ms as printed, %s ms without the 0.4, %s ms with the intercept and without the 0.4.",
+			spread(e[0].Ours[0], 1), spread(e[1].Ours[0], 1), spread(e[3].Ours[0], 1)))
 }
 
 // opsVerdict on fewer replicas and a longer delay. Whoever sits on a bound has not

@@ -88,8 +88,9 @@ var settleArms = []settleArm{
 func settling(ctx context.Context, o Options, steps int) (Table, error) {
 	t := Table{
 		Name: "When things settle, in steps of 10 s (median over nine functions)", Of: "agent",
-		Measures: []Measure{{"action", 0}, {"p90", 0}, {"reward", 0}, {"CPU or containers at the end, share of the most", 2}, {"p90 over objective at the end", 2}, {"mean reward of the last third", 2}},
-		Note:     "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
+		Measures: []Measure{{"action", 0}, {"p90", 0}, {"reward", 0}, {"CPU or containers at the end, share of the most", 2},
+			{"p90 over objective at the end", 2}, {"mean reward of the last third", 2}},
+		Note: "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
 	}
 	values := make([][][]float64, len(settleArms))
 	for i := range values {
@@ -144,13 +145,15 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := (trial{app: scene.app, load: test, policy: a.name, decider: class, seed: seed, restarts: a.restarts}).run(ctx); err != nil {
+	if _, err := (trial{app: scene.app, load: test, policy: a.name, decider: class, seed: seed,
+		restarts: a.restarts}).run(ctx); err != nil {
 		return nil, err
 	}
 	var each [6][]float64
 	for _, k := range scene.kinds {
 		i := scene.service(k)
-		for m, v := range a.measure(class.pupils[i].trail, scene.app.Services[i].Bounds.MaxCPU, float64(scene.app.Services[i].Bounds.MaxReplicas)) {
+		for m, v := range a.measure(class.pupils[i].trail, scene.app.Services[i].Bounds.MaxCPU,
+			float64(scene.app.Services[i].Bounds.MaxReplicas)) {
 			each[m] = append(each[m], v)
 		}
 	}
@@ -193,7 +196,8 @@ func (a settleArm) measure(trail []mark, maxCPU, maxReplicas float64) []float64 
 
 // bootstrapping compares the first minutes of agents that take over.
 func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
-	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual, "agents that practised in the fluid engine", functionKPA}
+	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual,
+		"agents that practised in the fluid engine", functionKPA}
 	length := o.length(takeOverLength)
 	values := make([][][]float64, len(arms))
 	for i := range values {
@@ -201,8 +205,9 @@ func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	}
 	t := Table{
 		Name: "Bootstrapping: who takes over from the default autoscaler, horizontal", Of: "from then on",
-		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3}, {"requests over objective %", 2}, {"core-hours", 2}},
-		Note:     fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from what users saw, alike for all.", functionPast(length), functionUsual, length),
+		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3},
+			{"requests over objective %", 2}, {"core-hours", 2}},
+		Note: fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from what users saw, alike for all.", functionPast(length), functionUsual, length),
 	}
 	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
@@ -303,8 +308,9 @@ func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 	}
 	t := Table{
 		Name: "A function comes: currencyservice joins adservice and checkoutservice", Of: "the newcomer",
-		Measures: []Measure{{"others' reward before", 3}, {"others' reward after", 3}, {"newcomer's reward, first 5 min", 3}, {"newcomer's reward after", 3}, {"newcomer settles after steps", 0}},
-		Note:     "It is at zero containers until its first request, halfway through the run. One agent for each function: nine have 27 values to learn between them, where the paper's joint action would have 3^9 = 19,683.",
+		Measures: []Measure{{"others' reward before", 3}, {"others' reward after", 3}, {"newcomer's reward, first 5 min", 3},
+			{"newcomer's reward after", 3}, {"newcomer settles after steps", 0}},
+		Note: "It is at zero containers until its first request, halfway through the run. One agent for each function: nine have 27 values to learn between them, where the paper's joint action would have 3^9 = 19,683.",
 	}
 	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
@@ -379,7 +385,8 @@ func newcomer(ctx context.Context, practised bool, steps int, length time.Durati
 	first := min(5*minute, half/2)
 	trail := class.pupils[scene.service(last)].trail
 	settled := SettlesAfter(field(trail, func(m mark) float64 { return m.reward }), Apart(0.1))
-	return []float64{before, after, between(out, rewards, half, half+first), between(out, rewards, half+first, length), float64(settled)}, nil
+	return []float64{before, after, between(out, rewards, half, half+first), between(out, rewards, half+first, length),
+		float64(settled)}, nil
 }
 
 // chains tries agents that learned function by function on a chain of functions.
@@ -441,7 +448,8 @@ func chain(ctx context.Context, policy string, learn bool, steps int, length tim
 			return nil, err
 		}
 		t.model, err = learning{
-			problem: problem, scenarios: train.ServiceScenarios(formulation.NewGround(app), rates, past.Duration()), agent: serverlessAgent(), steps: steps, episode: 60, seed: seed,
+			problem: problem, scenarios: train.ServiceScenarios(formulation.NewGround(app), rates,
+				past.Duration()), agent: serverlessAgent(), steps: steps, episode: 60, seed: seed,
 		}.learnEach(ctx)
 		if err != nil {
 			return nil, err
@@ -451,7 +459,8 @@ func chain(ctx context.Context, policy string, learn bool, steps int, length tim
 	if err != nil {
 		return nil, err
 	}
-	return []float64{100 * float64(out.Result.OverSLORatio), float64(out.Result.Kinds[0].AtSLO), float64(out.Result.CoreHours), float64(out.Result.MeanReplicas)}, nil
+	return []float64{100 * float64(out.Result.OverSLORatio), float64(out.Result.Kinds[0].AtSLO), float64(out.Result.CoreHours),
+		float64(out.Result.MeanReplicas)}, nil
 }
 
 func serverlessFindings(r *Report) {
@@ -477,8 +486,10 @@ func serverlessFindings(r *Report) {
 	r.find("They settle later than the actions because a resize restarts the container.", lag(restart, place),
 		fmt.Sprintf("p90 follows the actions by %.0f steps with restarts and by %.0f in place: queues have to drain and metrics look back 30 s, restarts or not.", restart[1].Mean-restart[0].Mean, place[1].Mean-place[0].Mean))
 	r.find("The CPU term is why the agent does not scale for ever.", below(restart[3], settle[2].Ours[3]),
-		fmt.Sprintf("It ends at %s of the largest limit with the term and at %s without; containers at %s with and %s without.", spread(restart[3], 2), spread(settle[2].Ours[3], 2), spread(settle[5].Ours[3], 2), spread(settle[6].Ours[3], 2)))
-	r.find("Open problem: an agent's beginning is bad; learning off-line from the default autoscaler mends it.", below(boot[1].Ours[1], boot[2].Ours[1]),
+		fmt.Sprintf("It ends at %s of the largest limit with the term and at %s without; containers at %s with and %s without.",
+			spread(restart[3], 2), spread(settle[2].Ours[3], 2), spread(settle[5].Ours[3], 2), spread(settle[6].Ours[3], 2)))
+	r.find("Open problem: an agent's beginning is bad; learning off-line from the default autoscaler mends it.",
+		below(boot[1].Ours[1], boot[2].Ours[1]),
 		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after practice in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
 	before, after := come[0].Ours[0], come[0].Ours[1]
 	v := Not
@@ -495,7 +506,9 @@ func serverlessFindings(r *Report) {
 		v = Not
 	}
 	r.find("Open problem: chains; agents that know only their part of the objective keep the end-to-end one (at most 10 % of the fragments over it).", v,
-		fmt.Sprintf("%s %% over for %s core-hours; KPA %s %% for %s, HPA %s %% for %s.", spread(chain[2].Ours[0], 2), spread(chain[2].Ours[2], 2), spread(chain[1].Ours[0], 2), spread(chain[1].Ours[2], 2), spread(chain[0].Ours[0], 2), spread(chain[0].Ours[2], 2)))
+		fmt.Sprintf("%s %% over for %s core-hours; KPA %s %% for %s, HPA %s %% for %s.", spread(chain[2].Ours[0], 2),
+			spread(chain[2].Ours[2], 2), spread(chain[1].Ours[0], 2), spread(chain[1].Ours[2], 2), spread(chain[0].Ours[0],
+				2), spread(chain[0].Ours[2], 2)))
 }
 
 // lag says whether results follow the actions later because of restarts: it holds

@@ -82,7 +82,8 @@ func grid(ctx context.Context, o Options, steps, places int, key string, values 
 	}
 	spec := study.Spec{
 		Task: task, Seeds: o.Seeds, Seed: o.Seed, Parallel: o.Workers,
-		Agent: fmt.Sprintf("dqn:hidden=64x64,double=false,discount=0.94,soft=0.01,rate=0.001,warm-up=%d,explore=linear:1:0.02:%d", max(64, steps/8), steps/2),
+		Agent: fmt.Sprintf("dqn:hidden=64x64,double=false,discount=0.94,soft=0.01,rate=0.001,warm-up=%d,explore=linear:1:0.02:%d",
+			max(64, steps/8), steps/2),
 		Training: rl.TrainingConfig{
 			Steps: steps, EvaluateEvery: max(1, steps/places), Episodes: 10,
 		},
@@ -221,9 +222,11 @@ func studyRate(ctx context.Context, o Options) (*Report, error) {
 	r.Tables = []Table{t}
 	r.optimum("Training converges in the fewest steps at a rate of 1e-3.", t.Rows, 0, true, "0.001")
 	slow, best := t.Rows[0].Ours[0], t.Rows[2].Ours[0]
-	r.find("From 1e-4 to 1e-3 the steps fall by 30 % (460 to 320).", below(best, slow), fmt.Sprintf("From %s to %s here.", spread(slow, 0), spread(best, 0)))
+	r.find("From 1e-4 to 1e-3 the steps fall by 30 % (460 to 320).", below(best, slow),
+		fmt.Sprintf("From %s to %s here.", spread(slow, 0), spread(best, 0)))
 	high := t.Rows[4].Ours
-	r.find("Beyond 1e-3 the return drops significantly.", below(high[1], t.Rows[2].Ours[1]), fmt.Sprintf("%s at 1e-2 against %s at 1e-3.", spread(high[1], 2), spread(t.Rows[2].Ours[1], 2)))
+	r.find("Beyond 1e-3 the return drops significantly.", below(high[1], t.Rows[2].Ours[1]),
+		fmt.Sprintf("%s at 1e-2 against %s at 1e-3.", spread(high[1], 2), spread(t.Rows[2].Ours[1], 2)))
 	return r, nil
 }
 
@@ -376,8 +379,10 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Judged in the event engine over %v of unseen load.", length),
 		"The paper's latencies are normalised by something that it does not name: its and ours are shown over those at 1 s. Its value at 10 s is not printed.")
 	papers := []float64{0.51, 0.54, 0.61, math.NaN(), 0.74}
-	for half, name := range []string{"Sampling interval, discount 0.94 a step", "Sampling interval, the same discount a second (0.94 in 20 s)"} {
-		t := Table{Name: name, Of: "interval", Measures: []Measure{{"latency over that at 1 s", 2}, {"mean response ms", 1}, {"QoS violations %", 2}, {"core-hours", 2}, {"changes", 0}}}
+	for half, name := range []string{"Sampling interval, discount 0.94 a step",
+		"Sampling interval, the same discount a second (0.94 in 20 s)"} {
+		t := Table{Name: name, Of: "interval", Measures: []Measure{{"latency over that at 1 s", 2}, {"mean response ms", 1},
+			{"QoS violations %", 2}, {"core-hours", 2}, {"changes", 0}}}
 		for i, p := range periods {
 			own := make([][]float64, o.Seeds)
 			for s := range own {
@@ -401,15 +406,19 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 			v = Not
 		}
 		r.Tables = append(r.Tables, t)
-		r.find("Latency grows with the sampling interval, by 45 % from 1 s to 20 s; "+strings.ToLower(name[len("Sampling interval, "):])+".", v, fmt.Sprintf(
-			"At 20 s it is %s times that at 1 s (%s ms against %s ms), with %s against %s changes and %s against %s core-hours.", spread(last[0], 2), spread(last[1], 0), spread(t.Rows[0].Ours[1], 0), spread(last[4], 0), spread(t.Rows[0].Ours[4], 0), spread(last[3], 2), spread(t.Rows[0].Ours[3], 2)))
+		r.find("Latency grows with the sampling interval, by 45 % from 1 s to 20 s; "+
+			strings.ToLower(name[len("Sampling interval, "):])+".", v, fmt.Sprintf(
+			"At 20 s it is %s times that at 1 s (%s ms against %s ms), with %s against %s changes and %s against %s core-hours.",
+			spread(last[0], 2), spread(last[1], 0), spread(t.Rows[0].Ours[1], 0), spread(last[4], 0), spread(t.Rows[0].Ours[4],
+				0), spread(last[3], 2), spread(t.Rows[0].Ours[3], 2)))
 	}
 	return r, nil
 }
 
 // compare trains one model for each variant and seed and judges it on the unseen
 // stretch: variant, seed, measures.
-func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error), steps int) ([][][]float64, error) {
+func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
+	steps int) ([][][]float64, error) {
 	values := make([][][]float64, variants)
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
@@ -426,7 +435,8 @@ func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of 
 			return err
 		}
 		m := &formulation.Model{Problem: one.problem, Brains: []formulation.Brain{brain}}
-		out, err := trial{app: s.app, load: s.test, policy: "elastic-dqn", model: m, seed: seed, warmUp: min(elasticWarmUp, s.test.Duration()/4)}.run(ctx)
+		out, err := trial{app: s.app, load: s.test, policy: "elastic-dqn", model: m, seed: seed,
+			warmUp: min(elasticWarmUp, s.test.Duration()/4)}.run(ctx)
 		if err != nil {
 			return err
 		}
@@ -476,7 +486,8 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := studyReport(o, "data-size", "Elastic-DQN: the size of the training data", whence, steps,
 		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; judged in the event engine over %v of unseen load. The paper names the test and prints no result.", length))
-	t := Table{Name: "Training data", Of: "hours of trace", Measures: []Measure{{"mean response ms", 1}, {"QoS violations %", 2}, {"core-hours", 2}}}
+	t := Table{Name: "Training data", Of: "hours of trace", Measures: []Measure{{"mean response ms", 1}, {"QoS violations %", 2},
+		{"core-hours", 2}}}
 	for i, size := range sizes {
 		own := make([][]float64, o.Seeds)
 		for s := range own {
@@ -487,6 +498,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 	r.Tables = []Table{t}
 	first, last := t.Rows[0].Ours, t.Rows[len(t.Rows)-1].Ours
 	r.find("With more training data fewer requests are over the SLO.", below(last[1], first[1]), fmt.Sprintf(
-		"%s %% with %s hours, %s %% with %s hours. The paper says only that its method adapts to different sizes.", spread(first[1], 2), t.Rows[0].Name, spread(last[1], 2), t.Rows[len(t.Rows)-1].Name))
+		"%s %% with %s hours, %s %% with %s hours. The paper says only that its method adapts to different sizes.", spread(first[1],
+			2), t.Rows[0].Name, spread(last[1], 2), t.Rows[len(t.Rows)-1].Name))
 	return r, nil
 }

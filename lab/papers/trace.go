@@ -75,7 +75,8 @@ func ReadGoogle(r io.Reader) (*workload.Workload, error) {
 // on where it comes from.
 func (o Options) trace() (*workload.Workload, string, error) {
 	if o.Trace != nil {
-		return o.Trace, "The load is the CPU of job " + googleJob + " of the Google cluster trace of 2011 (300 s bins, 20 days), proportional to its utilisation.", nil
+		return o.Trace, "The load is the CPU of job " + googleJob +
+			" of the Google cluster trace of 2011 (300 s bins, 20 days), proportional to its utilisation.", nil
 	}
 	w, err := workload.Parse("diurnal:low=0.15,high=0.8,period=12h,peak=5h+noise:cv=0.25,corr=20m", 20*24*time.Hour, 5*time.Minute, 1)
 	if err != nil {

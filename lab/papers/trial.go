@@ -44,7 +44,8 @@ func (t trial) run(ctx context.Context) (*simulate.Outcome, error) {
 	}
 	spec := simulate.Spec{
 		App: t.app, Load: load, Workload: t.load.Name, Policy: t.policy, Decider: t.decider, Engine: "event",
-		Duration: t.load.Duration(), Seed: t.seed, WarmUp: t.warmUp, Hooks: simulate.Hooks{Decision: t.decision, Scrape: t.scrape, CPUTime: t.cpuTime},
+		Duration: t.load.Duration(), Seed: t.seed, WarmUp: t.warmUp, Hooks: simulate.Hooks{Decision: t.decision, Scrape: t.scrape,
+			CPUTime: t.cpuTime},
 	}
 	spec.Perturb.ResizeRestarts, spec.Perturb.Disturbances = t.restarts, t.disturb
 	out, err := simulate.Run(ctx, spec)

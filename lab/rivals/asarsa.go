@@ -125,7 +125,9 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		setting, moved := a.moves.replicas(i, told, ReplicasOf(action.Choice))
 		if moved {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-				Service: i, Setting: setting, Reason: fmt.Sprintf("expected CPU %.2f of the limit, response time %.2f of the budget: %+d replicas", cpu, response, setting.Replicas.Value-told.Replicas),
+				Service: i, Setting: setting,
+				Reason: fmt.Sprintf("expected CPU %.2f of the limit, response time %.2f of the budget: %+d replicas", cpu, response,
+					setting.Replicas.Value-told.Replicas),
 			})
 		}
 		// A bound may have cut the action, or, where there were fewer replicas than

@@ -119,7 +119,8 @@ func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 			action.Choice = coscalKeep
 		} else {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-				Service: i, Setting: setting, Reason: fmt.Sprintf("CPU in quarter %.0f, expected in %.0f, memory in %.0f: %s", 1+c.seen[i][0], 1+c.seen[i][1], 1+c.seen[i][2], CoScalMoves[action.Choice]),
+				Service: i, Setting: setting, Reason: fmt.Sprintf("CPU in quarter %.0f, expected in %.0f, memory in %.0f: %s",
+					1+c.seen[i][0], 1+c.seen[i][1], 1+c.seen[i][2], CoScalMoves[action.Choice]),
 			})
 		}
 		c.taken = append(c.taken, Taken{i, action})
@@ -141,7 +142,8 @@ func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	if s.InFlight[service].Brownout {
 		browned = 1
 	}
-	c.seen[service] = append(c.seen[service][:0], level(cpu, quarters...), level(cpu*c.growth(s, service), quarters...), level(memory, quarters...), browned)
+	c.seen[service] = append(c.seen[service][:0], level(cpu, quarters...), level(cpu*c.growth(s, service), quarters...),
+		level(memory, quarters...), browned)
 	c.known[service] = true
 	return ""
 }

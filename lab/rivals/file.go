@@ -59,7 +59,8 @@ func Open(rival Name, path string) (*Model, error) {
 // FromFile takes a rival's model out of its file, or says what is wrong with it.
 func FromFile(rival Name, file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind(rival) {
-		return nil, fmt.Errorf("this is a model of kind %q, must be %q; give a file that loadline-lab train --formulation %s wrote", file.Card.Kind, FileKind(rival), rival)
+		return nil, fmt.Errorf("this is a model of kind %q, must be %q; give a file that loadline-lab train --formulation %s wrote",
+			file.Card.Kind, FileKind(rival), rival)
 	}
 	var s fileSettings
 	if err := file.Card.TakeSettings(&s); err != nil {

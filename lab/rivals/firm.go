@@ -73,14 +73,16 @@ func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
 		return nil, err
 	}
 	if m.Kinds != len(app.Kinds) {
-		return nil, fmt.Errorf("the actors were taught on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name, len(app.Kinds))
+		return nil, fmt.Errorf("the actors were taught on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
+			len(app.Kinds))
 	}
 	ratios, err := formulation.NewSight("cpu_limit", "memory", "concurrency", "fill", "size")
 	if err != nil {
 		return nil, err
 	}
 	f := &FIRM{
-		senses: s, period: m.Period, svm: *m.SVM, actors: make([]*rl.NetPolicy, len(app.Services)), paths: newPathFinder(app), ratios: ratios,
+		senses: s, period: m.Period, svm: *m.SVM, actors: make([]*rl.NetPolicy,
+			len(app.Services)), paths: newPathFinder(app), ratios: ratios,
 		locate: make([]float64, LocateWidth),
 	}
 	for i, at := range s.at {
@@ -105,7 +107,8 @@ func (f *FIRM) Name() string { return string(FIRMName) }
 
 // Needs implements loadline.Policy.
 func (f *FIRM) Needs() loadline.Needs {
-	return loadline.Needs{Period: f.period, Scrape: min(5*time.Second, f.period), Window: max(30*time.Second, f.period), Delay: f.delay, Keep: firmLooks}
+	return loadline.Needs{Period: f.period, Scrape: min(5*time.Second, f.period), Window: max(30*time.Second, f.period), Delay: f.delay,
+		Keep: firmLooks}
 }
 
 // Spaces implements Rival.

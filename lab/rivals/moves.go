@@ -49,7 +49,8 @@ func (m *moves) cpu(service int, told loadline.Allocation, factor float64) (load
 	}
 	next := within(limit * factor)
 	request := min(within(next*share), next)
-	return loadline.Setting{CPULimit: loadline.Some(next), CPURequest: loadline.Some(request)}, next != limit || request != told.Size.CPURequest
+	return loadline.Setting{CPULimit: loadline.Some(next), CPURequest: loadline.Some(request)}, next != limit ||
+		request != told.Size.CPURequest
 }
 
 // memoryRoom is how far above what a replica uses its memory limit stays: below
@@ -86,7 +87,8 @@ func (m *moves) memory(service int, told loadline.Allocation, used loadline.Samp
 		share = min(1, float64(own.MemoryRequest)/float64(own.MemoryLimit))
 	}
 	request := min(within(float64(next)*share), next)
-	return loadline.Setting{MemoryLimit: loadline.Some(next), MemoryRequest: loadline.Some(request)}, next != limit || request != told.Size.MemoryRequest
+	return loadline.Setting{MemoryLimit: loadline.Some(next), MemoryRequest: loadline.Some(request)}, next != limit ||
+		request != told.Size.MemoryRequest
 }
 
 // brownout begins or ends, where every call to the service is optional.

@@ -98,7 +98,8 @@ func newSenses(m *Model, app *loadline.App, delay time.Duration, width int) (sen
 		found = found || s.at[i] >= 0
 	}
 	if !found {
-		return s, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "), app.Name)
+		return s, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "),
+			app.Name)
 	}
 	return s, nil
 }

@@ -45,7 +45,8 @@ func chain() *loadline.App {
 // situation of the chain in which each service's own time is as given, in seconds,
 // and users wait so long.
 func situation(app *loadline.App, users float64, own ...float64) loadline.Situation {
-	o := loadline.Observation{At: noon, Services: make([]loadline.ServiceObservation, len(app.Services)), Kinds: make([]loadline.KindObservation, 1)}
+	o := loadline.Observation{At: noon, Services: make([]loadline.ServiceObservation, len(app.Services)),
+		Kinds: make([]loadline.KindObservation, 1)}
 	o.Kinds[0] = loadline.KindObservation{Rate: seen(10), AtSLO: seen(users)}
 	s := loadline.Situation{App: app}
 	for i := range app.Services {
@@ -96,7 +97,8 @@ func TestPearson(t *testing.T) {
 		b    []float64
 		want float64
 	}{
-		{"together", []float64{2, 4, 6, 8, 10}, 1}, {"against each other", []float64{5, 4, 3, 2, 1}, -1}, {"one does not move", []float64{1, 1, 1, 1, 1}, 0},
+		{"together", []float64{2, 4, 6, 8, 10}, 1}, {"against each other", []float64{5, 4, 3, 2, 1}, -1}, {"one does not move",
+			[]float64{1, 1, 1, 1, 1}, 0},
 		{"by hand", []float64{2, 1, 4, 3, 5}, 0.8},
 	} {
 		if got := Pearson(up, c.b); math.Abs(got-c.want) > 1e-9 {
@@ -206,7 +208,8 @@ func TestCoScal(t *testing.T) {
 	}{
 		{coscalOut, 0, loadline.Setting{Replicas: loadline.Some(3)}, coscalOut},
 		{coscalCPUUp, 0, loadline.Setting{CPULimit: loadline.Some(1.25), CPURequest: loadline.Some(0.625)}, coscalCPUUp},
-		{coscalMemoryDown, 0, loadline.Setting{MemoryLimit: loadline.Some(int64(409 << 20)), MemoryRequest: loadline.Some(int64(204 << 20))}, coscalMemoryDown},
+		{coscalMemoryDown, 0, loadline.Setting{MemoryLimit: loadline.Some(int64(409 << 20)),
+			MemoryRequest: loadline.Some(int64(204 << 20))}, coscalMemoryDown},
 		{coscalBrownout, 0, loadline.Setting{}, coscalKeep}, // it is needed
 		{coscalBrownout, 2, loadline.Setting{Brownout: loadline.Some(true)}, coscalBrownout},
 	} {
@@ -290,7 +293,8 @@ func firm(t *testing.T, app *loadline.App, bias ...float32) (*Model, Rival) {
 	m.Kinds = len(app.Kinds)
 	m.SVM = &SVM{Mean: []float64{0, 0}, Spread: []float64{1, 1}, Weight: []float64{1, 1}}
 	for range app.Services {
-		net, err := nn.MLP{Inputs: []int{FIRMWidth(m.Kinds)}, Outputs: FIRMAxes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 1)))
+		net, err := nn.MLP{Inputs: []int{FIRMWidth(m.Kinds)}, Outputs: FIRMAxes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
+			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,14 +379,16 @@ func TestFilesComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Parameters() != m.Parameters() || !slices.Equal(back.Services, m.Services) || back.Period != m.Period || back.SVM.Weight[0] != 1 {
+	if back.Parameters() != m.Parameters() || !slices.Equal(back.Services, m.Services) || back.Period != m.Period ||
+		back.SVM.Weight[0] != 1 {
 		t.Errorf("%+v", back)
 	}
 	if _, err := FromFile(CoScalName, again); err == nil || !strings.Contains(err.Error(), "--formulation coscal") {
 		t.Errorf("another rival's file: %v", err)
 	}
 	m.SVM, m.Actors = nil, m.Actors[:2]
-	if _, err := New(m, app, 0); err == nil || !strings.Contains(err.Error(), "2 actors, must have 5") || !strings.Contains(err.Error(), "support vector machine is missing") {
+	if _, err := New(m, app, 0); err == nil || !strings.Contains(err.Error(), "2 actors, must have 5") || !strings.Contains(err.Error(),
+		"support vector machine is missing") {
 		t.Errorf("a model with missing parts: %v", err)
 	}
 	other := chain()

@@ -60,7 +60,8 @@ func NewTable(states, choices int) Table {
 
 func (t Table) check(states, choices int) error {
 	if n := states * choices; len(t.Values) != n || len(t.Tried) != n {
-		return fmt.Errorf("its table has %d values and %d marks, must have %d states of %d actions; train it again", len(t.Values), len(t.Tried), states, choices)
+		return fmt.Errorf("its table has %d values and %d marks, must have %d states of %d actions; train it again", len(t.Values),
+			len(t.Tried), states, choices)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 
 func spec() Spec {
 	return Spec{
-		Task: classic.Lessons()[2], Agent: "q:explore=0.2,rate=0.3", Vary: []Axis{{"bins", []string{"1", "3"}}, {"discount", []string{"0", "0.5"}}},
+		Task: classic.Lessons()[2], Agent: "q:explore=0.2,rate=0.3", Vary: []Axis{{"bins", []string{"1", "3"}},
+			{"discount", []string{"0", "0.5"}}},
 		Seeds: 2, Seed: 1, Parallel: 2, Training: rl.TrainingConfig{Steps: 1_000, EvaluateEvery: 250, Episodes: 5},
 	}
 }
@@ -103,7 +104,9 @@ func TestEveryKindLearnsItsIdentity(t *testing.T) {
 	for _, k := range Kinds() {
 		s := spec()
 		s.Agent, s.Vary, s.Seeds, s.Training.Steps = k.Name, nil, 1, 3_000
-		settings := map[string]string{"dqn": ":hidden=16", "td3": ":hidden=16x16,batch=32,discount=0.5,actor-rate=1e-3,critic-rate=1e-3", "ddpg": ":hidden=16x16,batch=32,discount=0.5,actor-rate=1e-3,soft=0.01", "q": ":rate=0.1", "sarsa": ":rate=0.1,lambda=0"}
+		settings := map[string]string{"dqn": ":hidden=16",
+			"td3":  ":hidden=16x16,batch=32,discount=0.5,actor-rate=1e-3,critic-rate=1e-3",
+			"ddpg": ":hidden=16x16,batch=32,discount=0.5,actor-rate=1e-3,soft=0.01", "q": ":rate=0.1", "sarsa": ":rate=0.1,lambda=0"}
 		s.Agent += settings[k.Name]
 		if k.Name == "td3" || k.Name == "ddpg" {
 			s.Task = classic.Lessons()[3]

@@ -63,8 +63,10 @@ var hotelKinds = []struct {
 	share  float64
 	stages [][]string
 }{
-	{"search", 0.6, [][]string{{"search"}, {"geo", "rate"}, {"mongodb-geo", "memcached-rate"}, {"mongodb-rate"}, {"reservation"}, {"memcached-reserve"}, {"mongodb-reservation"}, {"profile"}, {"memcached-profile"}, {"mongodb-profile"}}},
-	{"recommend", 0.39, [][]string{{"recommendation"}, {"mongodb-recommendation"}, {"profile"}, {"memcached-profile"}, {"mongodb-profile"}}},
+	{"search", 0.6, [][]string{{"search"}, {"geo", "rate"}, {"mongodb-geo", "memcached-rate"}, {"mongodb-rate"}, {"reservation"},
+		{"memcached-reserve"}, {"mongodb-reservation"}, {"profile"}, {"memcached-profile"}, {"mongodb-profile"}}},
+	{"recommend", 0.39, [][]string{{"recommendation"}, {"mongodb-recommendation"}, {"profile"}, {"memcached-profile"},
+		{"mongodb-profile"}}},
 	{"user", 0.005, [][]string{{"user"}, {"mongodb-user"}}},
 	{"reserve", 0.005, [][]string{{"user"}, {"mongodb-user"}, {"reservation"}, {"memcached-reserve"}, {"mongodb-reservation"}}},
 }

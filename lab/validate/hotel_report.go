@@ -15,7 +15,8 @@ func (r *HotelReport) WriteText(w io.Writer) error {
 	p.printf("  In %d mean, p99 and standard deviation contradict each other.\n", a.Impossible)
 	p.printf("  %d are overloaded (less than 97 %% of the offered load came out), %d are full (99 %%).\n", a.Overloaded, a.Full)
 	p.printf("  In %d of the overloaded ones some service has fewer replicas than it is known to do with.\n", a.Explicable)
-	p.printf("  The %d windows with 8 replicas of everything: median throughput from %d/s to %d/s, depending on the run.\n", a.Same, a.SameLow, a.SameHigh)
+	p.printf("  The %d windows with 8 replicas of everything: median throughput from %d/s to %d/s, depending on the run.\n", a.Same,
+		a.SameLow, a.SameHigh)
 	p.printf("  %s of the variance of %s's throughput lies between allocations.\n\n", percent(a.Between), hotelFitted[0])
 
 	p.printf("The client's part: latency from measured throughput, nothing fitted. Error, median (90 %%):\n\n")

@@ -46,7 +46,8 @@ func (m *FaaSModel) app(s *faasSample) *loadline.App {
 	app.Services = append(app.Services, server("gateway", loadline.Dist{Mean: milliseconds(m.GatewayMs)}, 0, 1, first))
 	for i, f := range s.Functions {
 		p := m.Functions[f.Name]
-		app.Services = append(app.Services, server(f.Name, loadline.Dist{Mean: milliseconds(p.CPUMs * p.Hidden)}, milliseconds(m.waitMs(p)), f.Replicas, size))
+		app.Services = append(app.Services, server(f.Name, loadline.Dist{Mean: milliseconds(p.CPUMs * p.Hidden)},
+			milliseconds(m.waitMs(p)), f.Replicas, size))
 		app.Kinds = append(app.Kinds, loadline.Kind{
 			Name: f.Name, Share: 1, Timeout: faasTimeout, Root: visit(0, []loadline.Call{visit(i + 1)}),
 		})

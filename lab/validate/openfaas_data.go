@@ -63,7 +63,8 @@ func readOpenFaaS(ctx context.Context, dir string) ([]faasSample, error) {
 			}
 			s := &samples[len(samples)-1]
 			s.Functions = append(s.Functions, faasFunction{
-				Name: strings.Clone(t.text("function")), Rate: t.number("rate_rps"), Success: t.number("success_rate"), Cores: t.number("cpu_usage") / 100,
+				Name: strings.Clone(t.text("function")), Rate: t.number("rate_rps"), Success: t.number("success_rate"),
+				Cores:    t.number("cpu_usage") / 100,
 				Replicas: int(t.number("replicas")), Overloaded: t.number("overloaded") > 0, LatencyMs: t.number("latency_ms"),
 			})
 		}

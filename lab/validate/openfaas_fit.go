@@ -45,7 +45,8 @@ func fitFaaS(samples []faasSample, seed uint64) FaaSModel {
 		m.Machines[class] = FaaSMachine{Cores: quantile(usage, 0.995)}
 	}
 	idle := slices.DeleteFunc(slices.Clone(samples), func(s faasSample) bool {
-		return s.Node > idleShare*m.Machines[s.Class].Cores || slices.ContainsFunc(s.Functions, func(f faasFunction) bool { return f.Success < 1 })
+		return s.Node > idleShare*m.Machines[s.Class].Cores || slices.ContainsFunc(s.Functions,
+			func(f faasFunction) bool { return f.Success < 1 })
 	})
 	m.fitFunctions(idle, rng)
 	m.fitGateway(idle, rng)

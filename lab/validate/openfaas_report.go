@@ -130,7 +130,8 @@ func (o *Overload) count(foretold, was bool) {
 func (r *OpenFaaSReport) WriteText(w io.Writer) error {
 	p := newPrinter(w)
 	p.printf("OpenFaaS: the event engine beside measured functions on one node\n\n")
-	p.printf("Fitted on %d samples (every second file); of the %d held out, %d drawn at random were simulated.\n\n", r.Fitted, r.Held, r.Simulated)
+	p.printf("Fitted on %d samples (every second file); of the %d held out, %d drawn at random were simulated.\n\n", r.Fitted, r.Held,
+		r.Simulated)
 	p.row("machine", "cores", "always in use")
 	for _, name := range sortedKeys(r.Model.Machines) {
 		m := r.Model.Machines[name]
@@ -146,10 +147,12 @@ func (r *OpenFaaSReport) WriteText(w io.Writer) error {
 	}
 	p.flush()
 	p.printf("\nHeld-out error, median (90 %%):\n\n")
-	p.row("", "n", "CPU: model", "mean", "line", "log line", "latency: model", "bias", "without hidden demand", "bias", "mean", "line", "log line")
+	p.row("", "n", "CPU: model", "mean", "line", "log line", "latency: model", "bias", "without hidden demand", "bias", "mean", "line",
+		"log line")
 	for _, e := range slices.Concat(r.Regions, r.Functions) {
 		p.row(e.Name, fmt.Sprint(e.CPU.Model.N), e.CPU.Model.text(), e.CPU.Mean.text(), e.CPU.Line.text(), e.CPU.Log.text(),
-			e.Latency.Model.text(), signed(e.Latency.Model.Bias), e.Latency.Untuned.text(), signed(e.Latency.Untuned.Bias), e.Latency.Mean.text(), e.Latency.Line.text(), e.Latency.Log.text())
+			e.Latency.Model.text(), signed(e.Latency.Model.Bias), e.Latency.Untuned.text(), signed(e.Latency.Untuned.Bias),
+			e.Latency.Mean.text(), e.Latency.Line.text(), e.Latency.Log.text())
 	}
 	p.flush()
 	o := r.Overload

@@ -23,7 +23,8 @@ func TestFunctionsOnANodeHeldOut(t *testing.T) {
 	atMost(t, "latency, far from saturation", far.Latency.Model.Median, 0.40)
 	for _, e := range r.Regions {
 		if m := e.Latency.Model.Median; m > e.Latency.Mean.Median || m > e.Latency.Line.Median {
-			t.Errorf("%s: latency off by %.0f %%, trivial predictors by %.0f and %.0f %%", e.Name, 100*m, 100*e.Latency.Mean.Median, 100*e.Latency.Line.Median)
+			t.Errorf("%s: latency off by %.0f %%, trivial predictors by %.0f and %.0f %%", e.Name, 100*m, 100*e.Latency.Mean.Median,
+				100*e.Latency.Line.Median)
 		}
 	}
 }
@@ -44,7 +45,8 @@ func TestARobustLineIgnoresOutliers(t *testing.T) {
 }
 
 func TestFilesAreNotSplit(t *testing.T) {
-	samples := []faasSample{{Class: "a", File: "1"}, {Class: "a", File: "2"}, {Class: "b", File: "1"}, {Class: "a", File: "1"}, {Class: "a", File: "3"}}
+	samples := []faasSample{{Class: "a", File: "1"}, {Class: "a", File: "2"}, {Class: "b", File: "1"}, {Class: "a", File: "1"},
+		{Class: "a", File: "3"}}
 	fit, held := splitByFile(samples)
 	if len(fit) != 4 || len(held) != 1 || held[0].File != "2" {
 		t.Errorf("fit on %v, held out %v", fit, held)

@@ -124,7 +124,8 @@ func (c *Cluster) applyObject(ctx context.Context, namespace string, o *unstruct
 	if err != nil {
 		return err
 	}
-	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+	if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(FieldManager),
+		client.ForceOwnership); err != nil {
 		return err
 	}
 	if o.GetKind() == "CustomResourceDefinition" {

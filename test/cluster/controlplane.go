@@ -237,9 +237,11 @@ func (c *Cluster) startAPIServer(ctx context.Context) (err error) {
 		"--kubelet-client-certificate=" + p.cert("kubelet-client"), "--kubelet-client-key=" + p.key("kubelet-client"),
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + filepath.Join(p.dir, "service-account.pub"), "--service-account-signing-key-file=" + p.key("service-account"),
+		"--service-account-key-file=" + filepath.Join(p.dir, "service-account.pub"), "--service-account-signing-key-file=" +
+			p.key("service-account"),
 		"--requestheader-client-ca-file=" + p.cert("front-proxy-ca"), "--requestheader-allowed-names=front-proxy-client",
-		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + p.cert("front-proxy-client"), "--proxy-client-key-file=" + p.key("front-proxy-client"),
 		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000",
 		"--feature-gates=WatchList=false", // it needs an etcd of 3.4.31 or later, and clients would ask in vain
@@ -283,20 +285,24 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 		}
 	}
 	as := func(kubeconfig string) []string {
-		return []string{"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig}
+		return []string{"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig,
+			"--authorization-kubeconfig=" + kubeconfig}
 	}
 	m, err := c.spawn("kube-controller-manager", nil, c.program("kube-controller-manager"), slices.Concat(
 		serve("controller-manager"), as(manager), []string{
-			"--use-service-account-credentials=true", "--service-account-private-key-file=" + c.pki.key("service-account"), "--root-ca-file=" + c.pki.cert("ca"),
+			"--use-service-account-credentials=true", "--service-account-private-key-file=" +
+				c.pki.key("service-account"), "--root-ca-file=" + c.pki.cert("ca"),
 			"--cluster-signing-cert-file=" + c.pki.cert("ca"), "--cluster-signing-key-file=" + c.pki.key("ca"),
-			"--allocate-node-cidrs=true", "--cluster-cidr=10.200.0.0/16", "--node-cidr-mask-size=24", "--service-cluster-ip-range=10.96.0.0/16",
+			"--allocate-node-cidrs=true", "--cluster-cidr=10.200.0.0/16", "--node-cidr-mask-size=24",
+			"--service-cluster-ip-range=10.96.0.0/16",
 			"--horizontal-pod-autoscaler-sync-period=" + c.options.HPASync.String(),
 			"--horizontal-pod-autoscaler-downscale-stabilization=" + c.options.HPADownscale.String(),
 		}, c.options.ControllerManager)...)
 	if err != nil {
 		return err
 	}
-	s, err := c.spawn("kube-scheduler", nil, c.program("kube-scheduler"), slices.Concat(serve("scheduler"), as(sched), c.options.Scheduler)...)
+	s, err := c.spawn("kube-scheduler", nil, c.program("kube-scheduler"),
+		slices.Concat(serve("scheduler"), as(sched), c.options.Scheduler)...)
 	if err != nil {
 		return err
 	}

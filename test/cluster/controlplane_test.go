@@ -60,7 +60,8 @@ func TestPodsTakeTimeToStart(t *testing.T) {
 
 func resizePod(t *testing.T, c client.Client, pod *corev1.Pod, cpu string) error {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":%[2]q},"limits":{"cpu":%[2]q}}}]}}`, ContainerName, cpu)
+	patch := fmt.Appendf(nil, `{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":%[2]q},"limits":{"cpu":%[2]q}}}]}}`,
+		ContainerName, cpu)
 	return c.SubResource("resize").Patch(t.Context(), pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, patch))
 }
 

@@ -111,8 +111,9 @@ func compare(t *testing.T, list []*autoscaler, rounds int, prepare func(*autosca
 				}
 				if a.replicas != a.made {
 					a.gone = true
-					differences = append(differences, fmt.Sprintf("round %d, %s, min %d, max %d: of %d replicas the original makes %d, we make %d (%s)\n  %s",
-						n, a.rules.spec(), a.rules.min, a.rules.max, before[a], a.replicas, a.made, expected[a], a.round))
+					differences = append(differences,
+						fmt.Sprintf("round %d, %s, min %d, max %d: of %d replicas the original makes %d, we make %d (%s)\n  %s",
+							n, a.rules.spec(), a.rules.min, a.rules.max, before[a], a.replicas, a.made, expected[a], a.round))
 				}
 			}
 		}
@@ -246,7 +247,8 @@ func TestOvershootWorksOnTheOriginal(t *testing.T) {
 
 // full is a pod that has been ready for long and uses so many percent of its request.
 func full(percent int64) podRound {
-	return podRound{kind: podReady, age: time.Hour, readyFor: time.Hour, cpu: 10 * percent, cpuRequest: 1000, memory: 1, memoryRequest: 1, busy: -1}
+	return podRound{kind: podReady, age: time.Hour, readyFor: time.Hour, cpu: 10 * percent, cpuRequest: 1000, memory: 1,
+		memoryRequest: 1, busy: -1}
 }
 
 // Where ours is known to differ from the original, on purpose or for the original's
@@ -300,7 +302,8 @@ func TestKnownDifferences(t *testing.T) {
 				t.Fatal("they do not differ any more: take this row away")
 			}
 			if a.replicas != row.original || a.made != row.weMake || n != len(row.rounds) {
-				t.Errorf("after %d rounds the original makes %d, we make %d; want %d and %d in round %d", n, a.replicas, a.made, row.original, row.weMake, len(row.rounds))
+				t.Errorf("after %d rounds the original makes %d, we make %d; want %d and %d in round %d", n, a.replicas, a.made,
+					row.original, row.weMake, len(row.rounds))
 			}
 		})
 	}

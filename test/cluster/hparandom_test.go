@@ -111,12 +111,14 @@ func (r rules) object(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	utilisation := func(of corev1.ResourceName, target int) {
 		percent := int32(target)
 		hpa.Spec.Metrics = append(hpa.Spec.Metrics, autoscalingv2.MetricSpec{
-			Type:     autoscalingv2.ResourceMetricSourceType,
-			Resource: &autoscalingv2.ResourceMetricSource{Name: of, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent}},
+			Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricSource{Name: of,
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent}},
 		})
 	}
 	average := func(n int64) autoscalingv2.MetricTarget {
-		return autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewMilliQuantity(n, resource.DecimalSI)}
+		return autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+			AverageValue: resource.NewMilliQuantity(n, resource.DecimalSI)}
 	}
 	if r.cpu > 0 {
 		utilisation(corev1.ResourceCPU, r.cpu)
@@ -127,7 +129,8 @@ func (r rules) object(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	if r.concurrency > 0 {
 		hpa.Spec.Metrics = append(hpa.Spec.Metrics, autoscalingv2.MetricSpec{
 			Type: autoscalingv2.PodsMetricSourceType,
-			Pods: &autoscalingv2.PodsMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: "concurrency"}, Target: average(r.concurrency)},
+			Pods: &autoscalingv2.PodsMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: "concurrency"},
+				Target: average(r.concurrency)},
 		})
 	}
 	if r.rps > 0 {
@@ -142,7 +145,8 @@ func (r rules) object(name string) *autoscalingv2.HorizontalPodAutoscaler {
 func (r rule) object(tolerance int) *autoscalingv2.HPAScalingRules {
 	window := int32(r.window)
 	pick := map[string]autoscalingv2.ScalingPolicySelect{
-		"max": autoscalingv2.MaxChangePolicySelect, "min": autoscalingv2.MinChangePolicySelect, "disabled": autoscalingv2.DisabledPolicySelect,
+		"max": autoscalingv2.MaxChangePolicySelect, "min": autoscalingv2.MinChangePolicySelect,
+		"disabled": autoscalingv2.DisabledPolicySelect,
 	}[r.pick]
 	o := &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: &window, SelectPolicy: &pick}
 	if tolerance >= 0 {
@@ -226,7 +230,8 @@ func (r *round) there() int {
 func (r round) String() string {
 	var s []string
 	for _, p := range r.pods {
-		s = append(s, fmt.Sprintf("%s cpu %d/%d memory %d/%d busy %d (age %v, ready for %v, sample %v old)", podKinds[p.kind], p.cpu, p.cpuRequest, p.memory, p.memoryRequest, p.busy, p.age, p.readyFor, p.sampleAge))
+		s = append(s, fmt.Sprintf("%s cpu %d/%d memory %d/%d busy %d (age %v, ready for %v, sample %v old)", podKinds[p.kind], p.cpu,
+			p.cpuRequest, p.memory, p.memoryRequest, p.busy, p.age, p.readyFor, p.sampleAge))
 	}
 	return fmt.Sprintf("rate %d; pods: %s", r.rate, strings.Join(s, "; "))
 }
@@ -277,7 +282,8 @@ func (a *autoscaler) prepare(rng *rand.Rand) {
 func (r rules) randomPod(rng *rand.Rand, calm bool, factor float64) podRound {
 	p := podRound{
 		kind: podReady, age: time.Duration(rng.IntN(900)) * time.Second, sampleAge: time.Duration(rng.IntN(45)) * time.Second,
-		cpuRequest: [...]int64{50, 100, 250, 333, 500, 1000, 2000}[rng.IntN(7)], memoryRequest: [...]int64{64 << 20, 100e6, 1 << 30}[rng.IntN(3)],
+		cpuRequest: [...]int64{50, 100, 250, 333, 500, 1000, 2000}[rng.IntN(7)], memoryRequest: [...]int64{64 << 20, 100e6,
+			1 << 30}[rng.IntN(3)],
 	}
 	if !calm {
 		p.kind = [...]int{podPending, podStarting, podReady, podReady, podReady, podReady, podRelapsed, podDraining}[rng.IntN(8)]
@@ -320,11 +326,13 @@ func (p *podRound) object(app string, i int, now time.Time) *corev1.Pod {
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: hpaNamespace, Name: podName(app, i), Labels: map[string]string{"app": app}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    *resource.NewMilliQuantity(p.cpuRequest, resource.DecimalSI),
-			corev1.ResourceMemory: *resource.NewQuantity(p.memoryRequest, resource.BinarySI),
-		}}}}},
-		Status: corev1.PodStatus{Phase: phase, StartTime: &started, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: changed}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    *resource.NewMilliQuantity(p.cpuRequest, resource.DecimalSI),
+				corev1.ResourceMemory: *resource.NewQuantity(p.memoryRequest, resource.BinarySI),
+			}}}}},
+		Status: corev1.PodStatus{Phase: phase, StartTime: &started, Conditions: []corev1.PodCondition{{Type: corev1.PodReady,
+			Status: status, LastTransitionTime: changed}}},
 	}
 	if p.kind == podDraining {
 		pod.DeletionTimestamp = &started

@@ -161,7 +161,8 @@ func (s *hpaSamples) samples(selector labels.Selector, value func(*podRound) (in
 }
 
 // GetResourceMetric fits metrics.MetricsClient.
-func (s *hpaSamples) GetResourceMetric(_ context.Context, resource corev1.ResourceName, _ string, selector labels.Selector, _ string) (metrics.PodMetricsInfo, time.Time, error) {
+func (s *hpaSamples) GetResourceMetric(_ context.Context, resource corev1.ResourceName, _ string, selector labels.Selector,
+	_ string) (metrics.PodMetricsInfo, time.Time, error) {
 	return s.samples(selector, func(p *podRound) (int64, bool) {
 		if resource == corev1.ResourceMemory {
 			return p.memory * 1000, p.memory > 0
@@ -176,7 +177,8 @@ func (s *hpaSamples) GetRawMetric(_, _ string, selector, _ labels.Selector) (met
 }
 
 // GetObjectMetric is not used.
-func (s *hpaSamples) GetObjectMetric(string, string, *autoscalingv2.CrossVersionObjectReference, labels.Selector) (int64, time.Time, error) {
+func (s *hpaSamples) GetObjectMetric(string, string, *autoscalingv2.CrossVersionObjectReference, labels.Selector) (int64, time.Time,
+	error) {
 	return 0, time.Time{}, errors.New("no metrics of objects")
 }
 

@@ -21,7 +21,8 @@ func (c *Cluster) InstallLoadline(t testing.TB, further ...string) {
 		t.Fatal(err)
 	}
 	files := append([]string{
-		"crd", "namespace.yaml", "rbac/service-account.yaml", "rbac/cluster-role.yaml", "rbac/cluster-role-binding.yaml", "rbac/leader-election.yaml",
+		"crd", "namespace.yaml", "rbac/service-account.yaml", "rbac/cluster-role.yaml", "rbac/cluster-role-binding.yaml",
+		"rbac/leader-election.yaml",
 	}, further...)
 	for i, f := range files {
 		files[i] = filepath.Join(deploy, f)

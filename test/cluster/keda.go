@@ -51,7 +51,8 @@ func (c *Cluster) startKEDA(ctx context.Context) error {
 		return err
 	}
 	_, err = c.spawn("keda-adapter", env, c.program("adapter"), slices.Concat([]string{
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports["keda-adapter"]), fmt.Sprintf("--port=%d", c.ports["keda-adapter-metrics"]),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports["keda-adapter"]), fmt.Sprintf("--port=%d",
+			c.ports["keda-adapter-metrics"]),
 		fmt.Sprintf("--metrics-service-address=localhost:%d", c.ports["keda-operator"]), "--cert-dir=" + certs,
 		"--client-ca-file=" + c.pki.cert("ca"), "--lister-kubeconfig=" + kubeconfig,
 	}, c.aggregated(kubeconfig))...)
@@ -67,7 +68,8 @@ func (c *Cluster) kedaCerts() (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
-	for name, from := range map[string]string{"ca.crt": c.pki.cert("ca"), "tls.crt": c.pki.cert("server"), "tls.key": c.pki.key("server")} {
+	for name, from := range map[string]string{"ca.crt": c.pki.cert("ca"), "tls.crt": c.pki.cert("server"),
+		"tls.key": c.pki.key("server")} {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			return "", err

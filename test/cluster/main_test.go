@@ -31,7 +31,8 @@ func shop() *loadline.App {
 		Services: []loadline.Service{service("front", 10*time.Millisecond, 2), service("back", 5*time.Millisecond, 1)},
 		Kinds: []loadline.Kind{{
 			Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond},
-			Root: loadline.Call{Probability: 1, Times: 1, Work: 1, Stages: [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}},
+			Root: loadline.Call{Probability: 1, Times: 1, Work: 1,
+				Stages: [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}},
 		}},
 	}
 }

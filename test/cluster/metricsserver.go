@@ -39,7 +39,8 @@ func (c *Cluster) startMetricsServer(ctx context.Context) error {
 	}
 	p, err := c.spawn("metrics-server", nil, c.program("metrics-server"), slices.Concat([]string{
 		"--kubeconfig=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports["metrics-server"]),
-		"--kubelet-certificate-authority=" + c.pki.cert("ca"), "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority=" +
+			c.pki.cert("ca"), "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
 		"--metric-resolution=" + MetricsResolution, "--kubelet-request-timeout=5s",
 	}, c.aggregated(kubeconfig))...)
 	if err != nil {

@@ -38,11 +38,13 @@ func (p *Player) kubeState(b *bytes.Buffer) error {
 		x.sample("kube_statefulset_replicas", float64(*s.Spec.Replicas), "namespace", s.Namespace, "statefulset", s.Name)
 	})
 	gauges(x, "kube_statefulset_status_replicas_ready", stateful.Items, func(s *appsv1.StatefulSet) {
-		x.sample("kube_statefulset_status_replicas_ready", float64(s.Status.ReadyReplicas), "namespace", s.Namespace, "statefulset", s.Name)
+		x.sample("kube_statefulset_status_replicas_ready", float64(s.Status.ReadyReplicas), "namespace", s.Namespace, "statefulset",
+			s.Name)
 	})
 	gauges(x, "kube_replicaset_owner", sets.Items, func(s *appsv1.ReplicaSet) {
 		if o := metav1.GetControllerOf(s); o != nil {
-			x.sample("kube_replicaset_owner", 1, "namespace", s.Namespace, "replicaset", s.Name, "owner_kind", o.Kind, "owner_name", o.Name)
+			x.sample("kube_replicaset_owner", 1, "namespace", s.Namespace, "replicaset", s.Name, "owner_kind", o.Kind, "owner_name",
+				o.Name)
 		}
 	})
 	kubePods(x, pods.Items)
@@ -68,7 +70,8 @@ func kubePods(x exporter, pods []corev1.Pod) {
 	x.family("kube_pod_container_status_restarts_total", "counter")
 	for i := range pods {
 		for _, c := range pods[i].Status.ContainerStatuses {
-			x.sample("kube_pod_container_status_restarts_total", float64(c.RestartCount), "namespace", pods[i].Namespace, "pod", pods[i].Name, "container", c.Name)
+			x.sample("kube_pod_container_status_restarts_total", float64(c.RestartCount), "namespace", pods[i].Namespace, "pod",
+				pods[i].Name, "container", c.Name)
 		}
 	}
 	resources := func(name string, of func(*corev1.Container) corev1.ResourceList) {
@@ -80,7 +83,8 @@ func kubePods(x exporter, pods []corev1.Pod) {
 					name     string
 				}{{corev1.ResourceCPU, "core"}, {corev1.ResourceMemory, "byte"}} {
 					if q, set := of(c)[unit.resource]; set {
-						x.sample(name, q.AsApproximateFloat64(), "namespace", p.Namespace, "pod", p.Name, "container", c.Name, "resource", string(unit.resource), "unit", unit.name)
+						x.sample(name, q.AsApproximateFloat64(), "namespace", p.Namespace, "pod", p.Name, "container", c.Name,
+							"resource", string(unit.resource), "unit", unit.name)
 					}
 				}
 			}

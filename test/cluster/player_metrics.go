@@ -107,7 +107,8 @@ func (p *Player) read() {
 	for i := range p.reading.Services {
 		s, last := &p.reading.Services[i], &p.services[i]
 		ready := float64(max(1, p.engine.ControlPlane().Ready(i)))
-		periods, throttled := (s.Of[loadline.ServiceQuotaPeriods]-last.periods)/ready, (s.Of[loadline.ServiceThrottled]-last.throttled)/ready
+		periods, throttled := (s.Of[loadline.ServiceQuotaPeriods]-last.periods)/ready,
+			(s.Of[loadline.ServiceThrottled]-last.throttled)/ready
 		last.periods, last.throttled = s.Of[loadline.ServiceQuotaPeriods], s.Of[loadline.ServiceThrottled]
 		for _, pod := range s.Pods {
 			played, known := byID[pod.ID]

@@ -71,7 +71,8 @@ func scrapeConfig(o PrometheusOptions) string {
 		o.Scrape = time.Second
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "global: {scrape_interval: %dms, scrape_timeout: %dms}\nscrape_configs:\n", o.Scrape.Milliseconds(), o.Scrape.Milliseconds())
+	fmt.Fprintf(&b, "global: {scrape_interval: %dms, scrape_timeout: %dms}\nscrape_configs:\n", o.Scrape.Milliseconds(),
+		o.Scrape.Milliseconds())
 	for _, j := range o.Jobs {
 		path := j.Path
 		if path == "" {
@@ -79,7 +80,8 @@ func scrapeConfig(o PrometheusOptions) string {
 		}
 		// Labels are kept as they are shown: kube-state-metrics speaks of pods, not of
 		// itself.
-		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q]}]}\n", j.Name, path, j.Address)
+		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q]}]}\n", j.Name, path,
+			j.Address)
 	}
 	return b.String()
 }

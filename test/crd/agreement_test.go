@@ -24,7 +24,8 @@ func TestSchemaIsNotLaxerThanTheGuard(t *testing.T) {
 		}
 		path = strings.ReplaceAll(path, "[]", "[0]")
 		switch {
-		case at.Type == "string" && slices.ContainsFunc(at.XValidations, func(r apiextensionsv1.ValidationRule) bool { return isFormat(r.Message) }):
+		case at.Type == "string" && slices.ContainsFunc(at.XValidations,
+			func(r apiextensionsv1.ValidationRule) bool { return isFormat(r.Message) }):
 			spans = append(spans, path)
 		case at.Type == "integer" || at.XIntOrString:
 			numbers = append(numbers, path)
@@ -36,7 +37,8 @@ func TestSchemaIsNotLaxerThanTheGuard(t *testing.T) {
 		t.Fatalf("only %d spans and %d numbers", len(spans), len(numbers))
 	}
 	someSpans := []string{"0s", "1ms", "9s", "10s", "1m", "2m", "10m", "15m", "4h", "24h", "25h", "168h", "169h", "720h"}
-	someNumbers := []string{"0", `"0.0005"`, `"0.001"`, `"0.01"`, `"0.5"`, `"0.99"`, "1", `"1.01"`, "2", "3", "25", "100", "101", "1000", "1001", "10000", "1000000", "1000001"}
+	someNumbers := []string{"0", `"0.0005"`, `"0.001"`, `"0.01"`, `"0.5"`, `"0.99"`, "1", `"1.01"`, "2", "3", "25", "100", "101",
+		"1000", "1001", "10000", "1000000", "1000001"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(from []string) string { return from[rng.IntN(len(from))] }
 	taken := 0

@@ -16,7 +16,8 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 		t.Fatalf("go tool -n controller-gen: %v", err)
 	}
 	dir := t.TempDir()
-	gen := exec.Command(strings.TrimSpace(string(tool)), "object", "crd", "paths=./api/...", "output:crd:dir="+dir, "output:object:dir="+dir)
+	gen := exec.Command(strings.TrimSpace(string(tool)), "object", "crd", "paths=./api/...", "output:crd:dir="+dir,
+		"output:object:dir="+dir)
 	gen.Dir = "../.."
 	if out, err := gen.CombinedOutput(); err != nil {
 		t.Fatalf("controller-gen: %v\n%s", err, out)

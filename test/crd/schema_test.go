@@ -47,7 +47,8 @@ func readDefinition(t *testing.T) *apiextensions.CustomResourceDefinition {
 	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&v1.Spec)
 	v1.Status.StoredVersions = []string{"v1alpha1"}
 	var internal apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&v1, &internal,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	return &internal
@@ -95,7 +96,8 @@ func (s *server) take(object map[string]any) []string {
 func wrongShape(errs field.ErrorList) bool {
 	for _, err := range errs {
 		switch err.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+			field.ErrorTypeTypeInvalid:
 			return true
 		}
 	}

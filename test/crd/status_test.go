@@ -21,23 +21,29 @@ func TestFullStatusFits(t *testing.T) {
 	now, long := metav1.NewTime(at), strings.Repeat("w", 10000)
 	l := typed(t, least(t))
 	l.Status = v1alpha1.LoadLineStatus{
-		ObservedGeneration: 7, Mode: v1alpha1.Act, Policy: strings.Repeat("p", 256), SLOMet: "Unknown", ServicesMoved: "199/200", LastDecisionTime: &now,
+		ObservedGeneration: 7, Mode: v1alpha1.Act, Policy: strings.Repeat("p",
+			256), SLOMet: "Unknown", ServicesMoved: "199/200", LastDecisionTime: &now,
 		Ladder: resource.Ladder(guard.State{Rung: guard.Rule, Since: at, Why: long, Distrust: true, Recovery: time.Hour}),
 	}
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale} {
-		l.Status.Conditions = append(l.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnnotationNotUnderstood, Message: resource.Text(long), LastTransitionTime: now})
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
+		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale} {
+		l.Status.Conditions = append(l.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonAnnotationNotUnderstood, Message: resource.Text(long), LastTransitionTime: now})
 	}
 	met, ready := false, int32(100000)
 	rate := resource.Measured(loadline.Sample{Value: 123456.789, At: at})
 	for i := range 64 {
 		l.Status.Objectives = append(l.Status.Objectives, v1alpha1.ObjectiveStatus{
-			Kind: fmt.Sprintf("%0128d", i), Rate: rate, OverSLO: rate, Met: &met, Latency: &v1alpha1.Duration{Duration: 123456 * time.Microsecond},
+			Kind: fmt.Sprintf("%0128d", i), Rate: rate, OverSLO: rate, Met: &met,
+			Latency: &v1alpha1.Duration{Duration: 123456 * time.Microsecond},
 		})
 	}
-	told := resource.Told(loadline.Allocation{Replicas: 100000, Brownout: true, Size: loadline.Size{CPURequest: 12.345, CPULimit: 23.456, MemoryRequest: 123456789, MemoryLimit: 234567891}})
+	told := resource.Told(loadline.Allocation{Replicas: 100000, Brownout: true,
+		Size: loadline.Size{CPURequest: 12.345, CPULimit: 23.456, MemoryRequest: 123456789, MemoryLimit: 234567891}})
 	for i := range 200 {
 		l.Status.Services = append(l.Status.Services, v1alpha1.ServiceStatus{
-			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: told, Applied: told, Why: resource.Text(long), LastChangeTime: &now, ManualUntil: &now,
+			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: told, Applied: told, Why: resource.Text(long),
+			LastChangeTime: &now, ManualUntil: &now,
 			Seen: &v1alpha1.Seen{Time: now, Rate: rate, P99OverSLO: rate, ReadyReplicas: &ready, CPU: told.CPULimit},
 		})
 	}
@@ -57,7 +63,9 @@ func TestFullStatusFits(t *testing.T) {
 // Each name of a state or a rung that the types have is one that the schema takes.
 func TestStatusNamesAreTaken(t *testing.T) {
 	s := newServer(t)
-	for _, state := range []v1alpha1.ServiceState{v1alpha1.ServiceMoved, v1alpha1.ServiceRecommended, v1alpha1.ServicePaused, v1alpha1.ServiceConflict, v1alpha1.ServiceRollingOut, v1alpha1.ServiceManualChange, v1alpha1.ServiceNotFound, v1alpha1.ServiceUnseen} {
+	for _, state := range []v1alpha1.ServiceState{v1alpha1.ServiceMoved, v1alpha1.ServiceRecommended, v1alpha1.ServicePaused,
+		v1alpha1.ServiceConflict, v1alpha1.ServiceRollingOut, v1alpha1.ServiceManualChange, v1alpha1.ServiceNotFound,
+		v1alpha1.ServiceUnseen} {
 		object := least(t)
 		edit(t, object, "status.services[0]: {name: web, state: "+string(state)+"}")
 		if wrong := s.take(object); len(wrong) > 0 {

@@ -67,7 +67,8 @@ func (s *settings) program() string { return path.Base(s.name) }
 // compile builds statically, without symbols, gRPC's trace pages and the paths of this
 // machine.
 func (s *settings) compile(ctx context.Context, p oci.Platform, output string, log io.Writer) error {
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-tags", "grpcnotrace", "-ldflags", "-s -w -X main.version="+s.version, "-o", output, s.pkg)
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-tags", "grpcnotrace", "-ldflags",
+		"-s -w -X main.version="+s.version, "-o", output, s.pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+p.OS, "GOARCH="+p.Architecture)
 	c.Stdout, c.Stderr = log, log
 	return c.Run()

@@ -44,7 +44,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&s.output, "o", "", "the tar to write, such as out/loadline.tar")
 	flags.StringVar(&s.version, "version", "", "the version, which becomes the tag too, such as 0.1.0")
 	flags.StringVar(&s.name, "name", "loadline.dev/loadline", "the image's name without its tag; its last part names the program in it")
-	flags.StringVar(&s.platforms, "platforms", "linux/amd64,linux/arm64", "for which machines, with commas between them; Docker without containerd's store loads the first")
+	flags.StringVar(&s.platforms, "platforms", "linux/amd64,linux/arm64",
+		"for which machines, with commas between them; Docker without containerd's store loads the first")
 	flags.StringVar(&s.pkg, "package", "./cmd/loadline", "the program")
 	flags.StringVar(&s.ca, "ca", "", "file of the certificate authorities that HTTPS is checked against, or \"none\" (default: this machine's)")
 	if err := flags.Parse(args); err != nil {

@@ -24,7 +24,8 @@ func TestImageOfAProgram(t *testing.T) {
 	for _, name := range []string{"one.tar", "two/again.tar"} {
 		var out bytes.Buffer
 		path := filepath.Join(dir, name)
-		args := []string{"-package", "./tools/image/testdata/program", "-name", "loadline.dev/loadline-toy", "-version", "7.8.9", "-ca", "none", "-o", path}
+		args := []string{"-package", "./tools/image/testdata/program", "-name", "loadline.dev/loadline-toy", "-version", "7.8.9", "-ca",
+			"none", "-o", path}
 		if err := run(context.Background(), args, &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,9 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no version", "give -o FILE and -version VERSION", []string{"-o", "x.tar"}},
 		{"no certificates", "holds no certificates", []string{"-o", "x.tar", "-version", "1", "-ca", torn}},
 		{"certificates that are not there", "no such file", []string{"-o", "x.tar", "-version", "1", "-ca", torn + ".no"}},
-		{"an unknown platform", "build ./tools/image/testdata/program for linux/z80", []string{"-o", "x.tar", "-version", "1", "-ca", "none", "-platforms", "linux/z80", "-package", "./tools/image/testdata/program"}},
+		{"an unknown platform", "build ./tools/image/testdata/program for linux/z80",
+			[]string{"-o", "x.tar", "-version", "1", "-ca", "none", "-platforms", "linux/z80", "-package",
+				"./tools/image/testdata/program"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := run(context.Background(), row.args, io.Discard, io.Discard)

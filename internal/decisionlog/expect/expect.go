@@ -108,7 +108,8 @@ func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
 			latency, over = time.Duration(ns), ns/float64(slo.Latency)
 		}
 		if over > float64(o.OverSLO) {
-			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, decisionlog.Number(slo.Percentile), decisionlog.Seconds(latency), decisionlog.Number(over)
+			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, decisionlog.Number(slo.Percentile),
+				decisionlog.Seconds(latency), decisionlog.Number(over)
 		}
 	}
 	if ended == 0 {

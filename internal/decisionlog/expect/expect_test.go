@@ -78,7 +78,8 @@ func inf() float64 { zero := 0.0; return 1 / zero }
 
 func TestTheApplicationIsLeftAlone(t *testing.T) {
 	a := app()
-	if _, ok := (&Twin{App: a}).Of([]float64{10}, told(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 || a.Services[0].Size.CPULimit != 1 {
+	if _, ok := (&Twin{App: a}).Of([]float64{10}, told(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 ||
+		a.Services[0].Size.CPULimit != 1 {
 		t.Errorf("changed to %+v", a.Services[0])
 	}
 }

@@ -39,7 +39,10 @@ func (v *sight) add(name string, s decisionlog.Sample, write func(float64) strin
 func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	var v sight
 	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
-	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string { return used("CPU", x, ready(s)*float64(s.Told.Size.CPURequest), cores) })
+	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
+		return used("CPU", x,
+			ready(s)*float64(s.Told.Size.CPURequest), cores)
+	})
 	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
 		return used("memory", x, ready(s)*float64(s.Told.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
 	})
@@ -55,7 +58,8 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
 	}
 	if s.Expecting != nil {
-		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.", strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
+		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.",
+			strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
 	}
 	return append(all, users(e, s)...)
 }
@@ -77,7 +81,8 @@ func part(s *decisionlog.Service) string {
 	if s.PartialSLO == nil {
 		return ""
 	}
-	return fmt.Sprintf(" against its part of the SLO, p%g %s", float64(s.PartialSLO.Percentile), millis(time.Duration(s.PartialSLO.Latency).Seconds()))
+	return fmt.Sprintf(" against its part of the SLO, p%g %s", float64(s.PartialSLO.Percentile),
+		millis(time.Duration(s.PartialSLO.Latency).Seconds()))
 }
 
 func ready(s *decisionlog.Service) float64 {
@@ -111,7 +116,8 @@ func users(e decisionlog.Entry, s *decisionlog.Service) []string {
 	for i := range e.Record.Kinds {
 		k := &e.Record.Kinds[i]
 		at := e.App.KindIndex(k.Name)
-		if at < 0 || !k.Samples.Of(loadline.KindAtSLO).Present || e.App.Kinds[at].SLO.Latency <= 0 || !visits(&e.App.Kinds[at].Root, service) {
+		if at < 0 || !k.Samples.Of(loadline.KindAtSLO).Present || e.App.Kinds[at].SLO.Latency <= 0 || !visits(&e.App.Kinds[at].Root,
+			service) {
 			continue
 		}
 		if r := k.Samples.Of(loadline.KindAtSLO).Value / e.App.Kinds[at].SLO.Latency.Seconds(); r > ratio {
@@ -121,7 +127,8 @@ func users(e decisionlog.Entry, s *decisionlog.Service) []string {
 	if worst == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Users of %s had p%g %s against %s", worst.Name, slo.Percentile, millis(worst.Samples.Of(loadline.KindAtSLO).Value), millis(slo.Latency.Seconds()))
+	text := fmt.Sprintf("Users of %s had p%g %s against %s", worst.Name, slo.Percentile,
+		millis(worst.Samples.Of(loadline.KindAtSLO).Value), millis(slo.Latency.Seconds()))
 	if over := worst.Samples.Of(loadline.KindOverSLO); over.Present && over.Value > 0 {
 		text += fmt.Sprintf(", %s of the requests over it or failed", percent(over.Value))
 	}
@@ -138,7 +145,8 @@ func foreseen(s *decisionlog.Service) []string {
 	if math.IsNaN(float64(f.Median[last])) {
 		return nil
 	}
-	text := fmt.Sprintf("For %s ahead %s requests/s were forecast", span(time.Duration(f.Step)*time.Duration(last+1)), digits(float64(f.Median[last])))
+	text := fmt.Sprintf("For %s ahead %s requests/s were forecast", span(time.Duration(f.Step)*time.Duration(last+1)),
+		digits(float64(f.Median[last])))
 	if last < len(f.High) && !math.IsNaN(float64(f.High[last])) {
 		text += fmt.Sprintf(", %s as the high figure", digits(float64(f.High[last])))
 	}
@@ -149,7 +157,8 @@ func foreseen(s *decisionlog.Service) []string {
 func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
 	var all []string
 	if s.Plan != nil && r.Expected != nil {
-		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected), cores(float64(r.Expected.Cores))))
+		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected),
+			cores(float64(r.Expected.Cores))))
 	}
 	if s.Proposal == nil || s.Proposal.RunnerUp == nil {
 		return all
@@ -171,7 +180,8 @@ func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
 func outcome(o *decisionlog.Outlook) string {
 	text := "nothing of " + o.Kind + " to succeed"
 	if o.Latency > 0 {
-		text = fmt.Sprintf("p%g %s of %s (%s of the SLO)", float64(o.Percentile), millis(time.Duration(o.Latency).Seconds()), o.Kind, percent(float64(o.OverSLO)))
+		text = fmt.Sprintf("p%g %s of %s (%s of the SLO)", float64(o.Percentile), millis(time.Duration(o.Latency).Seconds()), o.Kind,
+			percent(float64(o.OverSLO)))
 	}
 	if o.Failed > 0 {
 		text += fmt.Sprintf(", %s of the requests failing", percent(float64(o.Failed)))

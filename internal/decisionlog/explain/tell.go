@@ -53,9 +53,11 @@ func what(r *decisionlog.Record, s *decisionlog.Service) string {
 	after := before.With(s.Plan.Setting())
 	switch {
 	case r.Applied.IsZero():
-		return fmt.Sprintf("At %s %s was to %s, but it was not applied%s.", Instant(r.At), s.Name, change(before, after, toCome), because(r.Error))
+		return fmt.Sprintf("At %s %s was to %s, but it was not applied%s.", Instant(r.At), s.Name, change(before, after, toCome),
+			because(r.Error))
 	case r.Mode != "" && r.Mode != "Act":
-		return fmt.Sprintf("At %s %s would have %s; in mode %s nothing is changed.", Instant(r.Applied), s.Name, change(before, after, supposed), r.Mode)
+		return fmt.Sprintf("At %s %s would have %s; in mode %s nothing is changed.", Instant(r.Applied), s.Name,
+			change(before, after, supposed), r.Mode)
 	}
 	return fmt.Sprintf("At %s %s %s.", Instant(r.Applied), s.Name, change(before, after, done))
 }

@@ -50,9 +50,10 @@ func newScene() *scene {
 	return &scene{
 		d: loadline.Decision{
 			At: noon, Applied: noon.Add(time.Second), Policy: "hpa",
-			Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: set(6), Reason: "CPU at 91 % of the request, target 50 %"}}},
-			Changed:  []loadline.GuardChange{{Guard: "step", From: set(6), To: set(5), Reason: "at most 2 more at a time"}},
-			Plan:     loadline.Plan{Services: []loadline.ServicePlan{{Setting: set(5)}}},
+			Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: set(6),
+				Reason: "CPU at 91 % of the request, target 50 %"}}},
+			Changed: []loadline.GuardChange{{Guard: "step", From: set(6), To: set(5), Reason: "at most 2 more at a time"}},
+			Plan:    loadline.Plan{Services: []loadline.ServicePlan{{Setting: set(5)}}},
 		},
 		s: loadline.Situation{
 			App: app, Allocation: told, InFlight: told,
@@ -82,8 +83,10 @@ var scenes = []struct {
 	{"a runner-up and what the twin expected", func(s *scene) {
 		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: set(4), Reason: "add one, valued 0.03 less"}
 	}, func(r *decisionlog.Record) {
-		r.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99, Latency: decisionlog.Seconds(180 * time.Millisecond), OverSLO: 0.72, Cores: 4.2}
-		r.Services[0].Proposal.RunnerUp.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99, Latency: decisionlog.Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
+		r.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99, Latency: decisionlog.Seconds(180 * time.Millisecond),
+			OverSLO: 0.72, Cores: 4.2}
+		r.Services[0].Proposal.RunnerUp.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99,
+			Latency: decisionlog.Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
 	}},
 	{"left as it is", func(s *scene) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
@@ -102,7 +105,8 @@ var scenes = []struct {
 		s.d.Applied, s.d.Err = time.Time{}, errors.New("apply: the server is away.")
 	}, nil},
 	{"sizes and brownout", func(s *scene) {
-		want := loadline.Setting{CPURequest: loadline.Some(0.3), CPULimit: loadline.Some(0.0), MemoryLimit: loadline.Some[int64](1 << 30), Brownout: loadline.Some(true)}
+		want := loadline.Setting{CPURequest: loadline.Some(0.3), CPULimit: loadline.Some(0.0),
+			MemoryLimit: loadline.Some[int64](1 << 30), Brownout: loadline.Some(true)}
 		s.d.Changed = nil
 		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: want, Reason: "too slow"}
 		s.d.Plan.Services[0].Setting = want
@@ -117,7 +121,8 @@ var scenes = []struct {
 	}, func(r *decisionlog.Record) { r.Rung = "floor" }},
 	{"Recommend", nil, func(r *decisionlog.Record) { r.Mode = "Recommend" }},
 	{"a forecast, a part of the SLO, plans under way, one replica", func(s *scene) {
-		s.s.Forecast = []loadline.Forecast{{Step: 150 * time.Second, Median: []loadline.Sample{sample(90, 0), sample(120, 0)}, High: []loadline.Sample{sample(100, 0), sample(140, 0)}}}
+		s.s.Forecast = []loadline.Forecast{{Step: 150 * time.Second, Median: []loadline.Sample{sample(90, 0), sample(120, 0)},
+			High: []loadline.Sample{sample(100, 0), sample(140, 0)}}}
 		s.s.PartialSLO = []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond}}
 		s.s.InFlight = []loadline.Allocation{{Replicas: 2, Size: s.s.Allocation[0].Size}}
 		s.d.Changed = nil

@@ -141,7 +141,8 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 	differs := false
 	for i := range r.app.Services {
 		of := record.Service(r.app.Services[i].Name)
-		d := Difference{At: record.At, Service: r.app.Services[i].Name, Because: wants[i].Reason, Other: decisionlog.SettingOf(wants[i].Setting)}
+		d := Difference{At: record.At, Service: r.app.Services[i].Name, Because: wants[i].Reason,
+			Other: decisionlog.SettingOf(wants[i].Setting)}
 		if of != nil {
 			d.Before = decisionlog.ToldOf(of.Before())
 			if of.Proposal != nil {

@@ -176,7 +176,8 @@ func must(p loadline.Policy, err error) loadline.Policy {
 
 func TestWhatSawNothingIsLeftOut(t *testing.T) {
 	app, records := recorded(t, "static:replicas=3")
-	records = append(records, &decisionlog.Record{At: records[len(records)-1].At.Add(time.Minute), Policy: "static", Error: "observe: gone"})
+	records = append(records, &decisionlog.Record{At: records[len(records)-1].At.Add(time.Minute), Policy: "static",
+		Error: "observe: gone"})
 	if report := run(t, app, "hpa", records); report.Blind != 1 || report.Decisions != len(records)-1 {
 		t.Errorf("%+v", report)
 	}
@@ -209,7 +210,8 @@ func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	if over := load.OverSLO(); !(over >= 0 && over <= 1) {
 		t.Errorf("share over the SLO %v", over)
 	}
-	out, err := simulate.Run(context.Background(), simulate.Spec{App: load.Start(), Load: load, Policy: "hpa", Engine: "fluid", Duration: load.Duration(), Seed: 1})
+	out, err := simulate.Run(context.Background(), simulate.Spec{App: load.Start(), Load: load, Policy: "hpa", Engine: "fluid",
+		Duration: load.Duration(), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,12 +104,14 @@ func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 		t.Fatal(err)
 	}
 	inputs := eyes.Width(drpc.Shared) / len(app.Services)
-	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{32, 32}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{32, 32}, Outputs: drpc.Axes,
+		Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
-		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: drpc.DefaultPace(),
+		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
+		Pace:  drpc.DefaultPace(),
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Seen: drpc.NewSeen(), Mix: drpc.Mix{0.9, 0.1},
 		Notifier: drpc.NotifierConfig{Rewards: 10, Threshold: -10},
 	}
@@ -118,7 +120,8 @@ func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Services, m.Students, m.Forecasts = append(m.Services, app.Services[i].Name), append(m.Students, student.Net()), append(m.Forecasts, nil)
+		m.Services, m.Students, m.Forecasts = append(m.Services, app.Services[i].Name), append(m.Students,
+			student.Net()), append(m.Forecasts, nil)
 	}
 	return m
 }
@@ -152,7 +155,8 @@ func (f *field) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 
 // act lets students act for a while, until everything they did has arrived, and says
 // what it was worth on the mean.
-func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch uint64, version uint64, with load, lasting time.Duration) float64 {
+func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch uint64, version uint64, with load,
+	lasting time.Duration) float64 {
 	t.Helper()
 	agent, err := fleet.NewAgent(l, m, app, drpc.Work{}, epoch)
 	if err != nil {

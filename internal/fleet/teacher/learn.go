@@ -102,6 +102,7 @@ func (t *Teacher) evaluate() {
 	case improved:
 		t.record(Event{What: "the teacher has improved by the students' experience: it trains its students", Before: best, After: reward})
 	case regressed:
-		t.record(Event{What: "the teacher has regressed by the students' experience: its best weights are restored", Before: reward, After: best})
+		t.record(Event{What: "the teacher has regressed by the students' experience: its best weights are restored", Before: reward,
+			After: best})
 	}
 }

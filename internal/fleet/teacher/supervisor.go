@@ -170,7 +170,8 @@ func (s *Supervisor) work(ctx context.Context, task *Task, changed <-chan struct
 	}
 	s.set(link, t)
 	status := t.Status()
-	s.log().Info("teacher started", "counted", status.Counted, "learned", status.Learned, "version", status.Version, "not learning", task.Reason)
+	s.log().Info("teacher started", "counted", status.Counted, "learned", status.Learned, "version", status.Version, "not learning",
+		task.Reason)
 	return true, t.Run(ctx)
 }
 

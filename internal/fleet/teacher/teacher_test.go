@@ -64,7 +64,8 @@ func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 	if called == nil || called.Reasons[0].Name != "reward" || called.After <= called.Before {
 		t.Errorf("what triggered and what came of it is not recorded: %+v", called)
 	}
-	if taught, err := drpc.Open(filepath.Join(dir, modelName)); err != nil || taught.Version != st.Version || len(taught.Students) != len(m.Students) {
+	if taught, err := drpc.Open(filepath.Join(dir, modelName)); err != nil || taught.Version != st.Version ||
+		len(taught.Students) != len(m.Students) {
 		t.Errorf("the model beside the state: %v", err)
 	}
 }

@@ -147,8 +147,9 @@ func (g *grid) place(r *run) {
 		}
 		if off > g.every/4 {
 			near := g.start + i*g.every
-			f.add(int(p.line), "time", show(p.at), fmt.Sprintf("must be a multiple of %v from the first row, such as %s: the clock jumped, or the step is another (--step)",
-				g.h.Step, show(near)))
+			f.add(int(p.line), "time", show(p.at),
+				fmt.Sprintf("must be a multiple of %v from the first row, such as %s: the clock jumped, or the step is another (--step)",
+					g.h.Step, show(near)))
 			continue
 		}
 		g.jitter = max(g.jitter, off)
@@ -158,7 +159,8 @@ func (g *grid) place(r *run) {
 		}
 		v := &(*s)[i]
 		if *v == *v {
-			f.add(int(p.line), rowOf(int(p.metric), r.ofCalls).Name, fmt.Sprint(p.value), "must come once per step: there is a value for "+r.label()+" at "+show(g.start+i*g.every)+" already")
+			f.add(int(p.line), rowOf(int(p.metric), r.ofCalls).Name, fmt.Sprint(p.value),
+				"must come once per step: there is a value for "+r.label()+" at "+show(g.start+i*g.every)+" already")
 			continue
 		}
 		*v = p.value
@@ -206,8 +208,9 @@ func (g *grid) finish(sheets []*sheet) (*history.History, error) {
 		return nil, err
 	}
 	if g.jitter > 0 {
-		g.h.Manifest.Notes = append(g.h.Manifest.Notes, fmt.Sprintf("times were up to %v off the steps of %v and were moved to the nearest",
-			time.Duration(g.jitter)*time.Millisecond, g.h.Step))
+		g.h.Manifest.Notes = append(g.h.Manifest.Notes,
+			fmt.Sprintf("times were up to %v off the steps of %v and were moved to the nearest",
+				time.Duration(g.jitter)*time.Millisecond, g.h.Step))
 	}
 	return g.h, nil
 }

@@ -225,11 +225,13 @@ func (h *header) check(names []string, f *faults) {
 	}
 	switch long := h.metric >= 0 && h.value >= 0; {
 	case h.value >= 0 && h.metric < 0:
-		f.add(1, "columns", all, "must have a column metric beside value, or be told by --metric which it is: "+strings.Join(metricNames(h.ofCalls), ", "))
+		f.add(1, "columns", all, "must have a column metric beside value, or be told by --metric which it is: "+
+			strings.Join(metricNames(h.ofCalls), ", "))
 	case h.metric >= 0 && h.value < 0:
 		f.add(1, "columns", all, "must have a column value beside metric")
 	case !long && len(h.columns) == 0:
-		f.add(1, "columns", all, fmt.Sprintf("must have a column per metric (%s), or the columns metric and value", strings.Join(metricNames(h.ofCalls), ", ")))
+		f.add(1, "columns", all, fmt.Sprintf("must have a column per metric (%s), or the columns metric and value",
+			strings.Join(metricNames(h.ofCalls), ", ")))
 	case long && len(h.columns) > 0:
 		f.add(1, "columns", all, "must have either a column per metric, or the columns metric and value")
 	}

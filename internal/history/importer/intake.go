@@ -123,7 +123,8 @@ func (f *faults) add(line int, field, value, want string) {
 		f.More++
 		return
 	}
-	f.List = append(f.List, workload.Fault{File: f.File, Line: line, Field: field, Value: strings.Clone(value[:min(len(value), 240)]), Want: want})
+	f.List = append(f.List, workload.Fault{File: f.File, Line: line, Field: field, Value: strings.Clone(value[:min(len(value), 240)]),
+		Want: want})
 }
 
 func (f *faults) err() error {

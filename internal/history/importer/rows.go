@@ -122,7 +122,8 @@ func (t *table) row(line int, fields []string) {
 	h := &t.header
 	at, ok := parseTime(strings.TrimSpace(fields[h.time]))
 	if !ok {
-		t.faults.add(line, "time", fields[h.time], "must be a time such as 2026-03-01T12:00:00Z, 2026-03-01 12:00:00 (UTC), or seconds since 1970")
+		t.faults.add(line, "time", fields[h.time],
+			"must be a time such as 2026-03-01T12:00:00Z, 2026-03-01 12:00:00 (UTC), or seconds since 1970")
 		return
 	}
 	r := t.run(line, fields)
@@ -214,7 +215,8 @@ func unitName(unit string) string {
 
 // Layouts of times that people and databases write.
 var timeLayouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04", time.DateOnly,
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04", time.DateOnly,
 }
 
 // parseTime reads an instant in milliseconds. Numbers are seconds since 1970,

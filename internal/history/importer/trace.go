@@ -63,7 +63,8 @@ func readTrace(r io.Reader, name string, o Options) (*sheet, error) {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d of %d steps have no reading and are absent", name, absent, len(series.Values)))
 	}
 	if r := series.Report; r.Missing+r.Bad+r.Filled > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d of %d rows without a reading, %d faulty rows left out, %d gaps filled", name, r.Missing, r.Rows, r.Bad, r.Filled))
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d of %d rows without a reading, %d faulty rows left out, %d gaps filled", name,
+			r.Missing, r.Rows, r.Bad, r.Filled))
 	}
 	return s, nil
 }

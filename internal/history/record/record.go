@@ -103,7 +103,8 @@ func (s Spec) Validate() error {
 // source is how the manifest names a recording: enough to make it again.
 func (s Spec) source() string {
 	words := []string{
-		"record", "app=" + s.App.Name, "workload=" + s.Workload, "policy=" + s.Policy, "engine=" + s.Engine, fmt.Sprintf("seed=%d", s.Seed),
+		"record", "app=" + s.App.Name, "workload=" + s.Workload, "policy=" + s.Policy, "engine=" + s.Engine, fmt.Sprintf("seed=%d",
+			s.Seed),
 	}
 	if s.CPU == sim.Shared {
 		words = append(words, "cpu=shared")

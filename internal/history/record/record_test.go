@@ -93,7 +93,8 @@ func TestAHistoryHoldsWhatTheRunMeasured(t *testing.T) {
 			near(t, name+" busy", total(service.Series[history.Concurrency], 15), m.BusySeconds, 1e-6)
 		}
 		web, users, calls := h.Service("web"), h.Calls[0], h.Calls[1]
-		if users.From != "" || users.To != "web" || users.Operation != "get" || calls.From != "web" || calls.To != "shop" || len(h.Calls) != 2 {
+		if users.From != "" || users.To != "web" || users.Operation != "get" || calls.From != "web" || calls.To != "shop" ||
+			len(h.Calls) != 2 {
 			t.Fatalf("calls %+v, want those of users to web, and those of web to shop", h.Calls)
 		}
 		near(t, "requests", total(users.Series[history.CallRate], 15), out.Meter.Kinds[0].Arrived, 1e-6)

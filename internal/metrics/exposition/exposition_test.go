@@ -130,14 +130,18 @@ func TestExpositionAgreesWithTheReadings(t *testing.T) {
 				to := `destination_workload="` + s.Name + `"`
 				reading := last.Services[i]
 				near(s.Name+" requests", sum("istio_requests_total", to, `reporter="destination"`), reading.Ended)
-				near(s.Name+" count", sum("istio_request_duration_milliseconds_count", to, `reporter="destination"`), reading.Latency.Count)
-				near(s.Name+" buckets", sum("istio_request_duration_milliseconds_bucket", to, `reporter="destination"`, `le="+Inf"`), reading.Latency.Count)
-				near(s.Name+" time", sum("istio_request_duration_milliseconds_sum", to, `reporter="destination"`), 1000*reading.Latency.SumSeconds)
+				near(s.Name+" count", sum("istio_request_duration_milliseconds_count", to, `reporter="destination"`),
+					reading.Latency.Count)
+				near(s.Name+" buckets", sum("istio_request_duration_milliseconds_bucket", to, `reporter="destination"`, `le="+Inf"`),
+					reading.Latency.Count)
+				near(s.Name+" time", sum("istio_request_duration_milliseconds_sum", to, `reporter="destination"`),
+					1000*reading.Latency.SumSeconds)
 				pod := `pod="` + replicaSet(s.Name) + "-"
 				near(s.Name+" memory", sum("container_memory_working_set_bytes", pod), reading.Of[loadline.ServiceMemory])
 			}
 			for i, e := range sim.Edges(model.App) {
-				from, to := `source_workload="`+model.App.Services[e.From].Name+`"`, `destination_workload="`+model.App.Services[e.To].Name+`"`
+				from, to := `source_workload="`+model.App.Services[e.From].Name+`"`, `destination_workload="`+
+					model.App.Services[e.To].Name+`"`
 				made := last.Calls[i].Count
 				near("calls", sum("istio_requests_total", `reporter="source"`, from, to), made)
 				if got := sum("istio_requests_total", `reporter="destination"`, from, to); math.Abs(got-made) > 0.02*made+2 {
@@ -177,7 +181,8 @@ func TestPromtoolTakesIt(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(promtool, "tsdb", "create-blocks-from", "openmetrics", file, filepath.Join(dir, "data")).CombinedOutput(); err != nil {
+		if out, err := exec.Command(promtool, "tsdb", "create-blocks-from", "openmetrics", file,
+			filepath.Join(dir, "data")).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", engine, err, out)
 		}
 		if blocks, err := filepath.Glob(filepath.Join(dir, "data", "*", "meta.json")); err != nil || len(blocks) == 0 {

@@ -15,8 +15,10 @@ const before = time.Hour
 func (r *Recorder) kubeState(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	name := r.app.Services[service].Name
 	deployment := []string{"namespace", r.namespace, "deployment", name}
-	r.add(r.family("kube_deployment_spec_replicas", "gauge", "Replicas asked for."), "", float64(cp.Allocation()[service].Replicas), deployment...)
-	r.add(r.family("kube_deployment_status_replicas_ready", "gauge", "Replicas that serve."), "", float64(cp.Ready(service)), deployment...)
+	r.add(r.family("kube_deployment_spec_replicas", "gauge", "Replicas asked for."), "", float64(cp.Allocation()[service].Replicas),
+		deployment...)
+	r.add(r.family("kube_deployment_status_replicas_ready", "gauge", "Replicas that serve."), "", float64(cp.Ready(service)),
+		deployment...)
 	r.add(r.family("kube_replicaset_owner", "gauge", "Owner of a ReplicaSet."), "", 1,
 		"namespace", r.namespace, "replicaset", replicaSet(name), "owner_kind", "Deployment", "owner_name", name)
 	r.restarts(service, now, cp)
@@ -27,7 +29,8 @@ func (r *Recorder) kubeState(service int, now *sim.ServiceReading, cp *sim.Contr
 
 func (r *Recorder) kubePod(service string, seen *podSeen, p *sim.Pod) {
 	pod := []string{"namespace", r.namespace, "pod", seen.name}
-	r.add(r.family("kube_pod_owner", "gauge", "Owner of a pod."), "", 1, append(pod[:4:4], "owner_kind", "ReplicaSet", "owner_name", replicaSet(service))...)
+	r.add(r.family("kube_pod_owner", "gauge", "Owner of a pod."), "", 1,
+		append(pod[:4:4], "owner_kind", "ReplicaSet", "owner_name", replicaSet(service))...)
 	created, ready := p.Created, p.Ready
 	if created == 0 && ready == 0 {
 		created, ready = -before, -before+time.Second

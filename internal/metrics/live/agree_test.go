@@ -90,10 +90,12 @@ func TestAgreesWithTheCluster(t *testing.T) {
 	for _, want := range list[3:] {
 		got := observe(t, byBuckets, want.now, want.pods...)
 		for i := range app.Services {
-			compareService(t, fmt.Sprintf("%v %s", want.now.Format(time.TimeOnly), app.Services[i].Name), &got.Services[i], &want.seen.Services[i])
+			compareService(t, fmt.Sprintf("%v %s", want.now.Format(time.TimeOnly), app.Services[i].Name), &got.Services[i],
+				&want.seen.Services[i])
 		}
 		for i := range app.Kinds {
-			compareKind(t, fmt.Sprintf("%v kind %s", want.now.Format(time.TimeOnly), app.Kinds[i].Name), &got.Kinds[i], &want.seen.Kinds[i])
+			compareKind(t, fmt.Sprintf("%v kind %s", want.now.Format(time.TimeOnly), app.Kinds[i].Name), &got.Kinds[i],
+				&want.seen.Kinds[i])
 		}
 		server := observe(t, byQueries, want.now, want.pods...)
 		for i := range app.Services {
@@ -106,7 +108,8 @@ func TestAgreesWithTheCluster(t *testing.T) {
 		}
 	}
 	r := byBuckets.Report()
-	if r.Preset != "istio" || r.Scrape != 15*time.Second || !r.Sure || r.Window != time.Minute || r.Error != "" || !r.Newest.Equal(list[len(list)-1].now) {
+	if r.Preset != "istio" || r.Scrape != 15*time.Second || !r.Sure || r.Window != time.Minute || r.Error != "" ||
+		!r.Newest.Equal(list[len(list)-1].now) {
 		t.Errorf("report %+v", r)
 	}
 	var names []string
@@ -131,7 +134,8 @@ func sameLatency(t *testing.T, name string, got, want loadline.Latency) {
 
 func compareService(t *testing.T, name string, got, want *loadline.ServiceObservation) {
 	t.Helper()
-	sameTime(t, name, want.Rate.At, got.Rate, got.Errors, got.Concurrency, got.Latency.Mean, got.Latency.P99, got.CPU, got.Memory, got.Throttled, got.Restarts)
+	sameTime(t, name, want.Rate.At, got.Rate, got.Errors, got.Concurrency, got.Latency.Mean, got.Latency.P99, got.CPU, got.Memory,
+		got.Throttled, got.Restarts)
 	near(t, name+" rate", got.Rate, want.Rate.Value, 0.03)
 	near(t, name+" errors", got.Errors, want.Errors.Value, 0.03)
 	near(t, name+" concurrency", got.Concurrency, want.Concurrency.Value, 0.06)
@@ -199,7 +203,8 @@ const scrapes = 60
 func (x *text) add(family, kind, suffix, labels string, value func(i int) float64) {
 	key := fmt.Sprintf("# TYPE %s %s\n", family, kind)
 	for i := range scrapes {
-		x.families[key] = append(x.families[key], fmt.Sprintf("%s%s{%s} %v %d\n", family, suffix, labels, value(i), sim.Epoch.Unix()+15*int64(i)))
+		x.families[key] = append(x.families[key], fmt.Sprintf("%s%s{%s} %v %d\n", family, suffix, labels, value(i),
+			sim.Epoch.Unix()+15*int64(i)))
 	}
 }
 

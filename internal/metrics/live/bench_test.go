@@ -35,11 +35,13 @@ func BenchmarkObserve(b *testing.B) {
 			pod := fmt.Sprintf("%s-6d4b75cb6d-%05d", name, j)
 			names[i] = append(names[i], pod)
 			into.Services[i].Pods = append(into.Services[i].Pods, loadline.PodObservation{Phase: loadline.PodReady})
-			podValues, podInstants = append(podValues, row(fmt.Sprintf(`"pod":%q`, pod), "0.25")), append(podInstants, row(fmt.Sprintf(`"pod":%q`, pod), "990.25"))
+			podValues, podInstants = append(podValues, row(fmt.Sprintf(`"pod":%q`, pod), "0.25")), append(podInstants,
+				row(fmt.Sprintf(`"pod":%q`, pod), "990.25"))
 		}
 	}
 	bodies := map[string]string{}
-	for name, rows := range map[string][]string{"none": nil, "entry": histograms[:20], "values": values, "instants": instants, "histograms": histograms, "pods": podValues, "pod instants": podInstants} {
+	for name, rows := range map[string][]string{"none": nil, "entry": histograms[:20], "values": values, "instants": instants,
+		"histograms": histograms, "pods": podValues, "pod instants": podInstants} {
 		_, bodies[name] = vector(rows...)
 	}
 	server := httptest.NewServer(&canned{respond: func(query string) (int, string) {

@@ -132,13 +132,16 @@ func TestNothingCanBeAsked(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"nobody is there":                     {source(t, gone.URL, Options{App: application("web"), Namespace: "shop", Preset: preset, Scrape: time.Second}), prom.ErrUnreachable, "cannot be reached"},
-		"nobody is there to find a preset at": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop"}), prom.ErrUnreachable, "cannot be reached"},
-		"not let in":                          {answering(401), prom.ErrRefused, "401"},
-		"no right":                            {answering(403), prom.ErrRefused, "403"},
-		"no such address":                     {answering(404), nil, "404"},
-		"in trouble":                          {answering(503), nil, "503"},
-		"never answers":                       {faulty(t, &canned{slow: func(string) bool { return true }}), context.DeadlineExceeded, "did not answer in time"},
+		"nobody is there": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop", Preset: preset,
+			Scrape: time.Second}), prom.ErrUnreachable, "cannot be reached"},
+		"nobody is there to find a preset at": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop"}),
+			prom.ErrUnreachable, "cannot be reached"},
+		"not let in":      {answering(401), prom.ErrRefused, "401"},
+		"no right":        {answering(403), prom.ErrRefused, "403"},
+		"no such address": {answering(404), nil, "404"},
+		"in trouble":      {answering(503), nil, "503"},
+		"never answers": {faulty(t, &canned{slow: func(string) bool { return true }}), context.DeadlineExceeded,
+			"did not answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +152,8 @@ func TestNothingCanBeAsked(t *testing.T) {
 				defer cancel()
 			}
 			o, err := tryObserve(ctx, row.source, at, []string{"web-0"})
-			if err == nil || row.is != nil && !errors.Is(err, row.is) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), "shop") {
+			if err == nil || row.is != nil && !errors.Is(err, row.is) || !strings.Contains(err.Error(), row.want) ||
+				!strings.Contains(err.Error(), "shop") {
 				t.Fatalf("%v, want %v and %q", err, row.is, row.want)
 			}
 			absent(t, "rate", o.Services[0].Rate)

@@ -84,7 +84,8 @@ func (o *Options) validate() error {
 	for i, w := range o.Kinds {
 		switch {
 		case w.Service == "" && w.Operation != "":
-			add("kind %s: operation %q is given without a service; name the service at which these requests arrive", o.App.Kinds[i].Name, w.Operation)
+			add("kind %s: operation %q is given without a service; name the service at which these requests arrive",
+				o.App.Kinds[i].Name, w.Operation)
 		case w.Service != "" && !slices.Contains(names, w.Service):
 			add("kind %s: service %q is not of this application%s", o.App.Kinds[i].Name, w.Service, suggest.Hint(w.Service, names))
 		}

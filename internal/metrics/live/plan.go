@@ -149,7 +149,8 @@ func (l *plan) askForAges() {
 			at = len(l.questions)
 			asked[key] = at
 			l.questions = append(l.questions, question{name: "age of " + q.name, of: key.of, shape: largest, query: &prom.Query{
-				Scale: 1, Service: q.query.Service, Pod: q.query.Pod, From: q.query.From, To: q.query.To, Operation: q.query.Operation, Outside: q.query.Outside,
+				Scale: 1, Service: q.query.Service, Pod: q.query.Pod, From: q.query.From, To: q.query.To, Operation: q.query.Operation,
+				Outside: q.query.Outside,
 			}, text: text, newest: none})
 		}
 		l.questions[i].newest = at // q may have moved

@@ -225,7 +225,8 @@ func (s *Source) absentKinds(a *answers, places []place, o *loadline.Observation
 		}
 		m := a.measuredBy(&places[i])
 		missing := func(metric string, question int) {
-			list = append(list, Absence{Of: "kind", Metric: metric, Names: []string{name}, Reason: a.reason(question, nil, []string{s.entrance(i)})})
+			list = append(list, Absence{Of: "kind", Metric: metric, Names: []string{name},
+				Reason: a.reason(question, nil, []string{s.entrance(i)})})
 		}
 		if !k.Rate.Present() {
 			missing("rate", m.rate)

@@ -73,7 +73,8 @@ func istio(namespace, service string, seconds, perSecond, failed float64) string
 // cadvisor is the series of a pod; memory as it is written.
 func cadvisor(namespace, pod, memory string, seconds, cores float64) string {
 	labels := fmt.Sprintf(`namespace=%q,pod=%q,container="app"`, namespace, pod)
-	return fmt.Sprintf("container_cpu_usage_seconds_total{%s} %v\ncontainer_memory_working_set_bytes{%s} %s\n", labels, cores*seconds, labels, memory)
+	return fmt.Sprintf("container_cpu_usage_seconds_total{%s} %v\ncontainer_memory_working_set_bytes{%s} %s\n", labels, cores*seconds,
+		labels, memory)
 }
 
 // eventually tries until it comes true. It has no bound but the test binary's timeout:
@@ -105,7 +106,8 @@ func TestScrapedNow(t *testing.T) {
 		// As cAdvisor does it: samples carry their own times, here of long ago.
 		"/frozen": func(float64) string {
 			stamp := fmt.Sprintf(" %d\n", frozen.UnixMilli())
-			return strings.ReplaceAll(istio("frozen", "web", 0, 50, 0), "\n", stamp) + strings.ReplaceAll(cadvisor("frozen", "web-0", "1e6", 0, 1), "\n", stamp)
+			return strings.ReplaceAll(istio("frozen", "web", 0, 50, 0), "\n",
+				stamp) + strings.ReplaceAll(cadvisor("frozen", "web-0", "1e6", 0, 1), "\n", stamp)
 		},
 	})
 
@@ -145,7 +147,8 @@ func TestScrapedNow(t *testing.T) {
 		for name, s := range map[string]struct {
 			got  float64
 			here bool
-		}{"rate": {idle.Rate.Value, idle.Rate.Present()}, "errors": {idle.Errors.Value, idle.Errors.Present()}, "concurrency": {idle.Concurrency.Value, idle.Concurrency.Present()}} {
+		}{"rate": {idle.Rate.Value, idle.Rate.Present()}, "errors": {idle.Errors.Value, idle.Errors.Present()},
+			"concurrency": {idle.Concurrency.Value, idle.Concurrency.Present()}} {
 			if !s.here || s.got != 0 {
 				t.Errorf("%s of a counter that does not move is %v (%v), want 0", name, s.got, s.here)
 			}
@@ -234,7 +237,8 @@ func TestServerThatHasStoppedScraping(t *testing.T) {
 		now := time.Now()
 		o := observe(t, s, now, []string{"web-0"})
 		web := &o.Services[0]
-		for name, sample := range map[string]time.Time{"rate": web.Rate.At, "p99": web.Latency.P99.At, "memory": web.Memory.At, "pod": web.Pods[0].CPU.At, "kind": o.Kinds[0].OverSLO.At} {
+		for name, sample := range map[string]time.Time{"rate": web.Rate.At, "p99": web.Latency.P99.At, "memory": web.Memory.At,
+			"pod": web.Pods[0].CPU.At, "kind": o.Kinds[0].OverSLO.At} {
 			if sample.IsZero() || sample.After(stopped) || now.Sub(sample) < now.Sub(stopped) {
 				t.Errorf("%s is of %v, the last scrape was before %v", name, sample, stopped)
 			}

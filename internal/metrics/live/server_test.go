@@ -47,7 +47,8 @@ func start(t *testing.T, dir, configuration string, flags ...string) *server {
 	listener.Close()
 	s := &server{dir: dir, url: "http://" + address}
 	s.cmd = exec.Command("prometheus", append([]string{
-		"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--storage.tsdb.retention.time=100y", // simulated time begins in the year 2000
+		"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir,
+			"data"), "--storage.tsdb.retention.time=100y", // simulated time begins in the year 2000
 		"--web.listen-address=" + address, "--log.level=warn",
 	}, flags...)...)
 	if err := s.cmd.Start(); err != nil {
@@ -81,7 +82,8 @@ func blocks(t *testing.T, dir string, text []byte) {
 	if err := os.WriteFile(file, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", file, filepath.Join(dir, "data")).CombinedOutput()
+	out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", file,
+		filepath.Join(dir, "data")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("promtool: %v: %s", err, out)
 	}
@@ -108,7 +110,8 @@ func source(t testing.TB, url string, o Options) *Source {
 // application of services, with one kind of request that enters at the first.
 func application(services ...string) *loadline.App {
 	app := &loadline.App{Name: "test", Kinds: []loadline.Kind{{
-		Name: "all requests", SLO: loadline.SLO{Percentile: 99, Latency: 100 * time.Millisecond}, Root: loadline.Call{Probability: 1, Times: 1},
+		Name: "all requests", SLO: loadline.SLO{Percentile: 99, Latency: 100 * time.Millisecond}, Root: loadline.Call{Probability: 1,
+			Times: 1},
 	}}}
 	for _, name := range services {
 		app.Services = append(app.Services, loadline.Service{Name: name})
@@ -132,7 +135,8 @@ func tryObserve(ctx context.Context, s *Source, now time.Time, pods ...[]string)
 		for range pods[i] {
 			// What was there before must not show through.
 			old := loadline.Sample{Value: 99, At: time.Unix(1, 0)}
-			o.Services[i].Pods = append(o.Services[i].Pods, loadline.PodObservation{Phase: loadline.PodReady, CPU: old, Memory: old, Busy: old})
+			o.Services[i].Pods = append(o.Services[i].Pods, loadline.PodObservation{Phase: loadline.PodReady, CPU: old, Memory: old,
+				Busy: old})
 		}
 	}
 	return o, s.Observe(ctx, now, pods, o)

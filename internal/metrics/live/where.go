@@ -108,7 +108,8 @@ func (s *Source) stated(kind int, seen []entry) []entry {
 func (s *Source) rest(kind int, places []place, seen []entry, taken map[entry]bool) place {
 	entrance := s.entrance(kind)
 	for other := range places {
-		if other != kind && s.o.Kinds[other].Service == "" && len(s.stated(other, seen)) == 0 && !s.isDirect(other) && s.entrance(other) == entrance {
+		if other != kind && s.o.Kinds[other].Service == "" && len(s.stated(other, seen)) == 0 && !s.isDirect(other) &&
+			s.entrance(other) == entrance {
 			return place{why: fmt.Sprintf("the metrics do not tell it from %s, which arrives at %s too: say by which operation they differ, with queries that tell operations apart", s.o.App.Kinds[other].Name, entrance)}
 		}
 	}
@@ -148,7 +149,8 @@ func (s *Source) noOperation(kind int, seen []entry) string {
 		}
 	}
 	if len(known) == 0 && slices.ContainsFunc(seen, func(e entry) bool { return e.name == w.Service }) {
-		return fmt.Sprintf("preset %s does not tell operations apart: leave the operation out, or give queries that do", s.settled.preset.Name)
+		return fmt.Sprintf("preset %s does not tell operations apart: leave the operation out, or give queries that do",
+			s.settled.preset.Name)
 	}
 	if len(known) == 0 {
 		return fmt.Sprintf("users' requests to %s are not in the metrics at present", w.Service)

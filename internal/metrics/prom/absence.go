@@ -85,7 +85,8 @@ func (s *Seen) notes(start, end time.Time, step time.Duration) []string {
 	}
 	notes = append(notes, fmt.Sprintf("rates are taken over %v", Setting{Step: step, Scrape: s.Scrape}.Window()))
 	if s.First.After(start) {
-		notes = append(notes, fmt.Sprintf("nothing is known before %s: the server keeps no more, or nothing was measured", s.First.UTC().Format(time.RFC3339)))
+		notes = append(notes, fmt.Sprintf("nothing is known before %s: the server keeps no more, or nothing was measured",
+			s.First.UTC().Format(time.RFC3339)))
 	}
 	if s.Last.Before(end) {
 		notes = append(notes, fmt.Sprintf("nothing is known after %s", s.Last.UTC().Format(time.RFC3339)))

@@ -83,11 +83,13 @@ func (c *Client) nothing(ctx context.Context, p *Preset, namespace string, start
 	case len(known) == 0:
 		return fmt.Errorf("%w: the server has nothing with the label %s %s (tried for: %s); check the times that were asked for, how long the server keeps its data, and the preset", ErrNothing, label, when, presets)
 	}
-	return fmt.Errorf("%w: the server knows no namespace %q %s (label %s)%s", ErrNothing, namespace, when, label, suggest.Hint(namespace, known))
+	return fmt.Errorf("%w: the server knows no namespace %q %s (label %s)%s", ErrNothing, namespace, when, label,
+		suggest.Hint(namespace, known))
 }
 
 // usual are the times between scrapes that people set.
-var usual = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute}
+var usual = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second,
+	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute}
 
 var errNoScrapes = errors.New("no series has two samples within ten minutes")
 

@@ -36,7 +36,8 @@ func tooMuch(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
 		"exceeded maximum resolution", "too many samples", "too many points", "too many series", "too many chunks",
-		"too large", "exceeds the limit", "exceeded the limit", "exceeds limit", "limit exceeded", "exceeded maximum", "maxsamplesperquery", "maxpointspertimeseries",
+		"too large", "exceeds the limit", "exceeded the limit", "exceeds limit", "limit exceeded", "exceeded maximum",
+		"maxsamplesperquery", "maxpointspertimeseries",
 		"max-query-length", "max_query_length", "err-mimir-max", "query timed out", "search.max", "maximum number of",
 	} {
 		if strings.Contains(message, words) {
@@ -52,7 +53,8 @@ func isTLS(err error) bool {
 	var host x509.HostnameError
 	var verify *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	return errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verify) || errors.As(err, &record)
+	return errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verify) || errors.As(err,
+		&record)
 }
 
 // explain turns a failure into what it means and what to do.
@@ -65,13 +67,15 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	case errors.Is(err, errTooLarge):
 		return errTooMuch{err: err}
 	case errors.Is(err, context.DeadlineExceeded):
-		slow := fmt.Errorf("%s does not answer within %v; give it longer with --timeout, or ask for less at once with --concurrency 1", c.server.URL, c.server.Timeout)
+		slow := fmt.Errorf("%s does not answer within %v; give it longer with --timeout, or ask for less at once with --concurrency 1",
+			c.server.URL, c.server.Timeout)
 		if !c.retry.reached.Load() {
 			return slow // nobody may be there at all
 		}
 		return errTooMuch{err: slow, slow: true}
 	case isTLS(err):
-		return fmt.Errorf("%s: %s; give the certificate authority with --ca-file, or the name in the certificate with --server-name", c.server.URL, said)
+		return fmt.Errorf("%s: %s; give the certificate authority with --ca-file, or the name in the certificate with --server-name",
+			c.server.URL, said)
 	case seen.code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: %s answers 401 (%s); check the token, or the user and the password", ErrRefused, c.server.URL, said)
 	case seen.code == http.StatusForbidden:
@@ -82,15 +86,19 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 		seen.code/100 >= 4 && tooMuch(said+" "+seen.body):
 		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)}
 	case seen.asked > mostAsked:
-		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.server.URL, seen.code, seen.asked.Round(time.Second))
+		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.server.URL, seen.code,
+			seen.asked.Round(time.Second))
 	case seen.code == http.StatusTooManyRequests:
 		return fmt.Errorf("%s answers 429 (%s) after %s; ask for less at once with --concurrency 1", c.server.URL, said, attempts(seen))
 	case seen.code >= 500:
-		return fmt.Errorf("%s answers %d (%s) after %s; what has been pulled is kept, run the same command again", c.server.URL, seen.code, said, attempts(seen))
+		return fmt.Errorf("%s answers %d (%s) after %s; what has been pulled is kept, run the same command again", c.server.URL,
+			seen.code, said, attempts(seen))
 	case seen.code/100 == 2:
-		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.server.URL, said)
+		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.server.URL,
+			said)
 	case seen.code == 0:
-		return fmt.Errorf("%s %w: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL, ErrUnreachable, said, attempts(seen))
+		return fmt.Errorf("%s %w: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL,
+			ErrUnreachable, said, attempts(seen))
 	}
 	return fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)
 }

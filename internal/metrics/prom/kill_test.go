@@ -75,7 +75,8 @@ func TestKilledPullResumes(t *testing.T) {
 	}
 	clean, want := mustPull(t, killable(client(t, Server{URL: url}), t.TempDir()))
 	sameHistory(t, got, want)
-	if !reflect.DeepEqual(report.Manifest.Absent, clean.Manifest.Absent) || !reflect.DeepEqual(report.Manifest.Notes, clean.Manifest.Notes) {
+	if !reflect.DeepEqual(report.Manifest.Absent, clean.Manifest.Absent) || !reflect.DeepEqual(report.Manifest.Notes,
+		clean.Manifest.Notes) {
 		t.Errorf("manifest %+v, want %+v", report.Manifest, clean.Manifest)
 	}
 }
@@ -92,8 +93,10 @@ func partFiles(t *testing.T, dir string) []string {
 // sameHistory holds two pulls of the same past against each other.
 func sameHistory(t *testing.T, got, want *history.History) {
 	t.Helper()
-	if !got.Start.Equal(want.Start) || got.Steps != want.Steps || len(got.Services) != len(want.Services) || len(got.Calls) != len(want.Calls) {
-		t.Fatalf("%d steps from %v of %d services and %d calls, want %d from %v of %d and %d", got.Steps, got.Start, len(got.Services), len(got.Calls), want.Steps, want.Start, len(want.Services), len(want.Calls))
+	if !got.Start.Equal(want.Start) || got.Steps != want.Steps || len(got.Services) != len(want.Services) ||
+		len(got.Calls) != len(want.Calls) {
+		t.Fatalf("%d steps from %v of %d services and %d calls, want %d from %v of %d and %d", got.Steps, got.Start, len(got.Services),
+			len(got.Calls), want.Steps, want.Start, len(want.Services), len(want.Calls))
 	}
 	same := func(what string, a, b history.Series) {
 		for i := range want.Steps {
@@ -139,7 +142,8 @@ func TestResumeRefusesWhatDiffers(t *testing.T) {
 		"another span":      {func(p *Pull) { p.Since = time.Hour }, "number of steps"},
 		"another variable":  {func(p *Pull) { p.Variables = map[string]string{"failed": `response_code="500"`} }, "other queries"},
 		"another scrape":    {func(p *Pull) { p.Scrape = time.Minute }, "scrape interval of 15s, not 1m0s"},
-		"another server":    {func(p *Pull) { p.Client = client(t, Server{URL: strings.Replace(w.url, "127.0.0.1", "localhost", 1)}) }, "source is"},
+		"another server": {func(p *Pull) { p.Client = client(t, Server{URL: strings.Replace(w.url, "127.0.0.1", "localhost", 1)}) },
+			"source is"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := killable(client(t, Server{URL: w.url}), dir)

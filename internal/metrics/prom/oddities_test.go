@@ -20,7 +20,8 @@ type exposed struct {
 
 func (e *exposed) add(family, kind, suffix, labels, value string, scrape int) {
 	e.kinds[family] = kind
-	e.lines[family] = append(e.lines[family], fmt.Sprintf("%s%s{%s} %s %d\n", family, suffix, labels, value, sim.Epoch.Unix()+15*int64(scrape)))
+	e.lines[family] = append(e.lines[family], fmt.Sprintf("%s%s{%s} %s %d\n", family, suffix, labels, value,
+		sim.Epoch.Unix()+15*int64(scrape)))
 }
 
 // counter grows evenly.
@@ -101,7 +102,8 @@ func oddities() []byte {
 		// A histogram without any bound.
 		e.add("istio_request_duration_milliseconds", "histogram", "_bucket", istioLabels("vanished")+`,le="+Inf"`, fmt.Sprint(n), i)
 		value := []string{"1000", "NaN", "+Inf"}[i%3]
-		e.add("container_memory_working_set_bytes", "gauge", "", `namespace="odd",pod="restarted-6d4b75cb6d-hx4qv",container="app"`, value, i)
+		e.add("container_memory_working_set_bytes", "gauge", "", `namespace="odd",pod="restarted-6d4b75cb6d-hx4qv",container="app"`,
+			value, i)
 	}
 	presetSeries(e)
 	return e.text()
@@ -140,8 +142,10 @@ func presetSeries(e *exposed) {
 	e.counter("traces_service_graph_request", `client="user",server="web",server_k8s_namespace_name="traced"`, 10)
 	e.counter("traces_service_graph_request_failed", `client="user",server="web",server_k8s_namespace_name="traced"`, 1)
 	e.histogram("traces_service_graph_request_client_seconds", `client="user",server="web",server_k8s_namespace_name="traced"`, 10, 0.05)
-	e.counter("traces_service_graph_request", `client="web",server="store",client_k8s_namespace_name="traced",server_k8s_namespace_name="traced"`, 20)
-	e.histogram("traces_service_graph_request_client_seconds", `client="web",server="store",client_k8s_namespace_name="traced",server_k8s_namespace_name="traced"`, 20, 0.02)
+	e.counter("traces_service_graph_request",
+		`client="web",server="store",client_k8s_namespace_name="traced",server_k8s_namespace_name="traced"`, 20)
+	e.histogram("traces_service_graph_request_client_seconds",
+		`client="web",server="store",client_k8s_namespace_name="traced",server_k8s_namespace_name="traced"`, 20, 0.02)
 
 	const revision = `namespace_name="functions",configuration_name="web",service_name="web",revision_name="web-00001"`
 	e.untyped("revision_request_count", revision+`,response_code_class="2xx"`, 9)

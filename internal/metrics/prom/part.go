@@ -135,7 +135,8 @@ func (p *part) put(j *job, s *model.SampleStream) {
 		}
 		value := float64(v.Value) * j.query.Scale
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			p.seen.note(fmt.Sprintf("%s %s: NaN or infinite in places, absent there: no requests, or a histogram without bounds", j.of, j.name()))
+			p.seen.note(fmt.Sprintf("%s %s: NaN or infinite in places, absent there: no requests, or a histogram without bounds", j.of,
+				j.name()))
 			continue
 		}
 		if old := (*into)[i]; !math.IsNaN(float64(old)) {

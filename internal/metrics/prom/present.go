@@ -55,7 +55,8 @@ const enough = 4
 // sure of itself once a window holds enough scrapes and there are older ones, and
 // zero while there are not even two.
 func (c *Client) ScrapesNow(ctx context.Context, p *Preset, s Setting, now time.Time) (every time.Duration, sure bool, err error) {
-	windows := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute}
+	windows := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
+		20 * time.Minute}
 	probe := p.Expand(p.Probe, s)
 	parts := make([]string, len(windows))
 	for i, over := range windows {

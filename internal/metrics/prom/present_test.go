@@ -53,9 +53,11 @@ func TestPresentOfEmbeddedPresets(t *testing.T) {
 				t.Errorf("%s: %s keeps a variable: %s", name, what, text)
 			}
 			rule := strings.ReplaceAll(name, "-", "_") + ":" + what
-			fmt.Fprintf(&b, "  - {record: %q, expr: %q}\n  - {record: %q, expr: %q}\n", rule, p.Expand(q.Text, setting()), rule+":newest", text)
+			fmt.Fprintf(&b, "  - {record: %q, expr: %q}\n  - {record: %q, expr: %q}\n", rule, p.Expand(q.Text, setting()),
+				rule+":newest", text)
 		}
-		if name != "cadvisor-ksm" && list["buckets"] == nil || list["pod_cpu"] == nil || list["pod_memory"] == nil || list["pod_restarts"] == nil {
+		if name != "cadvisor-ksm" && list["buckets"] == nil || list["pod_cpu"] == nil || list["pod_memory"] == nil ||
+			list["pod_restarts"] == nil {
 			t.Errorf("%s has only %v", name, list)
 		}
 	}
@@ -111,10 +113,12 @@ func TestOwnQuantilesAreKept(t *testing.T) {
 func TestFaultsOfQueriesAboutNow(t *testing.T) {
 	const head = "version: 1\nname: mine\nprobe: up\nservice:\n  label: a\n  metrics: {rate: up}\n"
 	for name, row := range map[string]struct{ text, want string }{
-		"an age that is none":       {head + "  newest: max by (a) (up)\n", "service.newest is \"max by (a) (up)\"; must be PromQL for an instant"},
-		"an age that does not end":  {head + "  newest: max by (a) (timestamp(up)\n", "is never closed"},
-		"buckets of a variable":     {head + "  buckets: up{$nothing}\n", `service.buckets uses the variable "$nothing"`},
-		"an age of a variable":      {head + "pods:\n  label: pod\n  metrics: {cpu: {query: up, newest: 'timestamp(up{$nothing})'}}\n", `pods.metrics.cpu.newest uses the variable "$nothing"`},
+		"an age that is none": {head + "  newest: max by (a) (up)\n",
+			"service.newest is \"max by (a) (up)\"; must be PromQL for an instant"},
+		"an age that does not end": {head + "  newest: max by (a) (timestamp(up)\n", "is never closed"},
+		"buckets of a variable":    {head + "  buckets: up{$nothing}\n", `service.buckets uses the variable "$nothing"`},
+		"an age of a variable": {head + "pods:\n  label: pod\n  metrics: {cpu: {query: up, newest: 'timestamp(up{$nothing})'}}\n",
+			`pods.metrics.cpu.newest uses the variable "$nothing"`},
 		"an unknown metric of pods": {head + "pods:\n  label: pod\n  metrics: {cpus: up}\n", `did you mean "cpu"`},
 		"a pod without a name":      {head + "pods:\n  metrics: {cpu: up}\n", "the label that names the pod"},
 		"an unknown field":          {head + "pods:\n  labels: pod\n  metrics: {cpu: up}\n", `did you mean "label"`},
@@ -158,7 +162,8 @@ func TestScrapesNow(t *testing.T) {
 				fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, strings.Join(rows, ","))
 			}))
 			defer s.Close()
-			got, sure, err := client(t, Server{URL: s.URL}).ScrapesNow(context.Background(), &Preset{Probe: "up"}, setting(), time.Unix(1000, 0))
+			got, sure, err := client(t, Server{URL: s.URL}).ScrapesNow(context.Background(), &Preset{Probe: "up"}, setting(),
+				time.Unix(1000, 0))
 			if err != nil || got != row.want || sure != row.sure {
 				t.Errorf("%v (%v, %v), want %v (%v)", got, sure, err, row.want, row.sure)
 			}

@@ -216,7 +216,8 @@ type group struct {
 
 func (r *presetReader) group(n *yaml.Node, path, what string, more ...string) *group {
 	f := r.fields(n, path, append([]string{"label", "regexp", "newest", "metrics"}, more...)...)
-	return &group{r: r, path: path, what: what, fields: f, naming: r.naming(f["label"], f["regexp"], path), newest: r.newest(f["newest"], path)}
+	return &group{r: r, path: path, what: what, fields: f, naming: r.naming(f["label"], f["regexp"], path),
+		newest: r.newest(f["newest"], path)}
 }
 
 // named reads a query of the group. Its Service is what names its series.
@@ -427,7 +428,8 @@ func (p *Preset) checkVariables(file string) error {
 	check := func(field, text string) {
 		for _, v := range variable.FindAllString(text, -1) {
 			if !slices.Contains(known, v[1:]) {
-				faults = append(faults, fmt.Errorf("%s: %s uses the variable %q, which is nowhere set%s", file, field, v, suggest.Hint(v[1:], known)))
+				faults = append(faults, fmt.Errorf("%s: %s uses the variable %q, which is nowhere set%s", file, field, v,
+					suggest.Hint(v[1:], known)))
 			}
 		}
 	}

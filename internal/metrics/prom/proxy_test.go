@@ -68,10 +68,12 @@ func TestTroubleThatPassesIsWaitedFor(t *testing.T) {
 		do   func(http.ResponseWriter)
 		wait time.Duration // that the server asks for
 	}{
-		"503":                       {do: func(w http.ResponseWriter) { w.WriteHeader(503) }},
-		"500 of the API":            {do: func(w http.ResponseWriter) { refuse(w, 500, "internal", "disk on fire") }},
-		"503 with Retry-After":      {do: func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(503) }, wait: 7 * time.Second},
-		"429 with Retry-After":      {do: func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) }, wait: 3 * time.Second},
+		"503":            {do: func(w http.ResponseWriter) { w.WriteHeader(503) }},
+		"500 of the API": {do: func(w http.ResponseWriter) { refuse(w, 500, "internal", "disk on fire") }},
+		"503 with Retry-After": {do: func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(503) },
+			wait: 7 * time.Second},
+		"429 with Retry-After": {do: func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) },
+			wait: 3 * time.Second},
 		"an answer that ends early": {do: func(w http.ResponseWriter) { fmt.Fprint(w, `{"status":"success","data":{"resultType":"mat`) }},
 		"a connection that breaks":  {do: tear},
 		"a connection that is cut before the answer": {do: func(w http.ResponseWriter) {
@@ -88,7 +90,8 @@ func TestTroubleThatPassesIsWaitedFor(t *testing.T) {
 			p := pull(c, t.TempDir(), "shop")
 			p.Since = 5 * time.Minute
 			report, h := mustPull(t, p)
-			if len(waits) != 2 || row.wait > 0 && waits[0] != row.wait || row.wait == 0 && (waits[0] > time.Second || waits[1] > 2*time.Second) {
+			if len(waits) != 2 || row.wait > 0 && waits[0] != row.wait || row.wait == 0 &&
+				(waits[0] > time.Second || waits[1] > 2*time.Second) {
 				t.Errorf("waits %v", waits)
 			}
 			if v, ok := h.Services[0].Series[0].Get(h.Steps - 1); !ok || v <= 0 || len(report.Services) != 4 {
@@ -118,22 +121,27 @@ func TestTroubleThatStaysIsToldClearly(t *testing.T) {
 		requests int64
 		want     []string
 	}{
-		"a wrong token":          {func(w http.ResponseWriter) { w.WriteHeader(401) }, 1, []string{"401", "check the token"}},
-		"a token that is echoed": {func(w http.ResponseWriter) { w.WriteHeader(401); fmt.Fprint(w, "bad token sesame-open") }, 1, []string{"401", "<hidden>"}},
-		"no right to query":      {func(w http.ResponseWriter) { w.WriteHeader(403) }, 1, []string{"403", "right to query"}},
-		"another path":           {func(w http.ResponseWriter) { w.WriteHeader(404) }, 1, []string{"404", "/select/0/prometheus"}},
-		"a login page":           {func(w http.ResponseWriter) { fmt.Fprint(w, "<html>please log in</html>") }, 1, []string{"login page"}},
-		"down for long":          {func(w http.ResponseWriter) { w.WriteHeader(503) }, 3, []string{"503", "3 attempts", "run the same command again"}},
-		"too many requests":      {func(w http.ResponseWriter) { w.WriteHeader(429) }, 3, []string{"429", "--concurrency 1"}},
-		"asks for much patience": {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3600"); w.WriteHeader(503) }, 1, []string{"asks to wait 1h0m0s"}},
-		"an error in the query":  {func(w http.ResponseWriter) { refuse(w, 400, "bad_data", "parse error: unexpected end") }, 1, []string{"400", "parse error"}},
+		"a wrong token": {func(w http.ResponseWriter) { w.WriteHeader(401) }, 1, []string{"401", "check the token"}},
+		"a token that is echoed": {func(w http.ResponseWriter) { w.WriteHeader(401); fmt.Fprint(w, "bad token sesame-open") }, 1,
+			[]string{"401", "<hidden>"}},
+		"no right to query": {func(w http.ResponseWriter) { w.WriteHeader(403) }, 1, []string{"403", "right to query"}},
+		"another path":      {func(w http.ResponseWriter) { w.WriteHeader(404) }, 1, []string{"404", "/select/0/prometheus"}},
+		"a login page":      {func(w http.ResponseWriter) { fmt.Fprint(w, "<html>please log in</html>") }, 1, []string{"login page"}},
+		"down for long": {func(w http.ResponseWriter) { w.WriteHeader(503) }, 3,
+			[]string{"503", "3 attempts", "run the same command again"}},
+		"too many requests": {func(w http.ResponseWriter) { w.WriteHeader(429) }, 3, []string{"429", "--concurrency 1"}},
+		"asks for much patience": {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3600"); w.WriteHeader(503) }, 1,
+			[]string{"asks to wait 1h0m0s"}},
+		"an error in the query": {func(w http.ResponseWriter) { refuse(w, 400, "bad_data", "parse error: unexpected end") }, 1,
+			[]string{"400", "parse error"}},
 		"too much at every point": {func(w http.ResponseWriter) {
 			refuse(w, 422, "execution", "query processing would load too many samples")
 		}, 6, []string{"single point", "max-samples"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n atomic.Int64
-			c := client(t, Server{TokenFile: token, URL: behindProxy(t, w, func(w http.ResponseWriter, _ *http.Request) bool { n.Add(1); row.do(w); return true })})
+			c := client(t, Server{TokenFile: token, URL: behindProxy(t, w,
+				func(w http.ResponseWriter, _ *http.Request) bool { n.Add(1); row.do(w); return true })})
 			p := pull(c, filepath.Join(t.TempDir(), "past"), "shop")
 			_, err := p.Run(context.Background())
 			if err == nil {
@@ -294,7 +302,8 @@ func TestRealServersOwnLimitsAndPassword(t *testing.T) {
 	}
 	// The hash of "correct horse".
 	web := filepath.Join(dir, "web.yml")
-	if err := os.WriteFile(web, []byte("basic_auth_users:\n  reader: $2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e\n"), 0o600); err != nil {
+	if err := os.WriteFile(web, []byte("basic_auth_users:\n  reader: $2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd, address, err := serve(dir, "--query.max-samples=5000", "--query.lookback-delta=20s", "--web.config.file="+web)
@@ -329,10 +338,11 @@ func TestRealServersOwnLimitsAndPassword(t *testing.T) {
 func TestHeadersReachTheServer(t *testing.T) {
 	w := prometheus(t)
 	var tenant atomic.Value
-	c := client(t, Server{Headers: map[string]string{"X-Scope-OrgID": "team-a"}, Token: "abc", URL: behindProxy(t, w, func(_ http.ResponseWriter, r *http.Request) bool {
-		tenant.Store(r.Header.Get("X-Scope-OrgID") + " " + r.Header.Get("Authorization"))
-		return false
-	})})
+	c := client(t, Server{Headers: map[string]string{"X-Scope-OrgID": "team-a"}, Token: "abc",
+		URL: behindProxy(t, w, func(_ http.ResponseWriter, r *http.Request) bool {
+			tenant.Store(r.Header.Get("X-Scope-OrgID") + " " + r.Header.Get("Authorization"))
+			return false
+		})})
 	p := pull(c, t.TempDir(), "shop")
 	p.Since = 2 * time.Minute
 	report, _ := mustPull(t, p)

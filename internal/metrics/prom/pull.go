@@ -117,7 +117,8 @@ func (p *Pull) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if len(seen.services()) == 0 {
-		return nil, p.forget(fmt.Errorf("no query of preset %s has a result for namespace %s: nothing was written", p.Preset.Name, p.Namespace))
+		return nil, p.forget(fmt.Errorf("no query of preset %s has a result for namespace %s: nothing was written", p.Preset.Name,
+			p.Namespace))
 	}
 	err = w.Finish(func(m *history.Manifest) {
 		m.Absent = seen.absences(p.Preset)
@@ -209,7 +210,8 @@ func (p *Pull) settle(ctx context.Context, m *history.Manifest, seen *Seen) erro
 	switch {
 	case seen.Scrape > 0:
 		if p.Scrape > 0 && p.Scrape != seen.Scrape {
-			return fmt.Errorf("%s was begun with a scrape interval of %v, not %v; choose another folder or remove it", p.Dir, seen.Scrape, p.Scrape)
+			return fmt.Errorf("%s was begun with a scrape interval of %v, not %v; choose another folder or remove it", p.Dir,
+				seen.Scrape, p.Scrape)
 		}
 		return nil
 	case p.Scrape > 0:
@@ -253,7 +255,8 @@ func (p *Pull) parts(ctx context.Context, w *history.Writer, list []*job, seen *
 				p.progress(float64(done) / total)
 			}
 		}()
-		h, err := readPart(ctx, p.Client, list, Span{Start: m.At(from), Step: m.Step, Steps: to - from}, seen, func() { tick <- struct{}{} })
+		h, err := readPart(ctx, p.Client, list, Span{Start: m.At(from), Step: m.Step, Steps: to - from}, seen,
+			func() { tick <- struct{}{} })
 		close(tick)
 		<-finished
 		if err != nil {

@@ -33,7 +33,8 @@ const mostSlow = 3
 // are expected (0 = not known) makes the first guess at the pieces, what comes
 // back the later ones. If the server refuses a piece for its size, it is halved,
 // and the others stay as small.
-func (c *Client) Range(ctx context.Context, query string, span Span, expected int, each func(model.Matrix) error) (warnings []string, err error) {
+func (c *Client) Range(ctx context.Context, query string, span Span, expected int, each func(model.Matrix) error) (warnings []string,
+	err error) {
 	if expected == 0 {
 		expected = unknownSeries
 	}

@@ -133,7 +133,8 @@ func (w *world) blocks(name string, text []byte) error {
 	if err := os.WriteFile(file, text, 0o666); err != nil {
 		return err
 	}
-	out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", file, filepath.Join(w.dir, "data")).CombinedOutput()
+	out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", file,
+		filepath.Join(w.dir, "data")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("promtool: %w: %s", err, out)
 	}

@@ -23,7 +23,8 @@ func BenchmarkPeak(b *testing.B) {
 }
 
 func BenchmarkMul(b *testing.B) {
-	for _, s := range [][3]int{{64, 64, 8}, {64, 64, 64}, {64, 3, 64}, {256, 64, 64}, {256, 1, 64}, {256, 256, 256}, {128, 128, 128}, {64, 128, 128}, {32, 256, 256}, {256, 300, 400}, {64, 64, 256}, {32, 96, 32}, {1, 64, 64}, {1, 3, 64}} {
+	for _, s := range [][3]int{{64, 64, 8}, {64, 64, 64}, {64, 3, 64}, {256, 64, 64}, {256, 1, 64}, {256, 256, 256}, {128, 128, 128},
+		{64, 128, 128}, {32, 256, 256}, {256, 300, 400}, {64, 64, 256}, {32, 96, 32}, {1, 64, 64}, {1, 3, 64}} {
 		for _, transposed := range []bool{false, true} {
 			kind := "AB"
 			if transposed {
@@ -31,7 +32,8 @@ func BenchmarkMul(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/%dx%dx%d", kind, s[0], s[1], s[2]), func(b *testing.B) {
 				rng := newRand(1)
-				c, x, y := View(randoms(rng, s[0]*s[1]), s[0], s[1]), View(randoms(rng, s[0]*s[2]), s[0], s[2]), View(randoms(rng, s[2]*s[1]), s[2], s[1])
+				c, x, y := View(randoms(rng, s[0]*s[1]), s[0], s[1]), View(randoms(rng, s[0]*s[2]), s[0],
+					s[2]), View(randoms(rng, s[2]*s[1]), s[2], s[1])
 				if transposed {
 					x.Rows, x.Cols, x.Stride = s[2], s[0], s[0]
 				}

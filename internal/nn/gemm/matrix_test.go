@@ -81,7 +81,8 @@ func TestProductsMatchNaiveSums(t *testing.T) {
 			checkProduct(t, rng, 1+rng.IntN(40), 1+rng.IntN(40), 1+rng.IntN(40), rng.IntN(2) == 0)
 		}
 		// The last two are large enough to be packed, and to be cut in k.
-		for _, size := range [][3]int{{64, 64, 64}, {256, 64, 8}, {257, 3, 64}, {64, 1, 64}, {1, 64, 64}, {1, 200, 70}, {9, 17, 1}, {64, 250, 270}, {65, 130, 530}} {
+		for _, size := range [][3]int{{64, 64, 64}, {256, 64, 8}, {257, 3, 64}, {64, 1, 64}, {1, 64, 64}, {1, 200, 70}, {9, 17, 1},
+			{64, 250, 270}, {65, 130, 530}} {
 			checkProduct(t, rng, size[0], size[1], size[2], false)
 			checkProduct(t, rng, size[0], size[1], size[2], true)
 		}
@@ -136,7 +137,8 @@ func TestProductOverNothingIsTheBias(t *testing.T) {
 func TestReLUKeepsNaN(t *testing.T) {
 	onBothKernels(t, func(t *testing.T) {
 		for _, rows := range []int{1, 6} {
-			a, b, c := View(make([]float32, rows), rows, 1), View([]float32{float32(math.NaN()), -1}, 1, 2), View(make([]float32, 2*rows), rows, 2)
+			a, b, c := View(make([]float32, rows), rows, 1), View([]float32{float32(math.NaN()), -1}, 1,
+				2), View(make([]float32, 2*rows), rows, 2)
 			for i := range a.Data {
 				a.Data[i] = 1
 			}

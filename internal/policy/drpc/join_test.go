@@ -23,7 +23,8 @@ func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.S
 
 func (s *stream) did(service string, seconds int, x float32) {
 	s.numbers[service]++
-	s.join.AddExperience(&Experience{Service: service, Epoch: 1, Sequence: s.numbers[service], At: at(seconds), Action: Action{AxisHorizontal: x}})
+	s.join.AddExperience(&Experience{Service: service, Epoch: 1, Sequence: s.numbers[service], At: at(seconds),
+		Action: Action{AxisHorizontal: x}})
 }
 
 func (s *stream) saw(seconds int) {
@@ -94,7 +95,8 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 	}{
 		{"a scene was lost", func(s *stream) { s.scenes++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"the next came much later", func(s *stream) { s.saw(300) }, func(j *Join) bool { return j.Broken == 1 }},
-		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.scenes[1].Known = false }, func(j *Join) bool { return j.Broken == 1 }},
+		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.scenes[1].Known = false },
+			func(j *Join) bool { return j.Broken == 1 }},
 		{"a decision was let go", func(s *stream) {
 			s.all(5, 1)
 			s.numbers["cart"]++
@@ -138,6 +140,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		s.all(30*maxScenes+i, 1)
 	}
 	if len(s.join.scenes) > maxScenes || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
-		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.scenes), len(s.join.decisions), s.join.Incomplete, s.join.Late)
+		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.scenes), len(s.join.decisions), s.join.Incomplete,
+			s.join.Late)
 	}
 }

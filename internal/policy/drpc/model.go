@@ -102,7 +102,8 @@ func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 // FromFile takes a model out of its file, or says what is wrong with it.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind {
-		return nil, fmt.Errorf("this is a model of kind %q, not of DRPC (%s); give a file that loadline train --formulation drpc wrote", file.Card.Kind, FileKind)
+		return nil, fmt.Errorf("this is a model of kind %q, not of DRPC (%s); give a file that loadline train --formulation drpc wrote",
+			file.Card.Kind, FileKind)
 	}
 	var s modelSettings
 	if err := file.Card.TakeSettings(&s); err != nil {
@@ -151,7 +152,8 @@ func (s *modelSettings) check(features []string) error {
 		faults = append(faults, errors.New("it names no services"))
 	}
 	if !slices.Contains(Kinds(), s.Teacher) || !slices.Contains(Shapes(), s.Shape) {
-		faults = append(faults, fmt.Errorf("its teacher is %q of shape %q, must be one of %v and %v", s.Teacher, s.Shape, Kinds(), Shapes()))
+		faults = append(faults, fmt.Errorf("its teacher is %q of shape %q, must be one of %v and %v", s.Teacher, s.Shape, Kinds(),
+			Shapes()))
 	}
 	if s.Period < time.Second {
 		faults = append(faults, fmt.Errorf("its period is %v, must be at least 1s", s.Period))

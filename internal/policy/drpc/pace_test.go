@@ -19,10 +19,13 @@ func TestPaceFollowsTheLoad(t *testing.T) {
 	}{
 		{"a still load is looked at seldom", func(float64) float64 { return 1000 }, 1, false, false, 2 * time.Minute},
 		{"chance is no movement", func(s float64) float64 { return 1000 + 5*float64(int(s)%2) }, 1, false, false, 2 * time.Minute},
-		{"a load that grows by a tenth in a minute, often", func(s float64) float64 { return 1000 * math.Pow(1.1, s/60) }, 1, false, false, 40 * time.Second},
-		{"one that doubles in a minute, as often as can be", func(s float64) float64 { return 1000 * math.Pow(2, s/60) }, 1, false, false, 10 * time.Second},
+		{"a load that grows by a tenth in a minute, often", func(s float64) float64 { return 1000 * math.Pow(1.1, s/60) }, 1, false,
+			false, 40 * time.Second},
+		{"one that doubles in a minute, as often as can be", func(s float64) float64 { return 1000 * math.Pow(2, s/60) }, 1, false,
+			false, 10 * time.Second},
 		{"what is expected counts", func(float64) float64 { return 1000 }, 1.5, false, false, 40 * time.Second},
-		{"whoever has just changed something looks when it shows", func(float64) float64 { return 1000 }, 1, true, false, 30 * time.Second},
+		{"whoever has just changed something looks when it shows", func(float64) float64 { return 1000 }, 1, true, false,
+			30 * time.Second},
 		{"whoever is late looks at once", func(float64) float64 { return 1000 }, 1, true, true, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -82,7 +82,8 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 		found = true
 	}
 	if !found {
-		return nil, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "), app.Name)
+		return nil, fmt.Errorf("the model was trained for %s, of which %s has none; train one for it", strings.Join(m.Services, ", "),
+			app.Name)
 	}
 	if p.rates, err = NewRates(app, m.Services, m.Forecasts); err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)

@@ -28,12 +28,14 @@ func untaught(t testing.TB, app *loadline.App, kind Kind) *Model {
 	if kind == Discrete {
 		outputs *= Choices
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(Shared) / n}, Hidden: []int{16}, Outputs: outputs, Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(1, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{eyes.Width(Shared) / n}, Hidden: []int{16}, Outputs: outputs,
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &Model{
-		App: app.Name, Kind: kind, Shape: Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: DefaultPace(), Steps: DefaultSteps(),
+		App: app.Name, Kind: kind, Shape: Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: DefaultPace(),
+		Steps:  DefaultSteps(),
 		Reward: DefaultReward(), Notifier: DefaultNotifier(), Seen: NewSeen(), Mix: Mix{0.75, 0.25},
 	}
 	for i := range app.Services {
@@ -75,7 +77,8 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(proposal.Services) != 2 || proposal.Services[0].Setting.Replicas.Or(0) != 3 || proposal.Services[1].Setting.CPULimit.Or(0) >= 0.5 {
+	if len(proposal.Services) != 2 || proposal.Services[0].Setting.Replicas.Or(0) != 3 ||
+		proposal.Services[1].Setting.CPULimit.Or(0) >= 0.5 {
 		t.Errorf("%+v", proposal)
 	}
 	if !strings.Contains(proposal.Services[0].Reason, "load 0.30") || !strings.Contains(proposal.Services[0].Reason, "horizontal +1.00") {
@@ -190,7 +193,8 @@ func TestModelsKeepEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Seen.Cells() != 1 || got.Forecasts[1] == nil || got.Forecasts[0] != nil || got.Pace != m.Pace || got.Results[0] != m.Results[0] || got.Mix[0] != 0.75 {
+	if got.Seen.Cells() != 1 || got.Forecasts[1] == nil || got.Forecasts[0] != nil || got.Pace != m.Pace ||
+		got.Results[0] != m.Results[0] || got.Mix[0] != 0.75 {
 		t.Errorf("%+v", got)
 	}
 	// Both decide the same, forecasts included.
@@ -218,7 +222,8 @@ func TestModelsKeepEverything(t *testing.T) {
 	if n := len(a.Forecast(noon, calm(app).Window)[1].Median); n != 5 {
 		t.Errorf("%d medians after twenty minutes, want 5", n)
 	}
-	if _, err := FromFile(modelfile.New(modelfile.Card{Kind: "policy/dqn"})); err == nil || !strings.Contains(err.Error(), "--formulation drpc") {
+	if _, err := FromFile(modelfile.New(modelfile.Card{Kind: "policy/dqn"})); err == nil || !strings.Contains(err.Error(),
+		"--formulation drpc") {
 		t.Errorf("a foreign model: %v", err)
 	}
 }

@@ -27,11 +27,13 @@ func TestAlgorithm2(t *testing.T) {
 	}{
 		{"the dead zone does nothing", 0, told(2, false), Action{0.5, -0.5, 0.5}, loadline.Setting{}, Action{}},
 		{"not a number does nothing", 0, told(2, false), Action{nan, nan, nan}, loadline.Setting{}, Action{}},
-		{"CPU moves by the action times the step, the request keeps its share", 0, told(2, false), Action{0.75, 0, 0}, some(0.65, 0.26), Action{0.75, 0, 0}},
+		{"CPU moves by the action times the step, the request keeps its share", 0, told(2, false), Action{0.75, 0, 0}, some(0.65, 0.26),
+			Action{0.75, 0, 0}},
 		{"actions are clipped", 0, told(2, false), Action{-3, 0, 0}, some(0.3, 0.12), Action{-1, 0, 0}},
 		{
 			"memory moves likewise", 0, told(2, false), Action{0, 1, 0},
-			loadline.Setting{MemoryLimit: loadline.Some[int64](576 << 20), MemoryRequest: loadline.Some[int64](288 << 20)}, Action{0, 1, 0},
+			loadline.Setting{MemoryLimit: loadline.Some[int64](576 << 20), MemoryRequest: loadline.Some[int64](288 << 20)}, Action{0, 1,
+				0},
 		},
 		{"a replica more", 0, told(2, false), Action{0, 0, 0.51}, loadline.Setting{Replicas: loadline.Some(3)}, Action{0, 0, 0.51}},
 		{"a replica less", 0, told(2, false), Action{0, 0, -1}, loadline.Setting{Replicas: loadline.Some(1)}, Action{0, 0, -1}},
@@ -115,7 +117,8 @@ func TestScaleStaysWithinBounds(t *testing.T) {
 		setting, _ := s.Scale(0, told, seen(80<<20), Action{3 * next(), 3 * next(), 3 * next()})
 		told = told.With(setting)
 		size := told.Size
-		if told.Replicas < b.MinReplicas || told.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU || size.CPULimit > b.MaxCPU || size.CPURequest > size.CPULimit ||
+		if told.Replicas < b.MinReplicas || told.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU || size.CPULimit > b.MaxCPU ||
+			size.CPURequest > size.CPULimit ||
 			size.MemoryRequest < b.MinMemory || size.MemoryLimit > b.MaxMemory || size.MemoryRequest > size.MemoryLimit {
 			t.Fatalf("%+v leaves %+v", told, b)
 		}

@@ -68,7 +68,8 @@ func sceneBytes(services, machines, kinds int) int {
 func (s *Scene) AppendBinary(b []byte) ([]byte, error) {
 	v, begin := &s.View, len(b)
 	if n := sceneBytes(len(v.Locals), len(v.Machines), len(s.Mix)); n > MaxScene {
-		return b, fmt.Errorf("drpc: a scene of %d services and %d machines has %d bytes, must be at most %d: divide the application", len(v.Locals), len(v.Machines), n, MaxScene)
+		return b, fmt.Errorf("drpc: a scene of %d services and %d machines has %d bytes, must be at most %d: divide the application",
+			len(v.Locals), len(v.Machines), n, MaxScene)
 	}
 	b = append(append(b, sceneMark...), s.Of[:]...)
 	for _, word := range [3]uint64{s.Sequence, s.Epoch, uint64(s.At.UnixNano())} {
@@ -230,7 +231,8 @@ func (e *Eyes) Recognise(s *Scene, shape Shape, into *View) (Mix, error) {
 		return nil, fmt.Errorf("scene %s is of other services, kinds of requests or another release than %s here: %w; run witness and teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
 	}
 	n := len(e.App.Services)
-	if len(s.View.Locals) != n || s.Mix != nil && len(s.Mix) != len(e.App.Kinds) || shape == Plain && len(s.View.Machines) != len(e.App.Nodes) {
+	if len(s.View.Locals) != n || s.Mix != nil && len(s.Mix) != len(e.App.Kinds) || shape == Plain &&
+		len(s.View.Machines) != len(e.App.Nodes) {
 		return nil, fmt.Errorf("scene %s is of %d services, %d machines and %d kinds of requests, %s has %d, %d and %d: %w",
 			s.ID(), len(s.View.Locals), len(s.View.Machines), len(s.Mix), e.App.Name, n, len(e.App.Nodes), len(e.App.Kinds), ErrUnfit)
 	}

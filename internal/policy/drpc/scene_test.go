@@ -13,11 +13,13 @@ func seen(v float64) loadline.Sample { return loadline.Sample{Value: v, At: noon
 // shop has a front end, a service that it needs and one that it can do without, on
 // two machines.
 func shop() *loadline.App {
-	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30}, {Name: "b", Cores: 8, Memory: 8 << 30}}}
+	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30},
+		{Name: "b", Cores: 8, Memory: 8 << 30}}}
 	for _, name := range []string{"front", "cart", "ads"} {
 		app.Services = append(app.Services, loadline.Service{
 			Name: name, CPU: loadline.Dist{Mean: 10 * time.Millisecond, CV: 1}, Workers: 16, Backlog: 16, Replicas: 2,
-			Memory: loadline.Memory{Base: 100 << 20, PerRequest: 1 << 18}, Startup: loadline.Dist{Mean: 5 * time.Second}, OptionalPrice: 0.5,
+			Memory: loadline.Memory{Base: 100 << 20,
+				PerRequest: 1 << 18}, Startup: loadline.Dist{Mean: 5 * time.Second}, OptionalPrice: 0.5,
 			Size:   loadline.Size{CPURequest: 0.2, CPULimit: 0.5, MemoryRequest: 256 << 20, MemoryLimit: 512 << 20},
 			Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 10, MinCPU: 0.05, MaxCPU: 2, MinMemory: 64 << 20, MaxMemory: 1 << 30},
 		})
@@ -51,7 +53,8 @@ func calm(app *loadline.App) loadline.Situation {
 		}
 		for j := range app.Services[i].Replicas {
 			so.Pods = append(so.Pods, loadline.PodObservation{
-				ID: int64(10*i + j), Node: j % len(app.Nodes), Phase: loadline.PodReady, Size: app.Services[i].Size, CPU: seen(0.12), Memory: seen(192 << 20),
+				ID: int64(10*i + j), Node: j % len(app.Nodes), Phase: loadline.PodReady, Size: app.Services[i].Size, CPU: seen(0.12),
+				Memory: seen(192 << 20),
 			})
 		}
 		o.Services = append(o.Services, so)

@@ -14,7 +14,8 @@ import (
 // taught with, and by no others.
 func TestSharesAreSeenAndKept(t *testing.T) {
 	app := shop()
-	shares := &formulation.Shares{App: app.Name, Way: "parslo", Rate: 9, Services: []formulation.Share{{Service: app.Services[0].Name, Percentile: 99, Latency: 0.01}}}
+	shares := &formulation.Shares{App: app.Name, Way: "parslo", Rate: 9,
+		Services: []formulation.Share{{Service: app.Services[0].Name, Percentile: 99, Latency: 0.01}}}
 	see := func(by *formulation.Shares) Local {
 		eyes, err := NewEyes(app)
 		if err != nil {

@@ -88,7 +88,8 @@ func NewEyes(app *loadline.App) (*Eyes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	e := &Eyes{App: app, Ground: formulation.NewGround(app), local: local, more: more, order: orderOf(app), passing: make([]float32, len(app.Services))}
+	e := &Eyes{App: app, Ground: formulation.NewGround(app), local: local, more: more, order: orderOf(app),
+		passing: make([]float32, len(app.Services))}
 	all := 0.0
 	for _, k := range app.Kinds {
 		all += k.Share

@@ -29,7 +29,8 @@ const experienceBytes = 2 + 4*8 + 4*(Locals+Axes)
 // AppendBinary writes the message: what a decision costs the network.
 func (e *Experience) AppendBinary(b []byte) ([]byte, error) {
 	if len(e.Service) > math.MaxUint16 {
-		return b, fmt.Errorf("drpc: the name of service %.40s... has %d bytes, must be at most %d", e.Service, len(e.Service), math.MaxUint16)
+		return b, fmt.Errorf("drpc: the name of service %.40s... has %d bytes, must be at most %d", e.Service, len(e.Service),
+			math.MaxUint16)
 	}
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(e.Service)))
 	b = append(b, e.Service...)

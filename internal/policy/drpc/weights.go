@@ -54,7 +54,8 @@ func (s *Student) Adopt(w Weights) error {
 	case w.Service != s.Service:
 		return fmt.Errorf("weights %d are of %s, this student is of %s: %w", w.Version, w.Service, s.Service, ErrUnfit)
 	case len(w.Data) != 4*net.Size():
-		return fmt.Errorf("weights %d of %s are %d bytes, must be %d: %w; an older student needs the teacher of its own release", w.Version, w.Service, len(w.Data), 4*net.Size(), ErrUnfit)
+		return fmt.Errorf("weights %d of %s are %d bytes, must be %d: %w; an older student needs the teacher of its own release",
+			w.Version, w.Service, len(w.Data), 4*net.Size(), ErrUnfit)
 	case w.Version <= s.version:
 		return fmt.Errorf("weights %d of %s, in force are %d: %w", w.Version, w.Service, s.version, ErrOutdate)
 	}

@@ -17,7 +17,8 @@ import (
 // shopModel is a model that has the shop's services, in an order of its own.
 func shopModel(t testing.TB) *Model {
 	t.Helper()
-	m := &Model{App: "shop", Services: []string{"ads", "front", "cart"}, Shape: Shared, Period: 30 * time.Second, Pace: DefaultPace(), Reward: DefaultReward(), Forecasts: make([]*forecast.GRU, 3)}
+	m := &Model{App: "shop", Services: []string{"ads", "front", "cart"}, Shape: Shared, Period: 30 * time.Second, Pace: DefaultPace(),
+		Reward: DefaultReward(), Forecasts: make([]*forecast.GRU, 3)}
 	for range m.Services {
 		net, err := nn.Student().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
 		if err != nil {
@@ -221,7 +222,8 @@ func TestAWatcherSeesOnceAPeriod(t *testing.T) {
 	if count != 10+5 || absent != 5 {
 		t.Errorf("%d scenes and %d periods without one, want 15 and 5", count, absent)
 	}
-	if _, err := NewWatcher(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil || !strings.Contains(err.Error(), `service "ads"`) {
+	if _, err := NewWatcher(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil ||
+		!strings.Contains(err.Error(), `service "ads"`) {
 		t.Errorf("half of the application: %v", err)
 	}
 }

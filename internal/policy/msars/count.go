@@ -23,7 +23,8 @@ type counter struct {
 
 func newCounter(app *loadline.App) *counter {
 	n := len(app.Kinds)
-	return &counter{app: app, ground: formulation.NewGround(app), seen: make([]bool, n), last: make([]float64, n), now: make([]loadline.Sample, n)}
+	return &counter{app: app, ground: formulation.NewGround(app), seen: make([]bool, n), last: make([]float64, n),
+		now: make([]loadline.Sample, n)}
 }
 
 // take what was measured. One that was counted before and is not now is absent: it is

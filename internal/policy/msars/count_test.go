@@ -64,7 +64,8 @@ func TestAWorkloadWithoutALimitIsNamed(t *testing.T) {
 	s.InFlight[1].Size.CPULimit = 0
 	for range 2 { // until somebody sets one
 		_, err := d.Update(noon, s.Now(), s.InFlight)
-		if !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(), "profile of cart at p99 without a CPU limit, only with one: set the limits") {
+		if !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(),
+			"profile of cart at p99 without a CPU limit, only with one: set the limits") {
 			t.Errorf("%v", err)
 		}
 	}

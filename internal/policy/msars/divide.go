@@ -61,7 +61,8 @@ type Division struct {
 func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider, error) {
 	own := *app
 	own.Services = slices.Clone(app.Services)
-	d := &Divider{way: of.Way, app: &own, factors: of.Factors, window: window, work: make([]float64, len(app.Services)), parts: make([]Part, len(app.Services))}
+	d := &Divider{way: of.Way, app: &own, factors: of.Factors, window: window, work: make([]float64, len(app.Services)),
+		parts: make([]Part, len(app.Services))}
 	if err := CheckWay(of.Way); err != nil {
 		return nil, err
 	}
@@ -254,7 +255,8 @@ func (d *Divider) divide(now time.Time) error {
 func (d *Divider) unsized() error {
 	for _, n := range d.needs {
 		if err := d.library.lack(n, d.app.Services[n.Service].Size); err != nil {
-			return fmt.Errorf("%w: %w: set the limits of its workload as they were where the model was trained, or train one for this", loadline.ErrNoData, err)
+			return fmt.Errorf("%w: %w: set the limits of its workload as they were where the model was trained, or train one for this",
+				loadline.ErrNoData, err)
 		}
 	}
 	return nil

@@ -34,7 +34,8 @@ func TestPartsSumToTheSLO(t *testing.T) {
 		}
 	}
 	// The front end is on both paths and gets the tighter of its shares.
-	if buy, find := parts[0].Own+parts[1].Own, parts[0].Own+parts[2].Own; buy > 1.2*0.6+1e-9 || find > 0.5+1e-9 || max(buy/0.72, find/0.5) < 0.999 {
+	if buy, find := parts[0].Own+parts[1].Own, parts[0].Own+parts[2].Own; buy > 1.2*0.6+1e-9 || find > 0.5+1e-9 || max(buy/0.72,
+		find/0.5) < 0.999 {
 		t.Errorf("%v of 720ms for buy, %v of 500ms for find", buy, find)
 	}
 	if why, at := d.Why(); why != "it is the first" || !at.Equal(noon) {
@@ -57,10 +58,14 @@ func TestOnlyWhatChangesIsDividedAnew(t *testing.T) {
 		{"nothing", func(*loadline.Situation) {}, false, 0, ""},
 		{"a little more load", func(s *loadline.Situation) { s.Window[0].Kinds[0].Rate.Value = 23 }, false, 0, ""},
 		{"more memory", func(s *loadline.Situation) { s.InFlight[1].Size.MemoryLimit *= 2 }, false, 0, ""},
-		{"a larger cart", func(s *loadline.Situation) { s.InFlight[1].Size.CPULimit = 0.8 }, true, 1, "cart was resized from 0.5 to 0.8 cores"},
-		{"the cart as it was", func(s *loadline.Situation) { s.InFlight[1].Size.CPULimit = 0.5 }, true, 0, "cart was resized from 0.8 to 0.5 cores"},
-		{"a slower search", func(*loadline.Situation) { d.Released(2, 1.5) }, true, 1, "the profile of search changed, a visit takes 1.50 times the work"},
-		{"much more load", func(s *loadline.Situation) { s.Window[0].Kinds[1].Rate.Value = 40 }, true, 2, "find went from 20 to 40 requests/s"},
+		{"a larger cart", func(s *loadline.Situation) { s.InFlight[1].Size.CPULimit = 0.8 }, true, 1,
+			"cart was resized from 0.5 to 0.8 cores"},
+		{"the cart as it was", func(s *loadline.Situation) { s.InFlight[1].Size.CPULimit = 0.5 }, true, 0,
+			"cart was resized from 0.8 to 0.5 cores"},
+		{"a slower search", func(*loadline.Situation) { d.Released(2, 1.5) }, true, 1,
+			"the profile of search changed, a visit takes 1.50 times the work"},
+		{"much more load", func(s *loadline.Situation) { s.Window[0].Kinds[1].Rate.Value = 40 }, true, 2,
+			"find went from 20 to 40 requests/s"},
 		{"a rate that is not known", func(s *loadline.Situation) { s.Window[0].Kinds[1].Rate = loadline.Sample{} }, false, 0, ""},
 	} {
 		_, before := d.Divisions()
@@ -109,7 +114,8 @@ func TestWithoutAnyRateNothingIsDivided(t *testing.T) {
 		s.Window[0].Kinds[k].Rate = loadline.Sample{}
 	}
 	s.Window[0].Services[0].Rate = loadline.Sample{}
-	if _, err := d.Update(noon, s.Now(), s.InFlight); !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(), "no request of buy was counted, nor what front is asked") {
+	if _, err := d.Update(noon, s.Now(), s.InFlight); !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(),
+		"no request of buy was counted, nor what front is asked") {
 		t.Errorf("%v", err)
 	}
 }

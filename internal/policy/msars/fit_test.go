@@ -117,15 +117,18 @@ func TestOtherApplicationsAreRefused(t *testing.T) {
 		change func(app *loadline.App)
 		want   []string
 	}{
-		{"another name", func(app *loadline.App) { app.Services[1].Name = "basket" }, []string{"shop has no cart and besides basket; train one for it", "spec.twin"}},
-		{"one more", func(app *loadline.App) { app.Services = append(app.Services, loadline.Service{Name: "mail"}) }, []string{"the services of shop, shop has besides mail; train one"}},
+		{"another name", func(app *loadline.App) { app.Services[1].Name = "basket" },
+			[]string{"shop has no cart and besides basket; train one for it", "spec.twin"}},
+		{"one more", func(app *loadline.App) { app.Services = append(app.Services, loadline.Service{Name: "mail"}) },
+			[]string{"the services of shop, shop has besides mail; train one"}},
 		{"no objectives", func(app *loadline.App) {
 			app.Kinds[0].SLO, app.Kinds[1].SLO = loadline.SLO{}, loadline.SLO{}
 		}, []string{"no kind of request of shop has an SLO"}},
 		{"another percentile", func(app *loadline.App) { app.Kinds[1].SLO.Percentile = 95 }, []string{
 			"profile of front at p95, only at p99: the model was trained with other objectives", "profile of search at p95",
 		}},
-		{"no limits", func(app *loadline.App) { app.Services[2].Size.CPULimit = 0 }, []string{"profile of search at p99 without a CPU limit, only with one: "}},
+		{"no limits", func(app *loadline.App) { app.Services[2].Size.CPULimit = 0 },
+			[]string{"profile of search at p99 without a CPU limit, only with one: "}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m, app := single(t, shop(), drpc.Action{}), shop()

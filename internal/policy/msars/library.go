@@ -43,7 +43,8 @@ func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
 	var faults []error
 	for _, n := range Needed(app) {
 		if err := l.lack(n, app.Services[n.Service].Size); err != nil {
-			faults = append(faults, fmt.Errorf("%w: measure it with loadline profile, or leave the profiles out and have all measured", err))
+			faults = append(faults, fmt.Errorf("%w: measure it with loadline profile, or leave the profiles out and have all measured",
+				err))
 		}
 	}
 	return l, errors.Join(faults...)

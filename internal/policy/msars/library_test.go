@@ -23,7 +23,8 @@ func TestProfilesBetweenSizesAreInterpolatedByCapacity(t *testing.T) {
 			t.Fatalf("at %v cores: %+v", cores, got)
 		}
 		for i, pt := range got.Points {
-			if w := want.Points[i]; pt.Saturated != w.Saturated || math.Abs(pt.Load/w.Load-1) > 1e-9 || math.Abs(pt.Latency-w.Latency) > 1e-9*w.Latency {
+			if w := want.Points[i]; pt.Saturated != w.Saturated || math.Abs(pt.Load/w.Load-1) > 1e-9 ||
+				math.Abs(pt.Latency-w.Latency) > 1e-9*w.Latency {
 				t.Errorf("at %v cores point %d is %+v, want %+v", cores, i, pt, w)
 			}
 		}

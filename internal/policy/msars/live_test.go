@@ -78,7 +78,8 @@ func TestThoseWhoCallNobodyAreWatchedByWholeVisits(t *testing.T) {
 	}
 	s.Window[0].Services[0].Latency.P99.Value *= 5 // with its calls
 	pass(20)
-	if divisions, _ := p.Divider().Divisions(); divisions != 1 || p.watch.monitors[0].Tally().Windows != 0 || p.watch.monitors[1].Tally().Windows == 0 {
+	if divisions, _ := p.Divider().Divisions(); divisions != 1 || p.watch.monitors[0].Tally().Windows != 0 ||
+		p.watch.monitors[1].Tally().Windows == 0 {
 		t.Fatalf("%d divisions, front %+v, cart %+v", divisions, p.watch.monitors[0].Tally(), p.watch.monitors[1].Tally())
 	}
 	o := &s.Window[0].Services[1] // a release of the cart: visits take twice the work

@@ -112,7 +112,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("%w; it was trained by another version: train it again", err)
 	}
 	m := &Model{
-		App: s.App, Services: s.Services, Division: Division{Way: s.Way, Profiles: s.Profiles, Factors: s.Factors}, Period: s.Period, Steps: s.Steps, Reward: s.Reward,
+		App: s.App, Services: s.Services, Division: Division{Way: s.Way, Profiles: s.Profiles,
+			Factors: s.Factors}, Period: s.Period, Steps: s.Steps, Reward: s.Reward,
 		Training: file.Card.Training, Results: file.Card.Results,
 	}
 	var err error

@@ -9,7 +9,8 @@ import (
 // replicas do not, because the agent leaves them as they are (within the dead zone) or
 // they are at their bound. A vertical move changes the profile, and with it everybody's
 // part; a horizontal one changes nothing of that.
-func scale(of *drpc.Scaler, service int, told loadline.Allocation, used loadline.Sample, want drpc.Action) (loadline.Setting, drpc.Action) {
+func scale(of *drpc.Scaler, service int, told loadline.Allocation, used loadline.Sample, want drpc.Action) (loadline.Setting,
+	drpc.Action) {
 	level := drpc.Action{drpc.AxisHorizontal: want[drpc.AxisHorizontal]}
 	if setting, done := of.Scale(service, told, used, level); done != (drpc.Action{}) {
 		return setting, done

@@ -28,7 +28,8 @@ func TestReplicasComeFirst(t *testing.T) {
 		if done != c.done {
 			t.Errorf("%s: done %v, want %v", c.name, done, c.done)
 		}
-		if level := done[drpc.AxisHorizontal] != 0; level && (setting.CPULimit.Set || setting.MemoryLimit.Set) || !level && setting.Replicas.Set {
+		if level := done[drpc.AxisHorizontal] != 0; level && (setting.CPULimit.Set || setting.MemoryLimit.Set) || !level &&
+			setting.Replicas.Set {
 			t.Errorf("%s: %+v", c.name, setting)
 		}
 	}

@@ -21,11 +21,13 @@ func seen(v float64) loadline.Sample { return loadline.Sample{Value: v, At: noon
 // shop has a front end, and a cart and a search behind it that different requests
 // need, on two machines.
 func shop() *loadline.App {
-	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30}, {Name: "b", Cores: 8, Memory: 8 << 30}}}
+	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30},
+		{Name: "b", Cores: 8, Memory: 8 << 30}}}
 	for _, name := range []string{"front", "cart", "search"} {
 		app.Services = append(app.Services, loadline.Service{
 			Name: name, CPU: loadline.Dist{Mean: 10 * time.Millisecond, CV: 1}, Workers: 16, Backlog: 16, Replicas: 2,
-			Memory: loadline.Memory{Base: 100 << 20, PerRequest: 1 << 18}, Startup: loadline.Dist{Mean: 5 * time.Second}, OptionalPrice: 0.5,
+			Memory: loadline.Memory{Base: 100 << 20,
+				PerRequest: 1 << 18}, Startup: loadline.Dist{Mean: 5 * time.Second}, OptionalPrice: 0.5,
 			Size:   loadline.Size{CPURequest: 0.5, CPULimit: 0.5, MemoryRequest: 256 << 20, MemoryLimit: 512 << 20},
 			Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 10, MinCPU: 0.1, MaxCPU: 2, MinMemory: 64 << 20, MaxMemory: 1 << 30},
 		})
@@ -34,8 +36,10 @@ func shop() *loadline.App {
 		return loadline.Call{Service: service, Probability: 1, Times: 1, Work: 1, Stages: stages}
 	}
 	app.Kinds = []loadline.Kind{
-		{Name: "buy", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: 600 * time.Millisecond}, Timeout: 5 * time.Second, Root: call(0, []loadline.Call{call(1)})},
-		{Name: "find", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 500 * time.Millisecond}, Root: call(0, []loadline.Call{call(2)})},
+		{Name: "buy", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: 600 * time.Millisecond}, Timeout: 5 * time.Second,
+			Root: call(0, []loadline.Call{call(1)})},
+		{Name: "find", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 500 * time.Millisecond},
+			Root: call(0, []loadline.Call{call(2)})},
 	}
 	return app
 }
@@ -68,7 +72,8 @@ func profiles(app *loadline.App) *profile.Set {
 
 // calm is a situation in which everything is measured and fits the profiles.
 func calm(app *loadline.App) loadline.Situation {
-	o := loadline.Observation{At: noon, Kinds: make([]loadline.KindObservation, len(app.Kinds)), Nodes: make([]loadline.NodeObservation, len(app.Nodes))}
+	o := loadline.Observation{At: noon, Kinds: make([]loadline.KindObservation, len(app.Kinds)),
+		Nodes: make([]loadline.NodeObservation, len(app.Nodes))}
 	for k := range o.Kinds {
 		o.Kinds[k] = loadline.KindObservation{Rate: seen(20), Failed: seen(0), AtSLO: seen(app.Kinds[k].SLO.Latency.Seconds() / 2)}
 	}
@@ -78,12 +83,14 @@ func calm(app *loadline.App) loadline.Situation {
 		each := rates[i] / float64(app.Services[i].Replicas)
 		own := fits(&app.Services[i], each)
 		so := loadline.ServiceObservation{
-			Rate: seen(rates[i]), Errors: seen(0), CPU: seen(rates[i] * 0.01), Memory: seen(2 * 192 << 20), Concurrency: seen(0.5), Dropped: seen(0),
+			Rate: seen(rates[i]), Errors: seen(0), CPU: seen(rates[i] * 0.01), Memory: seen(2 * 192 << 20), Concurrency: seen(0.5),
+			Dropped: seen(0),
 			Latency: loadline.Latency{P99: seen(1.5 * own)}, Own: loadline.Latency{P99: seen(own)},
 		}
 		for j := range app.Services[i].Replicas {
 			so.Pods = append(so.Pods, loadline.PodObservation{
-				ID: int64(10*i + j), Node: j % len(app.Nodes), Phase: loadline.PodReady, Size: app.Services[i].Size, CPU: seen(each * 0.01), Memory: seen(192 << 20),
+				ID: int64(10*i + j), Node: j % len(app.Nodes), Phase: loadline.PodReady, Size: app.Services[i].Size,
+				CPU: seen(each * 0.01), Memory: seen(192 << 20),
 			})
 		}
 		o.Services = append(o.Services, so)
@@ -121,7 +128,8 @@ func single(t testing.TB, app *loadline.App, want drpc.Action) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := nn.MLP{Inputs: []int{e.width()}, Hidden: []int{8}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 1)))
+	net, err := nn.MLP{Inputs: []int{e.width()}, Hidden: []int{8}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
+		rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

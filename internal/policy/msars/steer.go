@@ -30,7 +30,8 @@ func NewSteering(app *loadline.App, d *Divider, steps drpc.Steps, reward drpc.Re
 	if err != nil {
 		return nil, err
 	}
-	return &Steering{divider: d, eyes: e, scaler: drpc.NewScaler(app, steps), reward: reward, before: make([]float64, len(app.Services))}, nil
+	return &Steering{divider: d, eyes: e, scaler: drpc.NewScaler(app, steps), reward: reward,
+		before: make([]float64, len(app.Services))}, nil
 }
 
 // Width is what is seen of all services.

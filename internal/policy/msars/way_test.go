@@ -25,7 +25,8 @@ func network(t *testing.T, way string) *learned.Model {
 				if err != nil {
 					t.Fatal(err)
 				}
-				chain.Steps = append(chain.Steps, slosplit.Step{Service: s, Name: fmt.Sprint(s), Visits: 1, Load: 20 + 40*rng.Float64(), Cost: 0.5, Min: 1, Max: 10, Curve: curve})
+				chain.Steps = append(chain.Steps, slosplit.Step{Service: s, Name: fmt.Sprint(s), Visits: 1, Load: 20 + 40*rng.Float64(),
+					Cost: 0.5, Min: 1, Max: 10, Curve: curve})
 			}
 			shares, err := learned.Label(&chain)
 			if err != nil {
@@ -55,7 +56,8 @@ func TestNetworksSplit(t *testing.T) {
 		if buy, find := p[0].Own+p[1].Own, p[0].Own+p[2].Own; buy > 0.6+1e-6 || find > 0.5+1e-6 || math.Min(p[1].Own, p[2].Own) <= 0 {
 			t.Errorf("%s: %+v", way, p)
 		}
-		if _, err := NewDivider(app, Division{Way: map[string]string{"gcn": "meta", "meta": "gcn"}[way], Net: net, Profiles: profiles(app)}, window); err == nil {
+		if _, err := NewDivider(app, Division{Way: map[string]string{"gcn": "meta", "meta": "gcn"}[way], Net: net,
+			Profiles: profiles(app)}, window); err == nil {
 			t.Errorf("a network of %s splits by another way", way)
 		}
 	}

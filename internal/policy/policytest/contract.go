@@ -100,7 +100,8 @@ func (p *player) step(absent bool) loadline.Situation {
 		if !absent {
 			over := loadline.Sample{Value: p.rng.Float64() / 50, At: p.now}
 			latency := loadline.Sample{Value: p.rng.Float64() / 2, At: p.now}
-			o.Kinds[k] = loadline.KindObservation{Rate: loadline.Sample{Value: 100 * p.rng.Float64(), At: p.now}, OverSLO: over, AtSLO: latency}
+			o.Kinds[k] = loadline.KindObservation{Rate: loadline.Sample{Value: 100 * p.rng.Float64(), At: p.now}, OverSLO: over,
+				AtSLO: latency}
 		}
 	}
 	keep := max(p.policy.Needs().Keep, 1)

@@ -68,12 +68,15 @@ func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]pr
 			}
 		}
 		if len(f.at) < o.LeastSteps {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Left)})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size,
+				Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Left)})
 			continue
 		}
 		p := profile.Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
 		if len(p.Points) == 0 {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size, Reason: fmt.Sprintf("its %d steps come from too few time ranges to estimate their uncertainty: record for longer", len(f.at))})
+			lacks = append(lacks, profile.Lack{Service: service, Size: &size,
+				Reason: fmt.Sprintf("its %d steps come from too few time ranges to estimate their uncertainty: record for longer",
+					len(f.at))})
 			continue
 		}
 		list = append(list, p)

@@ -88,7 +88,8 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	details := m.App.ServiceIndex("details")
-	spec := record.Spec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event", Duration: time.Hour, Seed: 9}
+	spec := record.Spec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event",
+		Duration: time.Hour, Seed: 9}
 	spec.Perturb.Disturbances = []sim.Disturbance{{At: 40 * time.Minute, Version: &sim.VersionChange{Service: details, CPUFactor: 1.5}}}
 	h, err := record.Run(context.Background(), spec)
 	if err != nil {
@@ -139,7 +140,8 @@ func hand(change func(i int, s *history.Service)) *history.History {
 	for i := range steps {
 		rate := 40 + 20*math.Sin(float64(i)/9)
 		for m, v := range map[history.ServiceMetric]float64{
-			history.Rate: rate, history.Errors: 0, history.LatencyMean: 0.02, history.LatencyP95: 0.03 + rate/1000, history.Ready: 2, history.CPURequest: 0.2, history.CPULimit: 0.5,
+			history.Rate: rate, history.Errors: 0, history.LatencyMean: 0.02, history.LatencyP95: 0.03 + rate/1000, history.Ready: 2,
+			history.CPURequest: 0.2, history.CPULimit: 0.5,
 		} {
 			s.Series[m][i] = float32(v)
 		}
@@ -185,16 +187,18 @@ func TestFitByHand(t *testing.T) {
 				t.Errorf("%+v", lacks[0])
 			}
 		}},
-		{"missing is not zero", func(i int, s *history.Service) { s.Series[history.LatencyP95][i] = none }, 0, 1, func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-			if !strings.Contains(lacks[0].Reason, "steps have missing values") {
-				t.Errorf("%+v", lacks[0])
-			}
-		}},
-		{"too few visits tell no tail", func(i int, s *history.Service) { s.Series[history.Rate][i] = 1 }, 0, 1, func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-			if !strings.Contains(lacks[0].Reason, "239 have too few visits") {
-				t.Errorf("%+v", lacks[0])
-			}
-		}},
+		{"missing is not zero", func(i int, s *history.Service) { s.Series[history.LatencyP95][i] = none }, 0, 1,
+			func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
+				if !strings.Contains(lacks[0].Reason, "steps have missing values") {
+					t.Errorf("%+v", lacks[0])
+				}
+			}},
+		{"too few visits tell no tail", func(i int, s *history.Service) { s.Series[history.Rate][i] = 1 }, 0, 1,
+			func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
+				if !strings.Contains(lacks[0].Reason, "239 have too few visits") {
+					t.Errorf("%+v", lacks[0])
+				}
+			}},
 		{"where visits fail it is saturated", func(i int, s *history.Service) {
 			if s.Series[history.Rate][i] > 50 {
 				s.Series[history.Errors][i] = 10

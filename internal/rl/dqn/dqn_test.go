@@ -35,7 +35,8 @@ func learned(t *testing.T, c Config, story []rl.Transition) *Agent {
 func TestValues(t *testing.T) {
 	a, b := []float32{1, 0}, []float32{0, 1}
 	step := func(from []float32, choice int, reward float64, to []float32, terminated, truncated bool) rl.Transition {
-		return rl.Transition{Observation: from, Action: rl.Action{Choice: choice}, Result: rl.Result{Reward: reward, Terminated: terminated, Truncated: truncated}, Next: to}
+		return rl.Transition{Observation: from, Action: rl.Action{Choice: choice},
+			Result: rl.Result{Reward: reward, Terminated: terminated, Truncated: truncated}, Next: to}
 	}
 	for name, row := range map[string]struct {
 		story  []rl.Transition
@@ -43,21 +44,26 @@ func TestValues(t *testing.T) {
 		want   [2][2]float64 // Q of A and of B
 	}{
 		"what terminates has no value after it": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false), step(b, 0, 0, a, true, false)},
+			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
+				step(b, 0, 0, a, true, false)},
 			func(*Config) {}, [2][2]float64{{0.5, 0.5}, {0, 1}},
 		},
 		// Going round and round, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
 		"what is cut off has": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false), step(b, 0, 0, a, false, true)},
+			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
+				step(b, 0, 0, a, false, true)},
 			func(*Config) {}, [2][2]float64{{2.0 / 3, 2.0 / 3}, {1.0 / 3, 4.0 / 3}},
 		},
 		"copies and squared errors come to the same": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false), step(b, 0, 0, a, false, true)},
-			func(c *Config) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3}, {1.0 / 3, 4.0 / 3}},
+			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
+				step(b, 0, 0, a, false, true)},
+			func(c *Config) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3},
+				{1.0 / 3, 4.0 / 3}},
 		},
 		// Over two steps, what followed each action counts, good or bad.
 		"returns of two steps span them": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false), step(b, 0, 0, a, true, false)},
+			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
+				step(b, 0, 0, a, true, false)},
 			func(c *Config) { c.Steps = 2 }, [2][2]float64{{0.5, 0}, {0, 1}},
 		},
 	} {
@@ -113,7 +119,8 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"hidden", "discount", "rate is NaN", "copy is 5 and soft 1", "huber", "priority is 3", "explore", "batch is 0", "every", "updates", "replay is 0", "steps is 0"} {
+	for _, want := range []string{"hidden", "discount", "rate is NaN", "copy is 5 and soft 1", "huber", "priority is 3", "explore",
+		"batch is 0", "every", "updates", "replay is 0", "steps is 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -19,7 +19,8 @@ func config() Config {
 }
 
 func right(cell int, end rl.Result) rl.Transition {
-	return rl.Transition{Observation: []float32{float32(cell)}, Action: rl.Action{Choice: 1}, Result: end, Next: []float32{float32(cell + 1)}}
+	return rl.Transition{Observation: []float32{float32(cell)}, Action: rl.Action{Choice: 1}, Result: end,
+		Next: []float32{float32(cell + 1)}}
 }
 
 var won = rl.Result{Reward: 1, Terminated: true}

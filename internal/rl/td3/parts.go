@@ -30,7 +30,8 @@ type parts struct {
 func partsOf(config Config, spaces rl.Spaces) (parts, error) {
 	n := max(config.Parts, 1)
 	if spaces.Observation%n != 0 || spaces.Dimensions%n != 0 {
-		return parts{}, fmt.Errorf("td3: observations of %d and actions of %d values cannot be divided into %d parts", spaces.Observation, spaces.Dimensions, n)
+		return parts{}, fmt.Errorf("td3: observations of %d and actions of %d values cannot be divided into %d parts",
+			spaces.Observation, spaces.Dimensions, n)
 	}
 	return parts{
 		count: n, observation: spaces.Observation / n, dimensions: spaces.Dimensions / n,

@@ -21,7 +21,8 @@ func TestPartsShareOneReward(t *testing.T) {
 	for range 500 {
 		o := []float32{chance.Float32(), chance.Float32()}
 		r := 2*float64(o[0]) + 2*float64(o[1])
-		agent.Remember(rl.Transition{Observation: o, Action: rl.Action{Values: []float32{0, 0}}, Result: rl.Result{Reward: r, Truncated: true}, Next: o})
+		agent.Remember(rl.Transition{Observation: o, Action: rl.Action{Values: []float32{0, 0}},
+			Result: rl.Result{Reward: r, Truncated: true}, Next: o})
 	}
 	for range 4_000 {
 		agent.Update()
@@ -52,7 +53,8 @@ func TestRestraintBringsActionsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range []float32{-1, -0.5, 0, 0.5, 1} {
-		agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{a}}, Result: rl.Result{Reward: 1, Terminated: true}, Next: []float32{1}})
+		agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{a}},
+			Result: rl.Result{Reward: 1, Terminated: true}, Next: []float32{1}})
 	}
 	for range 2_000 {
 		agent.Update()

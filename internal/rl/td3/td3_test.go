@@ -27,7 +27,8 @@ func TestCriticValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, action := range []float32{-1, 0, 1} {
-				agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{action}}, Result: end, Next: []float32{1}})
+				agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{action}}, Result: end,
+					Next: []float32{1}})
 			}
 			for range 3_000 {
 				agent.Update()
@@ -107,7 +108,8 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"hidden", "critics is 3", "discount", "noise", "clip", "delay", "soft", "every", "batch", "actor-rate", "critic-rate"} {
+	for _, want := range []string{"hidden", "critics is 3", "discount", "noise", "clip", "delay", "soft", "every", "batch",
+		"actor-rate", "critic-rate"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -37,10 +37,11 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				}
 				app.Routing = loadline.Routing(seed % 2)
 				node := 1
-				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second, Disturbances: []sim.Disturbance{
-					{At: 70 * time.Second, Version: &sim.VersionChange{Service: 1, Weights: []float64{0, 1}, CPUFactor: 2}},
-					{At: 100 * time.Second, LoseNode: &node},
-				}})
+				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second,
+					Disturbances: []sim.Disturbance{
+						{At: 70 * time.Second, Version: &sim.VersionChange{Service: 1, Weights: []float64{0, 1}, CPUFactor: 2}},
+						{At: 100 * time.Second, LoseNode: &node},
+					}})
 				rng := sim.Stream(seed, sim.StreamPolicy, 0)
 				for s := range 400 {
 					e.AdvanceTo(time.Duration(s) * 500 * time.Millisecond)
@@ -54,7 +55,8 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					for k := range app.Kinds {
 						m := &e.Meter().Kinds[k]
 						if got := m.InFlight(); got != e.inTree(k) {
-							t.Fatalf("at %v: %v requests arrived, %v completed, %v failed, so %v should be in flight; %v are", e.time(), m.Arrived, m.Completed, m.Failed, got, e.inTree(k))
+							t.Fatalf("at %v: %v requests arrived, %v completed, %v failed, so %v should be in flight; %v are", e.time(),
+								m.Arrived, m.Completed, m.Failed, got, e.inTree(k))
 						}
 					}
 					checkReplicas(t, e)
@@ -99,7 +101,8 @@ func checkReplicas(t *testing.T, e *Engine) {
 	for slot := range e.replicas {
 		r := &e.replicas[slot]
 		if r.inside != inside[slot] || r.inside-r.holding != queuedIn[slot] {
-			t.Fatalf("at %v: replica %d counts %d inside and %d holding; there are %d and %d queued", e.time(), slot, r.inside, r.holding, inside[slot], queuedIn[slot])
+			t.Fatalf("at %v: replica %d counts %d inside and %d holding; there are %d and %d queued", e.time(), slot, r.inside,
+				r.holding, inside[slot], queuedIn[slot])
 		}
 		if !r.serving && r.inside > 0 {
 			t.Fatalf("at %v: replica %d is stopped and has %d visits", e.time(), slot, r.inside)

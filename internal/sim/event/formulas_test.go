@@ -29,7 +29,8 @@ func TestProcessorSharingIsInsensitiveToTheDistribution(t *testing.T) {
 				if rho == 0.9 {
 					hours = 24 * time.Hour
 				}
-				e := run(sim.Config{App: station(demand, cores, many, 0, 1), Load: constant{rate}, Seed: 1, CPU: sim.Shared, WarmUp: time.Minute}, hours)
+				e := run(sim.Config{App: station(demand, cores, many, 0, 1), Load: constant{rate}, Seed: 1, CPU: sim.Shared,
+					WarmUp: time.Minute}, hours)
 				want := demand.Mean.Seconds() / cores / (1 - rho) * 1e9
 				near(t, "mean sojourn", e.Meter().Kinds[0].Latency.Mean(), want, 0.02)
 			})
@@ -47,7 +48,8 @@ func TestMeanWaitFollowsErlangC(t *testing.T) {
 				d := 0.010
 				rate := rho * float64(c) / d
 				app := station(loadline.Dist{Mean: ms(10), Shape: loadline.Exponential}, float64(c), c, many, 1)
-				e := run(sim.Config{App: app, Load: constant{rate}, Seed: 2, CPU: sim.Shared, WarmUp: time.Minute}, 6*time.Hour/time.Duration(c)*4)
+				e := run(sim.Config{App: app, Load: constant{rate}, Seed: 2, CPU: sim.Shared, WarmUp: time.Minute},
+					6*time.Hour/time.Duration(c)*4)
 				wait := e.Meter().Kinds[0].Latency.Mean()/1e9 - d
 				want := erlangC(c, rho*float64(c)) * d / (float64(c) * (1 - rho))
 				near(t, "mean wait", wait, want, 0.03)
@@ -134,7 +136,8 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 // shop is a small application with everything in it: stages, parallel calls,
 // probabilities, repetition, an optional call, waiting, versions, backlog.
 func shop() *loadline.App {
-	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "n1", Cores: 4, Memory: 8 << 30}, {Name: "n2", Cores: 4, Memory: 8 << 30}}}
+	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "n1", Cores: 4, Memory: 8 << 30},
+		{Name: "n2", Cores: 4, Memory: 8 << 30}}}
 	add := func(name string, cpu float64, limit float64, workers, backlog, replicas int) int {
 		s := server(name, loadline.Dist{Mean: ms(cpu), CV: 1}, limit, workers, backlog, replicas)
 		s.Memory = loadline.Memory{Base: 50 << 20, PerRequest: 1 << 20}
@@ -157,8 +160,10 @@ func shop() *loadline.App {
 	maybe := tree(cart, []loadline.Call{lookup}, []loadline.Call{audit})
 	maybe.Probability = 0.6
 	app.Kinds = []loadline.Kind{
-		{Name: "browse", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: ms(250)}, Timeout: 2 * time.Second, Root: tree(front, []loadline.Call{maybe, ad})},
-		{Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 95, Latency: ms(400)}, Timeout: 2 * time.Second, Root: tree(front, []loadline.Call{tree(cart, []loadline.Call{leaf(db)})}, []loadline.Call{leaf(db)})},
+		{Name: "browse", Share: 3, SLO: loadline.SLO{Percentile: 99, Latency: ms(250)}, Timeout: 2 * time.Second,
+			Root: tree(front, []loadline.Call{maybe, ad})},
+		{Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 95, Latency: ms(400)}, Timeout: 2 * time.Second,
+			Root: tree(front, []loadline.Call{tree(cart, []loadline.Call{leaf(db)})}, []loadline.Call{leaf(db)})},
 	}
 	return app
 }

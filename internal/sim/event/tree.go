@@ -27,7 +27,8 @@ type span struct{ from, to int32 }
 func compile(app *loadline.App, edges []sim.Edge) (calls []call, roots []int32) {
 	var children func(at int32, c *loadline.Call, kind int32)
 	node := func(c *loadline.Call, kind int32) call {
-		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), edge: none, optional: c.Optional, prob: c.Probability, work: c.Work}
+		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), edge: none, optional: c.Optional,
+			prob: c.Probability, work: c.Work}
 		for _, v := range c.Versions {
 			n.versions |= 1 << v
 		}

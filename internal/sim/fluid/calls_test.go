@@ -86,7 +86,8 @@ func TestTheEnginesAgreeOnCalls(t *testing.T) {
 					if c.places == 0 { // failed visits are as slow as good ones here, refused ones quick there
 						near(t, what+": mean seconds", got.SumSeconds/got.Count, want.SumSeconds/want.Count, .12)
 					}
-					t.Logf("%s: %.0f (event %.0f), failed %.3f (%.3f), mean %.4f s (%.4f)", what, got.Count, want.Count, got.Failed/got.Count, want.Failed/want.Count, got.SumSeconds/got.Count, want.SumSeconds/want.Count)
+					t.Logf("%s: %.0f (event %.0f), failed %.3f (%.3f), mean %.4f s (%.4f)", what, got.Count, want.Count,
+						got.Failed/got.Count, want.Failed/want.Count, got.SumSeconds/got.Count, want.SumSeconds/want.Count)
 				}
 			})
 		}

@@ -42,7 +42,8 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					m, kd := &e.meter.Kinds[k], &e.kinds[k]
 					inside := kd.inside - kd.zombies - kd.ghosts
 					if diff := math.Abs(m.InFlight() - inside); diff > 1e-9*m.Arrived || m.Completed < 0 || m.Failed < -1e-9 {
-						t.Fatalf("step %d kind %d: arrived %v, completed %v, failed %v, but %v in flight", i, k, m.Arrived, m.Completed, m.Failed, inside)
+						t.Fatalf("step %d kind %d: arrived %v, completed %v, failed %v, but %v in flight", i, k, m.Arrived, m.Completed,
+							m.Failed, inside)
 					}
 				}
 				for s := range e.services {
@@ -63,7 +64,8 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 	e.Read(&r)
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Latency.Count > 0 {
-			near(t, app40Name(i)+": visits in it", s.Of[loadline.ServiceConcurrency]/3600, s.Of[loadline.ServiceRate]/3600*s.Latency.SumSeconds/s.Latency.Count, .01)
+			near(t, app40Name(i)+": visits in it", s.Of[loadline.ServiceConcurrency]/3600,
+				s.Of[loadline.ServiceRate]/3600*s.Latency.SumSeconds/s.Latency.Count, .01)
 		}
 	}
 }
@@ -172,8 +174,9 @@ func TestPartialStepsAgree(t *testing.T) {
 // then on must have their latency all the same.
 func TestCalmServicesHaveTheirLatencyFromTheStart(t *testing.T) {
 	app := &loadline.App{
-		Services: []loadline.Service{server("busy", lognormalCPU(10, 1), 1, 100, 100, 1), server("calm", lognormalCPU(1, 1), 1, 100, 100, 1)},
-		Kinds:    []loadline.Kind{{Name: "k", Share: 1, Root: tree(0, []loadline.Call{tree(1)})}},
+		Services: []loadline.Service{server("busy", lognormalCPU(10, 1), 1, 100, 100, 1),
+			server("calm", lognormalCPU(1, 1), 1, 100, 100, 1)},
+		Kinds: []loadline.Kind{{Name: "k", Share: 1, Root: tree(0, []loadline.Call{tree(1)})}},
 	}
 	e := New(sim.Config{App: app, Load: constant{50}}, 15*time.Second)
 	e.AdvanceTo(5 * time.Minute)

@@ -60,7 +60,8 @@ func TestTheEnginesAgreeOnColdStarts(t *testing.T) {
 	} {
 		for _, slo := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
 			c.slo = slo
-			t.Run(fmt.Sprintf("%g per s, %v, %d workers, depth %d, time-out %v, SLO %v", c.rate, c.startup.Mean, c.workers, c.depth, c.timeout, slo), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%g per s, %v, %d workers, depth %d, time-out %v, SLO %v", c.rate, c.startup.Mean, c.workers, c.depth,
+				c.timeout, slo), func(t *testing.T) {
 				const seeds = 40
 				all := sim.NewHistogram(7)
 				over, failed, ended := 0.0, 0.0, 0.0
@@ -72,10 +73,12 @@ func TestTheEnginesAgreeOnColdStarts(t *testing.T) {
 				}
 				m := c.minute(New(c.config(0), 15*time.Second))
 				k := &m.Kinds[0]
-				t.Logf("over %.4f (event %.4f), failed %.4f (%.4f), p90 %.3f s (%.3f), p99 %.3f s (%.3f)", k.Over/k.Ended, over/ended, k.Failed/k.Ended, failed/ended,
+				t.Logf("over %.4f (event %.4f), failed %.4f (%.4f), p90 %.3f s (%.3f), p99 %.3f s (%.3f)", k.Over/k.Ended, over/ended,
+					k.Failed/k.Ended, failed/ended,
 					k.Latency.Quantile(.9)/1e9, all.Quantile(.9)/1e9, k.Latency.Quantile(.99)/1e9, all.Quantile(.99)/1e9)
 				if math.Abs(k.Over/k.Ended-over/ended) > .02 || math.Abs(k.Failed/k.Ended-failed/ended) > .02 {
-					t.Errorf("over %.3f, failed %.3f; the event engine says %.3f and %.3f", k.Over/k.Ended, k.Failed/k.Ended, over/ended, failed/ended)
+					t.Errorf("over %.3f, failed %.3f; the event engine says %.3f and %.3f", k.Over/k.Ended, k.Failed/k.Ended,
+						over/ended, failed/ended)
 				}
 				for _, p := range []float64{.9, .99} {
 					got, want := k.Latency.Quantile(p)/1e9, all.Quantile(p)/1e9

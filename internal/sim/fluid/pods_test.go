@@ -140,7 +140,8 @@ func TestLostNodeTakesItsPods(t *testing.T) {
 	app := station(1, 2)
 	app.Nodes = []loadline.Node{{Name: "a", Cores: 2, Memory: 1 << 30}, {Name: "b", Cores: 2, Memory: 1 << 30}}
 	node := 0
-	e := New(sim.Config{App: app, Load: constant{100}, Disturbances: []sim.Disturbance{{At: time.Minute, LoseNode: &node}}}, 15*time.Second)
+	e := New(sim.Config{App: app, Load: constant{100}, Disturbances: []sim.Disturbance{{At: time.Minute, LoseNode: &node}}},
+		15*time.Second)
 	e.AdvanceTo(time.Minute)
 	if n := e.cp.Ready(0); n != 1 {
 		t.Errorf("%d replicas are ready after a node was lost, want 1", n)

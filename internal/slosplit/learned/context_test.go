@@ -101,7 +101,8 @@ func TestPupilMeetsAnotherChain(t *testing.T) {
 		return p
 	}
 	first, second := practise("a"), practise("b")
-	for _, pace := range []Pace{{Own: true, Rate: 1}, {Adam: true, Rate: 0.01}, {Adam: true, Rate: 0.01, Context: 0.05, Ease: 2}, {Rate: 0.1}} {
+	for _, pace := range []Pace{{Own: true, Rate: 1}, {Adam: true, Rate: 0.01}, {Adam: true, Rate: 0.01, Context: 0.05, Ease: 2},
+		{Rate: 0.1}} {
 		p := m.Pupil(pace)
 		before := p.Misplaced(first)
 		for range 20 {
@@ -114,7 +115,8 @@ func TestPupilMeetsAnotherChain(t *testing.T) {
 			t.Errorf("%v: its model has a context of %d", pace, len(p.Model().Settings.Context))
 		}
 		p.Misplaced(second)
-		if slices.ContainsFunc(p.learner.context, func(v float32) bool { return v != 0 }) || slices.Equal(p.learner.net.Params(), m.net.Params()) {
+		if slices.ContainsFunc(p.learner.context, func(v float32) bool { return v != 0 }) || slices.Equal(p.learner.net.Params(),
+			m.net.Params()) {
 			t.Errorf("%v: another chain begins with a context of %v", pace, p.learner.context)
 		}
 		p.Reset()

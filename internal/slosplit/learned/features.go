@@ -93,7 +93,8 @@ func (v *view) look(c *slosplit.Chain) error {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if s.Curve == nil {
-			return fmt.Errorf("chain of %s: %w of %s: measure one with loadline profile, or split it evenly or proportionally", c.Kind, profile.ErrAbsent, s.Name)
+			return fmt.Errorf("chain of %s: %w of %s: measure one with loadline profile, or split it evenly or proportionally", c.Kind,
+				profile.ErrAbsent, s.Name)
 		}
 		v.least[i] = s.LatencyWith(s.Fastest())
 		v.slack -= s.Visits * v.least[i]

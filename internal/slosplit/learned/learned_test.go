@@ -28,7 +28,8 @@ func proportionalChain(rng *rand.Rand, steps int) slosplit.Chain {
 		for _, load := range []float64{1e-3, 50, 100, 200, 500, 1000} {
 			curve.Loads, curve.Latencies = append(curve.Loads, load), append(curve.Latencies, b*load)
 		}
-		c.Steps = append(c.Steps, slosplit.Step{Service: i, Name: fmt.Sprintf("s%d", i), Visits: float64(1 + rng.IntN(3)), Load: 100 * math.Exp(rng.Float64()), Cost: 0.1 + rng.Float64(), Min: 1, Max: 400, Curve: curve})
+		c.Steps = append(c.Steps, slosplit.Step{Service: i, Name: fmt.Sprintf("s%d", i), Visits: float64(1 + rng.IntN(3)),
+			Load: 100 * math.Exp(rng.Float64()), Cost: 0.1 + rng.Float64(), Min: 1, Max: 400, Curve: curve})
 		if i > 0 {
 			c.Calls = append(c.Calls, [2]int{rng.IntN(i), i})
 		}
@@ -187,7 +188,8 @@ func TestTrainingRepeats(t *testing.T) {
 		{Config{Way: "gcn"}, nil, validation, "no samples to learn from"},
 		{Config{Way: "gcn"}, tasks, nil, "no validation tasks"},
 	} {
-		if _, _, err := Train(context.Background(), c.tasks, c.validation, c.config, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := Train(context.Background(), c.tasks, c.validation, c.config, nil); err == nil || !strings.Contains(err.Error(),
+			c.want) {
 			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
 		}
 	}
@@ -361,7 +363,8 @@ func TestModelFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := again.Split(&c); err != nil || !slices.Equal(got, want) || again.Way != way || !reflect.DeepEqual(again.Settings, m.Settings) {
+		if got, err := again.Split(&c); err != nil || !slices.Equal(got, want) || again.Way != way || !reflect.DeepEqual(again.Settings,
+			m.Settings) {
 			t.Errorf("%s: %v, %v, want %v", way, got, err, want)
 		}
 		file, err := modelfile.Open(path)
@@ -421,7 +424,8 @@ func TestShopTasks(t *testing.T) {
 	}
 	for i, task := range tasks {
 		t.Logf("%s: budget %.3f times the SLO after %d runs", task.Name, task.Factor, task.Runs)
-		if len(task.Train) != 7 || len(task.Test) != 3 || task.Verified != 1-i || (task.Runs > 0) != (i == 0) || task.Factor != tasks[0].Factor {
+		if len(task.Train) != 7 || len(task.Test) != 3 || task.Verified != 1-i || (task.Runs > 0) != (i == 0) ||
+			task.Factor != tasks[0].Factor {
 			t.Errorf("%s: %d and %d samples, %d verified in %d runs", task.Name, len(task.Train), len(task.Test), task.Verified, task.Runs)
 		}
 		for j := range task.Train {

@@ -70,7 +70,8 @@ type outer struct {
 // the training loss there; they are taken from the last step to the first, on a vector,
 // so that no Hessian is ever made. firstOrder leaves them out. The network's weights
 // are left as they were.
-func (l *learner) metaGradient(of *lesson, batches [][]*example, test []*example, weights []float32, in inner, firstOrder bool) (outer, error) {
+func (l *learner) metaGradient(of *lesson, batches [][]*example, test []*example, weights []float32, in inner, firstOrder bool) (outer,
+	error) {
 	l.descend(of, batches, in)
 	var found outer
 	path, moves := l.loop.path, l.loop.moves

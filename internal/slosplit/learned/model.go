@@ -170,7 +170,8 @@ func (m *Model) File() (*modelfile.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("settings of %s: %w", m.Way, err)
 	}
-	file := modelfile.New(modelfile.Card{Kind: kind(m.Way), Features: m.scales.each, Settings: settings, Training: m.Training, Results: m.Results})
+	file := modelfile.New(modelfile.Card{Kind: kind(m.Way), Features: m.scales.each, Settings: settings, Training: m.Training,
+		Results: m.Results})
 	file.Add("split", m.net)
 	return file, nil
 }
@@ -179,7 +180,8 @@ func (m *Model) File() (*modelfile.File, error) {
 func FromFile(file *modelfile.File) (*Model, error) {
 	i := slices.IndexFunc(Ways(), func(way string) bool { return kind(way) == file.Card.Kind })
 	if i < 0 {
-		return nil, fmt.Errorf("this is a model of kind %q, not one that splits SLOs; use a file written by loadline slo train", file.Card.Kind)
+		return nil, fmt.Errorf("this is a model of kind %q, not one that splits SLOs; use a file written by loadline slo train",
+			file.Card.Kind)
 	}
 	way := Ways()[i]
 	var s Settings
@@ -188,7 +190,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("its settings cannot be read: %w; train it again", err)
 	}
-	if s.Sight != Whole && s.Sight != Bare || s.Hidden < 2 || s.Steps < 0 || !(s.Rate >= 0) || s.Traits < 0 || !(s.Keep >= 0 && s.Keep < 1) {
+	if s.Sight != Whole && s.Sight != Bare || s.Hidden < 2 || s.Steps < 0 || !(s.Rate >= 0) || s.Traits < 0 ||
+		!(s.Keep >= 0 && s.Keep < 1) {
 		return nil, fmt.Errorf("its settings are %+v, must be a sight of whole or bare, a width of at least 2, steps, rate and traits from 0 on, and keep from 0 to below 1; train it again", s)
 	}
 	var names []string
@@ -219,7 +222,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 // checkRates of a network with so many blocks of weights, and a context if there is one.
 func (s *Settings) checkRates(blocks int) error {
 	if n := len(s.Rates); n > 0 && n != blocks+s.Traits {
-		return fmt.Errorf("it has %d rates of adapting, must be %d for its weights and %d for its traits; train it again", n, blocks, s.Traits)
+		return fmt.Errorf("it has %d rates of adapting, must be %d for its weights and %d for its traits; train it again", n, blocks,
+			s.Traits)
 	}
 	for _, r := range s.Rates {
 		if !(r >= 0) || math.IsInf(r, 1) {

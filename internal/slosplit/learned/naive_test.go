@@ -280,8 +280,10 @@ func TestMetaGradient(t *testing.T) {
 	}
 	want := gradientOf(func(w []float64) float64 { return along(w, free, keep) }, before, 1e-4)
 	near(t, "second order", found.gradient, want, 5e-3)
-	near(t, "rates", gather(blocks, n.traits, found.rates), gradientOf(func(r []float64) float64 { return along(before, r, keep) }, free, 1e-3), 5e-3)
-	near(t, "momentum", []float32{float32(found.keep)}, gradientOf(func(k []float64) float64 { return along(before, free, k[0]) }, []float64{keep}, 1e-3), 5e-3)
+	near(t, "rates", gather(blocks, n.traits, found.rates), gradientOf(func(r []float64) float64 { return along(before, r, keep) },
+		free, 1e-3), 5e-3)
+	near(t, "momentum", []float32{float32(found.keep)}, gradientOf(func(k []float64) float64 { return along(before, free, k[0]) },
+		[]float64{keep}, 1e-3), 5e-3)
 	near(t, "weights", l.net.Params(), before, 0)
 	found, err = l.metaGradient(of, batches, of.test, losses, in, true)
 	if err != nil {

@@ -134,7 +134,8 @@ func (s *Scene) profile(ctx context.Context, service int, c Choice, percentile f
 	m.once.Do(func() {
 		deployed := s.Whole(0)
 		deployed[service] = c
-		m.profile, m.err = profile.Measure(ctx, s.App(deployed), service, profile.Options{Percentile: percentile, Seeds: 1, Visits: profileVisits, Loads: profileLoads})
+		m.profile, m.err = profile.Measure(ctx, s.App(deployed), service,
+			profile.Options{Percentile: percentile, Seeds: 1, Visits: profileVisits, Loads: profileLoads})
 	})
 	return m.profile, m.err
 }
@@ -173,7 +174,8 @@ func (s *Scene) chain(ctx context.Context, deployed []Choice, perSecond []float6
 		return slosplit.Chain{}, err
 	}
 	at := slices.IndexFunc(chains, func(c slosplit.Chain) bool {
-		return c.Kind == like.Kind && slices.EqualFunc(c.Steps, like.Steps, func(a, b slosplit.Step) bool { return a.Service == b.Service })
+		return c.Kind == like.Kind && slices.EqualFunc(c.Steps, like.Steps,
+			func(a, b slosplit.Step) bool { return a.Service == b.Service })
 	})
 	if at < 0 {
 		return slosplit.Chain{}, fmt.Errorf("there is no longer a chain of %s through the same %d services", like.Kind, len(like.Steps))

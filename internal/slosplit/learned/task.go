@@ -163,7 +163,8 @@ func (s scales) lessons(tasks []Task) ([]*lesson, error) {
 			return nil, fmt.Errorf("task %s: %w", t.Name, err)
 		}
 		if len(l.train) == 0 || len(l.test) == 0 {
-			return nil, fmt.Errorf("task %s has %d samples to learn from and %d to be tested on: both need some", t.Name, len(l.train), len(l.test))
+			return nil, fmt.Errorf("task %s has %d samples to learn from and %d to be tested on: both need some", t.Name, len(l.train),
+				len(l.test))
 		}
 		list = append(list, l)
 	}
@@ -186,7 +187,8 @@ func (s scales) lesson(name string, train, test []Sample) (*lesson, error) {
 	first := &all[0].Chain
 	for i := range all {
 		if len(all[i].Chain.Steps) != len(first.Steps) {
-			return nil, fmt.Errorf("samples of chains of %d and of %d services: a task is of one chain", len(first.Steps), len(all[i].Chain.Steps))
+			return nil, fmt.Errorf("samples of chains of %d and of %d services: a task is of one chain", len(first.Steps),
+				len(all[i].Chain.Steps))
 		}
 	}
 	l.graph, err = nn.NewGraph(len(first.Steps), calls(first))

@@ -78,7 +78,8 @@ func (c Config) Validate() error {
 	for _, f := range []struct {
 		name         string
 		value, least int
-	}{{"hidden", c.Hidden, 2}, {"tasks", c.Tasks, 1}, {"batch", c.Batch, 1}, {"most", c.Most, 1}, {"workers", c.Workers, 1}, {"inner", c.Inner, 1}} {
+	}{{"hidden", c.Hidden, 2}, {"tasks", c.Tasks, 1}, {"batch", c.Batch, 1}, {"most", c.Most, 1}, {"workers", c.Workers, 1},
+		{"inner", c.Inner, 1}} {
 		if f.value < f.least {
 			faults = append(faults, fmt.Errorf("%s is %d, must be at least %d", f.name, f.value, f.least))
 		}
@@ -87,7 +88,8 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("sight is %q, must be %q or %q", c.Sight, Whole, Bare))
 	}
 	if !(c.Rate > 0) || !(c.InnerRate > 0) || !(c.ContextRate > 0) {
-		faults = append(faults, fmt.Errorf("rates of %v, %v within and %v of the context must be above 0", c.Rate, c.InnerRate, c.ContextRate))
+		faults = append(faults, fmt.Errorf("rates of %v, %v within and %v of the context must be above 0", c.Rate, c.InnerRate,
+			c.ContextRate))
 	}
 	if c.Traits < 0 || c.Traits > 0 && c.Way == "fnn" {
 		faults = append(faults, fmt.Errorf("traits is %d, must be from 0 on, and 0 for fnn", c.Traits))
@@ -145,7 +147,8 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 	if err != nil {
 		return nil, nil, err
 	}
-	t := trainer{config: c, lessons: lessons, valid: valid, net: net, tempo: newTempo(net.Design(), c), rng: rand.New(rand.NewPCG(c.Seed, streamData))}
+	t := trainer{config: c, lessons: lessons, valid: valid, net: net, tempo: newTempo(net.Design(), c),
+		rng: rand.New(rand.NewPCG(c.Seed, streamData))}
 	for range c.Workers {
 		t.learners = append(t.learners, newLearner(c.Way, c.Traits, net.Clone()))
 	}

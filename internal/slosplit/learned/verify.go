@@ -37,7 +37,8 @@ func (d *Drawn) verify(ctx context.Context) (factor float64, runs int, err error
 	}
 	// As long as it takes for the chain's own kind; others may be rare.
 	own := d.perSecond[app.KindIndex(d.Chain.Kind)]
-	measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: d.perSecond, Seeds: 1, Requests: verifyRequests * slices.Min(d.perSecond) / own})
+	measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: d.perSecond, Seeds: 1,
+		Requests: verifyRequests * slices.Min(d.perSecond) / own})
 	good, now := 0.0, 1.0
 	for runs = 1; runs <= verifyRuns; runs++ {
 		c := d.Chain

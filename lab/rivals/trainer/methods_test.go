@@ -31,7 +31,8 @@ func contractRival(t *testing.T, name rivals.Name) string {
 		}
 		return table
 	}
-	model := rivals.Model{Rival: name, App: app.Name, Kinds: len(app.Kinds), SVM: &rivals.SVM{Mean: []float64{0, 0}, Spread: []float64{1, 1}, Weight: []float64{1, 1}}}
+	model := rivals.Model{Rival: name, App: app.Name, Kinds: len(app.Kinds),
+		SVM: &rivals.SVM{Mean: []float64{0, 0}, Spread: []float64{1, 1}, Weight: []float64{1, 1}}}
 	for i := range app.Services {
 		model.Services = append(model.Services, app.Services[i].Name)
 		switch name {
@@ -44,7 +45,8 @@ func contractRival(t *testing.T, name rivals.Name) string {
 			model.ARIMA = append(model.ARIMA, rivals.Fits{CPU: &forecast.ARIMAFit{AR: []float64{0.5}, D: 1}})
 		case rivals.FIRMName:
 			model.Period = rivals.FIRMPeriod
-			net, err := nn.MLP{Inputs: []int{rivals.FIRMWidth(len(app.Kinds))}, Hidden: []int{8}, Outputs: rivals.FIRMAxes, Output: nn.Tanh}.Design().Build(nn.HeUniform, rng)
+			net, err := nn.MLP{Inputs: []int{rivals.FIRMWidth(len(app.Kinds))}, Hidden: []int{8}, Outputs: rivals.FIRMAxes,
+				Output: nn.Tanh}.Design().Build(nn.HeUniform, rng)
 			if err != nil {
 				t.Fatal(err)
 			}

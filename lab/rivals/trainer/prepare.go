@@ -60,7 +60,8 @@ func (c Config) Validate() error {
 	for _, o := range []struct {
 		key   string
 		value int
-	}{{"steps", c.Steps}, {"evaluate every", c.Every}, {"episodes", c.Episodes}, {"episode", c.Episode}, {"steps of the support vector machine", c.SVM.Steps}} {
+	}{{"steps", c.Steps}, {"evaluate every", c.Every}, {"episodes", c.Episodes}, {"episode", c.Episode},
+		{"steps of the support vector machine", c.SVM.Steps}} {
 		if o.value < 1 {
 			faults = append(faults, fmt.Errorf("rivals trainer: %s is %d, must be at least 1", o.key, o.value))
 		}
@@ -69,7 +70,8 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("rivals trainer: together is %v, must be from 0 to 1", c.Together))
 	}
 	if !(c.Random >= 0 && c.Random <= 1 && c.Until > 0 && c.Until <= 1) {
-		faults = append(faults, fmt.Errorf("rivals trainer: random is %v until %v, must be from 0 to 1, and until above 0", c.Random, c.Until))
+		faults = append(faults, fmt.Errorf("rivals trainer: random is %v until %v, must be from 0 to 1, and until above 0", c.Random,
+			c.Until))
 	}
 	if !(c.SVM.Decay > 0) {
 		faults = append(faults, fmt.Errorf("rivals trainer: decay of the support vector machine is %v, must be above 0", c.SVM.Decay))
@@ -114,12 +116,14 @@ func (p *trainer) prepareCoScal(ctx context.Context) error {
 	p.model.Period = rivals.CoScalPeriod
 	var a *train.ForecastTable
 	var err error
-	p.model.GRUs, a, p.report.Forecasts, err = train.FitForecasts(ctx, p.subject, p.config.Seed, forecastSpec, func(float64) { p.progress(0, "forecasts") })
+	p.model.GRUs, a, p.report.Forecasts, err = train.FitForecasts(ctx, p.subject, p.config.Seed, forecastSpec,
+		func(float64) { p.progress(0, "forecasts") })
 	if err != nil {
 		return err
 	}
 	if a == nil {
-		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed", train.MinForecastBins*p.model.Period))
+		p.report.Events = append(p.report.Events, fmt.Sprintf("the load is too short for forecasts: %v are needed",
+			train.MinForecastBins*p.model.Period))
 	}
 	config := p.config.Table
 	config.Edges = rivals.CoScalLevels().Edges()
@@ -142,7 +146,8 @@ func (p *trainer) prepareASARSA(ctx context.Context) error {
 	config.Edges = rivals.ASARSALevels().Edges()
 	p.model.Table = rivals.NewTable(rivals.ASARSALevels().States(), rivals.ASARSAChoices)
 	for i := range p.subject.App.Services {
-		sarsa, err := tabular.NewSARSA(config, rl.Spaces{Observation: len(rivals.ASARSALevels()), Choices: rivals.ASARSAChoices}, p.config.Seed+uint64(i))
+		sarsa, err := tabular.NewSARSA(config, rl.Spaces{Observation: len(rivals.ASARSALevels()), Choices: rivals.ASARSAChoices},
+			p.config.Seed+uint64(i))
 		if err != nil {
 			return err
 		}
@@ -179,7 +184,8 @@ func (p *trainer) prepareFIRM() error {
 		return err
 	}
 	p.progress(0, "labelled runs")
-	svm, taken, what, err := labelRuns(p.world, p.rival.(*rivals.FIRM), p.config.SVM, int(labelShare*float64(p.config.Steps)), p.config.Seed)
+	svm, taken, what, err := labelRuns(p.world, p.rival.(*rivals.FIRM), p.config.SVM, int(labelShare*float64(p.config.Steps)),
+		p.config.Seed)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,8 @@ func (p *trainer) Explore(e *rl.Episode) error {
 		}
 		open = open[:0]
 		for _, t := range p.rival.Taken() {
-			open = append(open, step{t.Service, slices.Clone(p.rival.Seen(t.Service)), rl.Action{Choice: t.Action.Choice, Values: slices.Clone(t.Action.Values)}})
+			open = append(open, step{t.Service, slices.Clone(p.rival.Seen(t.Service)),
+				rl.Action{Choice: t.Action.Choice, Values: slices.Clone(t.Action.Values)}})
 		}
 		p.world.act(proposal)
 		e.Step()
@@ -157,7 +158,8 @@ func (p *trainer) learn(e *rl.Episode, s loadline.Situation, open []step) {
 			next = o.observation
 		}
 		e.Learned(p.agents[o.service].Learn(rl.Transition{
-			Observation: o.observation, Action: o.action, Next: next, Result: rl.Result{Reward: p.lastReward[o.service], Truncated: p.world.Over()},
+			Observation: o.observation, Action: o.action, Next: next, Result: rl.Result{Reward: p.lastReward[o.service],
+				Truncated: p.world.Over()},
 		}))
 		p.note(o)
 	}

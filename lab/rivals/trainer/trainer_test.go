@@ -66,7 +66,8 @@ func TestTrainingBeatsNoChange(t *testing.T) {
 		rival  rivals.Name
 		period time.Duration
 		steps  int
-	}{{rivals.CoScalName, 2 * time.Hour, 2_000}, {rivals.FIRMName, 20 * time.Minute, 4_000}, {rivals.ASARSAName, 30 * time.Minute, 4_000}} {
+	}{{rivals.CoScalName, 2 * time.Hour, 2_000}, {rivals.FIRMName, 20 * time.Minute, 4_000},
+		{rivals.ASARSAName, 30 * time.Minute, 4_000}} {
 		t.Run(string(c.rival), func(t *testing.T) {
 			t.Parallel()
 			s := subject(t, "single", 600)
@@ -77,12 +78,14 @@ func TestTrainingBeatsNoChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			idle, taught := report.Results[0], report.Results[1]
-			t.Logf("reward %.3f, no change has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.Yardstick, idle.Yardstick, report.Events)
+			t.Logf("reward %.3f, no change has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.Yardstick,
+				idle.Yardstick, report.Events)
 			if taught.Reward <= idle.Reward {
 				t.Errorf("reward %.3f, no change has %.3f", taught.Reward, idle.Reward)
 			}
 			if len(report.Curve) < 3 || told != len(report.Curve) || model.Training.Samples < c.steps || report.Parameters == 0 {
-				t.Errorf("%d points, %d told, %d samples, %d parameters", len(report.Curve), told, model.Training.Samples, report.Parameters)
+				t.Errorf("%d points, %d told, %d samples, %d parameters", len(report.Curve), told, model.Training.Samples,
+					report.Parameters)
 			}
 		})
 	}
@@ -104,7 +107,8 @@ func TestServicesShareATable(t *testing.T) {
 	}
 	step := func(agent, state, choice int, reward float64, ends bool) {
 		agents[agent].Learn(rl.Transition{
-			Observation: []float32{float32(state)}, Action: rl.Action{Choice: choice}, Next: []float32{2}, Result: rl.Result{Reward: reward, Terminated: ends},
+			Observation: []float32{float32(state)}, Action: rl.Action{Choice: choice}, Next: []float32{2},
+			Result: rl.Result{Reward: reward, Terminated: ends},
 		})
 	}
 	step(0, 0, 1, 0, false) // opens
@@ -162,7 +166,8 @@ func TestWhatCannotBePractisedIsRefused(t *testing.T) {
 
 func TestPracticeCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := Run(ctx, rivals.ASARSAName, subject(t, "single", 100), short(rivals.ASARSAName, 4_000), Hooks{Point: func(Point) { cancel() }})
+	_, _, err := Run(ctx, rivals.ASARSAName, subject(t, "single", 100), short(rivals.ASARSAName, 4_000),
+		Hooks{Point: func(Point) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}

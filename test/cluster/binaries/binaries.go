@@ -192,7 +192,8 @@ func moduleDir() (string, error) {
 		return "", err
 	}
 	for {
-		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && modfile.ModulePath(text) == "github.com/loadline/loadline/test/cluster" {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil &&
+			modfile.ModulePath(text) == "github.com/loadline/loadline/test/cluster" {
 			return dir, nil
 		}
 		up := filepath.Dir(dir)

@@ -76,7 +76,8 @@ func TestBrownout(t *testing.T) {
 	s.player.SetRate(130) // more than the one replica of server can take
 	s.waitReplicas(t, "ads", 0, 0)
 	cluster.Eventually(t, "the status says that ads is browned out", func() error {
-		if st := s.service(t, "ads"); st.Applied == nil || st.Applied.Brownout == nil || !*st.Applied.Brownout || *st.Applied.Replicas != 2 {
+		if st := s.service(t, "ads"); st.Applied == nil || st.Applied.Brownout == nil || !*st.Applied.Brownout ||
+			*st.Applied.Replicas != 2 {
 			return fmt.Errorf("the status says %+v", st.Applied)
 		}
 		return nil

@@ -37,8 +37,10 @@ func TestDRPC(t *testing.T) {
 	school := func(seed int) {
 		t.Helper()
 		file := filepath.Join(dir, fmt.Sprintf("drpc-%d.safetensors", seed))
-		loadlineCommand(t, "train", "--formulation", "drpc", "--app", "single", "--workload", "diurnal:low=100,high=1200,peak=15h", "--duration", "1d",
-			"--steps", "12000", "--evaluate-every", "3000", "--episodes", "4", "--acting-steps", "100", "--price", "0", "--seed", strconv.Itoa(seed), "-o", file) // with a price it moves CPU, which is not among the resource's axes
+		loadlineCommand(t, "train", "--formulation", "drpc", "--app", "single", "--workload", "diurnal:low=100,high=1200,peak=15h",
+			"--duration", "1d",
+			"--steps", "12000", "--evaluate-every", "3000", "--episodes", "4", "--acting-steps", "100", "--price", "0", "--seed",
+			strconv.Itoa(seed), "-o", file) // with a price it moves CPU, which is not among the resource's axes
 		loadlineCommand(t, "promote", file, "--force", "--registry", registry)
 	}
 	school(1)

@@ -42,7 +42,8 @@ const hpaSampling = 10 * time.Second
 // is compared in fake time, where it is exact (TestHPAIsTheOriginal).
 func TestRealHPA(t *testing.T) {
 	t.Parallel()
-	load := stairs{{50 * time.Second, 50}, {100 * time.Second, 90}, {150 * time.Second, 150}, {200 * time.Second, 90}, {250 * time.Second, 20}}
+	load := stairs{{50 * time.Second, 50}, {100 * time.Second, 90}, {150 * time.Second, 150}, {200 * time.Second, 90},
+		{250 * time.Second, 20}}
 	app := single(t)
 	want := ourHPA(t, app, load)
 	got := realHPA(t, app, load, want)
@@ -73,7 +74,8 @@ func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType,
 				Resource: &autoscalingv2.ResourceMetricSource{
-					Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &target},
+					Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType,
+						AverageUtilization: &target},
 				},
 			}},
 			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: &window}},
@@ -108,7 +110,8 @@ func (s *scene) settled(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler
 	if int(st.CurrentReplicas) != replicas || int(st.DesiredReplicas) != replicas {
 		return fmt.Errorf("%d replicas, %d wanted", st.CurrentReplicas, st.DesiredReplicas)
 	}
-	if len(st.CurrentMetrics) == 0 || st.CurrentMetrics[0].Resource == nil || st.CurrentMetrics[0].Resource.Current.AverageUtilization == nil {
+	if len(st.CurrentMetrics) == 0 || st.CurrentMetrics[0].Resource == nil ||
+		st.CurrentMetrics[0].Resource.Current.AverageUtilization == nil {
 		return fmt.Errorf("the HPA has not measured the CPU: %+v", st)
 	}
 	service := &s.app.Services[0]

@@ -47,7 +47,8 @@ func TestModel(t *testing.T) {
 	s := setUp(t, single(t), 60)
 	dir := t.TempDir()
 	run, registry := filepath.Join(dir, "run"), filepath.Join(dir, "models", "registry")
-	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates", "1", "--methods", "loadline-dqn", "--steps", "4000", "-o", run)
+	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates",
+		"1", "--methods", "loadline-dqn", "--steps", "4000", "-o", run)
 	loadlineCommand(t, "evaluate", run, "--seeds", "1", "--stretch", "10m")
 	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
 	twin, err := os.ReadFile(filepath.Join(run, "twin.yaml"))

@@ -84,7 +84,8 @@ func TestPausedByAnnotation(t *testing.T) {
 
 func (s *scene) annotate(t *testing.T, o client.Object, value string) {
 	t.Helper()
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.PausedAnnotation, value))
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.PausedAnnotation,
+		value))
 	if err := s.admin.Patch(t.Context(), o, patch); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func TestManualChange(t *testing.T) {
 	s.waitReplicas(t, name, 3, 12)
 	s.c.Scale(t, s.ns, name, 9)
 	cluster.Eventually(t, "the manual change to be noticed", func() error {
-		if st := s.service(t, name); st.State != v1alpha1.ServiceManualChange || st.ManualUntil == nil || !strings.Contains(st.Why, "kubectl set 9 replicas") {
+		if st := s.service(t, name); st.State != v1alpha1.ServiceManualChange || st.ManualUntil == nil || !strings.Contains(st.Why,
+			"kubectl set 9 replicas") {
 			return fmt.Errorf("status: %+v", st)
 		}
 		return nil

@@ -29,7 +29,8 @@ func TestMSARS(t *testing.T) {
 	if err := os.WriteFile(app, []byte(fixed), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	loadlineCommand(t, "train", "--formulation", "msars", "--way", "parslo", "--app", app, "--workload", "diurnal:low=100,high=1200,peak=15h", "--duration", "1d",
+	loadlineCommand(t, "train", "--formulation", "msars", "--way", "parslo", "--app", app, "--workload",
+		"diurnal:low=100,high=1200,peak=15h", "--duration", "1d",
 		"--steps", "6000", "--evaluate-every", "3000", "--episodes", "8", "-o", file)
 	loadlineCommand(t, "promote", file, "--app", app, "--force", "--registry", filepath.Join(dir, "models", "registry"))
 	s.twin(t, fixed)

@@ -139,7 +139,8 @@ func (s *scene) text(mode v1alpha1.Mode, spec string) string {
 		"policy":     "  policy: {baseline: \"hpa:target=60,period=2s,down-window=4s,init-period=1s\"}\n",
 		"fallback":   "  fallback: \"hpa:target=60,period=2s,down-window=4s,init-period=1s\"\n",
 		"guard":      strings.TrimPrefix(quick, "\n"),
-		"services":   fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, bounds: {replicas: {min: 1, max: 12}}}]\n", service, service),
+		"services": fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, bounds: {replicas: {min: 1, max: 12}}}]\n", service,
+			service),
 	}
 	for key := range lines {
 		if strings.HasPrefix(spec, "  "+key+":") || strings.Contains(spec, "\n  "+key+":") {

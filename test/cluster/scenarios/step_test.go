@@ -32,13 +32,15 @@ func TestLoadStep(t *testing.T) {
 		return nil
 	})
 	high := s.replicas(t, name)
-	if st := s.service(t, name); st.State != v1alpha1.ServiceMoved || st.Seen == nil || st.Seen.Rate == "" || st.Why == "" || st.LastChangeTime == nil {
+	if st := s.service(t, name); st.State != v1alpha1.ServiceMoved || st.Seen == nil || st.Seen.Rate == "" || st.Why == "" ||
+		st.LastChangeTime == nil {
 		t.Errorf("the status does not show the change: %+v", st)
 	}
 	if len(s.events(t, "Changed")) == 0 {
 		t.Error("no Event reports a change")
 	}
-	if text := loadlineCommand(t, "explain", s.ns+"/shop", name, "--log", filepath.Join(p.Dir, "decisions")); !strings.Contains(text, name) || !strings.Contains(text, "replicas") {
+	if text := loadlineCommand(t, "explain", s.ns+"/shop", name, "--log", filepath.Join(p.Dir, "decisions")); !strings.Contains(text,
+		name) || !strings.Contains(text, "replicas") {
 		t.Errorf("explain says: %s", text)
 	}
 

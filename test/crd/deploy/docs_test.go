@@ -45,7 +45,8 @@ func TestReasonsAreInTroubleshooting(t *testing.T) {
 
 // The overlay in docs/install.md builds, and does what it says.
 func TestOverlayInTheDocs(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n# overlay/kustomization.yaml\n(.*?)```").FindStringSubmatch(read(t, root, "docs/install.md"))
+	blocks := regexp.MustCompile("(?s)```yaml\n# overlay/kustomization.yaml\n(.*?)```").FindStringSubmatch(read(t, root,
+		"docs/install.md"))
 	if blocks == nil {
 		t.Fatal("docs/install.md has no overlay")
 	}
@@ -65,7 +66,8 @@ func TestOverlayInTheDocs(t *testing.T) {
 	if got := pod.Containers[0].Image; got != "registry.example.com/loadline:0.1.0" {
 		t.Errorf("the image is %s", got)
 	}
-	if len(pod.Volumes) != 2 || pod.Volumes[1].PersistentVolumeClaim == nil || pod.Containers[0].VolumeMounts[1].MountPath != "/models/models" {
+	if len(pod.Volumes) != 2 || pod.Volumes[1].PersistentVolumeClaim == nil ||
+		pod.Containers[0].VolumeMounts[1].MountPath != "/models/models" {
 		t.Errorf("volumes are %+v", pod.Volumes)
 	}
 }
@@ -113,7 +115,8 @@ func anchors(page string) []string {
 // Flags that the manifests give are flags that the command has.
 func TestFlagsExist(t *testing.T) {
 	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")
-	pod := as[apps.Deployment](t, objects(t, mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: x, tls: {secretName: x, mutual: true}}")), "Deployment", namespace, "loadline").Spec.Template.Spec
+	pod := as[apps.Deployment](t, objects(t,
+		mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: x, tls: {secretName: x, mutual: true}}")), "Deployment", namespace, "loadline").Spec.Template.Spec
 	for _, arg := range pod.Containers[0].Args[1:] {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		if !strings.Contains(source, `"`+flag+`"`) {

@@ -30,16 +30,21 @@ var uses = []use{
 	{[]string{"loadline.dev loadlines/status patch"}, "internal/controller/publish.go", `Client\.Status\(\)\.Patch\(`},
 	{[]string{" secrets get", " configmaps get"}, "internal/controller/sources.go", `n\.reader\.Get\(`},
 	{[]string{"events.k8s.io events create", "events.k8s.io events patch"}, "internal/controller/events.go", `d\.events\.Eventf\(`},
-	{[]string{"apps deployments read", "apps statefulsets read", "argoproj.io rollouts read"}, "internal/kube/workload.go", `w\.client\.Get\(`},
+	{[]string{"apps deployments read", "apps statefulsets read", "argoproj.io rollouts read"}, "internal/kube/workload.go",
+		`w\.client\.Get\(`},
 	{[]string{"apps replicasets read"}, "internal/kube/owners.go", `w\.client\.List\(`},
-	{[]string{"apps deployments/scale get", "apps statefulsets/scale get", "argoproj.io rollouts/scale get"}, "internal/kube/scale.go", `SubResource\("scale"\)\.Get\(`},
-	{[]string{"apps deployments/scale patch", "apps statefulsets/scale patch", "argoproj.io rollouts/scale patch"}, "internal/kube/scale.go", `SubResource\("scale"\)\.Patch\(`},
+	{[]string{"apps deployments/scale get", "apps statefulsets/scale get", "argoproj.io rollouts/scale get"}, "internal/kube/scale.go",
+		`SubResource\("scale"\)\.Get\(`},
+	{[]string{"apps deployments/scale patch", "apps statefulsets/scale patch", "argoproj.io rollouts/scale patch"},
+		"internal/kube/scale.go", `SubResource\("scale"\)\.Patch\(`},
 	{[]string{" pods read"}, "internal/kube/pods.go", `w\.client\.List\(`},
 	{[]string{" pods/resize patch"}, "internal/kube/resize.go", `SubResource\("resize"\)\.Patch\(`},
 	{[]string{" pods/eviction create"}, "internal/kube/evict.go", `SubResource\("eviction"\)\.Create\(`},
-	{[]string{"autoscaling horizontalpodautoscalers read", "autoscaling.k8s.io verticalpodautoscalers read", "keda.sh scaledobjects read"}, "internal/kube/others.go", `w\.client\.List\(`},
+	{[]string{"autoscaling horizontalpodautoscalers read", "autoscaling.k8s.io verticalpodautoscalers read",
+		"keda.sh scaledobjects read"}, "internal/kube/others.go", `w\.client\.List\(`},
 	// What controller-runtime does for an election.
-	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases get", "coordination.k8s.io leases update", " events create", " events patch"}, "internal/cli/run.go", `LeaderElection:\s+f\.leaderElect`},
+	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases get", "coordination.k8s.io leases update",
+		" events create", " events patch"}, "internal/cli/run.go", `LeaderElection:\s+f\.leaderElect`},
 }
 
 // What the roles give is what the code uses, no more and no less.

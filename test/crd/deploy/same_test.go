@@ -23,7 +23,8 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 		{"recreate: true", "rbac/optional-recreate.yaml"},
 		{"serviceMonitor: {enabled: true}", "optional/service-monitor.yaml"},
 		{"admissionPolicy: true", "admission/pod-size.yaml"},
-		{"sources: [{namespace: shop, secrets: [prometheus-token], configMaps: [monitoring-ca, shop-twin]}]", "rbac/namespace-secrets.yaml"},
+		{"sources: [{namespace: shop, secrets: [prometheus-token], configMaps: [monitoring-ca, shop-twin]}]",
+			"rbac/namespace-secrets.yaml"},
 	} {
 		t.Run(row.file, func(t *testing.T) {
 			more, file := objects(t, mustHelm(t, row.values)), objects(t, read(t, deploy, row.file))
@@ -45,7 +46,8 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 // The chart's copies of our files are what make generate-chart copies.
 func TestCopiesInTheChartAreUpToDate(t *testing.T) {
 	sources := map[string]string{}
-	for _, pattern := range []string{"crd/*.yaml", "rbac/cluster-role.yaml", "rbac/leader-election.yaml", "rbac/optional-*.yaml", "admission/pod-size.yaml"} {
+	for _, pattern := range []string{"crd/*.yaml", "rbac/cluster-role.yaml", "rbac/leader-election.yaml", "rbac/optional-*.yaml",
+		"admission/pod-size.yaml"} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("nothing is %s: %v", pattern, err)

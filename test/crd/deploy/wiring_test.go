@@ -135,7 +135,8 @@ func checkPod(t *testing.T, template core.PodTemplateSpec) {
 		t.Error("there is no security context")
 	case !*s.RunAsNonRoot || *s.RunAsUser != 65532 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault:
 		t.Errorf("the pod's security context is %+v", s)
-	case *cs.AllowPrivilegeEscalation || !*cs.ReadOnlyRootFilesystem || len(cs.Capabilities.Drop) != 1 || cs.Capabilities.Drop[0] != "ALL" || len(cs.Capabilities.Add) > 0:
+	case *cs.AllowPrivilegeEscalation || !*cs.ReadOnlyRootFilesystem || len(cs.Capabilities.Drop) != 1 ||
+		cs.Capabilities.Drop[0] != "ALL" || len(cs.Capabilities.Add) > 0:
 		t.Errorf("the container's security context is %+v", cs)
 	}
 	volumes := map[string]bool{}
@@ -160,7 +161,10 @@ func checkPod(t *testing.T, template core.PodTemplateSpec) {
 		t.Errorf("not mounted: %v", volumes)
 	}
 	for _, probe := range []*core.Probe{c.LivenessProbe, c.ReadinessProbe} {
-		if !slices.ContainsFunc(c.Ports, func(p core.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal && p.ContainerPort == 8081 }) {
+		if !slices.ContainsFunc(c.Ports, func(p core.ContainerPort) bool {
+			return p.Name == probe.HTTPGet.Port.StrVal &&
+				p.ContainerPort == 8081
+		}) {
 			t.Errorf("no port is %v", probe.HTTPGet.Port)
 		}
 	}

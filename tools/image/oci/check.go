@@ -67,7 +67,8 @@ func (l *layout) image() (*Image, error) {
 			return nil, err
 		}
 		image.Platforms = append(image.Platforms, p)
-		if want := (dockerImage{place(m.Config.Digest), []string{image.Name}, []string{place(m.Layers[0].Digest)}}); n == 0 && fmt.Sprint(docker[0]) != fmt.Sprint(want) {
+		if want := (dockerImage{place(m.Config.Digest), []string{image.Name}, []string{place(m.Layers[0].Digest)}}); n == 0 &&
+			fmt.Sprint(docker[0]) != fmt.Sprint(want) {
 			return nil, fmt.Errorf("manifest.json says %v, index.json %v", docker[0], want)
 		}
 	}
@@ -83,14 +84,17 @@ func (l *layout) platform(image *Image, d descriptor) (Platform, manifest, error
 	if err := l.load(m.Config, typeConfig, &c); err != nil {
 		return Platform{}, m, err
 	}
-	if d.Platform == nil || *d.Platform != c.platform || len(m.Layers) != 1 || len(c.RootFS.DiffIDs) != 1 || len(c.Config.Entrypoint) != 1 {
-		return Platform{}, m, fmt.Errorf("manifest %s is for %+v, its configuration for %+v with %d layers", d.Digest, d.Platform, c.platform, len(m.Layers))
+	if d.Platform == nil || *d.Platform != c.platform || len(m.Layers) != 1 || len(c.RootFS.DiffIDs) != 1 ||
+		len(c.Config.Entrypoint) != 1 {
+		return Platform{}, m, fmt.Errorf("manifest %s is for %+v, its configuration for %+v with %d layers", d.Digest, d.Platform,
+			c.platform, len(m.Layers))
 	}
 	created, err := time.Parse(time.RFC3339, c.Created)
 	if err != nil {
 		return Platform{}, m, fmt.Errorf("configuration %s: %w", m.Config.Digest, err)
 	}
-	image.Created, image.User, image.Program, image.Env, image.Labels = created, c.Config.User, c.Config.Entrypoint[0], c.Config.Env, c.Config.Labels
+	image.Created, image.User, image.Program, image.Env, image.Labels = created, c.Config.User, c.Config.Entrypoint[0], c.Config.Env,
+		c.Config.Labels
 	packed, err := l.blob(m.Layers[0], typeLayer)
 	if err != nil {
 		return Platform{}, m, err

@@ -146,7 +146,8 @@ func (i *Image) addPlatform(store blobs, p Platform) (descriptor, dockerImage, e
 	l := store.add(typeLayer, packed)
 	created := i.Created.UTC().Format(time.RFC3339)
 	c := config{Created: created, platform: platform{Architecture: p.Architecture, OS: p.OS}}
-	c.Config.User, c.Config.Entrypoint, c.Config.Env, c.Config.WorkingDir, c.Config.Labels = i.User, []string{i.Program}, i.Env, "/", i.Labels
+	c.Config.User, c.Config.Entrypoint, c.Config.Env, c.Config.WorkingDir, c.Config.Labels = i.User, []string{i.Program}, i.Env, "/",
+		i.Labels
 	c.RootFS.Type, c.RootFS.DiffIDs = "layers", []string{unpacked}
 	c.History = []history{{Created: created, CreatedBy: i.Program}}
 	settings, err := store.addJSON(typeConfig, c)
@@ -162,12 +163,14 @@ func (i *Image) addPlatform(store blobs, p Platform) (descriptor, dockerImage, e
 func writeTar(w io.Writer, files map[string][]byte, created time.Time) error {
 	t := tar.NewWriter(w)
 	for _, dir := range []string{"blobs/", "blobs/sha256/"} {
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: created, Format: tar.FormatUSTAR}); err != nil {
+		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: created,
+			Format: tar.FormatUSTAR}); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: created, Format: tar.FormatUSTAR}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: created,
+			Format: tar.FormatUSTAR}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}

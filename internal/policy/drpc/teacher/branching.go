@@ -49,7 +49,8 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 		return nil, err
 	}
 	if spaces.Observation%parts != 0 || spaces.Dimensions%parts != 0 {
-		return nil, fmt.Errorf("teacher: observations of %d and actions of %d values cannot be divided into %d parts", spaces.Observation, spaces.Dimensions, parts)
+		return nil, fmt.Errorf("teacher: observations of %d and actions of %d values cannot be divided into %d parts",
+			spaces.Observation, spaces.Dimensions, parts)
 	}
 	chance := rl.AgentChance(seed)
 	net, err := nn.MLP{

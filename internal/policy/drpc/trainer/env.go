@@ -42,7 +42,8 @@ type Env struct {
 // NewEnv checks that there is something to practise on.
 func NewEnv(config EnvConfig) (*Env, error) {
 	if config.Beat < time.Second || config.Period%config.Beat != 0 {
-		return nil, fmt.Errorf("drpc trainer: a period of %v in beats of %v, must be whole beats of at least 1s", config.Period, config.Beat)
+		return nil, fmt.Errorf("drpc trainer: a period of %v in beats of %v, must be whole beats of at least 1s", config.Period,
+			config.Beat)
 	}
 	needs := drpc.NeedsOf(config.Period, time.Second)
 	needs.Scrape = min(needs.Scrape, config.Beat)

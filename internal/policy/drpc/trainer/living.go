@@ -28,7 +28,8 @@ func ConfigOf(m *drpc.Model) Config {
 			c.Teacher.Hidden = append(c.Teacher.Hidden, l.Width)
 		}
 	}
-	c.Forecast = slices.ContainsFunc(m.Services, func(service string) bool { return m.Forecasts[slices.Index(m.Services, service)] != nil })
+	c.Forecast = slices.ContainsFunc(m.Services,
+		func(service string) bool { return m.Forecasts[slices.Index(m.Services, service)] != nil })
 	return c
 }
 
@@ -44,7 +45,8 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 		order[i] = slices.Index(m.Services, subject.App.Services[i].Name)
 	}
 	if config.Shape == drpc.Plain && !slices.IsSorted(order) {
-		return nil, fmt.Errorf("drpc trainer: a plain teacher knows services by their order, and %s has another than the model: %v", subject.App.Name, m.Services)
+		return nil, fmt.Errorf("drpc trainer: a plain teacher knows services by their order, and %s has another than the model: %v",
+			subject.App.Name, m.Services)
 	}
 	s, err := found(subject, config, hooks)
 	if err != nil {

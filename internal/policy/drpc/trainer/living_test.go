@@ -179,7 +179,8 @@ func TestEvaluated(t *testing.T) {
 	if err := s.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if last := s.report.Events[len(s.report.Events)-1]; !strings.Contains(last.What, "has gained") || s.version != version+1 || s.Best() != reward {
+	if last := s.report.Events[len(s.report.Events)-1]; !strings.Contains(last.What, "has gained") || s.version != version+1 ||
+		s.Best() != reward {
 		t.Errorf("%v, version %d, best %v", last, s.version, s.Best())
 	}
 }

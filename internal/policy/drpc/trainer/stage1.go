@@ -99,7 +99,8 @@ func (s *Trainer) point(at rl.Point) {
 	if s.hooks.Point != nil {
 		s.hooks.Point(p)
 	}
-	s.hooks.progress(forecastsUntil+(stage1Until-forecastsUntil)*float64(p.Steps-st.began)/float64(st.limit), fmt.Sprintf("stage 1, reward %.3f", p.Evaluation))
+	s.hooks.progress(forecastsUntil+(stage1Until-forecastsUntil)*float64(p.Steps-st.began)/float64(st.limit),
+		fmt.Sprintf("stage 1, reward %.3f", p.Evaluation))
 }
 
 // endStage1 gives the teacher its best weights, and the students learn from it.

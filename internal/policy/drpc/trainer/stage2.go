@@ -39,7 +39,8 @@ type field struct {
 func (s *Trainer) newField() (*field, error) {
 	// The world says what is expected, so that nobody needs forecasters.
 	m := &drpc.Model{
-		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace, Steps: s.config.Steps, Shares: s.config.Shares,
+		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace,
+		Steps: s.config.Steps, Shares: s.config.Shares,
 		Forecasts: make([]*forecast.GRU, len(s.students)),
 	}
 	for i, student := range s.students {
@@ -183,7 +184,8 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 	_, s.report.Carried.Bytes = s.transport.Carried()
 	means := t.notifier.Means()
 	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
-		s.tell(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before, After: means.Reward})
+		s.tell(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before,
+			After: means.Reward})
 		s.phase = tuning
 		return
 	}

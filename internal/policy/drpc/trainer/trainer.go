@@ -64,7 +64,8 @@ func (c Config) Validate() error {
 	fault(c.Stage1.Patience < 1, "patience", c.Stage1.Patience, "at least 1")
 	fault(c.Distil.Episodes < 1 || c.Distil.Batches < 1, "distil", c.Distil, "at least 1 episode and batch")
 	fault(c.Stage2.Steps < 0 || c.Stage2.Updates < 0, "stage 2", c.Stage2, "at least 0")
-	fault(c.Pace.Least > 0 && c.Period%c.Pace.Least != 0, "period", c.Period, fmt.Sprintf("a multiple of the shortest pace, %v", c.Pace.Least))
+	fault(c.Pace.Least > 0 && c.Period%c.Pace.Least != 0, "period", c.Period,
+		fmt.Sprintf("a multiple of the shortest pace, %v", c.Pace.Least))
 	return errors.Join(append(faults, c.Pace.Validate(), c.Notifier.Validate())...)
 }
 
@@ -184,7 +185,8 @@ const (
 )
 
 // forecastSpec is what the students' forecasters are given and forecast.
-var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(),
+	Config: drpc.ForecastConfig}
 
 // open makes the environments, the teacher and the students.
 func (s *Trainer) open() error {
@@ -199,7 +201,8 @@ func (s *Trainer) open() error {
 	}
 	s.explorer.Agent, s.explorer.Before = s.teacher, s.before
 	s.training = rl.NewTrainingOf(&s.explorer, c.Seed, rl.TrainingConfig{
-		WholeEpisodes: true, EvaluateEvery: c.Stage1.Every, EvenlySpaced: true, Episodes: c.Stage1.Episodes, Patience: c.Stage1.Patience, Gain: c.Stage1.Gain,
+		WholeEpisodes: true, EvaluateEvery: c.Stage1.Every, EvenlySpaced: true, Episodes: c.Stage1.Episodes,
+		Patience: c.Stage1.Patience, Gain: c.Stage1.Gain,
 	})
 	if s.mind, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net(), s.env.eyes); err != nil {
 		return err
@@ -360,9 +363,11 @@ func (s *Trainer) finish() error {
 // Model of the teacher and the students as they are now.
 func (s *Trainer) Model() (*drpc.Model, error) {
 	m := &drpc.Model{
-		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(), Period: s.config.Period,
-		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward, Notifier: s.config.Notifier,
-		Seen: s.seen, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
+		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(),
+		Period:    s.config.Period,
+		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward,
+		Notifier: s.config.Notifier,
+		Seen:     s.seen, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
 		Training: modelfile.Training{Data: s.subject.Source, Samples: s.training.Steps(), Seed: s.config.Seed},
 	}
 	for i, student := range s.students {

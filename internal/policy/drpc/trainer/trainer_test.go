@@ -55,7 +55,8 @@ func TestTrainingIsWorthTheWhile(t *testing.T) {
 		t.Errorf("%+v", report.Results)
 	}
 	if len(report.Curve) < 3 || len(report.Episodes) < 10 || len(report.Events) < 2 || len(report.Imitation) != len(model.Services) {
-		t.Errorf("%d points, %d episodes, %d events, %d students", len(report.Curve), len(report.Episodes), len(report.Events), len(report.Imitation))
+		t.Errorf("%d points, %d episodes, %d events, %d students", len(report.Curve), len(report.Episodes), len(report.Events),
+			len(report.Imitation))
 	}
 	if report.Parameters.Student != 643 || report.Carried.Decisions == 0 || report.Carried.Lost != 0 {
 		t.Errorf("%+v, %+v", report.Parameters, report.Carried)

@@ -35,7 +35,8 @@ func (s *Trainer) warmUp() {
 		over = r.Ends()
 	}
 	s.training.Advance(0, 1)
-	s.hooks.progress(min(1, float64(s.training.Steps()-w.began)/float64(w.steps)), fmt.Sprintf("warming up, %d steps", s.training.Steps()-w.began))
+	s.hooks.progress(min(1, float64(s.training.Steps()-w.began)/float64(w.steps)),
+		fmt.Sprintf("warming up, %d steps", s.training.Steps()-w.began))
 	if s.training.Steps()-w.began < w.steps {
 		return
 	}

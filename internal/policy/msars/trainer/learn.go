@@ -41,7 +41,8 @@ func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 	c := &s.config
 	agent := &trainee{Single: rl.Single{Env: s.env, Agent: s.agent}, trainer: s}
 	training := rl.NewTrainingOf(agent, c.Seed, rl.TrainingConfig{
-		Steps: c.Most, WholeEpisodes: true, EvaluateEvery: c.Every, EvenlySpaced: true, Episodes: c.Episodes, Patience: c.Patience, Gain: c.Gain,
+		Steps: c.Most, WholeEpisodes: true, EvaluateEvery: c.Every, EvenlySpaced: true, Episodes: c.Episodes, Patience: c.Patience,
+		Gain: c.Gain,
 	})
 	err := training.Run(ctx, rl.Hooks{EveryPoint: func(at rl.Point) {
 		p := Point{agent.latest.Point(at), agent.latest.Users, agent.latest.Yardstick}
@@ -49,7 +50,8 @@ func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 		if report != nil {
 			report(p)
 		}
-		s.progress(preparedUntil+(learnedUntil-preparedUntil)*float64(p.Steps)/float64(c.Most), fmt.Sprintf("TD3, reward %.3f", p.Evaluation))
+		s.progress(preparedUntil+(learnedUntil-preparedUntil)*float64(p.Steps)/float64(c.Most),
+			fmt.Sprintf("TD3, reward %.3f", p.Evaluation))
 	}})
 	if err != nil {
 		return err

@@ -166,7 +166,8 @@ func (s *trainer) divide(ctx context.Context, known *profile.Set, keep func(*pro
 }
 
 // forecastSpec is as DRPC's.
-var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(), Config: drpc.ForecastConfig}
+var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(),
+	Config: drpc.ForecastConfig}
 
 // open makes the agent and its environments.
 func (s *trainer) open(ctx context.Context) error {
@@ -214,7 +215,8 @@ func (s *trainer) finish() error {
 // model is the trained model.
 func (s *trainer) model() *msars.Model {
 	m := &msars.Model{
-		App: s.subject.App.Name, Actor: s.agent.Net().Clone(), Division: s.division, Period: s.config.Period, Steps: s.config.Steps, Reward: s.config.Reward,
+		App: s.subject.App.Name, Actor: s.agent.Net().Clone(), Division: s.division, Period: s.config.Period, Steps: s.config.Steps,
+		Reward:    s.config.Reward,
 		Forecasts: s.forecasts, Training: modelfile.Training{Data: s.subject.Source, Samples: s.steps, Seed: s.config.Seed},
 	}
 	for i := range s.subject.App.Services {

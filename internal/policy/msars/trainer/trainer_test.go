@@ -30,7 +30,8 @@ func stall() *loadline.App {
 	}
 	front := loadline.Call{Service: 0, Probability: 1, Times: 1, Work: 1}
 	front.Stages = [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}
-	app.Kinds = []loadline.Kind{{Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 200 * time.Millisecond}, Timeout: 2 * time.Second, Root: front}}
+	app.Kinds = []loadline.Kind{{Name: "buy", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 200 * time.Millisecond},
+		Timeout: 2 * time.Second, Root: front}}
 	return app
 }
 

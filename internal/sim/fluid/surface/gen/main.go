@@ -23,7 +23,8 @@ func run(args []string, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	out := flags.String("out", "table.bin", "file to write")
 	seed := flags.Uint64("seed", 1, "seed of all stations")
-	visits := flags.Float64("visits", 80_000, "visits per cell at low load; loaded cells get more, since their neighbours in time are alike")
+	visits := flags.Float64("visits", 80_000,
+		"visits per cell at low load; loaded cells get more, since their neighbours in time are alike")
 	if flags.Parse(args) != nil {
 		return 2
 	}
