@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates",
 		"1", "--methods", "loadline-dqn", "--steps", "4000", "-o", run)
 	loadlineCommand(t, "evaluate", run, "--seeds", "1", "--stretch", "10m")
-	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
+	loadlineCommand(t, "promote", run, "--candidate", "loadline-dqn-1", "--force", "--registry", registry)
 	twin, err := os.ReadFile(filepath.Join(run, "twin.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestModel(t *testing.T) {
 	p.Stop()
 	p = s.run(t, cluster.ProductOptions{Dir: dir})
 	s.waitCondition(t, "Ready=True", "Fallback=True/ModelInvalid")
-	loadlineCommand(t, "promote", run, "--candidate", "loadline-1", "--force", "--registry", registry)
+	loadlineCommand(t, "promote", run, "--candidate", "loadline-dqn-1", "--force", "--registry", registry)
 	s.waitCondition(t, "Fallback=False/Following")
 	if l := s.get(t); l.Status.Policy != "single version 2" {
 		t.Errorf("%s is followed", l.Status.Policy)
