@@ -17,7 +17,7 @@ import (
 // certificates take effect without a restart.
 //
 // It replaces prometheus/common/config, which links text/template: with that package in a
-// program the linker keeps every exported method of every type (docs/adr/0013-lab-binary-size.md).
+// program the linker keeps every exported method of every type (docs/adr/0013-binary-size.md).
 type connection struct {
 	server Server
 
