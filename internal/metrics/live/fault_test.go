@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
@@ -219,11 +220,11 @@ func TestSomeQueriesFail(t *testing.T) {
 			absent(t, "failed", o.Kinds[0].Failed)
 			absent(t, "over the SLO without knowing failures", o.Kinds[0].OverSLO)
 			told := false
-			for _, a := range s.Report().Absent {
-				told = told || a.Of == "service" && a.Metric == "errors" && strings.Contains(a.Reason, row.reason) && a.Names == nil
+			for _, a := range s.Report().Lacking() {
+				told = told || a.Scope == loadline.OfService && a.Metric == "errors" && strings.Contains(a.Why, row.reason) && a.Names == nil
 			}
 			if !told {
-				t.Errorf("%q is not told: %v", row.reason, s.Report().Absent)
+				t.Errorf("%q is not told: %v", row.reason, s.Report().Lacking())
 			}
 		})
 	}
@@ -255,8 +256,8 @@ func TestResourcesAlone(t *testing.T) {
 	if r.Sure || r.Window != 2*time.Minute || !strings.Contains(fmt.Sprint(r.Notes), "not certain") {
 		t.Errorf("report %+v", r)
 	}
-	if !strings.Contains(fmt.Sprint(r.Absent), "service rate is absent: preset cadvisor-ksm has no query for it") {
-		t.Errorf("absent: %v", r.Absent)
+	if !strings.Contains(fmt.Sprint(r.Lacking()), "service rate is absent: preset cadvisor-ksm has no query for it") {
+		t.Errorf("absent: %v", r.Lacking())
 	}
 }
 
