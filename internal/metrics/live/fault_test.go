@@ -313,3 +313,33 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		})
 	}
 }
+
+// A sample that is older than guard.data.maxAge is reported as stale, with its time.
+func TestStaleSamplesAreReported(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&canned{respond: web}) // scraped at 990
+	t.Cleanup(server.Close)
+	preset, err := prom.Load("istio")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for maxAge, want := range map[time.Duration]loadline.MetricState{
+		0: loadline.MetricPresent, 10 * time.Second: loadline.MetricPresent, 9 * time.Second: loadline.MetricStale,
+	} {
+		s := source(t, server.URL, Options{App: application("web"), Namespace: "shop", Preset: preset, Scrape: 15 * time.Second, MaxAge: maxAge})
+		observe(t, s, at, []string{"web-0"})
+		found := false
+		for _, d := range s.Report().Metrics {
+			if d.Scope == loadline.OfService && d.Metric == "rate" {
+				found = found || d.State == want
+				if d.State == loadline.MetricStale && (!d.Since.Equal(time.Unix(990, 0)) || d.Remedy == "" ||
+					d.String() != "service rate is stale: the newest sample is of 1970-01-01T00:16:30Z, older than guard.data.maxAge (9s)") {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("with maxAge %v the rate is not %s: %v", maxAge, want, s.Report().Metrics)
+		}
+	}
+}
