@@ -212,7 +212,7 @@ func (v *view) staleVerdict() verdict {
 	}
 	unseen := v.unseen()
 	if len(unseen) > 0 {
-		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ") + 
+		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ") +
 			v.reported(loadline.OfService, unseen, loadline.ServiceRate.String(), loadline.ServiceCPU.String())
 		if v.late > 0 {
 			return yes(v1alpha1.ReasonMetricsLate, fmt.Sprintf("%s; the newest samples are %s old", message, v.late.Round(time.Second)))

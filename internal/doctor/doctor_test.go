@@ -293,6 +293,16 @@ func TestFindings(t *testing.T) {
 			want{Note, "freshness", "", "every 1m0s", "15s"}},
 		"no cAdvisor": {func(p *patient) { p.series.absent["container_"] = true },
 			want{Warning, "metrics", "", "service cpu is absent: the query has no result: cAdvisor is not scraped", ""}},
+		"no latency": {func(p *patient) { p.series.absent["_bucket"] = true },
+			want{Warning, "seen", "", "kind over_slo of all requests is absent", ""}},
+		"a twin that is no application": {func(p *patient) {
+			p.change("LoadLine", "main", map[string]any{"name": "twin", "key": "app.yaml"}, "spec", "twin")
+			p.add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin, namespace: shop}\ndata: {app.yaml: \"services: 7\"}")
+		}, want{Fault, "spec", "", "The resource cannot be followed: spec.twin: ", "kubectl -n shop edit loadline main"}},
+		"a twin that may not be read": {func(p *patient) {
+			p.change("LoadLine", "main", map[string]any{"name": "twin", "key": "app.yaml"}, "spec", "twin")
+			p.forbidden = []string{"ConfigMap"}
+		}, want{OK, "metrics", "", "8 of 9 metrics of services are there", ""}},
 		"no kube-state-metrics": {func(p *patient) { p.series.absent["kube_"] = true },
 			want{Note, "kube-state-metrics", "", "Nothing of kube-state-metrics", ""}},
 		"a service with another name in the metrics": {func(p *patient) { p.series.names = []string{"web", "carts"} },
