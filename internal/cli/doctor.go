@@ -140,7 +140,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // prometheus is the one that a flag names.
-func (f *doctorFlags) prometheus() (doctor.Series, error) {
+func (f *doctorFlags) prometheus() (*prom.Client, error) {
 	headers, err := pairs("header", f.access.headers)
 	if err != nil {
 		return nil, usageError{err}

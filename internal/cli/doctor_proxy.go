@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"k8s.io/client-go/rest"
 
 	"github.com/loadline/loadline/internal/doctor"
@@ -28,7 +24,7 @@ type apiProxy struct {
 }
 
 // connect to a Prometheus, directly or through the API server.
-func (p *apiProxy) connect(a doctor.Address) (doctor.Series, error) {
+func (p *apiProxy) connect(a doctor.Address) (*prom.Client, error) {
 	server := prom.Server{URL: a.URL, Headers: a.Headers, ServerName: a.ServerName, Insecure: a.Insecure, Attempts: 2, Timeout: a.Timeout}
 	if a.Proxy == "" {
 		return prom.NewClient(server)
@@ -37,44 +33,8 @@ func (p *apiProxy) connect(a doctor.Address) (doctor.Series, error) {
 	if server.URL, err = p.listen(a.Proxy); err != nil {
 		return nil, err
 	}
-	c, err := prom.NewClient(server)
-	if err != nil {
-		return nil, err
-	}
-	return proxied{Client: c, rename: strings.NewReplacer(server.URL, a.URL)}, nil
-}
-
-// proxied names the Prometheus in errors by its own address, not by ours.
-type proxied struct {
-	*prom.Client
-	rename *strings.Replacer
-}
-
-func (p proxied) say(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(p.rename.Replace(err.Error()))
-}
-
-func (p proxied) Query(ctx context.Context, query string, at time.Time) (model.Vector, error) {
-	v, err := p.Client.Query(ctx, query, at)
-	return v, p.say(err)
-}
-
-func (p proxied) Detect(ctx context.Context, s prom.Setting, start, end time.Time) (*prom.Preset, []string, error) {
-	best, others, err := p.Client.Detect(ctx, s, start, end)
-	return best, others, p.say(err)
-}
-
-func (p proxied) ScrapeInterval(ctx context.Context, preset *prom.Preset, s prom.Setting, start, end time.Time) (time.Duration, error) {
-	every, err := p.Client.ScrapeInterval(ctx, preset, s, start, end)
-	return every, p.say(err)
-}
-
-func (p proxied) LabelValues(ctx context.Context, label string, from, to time.Time) ([]string, error) {
-	values, err := p.Client.LabelValues(ctx, label, from, to)
-	return values, p.say(err)
+	server.Shown = a.URL
+	return prom.NewClient(server)
 }
 
 // listen for one path of the API server; the address that stands for it.

@@ -105,7 +105,10 @@ func TestAPIProxy(t *testing.T) {
 	}
 
 	// Nobody gets through who does not know the path.
-	base := s.(proxied).URL()
+	base, err := p.listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	resp, err := http.Get(base[:strings.LastIndex(base, "/")] + "/api/v1/query?query=vector(1)")
 	if err != nil {
 		t.Fatal(err)

@@ -185,7 +185,7 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 	a.recorder = &decisionlog.Recorder{
 		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung:   func() string { return a.ladder.State().Rung.String() },
-		Absent: func() []string { return a.ends.report.Reasons() },
+		Absent: func() []loadline.Diagnosis { return a.ends.report.Lacking() },
 		Fault: func(err error) {
 			a.ends.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -211,12 +212,8 @@ func (v *view) staleVerdict() verdict {
 	}
 	unseen := v.unseen()
 	if len(unseen) > 0 {
-		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ")
-		if v.blind != nil {
-			message += ": " + v.blind.Error()
-		} else if why := v.report.WhyAbsent(loadline.OfService, unseen[0]); why != "" {
-			message += ": " + why
-		}
+		message := "neither rate nor CPU is measured for " + strings.Join(unseen, ", ") +
+			v.reported(loadline.OfService, unseen, loadline.ServiceRate.String(), loadline.ServiceCPU.String())
 		if v.late > 0 {
 			return yes(v1alpha1.ReasonMetricsLate, fmt.Sprintf("%s; the newest samples are %s old", message, v.late.Round(time.Second)))
 		}
@@ -229,18 +226,27 @@ func (v *view) staleVerdict() verdict {
 		}
 	}
 	if len(kinds) > 0 {
-		return yes(v1alpha1.ReasonObjectivesUnseen, "the latency of these requests is not measured: "+strings.Join(kinds,
-			", ")+v.whyKind(kinds[0]))
+		return yes(v1alpha1.ReasonObjectivesUnseen,
+			"the latency of these requests is not measured: "+strings.Join(kinds, ", ")+v.reported(loadline.OfKind, kinds))
 	}
 	return no(v1alpha1.ReasonFresh, "")
 }
 
-// whyKind is why a kind of request is not measured, where the report says so.
-func (v *view) whyKind(kind string) string {
-	if why := v.report.WhyAbsent(loadline.OfKind, kind); why != "" {
-		return "; " + why
+// reported is the part of the report on the metrics that concerns some services or
+// kinds of requests.
+func (v *view) reported(scope loadline.Scope, names []string, metrics ...string) string {
+	var parts []string
+	for _, name := range names {
+		for _, d := range v.report.Of(scope, name, metrics...) {
+			if text := d.String(); !slices.Contains(parts, text) {
+				parts = append(parts, text)
+			}
+		}
 	}
-	return ""
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, "; ")
 }
 
 func text(err error) string {

@@ -43,7 +43,7 @@ type ends struct {
 	desired  []desired
 	names    [][]string  // of pods, by service
 	blind    error       // why the metrics could not be read, at the last pass
-	report   live.Report // which metrics were absent, and why
+	report   live.Report // which metrics were absent or stale, and why
 	newest   time.Time   // sample so far
 	resizes  [][]kube.Outcome
 	metrics  *applicationMetrics
@@ -111,6 +111,7 @@ func (e *ends) begin(into *loadline.Observation, now time.Time) {
 func (e *ends) measure(ctx context.Context, now time.Time, into *loadline.Observation) error {
 	source, err := e.source(ctx, now)
 	if err != nil {
+		e.report = live.Unread(now, err)
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)

@@ -193,16 +193,5 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{App: m.app.App, Namespace: m.spec.Namespace, Preset: preset, Scrape: m.app.Needs.Scrape,
-		Variables: map[string]string{}}
-	if o.Namespace == "" {
-		o.Namespace = m.namespace
-	}
-	for name, value := range m.spec.Variables {
-		o.Variables[name] = string(value)
-	}
-	for _, s := range m.app.Sources {
-		o.Kinds = append(o.Kinds, live.Where{Service: s.Service, Operation: s.Operation})
-	}
-	return live.New(c, o)
+	return live.New(c, live.OptionsFor(m.app, m.spec, m.namespace, preset))
 }

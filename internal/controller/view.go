@@ -21,7 +21,7 @@ type view struct {
 	seen bool  // there was an observation
 
 	blind    error         // why the metrics could not be asked
-	report   live.Report   // which metrics were absent, and why
+	report   live.Report   // which metrics were absent or stale, and why
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
 	policy   string   // that is followed

@@ -23,9 +23,9 @@ type Record struct {
 	// Error is why nothing was decided, or why what was planned was not applied.
 	Error string `json:"error,omitempty"`
 
-	// Absent are the metrics that could not be had, with the reasons, as the reading
-	// of the metrics reports them.
-	Absent []string `json:"absent,omitempty"`
+	// Absent are the metrics that are absent or stale, as the reading of the metrics
+	// reports them.
+	Absent []loadline.Diagnosis `json:"absent,omitempty"`
 
 	Services []Service `json:"services,omitempty"`
 	Kinds    []Kind    `json:"kinds,omitempty"`

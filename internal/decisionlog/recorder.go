@@ -19,8 +19,8 @@ type Recorder struct {
 	Needs loadline.Needs // of the policy
 
 	Mode   string
-	Rung   func() string   // of the ladder, at this decision
-	Absent func() []string // metrics that this observation lacks, with the reasons
+	Rung   func() string               // of the ladder, at this decision
+	Absent func() []loadline.Diagnosis // metrics that are absent or stale in this observation
 	Expect Expect
 	// Fault is told of every record that could not be written. A full disk is no
 	// reason not to scale.

@@ -116,7 +116,7 @@ kind: Pod
 metadata: {name: web-1, namespace: shop, labels: {app: web}}
 spec:
   containers: [{name: app, resources: {requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: "1", memory: 128Mi}}}]
-status: {phase: Running}
+status: {phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-03-01T11:00:00Z"}]}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -140,7 +140,7 @@ kind: Pod
 metadata: {name: cart-1, namespace: shop, labels: {app: cart}}
 spec:
   containers: [{name: app, resources: {requests: {cpu: 500m}}}]
-status: {phase: Running}
+status: {phase: Running, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-03-01T11:00:00Z"}]}
 ---
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject

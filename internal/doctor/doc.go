@@ -12,7 +12,7 @@
 // installation.go (what is installed), namespaces.go (where the controller looks),
 // permissions.go and grants.go (what it may do there), admission.go, keda.go. Then one
 // application: application.go, conditions.go, sources.go (what it names beside
-// workloads), metrics.go and route.go (its Prometheus), target.go (a service's
+// workloads), metrics.go, route.go and measure.go (its Prometheus), target.go (a service's
 // workload), size.go (whether it can be resized), limitrange.go and span.go (whether
 // its namespace allows all sizes that it may get), conflicts.go (who else moves it),
 // scaledobject.go (KEDA's end of it), budget.go.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // Where Loadline is installed unless somebody says otherwise.
@@ -53,10 +54,10 @@ type Options struct {
 	// Metrics is a namespace whose metrics are looked at without a LoadLine.
 	Metrics string
 
-	InCluster  bool                              // addresses within the cluster are reachable
-	Prometheus Series                            // instead of what LoadLines name; may be nil
-	Connect    func(Address) (Series, error)     // reaches what a LoadLine names; nil = nothing is reachable
-	Progress   func(share float64, about string) // may be nil
+	InCluster  bool                                // addresses within the cluster are reachable
+	Prometheus *prom.Client                        // instead of what LoadLines name; may be nil
+	Connect    func(Address) (*prom.Client, error) // reaches what a LoadLine names; nil = nothing is reachable
+	Progress   func(share float64, about string)   // may be nil
 }
 
 // Examine looks at everything. A cluster that cannot be reached is a report with

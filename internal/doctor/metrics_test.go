@@ -8,10 +8,11 @@ func TestMetricsBeforeTheInstallation(t *testing.T) {
 	delete(p.resources, "loadline.dev/v1alpha1")
 	p.remove("CustomResourceDefinition", crdName)
 	p.remove("Deployment", "loadline")
-	p.options.Prometheus, p.options.Metrics = newSeries(), "shop"
+	p.options.Prometheus, p.options.Metrics = newSeries().client(t), "shop"
 	r := p.examine()
 	if !(want{state: OK, check: "preset", found: "istio fits"}).in(r) ||
-		!(want{state: OK, check: "freshness", found: "every 15s; the newest sample is 10s old"}).in(r) {
+		!(want{state: OK, check: "freshness", found: "every 15s; the newest sample is 10s old"}).in(r) ||
+		!(want{state: OK, check: "metrics", found: "8 of 9 metrics of services are there"}).in(r) {
 		t.Errorf("%+v", r.Findings)
 	}
 	if r.Count(Fault) > 0 {

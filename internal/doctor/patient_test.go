@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/model"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -191,24 +190,30 @@ var knownTypes = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-func (p *patient) examine() *Report {
+// client of the cluster.
+func (p *patient) client() client.Client {
 	p.t.Helper()
 	s := knownTypes()
 	b := fake.NewClientBuilder().WithScheme(s).WithInterceptorFuncs(p.refusals())
 	for _, o := range p.objects {
 		b = b.WithObjects(p.typed(s, o))
 	}
+	return b.Build()
+}
+
+func (p *patient) examine() *Report {
+	p.t.Helper()
 	d := &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}, FakedServerVersion: &version.Info{Major: "1", Minor: p.minor,
 		GitVersion: "v1." + p.minor + ".0"}}
 	for group, list := range p.resources {
 		d.Resources = append(d.Resources, &metav1.APIResourceList{GroupVersion: group, APIResources: list})
 	}
 	o := p.options
-	o.Connect = func(a Address) (Series, error) {
+	o.Connect = func(a Address) (*prom.Client, error) {
 		p.asked = append(p.asked, a)
-		return p.series, nil
+		return p.series.client(p.t), nil
 	}
-	c := Cluster{Server: "https://cluster", Reader: b.Build(), Discovery: answering{d, p.down}, Access: p}
+	c := Cluster{Server: "https://cluster", Reader: p.client(), Discovery: answering{d, p.down}, Access: p}
 	r, err := Examine(p.t.Context(), c, o)
 	if err != nil {
 		p.t.Fatal(err)
@@ -288,65 +293,4 @@ func (p *patient) Allowed(_ context.Context, user string, groups []string, what 
 		return false, nil // there are Roles, and no ClusterRole
 	}
 	return !p.denied["everything"] && !p.denied[what.Verb+" "+resourceName(what)], nil
-}
-
-// series is a Prometheus that knows some services.
-type series struct {
-	fits   string // preset; empty = none
-	names  []string
-	known  []string        // namespaces
-	absent map[string]bool // parts of queries that have no result
-	age    time.Duration
-	every  time.Duration
-	down   error
-}
-
-func newSeries() *series {
-	return &series{fits: "istio", names: []string{"web", "cart"}, known: []string{"shop", "kube-system"}, absent: map[string]bool{},
-		age: 10 * time.Second, every: 15 * time.Second}
-}
-
-func (s *series) Query(_ context.Context, query string, at time.Time) (model.Vector, error) {
-	if s.down != nil {
-		return nil, s.down
-	}
-	if strings.HasPrefix(query, "max(timestamp(") {
-		if s.age > 5*time.Minute {
-			return nil, nil
-		}
-		return model.Vector{{Value: model.SampleValue(at.Add(-s.age).Unix())}}, nil
-	}
-	if strings.HasPrefix(query, "max(max_over_time(timestamp(") {
-		if s.age > time.Hour {
-			return nil, nil
-		}
-		return model.Vector{{Value: model.SampleValue(at.Add(-s.age).Unix())}}, nil
-	}
-	for part := range s.absent {
-		if strings.Contains(query, part) {
-			return nil, nil
-		}
-	}
-	var v model.Vector
-	for _, name := range s.names {
-		v = append(v, &model.Sample{Metric: model.Metric{"destination_workload": model.LabelValue(name),
-			"workload": model.LabelValue(name)}, Value: 1})
-	}
-	return v, nil
-}
-
-func (s *series) Detect(context.Context, prom.Setting, time.Time, time.Time) (*prom.Preset, []string, error) {
-	if s.fits == "" {
-		return nil, nil, errors.New("none fits")
-	}
-	p, err := prom.Load(s.fits)
-	return p, nil, err
-}
-
-func (s *series) ScrapeInterval(context.Context, *prom.Preset, prom.Setting, time.Time, time.Time) (time.Duration, error) {
-	return s.every, nil
-}
-
-func (s *series) LabelValues(context.Context, string, time.Time, time.Time) ([]string, error) {
-	return s.known, s.down
 }

@@ -34,6 +34,7 @@ type exam struct {
 	namespaces []string           // that the controller looks at; none = all
 	resources  map[string]known   // by group and version
 	connected  map[string]connection
+	silent     bool // the Prometheus that was given does not answer
 	spaces     map[string]*space
 }
 

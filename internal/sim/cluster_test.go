@@ -255,8 +255,16 @@ func TestIntervalQuantilesAreWeighted(t *testing.T) {
 }
 
 func TestObservingDoesNotAllocate(t *testing.T) {
+	for name, fluid := range map[string]bool{"histograms": false, "quantiles of the interval": true} {
+		t.Run(name, func(t *testing.T) { observesWithoutAllocating(t, fluid) })
+	}
+}
+
+func observesWithoutAllocating(t *testing.T, fluid bool) {
 	app := testApp()
-	c := NewCluster(app, newFakeEngine(app), Metrics{Scrape: time.Second, Window: 10 * time.Second, Loss: 0.1, CPUNoise: 0.1}, 1)
+	engine := newFakeEngine(app)
+	engine.fluid = fluid
+	c := NewCluster(app, engine, Metrics{Scrape: time.Second, Window: 10 * time.Second, Loss: 0.1, CPUNoise: 0.1}, 1)
 	var o loadline.Observation
 	ctx := context.Background()
 	at := time.Minute

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
 	if len(v.absent) > 0 {
 		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
-		all = append(all, reported(e.Record)...)
+		all = append(all, reported(e, s.Name)...)
 	}
 	if len(v.broken) > 0 {
 		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
@@ -64,17 +65,46 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	return append(all, users(e, s)...)
 }
 
-// reported are the reasons that the reading of the metrics gave.
-func reported(r *decisionlog.Record) []string {
+// shown are the metrics of a service that a paragraph has figures of.
+var shown = []string{loadline.ServiceRate.String(), loadline.ServiceCPU.String(), loadline.ServiceMemory.String(),
+	loadline.ServiceLatencyP99.String()}
+
+// reported is the part of the report on the metrics that concerns a service: the
+// service itself, its pods, and the kinds of requests that visit it;
+// the metrics that are shown come first.
+func reported(e decisionlog.Entry, service string) []string {
 	const most = 5
-	if len(r.Absent) == 0 {
+	var parts, others []string
+	for i := range e.Record.Absent {
+		switch d := &e.Record.Absent[i]; {
+		case !concerns(d, e.App, service):
+		case d.Metric == "" || d.Scope == loadline.OfService && slices.Contains(shown, d.Metric):
+			parts = append(parts, d.String())
+		default:
+			others = append(others, d.String())
+		}
+	}
+	parts = append(parts, others...)
+	if len(parts) == 0 {
 		return nil
 	}
-	text := strings.Join(r.Absent[:min(most, len(r.Absent))], "; ")
-	if n := len(r.Absent) - most; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
+	if n := len(parts) - most; n > 0 {
+		parts = append(parts[:most], fmt.Sprintf("and %d more", n))
 	}
-	return []string{"The metrics report: " + text + "."}
+	return []string{"The metrics report: " + strings.Join(parts, "; ") + "."}
+}
+
+func concerns(d *loadline.Diagnosis, app *loadline.App, service string) bool {
+	if d.Scope != loadline.OfKind || app == nil {
+		return d.Concerns(loadline.OfService, service)
+	}
+	at := app.ServiceIndex(service)
+	for i := range app.Kinds {
+		if visits(&app.Kinds[i].Root, at) && d.Concerns(loadline.OfKind, app.Kinds[i].Name) {
+			return true
+		}
+	}
+	return false
 }
 
 func part(s *decisionlog.Service) string {

@@ -113,11 +113,11 @@ func TestAgreesWithTheCluster(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	var names []string
-	for _, a := range r.Absent {
-		names = append(names, a.Of+" "+a.Metric)
+	for _, a := range r.Lacking() {
+		names = append(names, string(a.Scope)+" "+a.Metric)
 	}
 	if fmt.Sprint(names) != "[service queue pod busy]" {
-		t.Errorf("absent: %v", r.Absent)
+		t.Errorf("absent: %v", r.Lacking())
 	}
 	if r.Queries > 24 {
 		t.Errorf("%d queries for one observation", r.Queries)

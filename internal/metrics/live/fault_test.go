@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
@@ -219,11 +220,11 @@ func TestSomeQueriesFail(t *testing.T) {
 			absent(t, "failed", o.Kinds[0].Failed)
 			absent(t, "over the SLO without knowing failures", o.Kinds[0].OverSLO)
 			told := false
-			for _, a := range s.Report().Absent {
-				told = told || a.Of == "service" && a.Metric == "errors" && strings.Contains(a.Reason, row.reason) && a.Names == nil
+			for _, a := range s.Report().Lacking() {
+				told = told || a.Scope == loadline.OfService && a.Metric == "errors" && strings.Contains(a.Why, row.reason) && a.Names == nil
 			}
 			if !told {
-				t.Errorf("%q is not told: %v", row.reason, s.Report().Absent)
+				t.Errorf("%q is not told: %v", row.reason, s.Report().Lacking())
 			}
 		})
 	}
@@ -255,8 +256,8 @@ func TestResourcesAlone(t *testing.T) {
 	if r.Sure || r.Window != 2*time.Minute || !strings.Contains(fmt.Sprint(r.Notes), "not certain") {
 		t.Errorf("report %+v", r)
 	}
-	if !strings.Contains(fmt.Sprint(r.Absent), "service rate is absent: preset cadvisor-ksm has no query for it") {
-		t.Errorf("absent: %v", r.Absent)
+	if !strings.Contains(fmt.Sprint(r.Lacking()), "service rate is absent: preset cadvisor-ksm has no query for it") {
+		t.Errorf("absent: %v", r.Lacking())
 	}
 }
 
@@ -310,5 +311,35 @@ func TestOptionsThatAreWrong(t *testing.T) {
 				t.Errorf("%v, want %q", err, row.want)
 			}
 		})
+	}
+}
+
+// A sample that is older than guard.data.maxAge is reported as stale, with its time.
+func TestStaleSamplesAreReported(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&canned{respond: web}) // scraped at 990
+	t.Cleanup(server.Close)
+	preset, err := prom.Load("istio")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for maxAge, want := range map[time.Duration]loadline.MetricState{
+		0: loadline.MetricPresent, 10 * time.Second: loadline.MetricPresent, 9 * time.Second: loadline.MetricStale,
+	} {
+		s := source(t, server.URL, Options{App: application("web"), Namespace: "shop", Preset: preset, Scrape: 15 * time.Second, MaxAge: maxAge})
+		observe(t, s, at, []string{"web-0"})
+		found := false
+		for _, d := range s.Report().Metrics {
+			if d.Scope == loadline.OfService && d.Metric == "rate" {
+				found = found || d.State == want
+				if d.State == loadline.MetricStale && (!d.Since.Equal(time.Unix(990, 0)) || d.Remedy == "" ||
+					d.String() != "service rate is stale: the newest sample is of 1970-01-01T00:16:30Z, older than guard.data.maxAge (9s)") {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("with maxAge %v the rate is not %s: %v", maxAge, want, s.Report().Metrics)
+		}
 	}
 }

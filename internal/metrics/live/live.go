@@ -5,8 +5,9 @@
 // fits, how often it is scraped), plan.go (what is asked), answers.go (asking it,
 // and what came back), histogram.go (quantiles and shares from buckets), fill.go
 // (services and pods), restarts.go (counted on while pods come and go), where.go
-// (which calls are the requests of a kind), kinds.go (what users saw), report.go
-// (what is absent, and why).
+// (which calls are the requests of a kind), kinds.go (what users saw), report.go and
+// diagnose.go (which metrics are absent or stale, why, and what to do), loadline.go
+// (the options of a LoadLine).
 package live
 
 import (
@@ -34,6 +35,7 @@ type Options struct {
 	Variables map[string]string
 	Scrape    time.Duration // between two scrapes; 0 = find it
 	Window    time.Duration // of rates and quantiles; at least four scrapes, which it is if 0
+	MaxAge    time.Duration // older samples are reported as stale; 0 = none is
 }
 
 // Source is what is known of one application through one server. It may be asked
@@ -180,6 +182,6 @@ func (s *Source) observe(ctx context.Context, now time.Time, pods [][]string, in
 	for i := range into.Kinds {
 		a.kind(&places[i], &s.o.App.Kinds[i], &into.Kinds[i])
 	}
-	s.tell(a, places, into)
+	s.describe(a, places, into)
 	return nil
 }

@@ -1,81 +1,72 @@
 package live
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/metrics/prom"
-	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Report is what became of the last observation.
+// Report describes the last observation.
 type Report struct {
-	At      time.Time     `json:"at"`               // of the observation; zero = there was none
-	Preset  string        `json:"preset"`           // in use; empty = none has fitted yet
-	Others  []string      `json:"others,omitempty"` // presets that would fit too
-	Scrape  time.Duration `json:"scrape_ns"`        // between two scrapes
-	Sure    bool          `json:"sure"`             // of that; else it is looked at again
-	Window  time.Duration `json:"window_ns"`        // of rates and quantiles
-	Newest  time.Time     `json:"newest"`           // scrape behind any sample
-	Queries int           `json:"queries"`          // of one observation
-	Absent  []Absence     `json:"absent,omitempty"`
-	Notes   []string      `json:"notes,omitempty"`
-	Error   string        `json:"error,omitempty"` // nothing could be asked
+	At       time.Time            `json:"at"`                 // of the observation; zero = there was none
+	Preset   string               `json:"preset"`             // in use; empty = none has matched yet
+	Others   []string             `json:"others,omitempty"`   // presets that match too
+	Scrape   time.Duration        `json:"scrape_ns"`          // scrape interval
+	Sure     bool                 `json:"sure"`               // the scrape interval is certain; else it is determined again
+	Window   time.Duration        `json:"window_ns"`          // of rates and quantiles
+	Newest   time.Time            `json:"newest"`             // scrape behind any sample
+	Queries  int                  `json:"queries"`            // of one observation
+	Services []string             `json:"services,omitempty"` // names under which the server has rates or CPU, sorted
+	Metrics  []loadline.Diagnosis `json:"metrics,omitempty"`  // every metric that was read
+	Notes    []string             `json:"notes,omitempty"`
+	Error    string               `json:"error,omitempty"` // nothing could be read
 }
 
-// Absence is one metric that is not there, with the likely reason.
-type Absence struct {
-	Of     string   `json:"of"` // "service", "pod" or "kind"
-	Metric string   `json:"metric"`
-	Names  []string `json:"names,omitempty"` // who lacks it; none = all
-	Reason string   `json:"reason"`
+// Unread is the report of a reading that failed as a whole.
+func Unread(now time.Time, err error) Report {
+	r := Report{At: now}
+	r.unread(err)
+	return r
 }
 
-func (a Absence) String() string {
-	whose := ""
-	if n := len(a.Names); n > 0 {
-		whose = " of " + a.Names[0]
-		if n > 1 {
-			whose += fmt.Sprintf(" and %d more", n-1)
-		}
+func (r *Report) unread(err error) {
+	d := loadline.Diagnosis{State: loadline.MetricAbsent, Why: err.Error(),
+		Remedy: "check spec.prometheus.url, its credentials, and network policies between the controller and the server"}
+	if errors.Is(err, prom.ErrNothing) {
+		d.Remedy = "correct spec.prometheus.namespace, have its proxies or spans scraped, or give queries of your own: " +
+			"loadline history presets istio > mine.yaml, then spec.prometheus.queries"
 	}
-	return fmt.Sprintf("%s %s%s is absent: %s", a.Of, a.Metric, whose, a.Reason)
+	r.Error, r.Metrics = d.Why, []loadline.Diagnosis{d}
 }
 
-// WhyAbsent is the first reason why metrics of a service, or of a kind of request,
-// are absent, in the words of the report; empty if the report has none.
-func (r *Report) WhyAbsent(of loadline.Scope, name string, metrics ...string) string {
-	for _, a := range r.Absent {
-		if a.Of == string(of) && (len(a.Names) == 0 || slices.Contains(a.Names, name)) &&
-			(len(metrics) == 0 || slices.Contains(metrics, a.Metric)) {
-			return a.String()
-		}
-	}
-	return ""
+// Lacking are the metrics that are absent or stale.
+func (r Report) Lacking() []loadline.Diagnosis {
+	return slices.DeleteFunc(slices.Clone(r.Metrics), func(d loadline.Diagnosis) bool { return d.State == loadline.MetricPresent })
 }
 
-// Reasons are the absent metrics in words.
-func (r *Report) Reasons() []string {
-	var list []string
-	for _, a := range r.Absent {
-		list = append(list, a.String())
-	}
-	return list
+// Of returns the diagnoses of metrics of a service, or of a kind of request, that
+// are absent or stale. No metrics = all.
+func (r Report) Of(scope loadline.Scope, name string, metrics ...string) []loadline.Diagnosis {
+	return slices.DeleteFunc(r.Lacking(), func(d loadline.Diagnosis) bool {
+		return !d.Concerns(scope, name) || d.Metric != "" && len(metrics) > 0 && !slices.Contains(metrics, d.Metric)
+	})
 }
 
-// Report says what the last observation lacked and why.
+// Report returns the report of the last observation.
 func (s *Source) Report() Report {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	r := s.report
-	r.Others, r.Absent, r.Notes = slices.Clone(r.Others), slices.Clone(r.Absent), slices.Clone(r.Notes)
+	r.Others, r.Services, r.Notes = slices.Clone(r.Others), slices.Clone(r.Services), slices.Clone(r.Notes)
+	r.Metrics = slices.Clone(r.Metrics)
 	return r
 }
 
-// outline is what a report has whatever came of the observation.
+// outline is the part of a report that does not depend on the result.
 func (s *Source) outline(now time.Time) Report {
 	r := Report{At: now, Scrape: s.settled.scrape, Sure: s.settled.sure, Others: s.settled.others}
 	if s.settled.preset != nil {
@@ -95,12 +86,12 @@ func (s *Source) publish(r Report) {
 
 func (s *Source) failed(now time.Time, err error) {
 	r := s.outline(now)
-	r.Error = err.Error()
+	r.unread(err)
 	s.publish(r)
 }
 
-// tell makes the report of an observation.
-func (s *Source) tell(a *answers, places []place, o *loadline.Observation) {
+// describe makes the report of an observation.
+func (s *Source) describe(a *answers, places []place, o *loadline.Observation) {
 	r := s.outline(a.now)
 	for i := range a.list {
 		if a.questions[i].newest == none {
@@ -111,133 +102,33 @@ func (s *Source) tell(a *answers, places []place, o *loadline.Observation) {
 			}
 		}
 	}
-	r.Absent = slices.Concat(s.absentServices(a, o), s.absentPods(a, o), s.absentKinds(a, places, o))
+	r.Services = a.names()
+	r.Metrics = slices.Concat(s.serviceMetrics(a, o), s.podMetrics(a, o), s.kindMetrics(a, places, o))
 	for i := range places {
 		if places[i].service != "" && !places[i].direct {
-			r.Notes = append(r.Notes, fmt.Sprintf("kind %s: users' requests are not measured apart; it is what %s is asked by everybody", s.o.App.Kinds[i].Name, places[i].service))
+			r.Notes = append(r.Notes, fmt.Sprintf("kind %s: users' requests are not measured separately; all requests to %s count",
+				s.o.App.Kinds[i].Name, places[i].service))
 		}
 	}
 	if !s.settled.sure {
-		r.Notes = append(r.Notes, fmt.Sprintf("how often the server scrapes is not certain yet; taken as %v", s.settled.scrape))
+		r.Notes = append(r.Notes, fmt.Sprintf("the scrape interval is not certain yet; taken as %v", s.settled.scrape))
 	}
 	s.publish(r)
 }
 
-// absence of a metric from those who lack it, nil if nobody does.
-func (a *answers) absence(of, metric string, question int, q *prom.Query, lacking []string, all int) []Absence {
-	if len(lacking) == 0 {
-		return nil
-	}
-	missing := Absence{Of: of, Metric: metric, Reason: a.reason(question, q, lacking)}
-	if len(lacking) < all {
-		missing.Names = lacking
-	}
-	return []Absence{missing}
-}
-
-// reason why a question has no value for some; q is what the preset says of it where
-// there is no question.
-func (a *answers) reason(question int, q *prom.Query, lacking []string) string {
-	switch {
-	case question == none && q != nil && q.Absent != "":
-		return q.Absent
-	case question == none:
-		return fmt.Sprintf("preset %s has no query for it", a.preset.Name)
-	}
-	found := &a.list[question]
-	likely := a.questions[question].query.Absent
-	switch {
-	case found.err != nil:
-		return found.err.Error()
-	case len(found.values)+len(found.histograms)+len(found.strangers) > 0:
-		if near := suggest.Of(lacking[0], slices.Sorted(maps.Keys(found.strangers))); near != "" {
-			return fmt.Sprintf("the query has results for others; do the metrics call %s %q?", lacking[0], near)
-		}
-		return "the query has results for others only: the series are too young, under another name, or no numbers"
-	case likely == "":
-		return "the query has no result"
-	}
-	return "the query has no result: " + likely
-}
-
-func (s *Source) absentServices(a *answers, o *loadline.Observation) []Absence {
-	var list []Absence
-	for _, m := range observed() {
-		row := &loadline.ServiceTable[m]
-		// Histories keep what presets may have queries for; one quantile speaks for all.
-		if row.Column == 0 || row.Aggregation == loadline.Quantile && m != loadline.ServiceLatencyP99 {
-			continue
-		}
-		var lacking []string
-		for i := range o.Services {
-			if !row.Field(&o.Services[i]).Present() && !quiet(m, o.Services[i].Rate) {
-				lacking = append(lacking, s.o.App.Services[i].Name)
+// names under which the server has the rate or the CPU of a service.
+func (a *answers) names() []string {
+	var list []string
+	for _, m := range []loadline.ServiceMetric{loadline.ServiceRate, loadline.ServiceCPU} {
+		if question := a.plan.service[m]; question != none {
+			for e := range a.list[question].values {
+				list = append(list, e.name)
+			}
+			for name := range a.list[question].strangers {
+				list = append(list, name)
 			}
 		}
-		question, q := a.plan.service[m], a.preset.Service[m]
-		if m == loadline.ServiceLatencyP99 && a.buckets != none {
-			question, q = a.buckets, a.preset.Buckets
-		}
-		list = append(list, a.absence("service", row.Name, question, q, lacking, len(o.Services))...)
 	}
-	return list
-}
-
-// quiet: without requests there is no latency to be absent.
-func quiet(m loadline.ServiceMetric, rate loadline.Sample) bool {
-	return (m == loadline.ServiceLatencyMean || m == loadline.ServiceLatencyP99) && rate.Present() && rate.Value == 0
-}
-
-// absentPods counts pods that serve: others need not have metrics yet.
-func (s *Source) absentPods(a *answers, o *loadline.Observation) []Absence {
-	var list []Absence
-	for m := range loadline.PodMetrics {
-		var lacking []string
-		services := 0
-		for i := range o.Services {
-			missing, ready := 0, o.Services[i].ReadyPods()
-			for j := range o.Services[i].Pods {
-				p := &o.Services[i].Pods[j]
-				there := [loadline.PodMetrics]loadline.Sample{p.CPU, p.Memory, p.Busy, o.Services[i].Restarts}[m]
-				if p.Phase == loadline.PodReady && !there.Present() {
-					missing++
-				}
-			}
-			if ready > 0 {
-				services++
-			}
-			if missing > 0 {
-				lacking = append(lacking, s.o.App.Services[i].Name)
-			}
-		}
-		list = append(list, a.absence("pod", m.String(), a.pod[m], a.preset.Pods[m], lacking, services)...)
-	}
-	return list
-}
-
-func (s *Source) absentKinds(a *answers, places []place, o *loadline.Observation) []Absence {
-	var list []Absence
-	for i := range o.Kinds {
-		k, name := &o.Kinds[i], s.o.App.Kinds[i].Name
-		if why := places[i].why; why != "" {
-			list = append(list, Absence{Of: "kind", Metric: "rate", Names: []string{name}, Reason: why})
-			continue
-		}
-		m := a.measuredBy(&places[i])
-		missing := func(metric string, question int) {
-			list = append(list, Absence{Of: "kind", Metric: metric, Names: []string{name},
-				Reason: a.reason(question, nil, []string{s.entrance(i)})})
-		}
-		if !k.Rate.Present() {
-			missing("rate", m.rate)
-		}
-		if !k.Failed.Present() {
-			missing("failed", m.errors)
-		}
-		idle := k.Rate.Present() && k.Rate.Value == 0
-		if !k.OverSLO.Present() && !idle {
-			missing("over_slo", m.buckets)
-		}
-	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }

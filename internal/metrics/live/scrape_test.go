@@ -162,14 +162,14 @@ func TestScrapedNow(t *testing.T) {
 		absent(t, "memory of a pod without metrics", web.Pods[1].Memory)
 		absent(t, "busy of a pod without metrics", web.Pods[1].Busy)
 		told := false
-		for _, a := range s.Report().Absent {
-			told = told || a.Of == "service" && a.Metric == "rate" && fmt.Sprint(a.Names) == "[nowhere]" && a.Reason != ""
+		for _, a := range s.Report().Lacking() {
+			told = told || a.Scope == loadline.OfService && a.Metric == "rate" && fmt.Sprint(a.Names) == "[nowhere]" && a.Why != ""
 			if a.Metric == "latency_p99" && strings.Contains(fmt.Sprint(a.Names), "idle") {
 				t.Errorf("the latency of nobody's requests is told as absent: %v", a)
 			}
 		}
 		if !told {
-			t.Errorf("report: %v", s.Report().Absent)
+			t.Errorf("report: %v", s.Report().Lacking())
 		}
 	})
 

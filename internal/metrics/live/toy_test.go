@@ -119,8 +119,10 @@ func TestAMetricIsARowOfTheTable(t *testing.T) {
 		preset.Service[toy] = nil
 		without := source(t, server.url, Options{App: app, Namespace: "shop", Preset: preset})
 		observe(t, without, seen.At)
-		if !slices.ContainsFunc(without.Report().Absent, func(a Absence) bool { return a.Of == "service" && a.Metric == "page_faults" }) {
-			t.Errorf("the report does not list the metric as absent: %v", without.Report().Absent)
+		if !slices.ContainsFunc(without.Report().Lacking(), func(d loadline.Diagnosis) bool {
+			return d.Scope == loadline.OfService && d.State == loadline.MetricAbsent && d.Metric == "page_faults"
+		}) {
+			t.Errorf("the report does not list the metric as absent: %v", without.Report().Lacking())
 		}
 	})
 }

@@ -11,6 +11,7 @@
 package prom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,8 @@ import (
 // again at every request, so that tokens which are renewed stay good, or values
 // that came from the environment; they are never written anywhere.
 type Server struct {
-	URL string // base URL, without /api/v1
+	URL   string // base URL, without /api/v1
+	Shown string // in messages instead of the URL, where that is a proxy's; empty = the URL
 
 	TokenFile, Token       string // bearer token; a file wins
 	Username               string
@@ -156,10 +158,10 @@ func NewClient(s Server) (*Client, error) {
 func (c *Client) AtOnce() int { return c.server.AtOnce }
 
 // URL is where the server is.
-func (c *Client) URL() string { return c.server.URL }
+func (c *Client) URL() string { return cmp.Or(c.server.Shown, c.server.URL) }
 
 // Source is how a history names the server: where it is, no credentials.
-func (c *Client) Source() string { return "prometheus " + c.server.URL }
+func (c *Client) Source() string { return "prometheus " + c.URL() }
 
 // Query asks for one instant.
 func (c *Client) Query(ctx context.Context, query string, at time.Time) (model.Vector, error) {

@@ -68,39 +68,39 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 		return errTooMuch{err: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		slow := fmt.Errorf("%s does not answer within %v; give it longer with --timeout, or ask for less at once with --concurrency 1",
-			c.server.URL, c.server.Timeout)
+			c.URL(), c.server.Timeout)
 		if !c.retry.reached.Load() {
 			return slow // nobody may be there at all
 		}
 		return errTooMuch{err: slow, slow: true}
 	case isTLS(err):
 		return fmt.Errorf("%s: %s; give the certificate authority with --ca-file, or the name in the certificate with --server-name",
-			c.server.URL, said)
+			c.URL(), said)
 	case seen.code == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s answers 401 (%s); check the token, or the user and the password", ErrRefused, c.server.URL, said)
+		return fmt.Errorf("%w: %s answers 401 (%s); check the token, or the user and the password", ErrRefused, c.URL(), said)
 	case seen.code == http.StatusForbidden:
-		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.server.URL, said)
+		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.URL(), said)
 	case seen.code == http.StatusNotFound:
-		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics cluster: .../select/0/prometheus)", c.server.URL)
+		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics cluster: .../select/0/prometheus)", c.URL())
 	case seen.code == http.StatusRequestEntityTooLarge,
 		seen.code/100 >= 4 && tooMuch(said+" "+seen.body):
-		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)}
+		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.URL(), seen.code, said)}
 	case seen.asked > mostAsked:
-		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.server.URL, seen.code,
+		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.URL(), seen.code,
 			seen.asked.Round(time.Second))
 	case seen.code == http.StatusTooManyRequests:
-		return fmt.Errorf("%s answers 429 (%s) after %s; ask for less at once with --concurrency 1", c.server.URL, said, attempts(seen))
+		return fmt.Errorf("%s answers 429 (%s) after %s; ask for less at once with --concurrency 1", c.URL(), said, attempts(seen))
 	case seen.code >= 500:
-		return fmt.Errorf("%s answers %d (%s) after %s; what has been pulled is kept, run the same command again", c.server.URL,
+		return fmt.Errorf("%s answers %d (%s) after %s; what has been pulled is kept, run the same command again", c.URL(),
 			seen.code, said, attempts(seen))
 	case seen.code/100 == 2:
-		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.server.URL,
+		return fmt.Errorf("%s does not answer as Prometheus does: %s; is it a login page, or another service's address?", c.URL(),
 			said)
 	case seen.code == 0:
-		return fmt.Errorf("%s %w: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.server.URL,
+		return fmt.Errorf("%s %w: %s, after %s; check the address, or forward the port first (kubectl port-forward)", c.URL(),
 			ErrUnreachable, said, attempts(seen))
 	}
-	return fmt.Errorf("%s answers %d: %s", c.server.URL, seen.code, said)
+	return fmt.Errorf("%s answers %d: %s", c.URL(), seen.code, said)
 }
 
 // message is what the server said, or what went wrong before it could.
@@ -118,8 +118,10 @@ func message(err error, seen *outcome) string {
 	return err.Error()
 }
 
-// hide keeps secrets out of messages even if a server sends them back.
+// hide keeps secrets, and the address of a proxy, out of messages even if a server
+// sends them back.
 func (c *Client) hide(text string) string {
+	text = strings.ReplaceAll(text, c.server.URL, c.URL())
 	secrets := []string{c.server.Token, c.server.Password}
 	for _, file := range []string{c.server.TokenFile, c.server.PasswordFile} {
 		if content, err := os.ReadFile(file); file != "" && err == nil {
