@@ -7,20 +7,17 @@ package gemm
 // panel16 computes tiles of the given number of rows by 16 columns of C. Strides are in elements.
 //
 //go:noescape
-func panel16(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int, rowStrideA int,
-	colStrideA int, strideB int, mode int)
+func panel16(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int, rowStrideA int, colStrideA int, strideB int, mode int)
 
 // panelPartial16 computes tiles of the given number of rows by 9 to 15 columns of C; width counts the last vector's lanes. Strides are in elements.
 //
 //go:noescape
-func panelPartial16(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int,
-	rowStrideA int, colStrideA int, strideB int, mode int)
+func panelPartial16(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int, rowStrideA int, colStrideA int, strideB int, mode int)
 
 // panel8 computes tiles of the given number of rows by 1 to 8 columns of C; width counts its lanes. Strides are in elements.
 //
 //go:noescape
-func panel8(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int, rowStrideA int,
-	colStrideA int, strideB int, mode int)
+func panel8(c *float32, a *float32, b *float32, bias *float32, k int, tiles int, rows int, width int, strideC int, rowStrideA int, colStrideA int, strideB int, mode int)
 
 // vectorMatrix computes n sums over k rows of B, each weighted by an element of x. Strides are in elements.
 //
@@ -100,14 +97,12 @@ func dotVector(x []float32, y []float32) float32
 // adamVector is one step of Adam; see the portable version for the formulas.
 //
 //go:noescape
-func adamVector(p []float32, g []float32, m []float32, v []float32, keep1 float32, keep2 float32, rate float32, rootBias2 float32,
-	epsilon float32, decay float32)
+func adamVector(p []float32, g []float32, m []float32, v []float32, keep1 float32, keep2 float32, rate float32, rootBias2 float32, epsilon float32, decay float32)
 
 // normForwardRows normalises rows; see the portable version for the formulas.
 //
 //go:noescape
-func normForwardRows(y []float32, unit []float32, inverse []float32, x []float32, scale []float32, shift []float32, epsilon float32,
-	floor float32)
+func normForwardRows(y []float32, unit []float32, inverse []float32, x []float32, scale []float32, shift []float32, epsilon float32, floor float32)
 
 // normBackwardRows is the gradient of normForwardRows; it adds to dscale and dshift.
 //
@@ -122,8 +117,7 @@ func gruForwardCells(h []float32, reset []float32, update []float32, fresh []flo
 // gruBackwardCells is the gradient of gruForwardCells; dh becomes the direct part of the previous state's gradient.
 //
 //go:noescape
-func gruBackwardCells(dreset []float32, dupdate []float32, dfresh []float32, drecurrent []float32, dh []float32, reset []float32,
-	update []float32, fresh []float32, recurrent []float32, previous []float32)
+func gruBackwardCells(dreset []float32, dupdate []float32, dfresh []float32, drecurrent []float32, dh []float32, reset []float32, update []float32, fresh []float32, recurrent []float32, previous []float32)
 
 // fmaLoop runs 48 vector FMAs per round.
 //
