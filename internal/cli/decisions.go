@@ -15,7 +15,7 @@ import (
 // closes the log and says whether everything was written.
 func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, err error) {
 	if reader, err := decisionlog.OpenReader(dir); err == nil && reader.Segments() > 0 {
-		return nil, usagef("--decisions %s holds a decision log already, and two runs in one would be told as one: name another folder, or remove it", dir)
+		return nil, Usagef("--decisions %s already holds a decision log, and two runs must not share one: give another folder, or remove this one", dir)
 	}
 	policy, err := policy.New(spec.Policy, spec.App)
 	if err != nil {

@@ -48,7 +48,7 @@ func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, 
 	o := f.options
 	o.Combine, o.Gaps = workload.Combine(f.combine), workload.Gaps(f.gaps)
 	if f.rpsAtFull != 0 && f.profile != "" {
-		return nil, workload.Report{}, usagef("--rps-at-full and --profile exclude each other")
+		return nil, workload.Report{}, Usagef("--rps-at-full and --profile exclude each other")
 	}
 	var err error
 	switch {
@@ -63,7 +63,7 @@ func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, 
 	w, report, err := workload.Open(name, o)
 	if err != nil {
 		if _, missing := os.Stat(name); errors.Is(missing, fs.ErrNotExist) {
-			err = usageError{err} // not a file, so the command line is wrong
+			err = UsageError(err) // not a file, so the command line is wrong
 		}
 		return nil, report, err
 	}

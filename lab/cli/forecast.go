@@ -40,7 +40,7 @@ type forecastEval struct {
 	gru        forecast.GRUConfig
 	svg, story string
 	save, log  string
-	output     string
+	output     cli.Format
 }
 
 func newForecastEval() *cobra.Command {
@@ -102,7 +102,7 @@ func (e *forecastEval) addFlags(c *cobra.Command) {
 	f.StringVar(&e.story, "story", "", "draw the forecasts over time to this file as well")
 	f.StringVar(&e.save, "save", "", "write the trained GRU to this model file")
 	f.StringVar(&e.log, "log", "", "write the GRU's learning curves to this CSV file: loss by network and pass")
-	f.StringVarP(&e.output, "output", "o", "text", "text or json")
+	e.output.Add(f)
 }
 
 func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
@@ -123,14 +123,14 @@ func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
 	if err := e.writeFiles(result); err != nil {
 		return err
 	}
-	if e.output == "json" {
-		return cli.WriteIndented(out, result)
+	if e.output.Structured() {
+		return e.output.Encode(out, result)
 	}
 	return result.print(out)
 }
 
 // walk lets every model through the same part.
-func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar cli.Progress) (*evalResult, error) {
+func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar *cli.Progress) (*evalResult, error) {
 	r := &evalResult{
 		Workload: e.source.name, Series: frame.Names, StepSeconds: frame.Step.Seconds(), Part: e.part, Seed: e.seed,
 		History: plan.From, Tested: plan.To - plan.From, Missing: frame.Missing(), task: plan.Task, frame: frame, plan: plan,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,9 +42,10 @@ func usualAgent(spaces rl.Spaces) string {
 }
 
 type studyFlags struct {
-	spec             study.Spec
-	vary             []string
-	output, out, svg string
+	spec     study.Spec
+	vary     []string
+	out, svg string
+	output   cli.Format
 }
 
 func newStudy() *cobra.Command {
@@ -67,7 +67,7 @@ Agents and their settings:
 		Example: `  # Which learning rate, over five seeds, with the learning curves as a picture
   loadline-lab study cartpole --agent dqn:steps=3 --vary rate=1e-4,1e-3,1e-2 --seeds 5 --svg rates.svg
 
-  # Elastic-DQN's own studies, beside the paper's figures
+  # Elastic-DQN's own studies, with the paper's figures
   loadline-lab study gamma
   loadline-lab study learning-rate
 
@@ -89,8 +89,8 @@ Agents and their settings:
 	flags.IntVar(&f.spec.Training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (a twentieth of a run)")
 	flags.IntVar(&f.spec.Training.Episodes, "episodes", 20, "episodes of an evaluation")
 	flags.IntVar(&f.spec.Parallel, "parallel", runtime.GOMAXPROCS(0), "runs at a time")
-	flags.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
-	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
+	f.output.Add(flags, "csv")
+	cli.OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw the learning curves to this file")
 	c.AddCommand(newNamedStudies()...)
 	return c
@@ -152,9 +152,6 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 // to the environment: every fault at once.
 func (f *studyFlags) complete(environment string) error {
 	var faults []error
-	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		faults = append(faults, cli.Usagef("--output %q must be text, json or csv", f.output))
-	}
 	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("svg", f.svg))
 	for _, text := range f.vary {
 		axis, err := study.ParseAxis(text)
@@ -191,13 +188,17 @@ func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 			return err
 		}
 	}
-	write := map[string]func(io.Writer) error{"json": report.WriteJSON, "csv": report.WriteCSV, "text": func(w io.Writer) error {
+	text := func(w io.Writer) error {
+		if f.output.String() == "csv" {
+			return report.WriteCSV(w)
+		}
 		width, colour := cli.Screen(stdout)
 		if _, err := fmt.Fprintln(w, studyFigure(report, f.spec.Task).Terminal(width, colour && f.out == "")); err != nil {
 			return err
 		}
 		return report.WriteText(w)
-	}}[f.output]
+	}
+	write := func(w io.Writer) error { return f.output.Write(w, report, text) }
 	if f.out != "" {
 		return atomicfile.Write(f.out, write)
 	}
