@@ -56,7 +56,7 @@ weights in use, and their decisions are queued until a server can be reached.`,
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
 	flags.StringSliceVar(&f.services, "services", nil,
 		"services to decide for, comma-separated; default: all that the model has students for")
-	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: one agent of a fleet does")
+	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: for one agent of a fleet")
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
@@ -75,7 +75,7 @@ func (f *agentFlags) check() error {
 		}
 	}
 	fault(f.model == "", "--model is missing: a file that loadline train --formulation drpc wrote")
-	fault(f.url == "", "--nats is missing: where the fleet meets, such as nats://127.0.0.1:4222")
+	fault(f.url == "", "--nats is missing: the servers of the fleet, such as nats://127.0.0.1:4222")
 	fault(!(f.speed >= 0 && f.speed <= 1e6), "--speed is %v, must be from 0 to 1e6", f.speed)
 	return errors.Join(faults...)
 }
@@ -176,7 +176,7 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	if w := witnessed(agent); w != nil {
 		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Incomplete)
 		if w.Missing != "" {
-			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
+			fmt.Fprintf(t, "         %s was not measured in the last incomplete period\n", w.Missing)
 		}
 		waiting, lost = waiting+w.Waiting, lost+w.Lost
 	}

@@ -65,7 +65,7 @@ Perturbations:
 		Example: `  # A named comparison; loadline report renders it
   loadline bench --suite rivals --out out/rivals
 
-  # Two settings of the HPA and the best one there is, on two applications, five seeds each
+  # Two settings of the HPA and its best one, on two applications, five seeds each
   loadline bench --app bookinfo --app boutique --workload bursts --peak 40 \
     --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy clairvoyant --out out/hpa
 

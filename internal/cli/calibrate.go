@@ -75,7 +75,8 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	if !found.Feasible() {
-		fmt.Fprintf(stderr, "no setting met the SLO with the margin: this one has the fewest violations, with %.2f %% of the requests over the SLO\n",
+		fmt.Fprintf(stderr, "no setting met the SLO with the margin: this one has the fewest violations, "+
+			"with %.2f %% of the requests over the SLO\n",
 			100*found.Best.Over)
 	}
 	write := func(w io.Writer) error { return f.output.Write(w, found, found.WriteText) }

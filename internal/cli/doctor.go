@@ -51,7 +51,7 @@ the permissions that you need.`,
   kubectl -n monitoring port-forward svc/prometheus 9090 &
   loadline doctor --prometheus http://localhost:9090 --namespace shop
 
-  # Afterwards: everything, or one application
+  # After installation: everything, or one application
   loadline doctor
   loadline doctor shop/main --context production
 

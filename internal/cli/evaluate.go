@@ -92,7 +92,8 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		return err
 	}
 	if missing := folder.Missing(); missing > 0 {
-		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; the command that started the training resumes it\n", missing, len(folder.Candidates))
+		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
+			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
 	if err := (pipeline.Judging{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
 		return UsageError(err)

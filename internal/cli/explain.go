@@ -47,7 +47,7 @@ NS/NAME under the one that the controller writes to, which --log or the variable
   # Why did productpage have so many replicas at five past twelve?
   loadline explain shop/web productpage --at 12:05 --log /var/lib/loadline
 
-  # Everything that happened to one service in the last half hour, for a program
+  # Every change of one service in the last half hour, as JSON
   loadline explain out/decisions reviews --since 30m --output json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
@@ -141,14 +141,16 @@ func logFolder(target, base string) (string, error) {
 			return dir, nil
 		}
 		if !isDir(target) {
-			return "", fmt.Errorf("there is no decision log of %s: no folder %s; does the controller write there, and has it decided anything yet?", target, dir)
+			return "", fmt.Errorf("no decision log of %s: there is no folder %s; "+
+				"check that the controller writes there and has made a decision", target, dir)
 		}
 	}
 	switch {
 	case isDir(target):
 		return target, nil
 	case isResource:
-		return "", Usagef("%s is not a folder; if it is a LoadLine resource, give the folder that the controller writes its decisions to: --log DIR or %s", target, logVariable)
+		return "", Usagef("%s is not a folder; if it is a LoadLine resource, "+
+			"give the folder that the controller writes its decisions to: --log DIR or %s", target, logVariable)
 	}
 	return "", Usagef("%s is neither the folder of a decision log nor the NS/NAME of a LoadLine resource", target)
 }

@@ -52,7 +52,7 @@ docs/twin.md describes the method.`,
   loadline apps check shop.yaml
   loadline simulate --app shop.yaml --workload day --policy hpa
 
-  # With objectives of one's own, one of them for checkouts only
+  # With your own objectives, one of them for checkouts only
   loadline fit past -o shop.yaml --objective "99% < 500ms" --objective "checkout: 99% < 2s"
 
   # A picture of the knee of one service: measured, twin and linear model

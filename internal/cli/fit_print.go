@@ -17,7 +17,9 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 	fmt.Fprintf(w, "%s: %s and %s, fitted to %s .. %s, scored on the rest up to %s\n\n", file,
 		count(len(t.App.Services), "service", "services"), count(len(t.App.Kinds), "kind of request", "kinds of requests"),
 		r.From.UTC().Format(time.DateTime), r.Cut.UTC().Format(time.DateTime), r.Until.UTC().Format(time.DateTime))
-	fmt.Fprintf(w, "Median relative error on held-out history, far from saturation | near it (by requests: the twin\nin the event engine, over %s of %v at loads from the lowest to the highest):\n", count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
+	fmt.Fprintf(w, "Median relative error on held-out history, far from saturation | near it (by requests: the twin\n"+
+		"in the event engine, over %s of %v at loads from the lowest to the highest):\n",
+		count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
 	fmt.Fprintln(w)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "SERVICE\tMODEL\tCPU\tMEAN\tP99\tMINUTES\tSEEN PER REPLICA\tBUSIEST")
@@ -156,10 +158,11 @@ func kneeFigure(t *twin.Twin, service string) (draw.Figure, error) {
 	}
 	s := &t.Report.Services[at]
 	f := draw.Figure{
-		Title:    "Load and latency of " + s.Service,
-		Subtitle: "Points are trimmed means of the minutes at about the same load, in the part of the history that was fitted. The linear model is Scaling-Ops' regressor with its intercept if that predicts better.",
-		XUnit:    "% of the CPU limit in use",
-		Panels:   []draw.Panel{{Title: "mean", Unit: "s", Height: 220}, {Title: "p99", Unit: "s", Height: 220}},
+		Title: "Load and latency of " + s.Service,
+		Subtitle: "Points are trimmed means of the minutes at about the same load, in the fitted part of the history. " +
+			"The linear model is Scaling-Ops' regressor with its intercept if that predicts better.",
+		XUnit:  "% of the CPU limit in use",
+		Panels: []draw.Panel{{Title: "mean", Unit: "s", Height: 220}, {Title: "p99", Unit: "s", Height: 220}},
 	}
 	line := func(panel int, name string, dots bool, y func(twin.CurvePoint) twin.Number) {
 		l := draw.Line{Name: name, Dots: dots}

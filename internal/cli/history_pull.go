@@ -60,7 +60,7 @@ and ` + passwordVariable + `; they are never written.`,
   loadline history pull --prometheus https://mimir.example.com/prometheus --namespace shop \
       --header X-Scope-OrgID=team-a --token-file token -o past
 
-  # With queries of one's own, begun from a preset
+  # With your own queries, started from a preset
   loadline history presets istio > mine.yaml
   loadline history pull --prometheus http://localhost:9090 --namespace shop --queries mine.yaml -o past`,
 		Args: Exactly(),

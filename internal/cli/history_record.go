@@ -42,7 +42,7 @@ made longer than its own length; a file cannot.`,
 		Example: `  # A week of bookinfo under Kubernetes' autoscaler, in some seconds
   loadline history record --app bookinfo --workload week --policy hpa --duration 7d -o past
 
-  # A day in the engine that follows every request
+  # A day in the event engine, which simulates every request
   loadline history record --app single --workload day --policy hpa --engine event -o past
 
   # With gaps and noise, as real metrics have them

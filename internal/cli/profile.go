@@ -54,10 +54,10 @@ the next column.`,
   # One version, and an instance of another size
   loadline profile --app bookinfo --service reviews --version v3 --cpu 1
 
-  # For loadline slo split, which then need not measure again
+  # For loadline slo split, which then does not measure again
   loadline profile --app sockshop --out sockshop.profiles.json
 
-  # From the past, and beside the simulator
+  # From a history, compared with the simulator
   loadline history record --app bookinfo --workload day --policy hpa -o past
   loadline profile --history past
   loadline profile --history past --service details --app bookinfo`,
@@ -258,7 +258,8 @@ func profileTime(seconds float64) string {
 func profileFigure(set *profile.Set) draw.Figure {
 	f := profilePanel(set.Profiles)
 	f.Title = "Load and latency of " + set.App
-	f.Subtitle = "Latency of a visit, without its calls unless it says so, against the load of an instance. Points are measured, lines are what is made of them: they never fall, and end where the service was last seen unsaturated."
+	f.Subtitle = "Latency of a visit, without its calls unless marked, against the load of an instance. " +
+		"Points are measured. Lines are the profiles: they never fall, and end at the highest load without saturation."
 	return f
 }
 

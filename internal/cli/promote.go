@@ -70,7 +70,8 @@ one.`,
 	flags.BoolVar(&f.force, "force", false, "promote it even if it does not beat the baseline")
 	flags.BoolVar(&f.list, "list", false, "list promoted versions, and exit")
 	flags.BoolVar(&f.rollback, "rollback", false, "make the previous version current again")
-	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry holds several; with a file: name or file of its application")
+	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry has several; "+
+		"with a file: name or file of its application")
 	f.output.Add(flags)
 	return c
 }

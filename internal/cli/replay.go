@@ -164,7 +164,8 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
 		}
 		if e.App != app && !reflect.DeepEqual(e.App, app) {
-			return fmt.Errorf("the application changed before %s, and a policy is for one application: replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+			return fmt.Errorf("the application changed before %s, and a policy is for one application: "+
+				"replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
 		}
 		period = time.Duration(e.Record.Needs.Period)
 		load.Add(e.Record)

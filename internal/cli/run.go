@@ -65,8 +65,8 @@ explain).
 Of several processes the one that holds the lease decides; the others are ready to
 take over, and answer KEDA from the resources' status meanwhile.
 
-LoadLines whose policy is a teacher with students (train --formulation drpc) meet
-over NATS: a server in this process, or with --nats an external cluster, which
+LoadLines whose policy is a teacher with students (train --formulation drpc)
+communicate over NATS: a server in this process, or with --nats an external cluster, which
 several replicas need. One process may run all LoadLines, or several processes as
 agents a group of them each (--agent).
 

@@ -36,7 +36,8 @@ const (
 func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	c := fleet.Default()
 	f.maxExperience, f.perService, f.inFlight = c.MaxMessages, c.PerService, c.InFlight
-	flags.StringVar(&f.url, "nats", "", "NATS servers where students meet their teachers, comma-separated: nats://HOST:4222 or tls://HOST:4222 (default: one in this process, started when a LoadLine needs it)")
+	flags.StringVar(&f.url, "nats", "", "NATS servers of the fleets, comma-separated: nats://HOST:4222 or tls://HOST:4222 "+
+		"(default: one in this process, started when a LoadLine needs it)")
 	flags.StringVar(&f.credentials, "nats-credentials", "", "file with the credentials of a user of those servers")
 	flags.StringVar(&f.tlsCA, "nats-ca", "", "CA file for the servers' certificates (default: the system's CAs)")
 	flags.StringVar(&f.cert, "nats-cert", "", "file of the client certificate")
@@ -111,4 +112,6 @@ func (f *runFleetFlags) several(leaderElect bool) bool {
 	return leaderElect
 }
 
-var errSeveral = errors.New("several controller replicas need an external NATS cluster for DRPC, since the one that takes over would find nothing of what was learned: give --nats (chart: fleet.nats), or run a single one and say so with --controllers 1 (chart: replicas 1); until then the rule is followed")
+var errSeveral = errors.New("several controller replicas need an external NATS cluster for DRPC, " +
+	"since a new leader would not have what was learned: give --nats (chart: fleet.nats), " +
+	"or run one replica and set --controllers 1 (chart: replicas 1); until then the fallback rule decides")

@@ -56,10 +56,10 @@ Policies:
   # A file of rates, scaled to 100 requests per second at its peak, with a stricter SLO
   loadline simulate --app boutique --workload rates.csv --peak 100 --slo p99=200ms
 
-  # A trained model under the guards of production, which fall back on HPA
+  # A trained model with the guards of production, which fall back to HPA
   loadline simulate --app bookinfo --policy model:file=model.safetensors --guard hpa:target=60
 
-  # Functions that sleep while nobody calls them, under Knative's autoscaler
+  # Functions that scale to zero, under Knative's autoscaler
   loadline simulate --app functions --workload constant:rps=0.1 --duration 12h --policy kpa
 
   # Under a metrics system that loses one scrape in ten and is one scrape late

@@ -78,7 +78,7 @@ is an error, with the lowest latency that is possible and its cost.`,
   loadline slo split --app bookinfo --slo p99=150ms --output json
   loadline slo split --app sockshop --rate 100 --svg split.svg
 
-  # As the budgets of other policies, in training and at work
+  # As the budgets of other policies, in training and in simulation
   loadline slo split --app bookinfo --rate 100 --out shares.json
   loadline train --app bookinfo --workload week --shares shares.json -o run
 

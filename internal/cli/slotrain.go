@@ -196,7 +196,8 @@ func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nMisplaced is the share of the divisible budget that went to the wrong service. Costs\nare of whole instances by the profiles alone, before slo split adjusts them.")
+	fmt.Fprintln(w, "\nMisplaced is the share of the divisible budget that went to the wrong service. Costs\n"+
+		"are of whole instances by the profiles alone, before slo split adjusts them.")
 	if f.out != "" {
 		fmt.Fprintf(w, "\nThe model is in %s: loadline slo split --model %s\n", f.out, f.out)
 	}

@@ -51,11 +51,11 @@ trained by loadline-lab train.`,
   # On a model of an application, four methods
   loadline train --app bookinfo --workload week --methods drpc,msars,scaling-ops,loadline-dqn -o run
 
-  # A teacher and its students, and the students at work
+  # A teacher and its students, and a simulation of the students
   loadline train --formulation drpc --app trainticket --workload day --peak 80 -o drpc.safetensors --log curve.csv
   loadline simulate --app trainticket --workload day --peak 80 --duration 3h --policy drpc:file=drpc.safetensors
 
-  # The SLO split among the services, and an agent that steers by the parts
+  # The SLO split among the services, and an agent that scales each to its share
   loadline slo train --way meta --out split.safetensors
   loadline train --formulation msars --app sockshop --workload day --peak 300 --split split.safetensors --profiles sockshop.json -o msars.safetensors
   loadline simulate --app sockshop --workload day --peak 300 --duration 3h --policy msars:file=msars.safetensors`,
@@ -86,8 +86,8 @@ trained by loadline-lab train.`,
 	f.run.add(flags)
 	f.drpc.add(flags)
 	f.msars.add(flags)
-	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment, of each candidate (as it needs)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of everything random")
+	flags.IntVar(&f.training.Steps, "steps", 0, "environment steps of each candidate (as the method sets)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random numbers")
 	flags.IntVar(&f.training.EvaluateEvery, "evaluate-every", 0, "with --formulation: steps between evaluations")
 	flags.IntVar(&f.training.Episodes, "episodes", 20, "with --formulation: episodes of an evaluation")
 	OutVar(flags, &f.out, "folder of the run, or with --formulation the model file to write")

@@ -66,7 +66,8 @@ func (c *drpcCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}
 	if err := s.Restore(data); err != nil {
-		return fmt.Errorf("--checkpoint: %s: %w: give the flags of the first start, or another folder, or remove the file to start again", filepath.ToSlash(c.path()), err)
+		return fmt.Errorf("--checkpoint: %s: %w: give the flags of the first start, or another folder, "+
+			"or remove the file to start again", filepath.ToSlash(c.path()), err)
 	}
 	fmt.Fprintf(stderr, "resuming after %d steps, from %s\n", s.Steps(), filepath.ToSlash(c.path()))
 	return nil

@@ -30,7 +30,7 @@ func (f *workloadFlags) add(flags *pflag.FlagSet) {
 // addReading adds all but duration and step, which some verbs have of their own.
 func (f *workloadFlags) addReading(flags *pflag.FlagSet) {
 	o := &f.options
-	flags.Uint64Var(&o.Seed, "seed", 1, "of everything random")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
 	flags.Float64Var(&o.Scale, "scale", 0, "multiply every rate")
 	flags.Float64Var(&o.Peak, "peak", 0, "scale so that the highest rate is this many requests per second")
 	flags.StringVar(&o.Format, "format", "", "layout of a trace file, if it is not recognised (see workload list)")

@@ -53,12 +53,11 @@ func newStudy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "study ENVIRONMENT",
 		Short: "Compare settings of a learning agent over a grid",
-		Long: `Trains an agent for each combination of settings and each seed, several at a
-time, and tells how each did: the mean return of the best policy it met, on
-episodes of their own, and how soon it got there. The same seeds give the same
-result, however many run at a time.
+		Long: `Trains an agent for each combination of settings and each seed, several in parallel,
+and prints the results: the mean return of the best policy on held-out episodes, and
+how many steps it took. The same seeds give the same result, for any --parallel.
 
-Interrupted, it shows what has finished.
+If it is interrupted, it prints the finished runs.
 
 Environments:
 ` + taskHelp() + `
@@ -81,14 +80,14 @@ Agents and their settings:
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.spec.Agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
-	flags.StringArrayVar(&f.vary, "vary", nil, "key=value,value,...: a setting and what to try; repeatable")
+	flags.StringArrayVar(&f.vary, "vary", nil, "key=value,value,...: a setting and the values to try; repeatable")
 	flags.IntVar(&f.spec.Seeds, "seeds", 3, "runs of each combination")
 	flags.Uint64Var(&f.spec.Seed, "seed", 1, "the first seed")
-	flags.IntVar(&f.spec.Training.Steps, "steps", 0, "steps of each run (as the environment needs)")
-	flags.IntVar(&f.spec.Training.LongestEpisode, "longest-episode", 0, "cut episodes off after so many steps (as the environment does)")
+	flags.IntVar(&f.spec.Training.Steps, "steps", 0, "steps of each run (as the environment sets)")
+	flags.IntVar(&f.spec.Training.LongestEpisode, "longest-episode", 0, "maximum steps of an episode (as the environment sets)")
 	flags.IntVar(&f.spec.Training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (a twentieth of a run)")
 	flags.IntVar(&f.spec.Training.Episodes, "episodes", 20, "episodes of an evaluation")
-	flags.IntVar(&f.spec.Parallel, "parallel", runtime.GOMAXPROCS(0), "runs at a time")
+	flags.IntVar(&f.spec.Parallel, "parallel", runtime.GOMAXPROCS(0), "parallel runs")
 	f.output.Add(flags, "csv")
 	cli.OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw the learning curves to this file")
@@ -135,7 +134,7 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	bar.Done()
 	switch {
 	case report == nil && err != nil:
-		return cli.UsageError(err) // nothing can fail in an environment but its making
+		return cli.UsageError(err) // only making an environment can fail
 	case report.Finished == 0:
 		return err
 	}
@@ -148,8 +147,8 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	return nil
 }
 
-// complete looks the environment up, reads the grid, and fills in what was left
-// to the environment: every fault at once.
+// complete looks up the environment, parses the grid and sets the environment's defaults.
+// It reports every fault at once.
 func (f *studyFlags) complete(environment string) error {
 	var faults []error
 	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("svg", f.svg))
@@ -205,7 +204,7 @@ func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 	return write(stdout)
 }
 
-// drawnCells is how many lines of one panel can be told apart.
+// drawnCells is how many lines of one panel can be distinguished.
 const drawnCells = 6
 
 // studyFigure is the learning curves of the best cells.
@@ -225,7 +224,7 @@ func studyFigure(r *study.Report, task rl.Task) draw.Figure {
 		returns.Lines = append(returns.Lines, draw.Line{Name: c.Values(), X: steps, Y: evaluations})
 		losses.Lines = append(losses.Lines, draw.Line{Name: c.Values(), X: steps, Y: loss})
 	}
-	subtitle := fmt.Sprintf("%d steps of %v each, over the time lived in the environment; %d of %d runs", r.Steps, task.Step,
+	subtitle := fmt.Sprintf("%d steps of %v each, over the simulated time; %d of %d runs", r.Steps, task.Step,
 		r.Finished, r.Runs)
 	if len(r.Vary) > 0 {
 		var keys []string

@@ -82,7 +82,7 @@ func (f *trainFlags) add(flags *pflag.FlagSet) {
 	f.scenario.Add(flags)
 	f.output.Add(flags)
 	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment (as the environment sets)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of everything random")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random numbers")
 	flags.IntVar(&f.training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (with --task a twentieth of --steps)")
 	flags.IntVar(&f.training.Episodes, "episodes", 20, "episodes of an evaluation")
 	cli.OutVar(flags, &f.out, "model file to write")
