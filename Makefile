@@ -35,21 +35,21 @@ image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images
 		$(GO) run ./tools/image -package ./cmd/$$program -name loadline.dev/$$program -version $(VERSION) -platforms $(PLATFORMS) -o out/$$program-$(VERSION).tar || exit 1; \
 	done
 
-# The demo is the way that people go with their own cluster, command by command.
+# The demo runs the commands that a user runs with a cluster.
 DEMO := out/demo
 DEMO_WEEK := diurnal:low=20,high=100,peak=15h+noise:cv=0.06,corr=5m
 
-demo: bin/loadline ## from a week of metrics to a proven policy: record, fit, train, evaluate; report in out/demo
+demo: bin/loadline ## from a week of metrics to an evaluated policy: record, fit, train, evaluate; report in out/demo
 	@mkdir -p out && rm -rf $(DEMO)
-	@echo "1. A week of bookinfo under HPA at 80 %, as Prometheus would have kept it"
+	@echo "1. Record a week of bookinfo under HPA at 80 %, as Prometheus would have stored it"
 	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa -o $(DEMO)/past
-	@echo; echo "2. Its twin is fitted to six days, and candidates are trained on it; the seventh day stays unseen"
+	@echo; echo "2. Fit a twin to six days and train candidates on it; the seventh day is held out"
 	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --unseen 0.1429 --candidates 6 -o $(DEMO)/run
-	@echo; echo "3. All of them against HPA at 80 %, HPA calibrated, Autothrottle and one who knows the load, on the unseen day"
+	@echo; echo "3. Compare the candidates with HPA at 80 %, calibrated HPA, Autothrottle and the oracle on the held-out day"
 	bin/loadline evaluate $(DEMO)/run --seeds 2 --stretch 40m
 	@echo
-	@echo "The page with every run: $(DEMO)/run/report.html"
-	@echo "Now with your own cluster:"
+	@echo "Report with every run: $(DEMO)/run/report.html"
+	@echo "With your own cluster:"
 	@echo "  bin/loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past"
 	@echo "  bin/loadline train --history past --objective \"99% < 300ms\" -o shop"
 	@echo "  bin/loadline evaluate shop && bin/loadline promote shop"

@@ -22,7 +22,7 @@ type agentFlags struct {
 	services []string
 	witness  bool
 	speed    float64
-	output   string
+	output   Format
 }
 
 func newAgent() *cobra.Command {
@@ -46,7 +46,7 @@ weights in use, and their decisions are queued until a server can be reached.`,
 
   # All services, as fast as possible, with the result in JSON
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --workload constant:rps=40 --duration 1h --speed 0 --output json`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -56,14 +56,14 @@ weights in use, and their decisions are queued until a server can be reached.`,
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
 	flags.StringSliceVar(&f.services, "services", nil,
 		"services to decide for, comma-separated; default: all that the model has students for")
-	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: one agent of a fleet does")
+	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: for one agent of a fleet")
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
 	flags.Float64Var(&f.speed, "speed", 1, "simulated seconds per second of real time; 0 = as fast as possible")
 	f.add(flags)
 	f.cluster.add(flags)
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
@@ -71,13 +71,12 @@ func (f *agentFlags) check() error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
-			faults = append(faults, usagef(format, args...))
+			faults = append(faults, Usagef(format, args...))
 		}
 	}
 	fault(f.model == "", "--model is missing: a file that loadline train --formulation drpc wrote")
-	fault(f.url == "", "--nats is missing: where the fleet meets, such as nats://127.0.0.1:4222")
+	fault(f.url == "", "--nats is missing: the servers of the fleet, such as nats://127.0.0.1:4222")
 	fault(!(f.speed >= 0 && f.speed <= 1e6), "--speed is %v, must be from 0 to 1e6", f.speed)
-	fault(f.output != "text" && f.output != "json", "--output is %q, must be text or json", f.output)
 	return errors.Join(faults...)
 }
 
@@ -85,7 +84,7 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	f.cluster.policy, f.cluster.cpuModel, f.cluster.output = "drpc:file="+f.model, "quota", "text"
+	f.cluster.policy, f.cluster.cpuModel = "drpc:file="+f.model, "quota"
 	spec, err := f.cluster.spec(stderr)
 	if err != nil {
 		return err
@@ -96,11 +95,11 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	model, err := fleet.Group(whole, f.services)
 	if err != nil {
-		return usageError{err}
+		return UsageError(err)
 	}
 	link, err := fleet.Open(f.config("loadline agent", stderr))
 	if err != nil {
-		return usageError{err}
+		return UsageError(err)
 	}
 	defer link.Close()
 	agent, err := fleet.NewAgent(link, model, spec.App, drpc.Work{}, uint64(time.Now().UnixNano()))
@@ -130,11 +129,11 @@ const flushWithin = 10 * time.Second
 
 // simulate runs the cluster at its speed.
 func (f *agentFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io.Writer) error {
-	bar := newProgress(stderr, "students on "+spec.App.Name)
-	defer bar.done()
+	bar := NewProgress(stderr, "students on "+spec.App.Name)
+	defer bar.Done()
 	began := time.Now()
 	spec.Hooks.Progress = func(at time.Duration) {
-		bar.at(at.Seconds() / spec.Duration.Seconds())
+		bar.At(at.Seconds() / spec.Duration.Seconds())
 		if f.speed == 0 {
 			return
 		}
@@ -152,9 +151,9 @@ func (f *agentFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io
 func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) error {
 	waiting, lost := agent.Publisher.Waiting()
 	traffic := link.Traffic()
-	if f.output == "json" {
+	if f.output.Structured() {
 		payload, wire := traffic.PerDecision()
-		return writeIndented(w, struct {
+		return f.output.Encode(w, struct {
 			Students []fleet.StudentStatus `json:"students"`
 			Waiting  int                   `json:"waiting"`
 			Lost     int                   `json:"lost"`
@@ -177,7 +176,7 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	if w := witnessed(agent); w != nil {
 		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Incomplete)
 		if w.Missing != "" {
-			fmt.Fprintf(t, "         %s was not measured, the last time\n", w.Missing)
+			fmt.Fprintf(t, "         %s was not measured in the last incomplete period\n", w.Missing)
 		}
 		waiting, lost = waiting+w.Waiting, lost+w.Lost
 	}

@@ -9,42 +9,87 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 )
 
 func newApps() *cobra.Command {
+	var output Format
 	c := &cobra.Command{
 		Use:   "apps",
 		Short: "List, show and check models of applications",
 		Long: `Models of applications: services, the kinds of requests that users send, and the
-nodes they run on. Five are built in; your own is one YAML file.`,
+nodes they run on. Seven are built in; your own is one YAML file.`,
 		Example: `  loadline apps
   loadline apps show bookinfo
   loadline apps check shop.yaml
   loadline apps import MSCallGraph_0.csv.gz --out shop.yaml`,
-		Args: subcommands,
-		RunE: func(c *cobra.Command, _ []string) error { return listApps(c.OutOrStdout()) },
+		Args: Subcommands,
+		RunE: func(c *cobra.Command, _ []string) error { return listApps(c.OutOrStdout(), &output) },
 	}
-	c.AddCommand(
-		newAppsImport(),
-		&cobra.Command{
-			Use:   "show NAME|FILE",
-			Short: "Draw an application's call trees and list its services",
-			Args:  exactly("the name or file of an application"),
-			RunE:  func(c *cobra.Command, args []string) error { return showApp(c.OutOrStdout(), args[0]) },
+	output.Add(c.Flags())
+	c.AddCommand(newAppsImport(), newAppsShow(), newAppsCheck())
+	return c
+}
+
+func newAppsShow() *cobra.Command {
+	var output Format
+	c := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "Draw an application's call trees and list its services",
+		Long: `Draws the call trees and the service graph of an application and lists its services.
+With --output yaml it prints the model file, to start your own with.`,
+		Example: `  loadline apps show bookinfo
+  loadline apps show bookinfo --output yaml > shop.yaml`,
+		Args: Exactly("the name or file of an application"),
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := loadApp(args[0])
+			if err != nil {
+				return err
+			}
+			if output.Structured() {
+				return encodeApp(c.OutOrStdout(), m.App, &output)
+			}
+			return showApp(c.OutOrStdout(), m.App)
 		},
-		&cobra.Command{
-			Use:   "check NAME|FILE",
-			Short: "Check a model file: every fault at once, and where its figures come from",
-			Args:  exactly("the name or file of an application"),
-			RunE:  func(c *cobra.Command, args []string) error { return checkApp(c.OutOrStdout(), args[0]) },
+	}
+	output.Add(c.Flags())
+	return c
+}
+
+// encodeApp writes the fields of a model file.
+func encodeApp(w io.Writer, app *loadline.App, output *Format) error {
+	text, err := apps.Encode(app)
+	if err != nil {
+		return err
+	}
+	var fields any
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	return output.Encode(w, fields)
+}
+
+func newAppsCheck() *cobra.Command {
+	var output Format
+	c := &cobra.Command{
+		Use:   "check NAME|FILE",
+		Short: "Check a model file: every fault at once, and where its figures come from",
+		Args:  Exactly("the name or file of an application"),
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := loadApp(args[0])
+			if err != nil {
+				return err
+			}
+			r := apps.Check(m)
+			return output.Write(c.OutOrStdout(), newAppReport(r), func(w io.Writer) error { return printAppReport(w, r) })
 		},
-	)
+	}
+	output.Add(c.Flags())
 	return c
 }
 
@@ -54,30 +99,43 @@ func loadApp(name string) (*apps.Model, error) {
 	m, err := apps.Load(name)
 	if err != nil && !slices.Contains(apps.Names(), name) {
 		if _, missing := os.Stat(name); errors.Is(missing, fs.ErrNotExist) {
-			return nil, usageError{err}
+			return nil, UsageError(err)
 		}
 	}
 	return m, err
 }
 
-func listApps(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tSERVICES\tKINDS OF REQUESTS\tDESCRIPTION")
+func listApps(w io.Writer, output *Format) error {
+	type entry struct {
+		Name        string   `json:"name"`
+		Services    int      `json:"services"`
+		Kinds       []string `json:"kinds"`
+		Description string   `json:"description"`
+	}
+	var entries []entry
 	for _, name := range apps.Names() {
 		m, err := apps.Load(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", name, len(m.App.Services), kindNames(m.App), firstSentence(m.App.Description))
+		e := entry{Name: name, Services: len(m.App.Services), Description: strings.TrimSpace(m.App.Description)}
+		for _, k := range m.App.Kinds {
+			e.Kinds = append(e.Kinds, k.Name)
+		}
+		entries = append(entries, e)
 	}
-	return t.Flush()
+	return output.Write(w, entries, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "NAME\tSERVICES\tKINDS OF REQUESTS\tDESCRIPTION")
+		for _, e := range entries {
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", e.Name, e.Services, someKinds(e.Kinds), firstSentence(e.Description))
+		}
+		return t.Flush()
+	})
 }
 
-func kindNames(app *loadline.App) string {
-	var names []string
-	for _, k := range app.Kinds {
-		names = append(names, k.Name)
-	}
+// someKinds are the first few names of kinds of requests.
+func someKinds(names []string) string {
 	if len(names) > 4 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 	}
@@ -96,12 +154,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-func showApp(w io.Writer, name string) error {
-	m, err := loadApp(name)
-	if err != nil {
-		return err
-	}
-	app := m.App
+func showApp(w io.Writer, app *loadline.App) error {
 	fmt.Fprintf(w, "%s: %s\n\n", app.Name, strings.TrimSpace(app.Description))
 	fmt.Fprintf(w, "Call trees:\n\n%s\n", apps.Tree(app))
 	fmt.Fprintf(w, "Service graph, calls per average request:\n\n%s\n", apps.DrawGraph(app))
@@ -165,39 +218,4 @@ func groupNodes(nodes []loadline.Node) []string {
 		lines = append(lines, fmt.Sprintf("\n%d nodes of %g cores and %d GiB", counts[k], k.cores, k.memory>>30))
 	}
 	return lines
-}
-
-func checkApp(w io.Writer, name string) error {
-	m, err := loadApp(name)
-	if err != nil {
-		return err
-	}
-	r := apps.Check(m)
-	fmt.Fprintf(w, "%s is sound: %d services, %d kinds of requests, %d figures\n\n", r.Name, r.Services, len(r.Kinds), r.Figures)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KIND\tSHARE\tVISITS\tCPU\tUNLOADED\tSLO")
-	for _, k := range r.Kinds {
-		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f\t%v\t%v\tp%g within %v\n", k.Name, 100*k.Share, k.Visits,
-			k.CPU.Round(10*time.Microsecond), k.Unloaded.Round(10*time.Microsecond), k.SLO.Percentile, k.SLO.Latency)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "\nWhere the figures come from:")
-	for _, p := range apps.Provenances() {
-		if n := r.Shares[p]; n > 0 {
-			fmt.Fprintf(t, "  %s\t%d\t%.0f %%\n", p, n, 100*float64(n)/float64(r.Figures))
-		}
-	}
-	fmt.Fprintln(t)
-	for _, o := range r.Origins {
-		fmt.Fprintf(t, "  %s (%s)\t%d\t%s\n", o.Name, o.Kind, o.Figures, o.Source)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, warning := range r.Warnings {
-		fmt.Fprintln(w, "warning:", warning)
-	}
-	return nil
 }

@@ -26,16 +26,16 @@ gzip) into a model of an application: services, kinds of requests, call trees
 with probabilities. What the traces do not hold is assumed, and marked so.`,
 		Example: `  loadline apps import MSCallGraph_0.csv.gz --name shop --out shop.yaml
   loadline apps check shop.yaml`,
-		Args: exactly("a call-graph table"),
+		Args: Exactly("a call-graph table"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkWritable("out", out); err != nil {
+			if err := CheckWritable("out", out); err != nil {
 				return err
 			}
 			return importApp(c.OutOrStdout(), c.ErrOrStderr(), args[0], out, o)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&out, "out", "", "write the model to this file instead of standard output")
+	OutVar(f, &out, "write the model to this file instead of standard output")
 	f.StringVar(&o.Name, "name", "callgraph", "name of the application")
 	f.Float64Var(&o.CPUShare, "cpu-share", 0.5, "share of a visit's own time that is CPU")
 	f.IntVar(&o.MaxKinds, "max-kinds", 20, "keep the most frequent kinds of requests")

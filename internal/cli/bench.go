@@ -31,6 +31,7 @@ type benchFlags struct {
 	workers                                       int
 	redo, listSuites                              bool
 	training                                      bench.Training
+	output                                        Format
 }
 
 func newBench() *cobra.Command {
@@ -39,49 +40,49 @@ func newBench() *cobra.Command {
 		Use:   "bench",
 		Short: "Compare policies: each on each application, workload, perturbation and seed",
 		Long: `Runs every policy on every application under every workload and perturbation,
-once for each seed, in parallel over the cores, and writes what came of it to a
-folder: runs/ with every run and its story, results.json and results.csv with
-means, 95 % intervals, differences to a baseline seed by seed, and the cost
-relative to the clairvoyant's.
+once for each seed, in parallel over the cores, and writes the results to a folder:
+runs/ with every run and its time series, results.json and results.csv with means,
+95 % intervals, differences to a baseline seed by seed, and the cost relative to the
+oracle's.
 
-Every finished run is kept at once. Interrupted or killed, the same command goes
-on where it was; what is there is not run again. Results of another version of
-the program are refused, or made again with --redo.
+Every finished run is saved immediately. If it is interrupted or killed, the same
+command resumes; finished runs are not repeated. Results of another version of the
+program are refused, or repeated with --redo.
 
-A policy written NAME@calibrated is run with its best setting, found on other
-data than it is run on: generated workloads drawn with other seeds, or the fifth
-of a trace before the last, on which it is run then. clairvoyant without a level
-is searched for each run.
+A policy written NAME@calibrated runs with its best setting, found on other data than
+it runs on: generated workloads drawn with other seeds, or the fourth fifth of a
+trace, of which the last fifth is held out for the run. For the oracle without a
+level, the level is searched for each run.
 
 A policy written NAME@trained (` + strings.Join(policy.TrainableNames(), ", ") + `) is trained first, on other
 draws of the workload or on the part of a trace before the one to calibrate on.
-Each gets the same environment steps and the same settings to choose from, by one
-reward; several models are trained with different seeds, and the runs use them in
-turn. Models are kept in models/, and the report shows how they learned.
+Each gets the same number of environment steps and the same settings to choose from,
+by the same reward; several models are trained with different seeds, and the runs use
+them in turn. Models are saved in models/, and the report shows their learning curves.
 
 Perturbations:
 ` + perturbationHelp(),
-		Example: `  # A named comparison; loadline report makes a page of it
+		Example: `  # A named comparison; loadline report renders it
   loadline bench --suite rivals --out out/rivals
 
-  # Two settings of the HPA and the best one there is, on two applications, five seeds each
+  # Two settings of the HPA and its best one, on two applications, five seeds each
   loadline bench --app bookinfo --app boutique --workload bursts --peak 40 \
     --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy clairvoyant --out out/hpa
 
-  # How they take late metrics and a lost node, against nothing of the kind
+  # Late metrics and a lost node, compared with runs without perturbation
   loadline bench --app boutique --workload day --duration 2h --policy hpa --policy kpa:target=4 \
     --perturbation none --perturbation late-4 --perturbation node-lost --out out/late
 
-  # DRPC beside MSARS and the HPA, trained for this load first
+  # DRPC, MSARS and the HPA; the learned ones are trained for this load first
   loadline bench --app bookinfo --workload bursts --peak 40 --duration 1h --train-steps 4000 \
     --policy hpa:target=75 --policy drpc@trained --policy msars@trained --out out/learned
 
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.listSuites {
-				return listSuites(c.OutOrStdout())
+				return f.listSuiteNames(c.OutOrStdout())
 			}
 			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -89,26 +90,27 @@ Perturbations:
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.suite, "suite", "", "a named comparison: "+strings.Join(bench.SuiteNames(),
-		", ")+"; lists given beside it replace its own")
-	flags.BoolVar(&f.listSuites, "list-suites", false, "say what the suites compare, and end")
+		", ")+"; other lists on the command line replace its own")
+	flags.BoolVar(&f.listSuites, "list-suites", false, "list the suites and what they compare, and exit")
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
 	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated or NAME@trained; repeatable")
-	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "what goes wrong: "+strings.Join(bench.PerturbationNames(),
+	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),
 		", ")+"; repeatable")
-	flags.IntVar(&f.seeds, "seeds", 5, "runs of each, from --seed on")
-	flags.StringVar(&f.out, "out", "", "folder for the runs and the results")
-	flags.StringVar(&f.baseline, "baseline", "", "label of the policy that differences are taken against (the first)")
+	flags.IntVar(&f.seeds, "seeds", 5, "runs of each case, with seeds from --seed on")
+	OutVar(flags, &f.out, "folder for the runs and the results")
+	f.output.Add(flags, "csv", "markdown")
+	flags.StringVar(&f.baseline, "baseline", "", "label of the policy to compare with (the first)")
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces that suites use")
-	flags.IntVar(&f.workers, "workers", 0, "runs at once; 0 = one for each core")
-	flags.BoolVar(&f.redo, "redo", false, "make again what another version of the program made")
+	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
+	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	flags.IntVar(&f.training.Steps, "train-steps", bench.DefaultTrainingSteps, "environment steps of each training")
-	flags.IntVar(&f.training.Models, "train-models", 3, "models of each policy that is trained, at most one for each run")
+	flags.IntVar(&f.training.Models, "train-models", 3, "models to train of each policy, at most one per run")
 	flags.StringVar(&f.expect, "expect", "", "fail if the figures differ from those of this results.json")
 	f.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the apps': 250ms, p99=250ms or KIND:p99=250ms; repeatable")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "leave the first part out of latency and SLO figures")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "exclude this first part from latency and SLO figures")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	return c
 }
@@ -121,13 +123,40 @@ func perturbationHelp() string {
 	return b.String()
 }
 
-func listSuites(w io.Writer) error {
+func (f *benchFlags) listSuiteNames(w io.Writer) error {
+	type entry struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+	}
+	var entries []entry
 	for _, s := range bench.Suites() {
-		if _, err := fmt.Fprintf(w, "%s\n  %s\n", s.Name, s.About); err != nil {
+		entries = append(entries, entry{s.Name, s.About})
+	}
+	return f.output.Write(w, entries, func(w io.Writer) error {
+		for _, e := range entries {
+			if _, err := fmt.Fprintf(w, "%s\n  %s\n", e.Name, e.About); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// print writes the results in the chosen format.
+func (f *benchFlags) print(w io.Writer, r *bench.Results) error {
+	return f.output.Write(w, r, func(w io.Writer) error {
+		switch f.output.String() {
+		case "csv":
+			return r.WriteCSV(w)
+		case "markdown":
+			return r.WriteMarkdown(w)
+		}
+		if err := r.WriteText(w); err != nil {
 			return err
 		}
-	}
-	return nil
+		_, err := fmt.Fprintf(w, "Results: %s and %s\n", filepath.Join(f.out, bench.ResultsJSON), filepath.Join(f.out, bench.ResultsCSV))
+		return err
+	})
 }
 
 func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
@@ -136,7 +165,7 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		return err
 	}
 	if f.out == "" {
-		return usagef("--out must name a folder for the runs and the results")
+		return Usagef("--out must name a folder for the runs and the results")
 	}
 	var want *bench.Results
 	if f.expect != "" {
@@ -145,16 +174,15 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		}
 	}
 	if _, err := matrix.Check(f.data); err != nil {
-		return usageError{err}
+		return UsageError(err)
 	}
 	results, err := f.compare(ctx, matrix, stderr)
 	if err != nil {
 		return err
 	}
-	if err := results.WriteText(stdout); err != nil {
+	if err := f.print(stdout, results); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "Results: %s and %s\n", filepath.Join(f.out, bench.ResultsJSON), filepath.Join(f.out, bench.ResultsCSV))
 	if want == nil {
 		return nil
 	}
@@ -165,16 +193,16 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 }
 
 func (f *benchFlags) compare(ctx context.Context, matrix bench.Matrix, stderr io.Writer) (*bench.Results, error) {
-	bar := newProgress(stderr, "bench")
-	defer bar.done()
+	bar := NewProgress(stderr, "bench")
+	defer bar.Done()
 	results, err := bench.Run(ctx, matrix, bench.Options{
-		Dir: f.out, Program: program(), Data: f.data, Workers: f.workers, Redo: f.redo, CPUTime: threadCPUTime,
-		Progress: func(p bench.Progress) { bar.at(p.Share) },
+		Dir: f.out, Program: Build(), Data: f.data, Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
+		Progress: func(p bench.Progress) { bar.At(p.Share) },
 		Log:      func(line string) { fmt.Fprintln(stderr, line) },
 	})
 	var other *bench.OtherVersionError
 	if errors.As(err, &other) {
-		return nil, fmt.Errorf("%w: choose another --out, or make it again with --redo", err)
+		return nil, fmt.Errorf("%w: choose another --out, or repeat the runs with --redo", err)
 	}
 	return results, err
 }
@@ -185,7 +213,7 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	var err error
 	if f.suite != "" {
 		if m, err = bench.SuiteNamed(f.suite); err != nil {
-			return m, usageError{err}
+			return m, UsageError(err)
 		}
 	}
 	given := func(name string) bool { return f.suite == "" || flags.Changed(name) }
@@ -203,7 +231,7 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
 	cpu, known := models[f.cpuModel]
 	if !known {
-		return m, usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"}))
+		return m, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"}))
 	}
 	m.CPU = cpu
 	if len(f.perturbs) > 0 {
@@ -234,7 +262,7 @@ func (f *benchFlags) chooseApps(m *bench.Matrix) error {
 	}
 	for _, a := range m.Apps {
 		if err := overrideSLOs(a.Model, f.slo); err != nil {
-			return usageError{fmt.Errorf("%s: %w", a.Name, err)}
+			return UsageError(fmt.Errorf("%s: %w", a.Name, err))
 		}
 	}
 	return nil
@@ -264,7 +292,7 @@ func (f *workloadFlags) workloadOptions() (workload.Options, error) {
 	o := f.options
 	o.Combine, o.Gaps = workload.Combine(f.combine), workload.Gaps(f.gaps)
 	if f.rpsAtFull != 0 && f.profile != "" {
-		return o, usagef("--rps-at-full and --profile exclude each other")
+		return o, Usagef("--rps-at-full and --profile exclude each other")
 	}
 	var err error
 	switch {
@@ -276,9 +304,9 @@ func (f *workloadFlags) workloadOptions() (workload.Options, error) {
 	return o, err
 }
 
-// program names this build, so that results of another one are recognised. One
-// that was not built from a commit as it stands is named by its content as well.
-func program() string {
+// Build names this build of the program, so that results of another one are recognised. A
+// build with uncommitted changes is named by its content as well.
+func Build() string {
 	name := "loadline " + version + revision()
 	code, err := bench.CodeVersion()
 	if digest, modified := strings.CutPrefix(code, "program "); err == nil && modified {
@@ -287,8 +315,7 @@ func program() string {
 	return name
 }
 
-// interruption is what to say when somebody pressed Ctrl-C: a bench keeps what is
-// finished, a training how far it was.
+// interruption is the message after an interrupt: what was saved, and how to resume.
 func interruption(err error) string {
 	var kept *bench.Interrupted
 	if errors.As(err, &kept) {

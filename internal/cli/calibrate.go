@@ -18,6 +18,7 @@ type calibrateFlags struct {
 	workloadFlags
 	app, workload, policy, out string
 	slo                        []string
+	output                     Format
 }
 
 func newCalibrate() *cobra.Command {
@@ -25,22 +26,22 @@ func newCalibrate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Find a policy's best setting for an application and a workload",
-		Long: `Finds the setting of a policy that costs the least core-hours with at most 1 % of
-the requests over the SLO, with a margin; where none keeps it, the one that
-breaks it least. Ties go to the default. The first line of the output is the
-policy as simulate and bench take it, the table below is what was tried.
+		Long: `Finds the setting of a policy with the fewest core-hours among those with at most 1 %
+of the requests over the SLO, with a margin; if no setting meets the SLO, the one with
+the fewest violations. Ties go to the default. The first line of the output is the
+policy as simulate and bench take it, the table below lists what was tried.
 
 The search is a coarse grid and then a finer one around the best, in the fluid
 engine; the best three are confirmed in the event engine, beside the default.
 
-It sees validation data only: a generated workload is drawn with seeds that
-bench does not use, and of a trace it takes the fifth before the last one, which
-is left for the test. Settings given with the policy stay as they are.
+It uses validation data only: a generated workload is drawn with seeds that bench
+does not use; of a trace it uses the fourth fifth, and the last fifth is held out.
+Settings given with the policy are not changed.
 
 Policies that can be calibrated: ` + strings.Join(calibrate.Names(), ", "),
 		Example: `  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40
   loadline simulate --app bookinfo --workload bursts --peak 40 --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -53,33 +54,36 @@ Policies that can be calibrated: ` + strings.Join(calibrate.Names(), ", "),
 	f.add(flags)
 	flags.Lookup("seed").Hidden = true // validation has its own
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
-	flags.StringVar(&f.out, "out", "", "write to this file instead of printing")
+	f.output.Add(flags)
+	OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	return c
 }
 
 func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := checkWritable("out", f.out); err != nil {
+	if err := CheckWritable("out", f.out); err != nil {
 		return err
 	}
 	task, err := f.task()
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "calibrate "+f.policy)
-	defer bar.done()
-	task.Workers, task.Progress = runtime.GOMAXPROCS(0), bar.at
+	bar := NewProgress(stderr, "calibrate "+f.policy)
+	defer bar.Done()
+	task.Workers, task.Progress = runtime.GOMAXPROCS(0), bar.At
 	found, err := calibrate.Run(ctx, task)
 	if err != nil {
 		return err
 	}
 	if !found.Feasible() {
-		fmt.Fprintf(stderr, "no setting kept the SLO with the margin: this one broke it least, with %.2f %% of the requests over it\n",
+		fmt.Fprintf(stderr, "no setting met the SLO with the margin: this one has the fewest violations, "+
+			"with %.2f %% of the requests over the SLO\n",
 			100*found.Best.Over)
 	}
+	write := func(w io.Writer) error { return f.output.Write(w, found, found.WriteText) }
 	if f.out != "" {
-		return atomicfile.Write(f.out, found.WriteText)
+		return atomicfile.Write(f.out, write)
 	}
-	return found.WriteText(stdout)
+	return write(stdout)
 }
 
 func (f *calibrateFlags) task() (calibrate.Task, error) {
@@ -88,10 +92,10 @@ func (f *calibrateFlags) task() (calibrate.Task, error) {
 		return calibrate.Task{}, err
 	}
 	if err := overrideSLOs(model.App, f.slo); err != nil {
-		return calibrate.Task{}, usageError{err}
+		return calibrate.Task{}, UsageError(err)
 	}
 	if err := calibrate.Check(f.policy, model.App); err != nil {
-		return calibrate.Task{}, usageError{err}
+		return calibrate.Task{}, UsageError(err)
 	}
 	options, err := f.workloadOptions()
 	if err != nil {

@@ -29,7 +29,7 @@ func Main(newRoot func() *cobra.Command, release string) {
 const (
 	exitFailure     = 1
 	exitUsage       = 2
-	exitNotBetter   = 3 // a policy that does not beat the rule was not promoted
+	exitNotBetter   = 3 // a policy that does not beat the baseline was not promoted
 	exitInterrupted = 130
 )
 
@@ -66,10 +66,27 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return exitFailure
 }
 
-// usageError is a mistake on the command line, as opposed to one in a file or
-// in the world.
+// usageError is a mistake on the command line, as opposed to one in a file or in the
+// cluster.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// UsageError marks an error as a mistake on the command line: exit code 2.
+func UsageError(err error) error { return usageError{err} }
+
+// Usagef is a mistake on the command line: exit code 2.
+func Usagef(format string, args ...any) error { return UsageError(fmt.Errorf(format, args...)) }
+
+// interruptedError says what an interrupted command has kept and how to resume it.
+type interruptedError struct{ message string }
+
+func (e *interruptedError) Error() string { return e.message }
+
+// Unwrap makes it a context.Canceled: exit code 130.
+func (*interruptedError) Unwrap() error { return context.Canceled }
+
+// Interruptedf is the error of a command that was interrupted and can be resumed.
+func Interruptedf(format string, args ...any) error {
+	return &interruptedError{fmt.Sprintf(format, args...)}
+}

@@ -28,7 +28,7 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("which cluster? %w; name a kubeconfig with --kubeconfig", err)
 	}
-	// One process looks after thousands of services; the server's own fairness limits us.
+	// One process manages thousands of services; the server's own fairness limits us.
 	c.QPS, c.Burst = 200, 400
 	return c, nil
 }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadCPUTime is the processor time that this thread has used. The caller
+// ThreadCPUTime is the processor time that this thread has used. The caller
 // stays on its thread.
-func threadCPUTime() time.Duration {
+func ThreadCPUTime() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
 		return 0

@@ -15,14 +15,15 @@ import (
 // closes the log and says whether everything was written.
 func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, err error) {
 	if reader, err := decisionlog.OpenReader(dir); err == nil && reader.Segments() > 0 {
-		return nil, usagef("--decisions %s holds a decision log already, and two runs in one would be told as one: name another folder, or remove it", dir)
+		return nil, Usagef("--decisions %s already holds a decision log, and two runs must not share one: "+
+			"give another folder, or remove this one", dir)
 	}
 	policy, err := policy.New(spec.Policy, spec.App)
 	if err != nil {
 		return nil, err
 	}
-	// Nobody loses anything by a power cut but the time of the run, so nothing is
-	// forced to disk before the end.
+	// A run that is lost in a power failure can be repeated, so nothing is synced to disk
+	// before the end.
 	log, err := decisionlog.Open(dir, decisionlog.Options{TotalBytes: 1 << 30, Sync: -1})
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,9 +20,9 @@ import (
 
 type doctorFlags struct {
 	clusterFlags
-	access    historyPullFlags // how a Prometheus lets in
+	access    historyPullFlags // how to authenticate to Prometheus
 	options   doctor.Options
-	output    string
+	output    Format
 	timeout   time.Duration
 	onlyFound bool
 }
@@ -32,27 +31,27 @@ func newDoctor() *cobra.Command {
 	var f doctorFlags
 	c := &cobra.Command{
 		Use:   "doctor [NAMESPACE/NAME ...]",
-		Short: "Say what a cluster lacks, before and after Loadline is installed",
-		Long: `Looks at a cluster with your kubeconfig and says for every check what was found and
-what to do: versions, in-place resize, the definition and the controller, its lease
-and its permissions, KEDA, and for each LoadLine its conditions, its metrics, its
-workloads, whether they can be resized, and who else moves them. Nothing is changed,
-and Loadline need not be installed.
+		Short: "Check a cluster, before and after Loadline is installed",
+		Long: `Checks a cluster with your kubeconfig and prints for every check what was found and
+what to do: versions, in-place resize, the CRD and the controller, its lease and its
+permissions, KEDA, and for each LoadLine its conditions, its metrics, its workloads,
+whether they can be resized, and which other autoscalers control them. Nothing is
+changed, and Loadline need not be installed.
 
-Names are LoadLines to look at; without any, all are.
+Names are LoadLines to check; without a name, all are checked.
 
-A Prometheus within the cluster is asked through the API server's proxy. Where that
-cannot be, forward its port and name it with --prometheus. Secrets are never read.
+A Prometheus within the cluster is queried through the API server's proxy. If that is
+not possible, forward its port and give it with --prometheus. Secrets are never read.
 
 States are ok, note, warning and fault. The exit code is 0 if there is no fault, 1 if
-there is, and 2 if the cluster cannot be reached. docs/doctor.md has every check and
+there is, and 2 if the cluster cannot be reached. docs/doctor.md lists every check and
 the permissions that you need.`,
 		Example: `  # Before the installation: is the cluster suited, and are the metrics there?
   loadline doctor
   kubectl -n monitoring port-forward svc/prometheus 9090 &
   loadline doctor --prometheus http://localhost:9090 --namespace shop
 
-  # Afterwards: everything, or one application
+  # After installation: everything, or one application
   loadline doctor
   loadline doctor shop/main --context production
 
@@ -71,11 +70,11 @@ the permissions that you need.`,
 	flags.StringVar(&f.options.ScalerHost, "keda-host", doctor.DefaultScalerHost,
 		"host in a trigger's scalerAddress that means the controller")
 	flags.BoolVar(&f.onlyFound, "brief", false, "leave out what is ok")
-	spanVar(flags, &f.timeout, "timeout", 15*time.Second, "of one question to the API server")
-	flags.StringVar(&f.access.server.URL, "prometheus", "", "a Prometheus to ask instead of the one that LoadLines name")
-	flags.StringVar(&f.options.Metrics, "namespace", "", "with --prometheus: a namespace whose metrics to look at, without a LoadLine")
+	spanVar(flags, &f.timeout, "timeout", 15*time.Second, "of one request to the API server")
+	flags.StringVar(&f.access.server.URL, "prometheus", "", "a Prometheus to query instead of the one that LoadLines name")
+	flags.StringVar(&f.options.Metrics, "namespace", "", "with --prometheus: a namespace whose metrics to check, without a LoadLine")
 	f.access.addAccess(flags)
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
@@ -84,7 +83,7 @@ func (f *doctorFlags) names(_ *cobra.Command, args []string) error {
 	for _, text := range args {
 		namespace, name, ok := strings.Cut(text, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return usagef("%q must be the NAMESPACE/NAME of a LoadLine", text)
+			return Usagef("%q must be the NAMESPACE/NAME of a LoadLine", text)
 		}
 		f.options.LoadLines = append(f.options.LoadLines, types.NamespacedName{Namespace: namespace, Name: name})
 	}
@@ -92,15 +91,12 @@ func (f *doctorFlags) names(_ *cobra.Command, args []string) error {
 }
 
 func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if f.output != "text" && f.output != "json" {
-		return usagef("--output %q must be text or json", f.output)
-	}
 	if f.options.Metrics != "" && f.access.server.URL == "" {
-		return usagef("--namespace needs --prometheus: whose metrics are looked at")
+		return Usagef("--namespace needs --prometheus: the server whose metrics are checked")
 	}
 	config, err := f.config()
 	if err != nil {
-		return usageError{err} // no cluster is reachable: the same code as one that does not answer
+		return UsageError(err) // no cluster is reachable: the same code as one that does not answer
 	}
 	config.Timeout, config.WarningHandler = f.timeout, rest.NoWarnings{}
 	o := f.options
@@ -120,10 +116,10 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "looking")
-	o.Progress = func(share float64, _ string) { bar.at(share) }
+	bar := NewProgress(stderr, "checking")
+	o.Progress = func(share float64, _ string) { bar.At(share) }
 	report, err := doctor.Examine(ctx, cluster, o)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
@@ -132,7 +128,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	switch faults := report.Count(doctor.Fault); {
 	case !report.Reachable:
-		return usagef("the cluster at %s cannot be reached", report.Server)
+		return Usagef("the cluster at %s cannot be reached", report.Server)
 	case faults > 0:
 		return fmt.Errorf("%s found", count(faults, "fault", "faults"))
 	}
@@ -143,7 +139,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (f *doctorFlags) prometheus() (*prom.Client, error) {
 	headers, err := pairs("header", f.access.headers)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, UsageError(err)
 	}
 	s := f.access.server
 	s.Headers, s.Attempts, s.Timeout = headers, 2, f.timeout
@@ -154,7 +150,7 @@ func (f *doctorFlags) prometheus() (*prom.Client, error) {
 	}
 	c, err := prom.NewClient(s)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, UsageError(err)
 	}
 	return c, nil
 }
@@ -177,11 +173,8 @@ func clusterOf(config *rest.Config) (doctor.Cluster, error) {
 }
 
 func (f *doctorFlags) print(out io.Writer, r *doctor.Report) error {
-	if f.output == "json" {
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+	if f.output.Structured() {
+		return f.output.Encode(out, r)
 	}
 	var b strings.Builder
 	group := ""

@@ -15,9 +15,9 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// apiProxy reaches Services through the API server, with whatever a kubeconfig has to
-// be let in. It listens on loopback as kubectl proxy does, for one Service each and
-// below a path that nobody else knows, since whoever asks it asks as we do.
+// apiProxy reaches Services through the API server, with the credentials of the
+// kubeconfig. It listens on loopback as kubectl proxy does, for one Service each and
+// below a random path, since its requests carry the user's credentials.
 type apiProxy struct {
 	config  *rest.Config
 	servers []*http.Server

@@ -25,7 +25,7 @@ type evaluateFlags struct {
 	seeds     int
 	baselines []string
 	stretch   time.Duration
-	output    string
+	output    Format
 	workers   int
 	redo      bool
 }
@@ -34,35 +34,38 @@ func newEvaluate() *cobra.Command {
 	var f evaluateFlags
 	c := &cobra.Command{
 		Use:   "evaluate RUN",
-		Short: "Prove the candidates of a run on the part of the past that none has seen",
-		Long: `Judges every candidate that loadline train left in a folder, beside the autoscalers
-that people run today, on the last part of the past, which nobody has learned from:
+		Short: "Evaluate the candidates of a run on held-out history",
+		Long: `Evaluates every candidate that loadline train wrote to a folder against baselines, the
+autoscalers in common use, on held-out history:
 
-On ENV2, Scaling-Ops' equations, over all of it, ranked by mean pods as the paper
-does. Policies that need what the equations do not give are left out.
+On ENV2, Scaling-Ops' equations, over all of the held-out history, ranked by mean
+pods as in the paper. Policies that need metrics which the equations do not have are
+left out.
 
 In the simulator, request by request, on three stretches: the busiest hour, the one
-with the steepest rise, and one like most others; those that overlap become one.
-Ranked by cost among those with at most 1 % of the requests over the SLO in every
-run. A policy written NAME@calibrated runs with its best setting, found on the seen
-part. Policies whose replicas are on a bound for more than 95 % of the time are
-marked.
+with the steepest rise, and a typical one; those that overlap are merged. Policies
+are ranked by cost among those with at most 1 % of the requests over the SLO in every
+run. A policy written NAME@calibrated runs with its best setting, found on the
+training part. Policies whose replicas are on a bound for more than 95 % of the time
+are marked.
 
---prefer chooses a candidate among those that keep the SLO:
+--prefer chooses a candidate among those that meet the SLO:
   cost      the cheapest
-  latency   the lowest latency over its SLO, of those not dearer than the rule
-  balanced  the least sum of cost over the rule's and latency over the SLO
+  latency   the lowest ratio of latency to SLO, of those that cost no more than the
+            baseline
+  balanced  the lowest sum of cost relative to the baseline and latency relative to
+            the SLO
 
-The rule is the best calibrated baseline. If the choice does not beat it, that is
-said: then the rule is what to keep, and nothing had to be tried on users.
+The baseline to beat is the best calibrated rule. If the chosen candidate does not
+beat it, the result says so: keep the rule.
 
-Everything is kept in RUN: evaluation.json, front.svg, report.html, and bench/ with
-every run. Interrupted, the same command goes on where it was.`,
+All results are written to RUN: evaluation.json, front.svg, report.html, and bench/
+with every run. If it is interrupted, the same command resumes.`,
 		Example: `  loadline evaluate shop
   loadline evaluate shop --prefer latency --seeds 5
   loadline evaluate shop --baseline hpa --baseline hpa:target=60 --baseline kpa@calibrated
   loadline promote shop`,
-		Args: exactly("the folder of a run"),
+		Args: Exactly("the folder of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -71,12 +74,12 @@ every run. Interrupted, the same command goes on where it was.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.prefer, "prefer", string(pipeline.PreferCost), "one of "+strings.Join(pipeline.Preferences(), ", "))
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each policy on each stretch")
-	flags.StringArrayVar(&f.baselines, "baseline", nil, "to compare with, as bench takes policies; repeatable ("+
+	flags.StringArrayVar(&f.baselines, "baseline", nil, "policy to compare with, written as for bench; repeatable ("+
 		strings.Join(pipeline.DefaultBaselines(), ", ")+")")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
-	flags.IntVar(&f.workers, "workers", 0, "runs at once; 0 = one for each core")
-	flags.BoolVar(&f.redo, "redo", false, "make again what another version of the program made")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
+	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
+	f.output.Add(flags)
 	return c
 }
 
@@ -89,25 +92,26 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		return err
 	}
 	if missing := folder.Missing(); missing > 0 {
-		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; the command that began the training goes on with them\n", missing, len(folder.Candidates))
+		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
+			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
 	if err := (pipeline.Judging{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
-		return usageError{err}
+		return UsageError(err)
 	}
 	workers := f.workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	bar := newProgress(stderr, "evaluating "+dir)
+	bar := NewProgress(stderr, "evaluating "+dir)
 	e, err := pipeline.Evaluate(ctx, folder, pipeline.Judging{
 		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch,
-		Program: program(), Workers: workers, Redo: f.redo, CPUTime: threadCPUTime, Progress: bar.at,
+		Program: Build(), Workers: workers, Redo: f.redo, CPUTime: ThreadCPUTime, Progress: bar.At,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
 	})
-	bar.done()
+	bar.Done()
 	var other *bench.OtherVersionError
 	if errors.As(err, &other) {
-		return fmt.Errorf("%w: make it again with --redo", err)
+		return fmt.Errorf("%w: repeat the runs with --redo", err)
 	}
 	if err != nil {
 		return err
@@ -116,25 +120,22 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, e)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, e)
 	}
 	return printEvaluation(stdout, dir, page, e)
 }
 
 func (f *evaluateFlags) check() error {
 	var faults []error
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output is %q, must be text or json", f.output))
-	}
 	if err := pipeline.Preference(f.prefer).Check(); err != nil {
-		faults = append(faults, usagef("--prefer: %w", err))
+		faults = append(faults, Usagef("--prefer: %w", err))
 	}
 	if f.seeds < 1 || f.seeds > 1000 {
-		faults = append(faults, usagef("--seeds is %d, must be from 1 to 1000", f.seeds))
+		faults = append(faults, Usagef("--seeds is %d, must be from 1 to 1000", f.seeds))
 	}
 	if f.stretch < time.Minute {
-		faults = append(faults, usagef("--stretch is %v, must be at least 1m", f.stretch))
+		faults = append(faults, Usagef("--stretch is %v, must be at least 1m", f.stretch))
 	}
 	return errors.Join(faults...)
 }
@@ -163,13 +164,13 @@ func writeEvaluation(dir string, e *pipeline.Evaluation) (page string, err error
 	return page, atomicfile.Write(page, r.WriteHTML)
 }
 
-// leastOver is the lowest share over the SLO that the front's picture tells apart.
+// leastOver is the lowest share over the SLO that the picture of the front distinguishes.
 const leastOver = 0.01 // %
 
 // frontFigure is cost against violations.
 func frontFigure(e *pipeline.Evaluation) draw.Scatter {
 	s := draw.Scatter{
-		Title: "Cost against violations on the unseen part", Subtitle: e.App + ": " + e.Verdict.Sentence,
+		Title: "Cost against SLO violations on held-out history", Subtitle: e.App + ": " + e.Verdict.Sentence,
 		X: "core-hours", Y: "requests over the SLO, %", Floor: leastOver,
 		Marks: []draw.HLine{{Name: "allowed", Y: 100 * result.CountsIf}},
 	}
@@ -189,7 +190,7 @@ func printEvaluation(w io.Writer, dir, page string, e *pipeline.Evaluation) erro
 	fmt.Fprintf(w, "%s\n", frontFigure(e).Terminal(100))
 	fmt.Fprintf(w, "Preferring %s: %s\n", e.Prefer, e.Verdict.Sentence)
 	if e.Verdict.Promote {
-		fmt.Fprintf(w, "Put it in charge with loadline promote %s\n", dir)
+		fmt.Fprintf(w, "Promote it with loadline promote %s\n", dir)
 	}
 	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", page, filepath.Join(dir, frontFile),
 		filepath.Join(dir, pipeline.EvaluationFile))

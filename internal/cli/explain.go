@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,22 +19,23 @@ import (
 const logVariable = "LOADLINE_DECISIONS"
 
 type explainFlags struct {
-	log, at, output string
-	since           time.Duration
+	log, at string
+	output  Format
+	since   time.Duration
 }
 
 func newExplain() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain DIR|NS/NAME [SERVICE]",
-		Short: "Tell in plain sentences why services were scaled",
-		Long: `Reads a decision log and tells what happened: what was seen and how old it was,
-what the policy asked for and why, what each guard made of it, what was applied,
-what the twin expected, and what would have been done otherwise.
+		Short: "Explain in plain sentences why services were scaled",
+		Long: `Reads a decision log and explains each change: what was observed and how old it was,
+what the policy proposed and why, how each guard changed it, what was applied, what
+the twin expected, and what the alternatives were.
 
-Without --at it tells the latest change of each service, and with it the change
-that was in force at that instant. With --since it tells every change of the last
-while. Instants are UTC; 12:04 is on the day of the log's last decision.
+Without --at it explains the latest change of each service, and with it the change
+that was in force at that time. With --since it explains every change of that period.
+Times are UTC; 12:04 is on the day of the log's last decision.
 
 DIR is the folder of a log. NS/NAME is a LoadLine resource; its log is the folder
 NS/NAME under the one that the controller writes to, which --log or the variable
@@ -47,11 +47,11 @@ NS/NAME under the one that the controller writes to, which --log or the variable
   # Why did productpage have so many replicas at five past twelve?
   loadline explain shop/web productpage --at 12:05 --log /var/lib/loadline
 
-  # Everything that happened to one service in the last half hour, for a program
+  # Every change of one service in the last half hour, as JSON
   loadline explain out/decisions reviews --since 30m --output json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usagef("%s needs the folder of a decision log or NS/NAME, and may take a service; see %s --help",
+				return Usagef("%s needs the folder of a decision log or NS/NAME, and may take a service; see %s --help",
 					c.CommandPath(), c.CommandPath())
 			}
 			return nil
@@ -66,10 +66,10 @@ NS/NAME under the one that the controller writes to, which --log or the variable
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.at, "at", "", "instant to explain: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04")
-	spanVar(flags, &f.since, "since", 0, "every change of so long before --at, or before the log's last decision")
+	flags.StringVar(&f.at, "at", "", "time to explain: 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04")
+	spanVar(flags, &f.since, "since", 0, "explain every change of this period before --at, or before the log's last decision")
 	flags.StringVar(&f.log, "log", "", "folder that the controller writes its logs to, for NS/NAME (default: $"+logVariable+")")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
@@ -77,16 +77,13 @@ NS/NAME under the one that the controller writes to, which --log or the variable
 type explanation struct {
 	Service string              `json:"service"`
 	Text    string              `json:"text"`
-	Changed bool                `json:"changed"` // false: the log knows no change of it
+	Changed bool                `json:"changed"` // false: the log has no change of it
 	Record  *decisionlog.Record `json:"decision"`
 	// Last is the latest decision about it, if that is another one.
 	Last *decisionlog.Record `json:"last,omitempty"`
 }
 
 func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) error {
-	if f.output != "text" && f.output != "json" {
-		return usagef("--output %q must be text or json", f.output)
-	}
 	dir, err := logFolder(target, f.log)
 	if err != nil {
 		return err
@@ -95,9 +92,9 @@ func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "reading decisions")
-	defer bar.done()
-	reader.Progress = bar.at
+	bar := NewProgress(stderr, "reading decisions")
+	defer bar.Done()
+	reader.Progress = bar.At
 	at, err := f.instant(reader)
 	if err != nil {
 		return err
@@ -111,15 +108,12 @@ func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	bar.done()
+	bar.Done()
 	for _, d := range reader.Damage {
 		fmt.Fprintf(stderr, "loadline: %s\n", d)
 	}
-	if f.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"log": dir, "explanations": all})
+	if f.output.Structured() {
+		return f.output.Encode(stdout, map[string]any{"log": dir, "explanations": all})
 	}
 	for i, e := range all {
 		if i > 0 {
@@ -147,16 +141,18 @@ func logFolder(target, base string) (string, error) {
 			return dir, nil
 		}
 		if !isDir(target) {
-			return "", fmt.Errorf("there is no decision log of %s: no folder %s; does the controller write there, and has it decided anything yet?", target, dir)
+			return "", fmt.Errorf("no decision log of %s: there is no folder %s; "+
+				"check that the controller writes there and has made a decision", target, dir)
 		}
 	}
 	switch {
 	case isDir(target):
 		return target, nil
 	case isResource:
-		return "", usagef("%s is no folder; if it is a LoadLine resource, say where the controller writes its decisions: --log DIR or %s", target, logVariable)
+		return "", Usagef("%s is not a folder; if it is a LoadLine resource, "+
+			"give the folder that the controller writes its decisions to: --log DIR or %s", target, logVariable)
 	}
-	return "", usagef("%s is no folder of a decision log, and no NS/NAME of a LoadLine resource", target)
+	return "", Usagef("%s is neither the folder of a decision log nor the NS/NAME of a LoadLine resource", target)
 }
 
 // openDecisions for reading, with a remedy for a folder that has none.
@@ -194,7 +190,7 @@ func parseInstant(flag, text string, day time.Time) (time.Time, error) {
 			return midnight.Add(t.Sub(t.Truncate(24 * time.Hour))), nil
 		}
 	}
-	return time.Time{}, usagef("--%s %q must be an instant such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag,
+	return time.Time{}, Usagef("--%s %q must be a time such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag,
 		text)
 }
 
@@ -209,7 +205,7 @@ func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explan
 		if f.Change == nil {
 			all = append(all, explanation{
 				Service: f.Service, Record: only(f.Last.Record, f.Service),
-				Text: explain.Paragraph(*f.Last, f.Service) + " The log knows no change of it before.",
+				Text: explain.Paragraph(*f.Last, f.Service) + " The log has no earlier change of it.",
 			})
 			continue
 		}
@@ -236,7 +232,7 @@ func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration,
 		to = at
 	}
 	if to.Before(first) {
-		return nil, fmt.Errorf("the log begins at %s, after %s: what was decided before is not in it", explain.Instant(first),
+		return nil, fmt.Errorf("the log begins at %s, after %s: earlier decisions are not in it", explain.Instant(first),
 			explain.Instant(to))
 	}
 	if service != "" {

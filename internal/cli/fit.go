@@ -27,43 +27,44 @@ type fitFlags struct {
 	delay             string
 	cpuModel, routing string
 	svg, service      string
-	output            string
+	output            Format
 }
 
 func newFit() *cobra.Command {
 	var f fitFlags
 	c := &cobra.Command{
 		Use:   "fit DIR -o FILE",
-		Short: "Learn from a history how an application behaves: make its twin",
-		Long: `Fits an application to its past: CPU per request and idle load, who calls whom and
-how often, the load-latency profile with its knee, start-up, memory and sizes. The
-twin is a model file like any other: simulate, bench and train run it.
+		Short: "Fit a twin, a simulation model of an application, to its history",
+		Long: `Fits a model of an application to its history: CPU per request and idle load, the
+calls between services and their frequency, the load-latency profile with its knee,
+start-up, memory and sizes. The twin is a model file like any other: simulate, bench
+and train run it.
 
-Beside it the linear model of Scaling-Ops is fitted, as in the paper. Both are held
-against the last part of the history, which neither has seen: the table shows the
-median relative error of CPU, of the mean response time and of its 99th percentile,
-far from saturation and near it (from 70 % of the CPU limit on).
+The linear model of Scaling-Ops is fitted as well, as in the paper. Both are scored
+on held-out history, its last part: the table shows the median relative error of CPU,
+of the mean response time and of its 99th percentile, far from saturation and near it
+(from 70 % of the CPU limit on).
 
-Whatever the history does not hold is assumed, marked as such in the file, and
-listed. docs/twin.md says how all of it is done.`,
+What the history does not contain is assumed, marked as such in the file, and listed.
+docs/twin.md describes the method.`,
 		Example: `  loadline history record --app boutique --workload week --policy hpa -o past
   loadline fit past -o shop.yaml
   loadline apps check shop.yaml
   loadline simulate --app shop.yaml --workload day --policy hpa
 
-  # With objectives of one's own, one of them for checkouts only
+  # With your own objectives, one of them for checkouts only
   loadline fit past -o shop.yaml --objective "99% < 500ms" --objective "checkout: 99% < 2s"
 
   # A picture of the knee of one service: measured, twin and linear model
   loadline fit past -o shop.yaml --svg knee.svg --service frontend`,
-		Args: exactly("the folder of a history"),
+		Args: Exactly("the folder of a history"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "model file to write")
+	OutVar(flags, &f.out, "model file to write")
 	flags.StringVar(&f.name, "name", "twin", "of the application")
 	flags.StringArrayVar(&f.objectives, "objective", nil,
 		`"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable, the last that fits holds`)
@@ -73,8 +74,8 @@ listed. docs/twin.md says how all of it is done.`,
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.StringVar(&f.routing, "routing", "random", "how requests are spread over replicas: random or least-request")
 	flags.StringVar(&f.svg, "svg", "", "draw the knee of one service to this file")
-	flags.StringVar(&f.service, "service", "", "for --svg; default: the one that came nearest to its CPU limit")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.StringVar(&f.service, "service", "", "for --svg; default: the service that came closest to its CPU limit")
+	f.output.Add(flags)
 	return c
 }
 
@@ -92,12 +93,12 @@ func (f *fitFlags) run(dir string, stdout, stderr io.Writer) error {
 		for i := range h.Services {
 			names = append(names, h.Services[i].Name)
 		}
-		return usagef("--service %s is not in the history%s", f.service, suggest.Hint(f.service, names))
+		return Usagef("--service %s is not in the history%s", f.service, suggest.Hint(f.service, names))
 	}
-	bar := newProgress(stderr, "fitting "+dir)
-	o.Progress = bar.at
+	bar := NewProgress(stderr, "fitting "+dir)
+	o.Progress = bar.At
 	t, err := twin.Fit(h, o)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return fmt.Errorf("fit %s: %w", dir, err)
 	}
@@ -118,8 +119,8 @@ func (f *fitFlags) run(dir string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, struct {
+	if f.output.Structured() {
+		return f.output.Encode(stdout, struct {
 			File   string        `json:"file"`
 			Report *twin.Report  `json:"report"`
 			Linear []twin.Linear `json:"linear"`
@@ -133,22 +134,19 @@ func (f *fitFlags) options() (twin.Options, error) {
 	o := twin.Options{Name: f.name, Unseen: f.unseen, Without: f.without}
 	var faults []error
 	if f.out == "" {
-		faults = append(faults, usagef("-o FILE is needed: the model file to write"))
+		faults = append(faults, Usagef("-o FILE is needed: the model file to write"))
 	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	faults = append(faults, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
 	if f.service != "" && f.svg == "" {
-		faults = append(faults, usagef("--service needs --svg FILE"))
-	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
+		faults = append(faults, Usagef("--service needs --svg FILE"))
 	}
 	if !(f.unseen > 0 && f.unseen <= 0.9) {
-		faults = append(faults, usagef("--unseen %v must be above 0 and at most 0.9", f.unseen))
+		faults = append(faults, Usagef("--unseen %v must be above 0 and at most 0.9", f.unseen))
 	}
 	for _, text := range f.objectives {
 		ob, err := parseObjective(text)
 		if err != nil {
-			faults = append(faults, usagef("--objective %q: %v", text, err))
+			faults = append(faults, Usagef("--objective %q: %v", text, err))
 		}
 		o.Objectives = append(o.Objectives, ob)
 	}
@@ -158,16 +156,16 @@ func (f *fitFlags) options() (twin.Options, error) {
 	}
 	var known bool
 	if o.Delay, known = delays[f.delay]; !known {
-		faults = append(faults, usagef("unknown --delay %q%s", f.delay,
+		faults = append(faults, Usagef("unknown --delay %q%s", f.delay,
 			suggest.Hint(f.delay, []string{"mean", "p50", "p90", "p95", "p99"})))
 	}
 	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
 	if o.CPU, known = models[f.cpuModel]; !known {
-		faults = append(faults, usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
+		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
 	}
 	routings := map[string]loadline.Routing{"random": loadline.RouteRandom, "least-request": loadline.RouteLeastRequest}
 	if o.Routing, known = routings[f.routing]; !known {
-		faults = append(faults, usagef("unknown --routing %q%s", f.routing, suggest.Hint(f.routing, []string{"random", "least-request"})))
+		faults = append(faults, Usagef("unknown --routing %q%s", f.routing, suggest.Hint(f.routing, []string{"random", "least-request"})))
 	}
 	return o, errors.Join(faults...)
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/loadline/loadline/internal/twin"
 )
 
-// printFit tells how good a twin is, and what it rests on.
+// printFit prints how accurate a twin is, and what it is based on.
 func printFit(w io.Writer, file string, t *twin.Twin) error {
 	r := &t.Report
 	fmt.Fprintf(w, "%s: %s and %s, fitted to %s .. %s, scored on the rest up to %s\n\n", file,
 		count(len(t.App.Services), "service", "services"), count(len(t.App.Kinds), "kind of request", "kinds of requests"),
 		r.From.UTC().Format(time.DateTime), r.Cut.UTC().Format(time.DateTime), r.Until.UTC().Format(time.DateTime))
-	fmt.Fprintf(w, "Median relative error on the unseen part, far from saturation | near it (by requests: the twin\nin the event engine, over %s of %v at loads from the lowest to the highest):\n", count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
+	fmt.Fprintf(w, "Median relative error on held-out history, far from saturation | near it (by requests: the twin\n"+
+		"in the event engine, over %s of %v at loads from the lowest to the highest):\n",
+		count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
 	fmt.Fprintln(w)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "SERVICE\tMODEL\tCPU\tMEAN\tP99\tMINUTES\tSEEN PER REPLICA\tBUSIEST")
@@ -40,7 +42,7 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 	fmt.Fprintf(w, "\nThe linear model predicts the %s better with its intercept for %d of %d services; Scaling-Ops drops it.\n",
 		t.Linear[0].Metric, keptBetter(r), len(r.Services))
 	if len(r.Assumed) > 0 {
-		fmt.Fprintf(w, "\nAssumed, because the history does not hold it (marked !guess in the file):\n")
+		fmt.Fprintf(w, "\nAssumed, because the history does not contain it (marked !guess in the file):\n")
 		for _, line := range grouped(r.Assumed) {
 			fmt.Fprintf(tab, "  %s\t%s\n", line[0], line[1])
 		}
@@ -63,9 +65,9 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 	fmt.Fprintln(w, "\nFound:")
 	fmt.Fprintln(w)
-	fmt.Fprintln(tab, "SERVICE\tCPU/REQUEST\tIDLE\tWAIT\tWORKERS\tMEMORY\tSTART-UP\tBEYOND WHAT WAS SEEN")
+	fmt.Fprintln(tab, "SERVICE\tCPU/REQUEST\tIDLE\tWAIT\tWORKERS\tMEMORY\tSTART-UP\tBEYOND THE FITTED RANGE")
 	for i, s := range t.App.Services {
-		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the unseen part\n", s.Name,
+		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the held-out part\n", s.Name,
 			s.CPU.Mean, s.CPU.CV, 1000*s.IdleCPU,
 			s.Wait.Mean, s.Wait.CV, s.Workers, s.Memory.Base>>20, s.Memory.PerRequest>>10, s.Startup.Mean,
 			missPercent(t.Report.Services[i].Beyond))
@@ -156,10 +158,11 @@ func kneeFigure(t *twin.Twin, service string) (draw.Figure, error) {
 	}
 	s := &t.Report.Services[at]
 	f := draw.Figure{
-		Title:    "Load and latency of " + s.Service,
-		Subtitle: "Points are trimmed means of the minutes at about the same load, in the part of the history that was fitted. The linear model is Scaling-Ops' regressor with its intercept if that predicts better.",
-		XUnit:    "% of the CPU limit in use",
-		Panels:   []draw.Panel{{Title: "mean", Unit: "s", Height: 220}, {Title: "p99", Unit: "s", Height: 220}},
+		Title: "Load and latency of " + s.Service,
+		Subtitle: "Points are trimmed means of the minutes at about the same load, in the fitted part of the history. " +
+			"The linear model is Scaling-Ops' regressor with its intercept if that predicts better.",
+		XUnit:  "% of the CPU limit in use",
+		Panels: []draw.Panel{{Title: "mean", Unit: "s", Height: 220}, {Title: "p99", Unit: "s", Height: 220}},
 	}
 	line := func(panel int, name string, dots bool, y func(twin.CurvePoint) twin.Number) {
 		l := draw.Line{Name: name, Dots: dots}

@@ -14,11 +14,11 @@ import (
 func newHistory() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history",
-		Short: "Keep an application's past: pull, record, import and show it",
-		Long: `A history is a folder that holds what was measured of an application, service by
-service and step by step: request rates, latency, CPU, replicas and more. It is
-what a twin is fitted to and what policies are trained and judged on. What was
-not measured is absent in it, which is not the same as zero.
+		Short: "Pull, record, import and show the history of an application",
+		Long: `A history is a folder with the metrics of an application over time, for each service
+and step: request rates, latency, CPU, replicas and more. Twins are fitted to it, and
+policies are trained and evaluated on it. A metric that was not measured is absent,
+which is not the same as zero.
 
 docs/history.md describes the folder, the metrics and the CSV files that can be
 imported.`,
@@ -26,7 +26,7 @@ imported.`,
   loadline history record --app bookinfo --workload day --policy hpa -o past
   loadline history import rates.csv -o past
   loadline history show past`,
-		Args: subcommands,
+		Args: Subcommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
@@ -40,15 +40,14 @@ imported.`,
 	return c
 }
 
-// checkHistoryOut refuses a folder before hours are spent on what should go
-// there. One that holds an unfinished history passes: the writer judges whether
-// it can be continued.
+// checkHistoryOut refuses a folder that cannot be written, before any work is done. One
+// with an unfinished history passes: the writer decides whether it can be continued.
 func checkHistoryOut(dir string, force bool) error {
 	if dir == "" {
-		return usagef("-o DIR is needed: the folder to write the history to")
+		return Usagef("-o DIR is needed: the folder to write the history to")
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return usagef("-o %s is a file, not a folder", dir)
+		return Usagef("-o %s is a file, not a folder", dir)
 	}
 	m, err := history.ReadManifest(dir)
 	switch {

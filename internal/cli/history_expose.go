@@ -26,8 +26,8 @@ func newHistoryExpose() *cobra.Command {
 		Short: "Simulate an application and write its metrics as Prometheus would scrape them",
 		Long: `Runs an application in the simulated cluster and writes what Istio's proxies,
 cAdvisor and kube-state-metrics would have exposed, as OpenMetrics text with the
-simulated times (they begin in the year 2000). Prometheus makes blocks of it, and
-history pull can be tried without a cluster.
+simulated times (they begin in the year 2000). Prometheus can import it as
+blocks, so that history pull can be tried without a cluster.
 
 Latencies of calls between services are sums and counts only: the engines have
 no histograms of them.`,
@@ -35,16 +35,17 @@ no histograms of them.`,
   promtool tsdb create-blocks-from openmetrics metrics.txt data
   prometheus --storage.tsdb.path=data --storage.tsdb.retention.time=100y --query.lookback-delta=20s &
   loadline history pull --prometheus http://localhost:9090 --namespace default --since 6h --until 2000-01-03T06:00:00Z -o past`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	f.cpuModel, f.simulateFlags.output, f.perturb.SlowStart = "quota", "text", 1
+	f.cpuModel, f.perturb.SlowStart = "quota", 1
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.file, "out", "o", "", "file to write the metrics to")
-	flags.StringVar(&f.namespace, "namespace", "default", "that the application is to run in")
+	OutVar(flags, &f.file, "file to write the metrics to")
+	f.output.Add(flags)
+	flags.StringVar(&f.namespace, "namespace", "default", "namespace of the application")
 	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy (see simulate)")
@@ -54,9 +55,9 @@ no histograms of them.`,
 }
 
 func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	missing := checkWritable("out", f.file)
+	missing := CheckWritable("out", f.file)
 	if f.file == "" {
-		missing = usagef("--out is missing: the file to write the metrics to")
+		missing = Usagef("--out is missing: the file to write the metrics to")
 	}
 	spec, err := f.spec(stderr)
 	if err := errors.Join(missing, err); err != nil {
@@ -70,6 +71,14 @@ func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	if err := atomicfile.Write(f.file, metrics.Write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d samples of %s in namespace %s\n", f.file, metrics.Samples(), spec.App.Name, f.namespace)
-	return err
+	written := struct {
+		File      string `json:"file"`
+		Samples   int    `json:"samples"`
+		App       string `json:"app"`
+		Namespace string `json:"namespace"`
+	}{f.file, metrics.Samples(), spec.App.Name, f.namespace}
+	return f.output.Write(stdout, written, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: %d samples of %s in namespace %s\n", f.file, written.Samples, written.App, f.namespace)
+		return err
+	})
 }

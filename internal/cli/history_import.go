@@ -18,13 +18,14 @@ type historyImportFlags struct {
 	start         string
 	out           string
 	force         bool
+	output        Format
 }
 
 func newHistoryImport() *cobra.Command {
 	var f historyImportFlags
 	c := &cobra.Command{
 		Use:   "import FILE... -o DIR",
-		Short: "Make a history of CSV files or traces",
+		Short: "Import CSV files or traces as a history",
 		Long: `Reads CSV files and the trace formats of workloads (see workload list), gzip or
 not, into one history.
 
@@ -45,7 +46,7 @@ becomes its CPU.`,
   loadline history import machine_usage.csv.gz --select m_1932 --cores 96 -o past`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("%s needs at least one file; see %s --help", c.CommandPath(), c.CommandPath())
+				return Usagef("%s needs at least one file; see %s --help", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -53,10 +54,11 @@ becomes its CPU.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "folder to write the history to")
+	OutVar(flags, &f.out, "folder to write the history to")
+	f.output.Add(flags)
 	flags.BoolVar(&f.force, "force", false, "replace the history that the folder holds")
 	flags.StringVar(&f.options.Service, "service", "",
-		"what to call the service of a file that does not name it; default: the file's name")
+		"name of the service, for a file that does not name it; default: the file's name")
 	spanVar(flags, &f.options.Step, "step", 0, "between rows; default: the most common one in the file")
 	flags.StringVar(&f.start, "start", "", "when a trace began, such as 2026-03-01T00:00:00Z; default: 2000-01-03, as in simulations")
 	flags.Float64Var(&f.options.Cores, "cores", 0, "for utilisation traces: cores at 100 %")
@@ -81,14 +83,14 @@ func (f *historyImportFlags) run(paths []string, out io.Writer) error {
 	if f.start != "" {
 		var err error
 		if o.Start, err = time.Parse(time.RFC3339, f.start); err != nil {
-			faults = append(faults, usagef("--start %q must be a time such as 2026-03-01T00:00:00Z", f.start))
+			faults = append(faults, Usagef("--start %q must be a time such as 2026-03-01T00:00:00Z", f.start))
 		}
 	}
 	if o.Cores < 0 {
-		faults = append(faults, usagef("--cores %v must not be negative", o.Cores))
+		faults = append(faults, Usagef("--cores %v must not be negative", o.Cores))
 	}
 	if o.Step%time.Millisecond != 0 {
-		faults = append(faults, usagef("--step %v must be whole milliseconds", o.Step))
+		faults = append(faults, Usagef("--step %v must be whole milliseconds", o.Step))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err
@@ -100,6 +102,9 @@ func (f *historyImportFlags) run(paths []string, out io.Writer) error {
 	h.Manifest.By = "loadline " + version
 	if err := writeHistory(f.out, h, f.force); err != nil {
 		return err
+	}
+	if f.output.Structured() {
+		return f.output.Encode(out, h.Summarise())
 	}
 	for _, note := range h.Manifest.Notes {
 		fmt.Fprintf(out, "note: %s\n", note)

@@ -26,7 +26,8 @@ type historyPullFlags struct {
 	headers, variables  []string
 	pull                prom.Pull
 	preset, queries     string
-	until, out, output  string
+	until, out          string
+	output              Format
 	concurrency, points int
 }
 
@@ -34,23 +35,23 @@ func newHistoryPull() *cobra.Command {
 	var f historyPullFlags
 	c := &cobra.Command{
 		Use:   "pull --prometheus URL --namespace NS -o DIR",
-		Short: "Take an application's past from Prometheus",
-		Long: `Reads what Prometheus (or Thanos, Mimir, VictoriaMetrics) has kept of the services
-in a namespace, and of the calls between them, and writes it to a folder as a
+		Short: "Pull the history of an application from Prometheus",
+		Long: `Reads the metrics of the services in a namespace, and of the calls between them, from
+Prometheus (or Thanos, Mimir, VictoriaMetrics) and writes them to a folder as a
 history.
 
-Which queries are asked is a preset: ` + strings.Join(prom.Presets(), ", ") + `.
-Without --preset the one that has results is taken, and said. loadline history
-presets shows them; a file of your own goes in --queries.
+The queries are those of a preset: ` + strings.Join(prom.Presets(), ", ") + `.
+Without --preset, the first one that has results is used and printed. loadline
+history presets lists them; --queries takes a file of your own.
 
-What the server does not have is absent in the history, which is not the same as
-zero; it is named at the end, with the likely reason and what it costs.
+A metric that the server does not have is absent in the history, which is not the
+same as zero; the report names it, with the likely reason and the consequence.
 
-A day at a time is written whole. Interrupted or killed, the same command goes on
-with the next day; its end is the one of the first start.
+Each day is written as a whole. If it is interrupted or killed, the same command
+resumes with the next day and keeps the end time of the first start.
 
 Secrets come from files, or from the variables ` + tokenVariable + `
-and ` + passwordVariable + `; they are written nowhere.`,
+and ` + passwordVariable + `; they are never written.`,
 		Example: `  # Two weeks of an Istio namespace, through a forwarded port
   kubectl -n monitoring port-forward svc/prometheus 9090 &
   loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
@@ -59,10 +60,10 @@ and ` + passwordVariable + `; they are written nowhere.`,
   loadline history pull --prometheus https://mimir.example.com/prometheus --namespace shop \
       --header X-Scope-OrgID=team-a --token-file token -o past
 
-  # With queries of one's own, begun from a preset
+  # With your own queries, started from a preset
   loadline history presets istio > mine.yaml
   loadline history pull --prometheus http://localhost:9090 --namespace shop --queries mine.yaml -o past`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -71,7 +72,7 @@ and ` + passwordVariable + `; they are written nowhere.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.server.URL, "prometheus", "", "base URL of the server, without /api/v1")
 	flags.StringVar(&f.pull.Namespace, "namespace", "", "the application's Kubernetes namespace")
-	flags.StringVarP(&f.out, "out", "o", "", "folder to write the history to")
+	OutVar(flags, &f.out, "folder to write the history to")
 	spanVar(flags, &f.pull.Since, "since", 14*24*time.Hour, "how far back, such as 36h or 14d")
 	flags.StringVar(&f.until, "until", "", "the end, such as 2026-03-01T00:00:00Z or 2026-03-01; default: now")
 	spanVar(flags, &f.pull.Step, "step", 15*time.Second, "between two values")
@@ -83,7 +84,7 @@ and ` + passwordVariable + `; they are written nowhere.`,
 	flags.IntVar(&f.points, "max-points", 0, "points of a series that one query asks for; default: 11000, Prometheus' own limit")
 	spanVar(flags, &f.server.Timeout, "timeout", 2*time.Minute, "of one query")
 	f.addAccess(flags)
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
@@ -106,22 +107,22 @@ func (f *historyPullFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "pulling "+p.Namespace)
+	bar := NewProgress(stderr, "pulling "+p.Namespace)
 	begun := false
 	p.Progress = func(share float64) {
 		if !begun { // what an earlier pull has done is not this one's speed
 			begun, bar.from = true, share
 		}
-		bar.at(share)
+		bar.At(share)
 	}
 	p.Say = func(text string) { fmt.Fprintln(stderr, text) }
 	report, err := p.Run(ctx)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, report)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, report)
 	}
 	return writePulled(stdout, f.out, report)
 }
@@ -134,14 +135,11 @@ func (f *historyPullFlags) plan() (*prom.Pull, error) {
 	var faults []error
 	usage := func(err error) {
 		if err != nil {
-			faults = append(faults, usageError{err})
+			faults = append(faults, UsageError(err))
 		}
 	}
 	if f.out == "" {
 		usage(errors.New("--out is missing: the folder to write the history to"))
-	}
-	if f.output != "text" && f.output != "json" {
-		usage(fmt.Errorf("--output %q must be text or json", f.output))
 	}
 	if f.concurrency < 1 || f.concurrency > 64 {
 		usage(fmt.Errorf("--concurrency %d must be from 1 to 64", f.concurrency))
@@ -175,11 +173,11 @@ func (f *historyPullFlags) plan() (*prom.Pull, error) {
 func (f *historyPullFlags) loadPreset() (*prom.Preset, error) {
 	switch {
 	case f.preset != "" && f.queries != "":
-		return nil, usagef("--preset and --queries exclude each other")
+		return nil, Usagef("--preset and --queries exclude each other")
 	case f.preset != "":
 		p, err := prom.Load(f.preset)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, UsageError(err)
 		}
 		return p, nil
 	case f.queries != "":
@@ -225,12 +223,12 @@ func writePulled(out io.Writer, dir string, r *prom.Report) error {
 		count(len(r.Services), "service", "services"), count(r.Calls, "kind of calls", "kinds of calls"), m.Namespace,
 		m.Steps, m.Step, m.Start.Format(time.DateTime), m.At(m.Steps-1).Format(time.DateTime), m.Preset)
 	if r.Kept > 0 {
-		fmt.Fprintf(&b, "%d of %s were there already\n", r.Kept, count(r.Parts, "part", "parts"))
+		fmt.Fprintf(&b, "%d of %s had been pulled before\n", r.Kept, count(r.Parts, "part", "parts"))
 	}
 	for _, a := range m.Absent {
 		fmt.Fprintf(&b, "absent: %s %s: %s", a.Of, a.Metric, a.Reason)
 		if a.Cost != "" {
-			fmt.Fprintf(&b, "; it costs: %s", a.Cost)
+			fmt.Fprintf(&b, "; consequence: %s", a.Cost)
 		}
 		b.WriteByte('\n')
 	}

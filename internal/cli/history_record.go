@@ -25,36 +25,37 @@ type historyRecordFlags struct {
 	perturb                       simulate.Perturb
 	out                           string
 	force                         bool
+	output                        Format
 }
 
 func newHistoryRecord() *cobra.Command {
 	var f historyRecordFlags
 	c := &cobra.Command{
 		Use:   "record -o DIR",
-		Short: "Simulate an application and keep what its metrics showed",
-		Long: `Runs an application in the simulated cluster and keeps what its exporters showed
-as a history, as a metrics system would have kept it of a real cluster: one value
-per step. Nothing that learns from histories can tell the two apart, but here the
-truth is known.
+		Short: "Simulate an application and record its metrics as a history",
+		Long: `Runs an application in the simulated cluster and records the metrics of its exporters
+as a history, as a metrics system would for a real cluster: one value per step. It
+can be used like the history of a real cluster, with the true model known.
 
 The same flags give the same history. A built-in workload or a generator can be
 made longer than its own length; a file cannot.`,
 		Example: `  # A week of bookinfo under Kubernetes' autoscaler, in some seconds
   loadline history record --app bookinfo --workload week --policy hpa --duration 7d -o past
 
-  # A day in the engine that follows every request
+  # A day in the event engine, which simulates every request
   loadline history record --app single --workload day --policy hpa --engine event -o past
 
   # With gaps and noise, as real metrics have them
   loadline history record --app boutique --workload day --metrics-loss 0.02 --cpu-noise 0.05 -o past`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.out, "out", "o", "", "folder to write the history to")
+	OutVar(flags, &f.out, "folder to write the history to")
+	f.output.Add(flags)
 	flags.BoolVar(&f.force, "force", false, "replace the history that the folder holds")
 	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
@@ -79,16 +80,19 @@ func (f *historyRecordFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, fmt.Sprintf("recording %s under %s", spec.App.Name, spec.Policy))
-	spec.Progress = func(at time.Duration) { bar.at(at.Seconds() / spec.Duration.Seconds()) }
+	bar := NewProgress(stderr, fmt.Sprintf("recording %s under %s", spec.App.Name, spec.Policy))
+	spec.Progress = func(at time.Duration) { bar.At(at.Seconds() / spec.Duration.Seconds()) }
 	h, err := record.Run(ctx, spec)
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
 	h.Manifest.By = "loadline " + version
 	if err := writeHistory(f.out, h, f.force); err != nil {
 		return err
+	}
+	if f.output.Structured() {
+		return f.output.Encode(stdout, h.Summarise())
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s\nLook at it with loadline history show %s\n", f.out, historyLine(h), f.out)
 	return err
@@ -115,7 +119,7 @@ func (f *historyRecordFlags) spec(stderr io.Writer) (record.Spec, error) {
 	cpu, known := models[f.cpuModel]
 	faults := []error{checkHistoryOut(f.out, f.force)}
 	if !known {
-		faults = append(faults, usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
+		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
 	}
 	model, err := loadApp(f.app)
 	faults = append(faults, err)
@@ -129,7 +133,7 @@ func (f *historyRecordFlags) spec(stderr io.Writer) (record.Spec, error) {
 		spec.Load, err = w.For(model.App)
 		faults = append(faults, err)
 		if err := spec.Validate(); err != nil {
-			faults = append(faults, usageError{err})
+			faults = append(faults, UsageError(err))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {

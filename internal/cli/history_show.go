@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,40 +16,38 @@ import (
 )
 
 type historyShowFlags struct {
-	services    []string
-	since       time.Duration
-	output, svg string
+	services []string
+	since    time.Duration
+	svg      string
+	output   Format
 }
 
 func newHistoryShow() *cobra.Command {
 	var f historyShowFlags
 	c := &cobra.Command{
 		Use:   "show DIR",
-		Short: "Sum up a history and draw it",
-		Long: `Prints what a history holds of each service: the ranges of what was measured, how
-much of it is present, and which metrics are absent with what that costs a fit.
-Then it draws the history in the terminal; --svg draws it to a file as well.`,
+		Short: "Summarise a history and plot it",
+		Long: `Prints for each service of a history the ranges of its metrics, the share of steps
+with values, and the absent metrics with the consequence for a fit. Then it plots the
+history in the terminal; --svg plots it to a file as well.`,
 		Example: `  loadline history show past
   loadline history show past --service reviews --svg reviews.svg
   loadline history show past --since 1d
   loadline history show past --output json`,
-		Args: exactly("the folder of a history"),
+		Args: Exactly("the folder of a history"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(args[0], c.OutOrStdout()) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.services, "service", nil, "show only this service; repeatable")
 	spanVar(flags, &f.since, "since", 0, "show only so much of the end, such as 6h or 2d")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	flags.StringVar(&f.svg, "svg", "", "draw it to this file as well")
 	return c
 }
 
 func (f *historyShowFlags) run(dir string, out io.Writer) error {
-	if f.output != "text" && f.output != "json" {
-		return usagef("--output %q must be text or json", f.output)
-	}
-	if err := checkWritable("svg", f.svg); err != nil {
+	if err := CheckWritable("svg", f.svg); err != nil {
 		return err
 	}
 	options := history.Options{Services: f.services}
@@ -70,13 +69,13 @@ func (f *historyShowFlags) run(dir string, out io.Writer) error {
 		}
 	}
 	sum := h.Summarise()
-	if f.output == "json" {
-		return writeIndented(out, sum)
+	if f.output.Structured() {
+		return f.output.Encode(out, sum)
 	}
 	if err := printHistory(out, h, sum); err != nil {
 		return err
 	}
-	width, colour := screen(out)
+	width, colour := Screen(out)
 	_, err = io.WriteString(out, "\n"+historyFigure(h, f.services, 2).Terminal(width, colour))
 	return err
 }
@@ -113,7 +112,7 @@ func printAbsent(out io.Writer, absent []history.Absence) error {
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, reason := range reasons {
-		fmt.Fprintf(t, "\nAbsent altogether, since %s:\n", reason)
+		fmt.Fprintf(t, "\nAbsent for all, because %s:\n", reason)
 		for _, a := range absent {
 			if a.Cost != "" && a.Reason == reason {
 				fmt.Fprintf(t, "  %s of %ss\t%s\n", a.Metric, a.Of, a.Cost)
@@ -140,7 +139,7 @@ func spreadOf(r *history.Range, write func(float64) string) string {
 
 func plain(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// seconds in the unit that people say them in.
+// seconds in a readable unit.
 func seconds(v float64) string {
 	if v < 1 {
 		return fmt.Sprintf("%.3g ms", 1000*v)
@@ -149,7 +148,7 @@ func seconds(v float64) string {
 }
 
 func share(metrics map[string]history.Range, m history.ServiceMetric, steps int) string {
-	return percent(float64(metrics[m.String()].Present) / float64(steps))
+	return Percent(float64(metrics[m.String()].Present) / float64(steps))
 }
 
 // replicasSeen is the range, and whether all counts in it were seen: the
@@ -172,4 +171,12 @@ func absentList(names []string) string {
 		return "-"
 	}
 	return strings.Join(names, ", ")
+}
+
+// Percent of a share; "-" if it is not known.
+func Percent(share float64) string {
+	if math.IsNaN(share) {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
 }

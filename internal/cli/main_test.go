@@ -122,27 +122,27 @@ func TestOverrideSLO(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
-	p := newProgress(&b, "run")
+	p := NewProgress(&b, "run")
 	p.now = func() time.Time { return now }
 	p.began, p.shown = now, now
-	p.at(0.1)
+	p.At(0.1)
 	now = now.Add(time.Second)
-	p.at(0.5)
-	p.done()
+	p.At(0.5)
+	p.Done()
 	if b.Len() != 0 {
 		t.Errorf("said %q of what is quickly over", b.String())
 	}
 	now = now.Add(10 * time.Second)
-	p.at(0.5)
-	p.at(0.6)
+	p.At(0.5)
+	p.At(0.6)
 	if got := b.String(); got != "run: 50 %, about 11s left\n" {
 		t.Errorf("off a terminal: %q", got)
 	}
 	b.Reset()
 	p.terminal = true
 	now = now.Add(time.Second)
-	p.at(0.6)
-	p.done()
+	p.At(0.6)
+	p.Done()
 	if got := b.String(); !strings.Contains(got, "60 %, about 8s left") || !strings.HasSuffix(got, "\r\x1b[K") {
 		t.Errorf("on a terminal: %q", got)
 	}
@@ -153,10 +153,10 @@ func TestProgress(t *testing.T) {
 func TestProgressOfResumedWork(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
-	bar := newProgress(&b, "train")
+	bar := NewProgress(&b, "train")
 	bar.now, bar.began, bar.shown, bar.from = func() time.Time { return now }, now, now, 0.5
 	now = now.Add(10 * time.Second)
-	bar.at(0.75)
+	bar.At(0.75)
 	if got := b.String(); got != "train: 75 %, about 10s left\n" {
 		t.Errorf("%q", got)
 	}

@@ -16,9 +16,9 @@ import (
 func newModel() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "model",
-		Short:   "Look into model files",
+		Short:   "Inspect model files",
 		Example: `  loadline model show gru.safetensors`,
-		Args:    subcommands,
+		Args:    Subcommands,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newModelShow())
@@ -26,32 +26,29 @@ func newModel() *cobra.Command {
 }
 
 func newModelShow() *cobra.Command {
-	var output string
+	var output Format
 	c := &cobra.Command{
 		Use:   "show FILE",
-		Short: "Print a model's card: what it is, what it was trained on, how good it was",
-		Long: `Prints what a model file says of itself. The file is checked first as it is before
-use: a torn, foreign, newer, wrong-shaped or changed file is refused.
+		Short: "Print a model's card: its kind, training data and results",
+		Long: `Prints the model card in a model file. The file is checked first, as before use: a
+truncated, unknown, newer, wrongly shaped or modified file is refused.
 
 Model files are safetensors: other tools can read the weights.`,
 		Example: `  loadline model show gru.safetensors
   loadline model show gru.safetensors --output json`,
-		Args: exactly("a model file"),
+		Args: Exactly("a model file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return usagef("--output is %q, and must be text or json", output)
-			}
 			f, err := modelfile.Open(args[0])
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				return writeIndented(c.OutOrStdout(), f.Card)
+			if output.Structured() {
+				return output.Encode(c.OutOrStdout(), f.Card)
 			}
 			return printCard(c.OutOrStdout(), args[0], f)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	output.Add(c.Flags())
 	return c
 }
 
@@ -95,7 +92,7 @@ func printCard(w io.Writer, path string, f *modelfile.File) error {
 	return t.Flush()
 }
 
-// longestSetting is where a setting is cut off for people; --output json has all.
+// longestSetting is where a setting is truncated in the text; --output json has all of it.
 const longestSetting = 300
 
 // settingLines are a card's settings, one to a line.

@@ -2,14 +2,14 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// What loadline-lab does: asked for here, the answer is where it went.
+// Commands, flags and formulations that moved to loadline-lab: loadline refuses them and names it.
 var (
 	labCommands     = []string{"paper", "study", "validate", "engines", "forecast"}
 	labTrainFlags   = []string{"task", "agent", "longest-episode", "resume"}
 	labFormulations = []string{"coscal", "firm", "asarsa"}
 )
 
-// newMoved refuses a command that loadline-lab has, with whatever arguments.
+// newMoved refuses a command that moved to loadline-lab, with any arguments.
 func newMoved(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
@@ -22,5 +22,5 @@ func newMoved(name string) *cobra.Command {
 
 // movedError names the command line in loadline-lab.
 func movedError(command string) error {
-	return usagef("moved to loadline-lab: run loadline-lab %s", command)
+	return Usagef("moved to loadline-lab: run loadline-lab %s", command)
 }

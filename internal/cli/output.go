@@ -5,17 +5,16 @@ import (
 	"path/filepath"
 )
 
-// checkWritable refuses an output path before hours are spent on what should
-// go there.
-func checkWritable(flag, path string) error {
+// CheckWritable refuses an output path that cannot be written, before any work is done.
+func CheckWritable(flag, path string) error {
 	if path == "" {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("--%s %s is a directory", flag, path)
+		return Usagef("--%s %s is a directory", flag, path)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usagef("--%s %s: there is no directory %s", flag, path, filepath.Dir(path))
+		return Usagef("--%s %s: there is no directory %s", flag, path, filepath.Dir(path))
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ type profileFlags struct {
 	cpu                   float64
 	percentile            float64
 	seeds                 int
-	output, out, svg      string
+	out, svg              string
+	output                Format
 }
 
 func newProfile() *cobra.Command {
@@ -34,34 +35,33 @@ func newProfile() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile",
 		Short: "Measure how a service's tail latency grows with the load of an instance",
-		Long: `Takes services out of an application, one instance at a time, and loads them in the
-event engine from hardly anything to saturation: the load-latency profile. Each
-belongs to a service, a version and an instance size; another of either makes another
-profile.
+		Long: `Measures single instances of services in the event engine, from almost no load to
+saturation: the load-latency profile. A profile is of one service, version and
+instance size.
 
-Latencies are those of the service itself. Its calls to others are left out, but hold
-its workers. The error is the standard error over the seeds.
+Latencies are those of the service itself. Time spent in its calls to other services
+is excluded, but occupies its workers. The error is the standard error over the seeds.
 
-With --history the profiles are fitted to what was measured in the past instead: the
-steps of the history by the load of an instance, for each size that instances had,
-with the standard error over time. Histories know visits with their calls only, so
-that a service that calls others has a profile that includes them, which says so and
-is of no use for a split. What the history does not suffice for is named. With --app
-as well, what the event engine measures stands beside it.`,
+With --history the profiles are fitted to a history instead: its steps by the load of
+an instance, for each instance size, with the standard error over time. A history has
+latencies with calls included only: the profile of a service that calls others
+includes them, is marked, and cannot be used for a split. Services without enough data
+are listed. With --app as well, the profile measured in the event engine is printed in
+the next column.`,
 		Example: `  loadline profile --app bookinfo
   loadline profile --app bookinfo --service reviews --svg reviews.svg
 
   # One version, and an instance of another size
   loadline profile --app bookinfo --service reviews --version v3 --cpu 1
 
-  # For loadline slo split, which then need not measure again
+  # For loadline slo split, which then does not measure again
   loadline profile --app sockshop --out sockshop.profiles.json
 
-  # From the past, and beside the simulator
+  # From a history, compared with the simulator
   loadline history record --app bookinfo --workload day --policy hpa -o past
   loadline profile --history past
   loadline profile --history past --service details --app bookinfo`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.appGiven = c.Flags().Changed("app")
 			if f.history != "" {
@@ -79,8 +79,8 @@ as well, what the event engine measures stands beside it.`,
 	flags.StringVar(&f.version, "version", "", "this version of the service alone; default: the mix that is deployed")
 	flags.Float64Var(&f.cpu, "cpu", 0, "cores that an instance is limited to; default: as deployed")
 	flags.IntVar(&f.seeds, "seeds", 4, "runs at each load")
-	flags.StringVar(&f.output, "output", "text", "text or json")
-	flags.StringVar(&f.out, "out", "", "also write the profiles to this file, as JSON")
+	f.output.Add(flags)
+	OutVar(flags, &f.out, "also write the profiles to this file, as JSON")
 	flags.StringVar(&f.svg, "svg", "", "draw the profiles to this file")
 	c.AddCommand(newProfileWatch())
 	return c
@@ -102,7 +102,7 @@ func (f *profileFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 		size.CPULimit, size.CPURequest = f.cpu, min(size.CPURequest, f.cpu)
 		o.Size = &size
 	}
-	bar := newProgress(stderr, "profiling "+app.Name)
+	bar := NewProgress(stderr, "profiling "+app.Name)
 	set := &profile.Set{App: app.Name}
 	for i, service := range services {
 		p, err := profile.Measure(ctx, app, service, o)
@@ -110,9 +110,9 @@ func (f *profileFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 			return err
 		}
 		set.Profiles = append(set.Profiles, *p)
-		bar.at(float64(i+1) / float64(len(services)))
+		bar.At(float64(i+1) / float64(len(services)))
 	}
-	bar.done()
+	bar.Done()
 	return f.tell(stdout, set, nil)
 }
 
@@ -129,8 +129,8 @@ func (f *profileFlags) tell(stdout io.Writer, set *profile.Set, beside []*profil
 			return err
 		}
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, set)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, set)
 	}
 	return printProfiles(stdout, set, beside)
 }
@@ -144,13 +144,13 @@ func (f *profileFlags) check(app *loadline.App) ([]int, error) {
 	} else if i := app.ServiceIndex(f.service); i >= 0 {
 		services = []int{i}
 	} else {
-		faults = append(faults, usagef("--service %s is not in %s%s", f.service, app.Name, suggest.Hint(f.service, serviceNames(app))))
+		faults = append(faults, Usagef("--service %s is not in %s%s", f.service, app.Name, suggest.Hint(f.service, serviceNames(app))))
 	}
 	if f.service == "" && (f.version != "" || f.cpu != 0) {
-		faults = append(faults, usagef("--version and --cpu need --service: they are one service's"))
+		faults = append(faults, Usagef("--version and --cpu need --service: they are one service's"))
 	}
 	if !(f.percentile > 0 && f.percentile <= 99.9) {
-		faults = append(faults, usagef("--percentile %v must be above 0 and at most 99.9", f.percentile))
+		faults = append(faults, Usagef("--percentile %v must be above 0 and at most 99.9", f.percentile))
 	}
 	faults = append(faults, f.checkRest())
 	return services, errors.Join(faults...)
@@ -160,15 +160,12 @@ func (f *profileFlags) check(app *loadline.App) ([]int, error) {
 func (f *profileFlags) checkRest() error {
 	var faults []error
 	if !(f.cpu >= 0) || math.IsInf(f.cpu, 0) {
-		faults = append(faults, usagef("--cpu %v must be cores, above 0", f.cpu))
+		faults = append(faults, Usagef("--cpu %v must be cores, above 0", f.cpu))
 	}
 	if f.seeds < 1 {
-		faults = append(faults, usagef("--seeds %d must be at least 1", f.seeds))
+		faults = append(faults, Usagef("--seeds %d must be at least 1", f.seeds))
 	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
-	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	faults = append(faults, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
 	return errors.Join(faults...)
 }
 
@@ -261,7 +258,8 @@ func profileTime(seconds float64) string {
 func profileFigure(set *profile.Set) draw.Figure {
 	f := profilePanel(set.Profiles)
 	f.Title = "Load and latency of " + set.App
-	f.Subtitle = "Latency of a visit, without its calls unless it says so, against the load of an instance. Points are measured, lines are what is made of them: they never fall, and end where the service was last seen unsaturated."
+	f.Subtitle = "Latency of a visit, without its calls unless marked, against the load of an instance. " +
+		"Points are measured. Lines are the profiles: they never fall, and end at the highest load without saturation."
 	return f
 }
 

@@ -20,7 +20,7 @@ import (
 func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error {
 	var faults []error
 	if f.version != "" || f.cpu != 0 {
-		faults = append(faults, usagef("--version and --cpu choose what is measured: a history is what it is"))
+		faults = append(faults, Usagef("--version and --cpu are for measurements in the event engine, not for --history"))
 	}
 	faults = append(faults, checkHistoryPercentile(f.percentile), f.checkRest())
 	var app *loadline.App
@@ -54,7 +54,7 @@ func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error 
 
 func checkHistoryPercentile(p float64) error {
 	if !slices.Contains(fromhistory.Percentiles(), p) {
-		return usagef("--percentile %v is in no history: choose one of %v", p, fromhistory.Percentiles())
+		return Usagef("--percentile %v is in no history: choose one of %v", p, fromhistory.Percentiles())
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func openPast(dir, service string) (*history.History, []string, error) {
 		return h, names, nil
 	}
 	if !slices.Contains(names, service) {
-		return nil, nil, usagef("--service %s is not in %s%s", service, dir, suggest.Hint(service, names))
+		return nil, nil, Usagef("--service %s is not in %s%s", service, dir, suggest.Hint(service, names))
 	}
 	return h, []string{service}, nil
 }
@@ -97,8 +97,8 @@ func fitAll(h *history.History, services []string, percentile float64) (*profile
 // same sizes. There is nothing to compare with calls included.
 func measureBeside(ctx context.Context, app *loadline.App, set *profile.Set, seeds int, stderr io.Writer) ([]*profile.Curve, error) {
 	curves := make([]*profile.Curve, len(set.Profiles))
-	bar := newProgress(stderr, "profiling "+app.Name)
-	defer bar.done()
+	bar := NewProgress(stderr, "profiling "+app.Name)
+	defer bar.Done()
 	for i := range set.Profiles {
 		p := &set.Profiles[i]
 		at := app.ServiceIndex(p.Service)
@@ -114,7 +114,7 @@ func measureBeside(ctx context.Context, app *loadline.App, set *profile.Set, see
 		if curves[i], err = m.Curve(); err != nil {
 			return nil, err
 		}
-		bar.at(float64(i+1) / float64(len(set.Profiles)))
+		bar.At(float64(i+1) / float64(len(set.Profiles)))
 	}
 	return curves, nil
 }

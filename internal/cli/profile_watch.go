@@ -22,29 +22,30 @@ type profileWatchFlags struct {
 	history, profiles, service string
 	percentile, learn          float64
 	threshold                  float64
-	output                     string
+	output                     Format
 }
 
 func newProfileWatch() *cobra.Command {
 	var f profileWatchFlags
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "Replay a history and say when services changed",
+		Short: "Replay a history and report when services changed",
 		Long: `Compares each step of a history with the service's profile at the same load, as the
-monitor of a live cluster does, and says when the service no longer has it: a release
-that is slower or faster, or instances of another size. Load may change as it likes.
+monitor of a live cluster does, and reports when the service no longer matches it: a
+release that is slower or faster, or instances of another size. Changes of load are
+not reported.
 
 The profiles are those of --profiles, or are fitted to the first part of the history
-(--learn); the rest is watched. After a change the profile is fitted again to the steps
-since, and watched on.
+(--learn); the rest is monitored. After a change the profile is fitted again to the
+steps since the change.
 
-A factor of 1.3 says that visits take 1.3 times the time and the work that they took.
-Of a service whose latencies include its calls, a change may be that of one it calls.
-How many alarms are false, and how soon changes are noticed, is in docs/slosplit.md.`,
+A factor of 1.3 means that visits take 1.3 times the time and CPU of before. For a
+service whose latencies include its calls, the change may be in a service that it
+calls. docs/slosplit.md has the rate of false alarms and the delay of detection.`,
 		Example: `  loadline profile watch --history past
   loadline profile watch --history past --service details --learn 0.2
   loadline profile watch --history past --profiles sockshop.profiles.json --output json`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}
 	flags := c.Flags()
@@ -54,8 +55,8 @@ How many alarms are false, and how soon changes are noticed, is in docs/slosplit
 	flags.Float64Var(&f.learn, "learn", 0.3, "share of the history that profiles are fitted to")
 	flags.StringVar(&f.service, "service", "", "this one only; default: all")
 	flags.Float64Var(&f.percentile, "percentile", 99, "of the latency")
-	flags.Float64Var(&f.threshold, "threshold", profile.DefaultThreshold, "of the test: a higher one alarms less and later")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.Float64Var(&f.threshold, "threshold", profile.DefaultThreshold, "of the test: a higher one gives fewer and later alarms")
+	f.output.Add(flags)
 	return c
 }
 
@@ -94,8 +95,8 @@ func (f *profileWatchFlags) run(stdout io.Writer) error {
 			return fmt.Errorf("watch %s: %w", service, err)
 		}
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, report)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, report)
 	}
 	return report.print(stdout)
 }
@@ -103,16 +104,13 @@ func (f *profileWatchFlags) run(stdout io.Writer) error {
 func (f *profileWatchFlags) check() error {
 	var faults []error
 	if f.history == "" {
-		faults = append(faults, usagef("--history is missing: the folder of the history to replay"))
+		faults = append(faults, Usagef("--history is missing: the folder of the history to replay"))
 	}
 	if !(f.learn > 0 && f.learn < 1) {
-		faults = append(faults, usagef("--learn %v must be above 0 and below 1", f.learn))
+		faults = append(faults, Usagef("--learn %v must be above 0 and below 1", f.learn))
 	}
 	if !(f.threshold > 0) || math.IsInf(f.threshold, 0) {
-		faults = append(faults, usagef("--threshold %v must be above 0", f.threshold))
-	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
+		faults = append(faults, Usagef("--threshold %v must be above 0", f.threshold))
 	}
 	return errors.Join(append(faults, checkHistoryPercentile(f.percentile))...)
 }
@@ -122,7 +120,7 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 	if f.profiles == "" {
 		split := int(math.Round(f.learn * float64(h.Steps)))
 		if split < 1 || split >= h.Steps {
-			return nil, nil, fmt.Errorf("%s has %s: too few to learn from a part of them and watch the rest", f.history,
+			return nil, nil, fmt.Errorf("%s has %s: too few to fit profiles to a part of them and monitor the rest", f.history,
 				count(h.Steps, "step", "steps"))
 		}
 		set, err := fitAll(h.Cut(0, split), services, f.percentile)
@@ -130,7 +128,7 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 	}
 	file, err := os.Open(f.profiles)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, UsageError(err)
 	}
 	defer file.Close()
 	set, err := profile.ReadSet(file, f.profiles)

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells on stderr how far something is: a bar on a terminal, a line
-// every ten seconds elsewhere, and nothing at all of what is over within two
-// seconds.
-type progress struct {
+// Progress shows on stderr how far a command is: a bar on a terminal, a line every ten
+// seconds elsewhere, and nothing for work that takes less than two seconds.
+type Progress struct {
 	w        io.Writer
 	terminal bool
 	what     string
-	from     float64 // share that was done before it began
+	from     float64 // share done before the command began
 	began    time.Time
 	shown    time.Time
 	now      func() time.Time
 }
 
-func newProgress(w io.Writer, what string) *progress {
-	p := &progress{w: w, what: what, now: time.Now}
+// NewProgress shows the progress of what is named.
+func NewProgress(w io.Writer, what string) *Progress {
+	p := &Progress{w: w, what: what, now: time.Now}
 	if f, ok := w.(*os.File); ok {
 		p.terminal = term.IsTerminal(int(f.Fd()))
 	}
@@ -40,17 +40,17 @@ const (
 	barWidth      = 30
 )
 
-// stages is at for work of several parts, which it names.
-func (p *progress) stages() func(share float64, part string) {
+// Stages is At for work of several parts, which it names.
+func (p *Progress) Stages() func(share float64, part string) {
 	whole := p.what
 	return func(share float64, part string) {
 		p.what = whole + ", " + part
-		p.at(share)
+		p.At(share)
 	}
 }
 
-// at shows that a share of the work is done, if it is time to.
-func (p *progress) at(share float64) {
+// At shows that a share of the work is done, if it is time to.
+func (p *Progress) At(share float64) {
 	now := p.now()
 	every := lineEvery
 	if p.terminal {
@@ -74,8 +74,14 @@ func (p *progress) at(share float64) {
 		100*share, left)
 }
 
-// done wipes the bar away.
-func (p *progress) done() {
+// From sets the share that was done before the command began.
+func (p *Progress) From(share float64) { p.from = share }
+
+// Describe changes the name of the work that is shown.
+func (p *Progress) Describe(what string) { p.what = what }
+
+// Done removes the bar.
+func (p *Progress) Done() {
 	if p.terminal && p.shown != p.began {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

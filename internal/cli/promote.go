@@ -20,30 +20,31 @@ import (
 )
 
 type promoteFlags struct {
-	candidate, prefer, registry, app, output string
-	force, list, rollback                    bool
+	candidate, prefer, registry, app string
+	output                           Format
+	force, list, rollback            bool
 }
 
 func newPromote() *cobra.Command {
 	var f promoteFlags
 	c := &cobra.Command{
 		Use:   "promote RUN|FILE",
-		Short: "Put the chosen candidate of a run into the registry, or go back to the former",
-		Long: `Takes the candidate that the evaluation of a run prefers, or the one that is named,
-and puts it in charge of its application: into the registry, a folder with one
-folder for each application and in it one for each version. The model's card is
-completed with what the evaluation found, and card.md says the same for people.
+		Short: "Promote a candidate of a run to the registry, or roll back to the previous version",
+		Long: `Promotes the candidate that the evaluation of a run prefers, or the one given with
+--candidate, to the current version of its application in the registry: a folder with
+one folder per application and one per version in it. The results of the evaluation
+are added to the model's card, and written to card.md in readable form.
 
-A candidate that does not beat the calibrated rule on the user's own past is not
-promoted: the rule is as good, and simpler. The exit code is 3 then. --force
-promotes it all the same, and its card says so.
+A candidate that does not beat the calibrated baseline on held-out history is not
+promoted: the rule is as good, and simpler. The exit code is then 3. --force promotes
+it anyway, and its card says so.
 
-A model file that was trained on its own (train --formulation) is promoted as such.
-It was not evaluated against a baseline, so that takes --force; train --methods makes
-candidates of the same methods, which evaluate judges.
+A model file that was trained on its own (train --formulation) can be promoted too. It
+was not evaluated against a baseline, so this needs --force; train --methods trains
+candidates of the same methods, which evaluate compares with baselines.
 
-The switch is whole or not at all. What was in charge stays, and --rollback goes
-back to it.`,
+Promotion is atomic. Earlier versions are kept, and --rollback returns to the previous
+one.`,
 		Example: `  loadline evaluate shop
   loadline promote shop
   loadline promote shop --candidate loadline-dqn-2 --registry /var/lib/loadline
@@ -53,9 +54,9 @@ back to it.`,
   loadline promote --rollback --app shop`,
 		Args: func(c *cobra.Command, args []string) error {
 			if f.list || f.rollback {
-				return exactly()(c, args)
+				return Exactly()(c, args)
 			}
-			return exactly("the folder of a run, or a model file")(c, args)
+			return Exactly("the folder of a run, or a model file")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args, c.OutOrStdout(), c.ErrOrStderr())
@@ -64,24 +65,22 @@ back to it.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.candidate, "candidate", "", "name of the candidate (the one that is preferred)")
-	flags.StringVar(&f.prefer, "prefer", "", "choose anew: "+strings.Join(pipeline.Preferences(), ", ")+" (as evaluated)")
+	flags.StringVar(&f.prefer, "prefer", "", "choose again by: "+strings.Join(pipeline.Preferences(), ", ")+" (as evaluated)")
 	flags.StringVar(&f.registry, "registry", "registry", "folder of the promoted policies")
-	flags.BoolVar(&f.force, "force", false, "promote it though it does not beat the rule")
-	flags.BoolVar(&f.list, "list", false, "list what was promoted, and end")
-	flags.BoolVar(&f.rollback, "rollback", false, "put the former version in charge again")
-	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry holds several; with a file: name or file of its application")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.BoolVar(&f.force, "force", false, "promote it even if it does not beat the baseline")
+	flags.BoolVar(&f.list, "list", false, "list promoted versions, and exit")
+	flags.BoolVar(&f.rollback, "rollback", false, "make the previous version current again")
+	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry has several; "+
+		"with a file: name or file of its application")
+	f.output.Add(flags)
 	return c
 }
 
 func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
-	if f.output != "text" && f.output != "json" {
-		return usagef("--output is %q, must be text or json", f.output)
-	}
 	r := registry.Open(f.registry)
 	switch {
 	case f.list && f.rollback:
-		return usagef("--list and --rollback exclude each other")
+		return Usagef("--list and --rollback exclude each other")
 	case f.list:
 		return f.printList(stdout, r)
 	case f.rollback:
@@ -123,17 +122,17 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,
 		Promotion: registry.Promotion{
 			Candidate: entry.Label, Prefer: string(e.Prefer), Verdict: verdict.Sentence, Forced: !verdict.Promote,
-			Results: resultsOf(e, entry), At: time.Now(), By: program(),
+			Results: resultsOf(e, entry), At: time.Now(), By: Build(),
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, p)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, p)
 	}
 	if p.Forced {
-		fmt.Fprintf(stderr, "note: promoted by force. %s\n", verdict.Sentence)
+		fmt.Fprintf(stderr, "note: promoted with --force. %s\n", verdict.Sentence)
 	}
 	return printPromoted(stdout, r, p)
 }
@@ -141,7 +140,7 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) error {
 	fmt.Fprintf(w, "%s is version %d of %s", p.Candidate, p.Version, p.App)
 	if p.Former > 0 {
-		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s goes back to it", p.Former, p.App)
+		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s returns to it", p.Former, p.App)
 	}
 	_, path, err := r.Current(p.App)
 	if err != nil {
@@ -162,14 +161,14 @@ func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, error) {
 	if f.candidate != "" {
 		entry := e.Entry(f.candidate)
 		if entry == nil || entry.Role != pipeline.RoleCandidate {
-			return nil, usagef("--candidate %q is not one that was evaluated%s", f.candidate, suggest.Hint(f.candidate, names))
+			return nil, Usagef("--candidate %q was not evaluated%s", f.candidate, suggest.Hint(f.candidate, names))
 		}
 		return entry, nil
 	}
 	if f.prefer != "" {
 		e.Prefer = pipeline.Preference(f.prefer)
 		if err := e.Prefer.Check(); err != nil {
-			return nil, usagef("--prefer: %w", err)
+			return nil, Usagef("--prefer: %w", err)
 		}
 	}
 	entry := e.Choose(e.Prefer)
@@ -185,7 +184,7 @@ func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 	for _, s := range e.Stretches {
 		where = append(where, s.Name)
 	}
-	on := fmt.Sprintf("unseen part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
+	on := fmt.Sprintf("held-out part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
 	rule := e.Entry(e.Rule)
 	var all []modelfile.Result
 	add := func(name, on string, of func(*pipeline.Entry) float64) {
@@ -201,7 +200,7 @@ func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 	add("share of requests over the SLO", on, func(x *pipeline.Entry) float64 { return float64(x.Over) })
 	add("latency over its SLO, worst stretch", on, func(x *pipeline.Entry) float64 { return float64(x.SLORatio) })
 	add("mean replicas", on, func(x *pipeline.Entry) float64 { return float64(x.Replicas) })
-	add("mean pods", "ENV2, the whole unseen part", func(x *pipeline.Entry) float64 {
+	add("mean pods", "ENV2, the whole held-out part", func(x *pipeline.Entry) float64 {
 		if x.ENV2 == nil {
 			return math.NaN()
 		}
@@ -215,8 +214,8 @@ func (f *promoteFlags) printList(w io.Writer, r *registry.Registry) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(w, struct {
+	if f.output.Structured() {
+		return f.output.Encode(w, struct {
 			Apps []registry.App `json:"apps"`
 		}{all})
 	}
@@ -226,7 +225,7 @@ func (f *promoteFlags) printList(w io.Writer, r *registry.Registry) error {
 		for _, p := range a.Versions {
 			version := fmt.Sprint(p.Version)
 			if p.Version == a.Current {
-				version += " (in charge)"
+				version += " (current)"
 			}
 			verdict := p.Verdict
 			if p.Forced {
@@ -250,7 +249,7 @@ func (f *promoteFlags) goBack(w io.Writer, r *registry.Registry) error {
 			for _, a := range all {
 				names = append(names, a.Name)
 			}
-			return usagef("the registry holds %d applications: say which with --app (%s)", len(all), strings.Join(names, ", "))
+			return Usagef("the registry has %d applications: choose one with --app (%s)", len(all), strings.Join(names, ", "))
 		}
 		app = all[0].Name
 	}
@@ -258,9 +257,9 @@ func (f *promoteFlags) goBack(w io.Writer, r *registry.Registry) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(w, p)
+	if f.output.Structured() {
+		return f.output.Encode(w, p)
 	}
-	_, err = fmt.Fprintf(w, "version %d of %s is in charge again: %s\n", p.Version, p.App, p.Candidate)
+	_, err = fmt.Fprintf(w, "version %d of %s is current again: %s\n", p.Version, p.App, p.Candidate)
 	return err
 }

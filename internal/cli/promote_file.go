@@ -16,15 +16,15 @@ import (
 // unjudged is the verdict on a file that was not evaluated.
 const unjudged = "It was not evaluated against a baseline on held-out history."
 
-// promoteFile puts the policy of a file in charge. The registry calls it by the name
+// promoteFile promotes the policy of a file. The registry calls it by the name
 // of the application that it was trained for.
 func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.Writer) error {
 	if f.candidate != "" || f.prefer != "" {
-		return usagef("--candidate and --prefer are for the folder of a run; %s is a file", path)
+		return Usagef("--candidate and --prefer are for the folder of a run; %s is a file", path)
 	}
 	if run := filepath.Dir(filepath.Dir(path)); filepath.Base(filepath.Dir(path)) == pipeline.CandidatesDir {
 		if _, err := os.Stat(filepath.Join(run, pipeline.RunFile)); err == nil {
-			return usagef("%s is a candidate of a run: promote the run's folder, %s, with --candidate", path, run)
+			return Usagef("%s is a candidate of a run: promote the run's folder, %s, with --candidate", path, run)
 		}
 	}
 	model, err := policy.OpenModel(path)
@@ -42,7 +42,7 @@ func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.
 	app, err := loadApp(name)
 	if err != nil {
 		if f.app == "" {
-			return usagef("%s was trained for %s, of which nothing else is known: give --app with its file", path, model.TrainedFor())
+			return Usagef("%s was trained for %s, whose model is not known: give --app with its file", path, model.TrainedFor())
 		}
 		return err
 	}
@@ -55,13 +55,13 @@ func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.
 	app.App.Name = model.TrainedFor()
 	p, err := r.Promote(registry.Offer{App: app.App, Model: path, Promotion: registry.Promotion{
 		Candidate: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Verdict: unjudged, Forced: true,
-		At: time.Now(), By: program(),
+		At: time.Now(), By: Build(),
 	}})
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, p)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, p)
 	}
 	return printPromoted(stdout, r, p)
 }

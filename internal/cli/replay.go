@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -24,7 +23,8 @@ import (
 
 type replayFlags struct {
 	policy, service, from, to, log string
-	app, engine, output            string
+	app, engine                    string
+	output                         Format
 	show                           int
 	seed                           uint64
 }
@@ -53,7 +53,7 @@ Policies:
   loadline replay out/decisions --policy hpa:target=60
   loadline replay out/decisions --policy model:file=model.safetensors --service reviews
   loadline replay out/decisions --policy hpa:target=60 --app recorded`,
-		Args: exactly("the folder of a decision log or NS/NAME"),
+		Args: Exactly("the folder of a decision log or NS/NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -69,7 +69,7 @@ Policies:
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "of the simulated cluster: one of "+strings.Join(simulate.Engines(), ", "))
 	flags.Uint64Var(&f.seed, "seed", 1, "of the simulated cluster")
 	flags.StringVar(&f.log, "log", "", "folder that the controller writes its logs to, for NS/NAME (default: $"+logVariable+")")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
@@ -113,11 +113,8 @@ func (f *replayFlags) run(ctx context.Context, target string, stdout, stderr io.
 			return err
 		}
 	}
-	if f.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(out)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, out)
 	}
 	return writeReplay(stdout, &out, f.show)
 }
@@ -125,13 +122,11 @@ func (f *replayFlags) run(ctx context.Context, target string, stdout, stderr io.
 func (f *replayFlags) check() error {
 	switch {
 	case f.policy == "":
-		return usagef("--policy is missing; known policies: %s", strings.Join(policy.Names(), ", "))
-	case f.output != "text" && f.output != "json":
-		return usagef("--output %q must be text or json", f.output)
+		return Usagef("--policy is missing; known policies: %s", strings.Join(policy.Names(), ", "))
 	case f.show < 0:
-		return usagef("--show %d must not be negative", f.show)
+		return Usagef("--show %d must not be negative", f.show)
 	case !slices.Contains(simulate.Engines(), f.engine):
-		return usagef("unknown engine %q%s", f.engine, suggest.Hint(f.engine, simulate.Engines()))
+		return Usagef("unknown engine %q%s", f.engine, suggest.Hint(f.engine, simulate.Engines()))
 	}
 	return nil
 }
@@ -142,9 +137,9 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 	if err != nil {
 		return nil, err
 	}
-	bar := newProgress(stderr, "replaying decisions")
-	defer bar.done()
-	reader.Progress = bar.at
+	bar := NewProgress(stderr, "replaying decisions")
+	defer bar.Done()
+	reader.Progress = bar.At
 	var r *replay.Replay
 	var load *replay.Load
 	var app *loadline.App
@@ -161,15 +156,16 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			app = e.App
 			policy, err := policy.New(f.policy, app)
 			if err != nil {
-				return usageError{err}
+				return UsageError(err)
 			}
 			if f.service != "" && app.ServiceIndex(f.service) < 0 {
-				return usagef("%s has no service %q%s", app.Name, f.service, suggest.Hint(f.service, serviceNames(app)))
+				return Usagef("%s has no service %q%s", app.Name, f.service, suggest.Hint(f.service, serviceNames(app)))
 			}
 			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
 		}
 		if e.App != app && !reflect.DeepEqual(e.App, app) {
-			return fmt.Errorf("the application changed before %s, and a policy is for one application: replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+			return fmt.Errorf("the application changed before %s, and a policy is for one application: "+
+				"replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
 		}
 		period = time.Duration(e.Record.Needs.Period)
 		load.Add(e.Record)
@@ -210,7 +206,7 @@ func (f *replayFlags) span(reader *decisionlog.Reader) (from, to time.Time, err 
 		}
 	}
 	if from.After(last) || to.Before(first) || to.Before(from) {
-		return from, to, usagef("the log reaches from %s to %s and has nothing from %s to %s",
+		return from, to, Usagef("the log reaches from %s to %s and has nothing from %s to %s",
 			explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
 	}
 	return from, to, nil
@@ -232,12 +228,12 @@ func (f *replayFlags) closeLoop(ctx context.Context, load *replay.Load, stderr i
 		}
 		app = load.Start()
 	}
-	bar := newProgress(stderr, fmt.Sprintf("%s on %s", f.policy, app.Name))
-	defer bar.done()
+	bar := NewProgress(stderr, fmt.Sprintf("%s on %s", f.policy, app.Name))
+	defer bar.Done()
 	spec := simulate.Spec{
 		App: app, Load: load, Workload: "recorded", Policy: f.policy, Engine: f.engine, Duration: load.Duration(), Seed: f.seed,
 	}
-	spec.Hooks.Progress = func(at time.Duration) { bar.at(at.Seconds() / spec.Duration.Seconds()) }
+	spec.Hooks.Progress = func(at time.Duration) { bar.At(at.Seconds() / spec.Duration.Seconds()) }
 	outcome, err := simulate.Run(ctx, spec)
 	if err != nil {
 		return nil, err

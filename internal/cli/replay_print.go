@@ -98,7 +98,8 @@ func against(other, was float64) string {
 
 func writeClosedLoop(w io.Writer, c *closedLoop) {
 	r := &c.Result
-	fmt.Fprintf(w, "\nClosed loop: %s on %s in the simulated cluster (%s engine, seed %d), under the recorded load and from the recorded initial state:\n",
+	fmt.Fprintf(w, "\nClosed loop: %s on %s in the simulated cluster (%s engine, seed %d), "+
+		"under the recorded load and from the recorded initial state:\n",
 		r.Policy, c.App, r.Engine, r.Seed)
 	recorded := "not measured"
 	if v := c.RecordedOverSLO; !math.IsNaN(float64(v)) {

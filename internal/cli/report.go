@@ -16,20 +16,20 @@ func newReport() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Make one HTML file of a bench: table, charts, the story of every run",
-		Long: `Reads a directory that bench has written and makes one HTML file of it: who is
-cheapest with the SLO met, the table, cost against violations with the Pareto
-front, latency distributions, how policies hold up under perturbations, and the
-story of every run over time with its decisions.
+		Short: "Render a bench as one HTML file: table, charts, every run over time",
+		Long: `Reads a directory that bench has written and renders it as one HTML file: the
+cheapest policy that meets the SLO, the table, cost against SLO violations with the
+Pareto front, latency distributions, results under perturbations, and every run over
+time with its decisions.
 
-The file needs nothing else and loads nothing: it can be mailed, archived and
-opened offline. The same directory gives the same file, byte for byte. With a name
-that ends in .md only the tables are written, as Markdown.`,
+The file is self-contained: it can be mailed, archived and opened offline. The same
+directory gives the same file, byte for byte. With a name that ends in .md only the
+tables are written, as Markdown.`,
 		Example: `  loadline bench --suite rivals --out out/rivals
   loadline report out/rivals
   loadline report out/rivals -o rivals.html
   loadline report out/rivals -o rivals.md`,
-		Args: exactly("the directory of a bench"),
+		Args: Exactly("the directory of a bench"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
 				out = filepath.Join(args[0], "report.html")
@@ -37,13 +37,13 @@ that ends in .md only the tables are written, as Markdown.`,
 			return writeReport(c, args[0], out)
 		},
 	}
-	c.Flags().StringVarP(&out, "out", "o", "", "file to write: .html or .md (DIR/report.html)")
+	OutVar(c.Flags(), &out, "file to write: .html or .md (DIR/report.html)")
 	return c
 }
 
 func writeReport(c *cobra.Command, dir, out string) error {
 	if _, err := os.Stat(dir); err == nil { // else Read says what to do
-		if err := checkWritable("out", out); err != nil {
+		if err := CheckWritable("out", out); err != nil {
 			return err
 		}
 	}

@@ -13,13 +13,13 @@ import (
 // NewRoot is the command loadline.
 func NewRoot() *cobra.Command {
 	root := NewProgram("loadline", []Group{
-		{"From history to a proven policy", []*cobra.Command{newHistory(), newFit(), newTrain(), newEvaluate(), newPromote(), newModel()}},
+		{"From history to an evaluated policy", []*cobra.Command{newHistory(), newFit(), newTrain(), newEvaluate(), newPromote(), newModel()}},
 		{"In a cluster", []*cobra.Command{newDoctor(), newRun(), newExplain(), newReplay(), newTeacher(), newAgent()}},
-		{"A cluster in memory", []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport()}},
+		{"Simulated cluster", []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport()}},
 		{"Applications, load and service levels", []*cobra.Command{newApps(), newWorkload(), newProfile(), newSLO()}},
 	})
 	root.Short = "A learning autoscaler for Kubernetes, and a simulated cluster to evaluate it in"
-	root.Long = `Loadline keeps a service level objective at the lowest cost.
+	root.Long = `Loadline meets a service level objective at the lowest cost.
 
 It reads an application's history from Prometheus, fits a simulated twin to it, trains
 policies on the twin within a minute, and evaluates them on held-out history against the
@@ -28,24 +28,30 @@ explains every decision, and falls back to a plain rule when data or model are m
 The same policies can be simulated and benchmarked without a cluster.
 
 Research commands (paper, study, validate, engines, forecast) are in loadline-lab.`
-	root.Example = `  # From your metrics to a proven policy
+	root.Example = `  # From your metrics to an evaluated policy
   loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
   loadline train --history past --objective "99% < 300ms" -o shop
   loadline evaluate shop
   loadline promote shop
 
-  # In a cluster: what is missing, and what would be done now; nothing is changed
+  # In a cluster: check it, and show what would be done now; nothing is changed
   loadline doctor
   loadline run --once --dry-run
 
-  # A cluster in memory
+  # Simulated cluster
   loadline simulate --app bookinfo --workload day --policy hpa --svg day.svg
   loadline bench --suite demo --out out/demo              policies compared
-  loadline report out/demo                                one page of it`
+  loadline report out/demo                                HTML report`
 	for _, name := range labCommands {
 		root.AddCommand(newMoved(name))
 	}
 	return root
+}
+
+// ComparisonCommands are the commands that loadline and loadline-lab have in common. They
+// know the policies that are registered when they are made.
+func ComparisonCommands() []*cobra.Command {
+	return []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport(), newModel()}
 }
 
 // Group is a heading in a program's help with its commands.
@@ -60,12 +66,12 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 		Use:           name,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          subcommands,
+		Args:          Subcommands,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{flagHint(c, err)}
+		return UsageError(flagHint(c, err))
 	})
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title + ":"})
@@ -78,8 +84,8 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 	return root
 }
 
-// subcommands refuses words that are none, and says which one was meant.
-func subcommands(c *cobra.Command, args []string) error {
+// Subcommands refuses a word that is not a subcommand, and suggests the nearest one.
+func Subcommands(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -89,24 +95,27 @@ func subcommands(c *cobra.Command, args []string) error {
 			known = append(known, sub.Name())
 		}
 	}
-	return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), suggest.Hint(args[0], known))
+	return Usagef("unknown command %q for %q%s", args[0], c.CommandPath(), suggest.Hint(args[0], known))
 }
 
-// exactly takes so many arguments, described by names.
-func exactly(names ...string) cobra.PositionalArgs {
+// Exactly accepts as many arguments as there are names, which describe them.
+func Exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(names) {
 			return nil
 		}
 		if len(names) == 0 {
-			return usagef("%s takes no arguments, got %q", c.CommandPath(), strings.Join(args, " "))
+			return Usagef("%s takes no arguments, got %q", c.CommandPath(), strings.Join(args, " "))
 		}
-		return usagef("%s needs %s; see %s --help", c.CommandPath(), strings.Join(names, " and "), c.CommandPath())
+		return Usagef("%s needs %s; see %s --help", c.CommandPath(), strings.Join(names, " and "), c.CommandPath())
 	}
 }
 
 // flagHint names the flag that was meant.
 func flagHint(c *cobra.Command, err error) error {
+	if strings.HasPrefix(err.Error(), "unknown shorthand flag: 'o'") {
+		return Usagef("%s has no -o: it is short for --out, a path; the format of the result is --output", c.CommandPath())
+	}
 	name, found := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !found {
 		return err
@@ -117,7 +126,7 @@ func flagHint(c *cobra.Command, err error) error {
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	if near := suggest.Of(name, known); near != "" {
-		return usagef("unknown flag --%s; did you mean --%s?", name, near)
+		return Usagef("unknown flag --%s; did you mean --%s?", name, near)
 	}
-	return usagef("unknown flag --%s; see %s --help", name, c.CommandPath())
+	return Usagef("unknown flag --%s; see %s --help", name, c.CommandPath())
 }

@@ -49,7 +49,7 @@ type liveFlags struct {
 	hpaTolerance                   float64
 	logFormat, logLevel            string
 	once, dryRun                   bool
-	output                         string
+	output                         Format
 }
 
 func newRun() *cobra.Command {
@@ -65,8 +65,8 @@ explain).
 Of several processes the one that holds the lease decides; the others are ready to
 take over, and answer KEDA from the resources' status meanwhile.
 
-LoadLines whose policy is a teacher with students (train --formulation drpc) meet
-over NATS: a server in this process, or with --nats an external cluster, which
+LoadLines whose policy is a teacher with students (train --formulation drpc)
+communicate over NATS: a server in this process, or with --nats an external cluster, which
 several replicas need. One process may run all LoadLines, or several processes as
 agents a group of them each (--agent).
 
@@ -81,7 +81,7 @@ To see what it would do, from your own machine and without changing anything, us
 
   # Students of one group of LoadLines, their teacher elsewhere
   loadline run --agent edge --leader-elect --nats tls://nats:4222 --nats-ca ca.pem --nats-credentials agent.creds`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -109,7 +109,7 @@ To see what it would do, from your own machine and without changing anything, us
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.BoolVar(&f.once, "once", false, "make one pass over each LoadLine and exit")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "decide and change nothing, whatever the mode; the status is not written either")
-	flags.StringVar(&f.output, "output", "text", "with --once: text or json")
+	f.output.AddFor(flags, "with --once")
 	return c
 }
 
@@ -139,7 +139,7 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	var faults []error
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		faults = append(faults, usagef("--log-level %q must be debug, info, warn or error", f.logLevel))
+		faults = append(faults, Usagef("--log-level %q must be debug, info, warn or error", f.logLevel))
 	}
 	options := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler
@@ -149,14 +149,11 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	case "json":
 		handler = slog.NewJSONHandler(stderr, options)
 	default:
-		faults = append(faults, usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text",
+		faults = append(faults, Usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text",
 			"json"})))
 	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
-	}
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
-		faults = append(faults, usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
+		faults = append(faults, Usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
 	faults = append(faults, f.fleet.check(flags)...)
 	if err := errors.Join(faults...); err != nil {

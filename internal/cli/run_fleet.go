@@ -36,23 +36,24 @@ const (
 func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	c := fleet.Default()
 	f.maxExperience, f.perService, f.inFlight = c.MaxMessages, c.PerService, c.InFlight
-	flags.StringVar(&f.url, "nats", "", "NATS servers where students meet their teachers, separated by commas: nats://HOST:4222 or tls://HOST:4222 (default: one in this process, started when a LoadLine needs it)")
+	flags.StringVar(&f.url, "nats", "", "NATS servers of the fleets, comma-separated: nats://HOST:4222 or tls://HOST:4222 "+
+		"(default: one in this process, started when a LoadLine needs it)")
 	flags.StringVar(&f.credentials, "nats-credentials", "", "file with the credentials of a user of those servers")
-	flags.StringVar(&f.tlsCA, "nats-ca", "", "file of who signs the servers' certificates (default: who the system trusts)")
-	flags.StringVar(&f.cert, "nats-cert", "", "file of one's own certificate")
+	flags.StringVar(&f.tlsCA, "nats-ca", "", "CA file for the servers' certificates (default: the system's CAs)")
+	flags.StringVar(&f.cert, "nats-cert", "", "file of the client certificate")
 	flags.StringVar(&f.key, "nats-key", "", "file of its key")
 	flags.IntVar(&f.replicas, "nats-replicas", 0,
 		"servers that keep each decision, if its stream is not there yet; 0 = 3 in a cluster, else 1")
-	flags.StringVar(&f.name, "fleet", c.Name, "what the names of fleets begin with")
+	flags.StringVar(&f.name, "fleet", c.Name, "prefix of the names of fleets")
 	flags.StringVar(&f.store, "fleet-store", "",
 		"folder of the server in this process, and of what teachers keep (default: fleet beside --decisions)")
-	flags.Int64Var(&f.maxStore, "fleet-max-store", 1024, "megabytes that this server keeps at most, 16 for each application")
+	flags.Int64Var(&f.maxStore, "fleet-max-store", 1024, "maximum size of this server's store in megabytes, 16 for each application")
 	flags.StringVar(&f.address, "fleet-address", "",
 		"where it listens for agents and teachers of other processes, HOST:PORT on this machine; empty = it serves this process alone")
-	flags.BoolVar(&f.teach, "teach", true, "have teachers in this process (default with --nats: false, see loadline teacher)")
+	flags.BoolVar(&f.teach, "teach", true, "run teachers in this process (default with --nats: false, see loadline teacher)")
 	flags.IntVar(&f.controllers, "controllers", 0,
 		"how many of these processes there are; with more than one DRPC needs --nats (default: 1, and several with --leader-elect)")
-	flags.StringVar(&f.agent, "agent", "", "look after the LoadLines with label loadline.dev/agent of this value, and no others")
+	flags.StringVar(&f.agent, "agent", "", "run only the LoadLines whose label loadline.dev/agent has this value")
 }
 
 // check refuses what cannot be meant. Which flags were given is asked of them.
@@ -60,7 +61,7 @@ func (f *runFleetFlags) check(flags *pflag.FlagSet) []error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
-			faults = append(faults, usagef(format, args...))
+			faults = append(faults, Usagef(format, args...))
 		}
 	}
 	if f.url != "" && !flags.Changed("teach") {
@@ -74,7 +75,7 @@ func (f *runFleetFlags) check(flags *pflag.FlagSet) []error {
 	fault(f.controllers < 0, "--controllers is %d, must be at least 1", f.controllers)
 	if f.url != "" {
 		if err := f.config("loadline run", io.Discard).Validate(); err != nil {
-			faults = append(faults, usageError{err})
+			faults = append(faults, UsageError(err))
 		}
 	}
 	return faults
@@ -111,4 +112,6 @@ func (f *runFleetFlags) several(leaderElect bool) bool {
 	return leaderElect
 }
 
-var errSeveral = errors.New("several controller replicas need an external NATS cluster for DRPC, since the one that takes over would find nothing of what was learned: give --nats (chart: fleet.nats), or run a single one and say so with --controllers 1 (chart: replicas 1); until then the rule is followed")
+var errSeveral = errors.New("several controller replicas need an external NATS cluster for DRPC, " +
+	"since a new leader would not have what was learned: give --nats (chart: fleet.nats), " +
+	"or run one replica and set --controllers 1 (chart: replicas 1); until then the fallback rule decides")

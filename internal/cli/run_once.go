@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,14 +40,11 @@ func (f *liveFlags) runOnce(ctx context.Context, config *rest.Config, scheme *ru
 		}
 		findings = append(findings, c.Once(ctx, &all[i]))
 	}
-	if f.output == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
+	if f.output.Structured() {
 		if findings == nil {
 			findings = []controller.Finding{}
 		}
-		err = encoder.Encode(findings)
+		err = f.output.Encode(stdout, findings)
 	} else {
 		err = printFindings(stdout, findings)
 	}

@@ -14,12 +14,12 @@ func openShares(path string) (*formulation.Shares, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, usagef("--shares: %w", err)
+		return nil, Usagef("--shares: %w", err)
 	}
 	defer file.Close()
 	shares, err := formulation.ReadShares(file, path)
 	if err != nil {
-		return nil, usagef("--shares: %w", err)
+		return nil, Usagef("--shares: %w", err)
 	}
 	return shares, nil
 }
@@ -31,7 +31,7 @@ func sharesFor(path string, app *loadline.App) (*formulation.Shares, error) {
 		return nil, err
 	}
 	if err := shares.For(app); err != nil {
-		return nil, usagef("--shares: %w", err)
+		return nil, Usagef("--shares: %w", err)
 	}
 	return shares, nil
 }

@@ -26,7 +26,8 @@ type simulateFlags struct {
 	shares                        string
 	warmUp                        time.Duration
 	perturb                       simulate.Perturb
-	output, out, svg              string
+	out, svg                      string
+	output                        Format
 	decisions                     string
 }
 
@@ -35,12 +36,11 @@ func newSimulate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Run one application under one workload and one policy",
-		Long: `Runs an application in the simulated cluster, with users who send requests as the
-workload says and a policy that scales it, and tells what came of it: latency
-against the SLO, failures, cost, changes.
+		Long: `Runs an application in the simulated cluster under a workload, scaled by a policy, and
+prints the result: latency against the SLO, failures, cost, changes.
 
-The same seed gives the same result, byte for byte. What deciding took, which
-does not repeat, goes to stderr.
+The same seed gives the same result, byte for byte. The time that decisions took,
+which differs from run to run, is printed to stderr.
 
 Policies:
 ` + policyHelp(),
@@ -56,15 +56,15 @@ Policies:
   # A file of rates, scaled to 100 requests per second at its peak, with a stricter SLO
   loadline simulate --app boutique --workload rates.csv --peak 100 --slo p99=200ms
 
-  # A trained model under the guards of production, which fall back on HPA
+  # A trained model with the guards of production, which fall back to HPA
   loadline simulate --app bookinfo --policy model:file=model.safetensors --guard hpa:target=60
 
-  # Functions that sleep while nobody calls them, under Knative's autoscaler
+  # Functions that scale to zero, under Knative's autoscaler
   loadline simulate --app functions --workload constant:rps=0.1 --duration 12h --policy kpa
 
   # Under a metrics system that loses one scrape in ten and is one scrape late
   loadline simulate --app bookinfo --workload bursts --policy hpa --metrics-loss 0.1 --metrics-late 1`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -81,7 +81,7 @@ Policies:
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.StringVar(&f.shares, "shares", "",
 		"each service's part of the SLO from this file (see slo split --out), for policies that look at it")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "leave the first part out of latency and SLO figures")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "exclude this first part from latency and SLO figures")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0, "probability that a scrape of a service or pod is lost")
 	flags.IntVar(&f.perturb.MetricsLate, "metrics-late", 0, "scrapes by which metrics are late")
@@ -89,8 +89,8 @@ Policies:
 	flags.Float64Var(&f.perturb.SlowStart, "slow-start", 1, "factor on the time that pods need to start")
 	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false,
 		"a pod that is resized restarts, as on clusters that cannot resize in place")
-	flags.StringVar(&f.output, "output", "text", "text or json")
-	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
+	f.output.Add(flags)
+	OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw load, replicas, CPU and latency over time to this file")
 	flags.StringVar(&f.decisions, "decisions", "", "write the log of every decision to this new folder (see explain and replay)")
 	return c
@@ -130,17 +130,14 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
-	// The picture first: whoever sees the result may look for it.
+	// The picture first: it is complete when the result appears.
 	if f.svg != "" {
 		picture := storyFigure(spec.App, outcome).SVG()
 		if err := atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
 			return err
 		}
 	}
-	write := outcome.Result.WriteText
-	if f.output == "json" {
-		write = outcome.Result.WriteJSON
-	}
+	write := func(w io.Writer) error { return f.output.Write(w, outcome.Result, outcome.Result.WriteText) }
 	fmt.Fprintln(stderr, outcome.Effort)
 	for _, t := range outcome.Rungs {
 		fmt.Fprintf(stderr, "guard after %v: %v\n", sim.Since(t.At).Round(time.Second), t)
@@ -166,7 +163,7 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	if model != nil {
 		spec.App = model.App
 		if err := overrideSLOs(model.App, f.slo); err != nil {
-			faults = append(faults, usageError{err})
+			faults = append(faults, UsageError(err))
 		}
 		spec.Partial, err = partialSLOs(f.shares, model.App)
 		faults = append(faults, err)
@@ -178,7 +175,7 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 		spec.Load, err = w.For(model.App)
 		faults = append(faults, err)
 		if err := spec.Validate(); err != nil {
-			faults = append(faults, usageError{err})
+			faults = append(faults, UsageError(err))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -193,15 +190,12 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 // checkWords looks at the flags that stand for themselves.
 func (f *simulateFlags) checkWords() (sim.CPUModel, error) {
 	var faults []error
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
-	}
 	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
 	cpu, known := models[f.cpuModel]
 	if !known {
-		faults = append(faults, usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
+		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
 	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	faults = append(faults, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
 	return cpu, errors.Join(faults...)
 }
 
@@ -209,9 +203,9 @@ func (f *simulateFlags) simulate(ctx context.Context, spec simulate.Spec, stderr
 	// Decisions are timed by the thread's own clock.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	bar := newProgress(stderr, fmt.Sprintf("%s on %s", spec.Policy, spec.App.Name))
-	defer bar.done()
-	spec.Hooks.CPUTime = threadCPUTime
-	spec.Hooks.Progress = func(at time.Duration) { bar.at(at.Seconds() / spec.Duration.Seconds()) }
+	bar := NewProgress(stderr, fmt.Sprintf("%s on %s", spec.Policy, spec.App.Name))
+	defer bar.Done()
+	spec.Hooks.CPUTime = ThreadCPUTime
+	spec.Hooks.Progress = func(at time.Duration) { bar.At(at.Seconds() / spec.Duration.Seconds()) }
 	return simulate.Run(ctx, spec)
 }

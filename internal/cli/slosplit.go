@@ -30,7 +30,7 @@ func newSLO() *cobra.Command {
 		Short: "Divide an end-to-end SLO among services",
 		Example: `  loadline slo split --app sockshop --rate 100
   loadline slo train --way meta --out split.safetensors`,
-		Args: subcommands,
+		Args: Subcommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newSLOSplit(), newSLOTrain())
@@ -44,18 +44,19 @@ type sloSplitFlags struct {
 	rate               float64
 	slo                []string
 	runs               int
-	output, out, svg   string
+	out, svg           string
+	output             Format
 }
 
 func newSLOSplit() *cobra.Command {
 	var f sloSplitFlags
 	c := &cobra.Command{
 		Use:   "split",
-		Short: "Give each service its part of the SLO, with the instances and the cost that follow",
-		Long: `Users are promised a time from end to end; services are scaled one by one. This
-divides the promise: how long a visit to each service may take, its calls left out, so
-that the whole is kept at least cost. From a service's load-latency profile (see
-profile) follow the instances that keep its part.
+		Short: "Split an SLO: the share of each service, and the instances and cost that follow",
+		Long: `An SLO is end to end, but services are scaled one by one. This splits the SLO into a
+share for each service: how long a visit may take without its calls, so that the SLO
+is met at the lowest cost. The load-latency profile of a service (see profile) gives
+the instances that meet its share.
 
 Ways:
   parslo        each piece of time to the service where it saves most cost; then more
@@ -64,20 +65,20 @@ Ways:
   meta          by a graph network that adapts to each chain in a few steps, on
                 neighbours of it that parslo solves; then measured as with parslo
   gcn, fnn      by a graph network, or a plain one, as they were trained; measured too
-  proportional  by how long each visit takes when nothing waits
-  even          every visit the same
+  proportional  by the unloaded latency of each visit
+  even          the same for every visit
 
 The learned ways take a model of slo train. Without one they are trained in place on
 Sock Shop, which takes a minute or two.
 
-A service on several paths gets the tightest of its shares. An SLO that cannot be kept
-is an error, with the least latency that can be had and what it would cost.`,
+A service on several paths gets the tightest of its shares. An SLO that cannot be met
+is an error, with the lowest latency that is possible and its cost.`,
 		Example: `  loadline slo split --app bookinfo --rate 100
   loadline slo split --app sockshop --rate 100 --way proportional
   loadline slo split --app bookinfo --slo p99=150ms --output json
   loadline slo split --app sockshop --rate 100 --svg split.svg
 
-  # As the budgets of other policies, in training and at work
+  # As the budgets of other policies, in training and in simulation
   loadline slo split --app bookinfo --rate 100 --out shares.json
   loadline train --app bookinfo --workload week --shares shares.json -o run
 
@@ -88,7 +89,7 @@ is an error, with the least latency that can be had and what it would cost.`,
   # By a network
   loadline slo train --way meta --out split.safetensors
   loadline slo split --app bookinfo --rate 100 --model split.safetensors`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.wayGiven = c.Flags().Changed("way")
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
@@ -110,8 +111,8 @@ is an error, with the least latency that can be had and what it would cost.`,
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.StringVar(&f.profiles, "profiles", "", "profiles from this file (see profile --out) instead of measuring them")
 	flags.IntVar(&f.runs, "runs", slosplit.DefaultRuns, "measurements of the whole application at most; 0 = none, by the profiles alone")
-	flags.StringVar(&f.output, "output", "text", "text or json")
-	flags.StringVar(&f.out, "out", "", "also write the shares to this file, for --shares of train and simulate")
+	f.output.Add(flags)
+	OutVar(flags, &f.out, "also write the shares to this file, for --shares of train and simulate")
 	flags.StringVar(&f.svg, "svg", "", "draw the split on the graph of services to this file")
 	return c
 }
@@ -140,22 +141,22 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	}
 	measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: perSecond})
 	var plan *slosplit.Plan
-	bar := newProgress(stderr, "measuring "+app.Name)
+	bar := NewProgress(stderr, "measuring "+app.Name)
 	if adjusted := f.way == "parslo" || slices.Contains(learned.Ways(), f.way); adjusted && f.runs > 0 {
-		plan, err = slosplit.Adjust(app, chains, slosplit.NewCache(split), measure, f.runs, bar.at)
+		plan, err = slosplit.Adjust(app, chains, slosplit.NewCache(split), measure, f.runs, bar.At)
 	} else if plan, err = slosplit.NewPlan(app, chains, split); err == nil && f.runs > 0 {
 		plan.Tails, err = measure(plan.Instances())
 		plan.Runs = 1
 	}
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return fmt.Errorf("split the SLO of %s at %g requests/s: %w", app.Name, f.rate, err)
 	}
 	if err := f.write(app, plan); err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, struct {
+	if f.output.Structured() {
+		return f.output.Encode(stdout, struct {
 			App  string  `json:"app"`
 			Rate float64 `json:"rate"`
 			Way  string  `json:"way"`
@@ -188,30 +189,27 @@ func (f *sloSplitFlags) write(app *loadline.App, plan *slosplit.Plan) error {
 func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, known *profile.Set, err error) {
 	var faults []error
 	if !(f.rate > 0) || math.IsInf(f.rate, 0) {
-		faults = append(faults, usagef("--rate %v must be above 0, in requests per second", f.rate))
+		faults = append(faults, Usagef("--rate %v must be above 0, in requests per second", f.rate))
 	}
 	if f.runs < 0 {
-		faults = append(faults, usagef("--runs %d must be 0 or more", f.runs))
+		faults = append(faults, Usagef("--runs %d must be 0 or more", f.runs))
 	}
 	if split, err = f.splitter(); err != nil {
 		faults = append(faults, err)
 	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
-	}
-	faults = append(faults, checkWritable("out", f.out), checkWritable("svg", f.svg))
+	faults = append(faults, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
 	model, err := loadApp(f.app)
 	if err != nil {
 		return nil, nil, nil, errors.Join(append(faults, err)...)
 	}
 	app = model.App
 	if err := overrideSLOs(app, f.slo); err != nil {
-		faults = append(faults, usageError{err})
+		faults = append(faults, UsageError(err))
 	}
 	if f.profiles != "" {
 		file, err := os.Open(f.profiles)
 		if err != nil {
-			return nil, nil, nil, errors.Join(append(faults, usageError{err})...)
+			return nil, nil, nil, errors.Join(append(faults, UsageError(err))...)
 		}
 		defer file.Close()
 		known, err = profile.ReadSet(file, f.profiles)
@@ -227,10 +225,10 @@ func (f *sloSplitFlags) splitter() (slosplit.Splitter, error) {
 	if f.model != "" {
 		m, err := learned.Open(f.model)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--model: %w", err)}
+			return nil, UsageError(fmt.Errorf("--model: %w", err))
 		}
 		if f.wayGiven && f.way != m.Way {
-			return nil, usagef("--model %s is of %s, not of %s: leave --way out, or give another model", f.model, m.Way, f.way)
+			return nil, Usagef("--model %s is of %s, not of %s: leave --way out, or give another model", f.model, m.Way, f.way)
 		}
 		f.way = m.Way
 		return learnedSplitter(m), nil
@@ -239,7 +237,7 @@ func (f *sloSplitFlags) splitter() (slosplit.Splitter, error) {
 		return nil, nil
 	}
 	if !slices.Contains(slosplit.Ways(), f.way) {
-		return nil, usagef("--way: unknown way to split %q%s", f.way, suggest.Hint(f.way, splitWays()))
+		return nil, Usagef("--way: unknown way to split %q%s", f.way, suggest.Hint(f.way, splitWays()))
 	}
 	return slosplit.NewSplitter(f.way)
 }
@@ -255,7 +253,7 @@ func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond
 	}
 	if known == nil {
 		known = &profile.Set{App: app.Name}
-		bar := newProgress(stderr, "profiling "+app.Name)
+		bar := NewProgress(stderr, "profiling "+app.Name)
 		services := visited(app)
 		for i, service := range services {
 			for _, percentile := range percentiles {
@@ -265,9 +263,9 @@ func (f *sloSplitFlags) chains(ctx context.Context, app *loadline.App, perSecond
 				}
 				known.Profiles = append(known.Profiles, *p)
 			}
-			bar.at(float64(i+1) / float64(len(services)))
+			bar.At(float64(i+1) / float64(len(services)))
 		}
-		bar.done()
+		bar.Done()
 	}
 	var absent []string
 	find := func(service int, percentile float64) *profile.Profile {
@@ -335,7 +333,7 @@ func (f *sloSplitFlags) print(w io.Writer, app *loadline.App, plan *slosplit.Pla
 	}
 	for i := range plan.Services {
 		if s := &plan.Services[i]; !s.Kept {
-			fmt.Fprintf(w, "warning: %s cannot keep its share of %s; another way to split may\n", s.Service, profileTime(s.Share))
+			fmt.Fprintf(w, "warning: %s cannot meet its share of %s; try another --way\n", s.Service, profileTime(s.Share))
 		}
 	}
 	return nil

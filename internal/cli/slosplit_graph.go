@@ -25,7 +25,7 @@ func splitGraph(app *loadline.App, plan *slosplit.Plan, rate float64, way string
 	}
 	g.Boxes = append(g.Boxes, users)
 	edges := apps.Graph(app)
-	place := map[int]int{-1: 0} // box of a service; those that nobody calls have none
+	place := map[int]int{-1: 0} // box of a service; services without callers have none
 	for _, e := range edges {
 		if _, known := place[e.To]; !known {
 			place[e.To] = len(g.Boxes)

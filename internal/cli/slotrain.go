@@ -20,35 +20,36 @@ import (
 )
 
 type sloTrainFlags struct {
-	way, out, output string
-	seed             uint64
-	samples, verify  int
-	steps, parallel  int
-	firstOrder       bool
+	way, out        string
+	output          Format
+	seed            uint64
+	samples, verify int
+	steps, parallel int
+	firstOrder      bool
 }
 
 func newSLOTrain() *cobra.Command {
 	var f sloTrainFlags
 	c := &cobra.Command{
 		Use:   "train",
-		Short: "Train a network that divides SLOs, for slo split",
+		Short: "Train a network that splits SLOs, for slo split",
 		Long: `Trains a network on Sock Shop in ten releases and its five main chains, with sizes of
-instances, loads and SLOs drawn at random. What is best is found by parslo, at budgets
-that are held against the event engine.
+instances, loads and SLOs drawn at random. The labels are parslo's splits, at budgets
+that are verified in the event engine.
 
 Ways:
   meta  a graph network whose weights are found by MAML: a few steps of gradient
-        descent adapt it to a chain that it has never met
+        descent adapt it to a new chain
   gcn   a graph network, trained until it has converged
-  fnn   a plain network, trained until it has converged; it sees no edges
+  fnn   a plain network, trained until it has converged; it does not use the edges
 
-It is judged on releases that nothing was trained or chosen on. Profiles and labels
+It is evaluated on held-out releases. Profiles and labels
 take most of the time, about a minute on two quiet cores; the same seed gives the same
 model.`,
 		Example: `  loadline slo train --out split.safetensors
   loadline slo train --way gcn --out gcn.safetensors --seed 7
   loadline slo split --app bookinfo --model split.safetensors`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -56,41 +57,38 @@ model.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.way, "way", learned.Ways()[0], "one of "+strings.Join(learned.Ways(), ", "))
-	flags.StringVar(&f.out, "out", "", "write the model to this file")
+	OutVar(flags, &f.out, "write the model to this file")
 	flags.Uint64Var(&f.seed, "seed", 1, "of the data and of the weights")
-	flags.IntVar(&f.samples, "samples", 30, "of each task; seven of ten to learn from, the rest to be tested on")
+	flags.IntVar(&f.samples, "samples", 30, "of each task; 70 % for training, the rest for the test")
 	flags.IntVar(&f.verify, "verify", 1, "samples of each chain of a release that are measured in the event engine")
 	flags.IntVar(&f.steps, "steps", 0, "of training at most; default: until it has converged")
 	flags.BoolVar(&f.firstOrder, "first-order", false, "of meta: leave out the second order, which is quicker")
 	flags.IntVar(&f.parallel, "parallel", runtime.GOMAXPROCS(0), "tasks at a time; the model does not depend on it")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	f.output.Add(flags)
 	return c
 }
 
 func (f *sloTrainFlags) check() error {
 	var faults []error
 	if !slices.Contains(learned.Ways(), f.way) {
-		faults = append(faults, usagef("--way: unknown way to learn a split %q%s", f.way, suggest.Hint(f.way, learned.Ways())))
+		faults = append(faults, Usagef("--way: unknown way to learn a split %q%s", f.way, suggest.Hint(f.way, learned.Ways())))
 	}
 	if f.samples < 4 {
-		faults = append(faults, usagef("--samples %d must be at least 4: some to learn from, some to be tested on", f.samples))
+		faults = append(faults, Usagef("--samples %d must be at least 4, for training and test", f.samples))
 	}
 	if f.verify < 0 {
-		faults = append(faults, usagef("--verify %d must be 0 or more", f.verify))
+		faults = append(faults, Usagef("--verify %d must be 0 or more", f.verify))
 	}
 	if f.steps < 0 {
-		faults = append(faults, usagef("--steps %d must be 0 or more", f.steps))
+		faults = append(faults, Usagef("--steps %d must be 0 or more", f.steps))
 	}
 	if f.parallel < 1 {
-		faults = append(faults, usagef("--parallel %d must be at least 1", f.parallel))
+		faults = append(faults, Usagef("--parallel %d must be at least 1", f.parallel))
 	}
 	if f.firstOrder && f.way != "meta" {
-		faults = append(faults, usagef("--first-order is of meta, not of %s", f.way))
+		faults = append(faults, Usagef("--first-order is of meta, not of %s", f.way))
 	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, usagef("--output %q must be text or json", f.output))
-	}
-	return errors.Join(append(faults, checkWritable("out", f.out))...)
+	return errors.Join(append(faults, CheckWritable("out", f.out))...)
 }
 
 // sloTrained is what a training came to.
@@ -123,8 +121,8 @@ func (f *sloTrainFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 			return err
 		}
 	}
-	if f.output == "json" {
-		return writeIndented(stdout, t)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, t)
 	}
 	return f.print(stdout, t)
 }
@@ -135,10 +133,10 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 	if verify == 0 {
 		verify = -1
 	}
-	bar := newProgress(stderr, "profiles and labels")
+	bar := NewProgress(stderr, "profiles and labels")
 	data, err := learned.ShopData(ctx, f.way, learned.DataConfig{Seed: f.seed, Samples: f.samples, Verify: verify, Workers: f.parallel},
-		bar.at)
-	bar.done()
+		bar.At)
+	bar.Done()
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +147,10 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 		t.Factor += task.Factor / float64(len(data.Train))
 	}
 	began = time.Now()
-	bar = newProgress(stderr, "training "+f.way)
+	bar = NewProgress(stderr, "training "+f.way)
 	model, marks, err := learned.Train(ctx, data.Train, data.Validation,
-		learned.Config{Way: f.way, Seed: f.seed, Most: f.steps, FirstOrder: f.firstOrder, Workers: f.parallel}, bar.at)
-	bar.done()
+		learned.Config{Way: f.way, Seed: f.seed, Most: f.steps, FirstOrder: f.firstOrder, Workers: f.parallel}, bar.At)
+	bar.Done()
 	if err != nil {
 		return nil, fmt.Errorf("train %s: %w", f.way, err)
 	}
@@ -170,7 +168,7 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 		t.Adapted, last = &adapted, adapted
 	}
 	model.Training.Data = fmt.Sprintf("sockshop in %d releases, %d tasks", learned.ShopReleases, len(data.Train))
-	on := fmt.Sprintf("%d samples of unseen releases", last.Samples)
+	on := fmt.Sprintf("%d samples of held-out releases", last.Samples)
 	model.Results = []modelfile.Result{
 		{Name: "part of the slack misplaced", On: on, Value: last.Misplaced},
 		{Name: "cost", On: on, Value: last.Cost, Baseline: "parslo", Against: 1},
@@ -182,10 +180,10 @@ func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
 	fmt.Fprintf(w, "%s, %s of sockshop in %d releases; data %v, training %v (%s)\n", t.Way, count(t.Tasks, "task", "tasks"),
 		learned.ShopReleases, t.Data.Round(time.Second/10), t.Training.Round(time.Second/10), count(t.Steps, "step", "steps"))
 	if t.Verified > 0 {
-		fmt.Fprintf(w, "%s held against the event engine in %s: budgets of %.2f times the SLO are met, on the mean\n",
+		fmt.Fprintf(w, "%s verified in the event engine in %s: budgets of %.2f times the SLO are met, on the mean\n",
 			count(t.Verified, "label", "labels"), count(t.Runs, "run", "runs"), t.Factor)
 	}
-	fmt.Fprintf(w, "\nOn %d samples of releases that it has not seen:\n\n", t.AsItIs.Samples)
+	fmt.Fprintf(w, "\nOn %d samples of held-out releases:\n\n", t.AsItIs.Samples)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "\tMISPLACED\tCOST OVER PARSLO\tAT WORST")
 	row := func(name string, j learned.Judgement) {
@@ -198,7 +196,8 @@ func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nMisplaced is the part of what can be divided that went to the wrong service. Costs\nare of whole instances by the profiles alone, before slo split adjusts them.")
+	fmt.Fprintln(w, "\nMisplaced is the share of the divisible budget that went to the wrong service. Costs\n"+
+		"are of whole instances by the profiles alone, before slo split adjusts them.")
 	if f.out != "" {
 		fmt.Fprintf(w, "\nThe model is in %s: loadline slo split --model %s\n", f.out, f.out)
 	}

@@ -18,9 +18,9 @@ func storyFigure(app *loadline.App, o *simulate.Outcome) draw.Figure {
 	for i, at := range s.At {
 		x[i] = at.Seconds()
 	}
-	verdict := "the SLO is kept"
+	verdict := "SLO met"
 	if !r.SLOMet() {
-		verdict = "the SLO is broken"
+		verdict = "SLO violated"
 	}
 	return draw.Figure{
 		Title: fmt.Sprintf("%s on %s", r.Policy, r.App),

@@ -30,7 +30,7 @@ type teacherFlags struct {
 	maxStore          int64
 	model, checkpoint string
 	every, lasting    time.Duration
-	output            string
+	output            Format
 }
 
 func newTeacher() *cobra.Command {
@@ -74,7 +74,7 @@ cluster. A fleet must have one teacher.`,
   # A cluster of three, with credentials and TLS
   loadline teacher --nats tls://n0:4222,tls://n1:4222,tls://n2:4222 --credentials teacher.creds --tls-ca ca.pem \
     --model drpc.safetensors --checkpoint teacher`,
-		Args: exactly(),
+		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -87,11 +87,11 @@ cluster. A fleet must have one teacher.`,
 	flags.StringVar(&f.embedded, "embedded", "",
 		"run a server in this process, at HOST:PORT; beyond this machine it needs --tls-cert, --tls-key and --tls-ca")
 	flags.StringVar(&f.store, "store", "", "folder of that server; default: nats in the folder of the checkpoint")
-	flags.Int64Var(&f.maxStore, "max-store", 256, "megabytes that it keeps at most")
+	flags.Int64Var(&f.maxStore, "max-store", 256, "maximum size of that server's store in megabytes")
 	f.add(flags)
 	flags.DurationVar(&f.every, "every", time.Second, "how often to look for experience and for another model")
-	flags.DurationVar(&f.lasting, "for", 0, "end after so long; 0 = when interrupted")
-	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.DurationVar(&f.lasting, "for", 0, "exit after this time; 0 = when interrupted")
+	f.output.Add(flags)
 	return c
 }
 
@@ -99,7 +99,7 @@ func (f *teacherFlags) check(flags *pflag.FlagSet) error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
-			faults = append(faults, usagef(format, args...))
+			faults = append(faults, Usagef(format, args...))
 		}
 	}
 	fault(f.model == "", "--model is missing: a file that loadline train --formulation drpc wrote")
@@ -109,7 +109,6 @@ func (f *teacherFlags) check(flags *pflag.FlagSet) error {
 	fault(f.embedded != "" && f.credentials != "", "--credentials is for --nats")
 	fault(f.every < 10*time.Millisecond, "--every is %v, must be at least 10ms", f.every)
 	fault(f.lasting < 0, "--for is %v, must be at least 0", f.lasting)
-	fault(f.output != "text" && f.output != "json", "--output is %q, must be text or json", f.output)
 	return errors.Join(append(faults, f.learning.check(flags))...)
 }
 
@@ -143,7 +142,7 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 		config.Server, config.CA, config.Cert, config.Key = s, "", "", ""
 	}
 	if err := config.Validate(); err != nil {
-		return usageError{err}
+		return UsageError(err)
 	}
 	d := &teacherCommand{flags: f, model: model, scenario: scenario, config: config, stderr: stderr, services: map[string]*serviceCount{}}
 	if err := d.run(ctx); err != nil {
@@ -230,18 +229,18 @@ func (d *teacherCommand) open() (*fleet.Link, error) {
 
 // configure a teacher by the flags.
 func (d *teacherCommand) configure(c *teacher.Config, _ *train.Scenario) {
-	bar := newProgress(d.stderr, "training")
+	bar := NewProgress(d.stderr, "training")
 	if d.scenario != nil {
 		d.flags.learning.configure(c)
 	}
 	c.PollEvery, c.Received = d.flags.every, d.received
 	c.Event = func(e teacher.Event) {
-		bar.done()
+		bar.Done()
 		fmt.Fprintln(d.stderr, e)
 	}
 	c.Progress = func(share float64, what string) {
-		bar.what = "training, " + what
-		bar.at(share)
+		bar.Describe("training, " + what)
+		bar.At(share)
 	}
 }
 
@@ -321,7 +320,7 @@ func (d *teacherCommand) print(w io.Writer) error {
 		sent, received = sent+l.Traffic().Sent, received+l.Traffic().Received
 	}
 	s := d.supervisor.Status()
-	if d.flags.output == "json" {
+	if d.flags.output.Structured() {
 		report := struct {
 			Version    uint64         `json:"version"`
 			Counted    uint64         `json:"counted"`
@@ -338,7 +337,7 @@ func (d *teacherCommand) print(w io.Writer) error {
 		if d.scenario != nil {
 			report.Learning, report.Events = &s, d.supervisor.Events()
 		}
-		return writeIndented(w, report)
+		return d.flags.output.Encode(w, report)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tNOVEL\tVERSION")

@@ -45,7 +45,7 @@ func (f *learningFlags) check(flags *pflag.FlagSet) error {
 	if f.app == "" {
 		for _, name := range learningOnly {
 			if flags.Changed(name) {
-				faults = append(faults, usagef("--%s is for a teacher that learns: give --app too", name))
+				faults = append(faults, Usagef("--%s is for a teacher that learns: give --app too", name))
 			}
 		}
 	}
@@ -54,11 +54,11 @@ func (f *learningFlags) check(flags *pflag.FlagSet) error {
 		value int
 	}{{"warm-up", f.warm}, {"refresh", f.refresh}, {"examine", f.examine}} {
 		if n.value < 1 {
-			faults = append(faults, usagef("--%s is %d, must be at least 1", n.name, n.value))
+			faults = append(faults, Usagef("--%s is %d, must be at least 1", n.name, n.value))
 		}
 	}
 	if f.save < 0 {
-		faults = append(faults, usagef("--save is %v, must be at least 0", f.save))
+		faults = append(faults, Usagef("--save is %v, must be at least 0", f.save))
 	}
 	return errors.Join(faults...)
 }

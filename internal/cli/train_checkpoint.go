@@ -14,28 +14,28 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 )
 
-// schoolCheckpoint is the folder from which an interrupted schooling goes on.
-type schoolCheckpoint struct {
+// drpcCheckpoint is the folder from which an interrupted training of DRPC resumes.
+type drpcCheckpoint struct {
 	folder string // empty = there is none
 	lock   io.Closer
 	saved  time.Time
-	err    error // of the last time
+	err    error // of the last save
 }
 
-// CheckpointEvery is how much work a power cut may cost.
+// CheckpointEvery is the time between two checkpoints of a long training.
 const CheckpointEvery = 5 * time.Minute
 
-// schoolState is the file in it.
-const schoolState = "school.state"
+// drpcState is the file in it; the name is that of earlier releases.
+const drpcState = "school.state"
 
-// openSchoolCheckpoint takes the folder for this process.
-func openSchoolCheckpoint(folder string) (*schoolCheckpoint, error) {
-	c := &schoolCheckpoint{folder: folder, saved: time.Now()}
+// openDRPCCheckpoint takes the folder for this process.
+func openDRPCCheckpoint(folder string) (*drpcCheckpoint, error) {
+	c := &drpcCheckpoint{folder: folder, saved: time.Now()}
 	if folder == "" {
 		return c, nil
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, usagef("--checkpoint: %w", err)
+		return nil, Usagef("--checkpoint: %w", err)
 	}
 	var err error
 	if c.lock, err = atomicfile.Lock(folder); err != nil {
@@ -44,17 +44,17 @@ func openSchoolCheckpoint(folder string) (*schoolCheckpoint, error) {
 	return c, nil
 }
 
-func (c *schoolCheckpoint) close() error {
+func (c *drpcCheckpoint) close() error {
 	if c.lock == nil {
 		return nil
 	}
 	return c.lock.Close()
 }
 
-func (c *schoolCheckpoint) path() string { return filepath.Join(c.folder, schoolState) }
+func (c *drpcCheckpoint) path() string { return filepath.Join(c.folder, drpcState) }
 
-// resume goes on where the folder says; without a state there, at the beginning.
-func (c *schoolCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
+// resume restores the state in the folder; without one, the training starts at the beginning.
+func (c *drpcCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
 	if c.folder == "" {
 		return nil
 	}
@@ -66,14 +66,15 @@ func (c *schoolCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}
 	if err := s.Restore(data); err != nil {
-		return fmt.Errorf("--checkpoint: %s: %w: give the flags that it was begun with, or another folder, or remove the file to begin anew", filepath.ToSlash(c.path()), err)
+		return fmt.Errorf("--checkpoint: %s: %w: give the flags of the first start, or another folder, "+
+			"or remove the file to start again", filepath.ToSlash(c.path()), err)
 	}
-	fmt.Fprintf(stderr, "going on after %d steps, from %s\n", s.Steps(), filepath.ToSlash(c.path()))
+	fmt.Fprintf(stderr, "resuming after %d steps, from %s\n", s.Steps(), filepath.ToSlash(c.path()))
 	return nil
 }
 
-// save what the school is between two units: now, or if it is time to.
-func (c *schoolCheckpoint) save(s *trainer.Trainer, now bool) {
+// save the state of the training between two units: now, or if it is time to.
+func (c *drpcCheckpoint) save(s *trainer.Trainer, now bool) {
 	if c.folder == "" || !now && time.Since(c.saved) < CheckpointEvery {
 		return
 	}
@@ -81,11 +82,11 @@ func (c *schoolCheckpoint) save(s *trainer.Trainer, now bool) {
 	c.saved = time.Now()
 }
 
-// end says how a schooling ended, for whoever asked for it to end.
-func (c *schoolCheckpoint) end(ctx context.Context, s *trainer.Trainer, err error) error {
+// end is the error of a training that ended, with how to resume it.
+func (c *drpcCheckpoint) end(ctx context.Context, s *trainer.Trainer, err error) error {
 	c.save(s, true)
 	if err != nil && ctx.Err() != nil && c.folder != "" && c.err == nil {
-		return Interruptedf("interrupted after %d steps; the same command goes on from %s", s.Steps(), filepath.ToSlash(c.folder))
+		return Interruptedf("interrupted after %d steps; the same command resumes from %s", s.Steps(), filepath.ToSlash(c.folder))
 	}
 	return errors.Join(err, c.err)
 }

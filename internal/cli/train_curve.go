@@ -10,25 +10,25 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// imitationColumn is among those of every curve, so that all can be read alike. Where
-// nobody imitates anybody it is empty.
-const imitationColumn = "imitation"
+// ImitationColumn is the last column that all learning curves have in common; empty where
+// no policy imitates another.
+const ImitationColumn = "imitation"
 
-// writeCurve writes a learning curve so far, if a log is asked for: what all tell of
-// theirs, and then columns of its own.
-func writeCurve[P any](log string, curve []P, own []string, row func(P) (train.Point, []string)) error {
+// WriteCurve writes a learning curve so far to a CSV file, if one is asked for: the columns
+// of every curve, and then its own.
+func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.Point, []string)) error {
 	if log == "" {
 		return nil
 	}
 	return atomicfile.Write(log, func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		_ = out.Write(append([]string{"steps", "episodes", "explored", "loss", "evaluation", "qos", "cpu", "memory"},
-			own...)) // Error tells
+			own...)) // out.Error reports
 		for _, point := range curve {
 			p, more := row(point)
 			cells := []string{strconv.Itoa(p.Steps), strconv.Itoa(p.Episodes)}
 			for _, v := range []float64{p.Explored, p.Loss, p.Evaluation, p.QoS, p.CPU, p.Memory} {
-				cells = append(cells, logged(v))
+				cells = append(cells, CurveNumber(v))
 			}
 			_ = out.Write(append(cells, more...))
 		}
@@ -37,16 +37,20 @@ func writeCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 	})
 }
 
-// logged is a number as curves have it.
-func logged(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+// CurveNumber is a number as learning curves have it.
+func CurveNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // idleGain is how much more reward than without changes counts.
 const idleGain = 0.005
 
-// idle says so where whoever was taught does no better than nobody; empty otherwise.
-func idle(nobody, taught train.Result) string {
-	if taught.Reward > nobody.Reward+idleGain {
+// NoGain is a warning that a trained policy does no better than changing nothing; empty if
+// it does.
+func NoGain(unchanged, trained train.Result) string {
+	if trained.Reward > unchanged.Reward+idleGain {
 		return ""
 	}
-	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
+	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). "+
+		"Episodes start with enough capacity for their load: if the load hardly changes within one, there is nothing to learn. "+
+		"Try a load that changes faster, more --steps or another --seed, and compare the policy with hpa before you use it.\n",
+		trained.Who, trained.Reward, unchanged.Reward)
 }

@@ -28,7 +28,7 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		point      any
 		csv, field string
 	}{
-		"drpc": {func() error { return f.writeSchoolLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n",
+		"drpc": {func() error { return f.writeDRPCLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n",
 			`"imitation":0.5}`},
 		"msars": {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars,
 			head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
@@ -46,7 +46,7 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		})
 	}
 	f.log = ""
-	if err := f.writeSchoolLog([]drpcschool.Point{drpc}); err != nil {
+	if err := f.writeDRPCLog([]drpcschool.Point{drpc}); err != nil {
 		t.Errorf("no log: %v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestIdleIsTold(t *testing.T) {
 		{0.8, "warning: students did no better than changing nothing (reward 0.800, without changes 0.800)"},
 		{0.5, "reward 0.500, without changes 0.800"},
 	} {
-		got := idle(nobody, train.Result{Who: "students", Reward: c.reward})
+		got := NoGain(nobody, train.Result{Who: "students", Reward: c.reward})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%v: %q, want %q in it", c.reward, got, c.want)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// schoolFlags are those of a teacher with students.
-type schoolFlags struct {
+// drpcFlags are the flags of DRPC, a teacher with students.
+type drpcFlags struct {
 	formulation string
 	teacher     string
 	shape       string
@@ -28,7 +28,7 @@ type schoolFlags struct {
 
 const drpcFormulation = "drpc"
 
-func (f *schoolFlags) add(flags *pflag.FlagSet) {
+func (f *drpcFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.formulation, "formulation", "",
 		"drpc: a teacher for the whole application and a student for each service, into one model file")
 	flags.StringVar(&f.teacher, "teacher", string(drpc.Continuous),
@@ -41,31 +41,30 @@ func (f *schoolFlags) add(flags *pflag.FlagSet) {
 		"with --formulation drpc: what asking for twice as much as is needed costs of the reward; 0 = as printed")
 }
 
-// Flags that a school takes besides those of every training.
+// Flags that DRPC takes besides those of every training.
 var (
-	schoolOnly = []string{"teacher", "shape", "acting-steps", "price"}
-	schoolAlso = []string{"shares", "checkpoint"}
+	drpcOnly = []string{"teacher", "shape", "acting-steps", "price"}
+	drpcAlso = []string{"shares", "checkpoint"}
 )
 
-// forSchool says whether a teacher with students is meant, and refuses what such
-// a training does not take.
-func (f *trainFlags) forSchool(flags *pflag.FlagSet) (bool, error) {
-	if f.school.formulation == "" {
-		return false, refuseOwn(flags, drpcFormulation, schoolOnly)
+// forDRPC says whether to train DRPC, and refuses the flags of other trainings.
+func (f *trainFlags) forDRPC(flags *pflag.FlagSet) (bool, error) {
+	if f.drpc.formulation == "" {
+		return false, refuseOwn(flags, drpcFormulation, drpcOnly)
 	}
-	if f.school.formulation != drpcFormulation {
-		if slices.Contains(labFormulations, f.school.formulation) {
-			return false, movedError("train --formulation " + f.school.formulation)
+	if f.drpc.formulation != drpcFormulation {
+		if slices.Contains(labFormulations, f.drpc.formulation) {
+			return false, movedError("train --formulation " + f.drpc.formulation)
 		}
-		return false, usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.school.formulation,
-			suggest.Hint(f.school.formulation, formulations()))
+		return false, Usagef("--formulation %q is unknown%s; --methods takes those of candidates", f.drpc.formulation,
+			suggest.Hint(f.drpc.formulation, formulations()))
 	}
-	return true, refuseOthers(flags, drpcFormulation, slices.Concat(schoolOnly, schoolAlso)...)
+	return true, refuseOthers(flags, drpcFormulation, slices.Concat(drpcOnly, drpcAlso)...)
 }
 
-// trainSchool schools a teacher and its students into one model file.
-func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
-	config, err := f.schoolConfig(flags)
+// trainDRPC trains a teacher and its students into one model file.
+func (f *trainFlags) trainDRPC(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	config, err := f.drpcConfig(flags)
 	if err != nil {
 		return err
 	}
@@ -76,34 +75,34 @@ func (f *trainFlags) trainSchool(ctx context.Context, flags *pflag.FlagSet, stdo
 	if config.Shares, err = sharesFor(f.run.shares, subject.App); err != nil {
 		return err
 	}
-	taught, report, err := f.goToSchool(ctx, subject, config, stderr)
+	taught, report, err := f.runDRPC(ctx, subject, config, stderr)
 	if err != nil {
 		return err
 	}
 	taught.Training.By = "loadline " + version
-	if err := errors.Join(taught.Write(f.out), f.writeSchoolLog(report.Curve)); err != nil {
+	if err := errors.Join(taught.Write(f.out), f.writeDRPCLog(report.Curve)); err != nil {
 		return err
 	}
-	if f.run.output == "json" {
-		return writeIndented(stdout, report)
+	if f.run.output.Structured() {
+		return f.run.output.Encode(stdout, report)
 	}
-	return printSchool(stdout, report, f.out)
+	return printDRPC(stdout, report, f.out)
 }
 
-// goToSchool runs the schooling to its end, or on from where it was interrupted.
-func (f *trainFlags) goToSchool(ctx context.Context, subject train.Scenario, config trainer.Config, stderr io.Writer) (_ *drpc.Model,
+// runDRPC runs the training to its end, from its checkpoint if there is one.
+func (f *trainFlags) runDRPC(ctx context.Context, subject train.Scenario, config trainer.Config, stderr io.Writer) (_ *drpc.Model,
 	_ *trainer.Report, err error) {
-	checkpoint, err := openSchoolCheckpoint(f.checkpoint)
+	checkpoint, err := openDRPCCheckpoint(f.checkpoint)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, checkpoint.close()) }()
-	bar := newProgress(stderr, "school")
-	defer bar.done()
+	bar := NewProgress(stderr, "training drpc")
+	defer bar.Done()
 	var s *trainer.Trainer
 	s, err = trainer.New(ctx, subject, config, trainer.Hooks{
-		Progress: bar.stages(),
-		Point:    func(trainer.Point) { _ = f.writeSchoolLog(s.Report().Curve) }, // the last time tells
+		Progress: bar.Stages(),
+		Point:    func(trainer.Point) { _ = f.writeDRPCLog(s.Report().Curve) }, // the last write reports
 		Unit:     func(s *trainer.Trainer) { checkpoint.save(s, false) },
 	})
 	if err != nil {
@@ -116,10 +115,10 @@ func (f *trainFlags) goToSchool(ctx context.Context, subject train.Scenario, con
 	return model, report, checkpoint.end(ctx, s, err)
 }
 
-func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (trainer.Config, error) {
+func (f *trainFlags) drpcConfig(flags *pflag.FlagSet) (trainer.Config, error) {
 	faults := f.lacks()
-	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
-	kind, shape := drpc.Kind(f.school.teacher), drpc.Shape(f.school.shape)
+	fault := func(format string, args ...any) { faults = append(faults, Usagef(format, args...)) }
+	kind, shape := drpc.Kind(f.drpc.teacher), drpc.Shape(f.drpc.shape)
 	if !slices.Contains(drpc.Kinds(), kind) {
 		fault("--teacher is %q, must be one of %v%s", kind, drpc.Kinds(), suggest.Hint(string(kind), []string{"td3", "branching"}))
 	}
@@ -127,26 +126,26 @@ func (f *trainFlags) schoolConfig(flags *pflag.FlagSet) (trainer.Config, error) 
 		fault("--shape is %q, must be one of %v", shape, drpc.Shapes())
 	}
 	config := trainer.Default(kind)
-	config.Shape, config.Seed, config.Stage2.Steps = shape, f.seed, f.school.acting
+	config.Shape, config.Seed, config.Stage2.Steps = shape, f.seed, f.drpc.acting
 	faults = append(faults, f.lengths(flags, &config.Stage1.Steps, &config.Stage1.Every, &config.Stage1.Episodes)...)
-	if config.Reward.Price = f.school.price; !(f.school.price >= 0 && f.school.price <= 1) {
-		fault("--price is %v, must be from 0 to 1", f.school.price)
+	if config.Reward.Price = f.drpc.price; !(f.drpc.price >= 0 && f.drpc.price <= 1) {
+		fault("--price is %v, must be from 0 to 1", f.drpc.price)
 	}
-	if f.school.acting < 0 {
-		fault("--acting-steps is %d, must be at least 0", f.school.acting)
+	if f.drpc.acting < 0 {
+		fault("--acting-steps is %d, must be at least 0", f.drpc.acting)
 	}
 	return config, errors.Join(append(faults, f.checkWritten())...)
 }
 
-// writeSchoolLog writes the learning curve so far.
-func (f *trainFlags) writeSchoolLog(curve []trainer.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn}, func(p trainer.Point) (train.Point, []string) {
-		return p.Point, []string{logged(p.Imitation)}
+// writeDRPCLog writes the learning curve so far.
+func (f *trainFlags) writeDRPCLog(curve []trainer.Point) error {
+	return WriteCurve(f.log, curve, []string{ImitationColumn}, func(p trainer.Point) (train.Point, []string) {
+		return p.Point, []string{CurveNumber(p.Imitation)}
 	})
 }
 
-// printSchool tells how it went.
-func printSchool(w io.Writer, r *trainer.Report, path string) error {
+// printDRPC prints the learning curve and the results.
+func printDRPC(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tIMITATION")
 	for _, p := range r.Curve {
@@ -157,13 +156,13 @@ func printSchool(w io.Writer, r *trainer.Report, path string) error {
 	for _, e := range r.Events {
 		fmt.Fprintln(t, e)
 	}
-	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tCPU\tMEMORY")
+	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)
 	}
-	fmt.Fprint(t, idle(r.Results[0], r.Results[len(r.Results)-1]))
+	fmt.Fprint(t, NoGain(r.Results[0], r.Results[len(r.Results)-1]))
 	wrong, agreed := trainer.MeanImitation(r.Imitation)
-	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions as the teacher's; %d parameters each, the teacher has %d\n",
+	fmt.Fprintf(t, "\nstudents: imitation error %.3f, %.0f %% of actions equal to the teacher's; %d parameters each, the teacher has %d\n",
 		wrong, 100*agreed, r.Parameters.Student, r.Parameters.Teacher)
 	if n := r.Carried.Decisions; n > 0 {
 		fmt.Fprintf(t, "stage 2: %d decisions, %.0f bytes each on the way up and down\n", n, float64(r.Carried.Bytes)/float64(n))

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestInterruptedSchoolGoesOn: interrupted at whatever moment, the same command goes on
-// and gives the same file as one that nobody has interrupted.
-func TestInterruptedSchoolGoesOn(t *testing.T) {
+// TestInterruptedTrainingResumes: interrupted at any moment, the same command resumes
+// and gives the same file as one that was not interrupted.
+func TestInterruptedTrainingResumes(t *testing.T) {
 	dir := t.TempDir()
 	train := func(ctx context.Context, out string, more ...string) (int, string) {
 		var stderr bytes.Buffer
@@ -44,14 +44,14 @@ func TestInterruptedSchoolGoesOn(t *testing.T) {
 		code, said = train(ctx, "parts", "--checkpoint", school, "--log", log)
 		cancel()
 	}
-	if code != exitInterrupted || !strings.Contains(said, "the same command goes on from") {
+	if code != exitInterrupted || !strings.Contains(said, "the same command resumes from") {
 		t.Fatalf("code %d: %s", code, said)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "parts")); err == nil {
-		t.Error("an interrupted school wrote a model")
+		t.Error("an interrupted training wrote a model")
 	}
 	if code, said = train(t.Context(), "parts", "--checkpoint", school, "--log", log); code != 0 || !strings.Contains(said,
-		"going on after") {
+		"resuming after") {
 		t.Fatalf("code %d: %s", code, said)
 	}
 	var files [2][]byte

@@ -31,7 +31,7 @@ type msarsFlags struct {
 
 func (f *msarsFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("formulation").Usage += "; msars: the SLO split among the services and TD3 that steers by the parts, likewise"
-	flags.StringVar(&f.way, "way", msars.Ways()[0], "with --formulation msars: who splits the SLO: meta, gcn or parslo")
+	flags.StringVar(&f.way, "way", msars.Ways()[0], "with --formulation msars: how to split the SLO: meta, gcn or parslo")
 	flags.StringVar(&f.split, "split", "",
 		"with --formulation msars: the network that splits, as slo train wrote it (one is trained), or none: TD3 by the users' SLO alone")
 	flags.StringVar(&f.profiles, "profiles", "",
@@ -43,7 +43,7 @@ var msarsOnly = []string{"way", "split", "profiles"}
 
 // forMSARS says whether MSARS is meant, and refuses what its training does not take.
 func (f *trainFlags) forMSARS(flags *pflag.FlagSet) (bool, error) {
-	if f.school.formulation != msarsFormulation {
+	if f.drpc.formulation != msarsFormulation {
 		return false, refuseOwn(flags, msarsFormulation, msarsOnly)
 	}
 	return true, refuseOthers(flags, msarsFormulation, msarsOnly...)
@@ -67,16 +67,16 @@ func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdou
 		return err
 	}
 	var curve []trainer.Point
-	bar := newProgress(stderr, "msars")
+	bar := NewProgress(stderr, "training msars")
 	model, report, err := trainer.Run(ctx, s, known, config, trainer.Hooks{
-		Progress: bar.stages(),
+		Progress: bar.Stages(),
 		Point: func(p trainer.Point) {
 			curve = append(curve, p)
-			_ = f.writeMSARSLog(curve) // the last time tells
+			_ = f.writeMSARSLog(curve) // the last write reports
 		},
 		Profiles: f.msars.keep,
 	})
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
@@ -84,15 +84,15 @@ func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdou
 	if err := errors.Join(model.Write(f.out), f.writeMSARSLog(curve)); err != nil {
 		return err
 	}
-	if f.run.output == "json" {
-		return writeIndented(stdout, report)
+	if f.run.output.Structured() {
+		return f.run.output.Encode(stdout, report)
 	}
 	return printMSARS(stdout, report, f.out)
 }
 
 func (f *trainFlags) msarsConfig(flags *pflag.FlagSet) (trainer.Config, error) {
 	faults := f.lacks()
-	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
+	fault := func(format string, args ...any) { faults = append(faults, Usagef(format, args...)) }
 	m := &f.msars
 	ways := slices.DeleteFunc(msars.Ways(), func(w string) bool { return w == msars.None })
 	if !slices.Contains(ways, m.way) {
@@ -120,7 +120,7 @@ func (f *trainFlags) msarsConfig(flags *pflag.FlagSet) (trainer.Config, error) {
 	config := trainer.Default(m.way)
 	config.Seed = f.seed
 	faults = append(faults, f.lengths(flags, &config.Most, &config.Every, &config.Episodes)...)
-	return config, errors.Join(append(faults, f.checkWritten(), checkWritable("profiles", m.profiles))...)
+	return config, errors.Join(append(faults, f.checkWritten(), CheckWritable("profiles", m.profiles))...)
 }
 
 // known are the profiles of the file; none if there is no such file yet.
@@ -166,12 +166,12 @@ func (f *msarsFlags) network(ctx context.Context, config *trainer.Config, stderr
 
 // writeMSARSLog writes the learning curve so far.
 func (f *trainFlags) writeMSARSLog(curve []trainer.Point) error {
-	return writeCurve(f.log, curve, []string{imitationColumn, "users", "yardstick"}, func(p trainer.Point) (train.Point, []string) {
-		return p.Point, []string{"", logged(p.Users), logged(p.Yardstick)}
+	return WriteCurve(f.log, curve, []string{ImitationColumn, "users", "yardstick"}, func(p trainer.Point) (train.Point, []string) {
+		return p.Point, []string{"", CurveNumber(p.Users), CurveNumber(p.Yardstick)}
 	})
 }
 
-// printMSARS tells how it went.
+// printMSARS prints the learning curve and the results.
 func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
@@ -179,16 +179,16 @@ func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
 			p.Users, 100*p.CPU, 100*p.Memory)
 	}
-	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
+	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, x.Users, 100*x.CPU, 100*x.Memory)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprint(w, idle(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
+	fmt.Fprint(w, NoGain(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
 	if r.Way == msars.None {
-		fmt.Fprintln(w, "\nnothing is split: every service is held to the users' SLO")
+		fmt.Fprintln(w, "\nno split: every service has the end-to-end SLO")
 	} else {
 		fmt.Fprintf(w, "\nsplit by %s: %s, %s measured here\n", r.Way,
 			count(r.Divisions, "split", "splits")+" in training, "+count(r.Chains, "chain", "chains")+" computed", count(r.Profiles,
@@ -202,7 +202,7 @@ func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 			fmt.Fprintf(w, "parts may sum to these times the SLO, as measured: %s\n", strings.Join(parts, ", "))
 		}
 		if r.Unadjusted != "" {
-			fmt.Fprintf(w, "warning: parts sum to the SLO and no further: %s\n", r.Unadjusted)
+			fmt.Fprintf(w, "warning: shares sum to the SLO, without adjustment: %s\n", r.Unadjusted)
 		}
 	}
 	fmt.Fprintf(w, "%d parameters decide\nmodel: %s\nTry it with loadline simulate --policy msars:file=%s\n", r.Parameters, path, path)

@@ -30,7 +30,8 @@ type runFlags struct {
 	history, app, workload string
 	duration               time.Duration
 	scale, peak            float64
-	name, output           string
+	name                   string
+	output                 Format
 	candidates             int
 	methods, formulations  []string
 	objectives, without    []string
@@ -40,7 +41,7 @@ type runFlags struct {
 }
 
 func (f *runFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.history, "history", "", "folder of an application's past (see history)")
+	flags.StringVar(&f.history, "history", "", "folder of an application's history (see history)")
 	flags.StringVar(&f.app, "app", "", "name or file of an application, instead of a history")
 	flags.StringVar(&f.workload, "workload", "", "with --app: name, generators or file of a workload")
 	spanVar(flags, &f.duration, "duration", 0, "with --workload: how long, such as 36h or 7d")
@@ -50,13 +51,13 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.candidates, "candidates", 8, "how many candidates to train, of the methods in turn (with --methods: one of each)")
 	flags.StringSliceVar(&f.formulations, "formulations", nil, "former name of --methods")
 	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
-	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the past that is kept for the proof")
+	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the history that is held out for the evaluation")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
 	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
 	flags.StringVar(&f.shares, "shares", "",
 		"each service's part of the SLO from this file (see slo split --out) instead of in proportion")
-	flags.BoolVar(&f.redo, "redo", false, "begin the run's folder anew, whatever it holds")
-	flags.StringVar(&f.output, "output", "text", "of a run: text or json")
+	flags.BoolVar(&f.redo, "redo", false, "discard what the run's folder contains and start again")
+	f.output.AddFor(flags, "of a run")
 }
 
 // oneModelOnly are flags of a training into one model file.
@@ -67,7 +68,7 @@ func (f *trainFlags) forApplication(flags *pflag.FlagSet) error {
 	var faults []error
 	for _, name := range oneModelOnly {
 		if flags.Changed(name) {
-			faults = append(faults, usagef("--%s is for --formulation; candidates do not take it", name))
+			faults = append(faults, Usagef("--%s is for --formulation; candidates do not take it", name))
 		}
 	}
 	return errors.Join(faults...)
@@ -102,7 +103,7 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 		candidates[i].Shares = shares
 	}
 	printNotes(stderr, subject.Notes)
-	folder, err := pipeline.Begin(f.out, program(), subject, candidates, f.run.redo)
+	folder, err := pipeline.Begin(f.out, Build(), subject, candidates, f.run.redo)
 	if err != nil {
 		return err
 	}
@@ -113,25 +114,25 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 	if len(have) > 0 {
 		fmt.Fprintf(stderr, "%d of %d candidates are trained already\n", len(have), len(candidates))
 	}
-	bar := newProgress(stderr, "training "+count(folder.Missing(), "candidate", "candidates"))
+	bar := NewProgress(stderr, "training "+count(folder.Missing(), "candidate", "candidates"))
 	err = pipeline.TrainEach(ctx, subject, candidates, pipeline.Each{
-		Workers: runtime.GOMAXPROCS(0), Have: have, Done: folder.Keep, Progress: bar.at,
+		Workers: runtime.GOMAXPROCS(0), Have: have, Done: folder.Keep, Progress: bar.At,
 	})
-	bar.done()
+	bar.Done()
 	if errors.Is(err, context.Canceled) {
-		return Interruptedf("interrupted: %d of %d candidates are kept in %s; the same command goes on with the rest",
+		return Interruptedf("interrupted: %d of %d candidates are kept in %s; the same command trains the rest",
 			len(candidates)-folder.Missing(), len(candidates), filepath.ToSlash(f.out))
 	}
 	if err != nil {
 		return err
 	}
-	if f.run.output == "json" {
-		return writeIndented(stdout, folder.Run)
+	if f.run.output.Structured() {
+		return f.run.output.Encode(stdout, folder.Run)
 	}
 	return printRun(stdout, folder)
 }
 
-// notesShown are as many as people read; run.json has all.
+// notesShown is how many notes are printed; run.json has all.
 const notesShown = 6
 
 func printNotes(w io.Writer, notes []string) {
@@ -148,15 +149,15 @@ func printNotes(w io.Writer, notes []string) {
 func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) {
 	r := &f.run
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, usagef(format, args...)) }
+	fault := func(format string, args ...any) { faults = append(faults, Usagef(format, args...)) }
 	switch {
 	case r.history != "" && (r.app != "" || r.workload != ""):
 		fault("--history and --app with --workload exclude each other: give one of the two")
 	case r.history == "" && (r.app == "" || r.workload == ""):
-		fault("what to learn on is missing: give --history DIR, or --app NAME and --workload NAME")
+		fault("training data is missing: give --history DIR, or --app NAME and --workload NAME")
 	}
 	if r.app == "" && (r.duration != 0 || r.scale != 0 || r.peak != 0) {
-		fault("--duration, --scale and --peak shape a --workload: a history is what it is")
+		fault("--duration, --scale and --peak are for --workload, not for --history")
 	}
 	if r.candidates < 1 || r.candidates > 1000 {
 		fault("--candidates is %d, must be from 1 to 1000", r.candidates)
@@ -166,9 +167,6 @@ func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) 
 	}
 	if !(r.unseen > 0 && r.unseen <= 0.9) {
 		fault("--unseen is %v, must be above 0 and at most 0.9", r.unseen)
-	}
-	if r.output != "text" && r.output != "json" {
-		fault("--output is %q, must be text or json", r.output)
 	}
 	faults = append(faults, f.checkFolder())
 	for _, text := range r.objectives {
@@ -202,7 +200,7 @@ func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err er
 		return methods, n, nil
 	}
 	if len(methods) > 0 {
-		return nil, n, usagef("--formulations is the former name of --methods: give one of them")
+		return nil, n, Usagef("--formulations is the former name of --methods: give one of them")
 	}
 	for _, name := range f.formulations {
 		methods = append(methods, formulation.NameNow(name))
@@ -213,23 +211,23 @@ func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err er
 // checkFolder refuses a folder that holds something else.
 func (f *trainFlags) checkFolder() error {
 	if f.out == "" {
-		return usagef("--out is missing: the folder of the run")
+		return Usagef("--out is missing: the folder of the run")
 	}
 	if strings.Contains(f.out, ",") {
-		return usagef("--out %s has a comma in it, which separates the settings of a policy: give another name", f.out)
+		return Usagef("--out %s contains a comma, which separates the settings of a policy: give another name", f.out)
 	}
 	entries, err := os.ReadDir(f.out)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return usagef("--out %s is not a folder", f.out)
+		return Usagef("--out %s is not a folder", f.out)
 	}
 	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return e.Name() == pipeline.RunFile ||
 			e.Name() == pipeline.SeenFile
 	}) {
-		return usagef("--out %s holds something that is not a run: give an empty or a new folder", f.out)
+		return Usagef("--out %s contains files that are not of a run: give an empty or a new folder", f.out)
 	}
 	return nil
 }
@@ -255,9 +253,9 @@ func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	bar := newProgress(stderr, "recording "+app.Name+" under hpa")
-	defer bar.done()
-	return pipeline.FromApp(ctx, app, w, pipeline.Model{Unseen: f.unseen, Seed: seed, Progress: bar.at})
+	bar := NewProgress(stderr, "recording "+app.Name+" under hpa")
+	defer bar.Done()
+	return pipeline.FromApp(ctx, app, w, pipeline.Model{Unseen: f.unseen, Seed: seed, Progress: bar.At})
 }
 
 func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
@@ -276,9 +274,9 @@ func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
 		}
 		past.Objectives = append(past.Objectives, o)
 	}
-	bar := newProgress(stderr, "fitting "+f.history)
-	defer bar.done()
-	past.Progress = bar.at
+	bar := NewProgress(stderr, "fitting "+f.history)
+	defer bar.Done()
+	past.Progress = bar.At
 	s, err := pipeline.FromHistory(h, past)
 	if err != nil {
 		return nil, fmt.Errorf("learn from %s: %w", f.history, err)
@@ -314,7 +312,7 @@ func setObjectives(app *loadline.App, objectives []string) error {
 			for _, k := range app.Kinds {
 				names = append(names, k.Name)
 			}
-			return usagef("--objective %q: unknown kind of request %q%s", text, o.Kind, suggest.Hint(o.Kind, names))
+			return Usagef("--objective %q: unknown kind of request %q%s", text, o.Kind, suggest.Hint(o.Kind, names))
 		}
 		for i := range app.Kinds {
 			if o.Kind == "" || o.Kind == app.Kinds[i].Name {

@@ -25,7 +25,7 @@ func refuseOthers(flags *pflag.FlagSet, formulation string, more ...string) erro
 	var faults []error
 	flags.Visit(func(flag *pflag.Flag) {
 		if !slices.Contains(subjectFlags, flag.Name) && !slices.Contains(more, flag.Name) {
-			faults = append(faults, usagef("--%s is not for --formulation %s", flag.Name, formulation))
+			faults = append(faults, Usagef("--%s is not for --formulation %s", flag.Name, formulation))
 		}
 	})
 	return errors.Join(faults...)
@@ -36,7 +36,7 @@ func refuseOwn(flags *pflag.FlagSet, formulation string, own []string) error {
 	var faults []error
 	for _, name := range own {
 		if flags.Changed(name) {
-			faults = append(faults, usagef("--%s is for --formulation %s", name, formulation))
+			faults = append(faults, Usagef("--%s is for --formulation %s", name, formulation))
 		}
 	}
 	return errors.Join(faults...)
@@ -98,13 +98,10 @@ func (f ScenarioFlags) Scenario(seed uint64) (train.Scenario, error) {
 func (f *trainFlags) lacks() []error {
 	var faults []error
 	if f.run.app == "" || f.run.workload == "" {
-		faults = append(faults, usagef("what to learn on is missing: give --app NAME and --workload NAME"))
+		faults = append(faults, Usagef("training data is missing: give --app NAME and --workload NAME"))
 	}
 	if f.out == "" {
-		faults = append(faults, usagef("--out is missing: the model file to write"))
-	}
-	if f.run.output != "text" && f.run.output != "json" {
-		faults = append(faults, usagef("--output is %q, must be text or json", f.run.output))
+		faults = append(faults, Usagef("--out is missing: the model file to write"))
 	}
 	return faults
 }
@@ -123,7 +120,7 @@ func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) 
 		if flags.Changed(o.name) {
 			*o.to = o.from
 			if o.from < 1 {
-				faults = append(faults, usagef("--%s is %d, must be at least 1", o.name, o.from))
+				faults = append(faults, Usagef("--%s is %d, must be at least 1", o.name, o.from))
 			}
 		}
 	}
@@ -132,5 +129,5 @@ func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) 
 
 // checkWritten are the files that every training of a whole application writes.
 func (f *trainFlags) checkWritten() error {
-	return errors.Join(checkWritable("out", f.out), checkWritable("log", f.log))
+	return errors.Join(CheckWritable("out", f.out), CheckWritable("log", f.log))
 }

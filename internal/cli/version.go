@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -12,17 +14,31 @@ import (
 var version = "development"
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	var output Format
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  exactly(),
+		Args:  Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s%s (%s, %s/%s)\n", c.Root().Name(), version, revision(), runtime.Version(),
-				runtime.GOOS, runtime.GOARCH)
-			return err
+			build := struct {
+				Program  string `json:"program"`
+				Version  string `json:"version"`
+				Revision string `json:"revision,omitempty"`
+				Go       string `json:"go"`
+				Platform string `json:"platform"`
+			}{c.Root().Name(), version, strings.TrimSpace(revision()), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return output.Write(c.OutOrStdout(), build, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s %s%s (%s, %s)\n", build.Program, build.Version, revision(), build.Go, build.Platform)
+				return err
+			})
 		},
 	}
+	output.Add(c.Flags())
+	return c
 }
+
+// TrainedBy is what a model's card says of the program that trained it.
+func TrainedBy() string { return "loadline " + version }
 
 func revision() string {
 	info, ok := debug.ReadBuildInfo()

@@ -18,7 +18,7 @@ func newWorkload() *cobra.Command {
   loadline workload show day
   loadline workload show 'diurnal:low=50,high=400+noise:cv=0.1+flash:at=13h,factor=5'
   loadline workload show rates.csv --peak 300 --svg rates.svg`,
-		Args: subcommands,
+		Args: Subcommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newWorkloadList(), newWorkloadShow())
@@ -26,18 +26,33 @@ func newWorkload() *cobra.Command {
 }
 
 func newWorkloadList() *cobra.Command {
-	return &cobra.Command{
+	var output Format
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List built-in workloads, generators and trace formats",
-		Args:  exactly(),
-		RunE:  func(c *cobra.Command, _ []string) error { return listWorkloads(c.OutOrStdout()) },
+		Args:  Exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			type entry struct {
+				Group string   `json:"group"`
+				Name  string   `json:"name"`
+				About string   `json:"about"`
+				Keys  []string `json:"keys,omitempty"`
+			}
+			var entries []entry
+			for _, e := range workload.Known() {
+				entries = append(entries, entry{e.Group, e.Name, e.Help, e.Keys})
+			}
+			return output.Write(c.OutOrStdout(), entries, listWorkloads)
+		},
 	}
+	output.Add(c.Flags())
+	return c
 }
 
 func listWorkloads(w io.Writer) error {
 	titles := map[string]string{
 		"built-in":  "Built-in workloads",
-		"generator": "Generators, to be joined by + with settings after a colon (constant:rps=50+noise:cv=0.1)",
+		"generator": "Generators, joined by +, with settings after a colon (constant:rps=50+noise:cv=0.1)",
 		"format":    "Trace files, recognised by their header or columns, gzip or not",
 	}
 	var b strings.Builder

@@ -30,7 +30,7 @@ func (f *workloadFlags) add(flags *pflag.FlagSet) {
 // addReading adds all but duration and step, which some verbs have of their own.
 func (f *workloadFlags) addReading(flags *pflag.FlagSet) {
 	o := &f.options
-	flags.Uint64Var(&o.Seed, "seed", 1, "of everything random")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
 	flags.Float64Var(&o.Scale, "scale", 0, "multiply every rate")
 	flags.Float64Var(&o.Peak, "peak", 0, "scale so that the highest rate is this many requests per second")
 	flags.StringVar(&o.Format, "format", "", "layout of a trace file, if it is not recognised (see workload list)")
@@ -48,7 +48,7 @@ func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, 
 	o := f.options
 	o.Combine, o.Gaps = workload.Combine(f.combine), workload.Gaps(f.gaps)
 	if f.rpsAtFull != 0 && f.profile != "" {
-		return nil, workload.Report{}, usagef("--rps-at-full and --profile exclude each other")
+		return nil, workload.Report{}, Usagef("--rps-at-full and --profile exclude each other")
 	}
 	var err error
 	switch {
@@ -63,7 +63,7 @@ func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, 
 	w, report, err := workload.Open(name, o)
 	if err != nil {
 		if _, missing := os.Stat(name); errors.Is(missing, fs.ErrNotExist) {
-			err = usageError{err} // not a file, so the command line is wrong
+			err = UsageError(err) // not a file, so the command line is wrong
 		}
 		return nil, report, err
 	}

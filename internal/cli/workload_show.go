@@ -17,6 +17,7 @@ import (
 func newWorkloadShow() *cobra.Command {
 	var f workloadFlags
 	var svg string
+	var output Format
 	c := &cobra.Command{
 		Use:   "show NAME|GENERATORS|FILE",
 		Short: "Draw a workload in the terminal, and to an SVG file",
@@ -24,9 +25,9 @@ func newWorkloadShow() *cobra.Command {
   loadline workload show bursts --duration 1h --seed 3
   loadline workload show rates.csv --peak 300 --svg rates.svg
   loadline workload show machine_usage.csv.gz --select m_1932 --rps-at-full 500`,
-		Args: exactly("a workload"),
+		Args: Exactly("a workload"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkWritable("svg", svg); err != nil {
+			if err := CheckWritable("svg", svg); err != nil {
 				return err
 			}
 			w, report, err := f.open(args[0])
@@ -42,26 +43,47 @@ func newWorkloadShow() *cobra.Command {
 					return err
 				}
 			}
+			if output.Structured() {
+				return output.Encode(c.OutOrStdout(), newWorkloadSummary(w))
+			}
 			return showWorkload(c.OutOrStdout(), w, report)
 		},
 	}
 	c.Flags().SortFlags = false
 	f.add(c.Flags())
+	output.Add(c.Flags())
 	c.Flags().StringVar(&svg, "svg", "", "draw it to this file as well")
 	return c
 }
 
+// workloadSummary is what workload show prints as JSON or YAML.
+type workloadSummary struct {
+	Name     string    `json:"name"`
+	Duration float64   `json:"duration_seconds"`
+	Step     float64   `json:"step_seconds"`
+	Requests float64   `json:"requests"`
+	Mean     float64   `json:"mean_rate"`
+	Peak     float64   `json:"peak_rate"`
+	Rates    []float64 `json:"rates"` // requests per second in each step
+}
+
+func newWorkloadSummary(w *workload.Workload) workloadSummary {
+	s := workloadSummary{Name: w.Name, Duration: w.Duration().Seconds(), Step: w.Step.Seconds(), Rates: w.Rates}
+	for _, r := range w.Rates {
+		s.Requests += r * s.Step
+		s.Peak = max(s.Peak, r)
+	}
+	s.Mean = s.Requests / s.Duration
+	return s
+}
+
 func showWorkload(out io.Writer, w *workload.Workload, report workload.Report) error {
 	var b strings.Builder
-	width, colour := screen(out)
+	width, colour := Screen(out)
 	b.WriteString(workloadFigure(w).Terminal(width, colour))
-	total, peak := 0.0, 0.0
-	for _, r := range w.Rates {
-		total += r * w.Step.Seconds()
-		peak = max(peak, r)
-	}
-	fmt.Fprintf(&b, "\n%v in %d bins of %v: %.4g requests, %.4g a second on average, %.4g at the peak\n",
-		w.Duration(), len(w.Rates), w.Step, total, total/w.Duration().Seconds(), peak)
+	sum := newWorkloadSummary(w)
+	fmt.Fprintf(&b, "\n%v in %d bins of %v: %.4g requests, %.4g per second on average, %.4g at the peak\n",
+		w.Duration(), len(w.Rates), w.Step, sum.Requests, sum.Mean, sum.Peak)
 	if report.Format != "" {
 		fmt.Fprintf(&b, "read as %s: %d rows, %d of them selected\n", report.Format, report.Rows, report.Selected)
 	}
@@ -72,8 +94,8 @@ func showWorkload(out io.Writer, w *workload.Workload, report workload.Report) e
 	return err
 }
 
-// screen is how wide to draw and whether in colour.
-func screen(out io.Writer) (width int, colour bool) {
+// Screen is the width of the terminal, and whether to use colours.
+func Screen(out io.Writer) (width int, colour bool) {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 80, false

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -15,21 +14,18 @@ import (
 
 func newEngines() *cobra.Command {
 	var o engines.Options
-	var output string
+	var output cli.Format
 	c := &cobra.Command{
 		Use:   "engines",
-		Short: "Hold the fluid engine against the event engine",
-		Long: `The fluid engine is for training, the event engine is the truth. This runs both
-over a grid of steady states (load x size x demand x call graph x CPU model)
-and over transients, and prints how far off the fluid engine is, the worst
-cells by name. The whole grid takes some minutes, --quick some seconds.`,
+		Short: "Compare the fluid engine with the event engine",
+		Long: `The fluid engine is for training, the event engine is the reference. This runs both
+over a grid of steady states (load x size x demand x call graph x CPU model) and over
+transients, and prints the errors of the fluid engine and the cells with the largest
+ones. The whole grid takes some minutes, --quick some seconds.`,
 		Example: `  loadline-lab engines --quick
   loadline-lab engines --output json > engines.json`,
 		Args: cli.Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if output != "text" && output != "json" {
-				return cli.Usagef("--output %s must be text or json", output)
-			}
 			bar := cli.NewProgress(c.ErrOrStderr(), "engines")
 			o.Progress = func(done, of int) { bar.At(float64(done) / float64(of)) }
 			r, err := engines.Compare(c.Context(), o)
@@ -37,8 +33,8 @@ cells by name. The whole grid takes some minutes, --quick some seconds.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				return json.NewEncoder(c.OutOrStdout()).Encode(r)
+			if output.Structured() {
+				return output.Encode(c.OutOrStdout(), r)
 			}
 			return printEngines(c.OutOrStdout(), r)
 		},
@@ -47,13 +43,13 @@ cells by name. The whole grid takes some minutes, --quick some seconds.`,
 	c.Flags().Float64Var(&o.Requests, "requests", 50_000, "requests per cell in the event engine; more near saturation")
 	c.Flags().IntVar(&o.Seeds, "seeds", 10, "runs of the event engine per transient")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the first cell")
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	output.Add(c.Flags())
 	return c
 }
 
 func printEngines(w io.Writer, r engines.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ERROR OF THE FLUID ENGINE\tALL\tQUOTA\tSHARED\tASKED")
+	fmt.Fprintln(t, "ERROR OF THE FLUID ENGINE\tALL\tQUOTA\tSHARED\tREQUIRED")
 	all, quota, shared := r.Summarise(nil), r.Summarise(engines.Model(sim.Quota)), r.Summarise(engines.Model(sim.Shared))
 	row := func(what, asked string, of func(engines.Summary) float64) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, cli.Percent(of(all)), cli.Percent(of(quota)), cli.Percent(of(shared)), asked)
@@ -69,8 +65,8 @@ func printEngines(w io.Writer, r engines.Report) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nThe cells whose p99 is farthest off:")
-	fmt.Fprintln(t, "CELL\tEVENT p99\tFLUID p99\tOFF\tEVENT mean\tFLUID mean")
+	fmt.Fprintln(w, "\nThe cells with the largest error of p99:")
+	fmt.Fprintln(t, "CELL\tEVENT p99\tFLUID p99\tERROR\tEVENT mean\tFLUID mean")
 	for _, c := range all.Worst {
 		fmt.Fprintf(t, "%v\t%.1f ms\t%.1f ms\t%+.0f %%\t%.1f ms\t%.1f ms\n", c.Cell, c.Event.P99Ms, c.Fluid.P99Ms,
 			100*(c.Fluid.P99Ms/c.Event.P99Ms-1), c.Event.MeanMs, c.Fluid.MeanMs)
@@ -79,7 +75,7 @@ func printEngines(w io.Writer, r engines.Report) error {
 		return err
 	}
 	fmt.Fprintln(w, "\nTransients, share of requests over an SLO of 250 ms:")
-	fmt.Fprintln(t, "STORY\tCALL GRAPH\tCPU MODEL\tEVENT\tFLUID\tDIFFERENCE")
+	fmt.Fprintln(t, "TRANSIENT\tCALL GRAPH\tCPU MODEL\tEVENT\tFLUID\tDIFFERENCE")
 	for _, x := range r.Transients {
 		model := "quota"
 		if x.Transient.Cell.CPU == sim.Shared {

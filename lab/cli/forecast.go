@@ -16,7 +16,7 @@ import (
 func newForecast() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
-		Short: "Forecast load, and see how good forecasts are",
+		Short: "Evaluate forecasts of load",
 		Example: `  loadline-lab forecast eval --workload day
   loadline-lab forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal`,
 		Args: cli.Subcommands,
@@ -40,29 +40,28 @@ type forecastEval struct {
 	gru        forecast.GRUConfig
 	svg, story string
 	save, log  string
-	output     string
+	output     cli.Format
 }
 
 func newForecastEval() *cobra.Command {
 	var e forecastEval
 	c := &cobra.Command{
 		Use:   "eval",
-		Short: "Walk through a workload and print how far off the forecasts are",
-		Long: `Cuts a workload by time into a part to train on, one to choose settings by and one
-to test on. Models learn from all that lies before the part that is scored, and
-walk through it as it would have come: at each step every model sees one more
-sample and forecasts.
-Models see nothing later than the step they stand at, and are scored on the same
-forecasts. Persistence and the seasonal naive forecast are always beside them.
+		Short: "Evaluate forecasts on a workload, step by step",
+		Long: `Splits a workload by time into a training, a validation and a test part. Models are
+trained on everything before the part that is scored and evaluated walk-forward: at
+each step every model gets one more sample and makes a forecast. Models get no data
+from the future and are scored on the same forecasts. Persistence and the seasonal
+naive forecast are always included as baselines.
 
-MSE is in the unit of the series (utilisation: 1 = all of it); NMSE is the same
-on the scale on which the past goes from 0 to 1. INSIDE is the share of outcomes
-between the outermost quantiles, 5 % and 95 %: well calibrated is 90 %. SKILL IT
-CLAIMS is what a model says of itself in its last answer: the share of the error
-of persistence that it has lately avoided; below 0 it is worse.
+MSE is in the unit of the series (utilisation: 1 = 100 %); NMSE is normalised so that
+the training data range from 0 to 1. INSIDE is the share of outcomes between the
+outermost quantiles, 5 % and 95 %: 90 % is well calibrated. CLAIMED SKILL is a model's
+own estimate in its last forecast: the share of the recent error of persistence that
+it avoided; below 0 it is worse than persistence.
 
-A CSV file with a time column t_s may have gaps: they are missing samples. Other
-trace files are read as elsewhere and need --gaps if they have any.`,
+A CSV file with a time column t_s may have gaps: they are missing samples. Other trace
+files with gaps need --gaps.`,
 		Example: `  loadline-lab forecast eval --workload day
   loadline-lab forecast eval --workload usage.csv.gz --step 1m --svg errors.svg --story story.svg
   loadline-lab forecast eval --workload usage.csv.gz --column cpu_util_percent,mem_util_percent --model gru --save gru.safetensors
@@ -83,26 +82,26 @@ trace files are read as elsewhere and need --gaps if they have any.`,
 func (e *forecastEval) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	e.source.add(f)
-	f.StringSliceVar(&e.models, "model", forecast.Names, "models, beside persistence and seasonal")
+	f.StringSliceVar(&e.models, "model", forecast.Names, "models, besides persistence and seasonal")
 	f.DurationSliceVar(&e.horizons, "horizons", []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute,
 		25 * time.Minute}, "how far ahead")
-	f.DurationVar(&e.season, "season", 24*time.Hour, "after which load repeats; 0 = none")
-	f.Float64Var(&e.train, "train", 0.6, "share of the time to train on")
-	f.Float64Var(&e.validation, "validation", 0.2, "share after it to choose by; the rest is the test")
-	f.StringVar(&e.part, "part", "test", "what to score: test, or validation while settings are chosen")
-	f.DurationVar(&e.refit, "refit", 0, "learn anew this often on the way; 0 = never")
-	f.Uint64Var(&e.seed, "seed", 1, "of everything random")
-	f.IntVar(&e.gru.Window, "window", 0, "GRU: steps that it looks back (60)")
+	f.DurationVar(&e.season, "season", 24*time.Hour, "period after which the load repeats; 0 = none")
+	f.Float64Var(&e.train, "train", 0.6, "share of the time for training")
+	f.Float64Var(&e.validation, "validation", 0.2, "share of the time for validation; the rest is for the test")
+	f.StringVar(&e.part, "part", "test", "part to score: test, or validation to choose settings")
+	f.DurationVar(&e.refit, "refit", 0, "train again at this interval; 0 = never")
+	f.Uint64Var(&e.seed, "seed", 1, "seed of all random numbers")
+	f.IntVar(&e.gru.Window, "window", 0, "GRU: input steps (60)")
 	f.IntVar(&e.gru.Hidden, "hidden", 0, "GRU: width (24)")
-	f.IntVar(&e.gru.Members, "members", 0, "GRU: networks that are averaged (5)")
-	f.IntVar(&e.gru.Epochs, "epochs", 0, "GRU: passes over the training part, at most (40)")
-	f.Float64Var(&e.gru.Rate, "rate", 0, "GRU: rate of learning (0.005)")
-	f.Float64Var(&e.gru.Decay, "decay", 0, "GRU: decay of weights (0.01)")
+	f.IntVar(&e.gru.Members, "members", 0, "GRU: networks in the ensemble (5)")
+	f.IntVar(&e.gru.Epochs, "epochs", 0, "GRU: maximum epochs (40)")
+	f.Float64Var(&e.gru.Rate, "rate", 0, "GRU: learning rate (0.005)")
+	f.Float64Var(&e.gru.Decay, "decay", 0, "GRU: weight decay (0.01)")
 	f.StringVar(&e.svg, "svg", "", "draw the errors by horizon to this file as well")
 	f.StringVar(&e.story, "story", "", "draw the forecasts over time to this file as well")
 	f.StringVar(&e.save, "save", "", "write the trained GRU to this model file")
 	f.StringVar(&e.log, "log", "", "write the GRU's learning curves to this CSV file: loss by network and pass")
-	f.StringVarP(&e.output, "output", "o", "text", "text or json")
+	e.output.Add(f)
 }
 
 func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
@@ -123,14 +122,14 @@ func (e *forecastEval) run(ctx context.Context, out, stderr io.Writer) error {
 	if err := e.writeFiles(result); err != nil {
 		return err
 	}
-	if e.output == "json" {
-		return cli.WriteIndented(out, result)
+	if e.output.Structured() {
+		return e.output.Encode(out, result)
 	}
 	return result.print(out)
 }
 
-// walk lets every model through the same part.
-func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar cli.Progress) (*evalResult, error) {
+// walk evaluates every model on the same part.
+func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan forecast.Plan, bar *cli.Progress) (*evalResult, error) {
 	r := &evalResult{
 		Workload: e.source.name, Series: frame.Names, StepSeconds: frame.Step.Seconds(), Part: e.part, Seed: e.seed,
 		History: plan.From, Tested: plan.To - plan.From, Missing: frame.Missing(), task: plan.Task, frame: frame, plan: plan,
@@ -170,7 +169,7 @@ func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan fore
 	return r, err
 }
 
-// model makes a model; the GRU tells how far its training is.
+// model makes a model; the GRU reports the progress of its training.
 func (e *forecastEval) model(name string, plan forecast.Plan, share func(float64)) (m forecast.Model, trains bool, err error) {
 	if name != "gru" {
 		m, err = forecast.New(name, plan.Task, e.seed)

@@ -57,7 +57,7 @@ func (r *evalResult) print(out io.Writer) error {
 	for _, l := range r.task.Levels {
 		fmt.Fprintf(t, "\t%g %%", 100*l)
 	}
-	fmt.Fprintln(t, "\tSKILL IT CLAIMS")
+	fmt.Fprintln(t, "\tCLAIMED SKILL")
 	for i, m := range r.Models {
 		fmt.Fprint(t, m.Model)
 		for _, c := range m.Horizons[len(m.Horizons)-1].Covered {
@@ -69,7 +69,7 @@ func (r *evalResult) print(out io.Writer) error {
 		return err
 	}
 	if r.GRU != nil {
-		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on what decides when to stop\n", r.GRU.Windows,
+		fmt.Fprintf(out, "\nGRU: %d windows, best after passes %v, loss %.4g on the validation part of its training\n", r.GRU.Windows,
 			r.GRU.Epochs, r.GRU.Loss)
 	}
 	width, colour := cli.Screen(out)
@@ -147,8 +147,8 @@ func (r *evalResult) storyFigure() draw.Figure {
 	return draw.Figure{
 		Title: "Forecasts made " + ahead + " before", Subtitle: r.Workload + ", " + r.Series[0] + ", " + r.Part,
 		Panels: []draw.Panel{
-			{Title: "What came, and what " + walk.Model + " had said", Lines: []draw.Line{came, said}, Free: true},
-			{Title: "Its quantiles around what came", Lines: []draw.Line{low, high, came}, Free: true},
+			{Title: "Outcome, and the forecast of " + walk.Model, Lines: []draw.Line{came, said}, Free: true},
+			{Title: "Quantiles of the forecast, and the outcome", Lines: []draw.Line{low, high, came}, Free: true},
 		},
 	}
 }
@@ -186,7 +186,7 @@ func (e *forecastEval) writeFiles(r *evalResult) error {
 // writeCurves writes how the GRU's networks learned, in the last training.
 func (r *evalResult) writeCurves(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"network", "pass", "loss", "held_back_loss"}) // Error tells
+	_ = out.Write([]string{"network", "pass", "loss", "held_back_loss"}) // out.Error reports
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for member, curve := range r.GRU.Curves {
 		for pass, loss := range curve {

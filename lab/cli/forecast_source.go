@@ -121,8 +121,6 @@ func (e *forecastEval) check() error {
 	switch {
 	case e.source.name == "":
 		return cli.Usagef("--workload must be given: a built-in workload, generators, or a file")
-	case e.output != "text" && e.output != "json":
-		return cli.Usagef("--output is %q, and must be text or json", e.output)
 	case e.part != "test" && e.part != "validation":
 		return cli.Usagef("--part is %q, and must be test or validation", e.part)
 	case !(e.train > 0) || !(e.validation > 0) || !(e.train+e.validation < 1):

@@ -25,40 +25,41 @@ import (
 
 // experimentFlags are what papers and their studies share.
 type experimentFlags struct {
-	options           papers.Options
-	data, output, out string
+	options   papers.Options
+	data, out string
+	output    cli.Format
 }
 
 func (f *experimentFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.IntVar(&f.options.Seeds, "seeds", 5, "runs of everything, each with its own seed")
+	flags.IntVar(&f.options.Seeds, "seeds", 5, "runs of each case, each with its own seed")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "the first seed")
-	flags.IntVar(&f.options.Steps, "steps", 0, "training steps of each learned policy (as the experiment has them)")
-	flags.DurationVar(&f.options.Length, "length", 0, "of each run in the event engine (as the experiment has it)")
-	flags.IntVar(&f.options.Workers, "parallel", runtime.GOMAXPROCS(0), "runs at a time; figures do not depend on it")
-	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces; a generated load takes the place of an absent one")
-	flags.StringVarP(&f.output, "output", "o", "text", "text, markdown or json")
-	flags.StringVar(&f.out, "out", "", "write text, markdown and JSON into this folder as well")
+	flags.IntVar(&f.options.Steps, "steps", 0, "training steps of each learned policy (as in the experiment)")
+	flags.DurationVar(&f.options.Length, "length", 0, "of each run in the event engine (as in the experiment)")
+	flags.IntVar(&f.options.Workers, "parallel", runtime.GOMAXPROCS(0), "parallel runs; figures do not depend on it")
+	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces; an absent one is replaced by a generated load")
+	f.output.Add(flags, "markdown")
+	cli.OutVar(flags, &f.out, "also write text, Markdown and JSON to this folder")
 }
 
 func newPaper() *cobra.Command {
 	var f experimentFlags
 	c := &cobra.Command{
 		Use:   "paper PAPER",
-		Short: "Run a paper's experiment in the simulated cluster and print its table beside ours",
-		Long: `Runs the experiment of one of the papers that Loadline is built on, in our
-simulated cluster, and prints its figures beside ours: what holds, what does not,
+		Short: "Run a paper's experiment in the simulated cluster and compare the figures",
+		Long: `Runs the experiment of one of the papers that Loadline is built on in our simulated
+cluster and prints the paper's figures next to ours: which claims hold, which do not,
 and why. Final figures come from the event engine, with seeds and 95 % intervals;
 every learned policy has the same number of training steps and tuning trials. The
-same seeds give the same figures, but for the time that training took.
+same seeds give the same figures, except for training times.
 
-Papers (times on two quiet cores with 5 seeds):
+Papers (times on two idle cores with 5 seeds):
 ` + experimentHelp(papers.Papers()),
 		Example: `  loadline-lab paper scaling-ops
   loadline-lab paper elastic-dqn --seeds 10 --out out/papers
   loadline-lab paper serverless --output json
 
-  # Long ones keep what they trained in the folder: interrupted, the same command goes on
+  # Trained models are saved in the folder: if interrupted, the same command resumes
   loadline-lab paper drpc --out out/papers
   loadline-lab paper drpc --seeds 2 --steps 2000 --length 1h --out out/quick`,
 		Args: cli.Exactly("a paper: " + strings.Join(experimentNames(papers.Papers()), ", ")),
@@ -82,7 +83,7 @@ func newNamedStudies() []*cobra.Command {
 		c := &cobra.Command{
 			Use:   e.Name,
 			Short: "Elastic-DQN's study: " + e.About,
-			Long: `Trains elastic-dqn on the cluster trace and prints our figures beside the paper's:
+			Long: `Trains elastic-dqn on the cluster trace and prints our figures next to the paper's:
 ` + e.About + `.
 
 ` + papers.Convergence,
@@ -124,13 +125,6 @@ func experimentNamed(what, name string, all []papers.Experiment) (papers.Experim
 }
 
 func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, stderr io.Writer) error {
-	formats := map[string]func(*papers.Report, io.Writer) error{
-		"text": (*papers.Report).WriteText, "markdown": (*papers.Report).WriteMarkdown, "json": (*papers.Report).WriteJSON,
-	}
-	write, known := formats[f.output]
-	if !known {
-		return cli.Usagef("--output %q must be text, markdown or json", f.output)
-	}
 	if err := f.options.Validate(); err != nil {
 		return cli.UsageError(err)
 	}
@@ -157,18 +151,23 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return err
 		}
-		for ending, format := range map[string]string{"txt": "text", "md": "markdown", "json": "json"} {
-			path := filepath.Join(f.out, e.Name+"."+ending)
-			if err := atomicfile.Write(path, func(w io.Writer) error { return formats[format](report, w) }); err != nil {
+		for ending, write := range map[string]func(io.Writer) error{
+			"txt": report.WriteText, "md": report.WriteMarkdown, "json": report.WriteJSON,
+		} {
+			if err := atomicfile.Write(filepath.Join(f.out, e.Name+"."+ending), write); err != nil {
 				return err
 			}
 		}
 	}
-	return write(report, stdout)
+	text := report.WriteText
+	if f.output.String() == "markdown" {
+		text = report.WriteMarkdown
+	}
+	return f.output.Write(stdout, report, text)
 }
 
-// keepModels says where trained models are kept: in the folder of the results, so that
-// an interrupted run goes on from them, or nowhere for longer than the run.
+// keepModels sets where trained models are saved: in the folder of the results, so that
+// an interrupted run can resume from them, or in a temporary folder.
 func (f *experimentFlags) keepModels() (forget func(), err error) {
 	f.options.Program = cli.Build()
 	if f.out != "" {
@@ -181,13 +180,13 @@ func (f *experimentFlags) keepModels() (forget func(), err error) {
 	return func() { os.RemoveAll(f.options.Models) }, nil
 }
 
-// kept says what an interrupted experiment goes on from, if there is anything.
+// kept is the error of an interrupted experiment, with what it can resume from.
 func (f *experimentFlags) kept(err error) error {
 	models, _ := filepath.Glob(filepath.Join(f.options.Models, "*.safetensors"))
 	if f.out == "" || len(models) == 0 || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return cli.Interruptedf("interrupted: %d trained models are kept in %s; the same command goes on from there",
+	return cli.Interruptedf("interrupted: %d trained models are saved in %s; the same command resumes from there",
 		len(models), filepath.ToSlash(f.options.Models))
 }
 

@@ -22,8 +22,8 @@ func NewRoot() *cobra.Command {
 	registerRivals()
 	root := cli.NewProgram("loadline-lab", []cli.Group{
 		{Title: "Experiments", Commands: []*cobra.Command{newPaper(), newStudy(), newTrain()}},
-		{Title: "How far the models can be trusted", Commands: []*cobra.Command{newValidate(), newEngines(), newForecast()}},
-		{Title: "A cluster in memory, with the learned rivals", Commands: comparisons()},
+		{Title: "Validation of the models", Commands: []*cobra.Command{newValidate(), newEngines(), newForecast()}},
+		{Title: "Simulated cluster, with the learned rivals", Commands: comparisons()},
 	})
 	root.Short = "Experiments with Loadline: papers, studies, validation and learned rivals"
 	root.Long = `loadline-lab is for researchers. It runs the experiments of the papers that Loadline is
@@ -32,10 +32,10 @@ data, and trains the learned rivals CoScal, FIRM and A-SARSA. Its simulate and b
 the rivals as policies.
 
 What a platform engineer needs is in loadline.`
-	root.Example = `  # A paper's table beside ours
+	root.Example = `  # A paper's figures next to ours
   loadline-lab paper scaling-ops
 
-  # The fluid engine against the event engine, the simulator against measured data
+  # The fluid engine compared with the event engine, the simulator with measured data
   loadline-lab engines --quick
   loadline-lab validate cfs
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,9 +42,10 @@ func usualAgent(spaces rl.Spaces) string {
 }
 
 type studyFlags struct {
-	spec             study.Spec
-	vary             []string
-	output, out, svg string
+	spec     study.Spec
+	vary     []string
+	out, svg string
+	output   cli.Format
 }
 
 func newStudy() *cobra.Command {
@@ -53,12 +53,11 @@ func newStudy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "study ENVIRONMENT",
 		Short: "Compare settings of a learning agent over a grid",
-		Long: `Trains an agent for each combination of settings and each seed, several at a
-time, and tells how each did: the mean return of the best policy it met, on
-episodes of their own, and how soon it got there. The same seeds give the same
-result, however many run at a time.
+		Long: `Trains an agent for each combination of settings and each seed, several in parallel,
+and prints the results: the mean return of the best policy on held-out episodes, and
+how many steps it took. The same seeds give the same result, for any --parallel.
 
-Interrupted, it shows what has finished.
+If it is interrupted, it prints the finished runs.
 
 Environments:
 ` + taskHelp() + `
@@ -67,7 +66,7 @@ Agents and their settings:
 		Example: `  # Which learning rate, over five seeds, with the learning curves as a picture
   loadline-lab study cartpole --agent dqn:steps=3 --vary rate=1e-4,1e-3,1e-2 --seeds 5 --svg rates.svg
 
-  # Elastic-DQN's own studies, beside the paper's figures
+  # Elastic-DQN's own studies, with the paper's figures
   loadline-lab study gamma
   loadline-lab study learning-rate
 
@@ -81,16 +80,16 @@ Agents and their settings:
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.spec.Agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
-	flags.StringArrayVar(&f.vary, "vary", nil, "key=value,value,...: a setting and what to try; repeatable")
+	flags.StringArrayVar(&f.vary, "vary", nil, "key=value,value,...: a setting and the values to try; repeatable")
 	flags.IntVar(&f.spec.Seeds, "seeds", 3, "runs of each combination")
 	flags.Uint64Var(&f.spec.Seed, "seed", 1, "the first seed")
-	flags.IntVar(&f.spec.Training.Steps, "steps", 0, "steps of each run (as the environment needs)")
-	flags.IntVar(&f.spec.Training.LongestEpisode, "longest-episode", 0, "cut episodes off after so many steps (as the environment does)")
+	flags.IntVar(&f.spec.Training.Steps, "steps", 0, "steps of each run (as the environment sets)")
+	flags.IntVar(&f.spec.Training.LongestEpisode, "longest-episode", 0, "maximum steps of an episode (as the environment sets)")
 	flags.IntVar(&f.spec.Training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (a twentieth of a run)")
 	flags.IntVar(&f.spec.Training.Episodes, "episodes", 20, "episodes of an evaluation")
-	flags.IntVar(&f.spec.Parallel, "parallel", runtime.GOMAXPROCS(0), "runs at a time")
-	flags.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
-	flags.StringVar(&f.out, "out", "", "write the result to this file instead of printing it")
+	flags.IntVar(&f.spec.Parallel, "parallel", runtime.GOMAXPROCS(0), "parallel runs")
+	f.output.Add(flags, "csv")
+	cli.OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw the learning curves to this file")
 	c.AddCommand(newNamedStudies()...)
 	return c
@@ -135,7 +134,7 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	bar.Done()
 	switch {
 	case report == nil && err != nil:
-		return cli.UsageError(err) // nothing can fail in an environment but its making
+		return cli.UsageError(err) // only making an environment can fail
 	case report.Finished == 0:
 		return err
 	}
@@ -148,13 +147,10 @@ func (f *studyFlags) run(ctx context.Context, environment string, stdout, stderr
 	return nil
 }
 
-// complete looks the environment up, reads the grid, and fills in what was left
-// to the environment: every fault at once.
+// complete looks up the environment, parses the grid and sets the environment's defaults.
+// It reports every fault at once.
 func (f *studyFlags) complete(environment string) error {
 	var faults []error
-	if !slices.Contains([]string{"text", "json", "csv"}, f.output) {
-		faults = append(faults, cli.Usagef("--output %q must be text, json or csv", f.output))
-	}
 	faults = append(faults, cli.CheckWritable("out", f.out), cli.CheckWritable("svg", f.svg))
 	for _, text := range f.vary {
 		axis, err := study.ParseAxis(text)
@@ -191,20 +187,24 @@ func (f *studyFlags) write(report *study.Report, stdout io.Writer) error {
 			return err
 		}
 	}
-	write := map[string]func(io.Writer) error{"json": report.WriteJSON, "csv": report.WriteCSV, "text": func(w io.Writer) error {
+	text := func(w io.Writer) error {
+		if f.output.String() == "csv" {
+			return report.WriteCSV(w)
+		}
 		width, colour := cli.Screen(stdout)
 		if _, err := fmt.Fprintln(w, studyFigure(report, f.spec.Task).Terminal(width, colour && f.out == "")); err != nil {
 			return err
 		}
 		return report.WriteText(w)
-	}}[f.output]
+	}
+	write := func(w io.Writer) error { return f.output.Write(w, report, text) }
 	if f.out != "" {
 		return atomicfile.Write(f.out, write)
 	}
 	return write(stdout)
 }
 
-// drawnCells is how many lines of one panel can be told apart.
+// drawnCells is how many lines of one panel can be distinguished.
 const drawnCells = 6
 
 // studyFigure is the learning curves of the best cells.
@@ -224,7 +224,7 @@ func studyFigure(r *study.Report, task rl.Task) draw.Figure {
 		returns.Lines = append(returns.Lines, draw.Line{Name: c.Values(), X: steps, Y: evaluations})
 		losses.Lines = append(losses.Lines, draw.Line{Name: c.Values(), X: steps, Y: loss})
 	}
-	subtitle := fmt.Sprintf("%d steps of %v each, over the time lived in the environment; %d of %d runs", r.Steps, task.Step,
+	subtitle := fmt.Sprintf("%d steps of %v each, over the simulated time; %d of %d runs", r.Steps, task.Step,
 		r.Finished, r.Runs)
 	if len(r.Vary) > 0 {
 		var keys []string

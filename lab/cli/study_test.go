@@ -25,7 +25,7 @@ func TestInterruptedStudy(t *testing.T) {
 	// Interrupted when the first runs have finished: they are shown.
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
-	f := studyFlags{output: "text"}
+	f := studyFlags{}
 	f.spec.Agent, f.spec.Seeds, f.spec.Seed, f.spec.Parallel = "q", 100000, 1, 2
 	f.spec.Training.Steps, f.spec.Training.Episodes = 200, 1
 	f.spec.Progress = func(p study.Progress) {

@@ -18,7 +18,8 @@ import (
 // rival on an application.
 type trainFlags struct {
 	task, agent, checkpoint, resume string
-	formulation, output             string
+	formulation                     string
+	output                          cli.Format
 	scenario                        cli.ScenarioFlags
 	training                        rl.TrainingConfig
 	seed                            uint64
@@ -49,7 +50,7 @@ DRPC, MSARS and the candidates for an application are trained by loadline train.
   loadline-lab train --task cartpole --agent dqn:steps=3 --seed 1 --out cartpole.safetensors --resume cartpole.safetensors.checkpoint
   loadline-lab model show cartpole.safetensors
 
-  # A learned rival, and how it does
+  # A learned rival, trained and simulated
   loadline-lab train --formulation coscal --app bookinfo --workload bursts --peak 40 --duration 1d -o coscal.safetensors
   loadline-lab simulate --app bookinfo --workload bursts --peak 40 --duration 3h --policy coscal:file=coscal.safetensors`,
 		Args: cli.Exactly(),
@@ -73,25 +74,25 @@ func (f *trainFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.task, "task", "", "environment to train in")
 	flags.StringVar(&f.agent, "agent", "", "name[:key=value,...] of an agent (dqn for choices, td3 for continuous actions)")
 	flags.IntVar(&f.training.LongestEpisode, "longest-episode", 0,
-		"with --task: cut episodes off after so many steps (as the environment does)")
+		"with --task: maximum steps of an episode (as the environment sets)")
 	flags.StringVar(&f.checkpoint, "checkpoint", "",
 		"with --task: where to save what can be resumed (--resume, or --out with .checkpoint)")
 	flags.StringVar(&f.resume, "resume", "", "with --task: continue from this checkpoint")
 	flags.StringVar(&f.formulation, "formulation", "", "learned rival to train: "+strings.Join(rivalNames(), ", "))
 	f.scenario.Add(flags)
-	flags.StringVar(&f.output, "output", "text", "with --formulation: text or json")
-	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment (as it needs)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of everything random")
+	f.output.Add(flags)
+	flags.IntVar(&f.training.Steps, "steps", 0, "steps in the environment (as the environment sets)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random numbers")
 	flags.IntVar(&f.training.EvaluateEvery, "evaluate-every", 0, "steps between evaluations (with --task a twentieth of --steps)")
 	flags.IntVar(&f.training.Episodes, "episodes", 20, "episodes of an evaluation")
-	flags.StringVarP(&f.out, "out", "o", "", "model file to write")
+	cli.OutVar(flags, &f.out, "model file to write")
 	flags.StringVar(&f.log, "log", "", "write the learning curve to this CSV file, as it grows")
 }
 
 // Flags of one way of training only.
 var (
 	taskOnly  = []string{"task", "agent", "longest-episode", "checkpoint", "resume"}
-	rivalOnly = []string{"app", "workload", "duration", "scale", "peak", "objective", "name", "output"}
+	rivalOnly = []string{"app", "workload", "duration", "scale", "peak", "objective", "name"}
 )
 
 // rival to train; empty if an agent in an environment is meant. Flags of the other way are

@@ -26,7 +26,7 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 		return err
 	}
 	var curve []trainer.Point
-	bar := cli.NewProgress(stderr, string(rival))
+	bar := cli.NewProgress(stderr, "training "+string(rival))
 	model, report, err := trainer.Run(ctx, rival, scenario, config, trainer.Hooks{
 		Progress: bar.Stages(),
 		Point: func(p trainer.Point) {
@@ -42,8 +42,8 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 	if err := errors.Join(model.Write(f.out), f.writeRivalLog(curve)); err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return cli.WriteIndented(stdout, report)
+	if f.output.Structured() {
+		return f.output.Encode(stdout, report)
 	}
 	return printRival(stdout, report, f.out)
 }
@@ -54,13 +54,10 @@ func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (train
 	config.Seed = f.seed
 	var faults []error
 	if f.scenario.App == "" || f.scenario.Workload == "" {
-		faults = append(faults, cli.Usagef("what to train on is missing: give --app NAME and --workload NAME"))
+		faults = append(faults, cli.Usagef("training data is missing: give --app NAME and --workload NAME"))
 	}
 	if f.out == "" {
 		faults = append(faults, cli.Usagef("--out is missing: the model file to write"))
-	}
-	if f.output != "text" && f.output != "json" {
-		faults = append(faults, cli.Usagef("--output is %q, must be text or json", f.output))
 	}
 	for _, o := range []struct {
 		name  string
@@ -101,7 +98,7 @@ func printRival(w io.Writer, r *trainer.Report, path string) error {
 	for _, e := range r.Events {
 		fmt.Fprintln(t, e)
 	}
-	fmt.Fprintln(t, "\nWHO\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
+	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.Yardstick)
 	}

@@ -52,13 +52,32 @@ func (f *trainFlags) trainTask(ctx context.Context, stdout, stderr io.Writer) er
 	if err != nil {
 		return errors.Join(err, sideErr)
 	}
-	fmt.Fprintf(stdout, "%s on %s: mean return %.1f over %d episodes after %d steps", l.kind, l.task.Name, score.Mean(),
-		f.training.Episodes, l.training.Steps())
+	return errors.Join(f.printTask(stdout, l, score.Mean()), sideErr)
+}
+
+// printTask prints the result of the final evaluation.
+func (f *trainFlags) printTask(stdout io.Writer, l *taskTraining, mean float64) error {
+	report := struct {
+		Task       string   `json:"task"`
+		Agent      string   `json:"agent"`
+		Steps      int      `json:"steps"`
+		Episodes   int      `json:"episodes"`
+		MeanReturn float64  `json:"mean_return"`
+		Solved     *float64 `json:"solved_from,omitempty"`
+		Model      string   `json:"model"`
+	}{l.task.Name, l.kind, l.training.Steps(), f.training.Episodes, mean, nil, f.out}
 	if !math.IsNaN(l.task.Solved) {
-		fmt.Fprintf(stdout, " (solved from %g)", l.task.Solved)
+		report.Solved = &l.task.Solved
 	}
-	fmt.Fprintf(stdout, "\nmodel: %s\n", f.out)
-	return sideErr
+	return f.output.Write(stdout, report, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s on %s: mean return %.1f over %d episodes after %d steps", l.kind, l.task.Name, mean,
+			f.training.Episodes, l.training.Steps())
+		if report.Solved != nil {
+			fmt.Fprintf(w, " (solved from %g)", *report.Solved)
+		}
+		_, err := fmt.Fprintf(w, "\nmodel: %s\n", f.out)
+		return err
+	})
 }
 
 // check reports every fault that can be seen before anything is made.
@@ -176,7 +195,7 @@ func (l *taskTraining) restore(path string) error {
 		return fmt.Errorf("resume from %s: %w", path, err)
 	}
 	if l.training.Steps() > l.config.Steps {
-		return cli.Usagef("resume from %s: it has %d steps behind it, --steps is %d", path, l.training.Steps(), l.config.Steps)
+		return cli.Usagef("resume from %s: it has %d steps already, --steps is %d", path, l.training.Steps(), l.config.Steps)
 	}
 	return nil
 }
@@ -213,7 +232,7 @@ func (f *trainFlags) learn(ctx context.Context, l *taskTraining, stderr io.Write
 	if err := errors.Join(l.save(f.checkpoint), logErr); err != nil {
 		return nil, err
 	}
-	return nil, cli.Interruptedf("interrupted after %d of %d steps; the same command with --resume %s goes on from there",
+	return nil, cli.Interruptedf("interrupted after %d of %d steps; the same command with --resume %s resumes it",
 		l.training.Steps(), l.config.Steps, f.checkpoint)
 }
 

@@ -18,31 +18,29 @@ import (
 var validations = []string{"cfs", "openfaas", "hotel"}
 
 func newValidate() *cobra.Command {
-	var data, output string
+	var data string
+	var output cli.Format
 	c := &cobra.Command{
 		Use:   "validate [cfs|openfaas|hotel]",
-		Short: "Hold the simulator against measured data",
-		Long: `The simulator beside measurements, with what was fitted, the errors on what was
-not, and trivial predictors to compare with:
+		Short: "Compare the simulator with measured data",
+		Long: `Compares the simulator with measurements: the fitted parameters, the errors on data
+that was not fitted, and trivial predictors as baselines:
 
   cfs       processes under a kernel CPU quota (our own data, built in; seconds)
   openfaas  serverless functions on one node (about a minute)
   hotel     a call graph behind a load generator with few connections (seconds)
 
-Without a name, all of them. The last two are other people's data and have to be
-in the folder --data; docs/validation.md says where they come from.`,
+Without a name, all of them. The last two are public data sets that must be in the
+folder --data; docs/validation.md names their sources.`,
 		Example: `  loadline-lab validate cfs
   loadline-lab validate hotel --data ../shared/data/validation --output json`,
 		Args: func(c *cobra.Command, args []string) error { return oneOf(c, args, validations) },
 		RunE: func(c *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return cli.Usagef("--output is %q, and must be text or json", output)
-			}
-			return runValidations(c.Context(), c.OutOrStdout(), args, data, output)
+			return runValidations(c.Context(), c.OutOrStdout(), args, data, &output)
 		},
 	}
 	c.Flags().StringVar(&data, "data", "../shared/data/validation", "folder of the measured data that is not built in")
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	output.Add(c.Flags())
 	return c
 }
 
@@ -53,7 +51,7 @@ func oneOf(c *cobra.Command, args, known []string) error {
 	}
 	for _, arg := range args {
 		if !slices.Contains(known, arg) {
-			return cli.Usagef("%s knows no %q%s", c.CommandPath(), arg, suggest.Hint(arg, known))
+			return cli.Usagef("%s: unknown name %q%s", c.CommandPath(), arg, suggest.Hint(arg, known))
 		}
 	}
 	return nil
@@ -62,9 +60,9 @@ func oneOf(c *cobra.Command, args, known []string) error {
 // textWriter is what every report can do.
 type textWriter interface{ WriteText(io.Writer) error }
 
-// runValidations prints the reports. Asked for all, it goes on where data is
-// absent and says so; asked for one, that is an error.
-func runValidations(ctx context.Context, w io.Writer, names []string, data, output string) error {
+// runValidations prints the reports. Absent data is skipped with a message if all are
+// asked for, and an error if one is.
+func runValidations(ctx context.Context, w io.Writer, names []string, data string, output *cli.Format) error {
 	all := len(names) == 0
 	if all {
 		names = validations
@@ -73,8 +71,8 @@ func runValidations(ctx context.Context, w io.Writer, names []string, data, outp
 	for i, name := range names {
 		report, err := validation(ctx, name, data)
 		if all && errors.Is(err, validate.ErrNoData) {
-			if output == "text" {
-				fmt.Fprintf(w, "\n%s: left out: %v\n", name, err)
+			if !output.Structured() {
+				fmt.Fprintf(w, "\n%s: skipped: %v\n", name, err)
 			}
 			continue
 		}
@@ -82,7 +80,7 @@ func runValidations(ctx context.Context, w io.Writer, names []string, data, outp
 			return fmt.Errorf("validate %s: %w", name, err)
 		}
 		reports[name] = report
-		if output == "text" {
+		if !output.Structured() {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
@@ -91,10 +89,10 @@ func runValidations(ctx context.Context, w io.Writer, names []string, data, outp
 			}
 		}
 	}
-	if output == "text" {
+	if !output.Structured() {
 		return nil
 	}
-	return cli.WriteIndented(w, reports)
+	return output.Encode(w, reports)
 }
 
 func validation(ctx context.Context, name, data string) (textWriter, error) {
