@@ -92,7 +92,7 @@ func newClass(t *testing.T, mode v1alpha1.Mode) *classroom {
 		s := kube.State{Replicas: 3, Status: 3, Template: template}
 		for _, name := range []string{"a", "b", "c"} {
 			p := pod(name, 0.5)
-			p.Told, p.Size = template, template
+			p.Desired, p.Size = template, template
 			s.Pods = append(s.Pods, p)
 		}
 		c.states = append(c.states, s)
@@ -116,12 +116,12 @@ func (c *classroom) open(meet *Fleet) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	a := &application{Application: spec, ends: c.ends(spec), fleet: meet, name: fleetName("loadline", c.l)}
-	a.ends.act = a.Mode == v1alpha1.Act
+	a := &application{Application: spec, cluster: c.ends(spec), fleet: meet, name: fleetName("loadline", c.l)}
+	a.cluster.act = a.Mode == v1alpha1.Act
 	if c.think {
 		a.world = spec.App
 	}
-	a.ends.source = func(context.Context, time.Time) (metering, error) { return c, nil }
+	a.cluster.source = func(context.Context, time.Time) (metering, error) { return c, nil }
 	if err := a.guardIt(c.t.Context(), models{named{}, c.models, spec}, c.l, c.now); err != nil {
 		c.t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 }
 
 // TestTheTeacherLearnsFromWhatStudentsDo has a teacher with a twin to think in, and a
-// witness who sees the whole.
+// agent that observes the whole application.
 func TestTheTeacherLearnsFromWhatStudentsDo(t *testing.T) {
 	c := newClass(t, v1alpha1.Act)
 	c.think = true

@@ -46,17 +46,16 @@ type Needs struct {
 
 // Service is one service's part of a record.
 type Service struct {
-	Name string `json:"name"`
-	Seen Seen   `json:"seen"`
-	Told Told   `json:"told"`
-	// Expecting is what it will be told with plans that were still under way, if
-	// that differs from Told.
-	Expecting  *Told     `json:"expecting,omitempty"`
-	Forecast   *Forecast `json:"forecast,omitempty"`
-	PartialSLO *SLO      `json:"partial_slo,omitempty"`
-	Proposal   *Proposal `json:"proposal,omitempty"` // absent: the policy did not speak of it
-	Guards     []Guard   `json:"guards,omitempty"`   // in the order in which they spoke
-	Plan       *Setting  `json:"plan,omitempty"`     // what was left to change; absent: nothing
+	Name    string     `json:"name"`
+	Seen    Seen       `json:"seen"`
+	Desired Allocation `json:"told"`
+	// Expecting is the desired state after plans in flight, if that differs from Desired.
+	Expecting  *Allocation `json:"expecting,omitempty"`
+	Forecast   *Forecast   `json:"forecast,omitempty"`
+	PartialSLO *SLO        `json:"partial_slo,omitempty"`
+	Proposal   *Proposal   `json:"proposal,omitempty"` // absent: the policy did not speak of it
+	Guards     []Guard     `json:"guards,omitempty"`   // in the order in which they spoke
+	Plan       *Setting    `json:"plan,omitempty"`     // what was left to change; absent: nothing
 }
 
 // Seen is loadline.ServiceObservation.
@@ -73,7 +72,7 @@ type Pod struct {
 	Phase   string                      `json:"phase"`
 	Created *Seconds                    `json:"created_s_ago,omitempty"`
 	Ready   *Seconds                    `json:"ready_s_ago,omitempty"` // absent: not yet
-	Size    *Size                       `json:"size,omitempty"`        // absent: as the service is told to be
+	Size    *Size                       `json:"size,omitempty"`        // absent: the desired size of the service
 	Samples Samples[loadline.PodMetric] `json:"-"`
 }
 
@@ -89,8 +88,8 @@ type Node struct {
 	Lost    bool                         `json:"lost,omitempty"`
 }
 
-// Told is loadline.Allocation.
-type Told struct {
+// Allocation is loadline.Allocation.
+type Allocation struct {
 	Replicas int  `json:"replicas"`
 	Size     Size `json:"size"`
 	Brownout bool `json:"brownout,omitempty"`

@@ -15,8 +15,8 @@ type Ledger struct {
 	Counted       uint64               `json:"counted"`      // experiences
 	Repeated      uint64               `json:"again"`        // that had been counted before
 	Marks         map[string]drpc.Mark `json:"marks"`        // by service
-	Scenes        uint64               `json:"scenes"`       // of the whole
-	Witness       drpc.Mark            `json:"witness"`      // how far they have been counted
+	Scenes        uint64               `json:"scenes"`       // of the whole application
+	ScenesCounted drpc.Mark            `json:"witness"`      // up to which they are counted
 	Version       uint64               `json:"version"`      // of the weights that were published last
 	Digest        string               `json:"weights_hash"` // of their parameters, to know whether others are new
 }
@@ -39,7 +39,7 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 	}
 	l.Last = d.Sequence
 	if s := d.Scene; s != nil {
-		if !l.Witness.Advance(s.Epoch, s.Sequence) {
+		if !l.ScenesCounted.Advance(s.Epoch, s.Sequence) {
 			l.Repeated++
 			return false
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // Publisher sends the experience of the students of one process, and the scenes of its
-// witness, to the stream. Adding a message never waits. Messages stay queued, by
+// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by
 // service and in order, until the server has acknowledged them. One message of each
 // service is in flight at a time, and Config.InFlight of all services together.
 type Publisher struct {

@@ -18,17 +18,17 @@ func TestAxes(t *testing.T) {
 	s := loadline.Situation{InFlight: []loadline.Allocation{{Size: loadline.Size{CPULimit: 1, MemoryLimit: 1000}}}}
 	for _, row := range []struct {
 		name   string
-		permit resource.Permit
+		permit resource.AllowedAxes
 		want   loadline.Setting
 		why    string
 	}{
-		{"everything passes", resource.Permit{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
+		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
 			Brownout: true}, all, ""},
-		{"nothing passes", resource.Permit{}, loadline.Setting{},
+		{"nothing passes", resource.AllowedAxes{}, loadline.Setting{},
 			"replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
-		{"replicas only", resource.Permit{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
+		{"replicas only", resource.AllowedAxes{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
 		{
-			"a request stays under a limit that does not move", resource.Permit{CPURequest: true, MemoryRequest: true},
+			"a request stays under a limit that does not move", resource.AllowedAxes{CPURequest: true, MemoryRequest: true},
 			loadline.Setting{CPURequest: loadline.Some(1.0), MemoryRequest: all.MemoryRequest}, "CPU request above its limit",
 		},
 	} {

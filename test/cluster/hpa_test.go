@@ -219,7 +219,7 @@ func TestOvershootWorksOnTheOriginal(t *testing.T) {
 			for _, a := range list {
 				current[a] = 1 + rng.IntN(60)
 				desired[a] = max(1, current[a]+rng.IntN(21)-10)
-				value := kedascaler.Overshoot(desired[a], current[a], kedascaler.DefaultHPATolerance)
+				value := kedascaler.ValueBeyondTolerance(desired[a], current[a], kedascaler.DefaultHPATolerance)
 				a.replicas, a.round = current[a], round{rate: int64(value * 1000), status: current[a]}
 				w.show(a, time.Now())
 			}

@@ -19,7 +19,7 @@ type Load struct {
 	kinds [][]reading
 
 	over, weight float64
-	told         []loadline.Allocation
+	desired         []loadline.Allocation
 }
 
 // reading is a rate that was measured up to an instant.
@@ -40,7 +40,7 @@ func (l *Load) Add(r *decisionlog.Record) {
 	}
 	if l.start.IsZero() {
 		l.start = r.At
-		l.told = r.Situation(l.app, nil).Allocation
+		l.desired = r.Situation(l.app, nil).Allocation
 	}
 	l.end = r.At
 	for i := range r.Kinds {
@@ -88,13 +88,13 @@ func (l *Load) Onto(app *loadline.App) error {
 		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
 			app.Name, len(app.Services), len(app.Kinds), l.app.Name, len(l.app.Services), len(l.app.Kinds))
 	}
-	told, kinds := make([]loadline.Allocation, len(l.told)), make([][]reading, len(l.kinds))
+	told, kinds := make([]loadline.Allocation, len(l.desired)), make([][]reading, len(l.kinds))
 	for i := range l.app.Services {
 		at := app.ServiceIndex(l.app.Services[i].Name)
 		if at < 0 {
 			return fmt.Errorf("%s has no service %s, which the recorded one has", app.Name, l.app.Services[i].Name)
 		}
-		told[at] = l.told[i]
+		told[at] = l.desired[i]
 	}
 	for i := range l.app.Kinds {
 		at := app.KindIndex(l.app.Kinds[i].Name)
@@ -103,7 +103,7 @@ func (l *Load) Onto(app *loadline.App) error {
 		}
 		kinds[at] = l.kinds[i]
 	}
-	l.app, l.told, l.kinds = app, told, kinds
+	l.app, l.desired, l.kinds = app, told, kinds
 	return nil
 }
 
@@ -124,8 +124,8 @@ const never = time.Duration(1<<63 - 1)
 func (l *Load) Start() *loadline.App {
 	app := *l.app
 	app.Services = slices.Clone(l.app.Services)
-	for i := range l.told {
-		app.Services[i].Replicas, app.Services[i].Size = l.told[i].Replicas, l.told[i].Size
+	for i := range l.desired {
+		app.Services[i].Replicas, app.Services[i].Size = l.desired[i].Replicas, l.desired[i].Size
 	}
 	return &app
 }

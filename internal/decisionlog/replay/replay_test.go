@@ -222,7 +222,7 @@ func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	if got := float64(out.Result.Requests); math.Abs(got-requests) > 0.1*requests {
 		t.Errorf("%v requests, and %v were recorded", got, requests)
 	}
-	if load.Start().Services[0].Replicas != records[0].Services[0].Told.Replicas {
+	if load.Start().Services[0].Replicas != records[0].Services[0].Desired.Replicas {
 		t.Error("it does not begin as recorded")
 	}
 	if err := load.Onto(&loadline.App{Name: "other"}); err == nil || !strings.Contains(err.Error(), "other has 0 services") {
