@@ -155,13 +155,13 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	if f.output == "json" {
 		payload, wire := traffic.PerDecision()
 		return writeIndented(w, struct {
-			Students []fleet.StudentStatus `json:"students"`
-			Waiting  int                   `json:"waiting"`
-			Lost     int                   `json:"lost"`
-			Payload  float64               `json:"payload_per_decision"`
-			Wire     float64               `json:"wire_per_decision"`
-			Carried  fleet.Traffic         `json:"carried"`
-			Witness  *fleet.AppObserverStatus  `json:"witness,omitempty"`
+			Students []fleet.StudentStatus    `json:"students"`
+			Waiting  int                      `json:"waiting"`
+			Lost     int                      `json:"lost"`
+			Payload  float64                  `json:"payload_per_decision"`
+			Wire     float64                  `json:"wire_per_decision"`
+			Carried  fleet.Traffic            `json:"carried"`
+			Witness  *fleet.AppObserverStatus `json:"witness,omitempty"`
 		}{agent.Status(), waiting, lost, payload, wire, traffic, witnessed(agent)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

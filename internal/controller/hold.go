@@ -20,7 +20,7 @@ func (s hold) held() bool { return s.why != "" }
 // first and the last guard: the others see its result, and none can override it.
 type holdGuard struct{ cluster *cluster }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (holdGuard) Name() string { return "hold" }
 
 // Check empties the setting of a service that is on hold.

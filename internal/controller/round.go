@@ -11,7 +11,7 @@ import (
 // would never have exactly the desired size, and would be resized in every pass.
 type roundGuard struct{}
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (roundGuard) Name() string { return "round" }
 
 // Check rounds the sizes of a setting up, within the bounds.

@@ -128,7 +128,7 @@ func (v *view) outcome() string {
 	return "kept"
 }
 
-// met says whether an objective was met; not known if it was not measured.
+// met reports whether an objective was met; not known if it was not measured.
 func (v *view) met(kind int) (met, known bool) {
 	k := &v.kinds[kind]
 	if !k.AtSLO.Present() {

@@ -147,10 +147,10 @@ func (s *segment) begin() error {
 	}
 }
 
-// wholeLength is where the last whole record of a segment ends. What stands
+// completeLength is where the last whole record of a segment ends. What stands
 // behind it was torn off by a crash. Damage before it is not undone: whoever
 // reads leaves it out and says so.
-func (s *segment) wholeLength() (int64, error) {
+func (s *segment) completeLength() (int64, error) {
 	file, err := s.open()
 	if err != nil {
 		return 0, err

@@ -119,7 +119,7 @@ func (l *Log) resume() error {
 		l.tidy()
 		return nil
 	}
-	whole, err := last.wholeLength()
+	whole, err := last.completeLength()
 	if err != nil {
 		return fmt.Errorf("decision log: read %s: %w", last.path, err)
 	}

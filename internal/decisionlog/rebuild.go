@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Seen says whether the record holds an observation: a pass that could not
+// Seen reports whether the record holds an observation: a pass that could not
 // observe has none.
 func (r *Record) Seen() bool { return len(r.Services) > 0 }
 

@@ -158,7 +158,7 @@ type Outlook struct {
 	Cores      Number  `json:"cores"`      // core-hours per hour: max(request, usage) over all pods
 }
 
-// Changes says whether the record changes something, applied or not.
+// Changes reports whether the record changes something, applied or not.
 func (r *Record) Changes() bool {
 	for i := range r.Services {
 		if r.Services[i].Plan != nil {

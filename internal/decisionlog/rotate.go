@@ -35,7 +35,7 @@ func (l *Log) makeRoom(r *Record, appIncluded bool) error {
 	return nil
 }
 
-// full says whether the segment has had enough, of bytes or of time.
+// full reports whether the segment has had enough, of bytes or of time.
 func (l *Log) full(at time.Time) bool {
 	if l.now.size > 0 && l.now.size+int64(l.buffer.Len()) > l.options.SegmentBytes {
 		return true
@@ -57,7 +57,7 @@ func (l *Log) drop(more int64, at time.Time) error {
 	return nil
 }
 
-// expired says whether the oldest segment is past keeping: the one after it
+// expired reports whether the oldest segment is past keeping: the one after it
 // begins before the time that is kept, so all of it is older.
 func (l *Log) expired(at time.Time) bool {
 	if l.options.Keep == 0 {

@@ -29,7 +29,7 @@ func (l *Ledger) UseStream(made time.Time) {
 	}
 }
 
-// Count says whether this is the first time. The sequence tells what was read
+// Count reports whether this is the first time. The sequence tells what was read
 // again, the student's own number what was sent again after the server had
 // forgotten its id.
 func (l *Ledger) Count(d *drpc.Delivery) bool {

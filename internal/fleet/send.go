@@ -100,7 +100,7 @@ func tooLong(err error) bool {
 	return errors.As(err, &answer) && answer.ErrorCode == codeTooLong
 }
 
-// full says whether an answer means that there is no room now.
+// full reports whether an answer means that there is no room now.
 func full(err error) bool {
 	var answer *jetstream.APIError
 	if !errors.As(err, &answer) {

@@ -114,7 +114,7 @@ func (c ServerConfig) options() (*server.Options, error) {
 	return o, nil
 }
 
-// loopback says whether only this machine can reach an address.
+// loopback reports whether only this machine can reach an address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -55,7 +55,7 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 // maxMessage is the longest scene; decisions are far below.
 const maxMessage = drpc.MaxScene
 
-// fits says whether a stream keeps what was promised of it.
+// fits reports whether a stream keeps what was promised of it.
 func (l *Link) fits(c jetstream.StreamConfig) error {
 	var faults []error
 	must := func(ok bool, field, is, must string) {

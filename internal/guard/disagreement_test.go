@@ -38,7 +38,7 @@ func TestDisagreement(t *testing.T) {
 			loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newScene().expect(t, guard.Disagreement{Rule: row.rule, Low: 0.5, High: 2, Slack: 2}, row.want, row.got, "")
+			newFixture().expect(t, guard.Disagreement{Rule: row.rule, Low: 0.5, High: 2, Slack: 2}, row.want, row.got, "")
 		})
 	}
 }

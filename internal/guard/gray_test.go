@@ -15,7 +15,7 @@ func grayGuard() *guard.Gray {
 }
 
 func TestGrayGoesDownInTwoSteps(t *testing.T) {
-	sc, g := newScene(), grayGuard()
+	sc, g := newFixture(), grayGuard()
 	at := func(d time.Duration, want, got loadline.Setting, why string) {
 		t.Helper()
 		sc.now = start.Add(d)
@@ -33,7 +33,7 @@ func TestGrayGoesDownInTwoSteps(t *testing.T) {
 }
 
 func TestGrayIsNoWayOfItsOwnForOneReplica(t *testing.T) {
-	sc, g := newScene(), grayGuard()
+	sc, g := newFixture(), grayGuard()
 	sc.expect(t, g, toReplicas(9), toReplicas(9), "")
 	sc.later(time.Minute)
 	sc.observe(100, 5, 0)
@@ -46,7 +46,7 @@ func TestGrayIsNoWayOfItsOwnForOneReplica(t *testing.T) {
 func TestGrayBacksOut(t *testing.T) {
 	for name, silent := range map[string]bool{"while the policy insists": false, "while the policy is silent": true} {
 		t.Run(name, func(t *testing.T) {
-			sc, g := newScene(), grayGuard()
+			sc, g := newFixture(), grayGuard()
 			want := loadline.Setting{Replicas: loadline.Some(4), CPULimit: loadline.Some(0.5)}
 			sc.expect(t, g, want, loadline.Setting{Replicas: loadline.Some(7), CPULimit: loadline.Some(0.75)}, "part of the way")
 			if silent {
@@ -67,7 +67,7 @@ func TestGrayBacksOut(t *testing.T) {
 
 // TestGrayDoesNotPassATestThatNobodySaw: without a measured SLO the watch goes on.
 func TestGrayDoesNotPassATestThatNobodySaw(t *testing.T) {
-	sc, g := newScene(), grayGuard()
+	sc, g := newFixture(), grayGuard()
 	sc.expect(t, g, toReplicas(4), toReplicas(7), "part of the way")
 	sc.later(5 * time.Minute)
 	sc.blind()

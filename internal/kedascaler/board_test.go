@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// told says whether a channel of changes has been closed.
+// told reports whether a channel of changes has been closed.
 func told(changed <-chan struct{}) bool {
 	select {
 	case <-changed:

@@ -53,7 +53,7 @@ func (t *Twin) Of(perSecond []float64, told []loadline.Allocation) (decisionlog.
 	return outlook(t.App, engine.Meter())
 }
 
-// positive says whether there is a load at all that can be held.
+// positive reports whether there is a load at all that can be held.
 func positive(perSecond []float64) bool {
 	sum := 0.0
 	for _, r := range perSecond {

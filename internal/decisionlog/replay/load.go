@@ -19,7 +19,7 @@ type Load struct {
 	kinds [][]reading
 
 	over, weight float64
-	desired         []loadline.Allocation
+	desired      []loadline.Allocation
 }
 
 // reading is a rate that was measured up to an instant.
@@ -61,7 +61,7 @@ func (l *Load) Add(r *decisionlog.Record) {
 	}
 }
 
-// Check says whether there is a load to run.
+// Check reports whether there is a load to run.
 func (l *Load) Check() error {
 	if l.Duration() <= 0 {
 		return fmt.Errorf("replay: the stretch holds fewer than two observations, which is no load to run")

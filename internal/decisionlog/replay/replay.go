@@ -68,13 +68,13 @@ type Service struct {
 
 // Difference is one service at one decision.
 type Difference struct {
-	At      time.Time           `json:"at"`
-	Service string              `json:"service"`
-	Before  decisionlog.Allocation    `json:"before"`
-	Asked   decisionlog.Setting `json:"asked"` // by the recorded policy
-	Reason  string              `json:"reason,omitempty"`
-	Other   decisionlog.Setting `json:"other"` // by the other one
-	Because string              `json:"because,omitempty"`
+	At      time.Time              `json:"at"`
+	Service string                 `json:"service"`
+	Before  decisionlog.Allocation `json:"before"`
+	Asked   decisionlog.Setting    `json:"asked"` // by the recorded policy
+	Reason  string                 `json:"reason,omitempty"`
+	Other   decisionlog.Setting    `json:"other"` // by the other one
+	Because string                 `json:"because,omitempty"`
 
 	pass     int // counts decisions
 	replicas int
