@@ -145,7 +145,7 @@ type ObjectiveStatus struct {
 	Met *bool `json:"met,omitempty"`
 }
 
-// ServiceState reports whether a service can be scaled now.
+// ServiceState says whether a service can be scaled now.
 //
 // +kubebuilder:validation:Enum=Moved;Recommended;Paused;Conflict;RollingOut;ManualChange;NotFound;Unseen
 type ServiceState string

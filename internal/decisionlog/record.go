@@ -6,13 +6,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Version of the records. Another version is recognised and refused, never
-// mixed in. Fields may be added under the same version; whatever changes the
-// meaning of one that is there needs a new one.
+// Version of the records. Another version is detected and refused. Fields may be added
+// under the same version; a change of the meaning of a field needs a new one.
 const Version = 1
 
-// Record is one pass of the loop. What was not measured, not said or not done
-// is absent.
+// Record is one pass of the loop. What was not measured, proposed or applied is absent.
 type Record struct {
 	At      time.Time `json:"at"`               // when the observation was taken
 	Applied time.Time `json:"applied,omitzero"` // when the plan was handed to the cluster
@@ -48,13 +46,13 @@ type Needs struct {
 type Service struct {
 	Name    string     `json:"name"`
 	Seen    Seen       `json:"seen"`
-	Desired Allocation `json:"told"`
+	Desired Allocation `json:"told"` // the former name, so that logs of all releases are readable
 	// Expecting is the desired state after plans in flight, if that differs from Desired.
 	Expecting  *Allocation `json:"expecting,omitempty"`
 	Forecast   *Forecast   `json:"forecast,omitempty"`
 	PartialSLO *SLO        `json:"partial_slo,omitempty"`
-	Proposal   *Proposal   `json:"proposal,omitempty"` // absent: the policy did not speak of it
-	Guards     []Guard     `json:"guards,omitempty"`   // in the order in which they spoke
+	Proposal   *Proposal   `json:"proposal,omitempty"` // absent: the policy proposed nothing for it
+	Guards     []Guard     `json:"guards,omitempty"`   // in the order in which they were called
 	Plan       *Setting    `json:"plan,omitempty"`     // what was left to change; absent: nothing
 }
 

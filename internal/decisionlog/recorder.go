@@ -6,12 +6,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Expect predicts latency, failures and cost if the desired state of the services is
-// so while requests of each kind arrive at such rates; false = it cannot say.
+// Expect predicts latency, failures and cost for a desired state of the services and
+// arrival rates by kind of request; false = no prediction.
 type Expect func(perSecond []float64, desired []loadline.Allocation) (Outlook, bool)
 
-// Recorder stands beside one loop and writes its decisions: Decided and Done go
-// into the loop's fields Decided and Record. It is for one goroutine. Log, App
+// Recorder writes the decisions of one loop: Decided and Done go into the loop's fields
+// Decided and Record. It must not be used concurrently. Log, App
 // and Needs are needed, the others may be empty.
 type Recorder struct {
 	Log   *Log

@@ -91,7 +91,7 @@ func (a *Agent) Start() {
 }
 
 // Close waits until everything is acknowledged or the context is done, and ends the
-// work in the background. The error says what was not acknowledged.
+// work in the background. The error names what was not acknowledged.
 func (a *Agent) Close(ctx context.Context) error {
 	err := a.Publisher.Flush(ctx)
 	a.stop()

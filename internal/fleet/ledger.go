@@ -7,10 +7,10 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Ledger counts each experience once, however often it was sent or read. It is
-// everything that a teacher must not forget, and is kept in its checkpoint.
+// Ledger counts each experience once, however often it was sent or read. It is part of
+// the teacher's checkpoint.
 type Ledger struct {
-	StreamCreated time.Time            `json:"stream_made"`  // sequences are of the stream that was made then
+	StreamCreated time.Time            `json:"stream_made"`  // when the stream was created that sequences refer to
 	Last          uint64               `json:"last"`         // sequence up to which everything is counted
 	Counted       uint64               `json:"counted"`      // experiences
 	Repeated      uint64               `json:"again"`        // that had been counted before
@@ -21,17 +21,17 @@ type Ledger struct {
 	Digest        string               `json:"weights_hash"` // of their parameters, to know whether others are new
 }
 
-// UseStream says which stream sequences are of from now on. In another stream they
-// begin anew; what students have been counted for stays.
+// UseStream sets the stream that sequences refer to. Another stream starts at sequence 0;
+// the counts per student stay.
 func (l *Ledger) UseStream(made time.Time) {
 	if !l.StreamCreated.Equal(made) {
 		l.StreamCreated, l.Last = made, 0
 	}
 }
 
-// Count reports whether this is the first time. The sequence tells what was read
-// again, the student's own number what was sent again after the server had
-// forgotten its id.
+// Count reports whether a delivery is counted for the first time. The sequence detects
+// what was read again; the student's own number detects what was sent again after the
+// server dropped its id.
 func (l *Ledger) Count(d *drpc.Delivery) bool {
 	if d.Sequence <= l.Last {
 		l.Repeated++

@@ -24,7 +24,7 @@ type Publisher struct {
 	queues []queue
 	first  int           // queue to begin with, so that all take turns
 	wake   chan struct{} // capacity 1: something was added
-	empty  chan struct{} // closed when nothing waits; nil = nobody waits for that
+	empty  chan struct{} // closed when nothing waits; nil = no flush is in progress
 	err    error         // of the last attempt in which nothing was acknowledged
 }
 

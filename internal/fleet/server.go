@@ -150,7 +150,7 @@ func (s *Server) Stop() {
 	_ = s.lock.Close() // nothing was written to it
 }
 
-// logger passes on what a server says of trouble.
+// logger forwards the warnings and errors of a server.
 type logger struct{ to *slog.Logger }
 
 func (l *logger) say(level slog.Level, format string, v []any) {

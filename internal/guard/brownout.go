@@ -69,7 +69,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 		if g.off < len(g.optional) && !g.step.within(at, g.Window) {
 			g.off++
 			g.step.mark(at)
-			g.why = fmt.Sprintf("done without: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name,
+			g.why = fmt.Sprintf("turned off: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name,
 				rate, g.Window)
 		}
 	case rate > g.Recovered && over >= g.MinOver:
@@ -81,7 +81,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 		if g.off > 0 && !g.calm.within(at, g.Recovery) && !g.step.within(at, g.Recovery) {
 			g.off--
 			g.step.mark(at)
-			g.why = fmt.Sprintf("taken back: the error budget has been kept for %v", g.Recovery)
+			g.why = fmt.Sprintf("turned on again: the error budget has not burned for %v", g.Recovery)
 		}
 	}
 }

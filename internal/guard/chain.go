@@ -19,7 +19,8 @@ import (
 //     step back is a raise like any other, and limited like one.
 //  5. brownout: optional services off under overload. It does not conflict with the
 //     guards above, since it changes an axis of its own.
-//  6. absent, clamp: no other guard may undo them, so none comes after. Clamp is last: from within the bounds it can only shorten a step, so
+//  6. absent, clamp: no other guard may undo them, so none comes after. Clamp
+//     is last: from within the bounds it can only shorten a step, so
 //     the step limits hold after it too.
 //
 // The rule may be nil; then there is no disagreement. The settings are

@@ -70,7 +70,8 @@ func (g *Gray) Watch(now time.Time, s loadline.Situation) {
 			d.since = at // time without measurements does not count
 		case d.stage == watchingFirst && elapsed >= g.Span:
 			d.enter(approved, at)
-		case d.stage == watchingSecond && elapsed >= g.Span, d.stage == approved && elapsed >= g.Span, d.stage == reverted && elapsed >= g.Retreat:
+		case d.stage == watchingSecond && elapsed >= g.Span, d.stage == approved && elapsed >= g.Span,
+			d.stage == reverted && elapsed >= g.Retreat:
 			d.enter(idle, at)
 		}
 	}
@@ -91,7 +92,8 @@ func (g *Gray) Check(_ time.Time, s loadline.Situation, service int, want loadli
 	d.asked = is.With(want)
 	switch d.stage {
 	case watchingFirst, watchingSecond:
-		return withoutReductions(want, is), fmt.Sprintf("not reduced further: the last step down is watched for %v yet", g.Span-(g.clock.at-d.since))
+		return withoutReductions(want, is), fmt.Sprintf("not reduced further: the last reduction is watched for another %v",
+			g.Span-(g.clock.at-d.since))
 	case approved:
 		return g.secondStep(is, d, want)
 	default:
@@ -119,7 +121,8 @@ func (g *Gray) goBack(is *loadline.Allocation, d *descent, want loadline.Setting
 	if !changed {
 		return want, ""
 	}
-	return want, fmt.Sprintf("back to what it was: the error budget burned after it was reduced; the next step down in %v at the earliest", g.Retreat-(g.clock.at-d.since))
+	return want, fmt.Sprintf("reverted: the error budget burned after the reduction; the next one in %v at the earliest",
+		g.Retreat-(g.clock.at-d.since))
 }
 
 func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Setting) (loadline.Setting, string) {
@@ -128,7 +131,7 @@ func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Set
 		v, _ := a.wanted(&want)
 		if to := a.of(&d.target); a.reduces(&want, is) && v < to && to < a.of(is) {
 			a.set(&want, to)
-			why = "the rest of the last step down, and no more yet"
+			why = "second of two steps, no further than planned"
 		}
 	}
 	return want, why
@@ -151,7 +154,7 @@ func (g *Gray) firstStep(is *loadline.Allocation, want loadline.Setting) (loadli
 		}
 		if to := from - step; to > v {
 			a.set(&want, to)
-			why = fmt.Sprintf("part of the way, watched for %v before the rest", g.Span)
+			why = fmt.Sprintf("first of two steps, watched for %v before the second", g.Span)
 		}
 	}
 	return want, why

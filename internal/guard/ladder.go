@@ -267,7 +267,7 @@ func (l *Ladder) judge(at time.Duration, model answer) {
 		}
 	case model.due:
 		if l.faults++; l.faults >= l.set.Faults.Most && !l.faulty.open {
-			l.faulty.raise(at, fmt.Sprintf("the model has failed %d times in a row, the last time thus: %v", l.faults, model.err))
+			l.faulty.raise(at, fmt.Sprintf("the model has failed %d times in a row, the last time with: %v", l.faults, model.err))
 		}
 	}
 	l.dataOut.consider(at, l.set.Data.Recovery, found(model.ok(), model.noData()))

@@ -153,7 +153,8 @@ func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Set
 		need = max(need, math.Ceil(busy/workers))
 	}
 	if need = min(need, float64(is.Replicas)); float64(next.Replicas) < need {
-		*why = append(*why, fmt.Sprintf("%d replicas would not hold what has been seen in the last %v (%.3g cores, %.3g visits at once): %.0f", next.Replicas, g.Window, cores, busy, need))
+		*why = append(*why, fmt.Sprintf("%d replicas are too few for the load of the last %v (%.3g cores, %.3g concurrent visits): %.0f",
+			next.Replicas, g.Window, cores, busy, need))
 		replicas.set(want, need)
 	}
 }

@@ -21,10 +21,10 @@ func TestObserved(t *testing.T) {
 		why       string
 	}{
 		"what the load leaves room for passes": {nil, toReplicas(8), toReplicas(8), ""},
-		"not below what five cores need":       {nil, toReplicas(2), toReplicas(7), "would not hold"},
+		"not below what five cores need":       {nil, toReplicas(2), toReplicas(7), "are too few"},
 		"raises are not its business":          {nil, toReplicas(30), toReplicas(30), ""},
 		"never more than there are": {func(sc *fixture) { sc.observe(100, 50, 0) }, toReplicas(2), toReplicas(10),
-			"would not hold"},
+			"are too few"},
 		"busy workers count too": {func(sc *fixture) { sc.web().Concurrency = sc.sample(44) }, toReplicas(7),
 			toReplicas(9), "visits"},
 		"a smaller limit must hold the load": {nil, loadline.Setting{CPULimit: cpu(0.5)}, loadline.Setting{},
@@ -33,7 +33,7 @@ func TestObserved(t *testing.T) {
 		"fewer larger replicas are all right": {nil, loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(2)},
 			loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(2)}, ""},
 		"without a limit the request is the room": {func(sc *fixture) { sc.InFlight[0].Size.CPULimit = 0 }, toReplicas(5), toReplicas(10),
-			"would not hold"},
+			"are too few"},
 		"memory stays above what a pod uses": {nil, loadline.Setting{MemoryLimit: memory(60 << 20)}, loadline.Setting{},
 			"a pod has used 50 MiB"},
 		"memory that is not used may go": {nil, loadline.Setting{MemoryLimit: memory(150 << 20)},
@@ -42,7 +42,7 @@ func TestObserved(t *testing.T) {
 		"memory not measured, memory stays": {(*fixture).blind, loadline.Setting{MemoryLimit: memory(150 << 20)}, loadline.Setting{},
 			"not measured"},
 		"nobody calls, and it may sleep": {func(sc *fixture) { sc.observe(0, 0.1, 0) }, toReplicas(0), toReplicas(0), ""},
-		"somebody calls, and it may not": {func(sc *fixture) { sc.observe(0.1, 0.1, 0) }, toReplicas(0), toReplicas(2), "would not hold"},
+		"somebody calls, and it may not": {func(sc *fixture) { sc.observe(0.1, 0.1, 0) }, toReplicas(0), toReplicas(2), "are too few"},
 		"no size to measure by": {func(sc *fixture) { sc.InFlight[0].Size = loadline.Size{}; sc.App.Services[0].Workers = 0 },
 			toReplicas(9), loadline.Setting{}, "to compare it with"},
 	} {
@@ -63,7 +63,7 @@ func TestObservedRemembersThePeak(t *testing.T) {
 	sc.pass(g, loadline.Setting{})
 	sc.later(2 * time.Minute)
 	sc.observe(10, 0.5, 0)
-	sc.expect(t, g, toReplicas(1), toReplicas(7), "would not hold")
+	sc.expect(t, g, toReplicas(1), toReplicas(7), "are too few")
 	sc.later(2 * time.Minute)
 	sc.observe(10, 0.5, 0)
 	sc.expect(t, g, toReplicas(2), toReplicas(2), "")

@@ -21,7 +21,7 @@ func (Sense) Check(_ time.Time, _ loadline.Situation, _ int, want loadline.Setti
 	var why reasons
 	for a := range axes {
 		if v, set := a.raw(&want); set && a.implausible(v) {
-			why = append(why, fmt.Sprintf("%v %v makes no sense and is left as it is", a, v))
+			why = append(why, fmt.Sprintf("%v %v is implausible and is dropped", a, v))
 			a.unset(&want)
 		}
 	}

@@ -33,7 +33,7 @@ func (g StepLimit) Check(_ time.Time, s loadline.Situation, service int, want lo
 		v, set := a.wanted(&want)
 		low, high := g.reach(a, is)
 		if got := min(max(v, low), high); set && got != v {
-			why = append(why, fmt.Sprintf("%v from %v to %v is too long a step, now to %v", a, asLimit(a.of(is)), asLimit(v),
+			why = append(why, fmt.Sprintf("%v from %v to %v exceeds the step limit: set to %v", a, asLimit(a.of(is)), asLimit(v),
 				asLimit(got)))
 			a.set(&want, got)
 		}

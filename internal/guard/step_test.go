@@ -40,6 +40,6 @@ func TestStepLimit(t *testing.T) {
 	t.Run("a first limit does not take the request down", func(t *testing.T) {
 		sc := newFixture()
 		sc.InFlight[0].Size.CPULimit = 0
-		sc.expect(t, g, loadline.Setting{CPULimit: cpu(0.2)}, loadline.Setting{CPULimit: cpu(0.5)}, "too long a step")
+		sc.expect(t, g, loadline.Setting{CPULimit: cpu(0.2)}, loadline.Setting{CPULimit: cpu(0.5)}, "exceeds the step limit")
 	})
 }
