@@ -172,7 +172,7 @@ func TestScale(t *testing.T) {
 	}
 	s.did(t, "web 3 to 5")
 	if a := c.allocation(0); a.Replicas != 5 {
-		t.Errorf("told to be %+v", a)
+		t.Errorf("desired state is %+v", a)
 	}
 }
 
@@ -187,18 +187,18 @@ func TestModesThatDoNotActDoNothing(t *testing.T) {
 
 func TestBrownoutToZeroAndBack(t *testing.T) {
 	s, c := newStage(t)
-	step := func(set loadline.Setting, told int, off bool, acts ...string) {
+	step := func(set loadline.Setting, desired int, off bool, acts ...string) {
 		t.Helper()
 		if err := s.pass(t, c, 1, set); err != nil {
 			t.Fatal(err)
 		}
 		s.did(t, acts...)
-		if a := c.allocation(1); a.Replicas != told || a.Brownout != off {
-			t.Errorf("told to be %+v, want %d replicas and brownout %v", a, told, off)
+		if a := c.allocation(1); a.Replicas != desired || a.Brownout != off {
+			t.Errorf("desired state is %+v, want %d replicas and brownout %v", a, desired, off)
 		}
 	}
 	step(brownout(true), 2, true, "ads 2 to 0")
-	step(loadline.Setting{}, 2, true) // still told to be two, once it is back
+	step(loadline.Setting{}, 2, true) // two are still desired after the brownout
 	step(replicas(3), 3, true)        // what it will be
 	step(brownout(false), 3, false, "ads 0 to 3")
 	if s.states[1].Changed.Manager != kube.Manager {
@@ -225,7 +225,7 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	s.pass(t, next, 0, loadline.Setting{})
 	for i := range c.desired {
 		if got, want := next.allocation(i), c.allocation(i); got != want {
-			t.Errorf("service %d: told to be %+v, want %+v", i, got, want)
+			t.Errorf("service %d: desired state is %+v, want %+v", i, got, want)
 		}
 	}
 	if err := s.pass(t, next, 1, brownout(false)); err != nil {
@@ -261,7 +261,7 @@ func TestManualChangeIsRespectedForAWhile(t *testing.T) {
 	s.did(t, "web 9 to 6")
 }
 
-func TestSomebodyElseWasFaster(t *testing.T) {
+func TestConcurrentChange(t *testing.T) {
 	s, c := newStage(t)
 	var o loadline.Observation
 	if err := c.Observe(context.Background(), &o); err != nil {
@@ -275,7 +275,7 @@ func TestSomebodyElseWasFaster(t *testing.T) {
 	s.did(t)
 }
 
-func TestStandsStill(t *testing.T) {
+func TestHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*stage)
 		state  v1alpha1.ServiceState
@@ -286,7 +286,7 @@ func TestStandsStill(t *testing.T) {
 		"workload's": {func(s *stage) { s.states[0].Paused = true }, v1alpha1.ServicePaused, "on the workload"},
 		"not understood": {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "wbe"} },
 			v1alpha1.ServicePaused, "wbe"},
-		"somebody else": {func(s *stage) {
+		"another writer": {func(s *stage) {
 			s.states[0].Conflicts = []kube.Conflict{{Reason: "HorizontalPodAutoscaler", Message: "HPA web"}}
 		}, v1alpha1.ServiceConflict, "HPA web"},
 		"a roll-out": {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are new" }, v1alpha1.ServiceRollingOut, "1 of 3"},
@@ -312,15 +312,15 @@ func TestKEDAIsAskedAndNotOverruled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.did(t)
-	// It has not followed yet, and what was told holds on.
+	// The workload has not followed yet, and the desired state is kept.
 	s.pass(t, c, 2, loadline.Setting{})
 	if a := c.allocation(2); a.Replicas != 7 {
-		t.Errorf("told to be %+v", a)
+		t.Errorf("desired state is %+v", a)
 	}
 	s.states[2].Paused = true
 	s.pass(t, c, 2, loadline.Setting{})
 	if a := c.allocation(2); a.Replicas != 4 {
-		t.Errorf("told to be %+v while paused, want what there is", a)
+		t.Errorf("desired state is %+v while paused, want what there is", a)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestPodsThatComeLaterGetTheSize(t *testing.T) {
 	}
 	s.did(t, "web resized")
 	if a := c.allocation(0); a.Size.CPULimit != 0.4 {
-		t.Errorf("told to be %+v", a)
+		t.Errorf("desired state is %+v", a)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestWithoutMetricsThePodsAreKnown(t *testing.T) {
 	}
 }
 
-func TestWhole(t *testing.T) {
+func TestRoundGuard(t *testing.T) {
 	s, c := newStage(t)
 	_ = s
 	situation := loadline.Situation{App: c.app.App}

@@ -12,6 +12,6 @@
 // to KEDA), standby.go, clock.go.
 //
 // Students of a teacher: fleet.go with fleetname.go (where they meet), member.go
-// and experience.go (what of their decisions was applied), lesson.go with world.go and
+// and experience.go (what of their decisions was applied), fleetteacher.go with
 // stepback_linux.go (the teacher in this process), fleetstatus.go, fleetmetrics.go.
 package controller

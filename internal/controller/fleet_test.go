@@ -23,7 +23,7 @@ import (
 )
 
 // taught is a LoadLine of bookinfo, whose students decide for productpage, reviews
-// and ratings; nobody was taught for details.
+// and ratings; details has no student.
 const taught = `
 metadata: {name: shop, namespace: ns, generation: 1, uid: "1"}
 spec:
@@ -165,7 +165,7 @@ func (c *classroom) decided() (n uint64) {
 	return n
 }
 
-// promote students whom nobody taught anything.
+// promote untrained students.
 func (c *classroom) promote(seed uint64, services ...string) {
 	c.t.Helper()
 	if len(services) == 0 {
@@ -242,7 +242,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 		}
 	}
 	if !rule {
-		t.Error("the rule did not decide for details, which nobody was taught for")
+		t.Error("the rule did not decide for details, which has no student")
 	}
 	first := c.decided()
 	if first == 0 {
@@ -328,7 +328,7 @@ func TestRecommendationsAreNoExperience(t *testing.T) {
 	c.open(NewFleet(c.options(filepath.Join(t.TempDir(), "fleet"))))
 	c.live(10)
 	if n := c.decided(); n != 0 {
-		t.Errorf("%d decisions that nobody carried out were handed over", n)
+		t.Errorf("%d decisions that were not applied were published", n)
 	}
 	c.end()
 }
@@ -363,7 +363,7 @@ func TestStudentsActOnWithoutAServer(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "fleet")
 	c := newClass(t, v1alpha1.Act)
 	o := c.options(store)
-	other, err := fleet.Serve(o.Server) // somebody else has the folder
+	other, err := fleet.Serve(o.Server) // another server has the folder
 	if err != nil {
 		t.Fatal(err)
 	}

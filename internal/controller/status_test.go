@@ -125,7 +125,7 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 			v.services[0].observed.Rate, v.late = loadline.Sample{}, time.Hour
 		}, sound, "Stale=True/MetricsLate"},
 		"objectives unseen": {func(_ *stage, v *view) { v.kinds[0] = loadline.KindObservation{} }, sound, "Stale=True/ObjectivesUnseen"},
-		"nobody asks": {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} },
+		"no requests": {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} },
 			sound, "Stale=False/Fresh"},
 		"no observation": {func(_ *stage, v *view) { v.seen, v.err = false, forbidden }, sound, "Stale=True/NoDecision"},
 	} {
@@ -165,7 +165,7 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-func TestKEDAIsToldWhatIsWanted(t *testing.T) {
+func TestKEDAGetsTheDesiredReplicas(t *testing.T) {
 	s, c := newStage(t)
 	board := kedascaler.NewBoard()
 	board.SetReady(true)

@@ -40,7 +40,7 @@ func TestBurningWithoutAnSLO(t *testing.T) {
 	sc.Now().Kinds = nil
 	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1, Unmeasured: true}, webApp(), maxAge), toReplicas(8),
 		toReplicas(8), "")
-	// Nobody asks for anything: there is no share over the SLO, and that is known.
+	// There are no requests: there is no share over the SLO, and that is known.
 	sc = newFixture()
 	sc.Now().Kinds[0] = loadline.KindObservation{Rate: sc.sample(0)}
 	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1}, webApp(), maxAge), toReplicas(8), toReplicas(8), "")

@@ -65,8 +65,8 @@ func TestGrayBacksOut(t *testing.T) {
 	}
 }
 
-// TestGrayDoesNotPassATestThatNobodySaw: without a measured SLO the watch goes on.
-func TestGrayDoesNotPassATestThatNobodySaw(t *testing.T) {
+// TestGrayWaitsForMeasurements: without a measured SLO the watch goes on.
+func TestGrayWaitsForMeasurements(t *testing.T) {
 	sc, g := newFixture(), grayGuard()
 	sc.expect(t, g, toReplicas(4), toReplicas(7), "first of two steps")
 	sc.later(5 * time.Minute)

@@ -340,7 +340,7 @@ func TestLadderGivesTheRuleItsSizesBack(t *testing.T) {
 	st.InFlight[0].Size.CPULimit = 1
 	p, err = st.run(15*time.Second, 0)
 	wants(t, p, err, 9)
-	// A size that somebody else sets is nobody's business here.
+	// A size that others set is left unchanged.
 	st.InFlight[0].Size.CPULimit = 3
 	p, err = st.run(15*time.Second, 0)
 	wants(t, p, err, 9)

@@ -41,8 +41,8 @@ func TestObserved(t *testing.T) {
 		"nothing seen, nothing taken away": {(*fixture).blind, toReplicas(9), loadline.Setting{}, "no measured CPU"},
 		"memory not measured, memory stays": {(*fixture).blind, loadline.Setting{MemoryLimit: memory(150 << 20)}, loadline.Setting{},
 			"not measured"},
-		"nobody calls, and it may sleep": {func(sc *fixture) { sc.observe(0, 0.1, 0) }, toReplicas(0), toReplicas(0), ""},
-		"somebody calls, and it may not": {func(sc *fixture) { sc.observe(0.1, 0.1, 0) }, toReplicas(0), toReplicas(2), "are too few"},
+		"no requests: zero is allowed": {func(sc *fixture) { sc.observe(0, 0.1, 0) }, toReplicas(0), toReplicas(0), ""},
+		"requests: zero is refused":    {func(sc *fixture) { sc.observe(0.1, 0.1, 0) }, toReplicas(0), toReplicas(2), "are too few"},
 		"no size to measure by": {func(sc *fixture) { sc.InFlight[0].Size = loadline.Size{}; sc.App.Services[0].Workers = 0 },
 			toReplicas(9), loadline.Setting{}, "to compare it with"},
 	} {

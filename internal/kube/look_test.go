@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 
 func TestPodsBelongToTheWorkloadThatOwnsThem(t *testing.T) {
 	// A selector that also matches the pods of another Deployment, one that matches by
-	// a list, a StatefulSet, and a pod that nobody owns.
+	// a list, a StatefulSet, and a pod without an owner.
 	canary := deployment("canary", 1)
 	canary.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app",
 		Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "canary"}}}}
@@ -228,7 +228,7 @@ func TestContainer(t *testing.T) {
 func TestServiceWithoutItsContainer(t *testing.T) {
 	s := newServer(t, deployment("web", 1))
 	web := service("web")
-	web.Container = "nobody"
+	web.Container = "absent"
 	if got := s.look(t, s.workloads(web))[0].Err; !errors.Is(got, ErrContainer) {
 		t.Errorf("got %v", got)
 	}
@@ -258,11 +258,11 @@ func TestUsualSize(t *testing.T) {
 	}
 }
 
-func TestStrays(t *testing.T) {
-	told := loadline.Size{CPURequest: 0.334, CPULimit: 1}
-	s := State{Pods: []Pod{{Name: "has it", Desired: told}, {Name: "has not", Desired: loadline.Size{CPURequest: 0.2}},
+func TestMismatched(t *testing.T) {
+	desired := loadline.Size{CPURequest: 0.334, CPULimit: 1}
+	s := State{Pods: []Pod{{Name: "has it", Desired: desired}, {Name: "has not", Desired: loadline.Size{CPURequest: 0.2}},
 		{Name: "goes", PodObservation: loadline.PodObservation{Phase: loadline.PodDraining}}}}
-	// A third of a core was told as 334 milli-cores.
+	// A third of a core is written as 334 milli-cores.
 	if got := s.Mismatched(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 ||
 		got[0].Name != "has not" {
 		t.Errorf("got %+v", got)

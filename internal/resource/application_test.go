@@ -230,7 +230,7 @@ func TestFaultsNameTheirFields(t *testing.T) {
 			`spec.guard.gray.part: "half" must be a number`},
 		{"samples that are always late", "url: http://prometheus", "url: http://prometheus, scrapeInterval: 5m", nil,
 			`spec.prometheus.scrapeInterval 5m0s must be shorter than guard.data.maxAge 2m0s`},
-		{"nobody decides", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
+		{"no policy", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			spec := strings.Replace(plain, row.old, row.new, 1)

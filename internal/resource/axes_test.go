@@ -17,10 +17,10 @@ func TestAxes(t *testing.T) {
 	}
 	s := loadline.Situation{InFlight: []loadline.Allocation{{Size: loadline.Size{CPULimit: 1, MemoryLimit: 1000}}}}
 	for _, row := range []struct {
-		name   string
-		permit resource.AllowedAxes
-		want   loadline.Setting
-		why    string
+		name    string
+		allowed resource.AllowedAxes
+		want    loadline.Setting
+		why     string
 	}{
 		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
 			Brownout: true}, all, ""},
@@ -33,7 +33,7 @@ func TestAxes(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got, why := resource.Axes{row.permit}.Check(time.Time{}, s, 0, all)
+			got, why := resource.Axes{row.allowed}.Check(time.Time{}, s, 0, all)
 			if got != row.want || (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
 				t.Errorf("got %+v because %q", got, why)
 			}
@@ -41,7 +41,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-func TestAxesStandAtBothEnds(t *testing.T) {
+func TestAxesAreFirstAndLast(t *testing.T) {
 	chain := resource.Axes{{}}.Around([]loop.Guard{other{}})
 	if len(chain) != 3 || chain[0].Name() != "axes" || chain[1].Name() != "other" || chain[2].Name() != "axes" {
 		t.Errorf("chain: %v", chain)

@@ -201,7 +201,7 @@ func TestHPAReplicasIsTheOriginal(t *testing.T) {
 
 // overshoot: the value that we publish has the original end at what we want, or
 // above it by at most a tenth, never below.
-func TestOvershootWorksOnTheOriginal(t *testing.T) {
+func TestValueBeyondToleranceOnTheOriginal(t *testing.T) {
 	r := rules{rps: 1000, min: 1, max: 1 << 30, upTolerance: -1, downTolerance: -1, behaviour: unlimited()}
 	var list []*autoscaler
 	for i := range 60 {

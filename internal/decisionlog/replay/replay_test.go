@@ -80,7 +80,7 @@ func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Re
 	return r.Report(time.Duration(records[0].Needs.Period))
 }
 
-// The record is complete: whoever is shown it again asks for the same again.
+// The record is complete: the same policy makes the same proposal again.
 func TestEveryPolicyAgreesWithItself(t *testing.T) {
 	for _, spec := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "static:replicas=3"} {
 		t.Run(spec, func(t *testing.T) {
