@@ -107,7 +107,7 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.witness {
-		if err := agent.AddWitness(whole, spec.App); err != nil {
+		if err := agent.AddAppObserver(whole, spec.App); err != nil {
 			return fmt.Errorf("--witness: %w", err)
 		}
 	}
@@ -154,13 +154,13 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	if f.output.Structured() {
 		payload, wire := traffic.PerDecision()
 		return f.output.Encode(w, struct {
-			Students []fleet.StudentStatus `json:"students"`
-			Waiting  int                   `json:"waiting"`
-			Lost     int                   `json:"lost"`
-			Payload  float64               `json:"payload_per_decision"`
-			Wire     float64               `json:"wire_per_decision"`
-			Carried  fleet.Traffic         `json:"carried"`
-			Witness  *fleet.WitnessStatus  `json:"witness,omitempty"`
+			Students []fleet.StudentStatus    `json:"students"`
+			Waiting  int                      `json:"waiting"`
+			Lost     int                      `json:"lost"`
+			Payload  float64                  `json:"payload_per_decision"`
+			Wire     float64                  `json:"wire_per_decision"`
+			Carried  fleet.Traffic            `json:"carried"`
+			Witness  *fleet.AppObserverStatus `json:"witness,omitempty"`
 		}{agent.Status(), waiting, lost, payload, wire, traffic, witnessed(agent)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -187,10 +187,10 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 }
 
 // witnessed is the status of the witness; nil = this agent is none.
-func witnessed(a *fleet.Agent) *fleet.WitnessStatus {
-	if a.Witness == nil {
+func witnessed(a *fleet.Agent) *fleet.AppObserverStatus {
+	if a.AppObserver == nil {
 		return nil
 	}
-	s := a.Witness.Status()
+	s := a.AppObserver.Status()
 	return &s
 }

@@ -11,11 +11,11 @@ func TestEveryLoadLineHasOneThatLooksAfterIt(t *testing.T) {
 		name, agent, label string
 		ours               bool
 	}{
-		{"the controller takes what nobody claims", "", "", true},
+		{"the controller takes LoadLines without a label", "", "", true},
 		{"it leaves an agent's alone", "", "edge", false},
 		{"an agent takes its own", "edge", "edge", true},
 		{"and no other agent's", "edge", "core", false},
-		{"nor what nobody claims", "edge", "", false},
+		{"nor those without a label", "edge", "", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := load(t, shop)

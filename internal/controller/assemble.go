@@ -27,17 +27,17 @@ const foreseeWithin = 50 * time.Millisecond
 // goroutine.
 type application struct {
 	*resource.Application
-	ends   *ends
-	loop   *loop.Loop
-	ladder *guard.Ladder
-	models models
-	model  decider
-	fleet  *Fleet           // nil = students decide alone
-	name   string           // of the application's fleet
-	world  *loadline.App    // the twin, with what the user says of it; nil = there is none
-	member *member          // the students in it; nil = there are none
-	apart  error            // why there are none
-	log    *decisionlog.Log // nil = decisions are not recorded
+	cluster *cluster
+	loop    *loop.Loop
+	ladder  *guard.Ladder
+	models  models
+	model   decider
+	fleet   *Fleet           // nil = students decide alone
+	name    string           // of the application's fleet
+	world   *loadline.App    // the twin, with what the user says of it; nil = there is none
+	member  *member          // the students in it; nil = there are none
+	apart   error            // why there are none
+	log     *decisionlog.Log // nil = decisions are not recorded
 
 	recorder *decisionlog.Recorder // likewise
 }
@@ -53,8 +53,8 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	if err != nil {
 		return nil, err
 	}
-	a := &application{Application: spec, ends: newEnds(spec)}
-	c.joinEnds(a, l, from, latest)
+	a := &application{Application: spec, cluster: newCluster(spec)}
+	c.joinCluster(a, l, from, latest)
 	if c.Fleet != nil && spec.Mode != v1alpha1.Observe {
 		a.fleet, a.name = c.Fleet, fleetName(c.Fleet.Config.Name, l)
 		if twin != nil {
@@ -80,42 +80,42 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 // decisionBytes is the size that an application's decision log is kept to.
 const decisionBytes = 64 << 20
 
-// joinEnds gives the application its cluster and its metrics.
-func (c *Controller) joinEnds(a *application, l *v1alpha1.LoadLine, from named, latest func() *v1alpha1.LoadLine) {
+// joinCluster gives the application its cluster and its metrics.
+func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from named, latest func() *v1alpha1.LoadLine) {
 	var names []string
 	for i := range a.App.Services {
 		names = append(names, a.App.Services[i].Name)
 	}
-	e := a.ends
-	e.work = kube.New(kube.Options{
+	cl := a.cluster
+	cl.work = kube.New(kube.Options{
 		Client: c.Client, Live: c.Live, Namespace: l.Namespace, Owner: client.ObjectKeyFromObject(l),
 		Services: a.Targets, Names: names, ScalerHosts: c.ScalerHosts, Now: c.Now,
 	})
 	m := &meter{named: from, spec: &l.Spec.Prometheus, app: a.Application}
-	e.source = m.at
-	e.timeout = l.Spec.Prometheus.Timeout.Span()
-	if e.timeout == 0 {
-		e.timeout = 10 * time.Second
+	cl.source = m.at
+	cl.timeout = l.Spec.Prometheus.Timeout.Span()
+	if cl.timeout == 0 {
+		cl.timeout = 10 * time.Second
 	}
-	// A look that takes longer than the interval would be old before it is used.
-	e.timeout = min(e.timeout, a.Needs.Period)
-	e.resource, e.now = latest, c.Now
-	e.act = a.Mode == v1alpha1.Act && !c.DryRun
-	e.metrics = c.metricsOf(l)
+	// A reading that takes longer than the interval would be outdated before it is used.
+	cl.timeout = min(cl.timeout, a.Needs.Period)
+	cl.resource, cl.now = latest, c.Now
+	cl.act = a.Mode == v1alpha1.Act && !c.DryRun
+	cl.metrics = c.metricsOf(l)
 	status := map[string]*v1alpha1.ServiceStatus{}
 	for i := range l.Status.Services {
 		status[l.Status.Services[i].Name] = &l.Status.Services[i]
 	}
 	for i, name := range names {
 		if a.Targets[i] != nil {
-			e.desired[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
-			e.desired[i].size = permitted(e.desired[i].size, a.Axes[i])
+			cl.desired[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
+			cl.desired[i].size = withinAxes(cl.desired[i].size, a.Axes[i])
 		}
 	}
 }
 
-// permitted is the part of a size that may still be moved.
-func permitted(size loadline.Setting, p resource.Permit) loadline.Setting {
+// withinAxes is the part of a size that the axes still allow to change.
+func withinAxes(size loadline.Setting, p resource.AllowedAxes) loadline.Setting {
 	drop(&size.CPURequest, p.CPURequest)
 	drop(&size.CPULimit, p.CPULimit)
 	drop(&size.MemoryRequest, p.MemoryRequest)
@@ -149,15 +149,15 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 	if was, ok := resource.State(l.Status.Ladder); ok {
 		a.ladder.Resume(was)
 	}
-	// In a cluster collecting and deciding take the time that they take.
-	a.loop = &loop.Loop{App: a.App, Cluster: a.ends, Filter: guarded.Filter, Immediate: true}
+	// In a cluster the delays of collecting and deciding are real, not simulated.
+	a.loop = &loop.Loop{App: a.App, Cluster: a.cluster, Filter: guarded.Filter, Immediate: true}
 	if a.Mode == v1alpha1.Observe {
 		a.loop.Policy = observer{a.ladder}
 		return nil
 	}
-	s := still{a.ends}
+	s := holdGuard{a.cluster}
 	a.loop.Policy = a.ladder
-	a.loop.Guards = append(append([]loop.Guard{s}, a.Axes.Around(append(guarded.Guards, whole{}))...), s)
+	a.loop.Guards = append(append([]loop.Guard{s}, a.Axes.Around(append(guarded.Guards, roundGuard{}))...), s)
 	return nil
 }
 
@@ -185,9 +185,9 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 	a.recorder = &decisionlog.Recorder{
 		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung:   func() string { return a.ladder.State().Rung.String() },
-		Absent: func() []loadline.Diagnosis { return a.ends.report.Lacking() },
+		Absent: func() []loadline.Diagnosis { return a.cluster.report.Lacking() },
 		Fault: func(err error) {
-			a.ends.metrics.recordFault()
+			a.cluster.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)
 		},
 	}

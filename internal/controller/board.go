@@ -20,24 +20,24 @@ func nameOf(l *v1alpha1.LoadLine) kedascaler.Name {
 
 // post gives KEDA's server the desired replicas of the whole application. For a
 // service that may not be moved these are the present ones.
-func (v *view) post(board *kedascaler.Board, l *v1alpha1.LoadLine, e *ends) {
+func (v *view) post(board *kedascaler.Board, l *v1alpha1.LoadLine, c *cluster) {
 	if board == nil || !v.seen {
 		return
 	}
 	decisions := map[string]kedascaler.Decision{}
 	for i, target := range v.app.Targets {
-		if target == nil || e.states[i].Err != nil {
+		if target == nil || c.states[i].Err != nil {
 			continue
 		}
-		replicas := e.states[i].Replicas
-		if v.app.Mode == v1alpha1.Act && !v.services[i].standing.still() {
+		replicas := c.states[i].Replicas
+		if v.app.Mode == v1alpha1.Act && !v.services[i].hold.held() {
 			replicas = v.services[i].desired.Replicas
 			if v.services[i].desired.Brownout {
 				replicas = 0
 			}
 		}
 		decisions[target.Name] = kedascaler.Decision{
-			Replicas: replicas, Made: v.at, GoodFor: goodFor(v.app.Needs.Period), Current: loadline.Some(e.states[i].Status),
+			Replicas: replicas, Made: v.at, GoodFor: goodFor(v.app.Needs.Period), Current: loadline.Some(c.states[i].Status),
 		}
 	}
 	board.Post(nameOf(l), decisions)

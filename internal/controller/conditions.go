@@ -93,8 +93,8 @@ func (v *view) readyVerdict(forbidden error) verdict {
 	}
 	var missing []string
 	for i := range v.services {
-		if v.app.Targets[i] != nil && v.services[i].standing.state == v1alpha1.ServiceNotFound {
-			missing = append(missing, v.app.App.Services[i].Name+": "+v.services[i].standing.why)
+		if v.app.Targets[i] != nil && v.services[i].hold.state == v1alpha1.ServiceNotFound {
+			missing = append(missing, v.app.App.Services[i].Name+": "+v.services[i].hold.why)
 		}
 	}
 	switch {
@@ -125,9 +125,9 @@ func (v *view) activeVerdict(others map[string]verdict) verdict {
 		}
 		all++
 		switch {
-		case !v.services[i].standing.still():
+		case !v.services[i].hold.held():
 			moved++
-		case v.services[i].standing.state == v1alpha1.ServiceConflict:
+		case v.services[i].hold.state == v1alpha1.ServiceConflict:
 			conflicts++
 		}
 	}
@@ -153,7 +153,7 @@ func pausedVerdict(p v1alpha1.Pause, v *view) verdict {
 	}
 	var names []string
 	for i := range v.services {
-		if v.services[i].standing.state == v1alpha1.ServicePaused {
+		if v.services[i].hold.state == v1alpha1.ServicePaused {
 			names = append(names, v.app.App.Services[i].Name)
 		}
 	}
@@ -188,10 +188,10 @@ func (v *view) conflictVerdict() verdict {
 	var messages []string
 	reason := ""
 	for i := range v.services {
-		if v.services[i].standing.state != v1alpha1.ServiceConflict {
+		if v.services[i].hold.state != v1alpha1.ServiceConflict {
 			continue
 		}
-		messages = append(messages, v.services[i].standing.why)
+		messages = append(messages, v.services[i].hold.why)
 		for _, c := range v.services[i].conflicts {
 			if reason == "" || reason == c.Reason {
 				reason = c.Reason

@@ -17,7 +17,7 @@ type desired struct {
 	size     loadline.Setting  // sizes that we have set, and nothing else
 	brownout bool
 	changed  time.Time // when we last changed anything
-	manual   time.Time // until when somebody else's change is left alone
+	manual   time.Time // until when a change by others is respected
 }
 
 // recall reads what an earlier process left in the status. In modes that do not act,

@@ -1,17 +1,18 @@
-// Package controller runs Loadline in a cluster: one loop for each LoadLine, over a
-// real cluster's two ends. Only the process that holds the lease decides; the others
-// are ready to take over, and answer KEDA from the resources' status.
+// Package controller runs Loadline in a cluster: one loop for each LoadLine. Only the
+// process that holds the lease decides; the others are on standby and answer KEDA from
+// the status of the resources.
 //
 // Reading order: controller.go (which applications there are), runner.go (start,
 // restart and stop of one), pass.go (one pass from observing to publishing, also for
-// once.go), assemble.go (what an application consists of), ends.go with apply.go (the
-// loop's cluster), still.go (services that are left alone for now), desired.go (what
-// services are to be), manual.go (changes by others), sources.go (Prometheus and its
-// credentials), models.go with read.go and employ.go (the policy), view.go, status.go,
-// conditions.go and publish.go (the status), events.go, metrics.go, board.go (answers
-// to KEDA), standby.go, clock.go.
+// once.go), assemble.go (what an application consists of), cluster.go with apply.go (the
+// loop's cluster), hold.go (services that must not be changed now), round.go (sizes in
+// millicores and MiB), desired.go (the desired state of services), manual.go (changes by
+// others), sources.go (Prometheus and its credentials), models.go with read.go (the
+// policy), view.go, status.go, conditions.go and publish.go (the status), events.go,
+// metrics.go, board.go (answers to KEDA), standby.go, clock.go.
 //
-// Students of a teacher: fleet.go with fleetname.go (where they meet), member.go
-// and experience.go (what of their decisions was applied), lesson.go with world.go and
-// stepback_linux.go (the teacher in this process), fleetstatus.go, fleetmetrics.go.
+// Students of a teacher: fleet.go with fleetname.go and fleetjoin.go (the fleet of an
+// application), fleetmember.go and experience.go (which decisions were applied),
+// fleetteacher.go with fleetscenario.go (the teacher in this process), fleetstatus.go,
+// fleetmetrics.go.
 package controller

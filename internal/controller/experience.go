@@ -11,7 +11,7 @@ type action = drpc.Action
 
 // carriedOut is the part of a student's action that was done: what it proposed,
 // held against the plan that the guards left of it. What a guard took away was not
-// done, and is 0. Where a guard put something else in its place, nobody knows which
+// done, and is 0. Where a guard put something else in its place, it is unknown which
 // action that would have been, and it does not count.
 func carriedOut(want action, proposed, plan loadline.Setting) (action, bool) {
 	axes := [drpc.Axes]fate{

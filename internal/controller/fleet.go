@@ -105,7 +105,7 @@ func (f *Fleet) join(name string, m *drpc.Model, app, twin *loadline.App) (*memb
 		return nil, err
 	}
 	agent.Hold = true
-	member := &member{fleet: f, name: name, agent: agent, link: link, noWitness: agent.AddWitness(m, app)}
+	member := &member{fleet: f, name: name, agent: agent, link: link, noObserver: agent.AddAppObserver(m, app)}
 	agent.Start()
 	member.teacher = f.assign(name, m, twin)
 	return member, nil

@@ -23,7 +23,7 @@ import (
 )
 
 // taught is a LoadLine of bookinfo, whose students decide for productpage, reviews
-// and ratings; nobody was taught for details.
+// and ratings; details has no student.
 const taught = `
 metadata: {name: shop, namespace: ns, generation: 1, uid: "1"}
 spec:
@@ -92,7 +92,7 @@ func newClass(t *testing.T, mode v1alpha1.Mode) *classroom {
 		s := kube.State{Replicas: 3, Status: 3, Template: template}
 		for _, name := range []string{"a", "b", "c"} {
 			p := pod(name, 0.5)
-			p.Told, p.Size = template, template
+			p.Desired, p.Size = template, template
 			s.Pods = append(s.Pods, p)
 		}
 		c.states = append(c.states, s)
@@ -116,12 +116,12 @@ func (c *classroom) open(meet *Fleet) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	a := &application{Application: spec, ends: c.ends(spec), fleet: meet, name: fleetName("loadline", c.l)}
-	a.ends.act = a.Mode == v1alpha1.Act
+	a := &application{Application: spec, cluster: c.ends(spec), fleet: meet, name: fleetName("loadline", c.l)}
+	a.cluster.act = a.Mode == v1alpha1.Act
 	if c.think {
 		a.world = spec.App
 	}
-	a.ends.source = func(context.Context, time.Time) (metering, error) { return c, nil }
+	a.cluster.source = func(context.Context, time.Time) (metering, error) { return c, nil }
 	if err := a.guardIt(c.t.Context(), models{named{}, c.models, spec}, c.l, c.now); err != nil {
 		c.t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (c *classroom) decided() (n uint64) {
 	return n
 }
 
-// promote students whom nobody taught anything.
+// promote untrained students.
 func (c *classroom) promote(seed uint64, services ...string) {
 	c.t.Helper()
 	if len(services) == 0 {
@@ -242,7 +242,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 		}
 	}
 	if !rule {
-		t.Error("the rule did not decide for details, which nobody was taught for")
+		t.Error("the rule did not decide for details, which has no student")
 	}
 	first := c.decided()
 	if first == 0 {
@@ -276,7 +276,7 @@ func TestStudentsDecideInTheirFleet(t *testing.T) {
 }
 
 // TestTheTeacherLearnsFromWhatStudentsDo has a teacher with a twin to think in, and a
-// witness who sees the whole.
+// agent that observes the whole application.
 func TestTheTeacherLearnsFromWhatStudentsDo(t *testing.T) {
 	c := newClass(t, v1alpha1.Act)
 	c.think = true
@@ -328,7 +328,7 @@ func TestRecommendationsAreNoExperience(t *testing.T) {
 	c.open(NewFleet(c.options(filepath.Join(t.TempDir(), "fleet"))))
 	c.live(10)
 	if n := c.decided(); n != 0 {
-		t.Errorf("%d decisions that nobody carried out were handed over", n)
+		t.Errorf("%d decisions that were not applied were published", n)
 	}
 	c.end()
 }
@@ -363,7 +363,7 @@ func TestStudentsActOnWithoutAServer(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "fleet")
 	c := newClass(t, v1alpha1.Act)
 	o := c.options(store)
-	other, err := fleet.Serve(o.Server) // somebody else has the folder
+	other, err := fleet.Serve(o.Server) // another server has the folder
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,35 +11,36 @@ import (
 
 // member is the students of one application as part of their fleet.
 type member struct {
-	fleet     *Fleet
-	name      string // of the fleet
-	agent     *fleet.Agent
-	link      *fleet.Link
-	teacher   *embeddedTeacher // nil = the teacher is elsewhere
-	noWitness error            // why the agent is no witness; nil = it is
-	reported  fleetCounts      // by metrics
+	fleet      *Fleet
+	name       string // of the fleet
+	agent      *fleet.Agent
+	link       *fleet.Link
+	teacher    *embeddedTeacher // nil = the teacher is elsewhere
+	noObserver error            // why the agent has no AppObserver; nil = it has one
+	reported   fleetCounts      // by metrics
 }
 
-// saw shows the whole application to the witness while the students are followed.
-// Changes by others cannot be told from theirs, so a teacher must not see them.
-func (m *member) saw(a *application, d *loadline.Decision, s loadline.Situation) {
-	if m.agent.Witness == nil || !a.ends.act || d.Err != nil || a.ladder.State().Rung != guard.Primary {
+// observe passes the state of the whole application to the observer while the students
+// are followed. Changes by others cannot be distinguished from those of the students, so
+// the teacher must not see them.
+func (m *member) observe(a *application, d *loadline.Decision, s loadline.Situation) {
+	if m.agent.AppObserver == nil || !a.cluster.act || d.Err != nil || a.ladder.State().Rung != guard.Primary {
 		return
 	}
-	for i, st := range a.ends.standing {
-		if m.agent.Decides(i) && st.still() {
+	for i, st := range a.cluster.holds {
+		if m.agent.Decides(i) && st.held() {
 			return
 		}
 	}
-	m.agent.Witness.Observe(d.At, s)
+	m.agent.AppObserver.Observe(d.At, s)
 }
 
 // settle ends a pass: decisions that were followed and applied are experience, with what
 // the guards left of them.
 func (m *member) settle(a *application, d *loadline.Decision) {
-	followed := a.ends.act && d.Err == nil && a.ladder.State().Rung == guard.Primary
+	followed := a.cluster.act && d.Err == nil && a.ladder.State().Rung == guard.Primary
 	m.agent.Settle(func(service int, want action) (action, bool) {
-		if !followed || a.Targets[service] == nil || a.ends.standing[service].still() {
+		if !followed || a.Targets[service] == nil || a.cluster.holds[service].held() {
 			return action{}, false
 		}
 		return carriedOut(want, proposalOf(d.Proposal, service), planOf(d.Plan, service))

@@ -63,8 +63,8 @@ func (m *member) describe(s teacher.Status) string {
 	switch {
 	case s.NotLearning != "":
 		return s.NotLearning
-	case m.noWitness != nil:
-		return fmt.Sprintf("it does not learn, since this LoadLine does not see the whole application: %v", m.noWitness)
+	case m.noObserver != nil:
+		return fmt.Sprintf("it does not learn, since this LoadLine does not observe the whole application: %v", m.noObserver)
 	case !s.Last.At.IsZero():
 		return s.Last.String()
 	}

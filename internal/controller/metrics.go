@@ -12,22 +12,23 @@ import (
 
 // Metrics are Loadline's own metrics.
 type Metrics struct {
-	passes   *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	last     *prometheus.GaugeVec
-	rung     *prometheus.GaugeVec
-	steps    *prometheus.CounterVec
-	met      *prometheus.GaugeVec
-	overSLO  *prometheus.GaugeVec
-	age      *prometheus.GaugeVec
-	wanted   *prometheus.GaugeVec
-	replicas *prometheus.GaugeVec
-	moved    *prometheus.GaugeVec
-	changes  *prometheus.CounterVec
-	guards   *prometheus.CounterVec
-	resizes  *prometheus.CounterVec
-	records  *prometheus.CounterVec
-	fleet    fleetMetrics
+	passes      *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	last        *prometheus.GaugeVec
+	rung        *prometheus.GaugeVec
+	steps       *prometheus.CounterVec
+	met         *prometheus.GaugeVec
+	overSLO     *prometheus.GaugeVec
+	age         *prometheus.GaugeVec
+	wanted      *prometheus.GaugeVec
+	replicas    *prometheus.GaugeVec
+	oldReplicas *prometheus.GaugeVec // under the former name
+	moved       *prometheus.GaugeVec
+	changes     *prometheus.CounterVec
+	guards      *prometheus.CounterVec
+	resizes     *prometheus.CounterVec
+	records     *prometheus.CounterVec
+	fleet       fleetMetrics
 }
 
 var (
@@ -49,22 +50,24 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		passes: counter("loadline_decisions_total",
-			"Passes of the loop, by what became of them: changed, kept, held (nobody knew what to do) or failed.", ofApp, "outcome"),
+			"Passes of the loop, by outcome: changed, kept, held (no data to decide on) or failed.", ofApp, "outcome"),
 		last:  gauge("loadline_last_decision_timestamp_seconds", "When the last decision was made.", ofApp),
-		rung:  gauge("loadline_rung", "1 for the rung of the guard's ladder that the application stands on.", ofApp, "rung"),
-		steps: counter("loadline_rung_changes_total", "Steps on the guard's ladder, by the rung that was reached.", ofApp, "rung"),
+		rung:  gauge("loadline_rung", "1 for the rung of the guard's ladder that is in force.", ofApp, "rung"),
+		steps: counter("loadline_rung_changes_total", "Changes of the rung of the guard's ladder, by the new rung.", ofApp, "rung"),
 		met: gauge("loadline_objective_met",
 			"1 if the objective was met at the last decision, 0 if not; absent if it was not measured.", ofApp, "kind"),
-		overSLO: gauge("loadline_objective_latency_ratio", "Latency at the objective's percentile over the one that was promised.",
+		overSLO: gauge("loadline_objective_latency_ratio", "Latency at the objective's percentile divided by the objective.",
 			ofApp, "kind"),
-		age:      gauge("loadline_metrics_age_seconds", "Age of the newest sample that the last decision rested on.", ofApp),
-		wanted:   gauge("loadline_wanted_replicas", "Replicas that the policy wanted, before the guards.", ofService),
-		replicas: gauge("loadline_told_replicas", "Desired replicas of the service.", ofService),
-		moved:    gauge("loadline_service_moved", "1 if the service may be moved now.", ofService),
-		changes:  counter("loadline_changes_total", "Changes of a service, by axis.", ofService, "axis"),
-		guards:   counter("loadline_guard_corrections_total", "What guards changed.", ofApp, "guard"),
-		resizes:  counter("loadline_pod_resizes_total", "Pods that were to be resized, by outcome.", ofApp, "outcome"),
-		records:  counter("loadline_record_faults_total", "Decisions that could not be written to the log.", ofApp),
+		age:      gauge("loadline_metrics_age_seconds", "Age of the newest sample that the last decision used.", ofApp),
+		wanted:   gauge("loadline_wanted_replicas", "Replicas that the policy proposed, before the guards.", ofService),
+		replicas: gauge("loadline_desired_replicas", "Desired replicas of the service, after the guards.", ofService),
+		oldReplicas: gauge("loadline_told_replicas",
+			"Deprecated: the former name of loadline_desired_replicas, exported for one more release.", ofService),
+		moved:   gauge("loadline_service_moved", "1 if nothing blocks changes to the service.", ofService),
+		changes: counter("loadline_changes_total", "Applied changes of a service, by axis.", ofService, "axis"),
+		guards:  counter("loadline_guard_corrections_total", "Corrections by guards.", ofApp, "guard"),
+		resizes: counter("loadline_pod_resizes_total", "Pod resizes, by outcome.", ofApp, "outcome"),
+		records: counter("loadline_record_faults_total", "Decisions that could not be written to the log.", ofApp),
 	}
 	m.fleet = newFleetMetrics(counter, gauge)
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -90,14 +93,14 @@ func (m *applicationMetrics) with(key, value string) prometheus.Labels {
 	return prometheus.Labels{"namespace": m.labels["namespace"], "loadline": m.labels["loadline"], key: value}
 }
 
-// forget drops all series of an application that is no more.
+// forget deletes all series of an application that no longer exists.
 func (m *applicationMetrics) forget() {
 	if m == nil {
 		return
 	}
 	for _, v := range append(m.all.fleet.all(),
 		m.all.passes, m.all.seconds, m.all.last, m.all.rung, m.all.steps, m.all.met, m.all.overSLO, m.all.age,
-		m.all.wanted, m.all.replicas, m.all.moved, m.all.changes, m.all.guards, m.all.resizes, m.all.records,
+		m.all.wanted, m.all.replicas, m.all.oldReplicas, m.all.moved, m.all.changes, m.all.guards, m.all.resizes, m.all.records,
 	) {
 		v.DeletePartialMatch(m.labels)
 	}
@@ -138,7 +141,8 @@ func (m *applicationMetrics) pass(v *view, took time.Duration) {
 			m.all.wanted.With(labels).Set(float64(s.wanted.Replicas.Value))
 		}
 		m.all.replicas.With(labels).Set(float64(s.desired.Replicas))
-		m.all.moved.With(labels).Set(map[bool]float64{true: 1}[!s.standing.still()])
+		m.all.oldReplicas.With(labels).Set(float64(s.desired.Replicas))
+		m.all.moved.With(labels).Set(map[bool]float64{true: 1}[!s.hold.held()])
 	}
 	for _, c := range v.changed {
 		m.all.guards.With(m.with("guard", c.Guard)).Inc()

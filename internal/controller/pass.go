@@ -18,7 +18,7 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	a.tellFleet(step)
 	a.record(step)
 	v := a.view(step)
-	r.resizeStrays(ctx, a, v)
+	r.resizeMismatched(ctx, a, v)
 	r.answerKEDA(a, v)
 	r.publishEvents(v)
 	r.logPass(a, v)
@@ -34,7 +34,7 @@ func (a *application) tellFleet(p *loop.Pass) {
 		return
 	}
 	if p.Observed() {
-		a.member.saw(a, &p.Decision, p.Situation)
+		a.member.observe(a, &p.Decision, p.Situation)
 	}
 	a.member.settle(a, &p.Decision)
 }
@@ -52,7 +52,7 @@ func (a *application) record(p *loop.Pass) {
 
 // view of the pass, for everything that is published.
 func (a *application) view(p *loop.Pass) *view {
-	v := newView(a.Application, a.ends, p)
+	v := newView(a.Application, a.cluster, p)
 	v.fleet = a.fleetVerdict()
 	v.ladder = a.ladder.State()
 	v.policy = a.policyName(v.ladder.Rung)
@@ -70,9 +70,9 @@ func (a *application) policyName(r guard.Rung) string {
 	return ""
 }
 
-// resizeStrays resizes pods that do not have the desired size.
-func (r *runner) resizeStrays(ctx context.Context, a *application, v *view) {
-	if err := a.ends.strays(ctx); err != nil && v.err == nil {
+// resizeMismatched resizes pods that do not have the desired size.
+func (r *runner) resizeMismatched(ctx context.Context, a *application, v *view) {
+	if err := a.cluster.resizeMismatched(ctx); err != nil && v.err == nil {
 		v.err = err
 	}
 	r.forbidden = nil
@@ -82,7 +82,7 @@ func (r *runner) resizeStrays(ctx context.Context, a *application, v *view) {
 }
 
 // answerKEDA gives KEDA's server the desired replicas.
-func (r *runner) answerKEDA(a *application, v *view) { v.post(r.c.Board, r.latest.Load(), a.ends) }
+func (r *runner) answerKEDA(a *application, v *view) { v.post(r.c.Board, r.latest.Load(), a.cluster) }
 
 func (r *runner) publishEvents(v *view) { r.events.pass(r.latest.Load(), v) }
 
@@ -95,7 +95,7 @@ func (r *runner) logPass(a *application, v *view) {
 	}
 	for _, p := range v.plan.Services {
 		sv := &v.services[p.Service]
-		r.log.Info("decided", "service", a.App.Services[p.Service].Name, "mode", a.Mode, "applied", v.applied && a.ends.act,
+		r.log.Info("decided", "service", a.App.Services[p.Service].Name, "mode", a.Mode, "applied", v.applied && a.cluster.act,
 			"from", sv.before.Replicas, "to", sv.before.With(p.Setting).Replicas, "change", changeOf(sv.before, p.Setting), "reason",
 			v.why(p.Service))
 	}
@@ -125,8 +125,8 @@ func (r *runner) renewModel(ctx context.Context, a *application, v *view) {
 }
 
 func (r *runner) publishMetrics(a *application, v *view) {
-	m := a.ends.metrics
-	if v.app.Mode == v1alpha1.Act && v.applied && a.ends.act {
+	m := a.cluster.metrics
+	if v.app.Mode == v1alpha1.Act && v.applied && a.cluster.act {
 		for _, p := range v.plan.Services {
 			m.change(a.App.Services[p.Service].Name, p.Setting)
 		}
@@ -139,5 +139,5 @@ func (r *runner) publishMetrics(a *application, v *view) {
 func (r *runner) publishRung(a *application, t guard.Transition) {
 	r.log.Info("rung changed", "from", t.From.String(), "to", t.To.String(), "reason", t.Why)
 	r.events.rung(r.latest.Load(), t)
-	a.ends.metrics.rung(t.To)
+	a.cluster.metrics.rung(t.To)
 }

@@ -81,7 +81,7 @@ func (d dimmed) Observe(ctx context.Context, now time.Time, pods [][]string, int
 }
 
 func (c *classroom) dim(hide func(*loadline.Observation)) {
-	c.app.ends.source = func(context.Context, time.Time) (metering, error) { return dimmed{c, hide}, nil }
+	c.app.cluster.source = func(context.Context, time.Time) (metering, error) { return dimmed{c, hide}, nil }
 }
 
 func TestAPromotedAgentSteersByPartsOfTheObjective(t *testing.T) {

@@ -141,10 +141,10 @@ func (r *runner) close(a *application) {
 // resizeNewPods gives pods that were just created the desired size, where the
 // admission policy did not.
 func (r *runner) resizeNewPods(ctx context.Context, a *application) {
-	if err := a.ends.look(ctx); err != nil {
+	if err := a.cluster.look(ctx); err != nil {
 		return // the next pass reports it
 	}
-	if err := a.ends.strays(ctx); err != nil {
+	if err := a.cluster.resizeMismatched(ctx); err != nil {
 		r.log.Warn("new pods not resized", "error", err)
 	}
 }

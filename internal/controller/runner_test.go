@@ -39,8 +39,8 @@ func (s *stage) open(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v
 	if err != nil {
 		return nil, err
 	}
-	a := &application{Application: spec, ends: s.ends(spec)}
-	a.ends.resource, a.ends.now = latest, time.Now
+	a := &application{Application: spec, cluster: s.ends(spec)}
+	a.cluster.resource, a.cluster.now = latest, time.Now
 	if err := a.guardIt(ctx, models{app: spec}, l, time.Now()); err != nil {
 		return nil, err
 	}

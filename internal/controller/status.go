@@ -37,7 +37,7 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 			continue
 		}
 		all++
-		if !v.services[i].standing.still() {
+		if !v.services[i].hold.held() {
 			moved++
 		}
 		status.Services = append(status.Services, v.serviceStatus(i))
@@ -73,7 +73,7 @@ func (v *view) serviceStatus(i int) v1alpha1.ServiceStatus {
 	sv := &v.services[i]
 	s := v1alpha1.ServiceStatus{
 		Name: v.app.App.Services[i].Name, State: v.state(i), Seen: v.seenStatus(i),
-		Wanted: resource.Wanted(sv.wanted), Applied: resource.Told(sv.desired), Size: resource.Wanted(sv.size),
+		Wanted: resource.Wanted(sv.wanted), Applied: resource.Desired(sv.desired), Size: resource.Wanted(sv.size),
 		Why: resource.Text(v.why(i)), LastChangeTime: instant(sv.change),
 	}
 	if sv.manual.After(v.at) {
@@ -86,8 +86,8 @@ func (v *view) serviceStatus(i int) v1alpha1.ServiceStatus {
 func (v *view) state(i int) v1alpha1.ServiceState {
 	sv := &v.services[i]
 	switch {
-	case sv.standing.still():
-		return sv.standing.state
+	case sv.hold.held():
+		return sv.hold.state
 	case !sv.observed.Rate.Present() && !sv.observed.CPU.Present() && sv.desired.Replicas > 0 && !sv.desired.Brownout:
 		return v1alpha1.ServiceUnseen
 	case v.app.Mode == v1alpha1.Act:

@@ -20,10 +20,10 @@ import (
 )
 
 // tell makes the view of one pass in which a service is to be set.
-func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view {
+func (s *stage) tell(t *testing.T, c *cluster, plan loadline.Plan, err error) *view {
 	t.Helper()
 	var o loadline.Observation
-	if err := e.Observe(context.Background(), &o); err != nil {
+	if err := c.Observe(context.Background(), &o); err != nil {
 		t.Fatal(err)
 	}
 	o.Kinds[0] = loadline.KindObservation{
@@ -35,12 +35,12 @@ func (s *stage) tell(t *testing.T, e *ends, plan loadline.Plan, err error) *view
 		d.Proposal.Services = append(d.Proposal.Services, loadline.ServiceProposal{Service: p.Service, Setting: p.Setting,
 			Reason: "CPU is at 90 %"})
 	}
-	situation := loadline.Situation{App: e.app.App, Window: []loadline.Observation{o}, Allocation: e.Allocation(nil)}
+	situation := loadline.Situation{App: c.app.App, Window: []loadline.Observation{o}, Allocation: c.Allocation(nil)}
 	if err == nil {
-		err = e.Apply(context.Background(), plan)
+		err = c.Apply(context.Background(), plan)
 	}
 	d.Err = err
-	v := newView(e.app, e, &loop.Pass{Situation: situation, Decision: *d})
+	v := newView(c.app, c, &loop.Pass{Situation: situation, Decision: *d})
 	v.ladder, v.policy = guard.State{Rung: guard.Primary, Since: noon}, "hpa"
 	return v
 }
@@ -52,8 +52,8 @@ func setWeb(n int) loadline.Plan {
 var sound = decider{policy: observer{}, name: "hpa"}
 
 func TestStatusOfAPass(t *testing.T) {
-	s, e := newStage(t)
-	status := s.tell(t, e, setWeb(5), nil).status(s.l, sound, nil)
+	s, c := newStage(t)
+	status := s.tell(t, c, setWeb(5), nil).status(s.l, sound, nil)
 	web := status.Services[0]
 	if *web.Wanted.Replicas != 5 || *web.Applied.Replicas != 5 || web.State != v1alpha1.ServiceMoved || web.Why != "CPU is at 90 %" ||
 		web.LastChangeTime == nil {
@@ -97,14 +97,14 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"a secret is away": {func(_ *stage, v *view) { v.blind = missingError{errors.New("Secret")} }, sound,
 			"Ready=False/SecretNotFound"},
 		"a target is away": {func(_ *stage, v *view) {
-			v.services[0].standing = standing{v1alpha1.ServiceNotFound, "Deployment web: not found"}
+			v.services[0].hold = hold{v1alpha1.ServiceNotFound, "Deployment web: not found"}
 		}, sound, "Ready=False/TargetNotFound"},
 		"recommend":       {func(_ *stage, v *view) { v.app.Mode = v1alpha1.Recommend }, sound, "Active=False/Recommending"},
 		"observe":         {func(_ *stage, v *view) { v.app.Mode = v1alpha1.Observe }, sound, "Active=False/Observing"},
 		"paused":          {func(s *stage, _ *view) { s.l.Spec.Paused = true }, sound, "Active=False/Paused"},
 		"some are paused": {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Paused=True/SomeServicesPaused"},
 		"and others act":  {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Active=True/Acting"},
-		"a workload is": {func(_ *stage, v *view) { v.services[0].standing = standing{v1alpha1.ServicePaused, "annotation"} }, sound,
+		"a workload is": {func(_ *stage, v *view) { v.services[0].hold = hold{v1alpha1.ServicePaused, "annotation"} }, sound,
 			"Paused=True/SomeServicesPaused"},
 		"no model": {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonNoModel},
 			"Fallback=True/NoModel"},
@@ -117,7 +117,7 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"hold":  {func(_ *stage, v *view) { v.ladder.Rung = guard.Hold }, sound, "Fallback=True/Holding"},
 		"floor": {func(_ *stage, v *view) { v.ladder.Rung = guard.Floor }, sound, "Fallback=True/RaisedToFloor"},
 		"a conflict": {func(_ *stage, v *view) {
-			v.services[0].standing = standing{v1alpha1.ServiceConflict, "HPA web"}
+			v.services[0].hold = hold{v1alpha1.ServiceConflict, "HPA web"}
 			v.services[0].conflicts = []kube.Conflict{{Reason: v1alpha1.ReasonHorizontalPodAutoscaler}}
 		}, sound, "Conflict=True/HorizontalPodAutoscaler"},
 		"unseen": {func(_ *stage, v *view) { v.services[0].observed.Rate = loadline.Sample{} }, sound, "Stale=True/MetricsAbsent"},
@@ -125,7 +125,7 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 			v.services[0].observed.Rate, v.late = loadline.Sample{}, time.Hour
 		}, sound, "Stale=True/MetricsLate"},
 		"objectives unseen": {func(_ *stage, v *view) { v.kinds[0] = loadline.KindObservation{} }, sound, "Stale=True/ObjectivesUnseen"},
-		"nobody asks": {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} },
+		"no requests": {func(s *stage, v *view) { v.kinds[0] = loadline.KindObservation{Rate: loadline.Sample{At: s.now}} },
 			sound, "Stale=False/Fresh"},
 		"no observation": {func(_ *stage, v *view) { v.seen, v.err = false, forbidden }, sound, "Stale=True/NoDecision"},
 	} {
@@ -140,9 +140,9 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 
 // What was last seen stays in the status when nothing can be.
 func TestStatusWithoutAnObservation(t *testing.T) {
-	s, e := newStage(t)
-	s.l.Status = s.tell(t, e, setWeb(5), nil).status(s.l, sound, nil)
-	v := &view{app: e.app, at: s.now.Add(time.Minute), err: errors.New("list pods: timeout")}
+	s, c := newStage(t)
+	s.l.Status = s.tell(t, c, setWeb(5), nil).status(s.l, sound, nil)
+	v := &view{app: c.app, at: s.now.Add(time.Minute), err: errors.New("list pods: timeout")}
 	status := v.status(s.l, sound, nil)
 	if *status.Services[0].Applied.Replicas != 5 || !status.LastDecisionTime.Time.Equal(noon) {
 		t.Errorf("%+v", status)
@@ -151,11 +151,11 @@ func TestStatusWithoutAnObservation(t *testing.T) {
 
 // A status in which only figures changed is written now and then only.
 func TestCalm(t *testing.T) {
-	s, e := newStage(t)
-	was := s.tell(t, e, loadline.Plan{}, nil).status(s.l, sound, nil)
+	s, c := newStage(t)
+	was := s.tell(t, c, loadline.Plan{}, nil).status(s.l, sound, nil)
 	s.now, s.rate = s.now.Add(15*time.Second), loadline.Sample{Value: 12, At: s.now}
 	s.l.Status = was
-	v := s.tell(t, e, loadline.Plan{}, nil)
+	v := s.tell(t, c, loadline.Plan{}, nil)
 	if now := v.status(s.l, sound, nil); !equalCalm(was, now) {
 		t.Error("figures alone are no news")
 	}
@@ -165,8 +165,8 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-func TestKEDAIsToldWhatIsWanted(t *testing.T) {
-	s, e := newStage(t)
+func TestKEDAGetsTheDesiredReplicas(t *testing.T) {
+	s, c := newStage(t)
 	board := kedascaler.NewBoard()
 	board.SetReady(true)
 	ask := func(service string) kedascaler.Decision {
@@ -178,8 +178,8 @@ func TestKEDAIsToldWhatIsWanted(t *testing.T) {
 		}
 		return d
 	}
-	v := s.tell(t, e, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(7)}}}, nil)
-	v.post(board, s.l, e)
+	v := s.tell(t, c, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(7)}}}, nil)
+	v.post(board, s.l, c)
 	if d := ask("cart"); d.Replicas != 7 || d.Current.Value != 4 || !d.Made.Equal(noon) || d.GoodFor != time.Minute {
 		t.Errorf("%+v", d)
 	}
@@ -193,10 +193,10 @@ func TestKEDAIsToldWhatIsWanted(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	// In the mode Recommend what there is is what is wanted.
-	e.app.Mode, e.act = v1alpha1.Recommend, false
-	e.desired[2] = desired{}
-	v = s.tell(t, e, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(9)}}}, nil)
-	v.post(board, s.l, e)
+	c.app.Mode, c.act = v1alpha1.Recommend, false
+	c.desired[2] = desired{}
+	v = s.tell(t, c, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(9)}}}, nil)
+	v.post(board, s.l, c)
 	if d := ask("cart"); d.Replicas != 4 {
 		t.Errorf("%+v", d)
 	}

@@ -35,7 +35,7 @@ type view struct {
 
 // serviceView is one service's part of it.
 type serviceView struct {
-	standing  standing
+	hold      hold
 	conflicts []kube.Conflict
 	observed  loadline.ServiceObservation // without pods
 	ready     int
@@ -50,14 +50,14 @@ type serviceView struct {
 }
 
 // newView of a pass, after its plan was applied.
-func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
+func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 	d := &p.Decision
 	v := &view{app: app, at: d.At, err: d.Err, seen: p.Observed()}
 	if !v.seen {
 		return v
 	}
-	v.blind, v.report = e.blind, e.report
-	if age := d.At.Sub(e.newest); !e.newest.IsZero() && age > app.Guard.Data.MaxAge {
+	v.blind, v.report = c.blind, c.report
+	if age := d.At.Sub(c.newest); !c.newest.IsZero() && age > app.Guard.Data.MaxAge {
 		v.late = age
 	}
 	now := p.Situation.Now()
@@ -65,7 +65,7 @@ func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
 	v.services = make([]serviceView, len(app.App.Services))
 	for i := range v.services {
 		sv := &v.services[i]
-		sv.standing, sv.conflicts = e.standing[i], e.states[i].Conflicts
+		sv.hold, sv.conflicts = c.holds[i], c.states[i].Conflicts
 		sv.ready = now.Services[i].ReadyPods()
 		sv.observed = now.Services[i]
 		sv.observed.Pods = nil
@@ -78,27 +78,27 @@ func newView(app *resource.Application, e *ends, p *loop.Pass) *view {
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
 	v.applied = d.Err == nil
-	v.fillDesired(e)
+	v.fillDesired(c)
 	return v
 }
 
 // fillDesired adds what the services are to be after the pass.
-func (v *view) fillDesired(e *ends) {
+func (v *view) fillDesired(c *cluster) {
 	for i := range v.services {
 		sv := &v.services[i]
-		sv.desired = e.allocation(i)
-		sv.size = e.desired[i].size
-		sv.change, sv.manual = e.desired[i].changed, e.desired[i].manual
-		sv.resizes = resizeText(e.states[i].Resize, e.resizes[i])
+		sv.desired = c.allocation(i)
+		sv.size = c.desired[i].size
+		sv.change, sv.manual = c.desired[i].changed, c.desired[i].manual
+		sv.resizes = resizeText(c.states[i].Resize, c.resizes[i])
 	}
 }
 
-// why a service is as it is: who keeps it, the guard that had the last word, or the
-// policy.
+// why gives the reason for a service's setting: the hold, the last guard that changed
+// it, or the policy.
 func (v *view) why(service int) string {
 	sv := &v.services[service]
-	if sv.standing.still() {
-		return sv.standing.why
+	if sv.hold.held() {
+		return sv.hold.why
 	}
 	why := sv.reason
 	for i := range v.changed {
@@ -115,7 +115,7 @@ func (v *view) why(service int) string {
 	return why
 }
 
-// outcome in a word, for metrics.
+// outcome of the pass, for metrics.
 func (v *view) outcome() string {
 	switch {
 	case v.err != nil && errors.Is(v.err, loadline.ErrNoData):
@@ -128,7 +128,7 @@ func (v *view) outcome() string {
 	return "kept"
 }
 
-// met says whether an objective was met; not known if it was not measured.
+// met reports whether an objective was met; not known if it was not measured.
 func (v *view) met(kind int) (met, known bool) {
 	k := &v.kinds[kind]
 	if !k.AtSLO.Present() {
@@ -137,7 +137,7 @@ func (v *view) met(kind int) (met, known bool) {
 	return k.AtSLO.Value <= v.app.App.Kinds[kind].SLO.Latency.Seconds(), true
 }
 
-// newest sample of any service; zero if there is none.
+// newest is the time of the newest sample of any service; zero if there is none.
 func (v *view) newest() time.Time {
 	var newest time.Time
 	for i := range v.services {

@@ -36,9 +36,9 @@ func (r *Record) see(s loadline.Situation) {
 	for i := range r.Services {
 		to := &r.Services[i]
 		to.Name = s.App.Services[i].Name
-		to.Told = ToldOf(s.Allocation[i])
+		to.Desired = AllocationOf(s.Allocation[i])
 		if s.InFlight[i] != s.Allocation[i] {
-			expecting := ToldOf(s.InFlight[i])
+			expecting := AllocationOf(s.InFlight[i])
 			to.Expecting = &expecting
 		}
 		if i < len(o.Services) {
@@ -88,7 +88,7 @@ func (r *Record) want(d *loadline.Decision) {
 	}
 }
 
-func seenOf(at time.Time, o *loadline.ServiceObservation, told loadline.Size) Seen {
+func seenOf(at time.Time, o *loadline.ServiceObservation, desired loadline.Size) Seen {
 	s := Seen{Samples: samplesOf(loadline.ServiceTable, at, o), Brownout: o.Brownout}
 	for i := range o.Pods {
 		p := &o.Pods[i]
@@ -96,7 +96,7 @@ func seenOf(at time.Time, o *loadline.ServiceObservation, told loadline.Size) Se
 			ID: p.ID, Node: p.Node, Phase: p.Phase.String(), Created: ago(at, p.Created), Ready: ago(at, p.Ready),
 			Samples: samplesOf(loadline.PodTable, at, p),
 		}
-		if p.Size != told {
+		if p.Size != desired {
 			size := sizeOf(p.Size)
 			pod.Size = &size
 		}
@@ -120,8 +120,10 @@ func ago(at, then time.Time) *Seconds {
 	return &s
 }
 
-// ToldOf an allocation.
-func ToldOf(a loadline.Allocation) Told { return Told{a.Replicas, sizeOf(a.Size), a.Brownout} }
+// AllocationOf an allocation.
+func AllocationOf(a loadline.Allocation) Allocation {
+	return Allocation{a.Replicas, sizeOf(a.Size), a.Brownout}
+}
 
 func sizeOf(s loadline.Size) Size {
 	return Size{Number(s.CPURequest), Number(s.CPULimit), s.MemoryRequest, s.MemoryLimit}

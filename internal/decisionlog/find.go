@@ -109,7 +109,7 @@ func look(found []Finding, e *Entry) []Finding {
 	return found
 }
 
-// settled says whether nothing is left to look for.
+// settled reports whether nothing is left to look for.
 func settled(found []Finding, service string) bool {
 	for _, f := range found {
 		if f.Service == service {

@@ -167,12 +167,12 @@ func TestRecorder(t *testing.T) {
 	rec := &Recorder{
 		Log: open(t, dir, Options{}), App: app, Needs: loadline.Needs{Period: 15 * time.Second}, Mode: "Act",
 		Rung: func() string { return "model" },
-		Expect: func(rates []float64, told []loadline.Allocation) (Outlook, bool) {
+		Expect: func(rates []float64, desired []loadline.Allocation) (Outlook, bool) {
 			asked++
 			if len(rates) != 1 || rates[0] != 80 {
 				t.Errorf("rates %v", rates)
 			}
-			return Outlook{Kind: "buy", Cores: Number(told[0].Replicas)}, true
+			return Outlook{Kind: "buy", Cores: Number(desired[0].Replicas)}, true
 		},
 		Fault: func(err error) { t.Error(err) },
 	}

@@ -33,7 +33,7 @@ func segmentPath(dir string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s%06d%s", segmentPrefix, number, segmentSuffix))
 }
 
-// listSegments of a folder, oldest first. Other files are nobody's business.
+// listSegments of a folder, oldest first. Other files are ignored.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -147,10 +147,9 @@ func (s *segment) begin() error {
 	}
 }
 
-// wholeLength is where the last whole record of a segment ends. What stands
-// behind it was torn off by a crash. Damage before it is not undone: whoever
-// reads leaves it out and says so.
-func (s *segment) wholeLength() (int64, error) {
+// completeLength is the offset after the last complete record of a segment. A crash cut
+// off what follows. Damage before it is not repaired: readers skip and report it.
+func (s *segment) completeLength() (int64, error) {
 	file, err := s.open()
 	if err != nil {
 		return 0, err

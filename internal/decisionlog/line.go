@@ -80,8 +80,8 @@ func checkLine(text []byte) ([]byte, error) {
 	return text[sumLength:], nil
 }
 
-// parseLine reads the object of a whole line. The version is looked at before
-// anything else is believed.
+// parseLine reads the object of a complete line. The version is checked before
+// anything else is read.
 func parseLine(object []byte, file string) (*line, error) {
 	if !bytes.HasPrefix(object, ours) {
 		var v struct {
@@ -114,8 +114,8 @@ type lines struct {
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
 // next line without its newline, valid until the next call, and its length with
-// it. whole: it ends with a newline; without one it is the last.
-func (l *lines) next() (text []byte, length int64, whole bool, err error) {
+// it. complete: it ends with a newline; without one it is the last.
+func (l *lines) next() (text []byte, length int64, complete bool, err error) {
 	l.text = l.text[:0]
 	for {
 		part, err := l.r.ReadSlice('\n')

@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate says everything that is wrong.
+// Validate reports everything that is wrong.
 func (o Options) Validate() error {
 	var faults []error
 	o = o.withDefaults()
@@ -74,7 +74,7 @@ type Log struct {
 	buffer  bytes.Buffer
 }
 
-// ErrClosed is what a closed log says.
+// ErrClosed is returned by a closed log.
 var ErrClosed = errors.New("the decision log is closed")
 
 // Open takes a folder for writing and makes it if it is not there. A torn record
@@ -119,7 +119,7 @@ func (l *Log) resume() error {
 		l.tidy()
 		return nil
 	}
-	whole, err := last.wholeLength()
+	whole, err := last.completeLength()
 	if err != nil {
 		return fmt.Errorf("decision log: read %s: %w", last.path, err)
 	}
@@ -177,7 +177,7 @@ func (l *Log) Append(app *loadline.App, r *Record) error {
 	return l.write(r)
 }
 
-// encodeApp keeps the application's line and says whether it is a new one.
+// encodeApp keeps the application's line and reports whether it is a new one.
 func (l *Log) encodeApp(app *loadline.App) (bool, error) {
 	if app == nil || app == l.app {
 		return false, nil
@@ -195,7 +195,7 @@ func (l *Log) encodeApp(app *loadline.App) (bool, error) {
 }
 
 // write puts the buffer down in one call. If only part of it arrived it is
-// taken back, so that the next record does not stand behind a torn one.
+// taken back, so that the next record does not follow a truncated one.
 func (l *Log) write(r *Record) error {
 	n, err := l.file.Write(l.buffer.Bytes())
 	if err != nil {

@@ -159,8 +159,8 @@ func TestTornAtEveryByte(t *testing.T) {
 	}
 }
 
-// A segment that was begun and never got a whole line is of use to nobody, and
-// in nobody's way.
+// A segment that was begun and never got a whole line is useless, and
+// harmless.
 func TestTornBeginning(t *testing.T) {
 	for _, begin := range []string{"", "0", "1234abcd {\"v\":1", "\n", "no log at all\nand no end"} {
 		dir := t.TempDir()
@@ -177,7 +177,7 @@ func TestTornBeginning(t *testing.T) {
 	}
 }
 
-func TestDamageInTheMiddleIsLeftOutAndTold(t *testing.T) {
+func TestDamageInTheMiddleIsSkippedAndReported(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
 	fill(t, l, 0, 1)

@@ -20,7 +20,7 @@ func (l *Log) packLast() {
 	}
 }
 
-// pack makes the packed file appear whole before the other goes, so that one of
+// pack completes the packed file before it removes the other, so that one of
 // them is there whatever is killed when.
 func (s *segment) pack() {
 	if s.packed() {

@@ -17,7 +17,7 @@ var ErrEmpty = errors.New("there are no decisions in it")
 type Damage struct {
 	File  string
 	At    int64 // byte where it begins
-	Bytes int64 // 0 = nobody knows how many
+	Bytes int64 // 0 = unknown
 	Why   string
 	// Tail: it is the end of the segment. It is being written, or was when the
 	// writer was killed.
@@ -98,7 +98,7 @@ func (r *Reader) Begins(segment int) (time.Time, error) {
 	return s.first, nil
 }
 
-// Read visits the whole records of a segment in the order of writing. A segment
+// Read visits the complete records of a segment in the order of writing. A segment
 // that the writer has dropped since it was listed has none.
 func (r *Reader) Read(segment int, visit func(Entry) error) error {
 	s := &r.segments[segment]
@@ -113,14 +113,14 @@ func (r *Reader) Read(segment int, visit func(Entry) error) error {
 	return r.readAll(file, s.path, visit)
 }
 
-// readAll visits what is whole. A packed segment that is damaged cannot be read
+// readAll visits the complete records. A packed segment that is damaged cannot be read
 // beyond that.
 func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) error {
 	in := newLines(from)
 	var app *loadline.App
 	var at int64
 	for {
-		text, length, whole, err := in.next()
+		text, length, complete, err := in.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -133,7 +133,7 @@ func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) e
 		}
 		start := at
 		at += length
-		if !whole {
+		if !complete {
 			r.note(Damage{File: path, At: start, Bytes: length, Tail: true})
 			return nil
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Seen says whether the record holds an observation: a pass that could not
+// Seen reports whether the record holds an observation: a pass that could not
 // observe has none.
 func (r *Record) Seen() bool { return len(r.Services) > 0 }
 
@@ -51,7 +51,7 @@ func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loa
 			s.InFlight[i] = s.Allocation[i]
 			continue
 		}
-		s.Allocation[i] = of.Told.Allocation()
+		s.Allocation[i] = of.Desired.Allocation()
 		s.InFlight[i] = of.Before()
 		if of.Forecast != nil {
 			if s.Forecast == nil {
@@ -74,7 +74,7 @@ func (s *Service) Before() loadline.Allocation {
 	if s.Expecting != nil {
 		return s.Expecting.Allocation()
 	}
-	return s.Told.Allocation()
+	return s.Desired.Allocation()
 }
 
 func (s *Service) observation(at time.Time) loadline.ServiceObservation {
@@ -83,7 +83,7 @@ func (s *Service) observation(at time.Time) loadline.ServiceObservation {
 	restore(loadline.ServiceTable, n.Samples, at, &o)
 	for i := range n.Pods {
 		p := &n.Pods[i]
-		size := s.Told.Size
+		size := s.Desired.Size
 		if p.Size != nil {
 			size = *p.Size
 		}
@@ -122,7 +122,7 @@ func before(at time.Time, ago *Seconds) time.Time {
 }
 
 // Allocation in the vocabulary's terms.
-func (t Told) Allocation() loadline.Allocation {
+func (t Allocation) Allocation() loadline.Allocation {
 	return loadline.Allocation{Replicas: t.Replicas, Size: t.Size.size(), Brownout: t.Brownout}
 }
 

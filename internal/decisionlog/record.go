@@ -6,13 +6,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Version of the records. Another version is recognised and refused, never
-// mixed in. Fields may be added under the same version; whatever changes the
-// meaning of one that is there needs a new one.
+// Version of the records. Another version is detected and refused. Fields may be added
+// under the same version; a change of the meaning of a field needs a new one.
 const Version = 1
 
-// Record is one pass of the loop. What was not measured, not said or not done
-// is absent.
+// Record is one pass of the loop. What was not measured, proposed or applied is absent.
 type Record struct {
 	At      time.Time `json:"at"`               // when the observation was taken
 	Applied time.Time `json:"applied,omitzero"` // when the plan was handed to the cluster
@@ -46,17 +44,16 @@ type Needs struct {
 
 // Service is one service's part of a record.
 type Service struct {
-	Name string `json:"name"`
-	Seen Seen   `json:"seen"`
-	Told Told   `json:"told"`
-	// Expecting is what it will be told with plans that were still under way, if
-	// that differs from Told.
-	Expecting  *Told     `json:"expecting,omitempty"`
-	Forecast   *Forecast `json:"forecast,omitempty"`
-	PartialSLO *SLO      `json:"partial_slo,omitempty"`
-	Proposal   *Proposal `json:"proposal,omitempty"` // absent: the policy did not speak of it
-	Guards     []Guard   `json:"guards,omitempty"`   // in the order in which they spoke
-	Plan       *Setting  `json:"plan,omitempty"`     // what was left to change; absent: nothing
+	Name    string     `json:"name"`
+	Seen    Seen       `json:"seen"`
+	Desired Allocation `json:"told"` // the former name, so that logs of all releases are readable
+	// Expecting is the desired state after plans in flight, if that differs from Desired.
+	Expecting  *Allocation `json:"expecting,omitempty"`
+	Forecast   *Forecast   `json:"forecast,omitempty"`
+	PartialSLO *SLO        `json:"partial_slo,omitempty"`
+	Proposal   *Proposal   `json:"proposal,omitempty"` // absent: the policy proposed nothing for it
+	Guards     []Guard     `json:"guards,omitempty"`   // in the order in which they were called
+	Plan       *Setting    `json:"plan,omitempty"`     // what was left to change; absent: nothing
 }
 
 // Seen is loadline.ServiceObservation.
@@ -73,7 +70,7 @@ type Pod struct {
 	Phase   string                      `json:"phase"`
 	Created *Seconds                    `json:"created_s_ago,omitempty"`
 	Ready   *Seconds                    `json:"ready_s_ago,omitempty"` // absent: not yet
-	Size    *Size                       `json:"size,omitempty"`        // absent: as the service is told to be
+	Size    *Size                       `json:"size,omitempty"`        // absent: the desired size of the service
 	Samples Samples[loadline.PodMetric] `json:"-"`
 }
 
@@ -89,8 +86,8 @@ type Node struct {
 	Lost    bool                         `json:"lost,omitempty"`
 }
 
-// Told is loadline.Allocation.
-type Told struct {
+// Allocation is loadline.Allocation.
+type Allocation struct {
 	Replicas int  `json:"replicas"`
 	Size     Size `json:"size"`
 	Brownout bool `json:"brownout,omitempty"`
@@ -159,7 +156,7 @@ type Outlook struct {
 	Cores      Number  `json:"cores"`      // core-hours per hour: max(request, usage) over all pods
 }
 
-// Changes says whether the record changes something, applied or not.
+// Changes reports whether the record changes something, applied or not.
 func (r *Record) Changes() bool {
 	for i := range r.Services {
 		if r.Services[i].Plan != nil {

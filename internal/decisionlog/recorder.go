@@ -6,12 +6,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Expect says what becomes of the users and the cost if services are told to be
-// so while requests of each kind arrive at such rates; false = it cannot say.
-type Expect func(perSecond []float64, told []loadline.Allocation) (Outlook, bool)
+// Expect predicts latency, failures and cost for a desired state of the services and
+// arrival rates by kind of request; false = no prediction.
+type Expect func(perSecond []float64, desired []loadline.Allocation) (Outlook, bool)
 
-// Recorder stands beside one loop and writes its decisions: Decided and Done go
-// into the loop's fields Decided and Record. It is for one goroutine. Log, App
+// Recorder writes the decisions of one loop: Decided and Done go into the loop's fields
+// Decided and Record. It must not be used concurrently. Log, App
 // and Needs are needed, the others may be empty.
 type Recorder struct {
 	Log   *Log
@@ -22,13 +22,13 @@ type Recorder struct {
 	Rung   func() string               // of the ladder, at this decision
 	Absent func() []loadline.Diagnosis // metrics that are absent or stale in this observation
 	Expect Expect
-	// Fault is told of every record that could not be written. A full disk is no
+	// Fault is called for every record that could not be written. A full disk is no
 	// reason not to scale.
 	Fault func(error)
 
-	open []*Record // decided, and not yet done with
-	told []loadline.Allocation
-	rate []float64
+	open    []*Record // decided, and not yet done with
+	desired []loadline.Allocation
+	rate    []float64
 }
 
 // Decided makes the record of a decision whose plan is about to set out.
@@ -90,11 +90,11 @@ func (r *Recorder) foresee(record *Record, d *loadline.Decision, s loadline.Situ
 	if len(r.rate) != len(s.App.Kinds) || len(r.rate) == 0 {
 		return
 	}
-	r.told = append(r.told[:0], s.InFlight...)
+	r.desired = append(r.desired[:0], s.InFlight...)
 	for _, p := range d.Plan.Services {
-		r.told[p.Service] = r.told[p.Service].With(p.Setting)
+		r.desired[p.Service] = r.desired[p.Service].With(p.Setting)
 	}
-	chosen, ok := r.Expect(r.rate, r.told)
+	chosen, ok := r.Expect(r.rate, r.desired)
 	if !ok {
 		return
 	}
@@ -104,11 +104,11 @@ func (r *Recorder) foresee(record *Record, d *loadline.Decision, s loadline.Situ
 		if of == nil || of.RunnerUp == nil {
 			continue
 		}
-		planned := r.told[p.Service]
-		r.told[p.Service] = s.InFlight[p.Service].With(of.RunnerUp.Setting.Setting())
-		if outlook, ok := r.Expect(r.rate, r.told); ok {
+		planned := r.desired[p.Service]
+		r.desired[p.Service] = s.InFlight[p.Service].With(of.RunnerUp.Setting.Setting())
+		if outlook, ok := r.Expect(r.rate, r.desired); ok {
 			of.RunnerUp.Expected = &outlook
 		}
-		r.told[p.Service] = planned
+		r.desired[p.Service] = planned
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// makeRoom sees to it that what is in the buffer fits: into this segment or a new
-// one, and into the whole. A new segment begins with the application.
+// makeRoom ensures that the buffer fits: into this segment or a new one, and into the
+// size of the log. A new segment begins with the application.
 func (l *Log) makeRoom(r *Record, appIncluded bool) error {
 	if l.file == nil || l.full(r.At) {
 		if err := l.endSegment(); err != nil {
@@ -35,7 +35,7 @@ func (l *Log) makeRoom(r *Record, appIncluded bool) error {
 	return nil
 }
 
-// full says whether the segment has had enough, of bytes or of time.
+// full reports whether the segment has reached its size or its duration.
 func (l *Log) full(at time.Time) bool {
 	if l.now.size > 0 && l.now.size+int64(l.buffer.Len()) > l.options.SegmentBytes {
 		return true
@@ -57,8 +57,8 @@ func (l *Log) drop(more int64, at time.Time) error {
 	return nil
 }
 
-// expired says whether the oldest segment is past keeping: the one after it
-// begins before the time that is kept, so all of it is older.
+// expired reports whether the oldest segment is older than the time to keep: the
+// next one begins before it.
 func (l *Log) expired(at time.Time) bool {
 	if l.options.Keep == 0 {
 		return false

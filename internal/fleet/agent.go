@@ -19,11 +19,11 @@ import (
 // received in the background, so unreachable servers delay no decision. Decide is for
 // one goroutine.
 type Agent struct {
-	Publisher *Publisher
-	Weights   *WeightCache
-	Witness   *Witness // nil = another agent is the witness of the fleet, or none is
+	Publisher   *Publisher
+	Weights     *WeightCache
+	AppObserver *AppObserver // nil = another agent of the fleet has it, or none has
 	// Hold keeps decisions until Settle reports what was applied. Decide then leaves
-	// the witness to its caller too.
+	// the AppObserver to its caller too.
 	Hold bool
 
 	link     *Link
@@ -91,7 +91,7 @@ func (a *Agent) Start() {
 }
 
 // Close waits until everything is acknowledged or the context is done, and ends the
-// work in the background. The error says what was not acknowledged.
+// work in the background. The error names what was not acknowledged.
 func (a *Agent) Close(ctx context.Context) error {
 	err := a.Publisher.Flush(ctx)
 	a.stop()
@@ -129,8 +129,8 @@ func (a *Agent) Split(now time.Time, s loadline.Situation) []loadline.SLO {
 // Decide implements loadline.Policy. It uses the weights that were received last.
 func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	a.adopt()
-	if a.Witness != nil && !a.Hold {
-		a.Witness.Observe(now, s)
+	if a.AppObserver != nil && !a.Hold {
+		a.AppObserver.Observe(now, s)
 	}
 	return a.policy.Decide(now, s)
 }

@@ -10,7 +10,7 @@ import (
 
 func (l *Link) bucketName() string { return l.config.Name + "-weights" }
 
-// kept versions of each service's weights, for whoever wants to look back.
+// weightHistory is the number of versions that are kept of each service's weights.
 const weightHistory = 3
 
 // openBucket finds the bucket of weights or makes it.
@@ -22,7 +22,7 @@ func (l *Link) openBucket(ctx context.Context) (jetstream.KeyValue, error) {
 			MaxBytes: l.config.WeightBytes, MaxValueSize: maxWeights,
 			Storage: jetstream.FileStorage, Replicas: l.replicas(),
 		})
-		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker
+		if errors.Is(err, jetstream.ErrBucketExists) { // created concurrently
 			bucket, err = l.js.KeyValue(ctx, l.bucketName())
 		}
 	}

@@ -49,7 +49,7 @@ func readCheckpoint(dir, fleet string) (Ledger, error) {
 	return c.Ledger, nil
 }
 
-// writeCheckpoint keeps a ledger: whole, or not at all.
+// writeCheckpoint writes a ledger atomically.
 func writeCheckpoint(dir, fleet string, l *Ledger) error {
 	return atomicfile.Write(filepath.Join(dir, checkpointName), func(w io.Writer) error {
 		encoder := json.NewEncoder(w)

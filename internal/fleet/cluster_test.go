@@ -37,7 +37,7 @@ type place struct {
 	Routes       []string
 }
 
-// beNode serves until nobody listens any more, and says where.
+// beNode serves until its parent closes the pipe, and says where.
 func beNode(text string) int {
 	var p place
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -46,7 +46,7 @@ func beNode(text string) int {
 	}
 	n, err := server.NewServer(&server.Options{
 		ServerName: p.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: p.Folder,
-		Cluster: server.ClusterOpts{Name: "school", Host: "127.0.0.1",
+		Cluster: server.ClusterOpts{Name: "fleet", Host: "127.0.0.1",
 			Port: p.Port}, Routes: server.RoutesFromStr(strings.Join(p.Routes, ",")),
 	})
 	if err != nil {
@@ -117,9 +117,9 @@ func cluster(t *testing.T) map[string]node {
 
 // class is students at work: each tick everybody decides.
 type class struct {
-	students []*drpc.Student
-	courier  *Publisher
-	decided  int
+	students  []*drpc.Student
+	publisher *Publisher
+	decided   int
 }
 
 // tick lets everybody decide, many times, and hand over what they did.
@@ -129,29 +129,29 @@ func (c *class) tick(times int) {
 	for range times {
 		for i, s := range c.students {
 			s.Decide(&local, &action)
-			c.courier.Add(i, noon, s.Version(), &local, action)
+			c.publisher.Add(i, noon, s.Version(), &local, action)
 			c.decided++
 		}
 	}
 }
 
-// pupil is what a teacher has learned: what it hears is kept with the checkpoint,
+// learner is what a teacher has learned: what it receives is kept with the checkpoint,
 // and lost if it is killed before.
-type pupil struct {
-	learned map[string]int // times, by id
-	heard   []string       // since the last checkpoint
+type learner struct {
+	learned  map[string]int // times, by id
+	received []string       // since the last checkpoint
 }
 
-func (p *pupil) hear(d *drpc.Delivery) error {
-	p.heard = append(p.heard, d.ID())
+func (p *learner) receive(d *drpc.Delivery) error {
+	p.received = append(p.received, d.ID())
 	return nil
 }
 
-func (p *pupil) keep() {
-	for _, id := range p.heard {
+func (p *learner) keep() {
+	for _, id := range p.received {
 		p.learned[id]++
 	}
-	p.heard = nil
+	p.received = nil
 }
 
 // TestACluster: one of three servers is killed in mid-run, and later the teacher,
@@ -181,12 +181,12 @@ func TestACluster(t *testing.T) {
 	}
 
 	services := []string{"front", "cart", "ads"}
-	c := &class{courier: l.NewPublisher(services, 1, 10_000)}
+	c := &class{publisher: l.NewPublisher(services, 1, 10_000)}
 	for i, s := range services {
 		c.students = append(c.students, newStudent(t, s, uint64(i)))
 	}
-	background(t, c.courier.Run)
-	dir, p := t.TempDir(), &pupil{learned: map[string]int{}}
+	background(t, c.publisher.Run)
+	dir, p := t.TempDir(), &learner{learned: map[string]int{}}
 	hire := func() (*Collector, *Link) {
 		end := link(t, here)
 		wait(t, end)
@@ -194,7 +194,7 @@ func TestACluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		teacher.Received = p.hear
+		teacher.Received = p.receive
 		return teacher, end
 	}
 	teacher, end := hire()
@@ -204,12 +204,12 @@ func TestACluster(t *testing.T) {
 		if n > 0 {
 			p.keep()
 		}
-		p.heard = nil
+		p.received = nil
 		return n, err
 	}
 
 	c.tick(20)
-	flush(t, c.courier)
+	flush(t, c.publisher)
 	if n, err := pass(); n != c.decided || err != nil {
 		t.Fatalf("%d counted of %d, %v", n, c.decided, err)
 	}
@@ -221,15 +221,15 @@ func TestACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.tick(20)
-	flush(t, c.courier)
+	flush(t, c.publisher)
 
-	// The teacher is killed when it has heard a part, and nothing is written down.
+	// The teacher is killed when it has received a part, and nothing is written down.
 	killed := errors.New("killed")
 	teacher.Received = func(d *drpc.Delivery) error {
-		if len(p.heard) == 10 {
+		if len(p.received) == 10 {
 			return killed
 		}
-		return p.hear(d)
+		return p.receive(d)
 	}
 	eventually(t, "the teacher reads from the others", func() bool {
 		_, err := pass()
@@ -240,13 +240,13 @@ func TestACluster(t *testing.T) {
 	}
 	end.Close()
 	c.tick(20)
-	flush(t, c.courier)
+	flush(t, c.publisher)
 
 	// The next one is killed when it has written down what it counted.
 	teacher, end = hire()
 	teacher.Received = func(d *drpc.Delivery) error {
 		end.Close() // nothing can be acknowledged any more
-		return p.hear(d)
+		return p.receive(d)
 	}
 	n := 0
 	eventually(t, "the second teacher reads", func() bool {
@@ -261,7 +261,7 @@ func TestACluster(t *testing.T) {
 	}
 
 	c.tick(20)
-	flush(t, c.courier)
+	flush(t, c.publisher)
 	teacher, _ = hire()
 	eventually(t, "the third teacher has counted all", func() bool {
 		_, _ = pass() // servers may be busy electing; the count tells
@@ -278,7 +278,7 @@ func TestACluster(t *testing.T) {
 			t.Errorf("%s is learned from %d times", id, times)
 		}
 	}
-	if _, lost := c.courier.Waiting(); c.decided != 5*20*len(services) || lost != 0 {
+	if _, lost := c.publisher.Waiting(); c.decided != 5*20*len(services) || lost != 0 {
 		t.Errorf("%d decisions, %d lost", c.decided, lost)
 	}
 

@@ -24,7 +24,7 @@ type Config struct {
 	Cert, Key   string // files of one's own certificate, where servers ask for one
 	Client      string // what servers call this end
 
-	// Of the stream and the bucket, for whoever is first: what is there already
+	// Of the stream and the bucket, if they are created: what is there already
 	// stays as it is.
 	Replicas    int           // 0 = 3 in a cluster, else 1
 	MaxBytes    int64         // of experience that was not counted yet

@@ -13,7 +13,7 @@
 // Reading order: config.go and link.go (the connection), server.go with folder.go (the
 // embedded server), stream.go and bucket.go (what is kept where), send.go, reader.go and
 // weights.go (drpc.Transport), publisher.go and weightcache.go (the same without waiting),
-// agent.go with settle.go (a group of students), witness.go (scenes of the whole
+// agent.go with settle.go (a group of students), appobserver.go (scenes of the whole
 // application), ledger.go, checkpoint.go and collector.go (counting once, publishing
 // weights), wire.go and schema.go (encoding), traffic.go (how much). Package teacher runs
 // the teacher.

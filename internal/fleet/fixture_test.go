@@ -128,7 +128,7 @@ func act(t *testing.T, app *loadline.App, a *Agent) {
 	}
 }
 
-// flush waits until a courier has nothing left.
+// flush waits until a publisher has nothing left.
 func flush(t *testing.T, c *Publisher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)

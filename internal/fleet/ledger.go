@@ -7,31 +7,31 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Ledger counts each experience once, however often it was sent or read. It is
-// everything that a teacher must not forget, and is kept in its checkpoint.
+// Ledger counts each experience once, however often it was sent or read. It is part of
+// the teacher's checkpoint.
 type Ledger struct {
-	StreamCreated time.Time            `json:"stream_made"`  // sequences are of the stream that was made then
+	StreamCreated time.Time            `json:"stream_made"`  // when the stream was created that sequences refer to
 	Last          uint64               `json:"last"`         // sequence up to which everything is counted
 	Counted       uint64               `json:"counted"`      // experiences
 	Repeated      uint64               `json:"again"`        // that had been counted before
 	Marks         map[string]drpc.Mark `json:"marks"`        // by service
-	Scenes        uint64               `json:"scenes"`       // of the whole
-	Witness       drpc.Mark            `json:"witness"`      // how far they have been counted
+	Scenes        uint64               `json:"scenes"`       // of the whole application
+	ScenesCounted drpc.Mark            `json:"witness"`      // up to which they are counted
 	Version       uint64               `json:"version"`      // of the weights that were published last
 	Digest        string               `json:"weights_hash"` // of their parameters, to know whether others are new
 }
 
-// UseStream says which stream sequences are of from now on. In another stream they
-// begin anew; what students have been counted for stays.
+// UseStream sets the stream that sequences refer to. Another stream starts at sequence 0;
+// the counts per student stay.
 func (l *Ledger) UseStream(made time.Time) {
 	if !l.StreamCreated.Equal(made) {
 		l.StreamCreated, l.Last = made, 0
 	}
 }
 
-// Count says whether this is the first time. The sequence tells what was read
-// again, the student's own number what was sent again after the server had
-// forgotten its id.
+// Count reports whether a delivery is counted for the first time. The sequence detects
+// what was read again; the student's own number detects what was sent again after the
+// server dropped its id.
 func (l *Ledger) Count(d *drpc.Delivery) bool {
 	if d.Sequence <= l.Last {
 		l.Repeated++
@@ -39,7 +39,7 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 	}
 	l.Last = d.Sequence
 	if s := d.Scene; s != nil {
-		if !l.Witness.Advance(s.Epoch, s.Sequence) {
+		if !l.ScenesCounted.Advance(s.Epoch, s.Sequence) {
 			l.Repeated++
 			return false
 		}

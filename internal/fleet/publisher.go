@@ -14,7 +14,7 @@ import (
 )
 
 // Publisher sends the experience of the students of one process, and the scenes of its
-// witness, to the stream. Adding a message never waits. Messages stay queued, by
+// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by
 // service and in order, until the server has acknowledged them. One message of each
 // service is in flight at a time, and Config.InFlight of all services together.
 type Publisher struct {
@@ -24,7 +24,7 @@ type Publisher struct {
 	queues []queue
 	first  int           // queue to begin with, so that all take turns
 	wake   chan struct{} // capacity 1: something was added
-	empty  chan struct{} // closed when nothing waits; nil = nobody waits for that
+	empty  chan struct{} // closed when nothing waits; nil = no flush is in progress
 	err    error         // of the last attempt in which nothing was acknowledged
 }
 

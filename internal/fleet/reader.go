@@ -81,7 +81,7 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 	}
 }
 
-// delivery reads a message: the subject says what it is.
+// delivery decodes a message according to its subject.
 func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	d := drpc.Delivery{Sequence: m.sequence}
 	if m.subject != l.sceneSubject() {
@@ -91,8 +91,8 @@ func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	return d, d.Scene.UnmarshalBinary(m.data)
 }
 
-// Ack implements drpc.Inbox: it lets the server forget what was counted, which is
-// what makes room for more.
+// Ack implements drpc.Inbox: it lets the server delete what was counted, which
+// frees space.
 func (l *Link) Ack(sequence uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
@@ -137,8 +137,8 @@ func (l *Link) Unreadable() uint64 {
 // that it was. Before anything is handed out it asks always.
 const checkEvery = 10 * time.Second
 
-// checkStream begins anew where the stream is another one than before: somebody may have
-// removed it, and a student made it again.
+// checkStream starts from the beginning if the stream is another one than before: it may
+// have been deleted, and created again by a student.
 func (l *Link) checkStream(ctx context.Context) (another bool, err error) {
 	stream, _, err := l.ready(ctx)
 	if err != nil {
@@ -169,8 +169,8 @@ type storedMessage struct {
 // mostBytes of one answer.
 const mostBytes = 1 << 20
 
-// read asks for messages from a sequence on: one question, many answers, and one
-// that says that there are no more (a batch of direct gets).
+// read requests messages from a sequence on by a batched direct get: one request, many
+// responses, and one that marks the end.
 func (l *Link) read(ctx context.Context, from uint64, most int) ([]storedMessage, error) {
 	question, err := json.Marshal(struct {
 		From     uint64 `json:"seq"`

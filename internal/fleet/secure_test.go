@@ -55,7 +55,7 @@ func newPapers(t *testing.T) papers {
 		return der, key
 	}
 	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "school"}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fleet"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	caDER, caKey := sign(ca, ca, nil)
@@ -184,7 +184,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		t.Errorf("published %v, %v", published, err)
 	}
 	eventually(t, "weights are seen", func() bool { return mirror.Latest("details").Weights.Version == 2 })
-	// Nobody answers what is forbidden.
+	// Forbidden requests get no answer.
 	bold := link(t, func(c *Config) {
 		c.URL, c.CA, c.Credentials, c.Timeout = n.ClientURL(), p.ca, credentials(account, agents...), 2*time.Second
 	})
@@ -196,7 +196,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 	other, _ := newKeys(t, nkeys.CreateAccount)
 	for name, change := range map[string]func(*Config){
 		"without credentials":                  func(c *Config) { c.CA = p.ca },
-		"with credentials of somebody else":    func(c *Config) { c.CA, c.Credentials = p.ca, credentials(other) },
+		"with credentials of another account":  func(c *Config) { c.CA, c.Credentials = p.ca, credentials(other) },
 		"with a server's certificate unproven": func(c *Config) { c.Credentials = credentials(account) },
 	} {
 		l := link(t, func(c *Config) {
@@ -226,7 +226,7 @@ func newKeys(t *testing.T, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair,
 	return pair, id
 }
 
-// TestTheFolderIsTheOwnersAlone: one server at a time, and nobody else reads it.
+// TestTheFolderIsTheOwnersAlone: one server at a time, readable by its owner only.
 func TestTheFolderIsTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")

@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Publish implements drpc.Uplink. It waits for the receipt, at most for the
-// timeout; Courier is for those who may not.
+// Publish implements drpc.Uplink. It waits for the receipt, at most for the timeout;
+// Publisher does not block.
 func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
@@ -84,7 +84,7 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 	}
 }
 
-// Errors of a server that has no room: of the stream, and of the whole.
+// Errors of a server without space: in the stream, and in the server.
 const (
 	codeStoreFailed     jetstream.ErrorCode = 10077
 	codeNoResources     jetstream.ErrorCode = 10023
@@ -92,7 +92,7 @@ const (
 	codeTooLong         jetstream.ErrorCode = 10054
 )
 
-// errTooLong is of a stream that somebody has made for shorter messages.
+// errTooLong: the stream was created for shorter messages.
 var errTooLong = fmt.Errorf("the stream takes no message of that length: nats stream edit --max-msg-size=%d, or give the fleet another name", maxMessage)
 
 func tooLong(err error) bool {
@@ -100,7 +100,7 @@ func tooLong(err error) bool {
 	return errors.As(err, &answer) && answer.ErrorCode == codeTooLong
 }
 
-// full says whether an answer means that there is no room now.
+// full reports whether an error means that there is no space now.
 func full(err error) bool {
 	var answer *jetstream.APIError
 	if !errors.As(err, &answer) {

@@ -114,7 +114,7 @@ func (c ServerConfig) options() (*server.Options, error) {
 	return o, nil
 }
 
-// loopback says whether only this machine can reach an address.
+// loopback reports whether only this machine can reach an address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -150,7 +150,7 @@ func (s *Server) Stop() {
 	_ = s.lock.Close() // nothing was written to it
 }
 
-// logger passes on what a server says of trouble.
+// logger forwards the warnings and errors of a server.
 type logger struct{ to *slog.Logger }
 
 func (l *logger) say(level slog.Level, format string, v []any) {

@@ -18,7 +18,7 @@ func TestHeldDecisionsAreWhatCameOfThem(t *testing.T) {
 	a.Hold = true
 	act(t, app, a)
 	if waiting, _ := a.Publisher.Waiting(); waiting != 0 {
-		t.Fatalf("%d decisions were sent before anybody knew what came of them", waiting)
+		t.Fatalf("%d decisions were sent before their outcome was known", waiting)
 	}
 	first := true
 	a.Settle(func(service int, want drpc.Action) (drpc.Action, bool) {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// MisfitError is a stream that somebody has made otherwise than experience needs.
+// MisfitError is an existing stream whose configuration does not suit experience.
 type MisfitError struct{ Stream, Field, Is, Must string }
 
 func (e *MisfitError) Error() string {
@@ -24,11 +24,11 @@ func (l *Link) streamName() string { return l.config.Name + "-experience" }
 // subject of a service's experience. It is short, since each decision carries it.
 func (l *Link) subject(service string) string { return l.config.Name + ".x." + token(service) }
 
-// sceneSubject is beside those of services: no token looks like that.
+// sceneSubject differs from the subjects of all services: no token contains "=".
 func (l *Link) sceneSubject() string { return l.subject("") + "=scene" }
 
-// openStream finds the stream or makes it. Limits of one that is there stay as
-// they are: whoever runs the cluster may have chosen them.
+// openStream opens the stream, or creates it. The limits of an existing stream are kept:
+// the administrator may have chosen them.
 func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	c := &l.config
 	stream, err := l.js.Stream(ctx, l.streamName())
@@ -37,12 +37,12 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 			Name: l.streamName(), Description: "Experience of students that their teacher has not counted yet",
 			Subjects:  []string{l.subject("") + "*"},
 			Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: l.replicas(),
-			// Full means no, not that the oldest goes: it was acknowledged.
+			// A full stream rejects new messages: the oldest were acknowledged.
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 			MaxBytes: c.MaxBytes, MaxMsgs: c.MaxMessages, MaxMsgsPerSubject: c.PerService, MaxMsgSize: maxMessage,
 			Duplicates: c.Duplicates, AllowDirect: true,
 		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created concurrently
 			stream, err = l.js.Stream(ctx, l.streamName())
 		}
 	}
@@ -55,7 +55,7 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 // maxMessage is the longest scene; decisions are far below.
 const maxMessage = drpc.MaxScene
 
-// fits says whether a stream keeps what was promised of it.
+// fits reports whether the configuration of a stream is suitable.
 func (l *Link) fits(c jetstream.StreamConfig) error {
 	var faults []error
 	must := func(ok bool, field, is, must string) {

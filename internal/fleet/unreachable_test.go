@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// freeAddress of this machine where nobody listens.
+// freeAddress of this machine where no server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -42,7 +42,7 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 		t.Errorf("%d wait and %d are lost, want %d and 0", waiting, lost, decisions)
 	}
 	if _, err := l.Fetch(1); err == nil {
-		t.Error("nothing is fetched from nobody, and no error")
+		t.Error("fetching without a server returned no error")
 	}
 	serve(t, t.TempDir(), address)
 	wait(t, l)

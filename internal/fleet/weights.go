@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Put implements drpc.Shelf. Versions rise whoever puts them: an object is
-// replaced only by somebody who has seen it.
+// Put implements drpc.Shelf. Versions only increase, also with several writers: an object
+// is replaced only at the revision that was read.
 func (l *Link) Put(w drpc.Weights) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
@@ -29,14 +29,14 @@ func (l *Link) Put(w drpc.Weights) error {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		_, err = bucket.Create(ctx, key, data)
 	case err == nil:
-		// What cannot be read is replaced: nobody could use it.
+		// Unreadable weights are replaced.
 		if old, fault := readWeights(there.Value(), Schema()); !errors.Is(fault, drpc.ErrTorn) && old.Version >= w.Version {
 			return fmt.Errorf("weights %d of %s: there are %d already: %w", w.Version, w.Service, old.Version, drpc.ErrOutdate)
 		}
 		_, err = bucket.Update(ctx, key, data, there.Revision())
 	}
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		return fmt.Errorf("weights %d of %s: somebody else publishes them at the same time, there must be one teacher: %w", w.Version,
+		return fmt.Errorf("weights %d of %s: another teacher publishes them at the same time, there must be only one: %w", w.Version,
 			w.Service, drpc.ErrOutdate)
 	}
 	if err != nil {

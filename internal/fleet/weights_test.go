@@ -43,7 +43,7 @@ func faulty(t testing.TB) map[string]struct {
 	}{
 		"torn in its weights":    {sound[:len(sound)-100], drpc.ErrTorn, "must have 2572"},
 		"torn in its head":       {sound[:20], drpc.ErrTorn, "no weights"},
-		"torn in its schema":     {sound[:60], drpc.ErrTorn, "ends too early"},
+		"torn in its schema":     {sound[:60], drpc.ErrTorn, "truncated"},
 		"longer than it was":     {append(bytes.Clone(sound), 0), drpc.ErrTorn, "must have 2572"},
 		"with a bit turned":      {change(len(sound) - 1), drpc.ErrTorn, "checksum"},
 		"with a version changed": {change(len(mark)), drpc.ErrTorn, "checksum"},

@@ -33,10 +33,9 @@ func appendWeights(b []byte, w drpc.Weights, schema string) ([]byte, error) {
 	return append(b, w.Data...), nil
 }
 
-var errShort = errors.New("it ends too early")
+var errShort = errors.New("truncated")
 
-// readWeights takes weights apart. The checksum is for the student to look at, who
-// knows what it should be of.
+// readWeights decodes weights. The student checks the checksum.
 func readWeights(b []byte, schema string) (drpc.Weights, error) {
 	var w drpc.Weights
 	if len(b) >= len(mark) && bytes.Equal(b[:3], mark[:3]) && b[3] != mark[3] {

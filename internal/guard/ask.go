@@ -9,10 +9,9 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// asked is a policy that is asked at its own period, with as many observations as it
-// needs, and whose proposals are checked before they are followed. Its faults, up
-// to a panic, become errors.
-type asked struct {
+// policyRunner calls a policy at its own period, with as many observations as it needs,
+// and checks its proposals. Failures of the policy, including panics, become errors.
+type policyRunner struct {
 	policy loadline.Policy
 	strict bool // refuse what is far out of bounds, too
 
@@ -46,12 +45,12 @@ func (a answer) noData() bool { return errors.Is(a.err, loadline.ErrNoData) }
 
 // isDue reports whether a policy is asked at a tick of the ladder's clock. Ticks
 // come a little early or late.
-func (q *asked) isDue(at, tick time.Duration) bool {
+func (q *policyRunner) isDue(at, tick time.Duration) bool {
 	return !q.last.within(at, q.policy.Needs().Period-tick/2)
 }
 
 // forecast runs the policy's forecaster, if it brings one.
-func (q *asked) forecast(now time.Time, tick time.Duration, window []loadline.Observation) {
+func (q *policyRunner) forecast(now time.Time, tick time.Duration, window []loadline.Observation) {
 	f, ok := q.policy.(loop.Forecaster)
 	if needs := q.policy.Needs(); ok && needs.Forecast.Steps > 0 {
 		q.stages.unforecast = guarded(func() error {
@@ -63,7 +62,7 @@ func (q *asked) forecast(now time.Time, tick time.Duration, window []loadline.Ob
 
 // split runs the policy's splitter. Without one, a policy that uses partial SLOs
 // gets those that the loop has.
-func (q *asked) split(now time.Time, tick time.Duration, s loadline.Situation) {
+func (q *policyRunner) split(now time.Time, tick time.Duration, s loadline.Situation) {
 	needs := q.policy.Needs()
 	if !needs.PartialSLO {
 		return
@@ -82,7 +81,7 @@ func (q *asked) split(now time.Time, tick time.Duration, s loadline.Situation) {
 
 // ask at a tick of the ladder's clock. A policy that is not due is not asked; its
 // latest answer stands, without the proposal.
-func (q *asked) ask(at time.Duration, now time.Time, tick time.Duration, s loadline.Situation) answer {
+func (q *policyRunner) ask(at time.Duration, now time.Time, tick time.Duration, s loadline.Situation) answer {
 	if !q.isDue(at, tick) {
 		q.answer.due, q.answer.proposal = false, loadline.Proposal{}
 		return q.answer
@@ -109,8 +108,8 @@ func (q *asked) ask(at time.Duration, now time.Time, tick time.Duration, s loadl
 	return q.answer
 }
 
-// guarded calls code of a policy, which may panic: one application's model must
-// not take down the process that scales all others.
+// guarded calls code of a policy and turns a panic into an error: the model of one
+// application must not stop the process that scales all others.
 func guarded(call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -122,7 +121,7 @@ func guarded(call func() error) (err error) {
 
 // view picks from the ladder's window the observations that the policy would
 // have made at its own period.
-func (q *asked) view(needs loadline.Needs, tick time.Duration, all []loadline.Observation) []loadline.Observation {
+func (q *policyRunner) view(needs loadline.Needs, tick time.Duration, all []loadline.Observation) []loadline.Observation {
 	keep, stride := max(needs.Keep, 1), strideOf(needs.Period, tick)
 	if stride == 1 {
 		return all[max(0, len(all)-keep):]
@@ -143,8 +142,8 @@ func strideOf(period, tick time.Duration) int {
 	return max(1, int((period+tick/2)/tick))
 }
 
-// inspect rejects proposals that cannot be meant.
-func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
+// inspect rejects proposals that are invalid or implausible.
+func (q *policyRunner) inspect(s loadline.Situation, p loadline.Proposal) error {
 	if len(q.mentions) != len(s.App.Services) {
 		q.mentions = make([]bool, len(s.App.Services))
 	}
@@ -162,7 +161,7 @@ func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 		for a := range axes {
 			switch v, set := a.raw(&sp.Setting); {
 			case !set:
-			case a.nonsense(v):
+			case a.implausible(v):
 				return fmt.Errorf("it proposed %v %v for service %s", a, v, service.Name)
 			case q.strict && a.isCount() && v > mostReplicas(service.Bounds, s.InFlight[sp.Service].Replicas):
 				return fmt.Errorf("it proposed %.0f replicas for service %s, which has %d and may have %d", v, service.Name,
@@ -173,7 +172,7 @@ func (q *asked) inspect(s loadline.Situation, p loadline.Proposal) error {
 	return nil
 }
 
-// mostReplicas is the most that a sound policy proposes.
+// mostReplicas is the upper bound of a plausible proposal.
 func mostReplicas(b loadline.Bounds, now int) float64 {
 	if b.MaxReplicas > 0 {
 		return 10 * float64(max(b.MaxReplicas, now))

@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// axis is one number of a setting, so that a guard states its idea once and not
-// five times. A limit of 0, which means none, reads as infinite here.
+// axis is one number of a setting, so that a guard is written once for all of them. A limit
+// of 0, which means none, reads as infinite here.
 type axis int
 
 const (
@@ -68,15 +68,15 @@ func (a axis) of(l *loadline.Allocation) float64 {
 func (a axis) set(s *loadline.Setting, v float64) {
 	switch a {
 	case replicas:
-		s.Replicas = loadline.Some(int(whole(v)))
+		s.Replicas = loadline.Some(int(toInteger(v)))
 	case cpuRequest:
 		s.CPURequest = loadline.Some(v)
 	case cpuLimit:
 		s.CPULimit = loadline.Some(asLimit(v))
 	case memoryRequest:
-		s.MemoryRequest = loadline.Some(whole(v))
+		s.MemoryRequest = loadline.Some(toInteger(v))
 	case memoryLimit:
-		s.MemoryLimit = loadline.Some(whole(asLimit(v)))
+		s.MemoryLimit = loadline.Some(toInteger(asLimit(v)))
 	}
 }
 
@@ -96,25 +96,25 @@ func (a axis) unset(s *loadline.Setting) {
 	}
 }
 
-// falls says whether a setting would make the allocation less on the axis.
-func (a axis) falls(s *loadline.Setting, l *loadline.Allocation) bool {
+// reduces reports whether a setting would make the allocation less on the axis.
+func (a axis) reduces(s *loadline.Setting, l *loadline.Allocation) bool {
 	v, set := a.wanted(s)
 	return set && v < a.of(l)
 }
 
-// rises says whether it would make it more.
-func (a axis) rises(s *loadline.Setting, l *loadline.Allocation) bool {
+// raises reports whether it would make it more.
+func (a axis) raises(s *loadline.Setting, l *loadline.Allocation) bool {
 	v, set := a.wanted(s)
 	return set && v > a.of(l)
 }
 
-// isCount says whether the axis has whole steps that matter.
+// isCount reports whether the axis has whole steps that matter.
 func (a axis) isCount() bool { return a == replicas }
 
-// isBytes says whether values must be whole.
+// isBytes reports whether values must be whole.
 func (a axis) isBytes() bool { return a == memoryRequest || a == memoryLimit }
 
-// isLimit says whether 0 means none.
+// isLimit reports whether 0 means none.
 func (a axis) isLimit() bool { return a == cpuLimit || a == memoryLimit }
 
 // request is what a limit is the limit of.
@@ -125,9 +125,9 @@ func (a axis) request() axis {
 	return memoryRequest
 }
 
-// nonsense is what cannot be meant: not a number, below zero, or beyond anything
-// real (a million replicas, a hundred thousand cores, a pebibyte).
-func (a axis) nonsense(raw float64) bool {
+// implausible reports whether a value cannot be intended: not a number, negative, or
+// beyond real sizes (a million replicas, a hundred thousand cores, a pebibyte).
+func (a axis) implausible(raw float64) bool {
 	most := 1e6
 	switch a {
 	case cpuRequest, cpuLimit:
@@ -138,20 +138,20 @@ func (a axis) nonsense(raw float64) bool {
 	return !(raw >= 0 && raw <= most)
 }
 
-// falls says whether a setting would make the allocation less on any axis.
-func falls(s *loadline.Setting, l *loadline.Allocation) bool {
+// reduces reports whether a setting would make the allocation less on any axis.
+func reduces(s *loadline.Setting, l *loadline.Allocation) bool {
 	for a := range axes {
-		if a.falls(s, l) {
+		if a.reduces(s, l) {
 			return true
 		}
 	}
 	return false
 }
 
-// noLess takes out of a setting what would make the allocation less.
-func noLess(s loadline.Setting, l *loadline.Allocation) loadline.Setting {
+// withoutReductions drops the axes of a setting that would reduce the allocation.
+func withoutReductions(s loadline.Setting, l *loadline.Allocation) loadline.Setting {
 	for a := range axes {
-		if a.falls(&s, l) {
+		if a.reduces(&s, l) {
 			a.unset(&s)
 		}
 	}
@@ -172,8 +172,8 @@ func asLimit(v float64) float64 {
 	return v
 }
 
-// whole is the number as an integer; far beyond anything real it saturates.
-func whole(v float64) int64 {
+// toInteger converts to an integer; values beyond 2^53 saturate.
+func toInteger(v float64) int64 {
 	const most = 1 << 53 // where every integer still has its own float
 	return int64(min(max(v, -most), most))
 }

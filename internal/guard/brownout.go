@@ -8,10 +8,10 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Brownout does without optional services while the error budget burns, the
-// cheapest first, and takes them back when it has not for a while, the dearest
-// first: one at a time, so that no more is dropped than it takes. A policy that
-// itself speaks of a service's brownout is left to it.
+// Brownout turns optional services off while the error budget burns, the cheapest first,
+// and on again when it has not burned for a while, the most expensive first. It switches
+// one at a time, so that no more are off than needed. It leaves a service alone whose
+// brownout the policy decides itself.
 type Brownout struct {
 	Window    time.Duration // over which the burn is measured, and between two steps
 	Rate      float64       // of the burn from which a service is done without
@@ -29,7 +29,7 @@ type Brownout struct {
 	why      string
 }
 
-// NewBrownout may do without the named services of an application.
+// NewBrownout returns the guard for the named services of an application.
 func NewBrownout(g Brownout, app *loadline.App, services []string, maxAge time.Duration) *Brownout {
 	g.burn = NewBurn(app, maxAge, g.Window, g.Window)
 	for _, name := range services {
@@ -47,10 +47,10 @@ func NewBrownout(g Brownout, app *loadline.App, services []string, maxAge time.D
 	return &g
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (*Brownout) Name() string { return "brownout" }
 
-// Watch measures, and takes a step if it is time.
+// Watch measures the burn rate and takes a step if one is due.
 func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 	at := g.clock.advance(now)
 	g.burn.See(now, s)
@@ -60,7 +60,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 	}
 	kind, rate, over, known := g.burn.Worst(g.Window)
 	if !known {
-		g.calm = instant{} // nobody can say that it is over
+		g.calm = instant{} // it is not known to be over
 		return
 	}
 	switch {
@@ -69,7 +69,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 		if g.off < len(g.optional) && !g.step.within(at, g.Window) {
 			g.off++
 			g.step.mark(at)
-			g.why = fmt.Sprintf("done without: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name,
+			g.why = fmt.Sprintf("turned off: %s burns its error budget %.3g times as fast as allowed over %v", s.App.Kinds[kind].Name,
 				rate, g.Window)
 		}
 	case rate > g.Recovered && over >= g.MinOver:
@@ -81,12 +81,13 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 		if g.off > 0 && !g.calm.within(at, g.Recovery) && !g.step.within(at, g.Recovery) {
 			g.off--
 			g.step.mark(at)
-			g.why = fmt.Sprintf("taken back: the error budget has been kept for %v", g.Recovery)
+			g.why = fmt.Sprintf("turned on again: the error budget has not burned for %v", g.Recovery)
 		}
 	}
 }
 
-// resume with what another process has left: those that are off are the first.
+// resume takes over the state that another process left: services that are off count as the
+// first steps.
 func (g *Brownout) resume(s loadline.Situation) {
 	slices.SortStableFunc(g.optional, func(a, b int) int {
 		switch is, other := s.InFlight[a].Brownout, s.InFlight[b].Brownout; {

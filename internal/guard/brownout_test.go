@@ -8,11 +8,11 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 )
 
-// dimmer is a scene with two more services, both optional: ads, which are cheap to
+// dimmer is a fixture with two more services, both optional: ads, which are cheap to
 // do without, and tips, which are not.
-func dimmer(t *testing.T) (*scene, *loadline.App) {
+func dimmer(t *testing.T) (*fixture, *loadline.App) {
 	t.Helper()
-	sc := newScene()
+	sc := newFixture()
 	app := webApp()
 	for name, price := range map[string]float64{"tips": 0.5, "ads": 0.1} {
 		app.Services = append(app.Services, loadline.Service{Name: name, Replicas: 2, OptionalPrice: price,
@@ -26,7 +26,7 @@ func dimmer(t *testing.T) (*scene, *loadline.App) {
 
 // dim passes some time at a share of requests over the SLO and returns which
 // services are off then.
-func (sc *scene) dim(g *guard.Brownout, over float64, span time.Duration) (off []string) {
+func (sc *fixture) dim(g *guard.Brownout, over float64, span time.Duration) (off []string) {
 	for range int(span / (15 * time.Second)) {
 		sc.later(15 * time.Second)
 		sc.observe(100, 5, over)

@@ -6,9 +6,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// BurnWindows is one condition under which an error budget burns: it is spent
-// at Rate times the pace that would just use it up, over the long window, so
-// that it is no hiccup, and over the short one, so that it is not over already.
+// BurnWindows is one condition under which an error budget burns: it is spent at Rate times
+// the sustainable pace over the long window, which excludes short spikes, and over the
+// short window, which shows that it has not ended.
 type BurnWindows struct {
 	Short, Long time.Duration
 	Rate        float64
@@ -35,8 +35,8 @@ type spending struct {
 
 type bucket struct{ over, all float64 } // requests
 
-// NewBurn makes a meter that answers for windows up to the longest, to within a
-// sixth of the shortest.
+// NewBurn returns a meter for windows up to the longest, with a resolution of a sixth of
+// the shortest.
 func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
 	b := &Burn{width: max(shortest/6, time.Second), maxAge: maxAge}
 	b.budgets = make([]float64, len(app.Kinds))
@@ -50,7 +50,7 @@ func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
 	return b
 }
 
-// See takes in an observation.
+// See adds an observation.
 func (b *Burn) See(now time.Time, s loadline.Situation) {
 	at := b.clock.advance(now)
 	for i := range b.kinds {
@@ -63,9 +63,9 @@ func (b *Burn) See(now time.Time, s loadline.Situation) {
 	}
 }
 
-// count adds one kind's latest sample. A sample that is seen twice counts once;
-// each stands for the time since the one before. Of a kind that nobody asks for,
-// there is no share over the SLO, and that is known.
+// count adds the latest sample of one kind. A repeated sample counts once; each sample
+// covers the time since the one before. A kind without requests has no share over the SLO,
+// and that counts as measured.
 func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadline.KindObservation) {
 	if usable(seen.Rate, now, b.maxAge) {
 		k.rate = seen.Rate.Value
@@ -92,7 +92,7 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 	bucket.over += all * over.Value
 }
 
-// turn empties the buckets that time has come round to.
+// turn empties expired buckets.
 func (k *spending) turn(n int64) {
 	size := int64(len(k.ring))
 	for i := max(k.newest+1, n-size+1); i <= n; i++ {
@@ -144,9 +144,9 @@ func (b *Burn) lost(window time.Duration) int {
 	return -1
 }
 
-// Firing is the first condition that holds, and the kind for which it does.
-// minOver keeps the few requests of a quiet night from being a percentage. Time
-// before the beginning counts as kept: five minutes are no hour.
+// Firing returns the first condition that holds, and the kind for which it does. minOver
+// excludes a high share of very few requests. Time before the first observation counts as
+// within the SLO: five minutes of data do not fill a window of an hour.
 func (b *Burn) Firing(conditions []BurnWindows, minOver float64) (kind int, which BurnWindows, firing bool) {
 	for _, c := range conditions {
 		for i := range b.kinds {

@@ -17,7 +17,7 @@ func TestBurnAgainstCounting(t *testing.T) {
 	b := guard.NewBurn(webApp(), maxAge, time.Minute, time.Hour)
 	type second struct{ over, all float64 }
 	var counted []second // one per 10 s
-	sc := newScene()
+	sc := newFixture()
 	for i := range 1000 {
 		rate, over := 50+50*rng.Float64(), 0.0
 		if i/100%2 == 1 {
@@ -44,7 +44,7 @@ func TestBurnAgainstCounting(t *testing.T) {
 
 func TestBurnCountsASampleOnce(t *testing.T) {
 	b := guard.NewBurn(webApp(), maxAge, time.Minute, time.Hour)
-	sc := newScene()
+	sc := newFixture()
 	sc.observe(100, 1, 0.5)
 	for range 5 {
 		b.See(sc.now, sc.Situation)
@@ -72,7 +72,7 @@ func TestBurnFires(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := guard.NewBurn(webApp(), maxAge, time.Minute, time.Hour)
-			sc := newScene()
+			sc := newFixture()
 			fired := 0
 			for m := 0; m < 120 && fired == 0; m++ {
 				for range 4 {
@@ -95,7 +95,7 @@ func TestBurnFires(t *testing.T) {
 // speak of a long window.
 func TestBurnDoesNotTakeMinutesForAnHour(t *testing.T) {
 	b := guard.NewBurn(webApp(), maxAge, time.Minute, time.Hour)
-	sc := newScene()
+	sc := newFixture()
 	slow := []guard.BurnWindows{{Short: 10 * time.Minute, Long: time.Hour, Rate: 3}}
 	for minute := range 60 {
 		for range 4 {
@@ -126,7 +126,7 @@ func only(minute, at int, over float64) float64 {
 
 func TestBurnDoesNotGrow(t *testing.T) {
 	b := guard.NewBurn(webApp(), maxAge, time.Minute, time.Hour)
-	sc := newScene()
+	sc := newFixture()
 	b.See(sc.now, sc.Situation)
 	if n := testing.AllocsPerRun(1000, func() {
 		sc.later(15 * time.Second)

@@ -10,7 +10,7 @@ import (
 
 func TestBurning(t *testing.T) {
 	g := guard.NewBurning(guard.Burning{Window: 2 * time.Minute, Rate: 1, MinOver: 10}, webApp(), maxAge)
-	sc := newScene()
+	sc := newFixture()
 	step := func(rate, over float64, want, got loadline.Setting, why string) {
 		t.Helper()
 		sc.set(10)
@@ -36,12 +36,12 @@ func TestBurning(t *testing.T) {
 }
 
 func TestBurningWithoutAnSLO(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	sc.Now().Kinds = nil
 	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1, Unmeasured: true}, webApp(), maxAge), toReplicas(8),
 		toReplicas(8), "")
-	// Nobody asks for anything: there is no share over the SLO, and that is known.
-	sc = newScene()
+	// There are no requests: there is no share over the SLO, and that is known.
+	sc = newFixture()
 	sc.Now().Kinds[0] = loadline.KindObservation{Rate: sc.sample(0)}
 	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1}, webApp(), maxAge), toReplicas(8), toReplicas(8), "")
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// Chain is the guards of an application in the order in which they are asked:
+// Chain returns the guards of an application in the order in which they are called:
 //
-//  1. sense: nonsense goes first, so that nothing is made of it.
+//  1. sense: implausible values are dropped before anything is derived from them.
 //  2. disagreement: what is wanted at all, before how fast. It may lower a
 //     proposal, and what it lowers has to pass the rest like any reduction.
 //  3. observed, starting, burning: may the service be reduced at all, and to
 //     what. Each only takes reductions back, so their order does not matter.
 //  4. gray, cool-down, step: how fast. Gray comes before the others because its
 //     step back is a raise like any other, and limited like one.
-//  5. brownout: what is done without in need. It goes against nothing above, since
-//     it moves an axis of its own.
-//  6. absent, clamp: what nothing may undo, and so nothing that could comes after
-//     them. Clamp is last: from within the bounds it can only shorten a step, so
+//  5. brownout: optional services off under overload. It does not conflict with the
+//     guards above, since it changes an axis of its own.
+//  6. absent, clamp: no other guard may undo them, so none comes after. Clamp
+//     is last: from within the bounds it can only shorten a step, so
 //     the step limits hold after it too.
 //
-// The rule may be nil; then there is nobody to disagree with. The settings are
+// The rule may be nil; then there is no disagreement. The settings are
 // valid.
 func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	n, maxAge := len(app.Services), set.Data.MaxAge
@@ -56,14 +56,14 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	return append(chain, Absent{MaxAge: maxAge}, Clamp{})
 }
 
-// Guarded is all that keeps one application safe.
+// Guarded is the ladder, the guards and the filter of one application.
 type Guarded struct {
 	Ladder *Ladder
 	Guards []loop.Guard
 	Filter func(now time.Time, o *loadline.Observation)
 }
 
-// Around puts everything around a model, which may be nil, and a rule.
+// Around returns them for a model, which may be nil, and a rule.
 func Around(set Settings, app *loadline.App, model, rule loadline.Policy) (*Guarded, error) {
 	if rule == nil {
 		return nil, errors.New("the guard needs a rule to fall back on, such as hpa")
@@ -75,7 +75,7 @@ func Around(set Settings, app *loadline.App, model, rule loadline.Policy) (*Guar
 	return &Guarded{Ladder: ladder, Guards: Chain(set, app, ladder), Filter: Filter(set)}, nil
 }
 
-// Filter puts observations in order before anything looks at them.
+// Filter returns the filter of observations: see Fresh and IgnoreStartupCPU.
 func Filter(set Settings) func(now time.Time, o *loadline.Observation) {
 	return func(now time.Time, o *loadline.Observation) {
 		Fresh(now, set.Data.MaxAge, o)
@@ -85,7 +85,7 @@ func Filter(set Settings) func(now time.Time, o *loadline.Observation) {
 	}
 }
 
-// Install has a loop use it.
+// Install makes a loop use them.
 func (g *Guarded) Install(l *loop.Loop) {
 	l.Policy, l.Guards, l.Filter = g.Ladder, g.Guards, g.Filter
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Clamp holds every setting within the user's bounds. It is the last guard of
-// every loop: whatever a policy or another guard wants, nothing leaves them.
+// Clamp limits every setting to the user's bounds. It is the last guard of every loop: no
+// policy or guard can exceed them.
 type Clamp struct{}
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (Clamp) Name() string { return "clamp" }
 
 // Check brings the setting within the service's bounds. A bound of 0 above is

@@ -2,20 +2,19 @@ package guard
 
 import "time"
 
-// clock counts time that only goes forward. The guards' timers run on it, so
-// that a clock that is set back neither ends a cool-down early nor makes it
-// last until the old time comes round again.
+// clock is monotonic: a system clock that is set back neither ends a cool-down early nor
+// prolongs it. The timers of the guards use it.
 type clock struct {
 	last  time.Time
 	at    time.Duration
 	begun bool
 }
 
-// farthest is the most that one step counts: beyond every timer, and far from
-// the end of a Duration.
+// farthest is the most that one step counts: longer than every timer, and far below the
+// maximum of a Duration.
 const farthest = 30 * 24 * time.Hour
 
-// advance to an instant and return the time on the clock, 0 at first.
+// advance sets the clock to an instant and returns the time on it, 0 at first.
 func (c *clock) advance(now time.Time) time.Duration {
 	if c.begun && now.After(c.last) {
 		c.at += min(now.Sub(c.last), farthest)
@@ -24,7 +23,7 @@ func (c *clock) advance(now time.Time) time.Duration {
 	return c.at
 }
 
-// instant is a time on a clock that may not have come.
+// instant is a time on the clock, or unset.
 type instant struct {
 	at  time.Duration
 	set bool
@@ -32,5 +31,5 @@ type instant struct {
 
 func (i *instant) mark(at time.Duration) { *i = instant{at, true} }
 
-// within says whether the instant was less than a span ago.
+// within reports whether the instant was less than a span ago.
 func (i instant) within(at, span time.Duration) bool { return i.set && at-i.at < span }

@@ -7,10 +7,10 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// CoolDown is the time between changes of one service. More waits for the last
-// raise only: a step down that proves wrong may be undone at once. Less waits
-// for the last change of either kind: going down right after going up is
-// flapping, and the pods that were added have not shown yet what they are worth.
+// CoolDown is the minimum time between changes of one service. A raise waits for the last
+// raise only, so that a wrong reduction can be undone at once. A reduction waits for the
+// last change in either direction: reducing right after raising is flapping, and the load
+// of the added pods is not known yet.
 type CoolDown struct {
 	Up, Down time.Duration
 
@@ -20,18 +20,18 @@ type CoolDown struct {
 
 type lastChange struct{ up, down instant }
 
-// NewCoolDown of so many services.
+// NewCoolDown returns the guard for a number of services.
 func NewCoolDown(up, down time.Duration, services int) *CoolDown {
 	return &CoolDown{Up: up, Down: down, last: make([]lastChange, services)}
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (*CoolDown) Name() string { return "cool-down" }
 
-// Watch keeps time.
+// Watch advances the clock.
 func (g *CoolDown) Watch(now time.Time, _ loadline.Situation) { g.clock.advance(now) }
 
-// Check leaves as it is what changed too lately.
+// Check drops changes that come too soon after the last one.
 func (g *CoolDown) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is, last, at := &s.InFlight[service], g.last[service], g.clock.at
 	hotUp := last.up.within(at, g.Up)
@@ -42,10 +42,10 @@ func (g *CoolDown) Check(_ time.Time, s loadline.Situation, service int, want lo
 	why := ""
 	for a := range axes {
 		switch {
-		case hotUp && a.rises(&want, is):
+		case hotUp && a.raises(&want, is):
 			a.unset(&want)
 			why = fmt.Sprintf("it was raised %v ago, and %v must pass between raises", at-last.up.at, g.Up)
-		case hotDown && a.falls(&want, is):
+		case hotDown && a.reduces(&want, is):
 			a.unset(&want)
 			why = fmt.Sprintf("it was changed %v ago, and %v must pass before it is reduced", at-last.latest(), g.Down)
 		}
@@ -60,15 +60,15 @@ func (l lastChange) latest() time.Duration {
 	return l.down.at
 }
 
-// Decided remembers which way each service goes.
+// Decided records the direction of each change.
 func (g *CoolDown) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan) {
 	for i := range plan.Services {
 		p := &plan.Services[i]
 		for a := range axes {
-			if a.rises(&p.Setting, &s.InFlight[p.Service]) {
+			if a.raises(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].up.mark(g.clock.at)
 			}
-			if a.falls(&p.Setting, &s.InFlight[p.Service]) {
+			if a.reduces(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].down.mark(g.clock.at)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 func TestCoolDown(t *testing.T) {
 	nothing := loadline.Setting{}
-	sc := newScene()
+	sc := newFixture()
 	g := guard.NewCoolDown(time.Minute, 3*time.Minute, 1)
 	sc.expect(t, g, toReplicas(12), toReplicas(12), "")
 	sc.later(30 * time.Second)
@@ -28,7 +28,7 @@ func TestCoolDown(t *testing.T) {
 }
 
 func TestCoolDownWhenTheClockIsSetBack(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	g := guard.NewCoolDown(0, 3*time.Minute, 1)
 	sc.expect(t, g, toReplicas(12), toReplicas(12), "")
 	sc.later(-5 * time.Hour)

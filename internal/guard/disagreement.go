@@ -8,29 +8,28 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Adviser knows what the rule would do. The ladder is one: it asks the rule
-// whoever is followed.
+// Adviser returns the proposals of the rule. The ladder is one: it calls the rule even
+// while the model is followed.
 type Adviser interface {
 	// Advice is the rule's latest setting for a service; false if it has none
 	// or it is old.
 	Advice(service int) (loadline.Setting, bool)
 }
 
-// Disagreement keeps a policy within a bounded distance of the rule. What is
-// compared is capacity, replicas times CPU, so that fewer larger replicas are no
-// disagreement; what is corrected is the number of replicas. A policy that is
-// silent about a service is taken to want what there is, and is corrected upwards
-// only.
+// Disagreement bounds the distance of a policy from the rule. It compares capacity,
+// replicas times CPU, so that fewer but larger replicas are no disagreement, and corrects
+// the number of replicas. A policy that proposes nothing for a service is taken to propose
+// the present allocation, and is corrected upwards only.
 type Disagreement struct {
 	Rule      Adviser
 	Low, High float64 // capacity, as factors of the rule's
 	Slack     int     // replicas more or less that are always allowed
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (Disagreement) Name() string { return "disagreement" }
 
-// Check brings the replicas within the distance.
+// Check limits the replicas to the allowed distance.
 func (g Disagreement) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	advice, known := g.Rule.Advice(service)
 	if !known {

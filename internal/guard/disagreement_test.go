@@ -22,14 +22,14 @@ func TestDisagreement(t *testing.T) {
 		rule      says
 		want, got loadline.Setting
 	}{
-		"near enough":                            {twelve, toReplicas(20), toReplicas(20)},
-		"far below":                              {twelve, toReplicas(1), toReplicas(6)},
-		"far above":                              {twelve, toReplicas(40), toReplicas(24)},
-		"a silent policy is corrected upwards":   {says{toReplicas(30), true}, loadline.Setting{}, toReplicas(15)},
-		"a silent policy is not corrected down":  {says{toReplicas(1), true}, loadline.Setting{}, loadline.Setting{}},
-		"a few replicas are always allowed":      {says{toReplicas(1), true}, toReplicas(3), toReplicas(3)},
-		"a rule that knows nothing binds nobody": {says{}, toReplicas(1), toReplicas(1)},
-		"a rule that leaves it as it is":         {says{loadline.Setting{}, true}, toReplicas(1), toReplicas(5)},
+		"near enough":                           {twelve, toReplicas(20), toReplicas(20)},
+		"far below":                             {twelve, toReplicas(1), toReplicas(6)},
+		"far above":                             {twelve, toReplicas(40), toReplicas(24)},
+		"a silent policy is corrected upwards":  {says{toReplicas(30), true}, loadline.Setting{}, toReplicas(15)},
+		"a silent policy is not corrected down": {says{toReplicas(1), true}, loadline.Setting{}, loadline.Setting{}},
+		"a few replicas are always allowed":     {says{toReplicas(1), true}, toReplicas(3), toReplicas(3)},
+		"without advice nothing is limited":     {says{}, toReplicas(1), toReplicas(1)},
+		"a rule that leaves it as it is":        {says{loadline.Setting{}, true}, toReplicas(1), toReplicas(5)},
 		"fewer larger replicas are agreement": {twelve, loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)},
 			loadline.Setting{Replicas: loadline.Some(4), CPULimit: cpu(3)}},
 		"as many much smaller ones are not": {twelve, loadline.Setting{Replicas: loadline.Some(12), CPULimit: cpu(0.25)},
@@ -38,7 +38,7 @@ func TestDisagreement(t *testing.T) {
 			loadline.Setting{Replicas: loadline.Some(0), Brownout: loadline.Some(true)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newScene().expect(t, guard.Disagreement{Rule: row.rule, Low: 0.5, High: 2, Slack: 2}, row.want, row.got, "")
+			newFixture().expect(t, guard.Disagreement{Rule: row.rule, Low: 0.5, High: 2, Slack: 2}, row.want, row.got, "")
 		})
 	}
 }

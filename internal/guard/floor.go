@@ -9,22 +9,22 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Safe is what a service is raised to when nobody has been able to see it, or
-// to decide for it, for long. What is not set stays as it is.
+// Safe is the allocation that a service is raised to when its load has not been
+// measured, or no policy could decide, for a long time. Values that are not set stay
+// unchanged.
 type Safe struct {
 	Replicas int
 	CPU      float64 // cores of each replica's limit, and of its request if that has no limit
 	Memory   int64   // bytes, likewise
 }
 
-// raise adds to a proposal what takes services up to their floors: all of them
-// on the lowest rung, on others those that have not been seen for long. A floor
-// never takes anything away. A service at zero or browned out is so on purpose
-// and stays so.
+// raise adds changes that raise services to their floors: all services on the lowest
+// rung, on other rungs those whose load has not been measured for long. A floor never
+// reduces. A service at zero or browned out is so on purpose and stays so.
 func (l *Ladder) raise(at time.Duration, rung Rung, is []loadline.Allocation, p loadline.Proposal) loadline.Proposal {
 	copied := false
-	for i := range l.sight.blind {
-		if rung != Floor && l.sight.unseen(i, at) < l.set.Data.FloorAfter {
+	for i := range l.visibility.blind {
+		if rung != Floor && l.visibility.unseen(i, at) < l.set.Data.FloorAfter {
 			continue
 		}
 		to := l.floor(i, is[i])

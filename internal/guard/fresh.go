@@ -7,12 +7,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// ahead is how far the clocks of two machines may be apart before a sample from
-// the future is not believed.
+// ahead is the tolerated clock difference between machines: samples further in the future
+// are ignored.
 const ahead = time.Minute
 
-// usable says whether a sample may be read: it is there, it is a number that
-// can be measured, and it speaks of now.
+// usable reports whether a sample may be used: it is present, finite, not negative, and
+// recent.
 func usable(v loadline.Sample, now time.Time, maxAge time.Duration) bool {
 	if !v.Present() || math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
 		return false
@@ -21,9 +21,8 @@ func usable(v loadline.Sample, now time.Time, maxAge time.Duration) bool {
 	return age <= maxAge && age >= -ahead
 }
 
-// Fresh makes absent, in an observation, whatever may not be read: samples that
-// are late, from the future, not numbers or negative. What remains is safe to
-// read for policies that do not look at ages themselves.
+// Fresh marks samples as absent that must not be used: those that are late, in the future,
+// not numbers or negative. Policies that do not check ages can read the rest.
 func Fresh(now time.Time, maxAge time.Duration, o *loadline.Observation) {
 	keep := func(samples ...*loadline.Sample) {
 		for _, v := range samples {

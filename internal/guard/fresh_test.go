@@ -46,7 +46,7 @@ func TestFresh(t *testing.T) {
 }
 
 func TestFreshAllocatesNothing(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	if n := testing.AllocsPerRun(10, func() { guard.Fresh(sc.now, maxAge, sc.Now()) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

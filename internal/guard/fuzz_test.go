@@ -316,7 +316,7 @@ func runWild(t *testing.T, data []byte) (moves, falls int) {
 }
 
 // FuzzGuard: whatever policies want and whatever is observed, what is applied
-// stays in bounds and within step limits, and nothing falls that nobody sees.
+// stays in bounds and within step limits, and no service without measurements is reduced.
 func FuzzGuard(f *testing.F) {
 	for seed := range uint64(4) {
 		f.Add(wildBytes(seed, 400))

@@ -8,10 +8,10 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Gray takes a service down in two steps: part of the way, then, after a while
-// in which the SLO has held, the rest. If the error budget burns while either
-// step is being watched, the service goes back to what it was, and stays there
-// for the time of the retreat.
+// Gray reduces a service in two steps: part of the reduction first, then, after a time
+// in which the SLO was met, the rest. If the error budget burns while either step is
+// watched, the service returns to its former allocation and is not reduced for the time
+// of the retreat.
 type Gray struct {
 	Part    float64       // of the way, at first
 	Span    time.Duration // for which each step is watched
@@ -25,7 +25,7 @@ type Gray struct {
 	of    []descent // by service
 }
 
-// descent is how far a service has come on its way down.
+// descent is the progress of one service's reduction.
 type descent struct {
 	stage  stage
 	since  time.Duration
@@ -37,11 +37,11 @@ type descent struct {
 type stage int
 
 const (
-	level    stage = iota
-	partly         // the first step is being watched
-	approved       // the rest may follow
-	wholly         // the second step is being watched
-	back           // a step was taken back
+	idle           stage = iota
+	watchingFirst        // the first step is being watched
+	approved             // the rest may follow
+	watchingSecond       // the second step is being watched
+	reverted             // a step was taken back
 )
 
 // NewGray watches an application.
@@ -51,10 +51,10 @@ func NewGray(g Gray, app *loadline.App, maxAge time.Duration) *Gray {
 	return &g
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (*Gray) Name() string { return "gray" }
 
-// Watch sees how the last steps have done.
+// Watch evaluates the last steps.
 func (g *Gray) Watch(now time.Time, s loadline.Situation) {
 	at := g.clock.advance(now)
 	g.burn.See(now, s)
@@ -63,39 +63,41 @@ func (g *Gray) Watch(now time.Time, s loadline.Situation) {
 	for i := range g.of {
 		d := &g.of[i]
 		elapsed := at - d.since
-		switch watched := d.stage == partly || d.stage == wholly; {
+		switch watched := d.stage == watchingFirst || d.stage == watchingSecond; {
 		case watched && burning:
-			d.enter(back, at)
+			d.enter(reverted, at)
 		case watched && !known:
-			d.since = at // unseen time is not a test that was passed
-		case d.stage == partly && elapsed >= g.Span:
+			d.since = at // time without measurements does not count
+		case d.stage == watchingFirst && elapsed >= g.Span:
 			d.enter(approved, at)
-		case d.stage == wholly && elapsed >= g.Span, d.stage == approved && elapsed >= g.Span, d.stage == back && elapsed >= g.Retreat:
-			d.enter(level, at)
+		case d.stage == watchingSecond && elapsed >= g.Span, d.stage == approved && elapsed >= g.Span,
+			d.stage == reverted && elapsed >= g.Retreat:
+			d.enter(idle, at)
 		}
 	}
 }
 
 func (d *descent) enter(to stage, at time.Duration) { d.stage, d.since = to, at }
 
-// Check shortens a first step down, holds during the watch, and goes back if it
-// must.
+// Check shortens a first step down, holds while a step is watched, and reverts it if the
+// error budget burned.
 func (g *Gray) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is, d := &s.InFlight[service], &g.of[service]
-	if d.stage == back {
+	if d.stage == reverted {
 		return g.goBack(is, d, want)
 	}
-	if !falls(&want, is) {
+	if !reduces(&want, is) {
 		return want, ""
 	}
 	d.asked = is.With(want)
 	switch d.stage {
-	case partly, wholly:
-		return noLess(want, is), fmt.Sprintf("not reduced further: the last step down is watched for %v yet", g.Span-(g.clock.at-d.since))
+	case watchingFirst, watchingSecond:
+		return withoutReductions(want, is), fmt.Sprintf("not reduced further: the last reduction is watched for another %v",
+			g.Span-(g.clock.at-d.since))
 	case approved:
-		return g.theRest(is, d, want)
+		return g.secondStep(is, d, want)
 	default:
-		return g.partOfTheWay(is, want)
+		return g.firstStep(is, want)
 	}
 }
 
@@ -119,27 +121,28 @@ func (g *Gray) goBack(is *loadline.Allocation, d *descent, want loadline.Setting
 	if !changed {
 		return want, ""
 	}
-	return want, fmt.Sprintf("back to what it was: the error budget burned after it was reduced; the next step down in %v at the earliest", g.Retreat-(g.clock.at-d.since))
+	return want, fmt.Sprintf("reverted: the error budget burned after the reduction; the next one in %v at the earliest",
+		g.Retreat-(g.clock.at-d.since))
 }
 
-func (g *Gray) theRest(is *loadline.Allocation, d *descent, want loadline.Setting) (loadline.Setting, string) {
+func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Setting) (loadline.Setting, string) {
 	why := ""
 	for a := range axes {
 		v, _ := a.wanted(&want)
-		if to := a.of(&d.target); a.falls(&want, is) && v < to && to < a.of(is) {
+		if to := a.of(&d.target); a.reduces(&want, is) && v < to && to < a.of(is) {
 			a.set(&want, to)
-			why = "the rest of the last step down, and no more yet"
+			why = "second of two steps, no further than planned"
 		}
 	}
 	return want, why
 }
 
-func (g *Gray) partOfTheWay(is *loadline.Allocation, want loadline.Setting) (loadline.Setting, string) {
+func (g *Gray) firstStep(is *loadline.Allocation, want loadline.Setting) (loadline.Setting, string) {
 	why := ""
 	for a := range axes {
 		v, _ := a.wanted(&want)
 		from := a.of(is)
-		if !a.falls(&want, is) || math.IsInf(from, 1) {
+		if !a.reduces(&want, is) || math.IsInf(from, 1) {
 			continue // without a limit there is no way to go part of
 		}
 		step := (from - v) * g.Part
@@ -151,29 +154,29 @@ func (g *Gray) partOfTheWay(is *loadline.Allocation, want loadline.Setting) (loa
 		}
 		if to := from - step; to > v {
 			a.set(&want, to)
-			why = fmt.Sprintf("part of the way, watched for %v before the rest", g.Span)
+			why = fmt.Sprintf("first of two steps, watched for %v before the second", g.Span)
 		}
 	}
 	return want, why
 }
 
-// Decided begins or ends the watch, by what is really going to be done.
+// Decided starts or ends the watch according to the plan.
 func (g *Gray) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan) {
 	at := g.clock.at
 	for i := range plan.Services {
 		p := &plan.Services[i]
 		d, is := &g.of[p.Service], &s.InFlight[p.Service]
-		switch down := falls(&p.Setting, is); {
-		case down && d.stage == level:
+		switch down := reduces(&p.Setting, is); {
+		case down && d.stage == idle:
 			d.before, d.target = *is, d.asked
-			d.enter(partly, at)
+			d.enter(watchingFirst, at)
 			if is.With(p.Setting) == d.target {
-				d.enter(wholly, at)
+				d.enter(watchingSecond, at)
 			}
 		case down && d.stage == approved:
-			d.enter(wholly, at)
-		case !down && d.stage != back && replicas.rises(&p.Setting, is):
-			d.enter(level, at) // it is wanted again
+			d.enter(watchingSecond, at)
+		case !down && d.stage != reverted && replicas.raises(&p.Setting, is):
+			d.enter(idle, at) // it is wanted again
 		}
 	}
 }

@@ -8,30 +8,30 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Ladder is a policy that follows others: the model as long as there is one that
-// can be trusted, else the rule, else none, and if that lasts it raises every
-// service to a safe size. It asks both all the time, whichever it follows, so
-// that their memories are warm when they are followed and so that the distance
-// between them is known.
+// Ladder is a policy that follows one of others: the model while it can be trusted, else the
+// rule, else none; after a while without either it raises every service to a safe size. It
+// calls both policies at all times, whichever it follows, so that their state is current
+// when they are followed and the distance between them is known.
 //
-// What keeps it from following the model, each until that has been over for a
-// while: there is none; it has no data; it fails or proposes nonsense again and
-// again; the error budget burned while it was followed. It is for one goroutine.
+// The model is not followed while there is none, while it has no data, after repeated
+// failures or implausible proposals, and after the error budget burned while it was
+// followed; each until that has been over for a while. A Ladder must not be used
+// concurrently.
 type Ladder struct {
 	// OnChange, if set, is called at every step on the ladder.
 	OnChange func(Transition)
 
 	set   Settings
 	app   *loadline.App
-	model *asked // nil = there is none
-	rule  *asked
+	model *policyRunner // nil = there is none
+	rule  *policyRunner
 	beat  time.Duration // of the loop, if it is not the policies'
 	needs loadline.Needs
 
-	clock clock
-	begun bool
-	sight sight
-	burn  *Burn
+	clock      clock
+	begun      bool
+	visibility visibility
+	burn       *Burn
 
 	noModel string // why there is none
 	faults  int    // in a row
@@ -61,13 +61,13 @@ type advice struct {
 func NewLadder(set Settings, app *loadline.App, model, rule loadline.Policy) *Ladder {
 	shortest, longest := set.Burn.span()
 	l := &Ladder{
-		set: set, app: app, rule: &asked{policy: rule},
-		sight:    newSight(set.Data.MaxAge, len(app.Services)),
-		burn:     NewBurn(app, set.Data.MaxAge, shortest, longest),
-		recovery: set.Burn.Recovery,
-		state:    State{Rung: Hold, Why: "nothing has been observed yet", Recovery: set.Burn.Recovery},
-		advice:   make([]advice, len(app.Services)),
-		resized:  make([]bool, len(app.Services)),
+		set: set, app: app, rule: &policyRunner{policy: rule},
+		visibility: newVisibility(set.Data.MaxAge, len(app.Services)),
+		burn:       NewBurn(app, set.Data.MaxAge, shortest, longest),
+		recovery:   set.Burn.Recovery,
+		state:      State{Rung: Hold, Why: "nothing has been observed yet", Recovery: set.Burn.Recovery},
+		advice:     make([]advice, len(app.Services)),
+		resized:    make([]bool, len(app.Services)),
 	}
 	l.Offer(model, "there is no model")
 	return l
@@ -79,7 +79,7 @@ func (l *Ladder) Offer(model loadline.Policy, whyNone string) {
 	l.faulty, l.dataOut, l.faults, l.blind = objection{}, objection{}, 0, instant{}
 	l.model, l.noModel = nil, whyNone
 	if model != nil {
-		l.model, l.noModel = &asked{policy: model, strict: true}, ""
+		l.model, l.noModel = &policyRunner{policy: model, strict: true}, ""
 	}
 	l.needs = l.joinNeeds()
 }
@@ -162,7 +162,7 @@ func (l *Ladder) Resume(was State) {
 func (l *Ladder) Advice(service int) (loadline.Setting, bool) {
 	a := &l.advice[service]
 	fresh := 2*max(l.rule.policy.Needs().Period, l.needs.Period) + l.needs.Period/2
-	return a.setting, a.given.within(l.clock.at, fresh) && !l.sight.blind[service]
+	return a.setting, a.given.within(l.clock.at, fresh) && !l.visibility.blind[service]
 }
 
 // Forecast implements loop.Forecaster: each policy that is due runs the forecaster
@@ -198,11 +198,11 @@ func (l *Ladder) Split(now time.Time, s loadline.Situation) []loadline.SLO {
 }
 
 // policies on the ladder, the model last.
-func (l *Ladder) policies() []*asked {
+func (l *Ladder) policies() []*policyRunner {
 	if l.model == nil {
-		return []*asked{l.rule}
+		return []*policyRunner{l.rule}
 	}
-	return []*asked{l.rule, l.model}
+	return []*policyRunner{l.rule, l.model}
 }
 
 // Decide asks both policies, chooses the one to follow, and returns its proposal. An
@@ -215,7 +215,7 @@ func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 			l.state.Since = now
 		}
 	}
-	l.sight.look(at, now, s)
+	l.visibility.update(at, now, s)
 	l.burn.See(now, s)
 
 	rule := l.sighted(l.rule.ask(at, now, l.needs.Period, s))
@@ -234,10 +234,10 @@ func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 
 var errBlind = fmt.Errorf("%w: no service has a metric", loadline.ErrNoData)
 
-// sighted rejects a proposal that was made without any data: a policy that takes
-// absence for zero load would scale everything in.
+// sighted rejects a proposal that was made without any data: a policy that treats absent
+// data as zero load would scale everything in.
 func (l *Ladder) sighted(a answer) answer {
-	if a.ok() && !l.sight.any() {
+	if a.ok() && !l.visibility.any() {
 		return answer{due: a.due, err: errBlind}
 	}
 	return a
@@ -250,7 +250,7 @@ func (l *Ladder) advise(at time.Duration, rule loadline.Proposal) {
 	}
 }
 
-// judge the model by its answer.
+// judge evaluates the answer of the model.
 func (l *Ladder) judge(at time.Duration, model answer) {
 	switch {
 	case model.ok():
@@ -267,7 +267,7 @@ func (l *Ladder) judge(at time.Duration, model answer) {
 		}
 	case model.due:
 		if l.faults++; l.faults >= l.set.Faults.Most && !l.faulty.open {
-			l.faulty.raise(at, fmt.Sprintf("the model has failed %d times in a row, the last time thus: %v", l.faults, model.err))
+			l.faulty.raise(at, fmt.Sprintf("the model has failed %d times in a row, the last time with: %v", l.faults, model.err))
 		}
 	}
 	l.dataOut.consider(at, l.set.Data.Recovery, found(model.ok(), model.noData()))
@@ -358,7 +358,7 @@ func (l *Ladder) objection() string {
 	return ""
 }
 
-// cause of standing on a rung.
+// cause of being on a rung.
 type cause struct {
 	against     string // the model: an objection
 	model, rule error  // of their answers when they were needed
@@ -383,8 +383,8 @@ func (c cause) say(r Rung, set *Settings) string {
 	return fmt.Sprintf("%s; and the rule: %v", c.against, c.rule)
 }
 
-// stand on a rung. Only a change of rung is a transition; the reason on the same
-// rung is kept up to date.
+// stand sets the rung. Only a change of rung is a transition; the reason on the same rung
+// is kept up to date.
 func (l *Ladder) stand(now time.Time, rung Rung, why cause) {
 	if rung == Primary && !l.trusted.set {
 		l.trusted.mark(l.clock.at)
@@ -419,7 +419,7 @@ func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model
 		l.noteSizes(model.proposal)
 	case Rule:
 		p = marked(rule.proposal)
-		l.homeward(s.InFlight, p)
+		l.restoreSizes(s.InFlight, p)
 		l.advise(at, p) // what is followed is no disagreement
 	}
 	p = l.raise(at, rung, s.InFlight, p)

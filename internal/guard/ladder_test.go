@@ -43,7 +43,7 @@ func (p *puppet) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, e
 
 // stage is a ladder with its two policies.
 type stage struct {
-	*scene
+	*fixture
 	t           *testing.T
 	model, rule *puppet
 	ladder      *guard.Ladder
@@ -55,7 +55,7 @@ func newStage(t *testing.T, edit func(*guard.Settings)) *stage {
 	if edit != nil {
 		edit(&set)
 	}
-	st := &stage{scene: newScene(), t: t, model: newPuppet("model", 6), rule: newPuppet("rule", 9)}
+	st := &stage{fixture: newFixture(), t: t, model: newPuppet("model", 6), rule: newPuppet("rule", 9)}
 	st.ladder = guard.NewLadder(set, st.App, st.model, st.rule)
 	st.ladder.OnChange = func(c guard.Transition) { st.changes = append(st.changes, fmt.Sprintf("%v-%v", c.From, c.To)) }
 	return st
@@ -184,7 +184,7 @@ func TestLadderWhenNothingIsSeen(t *testing.T) {
 
 // TestLadderRaisesOneUnseenService while the others are scaled as ever.
 func TestLadderRaisesOneUnseenService(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	sc.App.Services = append(sc.App.Services, loadline.Service{Name: "db", Replicas: 5})
 	sc.Allocation = append(sc.Allocation, loadline.Allocation{Replicas: 3})
 	sc.InFlight = append(sc.InFlight, loadline.Allocation{Replicas: 3})
@@ -340,7 +340,7 @@ func TestLadderGivesTheRuleItsSizesBack(t *testing.T) {
 	st.InFlight[0].Size.CPULimit = 1
 	p, err = st.run(15*time.Second, 0)
 	wants(t, p, err, 9)
-	// A size that somebody else sets is nobody's business here.
+	// A size that others set is left unchanged.
 	st.InFlight[0].Size.CPULimit = 3
 	p, err = st.run(15*time.Second, 0)
 	wants(t, p, err, 9)

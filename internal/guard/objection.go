@@ -2,9 +2,9 @@ package guard
 
 import "time"
 
-// objection is one reason not to follow the model. Once raised it stands until
-// its cause has been away for a while, without a break; what cannot be seen is
-// not away.
+// objection is one reason not to follow the model. Once raised it stays open until its
+// cause has been absent for a given time without interruption. Time in which the cause
+// cannot be observed does not count.
 type objection struct {
 	open  bool
 	why   string
@@ -16,7 +16,7 @@ func (o *objection) raise(at time.Duration, why string) {
 	*o = objection{open: true, why: why, last: at}
 }
 
-// finding is how the cause stands now.
+// finding is the present state of the cause.
 type finding int
 
 const (
@@ -25,8 +25,8 @@ const (
 	there
 )
 
-// consider closes the objection if its cause has been away for long enough, and
-// says whether it has just done so.
+// consider closes the objection if its cause has been absent for long enough, and
+// reports whether it did so now.
 func (o *objection) consider(at, enough time.Duration, f finding) bool {
 	if !o.open {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Observed lets a service be reduced only as far as the load that is observed
-// would still fit: a forecast alone is no reason to take away what is in use.
-// What counts is the highest load of the last Window, not that of the instant.
+// Observed limits a reduction to what the observed load needs: a forecast alone does not
+// justify removing capacity that is in use. It compares with the highest load in the
+// last Window, not with the present load.
 type Observed struct {
 	Window    time.Duration
 	MaxAge    time.Duration
@@ -31,16 +31,16 @@ type loadPeaks struct {
 	pod  peak // bytes of its largest pod
 }
 
-// NewObserved remembers loads of so many services.
+// NewObserved returns the guard for a number of services.
 func NewObserved(g Observed, services int) *Observed {
 	g.peaks = make([]loadPeaks, services)
 	return &g
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (*Observed) Name() string { return "observed" }
 
-// Watch remembers how high the load was.
+// Watch records the load.
 func (g *Observed) Watch(now time.Time, s loadline.Situation) {
 	at := g.clock.advance(now)
 	for i := range g.peaks {
@@ -80,11 +80,11 @@ func coresUsed(o *loadline.ServiceObservation, now time.Time, maxAge time.Durati
 	return cores, known
 }
 
-// Check first leaves sizes as they are that are too small, then asks for as many
-// replicas as the load needs, and never for more than there are.
+// Check first drops reductions of sizes that would be too small, then raises the replicas
+// to what the load needs, at most to the present number.
 func (g *Observed) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is := &s.InFlight[service]
-	if !falls(&want, is) {
+	if !reduces(&want, is) {
 		return want, ""
 	}
 	var why reasons
@@ -93,11 +93,11 @@ func (g *Observed) Check(_ time.Time, s loadline.Situation, service int, want lo
 	return want, strings.Join(why, "; ")
 }
 
-// holdMemory keeps a replica's memory above what its largest pod uses: less
-// would kill it.
+// holdMemory keeps the memory of a replica above the usage of the largest pod, which would
+// be killed otherwise.
 func (g *Observed) holdMemory(is *loadline.Allocation, service int, want *loadline.Setting, why *reasons) {
 	for _, a := range []axis{memoryRequest, memoryLimit} {
-		if !a.falls(want, is) {
+		if !a.reduces(want, is) {
 			continue
 		}
 		used, known := g.peaks[service].pod.get(g.clock.at, g.Window)
@@ -114,11 +114,10 @@ func (g *Observed) holdMemory(is *loadline.Allocation, service int, want *loadli
 	}
 }
 
-// holdCPU keeps the CPU and the workers of all replicas together above what has
-// been in use.
+// holdCPU keeps the total CPU and workers of all replicas above the observed usage.
 func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Setting, why *reasons) {
 	is := &s.InFlight[service]
-	if !replicas.falls(want, is) && !cpuLimit.falls(want, is) && !cpuRequest.falls(want, is) {
+	if !replicas.reduces(want, is) && !cpuLimit.reduces(want, is) && !cpuRequest.reduces(want, is) {
 		return
 	}
 	cores, knownCPU := g.peaks[service].cpu.get(g.clock.at, g.Window)
@@ -127,18 +126,18 @@ func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Set
 	byWorkers := workers > 0 && knownBusy
 	next := is.With(*want)
 	if rate, known := g.peaks[service].rate.get(g.clock.at, g.Window); next.Replicas == 0 && known && rate == 0 {
-		return // nobody has called: what it uses, it uses for itself
+		return // no requests: its CPU usage is not load
 	}
 	room := g.roomPerReplica(next.Size)
 	byCPU := room > 0 && knownCPU
 	if !byCPU && !byWorkers {
-		*want = noLess(*want, is)
+		*want = withoutReductions(*want, is)
 		*why = append(*why, "not reduced: there is no measured CPU with a request or limit to compare it with, nor busy workers of a known number")
 		return
 	}
 	if byCPU && cores > float64(next.Replicas)*room && next.Size != is.Size {
 		for _, a := range []axis{cpuRequest, cpuLimit} {
-			if a.falls(want, is) {
+			if a.reduces(want, is) {
 				a.unset(want)
 				*why = append(*why, fmt.Sprintf("%v stays: %.3g cores have been in use", a, cores))
 			}
@@ -154,7 +153,8 @@ func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Set
 		need = max(need, math.Ceil(busy/workers))
 	}
 	if need = min(need, float64(is.Replicas)); float64(next.Replicas) < need {
-		*why = append(*why, fmt.Sprintf("%d replicas would not hold what has been seen in the last %v (%.3g cores, %.3g visits at once): %.0f", next.Replicas, g.Window, cores, busy, need))
+		*why = append(*why, fmt.Sprintf("%d replicas are too few for the load of the last %v (%.3g cores, %.3g concurrent visits): %.0f",
+			next.Replicas, g.Window, cores, busy, need))
 		replicas.set(want, need)
 	}
 }

@@ -2,14 +2,13 @@ package guard
 
 import "github.com/loadline/loadline"
 
-// Partial is a model that was taught for some services only. For the others the
-// rule is followed while the model is: nobody is left as it is for want of a
-// teacher.
+// Partial is a model that was trained for some services only. While the model is
+// followed, the rule decides for the others.
 type Partial interface {
 	Decides(service int) bool
 }
 
-// complete adds what the rule wants of services that the model does not decide
+// complete adds the proposals of the rule for services that the model does not decide
 // for. A rule that is not due, or has no data, adds nothing.
 func (l *Ladder) complete(model, rule loadline.Proposal) loadline.Proposal {
 	part, ok := l.model.policy.(Partial)

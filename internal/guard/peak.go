@@ -2,8 +2,8 @@ package guard
 
 import "time"
 
-// peak is the highest value of the last while, in a few buckets of time. It
-// forgets a value at least one span after it came, and at most a bucket later.
+// peak is the highest value within a span of time, in a few buckets. It drops a value
+// between one span and one span plus one bucket after it was added.
 type peak struct {
 	highest [peakBuckets]float64
 	newest  int64 // number of the newest bucket
@@ -21,7 +21,7 @@ func (p *peak) add(at, span time.Duration, v float64) {
 	p.begun, p.last = true, at
 }
 
-// turn brings the buckets up to date and returns the number of the newest.
+// turn drops expired buckets and returns the number of the newest.
 func (p *peak) turn(at, span time.Duration) int64 {
 	width := max(span/(peakBuckets-1), 1)
 	n := int64(at / width)

@@ -50,14 +50,14 @@ func (r *Rung) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown rung %q: must be primary, rule, hold or floor", text)
 }
 
-// State is where an application stands on the ladder. It is what status, metrics
-// and records show.
+// State is the state of an application's ladder, as shown in status, metrics and
+// records.
 type State struct {
 	Rung  Rung
 	Since time.Time
-	Why   string // for the person who asks
-	// Distrust says that the model is not followed because of what it did, which
-	// a restart must not make forgotten: see Ladder.Resume.
+	Why   string // in words
+	// Distrust: the model is not followed because of its behaviour. A restart must
+	// keep that: see Ladder.Resume.
 	Distrust bool
 	// Recovery is how long the SLO must hold before the model is followed again.
 	Recovery time.Duration

@@ -24,6 +24,6 @@ func TestSense(t *testing.T) {
 			loadline.Setting{Brownout: loadline.Some(true)}},
 		"nothing wanted, nothing to say": {},
 	} {
-		t.Run(name, func(t *testing.T) { newScene().expect(t, guard.Sense{}, row.want, row.got, "") })
+		t.Run(name, func(t *testing.T) { newFixture().expect(t, guard.Sense{}, row.want, row.got, "") })
 	}
 }

@@ -30,21 +30,21 @@ type Settings struct {
 	Brownout     BrownoutSettings
 }
 
-// DataSettings say when data is late, and what then.
+// DataSettings define when data is late, and the reaction.
 type DataSettings struct {
 	MaxAge     time.Duration // older samples are absent
 	HoldFor    time.Duration // without data for the model, before the rule takes over
 	Recovery   time.Duration // with data again, before the model does
-	FloorAfter time.Duration // without anybody who knows what to do, before services are raised to their floors
+	FloorAfter time.Duration // without a policy that can decide, before services are raised to their floors
 }
 
-// FaultSettings say when a model is broken.
+// FaultSettings define when a model is faulty.
 type FaultSettings struct {
 	Most     int           // failures in a row that hand the application to the rule
 	Recovery time.Duration // of sound answers, unfollowed, before the model takes over again
 }
 
-// BurnSettings say when an SLO suffers.
+// BurnSettings define when an error budget burns.
 type BurnSettings struct {
 	Windows         []BurnWindows // any of them hands the application to the rule
 	Recovered       float64       // burn over every short window that counts as recovered
@@ -63,13 +63,13 @@ type CoolDownSettings struct {
 	Down time.Duration // from any change to a reduction
 }
 
-// ObservedSettings say what load a reduction must leave room for.
+// ObservedSettings define the load that a reduction must leave room for.
 type ObservedSettings struct {
 	Window                                  time.Duration
 	OfLimit, OfRequest, OfWorkers, OfMemory float64 // shares that may be in use
 }
 
-// StartingSettings are about pods that are on their way.
+// StartingSettings are about pods that are starting.
 type StartingSettings struct {
 	Patience time.Duration // after which a pod that is not ready is stuck, and no longer waited for
 	Settle   time.Duration // after becoming ready, for which a pod's CPU is start-up and not load
@@ -81,14 +81,14 @@ type DisagreementSettings struct {
 	Slack     int
 }
 
-// GraySettings are about going down in two steps.
+// GraySettings are about reductions in two steps.
 type GraySettings struct {
 	Part    float64
 	Span    time.Duration
 	Retreat time.Duration
 }
 
-// BrownoutSettings are about doing without optional services.
+// BrownoutSettings are about turning optional services off.
 type BrownoutSettings struct {
 	Services []string      // that may be done without; none = nothing is
 	Window   time.Duration // over which the burn is measured
@@ -135,7 +135,7 @@ var optional = []string{"disagreement", "observed", "starting", "burning", "gray
 
 func (s *Settings) has(guard string) bool { return !slices.Contains(s.Off, guard) }
 
-// Validate says everything that is wrong with the settings for an application.
+// Validate reports everything that is wrong with the settings for an application.
 func (s Settings) Validate(app *loadline.App) error {
 	var f faults
 	for _, name := range s.Off {
@@ -270,7 +270,7 @@ func (s *Settings) validateNamed(app *loadline.App, f *faults) {
 // under checks a floor against an upper bound; 0 is none.
 func (f *faults) under(name string, a axis, v, most float64) {
 	switch {
-	case a.nonsense(v):
+	case a.implausible(v):
 		f.add("%s %v must be a number from 0, and a real one", name, v)
 	case most > 0 && v > most:
 		f.add("%s %v is above the service's upper bound %v", name, v, most)

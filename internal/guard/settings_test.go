@@ -51,7 +51,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 }
 
 func TestChainAllocatesNothingWhileAllIsWell(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	chain := guard.Chain(guard.Defaults(), sc.App, says{toReplicas(10), true})
 	pass := func() {
 		sc.later(15 * time.Second)

@@ -56,7 +56,7 @@ func (p *plain) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, er
 }
 
 // tick prepares and asks the ladder as the loop does.
-func tick(sc *scene, l *guard.Ladder) loadline.Situation {
+func tick(sc *fixture, l *guard.Ladder) loadline.Situation {
 	sc.observe(100, 5, 0)
 	s := sc.Situation
 	loop.Prepare(l, sc.now, &s)
@@ -68,7 +68,7 @@ func tick(sc *scene, l *guard.Ladder) loadline.Situation {
 func TestStagesRunWhenTheirPolicyIsDue(t *testing.T) {
 	model, rule := &staged{period: time.Minute}, &plain{}
 	l := guard.NewLadder(guard.Defaults(), webApp(), model, rule)
-	sc := newScene()
+	sc := newFixture()
 	for range 8 {
 		s := tick(sc, l)
 		if len(s.Forecast) != 1 || len(s.PartialSLO) != 1 {
@@ -90,7 +90,7 @@ func TestAStageThatPanicsIsTheModelsFault(t *testing.T) {
 	for _, stage := range []string{"forecast", "split"} {
 		model := &staged{period: 15 * time.Second, panics: stage}
 		l := guard.NewLadder(guard.Defaults(), webApp(), model, &plain{})
-		sc := newScene()
+		sc := newFixture()
 		for range 3 {
 			tick(sc, l)
 		}

@@ -7,15 +7,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Starting keeps a service from being reduced while pods of it are on their way:
-// they were asked for with reason, and what they will carry is not known yet. A
-// pod that has not become ready within Patience is stuck rather than starting,
-// and no longer counts.
+// Starting drops reductions of a service while some of its pods are starting: the load
+// that they will carry is not known yet. A pod that has not become ready within Patience
+// is considered stuck and is ignored.
 type Starting struct {
 	Patience time.Duration
 
 	clock   clock
-	missing []instant // by service: since when it has fewer pods than it was told
+	missing []instant // by service: since when it has fewer pods than desired
 }
 
 // NewStarting for so many services.
@@ -23,10 +22,10 @@ func NewStarting(patience time.Duration, services int) *Starting {
 	return &Starting{Patience: patience, missing: make([]instant, services)}
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (*Starting) Name() string { return "starting" }
 
-// Watch notes for how long pods have been missing.
+// Watch records since when pods have been missing.
 func (g *Starting) Watch(now time.Time, s loadline.Situation) {
 	at := g.clock.advance(now)
 	for i := range g.missing {
@@ -41,7 +40,7 @@ func (g *Starting) Watch(now time.Time, s loadline.Situation) {
 	}
 }
 
-// alive counts the pods that are not on their way out.
+// alive counts the pods that are not draining.
 func alive(o *loadline.ServiceObservation) int {
 	n := 0
 	for i := range o.Pods {
@@ -52,15 +51,15 @@ func alive(o *loadline.ServiceObservation) int {
 	return n
 }
 
-// Check takes out what would make it less.
+// Check drops reductions.
 func (g *Starting) Check(now time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is := &s.InFlight[service]
-	if !falls(&want, is) {
+	if !reduces(&want, is) {
 		return want, ""
 	}
 	o := observed(s, service)
 	if o == nil {
-		return want, "" // another guard's business
+		return want, "" // Absent handles it
 	}
 	starting := 0
 	for i := range o.Pods {
@@ -71,11 +70,11 @@ func (g *Starting) Check(now time.Time, s loadline.Situation, service int, want 
 	}
 	switch {
 	case is.Replicas > s.Allocation[service].Replicas:
-		return noLess(want, is), "not reduced: a raise is on its way"
+		return withoutReductions(want, is), "not reduced: a raise is on its way"
 	case starting > 0:
-		return noLess(want, is), fmt.Sprintf("not reduced: %d of its pods are starting", starting)
+		return withoutReductions(want, is), fmt.Sprintf("not reduced: %d of its pods are starting", starting)
 	case g.missing[service].within(g.clock.at, g.Patience):
-		return noLess(want, is), fmt.Sprintf("not reduced: %d of its %d pods are there", alive(o), s.Allocation[service].Replicas)
+		return withoutReductions(want, is), fmt.Sprintf("not reduced: %d of its %d pods are there", alive(o), s.Allocation[service].Replicas)
 	}
 	return want, ""
 }

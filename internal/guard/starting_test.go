@@ -10,13 +10,13 @@ import (
 
 func TestStarting(t *testing.T) {
 	nothing := loadline.Setting{}
-	young := func(phase loadline.PodPhase, age time.Duration) func(*scene) {
-		return func(sc *scene) {
+	young := func(phase loadline.PodPhase, age time.Duration) func(*fixture) {
+		return func(sc *fixture) {
 			sc.web().Pods[3].Phase, sc.web().Pods[3].Created = phase, sc.now.Add(-age)
 		}
 	}
 	for name, row := range map[string]struct {
-		change    func(*scene)
+		change    func(*fixture)
 		want, got loadline.Setting
 		why       string
 	}{
@@ -25,11 +25,11 @@ func TestStarting(t *testing.T) {
 		"one pending":             {young(loadline.PodPending, time.Minute), toReplicas(8), nothing, "starting"},
 		"raises pass":             {young(loadline.PodStarting, time.Minute), toReplicas(12), toReplicas(12), ""},
 		"one that is stuck":       {young(loadline.PodPending, time.Hour), toReplicas(8), toReplicas(8), ""},
-		"a raise on its way":      {func(sc *scene) { sc.InFlight[0].Replicas = 12 }, toReplicas(8), nothing, "on its way"},
-		"pods that are not there": {func(sc *scene) { sc.web().Pods = sc.web().Pods[:7] }, toReplicas(8), nothing, "7 of its 10"},
+		"a raise on its way":      {func(sc *fixture) { sc.InFlight[0].Replicas = 12 }, toReplicas(8), nothing, "on its way"},
+		"pods that are not there": {func(sc *fixture) { sc.web().Pods = sc.web().Pods[:7] }, toReplicas(8), nothing, "7 of its 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc := newScene()
+			sc := newFixture()
 			if row.change != nil {
 				row.change(sc)
 			}
@@ -39,7 +39,7 @@ func TestStarting(t *testing.T) {
 }
 
 func TestStartingLosesPatience(t *testing.T) {
-	sc := newScene()
+	sc := newFixture()
 	g := guard.NewStarting(10*time.Minute, 1)
 	sc.web().Pods = sc.web().Pods[:7] // a quota keeps the others from being made
 	sc.expect(t, g, toReplicas(8), loadline.Setting{}, "7 of its 10")

@@ -6,14 +6,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// IgnoreStartupCPU takes out of an observation the CPU that pods burn to get
-// going: loading classes and filling caches is not load, and whoever takes it
-// for load adds pods, which burn more of it.
+// IgnoreStartupCPU removes the CPU that pods use to start from an observation. Loading
+// classes and filling caches is not load; a policy that took it for load would add pods,
+// which use even more of it.
 //
-// The CPU of a pod that is not ready, or has been for less than settle, becomes
-// absent. The service's CPU becomes what its ready pods would use if all of them
-// were as busy as the settled ones, which is what they will be. Without one
-// settled pod nothing is known of the load, and the service's CPU is absent.
+// The CPU of a pod that is not ready, or has been ready for less than settle, becomes
+// absent. The CPU of the service becomes what its ready pods would use if all of them
+// were as busy as the settled ones. Without a settled pod the load is unknown, and the
+// CPU of the service is absent.
 func IgnoreStartupCPU(settle time.Duration, o *loadline.Observation) {
 	for i := range o.Services {
 		ignoreStartup(settle, &o.Services[i])

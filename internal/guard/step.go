@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// StepLimit is the most that one decision may change. Of pods and percent the
-// larger counts, so that small services can move at all and large ones move
-// faster than pod by pod. Sizes move by factors.
+// StepLimit is the most that one decision may change. The larger of pods and percent
+// applies, so that small services can change at all and large ones change by more than a
+// pod at a time. Sizes change by factors.
 type StepLimit struct {
 	UpPods      int
 	UpPercent   float64 // of the replicas there are
@@ -21,11 +21,11 @@ type StepLimit struct {
 	SizeDown    float64 // the least; above 0, at most 1
 }
 
-// Name of the guard in records.
+// Name returns the name of the guard in records.
 func (StepLimit) Name() string { return "step" }
 
-// Check shortens steps that are too long. A size that was not set has no ratio
-// to anything: its first value is for the bounds to limit.
+// Check shortens steps that are too long. A size that was not set has no ratio to another
+// value: only the bounds limit its first value.
 func (g StepLimit) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is := &s.InFlight[service]
 	var why reasons
@@ -33,7 +33,7 @@ func (g StepLimit) Check(_ time.Time, s loadline.Situation, service int, want lo
 		v, set := a.wanted(&want)
 		low, high := g.reach(a, is)
 		if got := min(max(v, low), high); set && got != v {
-			why = append(why, fmt.Sprintf("%v from %v to %v is too long a step, now to %v", a, asLimit(a.of(is)), asLimit(v),
+			why = append(why, fmt.Sprintf("%v from %v to %v exceeds the step limit: set to %v", a, asLimit(a.of(is)), asLimit(v),
 				asLimit(got)))
 			a.set(&want, got)
 		}
@@ -44,7 +44,7 @@ func (g StepLimit) Check(_ time.Time, s loadline.Situation, service int, want lo
 	return want, strings.Join(why, "; ")
 }
 
-// reach of one step from what there is.
+// reach is the range of one step from the present value.
 func (g StepLimit) reach(a axis, is *loadline.Allocation) (low, high float64) {
 	from := a.of(is)
 	switch {

@@ -32,14 +32,14 @@ func TestStepLimit(t *testing.T) {
 		"nothing is wanted, and nothing is limited": {10, loadline.Setting{}, loadline.Setting{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc := newScene()
+			sc := newFixture()
 			sc.set(row.from)
 			sc.expect(t, g, row.want, row.got, "")
 		})
 	}
 	t.Run("a first limit does not take the request down", func(t *testing.T) {
-		sc := newScene()
+		sc := newFixture()
 		sc.InFlight[0].Size.CPULimit = 0
-		sc.expect(t, g, loadline.Setting{CPULimit: cpu(0.2)}, loadline.Setting{CPULimit: cpu(0.5)}, "too long a step")
+		sc.expect(t, g, loadline.Setting{CPULimit: cpu(0.2)}, loadline.Setting{CPULimit: cpu(0.5)}, "exceeds the step limit")
 	})
 }

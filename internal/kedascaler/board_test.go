@@ -9,8 +9,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// told says whether a channel of changes has been closed.
-func told(changed <-chan struct{}) bool {
+// told reports whether a channel of changes has been closed.
+func closed(changed <-chan struct{}) bool {
 	select {
 	case <-changed:
 		return true
@@ -50,7 +50,7 @@ func TestBoardFindsWhatATriggerMeans(t *testing.T) {
 		{"neither bound nor named", Target{ScaledObject: so}, 0, `add the metadata "loadline"`},
 		{"a slip in the service", Target{so, shop, "crat"}, 0, `did you mean "cart"`},
 		{"a slip in the LoadLine", Target{so, Name{"shop", "mian"}, "cart"}, 0, `did you mean "main"`},
-		{"nothing of another namespace is told", Target{so, Name{"none", "main"}, "cart"}, 0, "none/main yet"},
+		{"nothing of another namespace is shown", Target{so, Name{"none", "main"}, "cart"}, 0, "none/main yet"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := b.Decision(c.target)
@@ -83,9 +83,9 @@ func TestBoardTellsOnlyWhatStreamsWouldTell(t *testing.T) {
 		return func() { b.Post(app, map[string]Decision{"cart": {Replicas: replicas, Made: noon}}) }
 	}
 	for _, c := range []struct {
-		name string
-		do   func()
-		told bool
+		name     string
+		do       func()
+		notified bool
 	}{
 		{"ready", func() { b.SetReady(true) }, true},
 		{"ready again", func() { b.SetReady(true) }, false},
@@ -103,8 +103,8 @@ func TestBoardTellsOnlyWhatStreamsWouldTell(t *testing.T) {
 	} {
 		changed := b.Changed()
 		c.do()
-		if told(changed) != c.told {
-			t.Errorf("%s: told is %t", c.name, !c.told)
+		if closed(changed) != c.notified {
+			t.Errorf("%s: notified is %t", c.name, !c.notified)
 		}
 	}
 }

@@ -8,7 +8,7 @@
 //
 // Reading order: source.go (requests and where answers come from), board.go (a
 // Source that the controller writes to), metadata.go (a trigger's metadata),
-// overshoot.go (how the HPA interprets a value, and which value to publish),
+// tolerance.go (how the HPA interprets a value, and which value to publish),
 // scaler.go (the answers), stream.go (pushed answers), options.go, server.go (the
 // life cycle of the server), calls.go (every call is bounded, counted and
 // logged), tls.go (certificates, reloaded when they change). externalscaler/ has

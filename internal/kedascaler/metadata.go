@@ -26,8 +26,8 @@ var kedaKeys = []string{"scalerAddress", "enableTLS", "unsafeSsl", "caCert", "tl
 type tolerance int
 
 const (
-	toleranceZero      tolerance = iota // the ScaledObject sets it to 0: publish the desired replicas
-	toleranceOvershoot                  // it is the cluster's: publish a value that exceeds it
+	toleranceZero   tolerance = iota // the ScaledObject sets it to 0: publish the desired replicas
+	beyondTolerance                  // it is the cluster's: publish a value that exceeds it
 )
 
 var tolerances = []string{"zero", "overshoot"}

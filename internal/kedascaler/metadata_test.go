@@ -21,7 +21,7 @@ func TestParseTrigger(t *testing.T) {
 			map[string]string{"scalerAddress": "loadline:9092", "enableTLS": "true", "unsafeSsl": "false", "somethingOfALaterKEDA": "7"},
 			trigger{Target: Target{ScaledObject: so}}},
 		{"overshoot", map[string]string{"tolerance": "overshoot"}, trigger{Target: Target{ScaledObject: so},
-			tolerance: toleranceOvershoot}},
+			tolerance: beyondTolerance}},
 		{"tolerance zero", map[string]string{"tolerance": "zero"}, trigger{Target: Target{ScaledObject: so}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,8 +54,8 @@ func (s *scaler) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.Get
 		return nil, refusal(err)
 	}
 	value := float64(d.Replicas)
-	if t.tolerance == toleranceOvershoot && d.Current.Set {
-		value = Overshoot(d.Replicas, d.Current.Value, s.options.HPATolerance)
+	if t.tolerance == beyondTolerance && d.Current.Set {
+		value = ValueBeyondTolerance(d.Replicas, d.Current.Value, s.options.HPATolerance)
 	}
 	if s.options.Hooks.Published != nil {
 		s.options.Hooks.Published(t.Target, d, value)

@@ -80,14 +80,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(g, h)
 
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(reported)
 		s.tellHealth(stopping, h)
 	}()
 	defer func() {
 		stop()
-		<-told
+		<-reported
 	}()
 
 	s.options.Log.Info("serving KEDA", "address", l.Addr().String(), "tls", s.certs != nil, "client certificates",

@@ -70,7 +70,7 @@ type Decision struct {
 	GoodFor time.Duration
 
 	// Current is the number of replicas in the status of the target's scale
-	// subresource, which the HPA uses. Only Overshoot needs it.
+	// subresource, which the HPA uses. Only ValueBeyondTolerance needs it.
 	Current loadline.Opt[int]
 
 	// FromStatus means that another replica made it, and that it was read from the

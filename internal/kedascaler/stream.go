@@ -28,18 +28,18 @@ func (s *scaler) StreamIsActive(r *pb.ScaledObjectRef, stream grpc.ServerStreami
 	beat := time.NewTicker(s.options.Heartbeat)
 	defer beat.Stop()
 
-	told, due := false, true // what was sent last; whether to send regardless of change
+	sent, due := false, true // the last result; whether to send regardless of change
 	for {
 		changed := s.source.Changed() // before reading, or a change between the two is lost
 		d, err := s.usable(t.Target)
 		if errors.Is(err, ErrNotReady) {
 			return nil
 		}
-		if err == nil && (due || active(d) != told) {
+		if err == nil && (due || active(d) != sent) {
 			if err := stream.Send(&pb.IsActiveResponse{Result: active(d)}); err != nil {
 				return err
 			}
-			told, due = active(d), false
+			sent, due = active(d), false
 		}
 		select {
 		case <-stream.Context().Done():

@@ -192,7 +192,7 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Half of the change: the old pair serves on, and it is told once.
+	// Half of the change: the old pair serves on, and it is reported once.
 	cert, key = after.issue(t, "scaler")
 	put(t, f.CertFile, cert)
 	for range 3 {
@@ -229,11 +229,11 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(reloads) != 4 || reloads[0] == nil || reloads[1] != nil || reloads[2] != nil || reloads[3] == nil {
-		t.Errorf("told of changes: %v", reloads)
+		t.Errorf("reported changes: %v", reloads)
 	}
 }
 
-func TestWrongCertificatesAreToldAtTheStart(t *testing.T) {
+func TestWrongCertificatesAreReportedAtTheStart(t *testing.T) {
 	a := newAuthority(t, "ours")
 	cert, key := a.issue(t, "scaler")
 	_, otherKey := a.issue(t, "other")

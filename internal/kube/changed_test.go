@@ -29,11 +29,11 @@ func TestChanged(t *testing.T) {
 		fields []metav1.ManagedFieldsEntry
 		want   Change
 	}{
-		{"nobody", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry("kube-controller-manager", ownsStatus, noon)},
+		{"no one else", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry("kube-controller-manager", ownsStatus, noon)},
 			Change{}},
 		{"a person, through the scale subresource", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOnly, time.Time{})},
 			Change{Manager: "kubectl"}},
-		{"whoever applied the whole", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon)},
+		{"the manager of the whole spec", []metav1.ManagedFieldsEntry{entry("argocd-controller", ownsSpec, noon)},
 			Change{Manager: "argocd-controller", At: noon}},
 		{"we did", []metav1.ManagedFieldsEntry{entry("kubectl", ownsOther, noon), entry(Manager, ownsOnly, time.Time{})},
 			Change{Manager: Manager, Ours: true}},

@@ -73,7 +73,7 @@ func TestConflicts(t *testing.T) {
 		reasons string // with spaces between them
 		asks    string
 	}{
-		{name: "nobody else"},
+		{name: "no other autoscaler"},
 		{name: "an HPA on it", objects: []client.Object{hpa("them", "web")}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler},
 		{name: "an HPA on something else", objects: []client.Object{hpa("them", "other")}},
 		{name: "a VPA", objects: []client.Object{vpa("")}, reasons: v1alpha1.ReasonVerticalPodAutoscaler},
@@ -92,7 +92,7 @@ func TestConflicts(t *testing.T) {
 			objects: []client.Object{scaledObjectOf(external(map[string]any{"service": "cart"}))}, reasons: v1alpha1.ReasonScaledObject},
 		{name: "KEDA asks for another LoadLine", keda: true,
 			objects: []client.Object{scaledObjectOf(external(map[string]any{"loadline": "other"}))}, reasons: v1alpha1.ReasonScaledObject},
-		{name: "KEDA asks somebody else", keda: true,
+		{name: "KEDA asks another scaler", keda: true,
 			objects: []client.Object{scaledObjectOf(external(map[string]any{"scalerAddress": "loadline-keda.loadline-systemic:9092"}))},
 			reasons: v1alpha1.ReasonScaledObject},
 		{name: "KEDA does not ask us, and has its HPA", keda: true, objects: []client.Object{scaledObjectOf(onCPU()),

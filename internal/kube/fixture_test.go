@@ -41,7 +41,7 @@ type server struct {
 	calls []string // "list Pod", "patch scale"
 
 	owner    map[string]string // of a Deployment's replicas
-	between  func(verb string) // somebody else, just before a call is carried out
+	between  func(verb string) // another writer, just before a call is executed
 	resized  map[string]string // patches by pod
 	refuse   map[string]error  // of resizes, by pod
 	evicted  []string
@@ -91,7 +91,7 @@ func (s *server) deployment(name string) *appsv1.Deployment {
 	return &d
 }
 
-// set is somebody else who changes a Deployment.
+// set changes a Deployment as another writer.
 func (s *server) set(name, manager string, change func(*appsv1.Deployment)) {
 	d := s.deployment(name)
 	before := *d.Spec.Replicas

@@ -47,7 +47,7 @@ func TestLook(t *testing.T) {
 	phases := map[string]loadline.PodPhase{}
 	for _, p := range got.Pods {
 		phases[p.Name] = p.Phase
-		if p.ID < 0 || p.ID != podID(p.UID) || p.Size != size || p.Told != size || !p.Created.Equal(noon.Add(-time.Hour)) {
+		if p.ID < 0 || p.ID != podID(p.UID) || p.Size != size || p.Desired != size || !p.Created.Equal(noon.Add(-time.Hour)) {
 			t.Errorf("pod %+v", p)
 		}
 		if ready := p.Name == "a" || p.Name == "d"; ready != !p.Ready.IsZero() {
@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 
 func TestPodsBelongToTheWorkloadThatOwnsThem(t *testing.T) {
 	// A selector that also matches the pods of another Deployment, one that matches by
-	// a list, a StatefulSet, and a pod that nobody owns.
+	// a list, a StatefulSet, and a pod without an owner.
 	canary := deployment("canary", 1)
 	canary.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app",
 		Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "canary"}}}}
@@ -228,7 +228,7 @@ func TestContainer(t *testing.T) {
 func TestServiceWithoutItsContainer(t *testing.T) {
 	s := newServer(t, deployment("web", 1))
 	web := service("web")
-	web.Container = "nobody"
+	web.Container = "absent"
 	if got := s.look(t, s.workloads(web))[0].Err; !errors.Is(got, ErrContainer) {
 		t.Errorf("got %v", got)
 	}
@@ -237,7 +237,7 @@ func TestServiceWithoutItsContainer(t *testing.T) {
 func TestUsualSize(t *testing.T) {
 	small, large := loadline.Size{CPURequest: 1}, loadline.Size{CPURequest: 2}
 	pod := func(s loadline.Size, minute int, phase loadline.PodPhase) Pod {
-		return Pod{Told: s, PodObservation: loadline.PodObservation{Phase: phase, Created: noon.Add(time.Duration(minute) * time.Minute)}}
+		return Pod{Desired: s, PodObservation: loadline.PodObservation{Phase: phase, Created: noon.Add(time.Duration(minute) * time.Minute)}}
 	}
 	for _, row := range []struct {
 		name string
@@ -258,16 +258,16 @@ func TestUsualSize(t *testing.T) {
 	}
 }
 
-func TestStrays(t *testing.T) {
-	told := loadline.Size{CPURequest: 0.334, CPULimit: 1}
-	s := State{Pods: []Pod{{Name: "has it", Told: told}, {Name: "has not", Told: loadline.Size{CPURequest: 0.2}},
+func TestMismatched(t *testing.T) {
+	desired := loadline.Size{CPURequest: 0.334, CPULimit: 1}
+	s := State{Pods: []Pod{{Name: "has it", Desired: desired}, {Name: "has not", Desired: loadline.Size{CPURequest: 0.2}},
 		{Name: "goes", PodObservation: loadline.PodObservation{Phase: loadline.PodDraining}}}}
-	// A third of a core was told as 334 milli-cores.
-	if got := s.Strays(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 ||
+	// A third of a core is written as 334 milli-cores.
+	if got := s.Mismatched(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 ||
 		got[0].Name != "has not" {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.Strays(loadline.Setting{}); got != nil {
+	if got := s.Mismatched(loadline.Setting{}); got != nil {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -29,7 +29,7 @@ func TestPlan(t *testing.T) {
 		{"all axes", burstable, loadline.Setting{CPURequest: cores(0.3), CPULimit: cores(2), MemoryRequest: bytes(128 * mi),
 			MemoryLimit: bytes(256 * mi)}, `{"limits":{"cpu":"2","memory":"256Mi"},"requests":{"cpu":"300m","memory":"128Mi"}}`, "",
 			false},
-		{"what it has already is not told again", burstable, loadline.Setting{CPURequest: cores(0.2), CPULimit: cores(2)},
+		{"what it has already is not resized again", burstable, loadline.Setting{CPURequest: cores(0.2), CPULimit: cores(2)},
 			`{"limits":{"cpu":"2"}}`, "", false},
 		{"nothing new", burstable, loadline.Setting{CPURequest: cores(0.2), MemoryLimit: bytes(200 * mi), Replicas: loadline.Some(9)},
 			"", "", false},
@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestSizesThatNobodyCanHave(t *testing.T) {
+func TestInvalidSizes(t *testing.T) {
 	_, err := quantitiesOf(loadline.Setting{CPURequest: loadline.Some(math.NaN()), CPULimit: loadline.Some(-1.0),
 		MemoryLimit: loadline.Some(int64(-1))})
 	for _, part := range []string{"CPU request of NaN", "CPU limit of -1", "memory limit of -1"} {
@@ -121,7 +121,7 @@ func TestQoSOfSeveralContainers(t *testing.T) {
 			corev1.PodQOSGuaranteed},
 		{"a request of nothing", []corev1.ResourceRequirements{{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.Quantity{}},
 			Limits: full.Limits}}, nil, nil, corev1.PodQOSBurstable},
-		{"nobody has anything", []corev1.ResourceRequirements{{}, {}}, nil, nil, corev1.PodQOSBestEffort},
+		{"no requests and no limits", []corev1.ResourceRequirements{{}, {}}, nil, nil, corev1.PodQOSBestEffort},
 		{"the whole pod's count alone", []corev1.ResourceRequirements{half}, nil, &full, corev1.PodQOSGuaranteed},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -22,9 +22,9 @@ type Pod struct {
 	// PodObservation has what the cluster's API reports; Size is the size in force,
 	// and CPU, Memory and Busy come from the metrics.
 	loadline.PodObservation
-	// Told is the size in the pod's spec. It differs from Size while a resize is in
+	// Desired is the size in the pod's spec. It differs from Size while a resize is in
 	// progress.
-	Told loadline.Size
+	Desired loadline.Size
 }
 
 // pods returns the pods of all services: one list, one pass over it. Pods that
@@ -117,7 +117,7 @@ func (x index) each(set map[string]string, do func(service int)) {
 
 // observe returns what the API reports of a pod.
 func (w *Workloads) observe(pod *corev1.Pod, container string) Pod {
-	p := Pod{Name: pod.Name, UID: pod.UID, Told: toldSize(pod, container)}
+	p := Pod{Name: pod.Name, UID: pod.UID, Desired: specSize(pod, container)}
 	p.ID = podID(pod.UID)
 	p.Created = pod.CreationTimestamp.Time
 	p.Size = sizeInForce(pod, container)

@@ -95,7 +95,7 @@ func (w *Workloads) resizePod(ctx context.Context, pod *corev1.Pod, container st
 		o.pending(pod)
 		if o.Result == "" {
 			o.Result = Done
-			if sizeInForce(pod, container) != toldSize(pod, container) {
+			if sizeInForce(pod, container) != specSize(pod, container) {
 				o.Result = InProgress
 			}
 		}

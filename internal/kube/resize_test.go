@@ -73,7 +73,7 @@ func results(outcomes []Outcome) string {
 }
 
 func TestResize(t *testing.T) {
-	told := withSize(resources("500m", "1", "100Mi", "200Mi"), corev1.PodQOSBurstable)
+	resized := withSize(resources("500m", "1", "100Mi", "200Mi"), corev1.PodQOSBurstable)
 	inForce := func(r corev1.ResourceRequirements) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Resources: &r}}
@@ -87,16 +87,16 @@ func TestResize(t *testing.T) {
 		why    string
 		asked  bool
 	}{
-		{"a pod that has another size is told", readyPod("web", "a"), nil, InProgress, "", true},
-		{"one that has it is left alone", readyPod("web", "a", told, inForce(resources("500m", "1", "100Mi", "200Mi"))), nil, Done, "",
+		{"a pod that has another size is resized", readyPod("web", "a"), nil, InProgress, "", true},
+		{"one that has it is left alone", readyPod("web", "a", resized, inForce(resources("500m", "1", "100Mi", "200Mi"))), nil, Done, "",
 			false},
-		{"one that was told and is not there yet", readyPod("web", "a", told, inForce(resources("200m", "1", "100Mi", "200Mi"))), nil,
+		{"one that was resized and is not there yet", readyPod("web", "a", resized, inForce(resources("200m", "1", "100Mi", "200Mi"))), nil,
 			InProgress, "", false},
-		{"deferred by its node", readyPod("web", "a", told, pending(corev1.PodReasonDeferred, noon)), nil, Deferred,
+		{"deferred by its node", readyPod("web", "a", resized, pending(corev1.PodReasonDeferred, noon)), nil, Deferred,
 			"node n1 has no room for it now: too little CPU", false},
-		{"infeasible on its node", readyPod("web", "a", told, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible,
+		{"infeasible on its node", readyPod("web", "a", resized, pending(corev1.PodReasonInfeasible, noon)), nil, Infeasible,
 			"can never hold it", false},
-		{"told something else while another was infeasible", readyPod("web", "a", pending(corev1.PodReasonInfeasible, noon)), nil,
+		{"resized something else while another was infeasible", readyPod("web", "a", pending(corev1.PodReasonInfeasible, noon)), nil,
 			InProgress, "", true},
 		{"refused at once for the node's capacity", readyPod("web", "a"), overCapacity(), Infeasible,
 			"node n1 can never hold it: node didn't have", true},
@@ -181,7 +181,7 @@ func TestContainersAreRestartedOneAfterTheOther(t *testing.T) {
 }
 
 func TestEviction(t *testing.T) {
-	told := withSize(resources("500m", "1", "100Mi", "200Mi"), corev1.PodQOSBurstable)
+	resized := withSize(resources("500m", "1", "100Mi", "200Mi"), corev1.PodQOSBurstable)
 	best := withSize(corev1.ResourceRequirements{}, corev1.PodQOSBestEffort)
 	draining := func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: noon}, []string{"x/y"}
@@ -195,27 +195,27 @@ func TestEviction(t *testing.T) {
 		fault  error
 	}{
 		{name: "one of those that cannot be resized", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", best),
-			readyPod("web", "c", told)}, want: "a evicted, b refused, c done"},
-		{name: "nobody, if all can be", pods: []*corev1.Pod{readyPod("web", "a"), readyPod("web", "b")},
+			readyPod("web", "c", resized)}, want: "a evicted, b refused, c done"},
+		{name: "none, if all can be resized", pods: []*corev1.Pod{readyPod("web", "a"), readyPod("web", "b")},
 			want: "a in progress, b in progress"},
-		{name: "infeasible on its node", pods: []*corev1.Pod{readyPod("web", "a", told),
-			readyPod("web", "b", told, pending(corev1.PodReasonInfeasible, noon))}, want: "a done, b evicted"},
-		{name: "deferred for a while", pods: []*corev1.Pod{readyPod("web", "a", told),
-			readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Minute)))}, want: "a done, b deferred"},
-		{name: "deferred for long", pods: []*corev1.Pod{readyPod("web", "a", told),
-			readyPod("web", "b", told, pending(corev1.PodReasonDeferred, noon.Add(-time.Hour)))}, want: "a done, b evicted"},
+		{name: "infeasible on its node", pods: []*corev1.Pod{readyPod("web", "a", resized),
+			readyPod("web", "b", resized, pending(corev1.PodReasonInfeasible, noon))}, want: "a done, b evicted"},
+		{name: "deferred for a while", pods: []*corev1.Pod{readyPod("web", "a", resized),
+			readyPod("web", "b", resized, pending(corev1.PodReasonDeferred, noon.Add(-time.Minute)))}, want: "a done, b deferred"},
+		{name: "deferred for long", pods: []*corev1.Pod{readyPod("web", "a", resized),
+			readyPod("web", "b", resized, pending(corev1.PodReasonDeferred, noon.Add(-time.Hour)))}, want: "a done, b evicted"},
 		{name: "never the only one", pods: []*corev1.Pod{readyPod("web", "a", best)}, want: "a refused", why: "it is the only one"},
-		{name: "never while another is not ready", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told, unready)},
+		{name: "never while another is not ready", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", resized, unready)},
 			want: "a refused, b done", why: "pod b is not ready"},
 		{name: "never while another is on its way out", pods: []*corev1.Pod{readyPod("web", "a", best),
-			readyPod("web", "b", told, draining)}, want: "a refused", why: "pod b is not ready"},
+			readyPod("web", "b", resized, draining)}, want: "a refused", why: "pod b is not ready"},
 		{name: "but the one that is not ready itself", pods: []*corev1.Pod{readyPod("web", "a", best, unready),
-			readyPod("web", "b", told)}, want: "a evicted, b done"},
-		{name: "its budget does not allow it", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+			readyPod("web", "b", resized)}, want: "a evicted, b done"},
+		{name: "its budget does not allow it", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", resized)},
 			answer: apierrors.NewTooManyRequests("disruption budget", 1), want: "a refused, b done", why: "disruption budget"},
-		{name: "without the permission", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+		{name: "without the permission", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", resized)},
 			answer: apierrors.NewForbidden(pods, "a", errors.New("no")), want: "a refused, b done", fault: ErrForbidden},
-		{name: "gone meanwhile", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", told)},
+		{name: "gone meanwhile", pods: []*corev1.Pod{readyPod("web", "a", best), readyPod("web", "b", resized)},
 			answer: apierrors.NewNotFound(pods, "a"), want: "a gone, b done"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

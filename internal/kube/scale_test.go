@@ -26,17 +26,17 @@ func TestScale(t *testing.T) {
 		want    int32
 		fault   error
 	}{
-		{name: "nobody owned them", from: 3, to: 5, patches: 1, want: 5},
+		{name: "without an owner", from: 3, to: 5, patches: 1, want: 5},
 		{name: "they were ours", owner: Manager, from: 3, to: 5, patches: 1, want: 5},
-		{name: "somebody owned them: taken by force", owner: "kubectl", from: 3, to: 5, patches: 2, want: 5},
+		{name: "with another owner: taken by force", owner: "kubectl", from: 3, to: 5, patches: 2, want: 5},
 		{name: "they are as wanted", from: 2, to: 3, want: 3},
 		{name: "they are not as found", from: 4, to: 5, want: 3, fault: ErrChanged},
 		{name: "to zero", owner: Manager, from: 3, to: 0, patches: 1, want: 0},
-		{name: "somebody changes them between reading and writing", owner: Manager, from: 3, to: 5,
+		{name: "another writer changes them between reading and writing", owner: Manager, from: 3, to: 5,
 			meanwhile: meanwhile{"patch scale", other(7)}, patches: 1, want: 7, fault: ErrChanged},
 		{name: "the same, where they were his", owner: "kubectl", from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(7)},
 			patches: 1, want: 7, fault: ErrChanged},
-		{name: "somebody changes them to what is wanted", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(5)},
+		{name: "another writer sets the desired value", owner: Manager, from: 3, to: 5, meanwhile: meanwhile{"patch scale", other(5)},
 			patches: 1, want: 5},
 		{name: "the status changes all the time, and they are ours", owner: Manager, from: 3, to: 5,
 			meanwhile: meanwhile{"patch scale", touch}, patches: 1, want: 5},

@@ -68,8 +68,8 @@ func sizeOf(r corev1.ResourceRequirements) loadline.Size {
 
 func cores(l corev1.ResourceList) float64 { return float64(l.Cpu().MilliValue()) / 1000 }
 
-// toldSize is the size in a pod's spec.
-func toldSize(pod *corev1.Pod, container string) loadline.Size {
+// specSize is the size in a pod's spec.
+func specSize(pod *corev1.Pod, container string) loadline.Size {
 	if c := findContainer(pod.Spec.Containers, container); c != nil {
 		return sizeOf(c.Resources)
 	}
@@ -86,7 +86,7 @@ func sizeInForce(pod *corev1.Pod, container string) loadline.Size {
 			return sizeOf(*s.Resources)
 		}
 	}
-	return toldSize(pod, container)
+	return specSize(pod, container)
 }
 
 // usualSize is the desired size of most pods, excluding draining ones; if two are
@@ -99,7 +99,7 @@ func usualSize(pods []Pod, template loadline.Size) loadline.Size {
 		if pods[i].Phase == loadline.PodDraining {
 			continue
 		}
-		size := pods[i].Told
+		size := pods[i].Desired
 		count[size]++
 		newest[size] = max(newest[size], pods[i].Created.UnixNano())
 		if n := count[size] - count[best]; !found || n > 0 || n == 0 && newest[size] > newest[best] {

@@ -120,7 +120,7 @@ func NextTick(at time.Time, period time.Duration, now time.Time) time.Time {
 // Step makes one pass. Errors of the cluster and of the policy are part of the
 // pass, and nothing changes then; the error returned is the context's.
 //
-// Step does not wait: whoever calls it advances the clock with WaitUntil, which
+// Step does not wait: the caller advances the clock with WaitUntil, which
 // also applies the plans that fall due.
 func (l *Loop) Step(ctx context.Context) (*Pass, error) {
 	p := l.begin()

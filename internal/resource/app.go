@@ -42,7 +42,7 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 			f.add("%s.name: service %q occurs twice", field, s.Name)
 			continue
 		}
-		a.Targets[i], a.Axes[i] = s, permit(s)
+		a.Targets[i], a.Axes[i] = s, allowedAxes(s)
 		f.bound(field+".bounds", &a.App.Services[i].Bounds, &s.Bounds)
 		if s.Optional != nil {
 			a.App.Services[i].OptionalPrice = f.price(field+".optional.price", s.Optional.Price)

@@ -91,7 +91,7 @@ func TestUsersArriveWhereNothingIsMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := a.App.ServiceIndex("gateway")
-	if i != 2 || a.Targets[i] != nil || a.Axes[i] != (resource.Permit{}) || a.App.Kinds[0].Root.Service != i {
+	if i != 2 || a.Targets[i] != nil || a.Axes[i] != (resource.AllowedAxes{}) || a.App.Kinds[0].Root.Service != i {
 		t.Errorf("gateway is service %d: %+v", i, a)
 	}
 	if a.Sources[0] != (resource.Source{Service: "gateway", Operation: "POST /buy"}) || a.App.Kinds[0].SLO.Percentile != 99.9 {
@@ -145,7 +145,7 @@ services:
 		MaxMemory: was.Bounds.MaxMemory}) {
 		t.Errorf("bounds: %+v", is.Bounds)
 	}
-	if is.CPU != was.CPU || a.Targets[i] == nil || a.Axes[i] != (resource.Permit{Replicas: true, CPURequest: true}) {
+	if is.CPU != was.CPU || a.Targets[i] == nil || a.Axes[i] != (resource.AllowedAxes{Replicas: true, CPURequest: true}) {
 		t.Errorf("reviews: %+v %+v", is, a.Axes[i])
 	}
 	for j, target := range a.Targets {
@@ -230,7 +230,7 @@ func TestFaultsNameTheirFields(t *testing.T) {
 			`spec.guard.gray.part: "half" must be a number`},
 		{"samples that are always late", "url: http://prometheus", "url: http://prometheus, scrapeInterval: 5m", nil,
 			`spec.prometheus.scrapeInterval 5m0s must be shorter than guard.data.maxAge 2m0s`},
-		{"nobody decides", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
+		{"no policy", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			spec := strings.Replace(plain, row.old, row.new, 1)

@@ -10,20 +10,20 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
-// Permit is what may be scaled of a service. The zero Permit allows nothing.
-type Permit struct {
+// AllowedAxes are the axes on which a service may be changed. The zero value allows none.
+type AllowedAxes struct {
 	Replicas                   bool
 	CPURequest, CPULimit       bool
 	MemoryRequest, MemoryLimit bool
 	Brownout                   bool
 }
 
-func permit(s *v1alpha1.Service) Permit {
+func allowedAxes(s *v1alpha1.Service) AllowedAxes {
 	has := func(a v1alpha1.Axis) bool {
 		return slices.Contains(s.Axes, a) || len(s.Axes) == 0 && a == v1alpha1.Horizontal
 	}
 	cpu, memory := s.Bounds.CPU != nil, s.Bounds.Memory != nil
-	return Permit{
+	return AllowedAxes{
 		Replicas:      has(v1alpha1.Horizontal),
 		CPURequest:    cpu && has(v1alpha1.VerticalRequests),
 		CPULimit:      cpu && has(v1alpha1.VerticalLimits),
@@ -35,7 +35,7 @@ func permit(s *v1alpha1.Service) Permit {
 
 // Axes is a guard: it drops changes that the user's axes do not allow, service by
 // service.
-type Axes []Permit
+type Axes []AllowedAxes
 
 // Around puts the guard before the others, so that they consider only allowed
 // changes, and after them, so that none of them adds a change that is not

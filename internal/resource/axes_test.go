@@ -17,23 +17,23 @@ func TestAxes(t *testing.T) {
 	}
 	s := loadline.Situation{InFlight: []loadline.Allocation{{Size: loadline.Size{CPULimit: 1, MemoryLimit: 1000}}}}
 	for _, row := range []struct {
-		name   string
-		permit resource.Permit
-		want   loadline.Setting
-		why    string
+		name    string
+		allowed resource.AllowedAxes
+		want    loadline.Setting
+		why     string
 	}{
-		{"everything passes", resource.Permit{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
+		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
 			Brownout: true}, all, ""},
-		{"nothing passes", resource.Permit{}, loadline.Setting{},
+		{"nothing passes", resource.AllowedAxes{}, loadline.Setting{},
 			"replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
-		{"replicas only", resource.Permit{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
+		{"replicas only", resource.AllowedAxes{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
 		{
-			"a request stays under a limit that does not move", resource.Permit{CPURequest: true, MemoryRequest: true},
+			"a request stays under a limit that does not move", resource.AllowedAxes{CPURequest: true, MemoryRequest: true},
 			loadline.Setting{CPURequest: loadline.Some(1.0), MemoryRequest: all.MemoryRequest}, "CPU request above its limit",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got, why := resource.Axes{row.permit}.Check(time.Time{}, s, 0, all)
+			got, why := resource.Axes{row.allowed}.Check(time.Time{}, s, 0, all)
 			if got != row.want || (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
 				t.Errorf("got %+v because %q", got, why)
 			}
@@ -41,7 +41,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-func TestAxesStandAtBothEnds(t *testing.T) {
+func TestAxesAreFirstAndLast(t *testing.T) {
 	chain := resource.Axes{{}}.Around([]loop.Guard{other{}})
 	if len(chain) != 3 || chain[0].Name() != "axes" || chain[1].Name() != "other" || chain[2].Name() != "axes" {
 		t.Errorf("chain: %v", chain)

@@ -75,8 +75,8 @@ func Wanted(s loadline.Setting) *v1alpha1.Amounts {
 	return &a
 }
 
-// Told converts an allocation. A size of 0 is unknown, or no limit, and left out.
-func Told(l loadline.Allocation) *v1alpha1.Amounts {
+// Desired converts an allocation. A size of 0 is unknown, or no limit, and left out.
+func Desired(l loadline.Allocation) *v1alpha1.Amounts {
 	return Wanted(loadline.Setting{
 		Replicas:      loadline.Some(l.Replicas),
 		CPURequest:    ifAny(l.Size.CPURequest),

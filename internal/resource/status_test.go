@@ -87,7 +87,7 @@ func TestAmounts(t *testing.T) {
 	if got, want := text(resource.Wanted(s)), `{"replicas":0,"cpuRequest":"251m","memoryLimit":"64Mi","brownout":false}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := text(resource.Told(loadline.Allocation{Replicas: 3,
+	if got, want := text(resource.Desired(loadline.Allocation{Replicas: 3,
 		Size: loadline.Size{CPURequest: 0.1}})), `{"replicas":3,"cpuRequest":"100m"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

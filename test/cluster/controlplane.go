@@ -213,7 +213,7 @@ func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 		"--name=test", "--data-dir="+filepath.Join(c.dir, "etcd"), "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=test="+peer,
-		"--unsafe-no-fsync", // nobody needs the data of a test after a power cut
+		"--unsafe-no-fsync", // the data of a test need not survive a power cut
 		// Watches that nothing happens on must not fall behind for ten minutes: readers
 		// wait for them to have seen what others wrote.
 		"--experimental-watch-progress-notify-interval=100ms",

@@ -72,7 +72,7 @@ func (c *Cluster) Deploy(t testing.TB, namespace string, app *loadline.App, edit
 	}
 }
 
-// Scale sets a Deployment's replicas, as somebody by hand does.
+// Scale sets a Deployment's replicas, as a user does by hand.
 func (c *Cluster) Scale(t testing.TB, namespace, name string, replicas int) {
 	t.Helper()
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

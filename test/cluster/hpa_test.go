@@ -201,7 +201,7 @@ func TestHPAReplicasIsTheOriginal(t *testing.T) {
 
 // overshoot: the value that we publish has the original end at what we want, or
 // above it by at most a tenth, never below.
-func TestOvershootWorksOnTheOriginal(t *testing.T) {
+func TestValueBeyondToleranceOnTheOriginal(t *testing.T) {
 	r := rules{rps: 1000, min: 1, max: 1 << 30, upTolerance: -1, downTolerance: -1, behaviour: unlimited()}
 	var list []*autoscaler
 	for i := range 60 {
@@ -219,7 +219,7 @@ func TestOvershootWorksOnTheOriginal(t *testing.T) {
 			for _, a := range list {
 				current[a] = 1 + rng.IntN(60)
 				desired[a] = max(1, current[a]+rng.IntN(21)-10)
-				value := kedascaler.Overshoot(desired[a], current[a], kedascaler.DefaultHPATolerance)
+				value := kedascaler.ValueBeyondTolerance(desired[a], current[a], kedascaler.DefaultHPATolerance)
 				a.replicas, a.round = current[a], round{rate: int64(value * 1000), status: current[a]}
 				w.show(a, time.Now())
 			}

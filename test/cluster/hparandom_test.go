@@ -48,7 +48,7 @@ func unlimited() [2]rule {
 
 func thousandths(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) }
 
-// spec is how our policy is told.
+// spec is the configuration of our policy.
 func (r rules) spec() string {
 	var s []string
 	set := func(key, value string) { s = append(s, key+"="+value) }
@@ -92,7 +92,7 @@ func (r rules) spec() string {
 	return "hpa:" + strings.Join(s, ",")
 }
 
-// object is how the original is told.
+// object is the configuration of the original.
 func (r rules) object(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	low := int32(r.min)
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
@@ -162,7 +162,7 @@ func (r rule) object(tolerance int) *autoscalingv2.HPAScalingRules {
 	return o
 }
 
-// randomRules are such as people write, and some that nobody would.
+// randomRules are such as people write, and some unusual ones.
 func randomRules(rng *rand.Rand) rules {
 	r := rules{upTolerance: -1, downTolerance: -1, min: 1 + rng.IntN(4)}
 	r.max = r.min + rng.IntN(30)
@@ -212,7 +212,7 @@ func randomRules(rng *rand.Rand) rules {
 // round is what both sides see at one sync.
 type round struct {
 	pods   []podRound
-	rate   int64 // thousandths; -1 = nobody knows
+	rate   int64 // thousandths; -1 = unknown
 	status int   // replicas that the workload says to have, if there are no pods
 }
 
@@ -250,7 +250,7 @@ const (
 	podStarting        // runs, has never been ready
 	podReady           // serves
 	podRelapsed        // was ready once and is not now
-	podSilent          // runs, has never been ready, and nobody has measured it
+	podSilent          // runs, has never been ready, without measurements
 	podDraining        // is being deleted
 	podKindCount
 )
@@ -258,7 +258,7 @@ const (
 var podKinds = [podKindCount]string{"pending", "starting", "ready", "relapsed", "silent", "draining"}
 
 // prepare makes the next round: pods near the number of replicas, using about as
-// much as they should; now and then somebody scales by hand. He does so after a round
+// much as they should; now and then the replicas are changed by hand, after a round
 // without a change only: the original remembers what it did, ours what came of it, and
 // what was undone before it looked again never happened for ours.
 func (a *autoscaler) prepare(rng *rand.Rand) {

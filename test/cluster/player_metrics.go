@@ -90,7 +90,7 @@ func (p *Player) serve(w http.ResponseWriter, job, key string, write func(*bytes
 		kind = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(text) // whoever asked may be gone
+	_, _ = w.Write(text) // the client may be gone
 }
 
 // read plays until now and takes down what pods have used. The lock is held.

@@ -44,7 +44,7 @@ type podPlayed struct {
 type servicePlayed struct{ periods, throttled float64 }
 
 // startCost is what a container has used before it serves: a counter of zero would
-// be taken for a container that nobody has measured.
+// be taken for a container without measurements.
 const startCost = 0.01
 
 // look lists the real pods of the application.
@@ -165,7 +165,7 @@ func (p *Player) remove(service int, pods []*podPlayed) {
 	}
 	if len(victims) > 0 {
 		restore := p.choose(service, victims)
-		p.told(service, cp.Allocation()[service].Replicas-len(victims))
+		p.setReplicas(service, cp.Allocation()[service].Replicas-len(victims))
 		restore()
 	}
 	for _, played := range pods {
@@ -208,7 +208,7 @@ func (p *Player) add(service int, pods []*podPlayed) {
 		return
 	}
 	cp := p.engine.ControlPlane()
-	p.told(service, cp.Allocation()[service].Replicas+len(fresh))
+	p.setReplicas(service, cp.Allocation()[service].Replicas+len(fresh))
 	slots := cp.Slots(service)
 	for i, played := range fresh {
 		played.slot = slots[len(slots)-len(fresh)+i]
@@ -231,8 +231,8 @@ func (p *Player) resize(pods []*podPlayed) {
 	}
 }
 
-// told sets the number of the engine's pods.
-func (p *Player) told(service, replicas int) {
+// setReplicas sets the number of the engine's pods.
+func (p *Player) setReplicas(service, replicas int) {
 	p.engine.Apply(loadline.Plan{Services: []loadline.ServicePlan{{
 		Service: service, Setting: loadline.Setting{Replicas: loadline.Some(replicas)},
 	}}})

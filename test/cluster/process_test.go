@@ -61,7 +61,7 @@ func TestProcessesEndWithTheirTest(t *testing.T) {
 	}
 }
 
-func TestLogsAreTold(t *testing.T) {
+func TestLogsAreReported(t *testing.T) {
 	t.Parallel()
 	p, err := spawn(t.TempDir(), "speaker", nil, "sh", "-c", "for i in 1 2 3 4 5; do echo line $i; done; exit 3")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// Each row spoils the example with everything in it, and says at which field what
-// is told. Rows with a list of lines want each of them.
+// Each row makes the complete example invalid, and names the expected error and its
+// field. Rows with a list of lines want each of them.
 var refusals = []struct{ name, change, want string }{
 	{"a name too long for labels", `metadata.name: ` + strings.Repeat("a", 64), `metadata.name has 64 characters: use at most 63`},
 	{"nothing is asked for", `spec: absent`, `spec: Required value`},
@@ -28,7 +28,7 @@ var refusals = []struct{ name, change, want string }{
 	{"a latency of nothing", `spec.objectives[0].latency: 0s`, `spec.objectives[0].latency: must be longer than 0s and at most 1h`},
 	{"one kind twice", `spec.objectives[1].kind: checkout`, `spec.objectives[1]: Duplicate value: {"kind":"checkout"}`},
 	{"two for all kinds", `spec.objectives[0]: {latency: 1s}`, `spec.objectives[1]: Duplicate value: {"kind":"*"}`},
-	{"an operation of nobody", `spec.objectives[0].service: absent`, `spec.objectives[0]: operation without service: name the service`},
+	{"an operation without a service", `spec.objectives[0].service: absent`, `spec.objectives[0]: operation without service: name the service`},
 	{"a service for all kinds", `spec.objectives[1].service: web`, `spec.objectives[1]: service belongs to one kind of request`},
 
 	// Prometheus.
@@ -64,7 +64,7 @@ var refusals = []struct{ name, change, want string }{
 	{"an unknown mode", `spec.mode: Dry`, `spec.mode: Unsupported value: "Dry": supported values: "Observe", "Recommend", "Act"`},
 	{"respect for ever", `spec.respectManualChangesFor: 169h`,
 		`spec.respectManualChangesFor: must be at most 168h; to leave the application alone for longer, pause it`},
-	{"nobody decides", `spec.policy: {}`, `spec.policy: give either model, a policy from the registry, or baseline`},
+	{"no policy", `spec.policy: {}`, `spec.policy: give either model, a policy from the registry, or baseline`},
 	{"two decide", `spec.policy.baseline: hpa`,
 		`spec.policy: model and baseline are both given: keep one; the rule that takes over is spec.fallback`},
 	{"an unknown baseline", "spec.policy: {baseline: \"hpaa:target=60\"}",
@@ -176,22 +176,22 @@ var refusals = []struct{ name, change, want string }{
 
 func TestRefusals(t *testing.T) {
 	s := newServer(t)
-	heard := map[string]bool{}
+	reported := map[string]bool{}
 	for _, row := range refusals {
 		t.Run(row.name, func(t *testing.T) {
 			object := everything(t)
 			edit(t, object, row.change)
-			told := s.take(object)
+			errors := s.take(object)
 			for _, want := range strings.Split(row.want, "\n") {
-				if !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(plain(text), want) }) {
-					t.Errorf("not told: %s\ntold: %s", want, strings.Join(told, "\n      "))
+				if !slices.ContainsFunc(errors, func(text string) bool { return strings.Contains(plain(text), want) }) {
+					t.Errorf("missing error: %s\nerrors: %s", want, strings.Join(errors, "\n      "))
 				}
 			}
-			for _, text := range told {
+			for _, text := range errors {
 				if !strings.Contains(row.want, "should match") && strings.Contains(text, "evaluating rule") {
 					t.Errorf("a rule fails instead of answering: %s", text)
 				}
-				heard[anyIndex.ReplaceAllString(plain(text), "[]")] = true
+				reported[anyIndex.ReplaceAllString(plain(text), "[]")] = true
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestRefusals(t *testing.T) {
 			if strings.Contains(path, "status") || isFormat(message) || !strings.HasPrefix(path, "spec") && path != "" {
 				continue
 			}
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(heard)), func(text string) bool {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(reported)), func(text string) bool {
 				at, said, _ := strings.Cut(text, ": ")
 				return path == "" && strings.Contains(text, message) || at == path && strings.Contains(said, message)
 			}) {
@@ -232,9 +232,9 @@ func TestFiguresThatAreNone(t *testing.T) {
 				object = everything(t)
 				edit(t, object, strings.ReplaceAll(path, "[]", "[1]")+`: "5 x"`)
 			}
-			told := s.take(object)
-			if !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, rule.Message) }) {
-				t.Errorf("%s takes %q: %v", path, "5 x", told)
+			errors := s.take(object)
+			if !slices.ContainsFunc(errors, func(text string) bool { return strings.Contains(text, rule.Message) }) {
+				t.Errorf("%s takes %q: %v", path, "5 x", errors)
 			}
 		}
 	})

@@ -38,13 +38,13 @@ func TestFullStatusFits(t *testing.T) {
 			Latency: &v1alpha1.Duration{Duration: 123456 * time.Microsecond},
 		})
 	}
-	told := resource.Told(loadline.Allocation{Replicas: 100000, Brownout: true,
+	amounts := resource.Desired(loadline.Allocation{Replicas: 100000, Brownout: true,
 		Size: loadline.Size{CPURequest: 12.345, CPULimit: 23.456, MemoryRequest: 123456789, MemoryLimit: 234567891}})
 	for i := range 200 {
 		l.Status.Services = append(l.Status.Services, v1alpha1.ServiceStatus{
-			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: told, Applied: told, Why: resource.Text(long),
+			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: amounts, Applied: amounts, Why: resource.Text(long),
 			LastChangeTime: &now, ManualUntil: &now,
-			Seen: &v1alpha1.Seen{Time: now, Rate: rate, P99OverSLO: rate, ReadyReplicas: &ready, CPU: told.CPULimit},
+			Seen: &v1alpha1.Seen{Time: now, Rate: rate, P99OverSLO: rate, ReadyReplicas: &ready, CPU: amounts.CPULimit},
 		})
 	}
 	text, err := json.Marshal(l)

@@ -32,8 +32,8 @@ type Twin struct {
 
 // Of is a decisionlog.Expect. All pods are taken to be there and ready: it is
 // about where the allocation leads, not about the way there.
-func (t *Twin) Of(perSecond []float64, told []loadline.Allocation) (decisionlog.Outlook, bool) {
-	if len(perSecond) != len(t.App.Kinds) || len(told) != len(t.App.Services) || !positive(perSecond) {
+func (t *Twin) Of(perSecond []float64, desired []loadline.Allocation) (decisionlog.Outlook, bool) {
+	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
 		return decisionlog.Outlook{}, false
 	}
 	late := func() bool { return false }
@@ -41,8 +41,8 @@ func (t *Twin) Of(perSecond []float64, told []loadline.Allocation) (decisionlog.
 		until := t.Now().Add(t.Budget)
 		late = func() bool { return t.Now().After(until) }
 	}
-	engine := fluid.New(sim.Config{App: t.as(told), Load: constant(perSecond), WarmUp: settle}, step)
-	engine.Apply(brownouts(told))
+	engine := fluid.New(sim.Config{App: t.as(desired), Load: constant(perSecond), WarmUp: settle}, step)
+	engine.Apply(brownouts(desired))
 	for at := step; at <= settle+judged; at += step {
 		if late() {
 			return decisionlog.Outlook{}, false
@@ -53,7 +53,7 @@ func (t *Twin) Of(perSecond []float64, told []loadline.Allocation) (decisionlog.
 	return outlook(t.App, engine.Meter())
 }
 
-// positive says whether there is a load at all that can be held.
+// positive reports whether there is a finite, positive load.
 func positive(perSecond []float64) bool {
 	sum := 0.0
 	for _, r := range perSecond {
@@ -65,20 +65,20 @@ func positive(perSecond []float64) bool {
 	return sum > 0
 }
 
-// as is the application with services as they are told to be from the start.
-func (t *Twin) as(told []loadline.Allocation) *loadline.App {
+// as is the application with services in the desired state from the start.
+func (t *Twin) as(desired []loadline.Allocation) *loadline.App {
 	app := *t.App
 	app.Services = append([]loadline.Service(nil), t.App.Services...)
 	for i := range app.Services {
-		app.Services[i].Replicas, app.Services[i].Size = told[i].Replicas, told[i].Size
+		app.Services[i].Replicas, app.Services[i].Size = desired[i].Replicas, desired[i].Size
 	}
 	return &app
 }
 
-func brownouts(told []loadline.Allocation) loadline.Plan {
+func brownouts(desired []loadline.Allocation) loadline.Plan {
 	var p loadline.Plan
-	for i := range told {
-		if told[i].Brownout {
+	for i := range desired {
+		if desired[i].Brownout {
 			p.Services = append(p.Services, loadline.ServicePlan{Service: i, Setting: loadline.Setting{Brownout: loadline.Some(true)}})
 		}
 	}
@@ -90,8 +90,8 @@ type constant []float64
 
 func (c constant) Rate(kind int, _ time.Duration) (float64, time.Duration) { return c[kind], sim.Never }
 
-// outlook takes the kind of request that stands worst against its SLO. A kind
-// of which nothing completes stands worse than any latency.
+// outlook takes the kind of request with the highest latency relative to its SLO. A kind
+// of which no request completes is worse than any latency.
 func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
 	o := decisionlog.Outlook{OverSLO: decisionlog.Number(-1)}
 	var ended, failed float64

@@ -42,14 +42,14 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
 	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
 		return used("CPU", x,
-			ready(s)*float64(s.Told.Size.CPURequest), cores)
+			ready(s)*float64(s.Desired.Size.CPURequest), cores)
 	})
 	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
-		return used("memory", x, ready(s)*float64(s.Told.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
+		return used("memory", x, ready(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
 	})
 	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + part(s) })
 	all := []string{}
-	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Told.Replicas)))
+	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Desired.Replicas)))
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
 	if len(v.absent) > 0 {
 		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
@@ -60,7 +60,7 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	}
 	if s.Expecting != nil {
 		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.",
-			strings.Join(axes(s.Told.Allocation(), s.Expecting.Allocation()), ", ")))
+			strings.Join(axes(s.Desired.Allocation(), s.Expecting.Allocation()), ", ")))
 	}
 	return append(all, users(e, s)...)
 }

@@ -19,7 +19,7 @@ type Load struct {
 	kinds [][]reading
 
 	over, weight float64
-	told         []loadline.Allocation
+	desired      []loadline.Allocation
 }
 
 // reading is a rate that was measured up to an instant.
@@ -40,7 +40,7 @@ func (l *Load) Add(r *decisionlog.Record) {
 	}
 	if l.start.IsZero() {
 		l.start = r.At
-		l.told = r.Situation(l.app, nil).Allocation
+		l.desired = r.Situation(l.app, nil).Allocation
 	}
 	l.end = r.At
 	for i := range r.Kinds {
@@ -61,7 +61,7 @@ func (l *Load) Add(r *decisionlog.Record) {
 	}
 }
 
-// Check says whether there is a load to run.
+// Check reports whether there is a load to run.
 func (l *Load) Check() error {
 	if l.Duration() <= 0 {
 		return fmt.Errorf("replay: the stretch holds fewer than two observations, which is no load to run")
@@ -88,13 +88,13 @@ func (l *Load) Onto(app *loadline.App) error {
 		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
 			app.Name, len(app.Services), len(app.Kinds), l.app.Name, len(l.app.Services), len(l.app.Kinds))
 	}
-	told, kinds := make([]loadline.Allocation, len(l.told)), make([][]reading, len(l.kinds))
+	desired, kinds := make([]loadline.Allocation, len(l.desired)), make([][]reading, len(l.kinds))
 	for i := range l.app.Services {
 		at := app.ServiceIndex(l.app.Services[i].Name)
 		if at < 0 {
 			return fmt.Errorf("%s has no service %s, which the recorded one has", app.Name, l.app.Services[i].Name)
 		}
-		told[at] = l.told[i]
+		desired[at] = l.desired[i]
 	}
 	for i := range l.app.Kinds {
 		at := app.KindIndex(l.app.Kinds[i].Name)
@@ -103,7 +103,7 @@ func (l *Load) Onto(app *loadline.App) error {
 		}
 		kinds[at] = l.kinds[i]
 	}
-	l.app, l.told, l.kinds = app, told, kinds
+	l.app, l.desired, l.kinds = app, desired, kinds
 	return nil
 }
 
@@ -120,12 +120,12 @@ func (l *Load) Rate(kind int, t time.Duration) (float64, time.Duration) {
 
 const never = time.Duration(1<<63 - 1)
 
-// Start is the application as it was told to be when the stretch begins.
+// Start is the application in its desired state at the start of the record.
 func (l *Load) Start() *loadline.App {
 	app := *l.app
 	app.Services = slices.Clone(l.app.Services)
-	for i := range l.told {
-		app.Services[i].Replicas, app.Services[i].Size = l.told[i].Replicas, l.told[i].Size
+	for i := range l.desired {
+		app.Services[i].Replicas, app.Services[i].Size = l.desired[i].Replicas, l.desired[i].Size
 	}
 	return &app
 }

@@ -68,13 +68,13 @@ type Service struct {
 
 // Difference is one service at one decision.
 type Difference struct {
-	At      time.Time           `json:"at"`
-	Service string              `json:"service"`
-	Before  decisionlog.Told    `json:"before"`
-	Asked   decisionlog.Setting `json:"asked"` // by the recorded policy
-	Reason  string              `json:"reason,omitempty"`
-	Other   decisionlog.Setting `json:"other"` // by the other one
-	Because string              `json:"because,omitempty"`
+	At      time.Time              `json:"at"`
+	Service string                 `json:"service"`
+	Before  decisionlog.Allocation `json:"before"`
+	Asked   decisionlog.Setting    `json:"asked"` // by the recorded policy
+	Reason  string                 `json:"reason,omitempty"`
+	Other   decisionlog.Setting    `json:"other"` // by the other one
+	Because string                 `json:"because,omitempty"`
 
 	pass     int // counts decisions
 	replicas int
@@ -144,7 +144,7 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 		d := Difference{At: record.At, Service: r.app.Services[i].Name, Because: wants[i].Reason,
 			Other: decisionlog.SettingOf(wants[i].Setting)}
 		if of != nil {
-			d.Before = decisionlog.ToldOf(of.Before())
+			d.Before = decisionlog.AllocationOf(of.Before())
 			if of.Proposal != nil {
 				now.was[i] = now.was[i].With(of.Proposal.Setting.Setting())
 				d.Asked, d.Reason = of.Proposal.Setting, of.Proposal.Reason

@@ -80,7 +80,7 @@ func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Re
 	return r.Report(time.Duration(records[0].Needs.Period))
 }
 
-// The record is complete: whoever is shown it again asks for the same again.
+// The record is complete: the same policy makes the same proposal again.
 func TestEveryPolicyAgreesWithItself(t *testing.T) {
 	for _, spec := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "static:replicas=3"} {
 		t.Run(spec, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	if got := float64(out.Result.Requests); math.Abs(got-requests) > 0.1*requests {
 		t.Errorf("%v requests, and %v were recorded", got, requests)
 	}
-	if load.Start().Services[0].Replicas != records[0].Services[0].Told.Replicas {
+	if load.Start().Services[0].Replicas != records[0].Services[0].Desired.Replicas {
 		t.Error("it does not begin as recorded")
 	}
 	if err := load.Onto(&loadline.App{Name: "other"}); err == nil || !strings.Contains(err.Error(), "other has 0 services") {

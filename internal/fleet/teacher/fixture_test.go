@@ -138,7 +138,7 @@ func small(m *drpc.Model) Config {
 	return c
 }
 
-// field is an agent of all services that is the witness too, in a simulated cluster.
+// field is an agent of all services with an AppObserver, in a simulated cluster.
 type field struct {
 	*fleet.Agent
 	reward drpc.Reward
@@ -162,7 +162,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddWitness(m, app); err != nil {
+	if err := agent.AddAppObserver(m, app); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -184,7 +184,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err := agent.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if st := agent.Witness.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
+	if st := agent.AppObserver.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
 		t.Fatalf("%+v", st)
 	}
 	return f.sum / f.n

@@ -21,7 +21,7 @@ func (t *Teacher) received(d *drpc.Delivery) error {
 	}
 	var view drpc.View
 	_, err := t.trainer.Eyes().Recognise(d.Scene, t.config.Training.Shape, &view)
-	t.setProblem("a scene of the witness is ignored", err)
+	t.setProblem("a scene of the application is ignored", err)
 	if err != nil {
 		t.rejected++
 		return nil

@@ -83,7 +83,7 @@ func (s *state) Archive(a *rl.Archive) {
 var errAnotherModel = errors.New("the state is of another model")
 
 // resume restores the state, if there is one of this model. With another model the
-// teacher begins anew, except for what was counted.
+// teacher starts from scratch and keeps only the counts.
 func (t *Teacher) resume(scenario *train.Scenario) error {
 	path := filepath.Join(t.folder, stateName)
 	data, err := os.ReadFile(path)

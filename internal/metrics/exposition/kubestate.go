@@ -7,11 +7,10 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// before is how long before the start the pods of the start were created: they
-// are there from the beginning, and nobody saw them start.
+// before is the age of the initial pods at the start: their start is not recorded.
 const before = time.Hour
 
-// kubeState shows what the control plane knows of a service and its pods.
+// kubeState exposes the state of a service and its pods in the control plane.
 func (r *Recorder) kubeState(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	name := r.app.Services[service].Name
 	deployment := []string{"namespace", r.namespace, "deployment", name}

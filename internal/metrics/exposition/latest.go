@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// WriteLatest writes what the last scrape showed, as exporters answer whoever asks
-// them now: without times. Families are those whose names begin with one of the
-// prefixes; without any, all. Earlier scrapes are forgotten, so that a recorder may
-// be asked for as long as one likes.
+// WriteLatest writes the last scrape as exporters do: without timestamps. Families are those whose names begin with one of the
+// prefixes; without any, all. Earlier scrapes are dropped, so that memory is
+// bounded.
 func (r *Recorder) WriteLatest(w io.Writer, prefixes ...string) error {
 	if len(r.times) == 0 {
 		return fmt.Errorf("nothing was scraped of %s", r.app.Name)

@@ -34,7 +34,7 @@ func TestDRPC(t *testing.T) {
 	s := setUp(t, single(t), 60)
 	dir := t.TempDir()
 	registry := filepath.Join(dir, "models", "registry")
-	school := func(seed int) {
+	trainAndPromote := func(seed int) {
 		t.Helper()
 		file := filepath.Join(dir, fmt.Sprintf("drpc-%d.safetensors", seed))
 		loadlineCommand(t, "train", "--formulation", "drpc", "--app", "single", "--workload", "diurnal:low=100,high=1200,peak=15h",
@@ -43,7 +43,7 @@ func TestDRPC(t *testing.T) {
 			strconv.Itoa(seed), "-o", file) // with a price it moves CPU, which is not among the resource's axes
 		loadlineCommand(t, "promote", file, "--force", "--registry", registry)
 	}
-	school(1)
+	trainAndPromote(1)
 	twin, err := os.ReadFile("../../../internal/apps/single.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestDRPC(t *testing.T) {
 	first := s.counted(t, p, 0)
 	version := metric(t, p, "loadline_fleet_teacher_version")
 
-	// Paused, nobody's decisions are carried out, so that the numbers stand still.
+	// Paused, no decision is applied, so that the counters do not change.
 	p.Kill()
 	p = s.run(t, one)
 	s.annotate(t, s.get(t), "false")
@@ -88,7 +88,7 @@ func TestDRPC(t *testing.T) {
 	second := s.counted(t, p, first)
 
 	s.annotate(t, s.get(t), "false")
-	school(2)
+	trainAndPromote(2)
 	cluster.Eventually(t, "the new promotion with weights of a higher version", func() error {
 		if l := s.get(t); l.Status.Policy != "single version 2" {
 			return fmt.Errorf("%s is followed", l.Status.Policy)
@@ -108,7 +108,7 @@ func TestDRPC(t *testing.T) {
 
 // counted pauses the application and waits until the teacher has counted what was
 // counted before and every decision that the server acknowledged to this process.
-func (s *scene) counted(t *testing.T, p *cluster.Product, before float64) float64 {
+func (s *fixture) counted(t *testing.T, p *cluster.Product, before float64) float64 {
 	t.Helper()
 	s.annotate(t, s.get(t), "true")
 	s.waitCondition(t, "Paused=True")

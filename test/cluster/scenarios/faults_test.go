@@ -17,7 +17,7 @@ import (
 
 // steadyIn is an application with three replicas that are needed, before something
 // goes wrong.
-func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*scene, *cluster.Product, string) {
+func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*fixture, *cluster.Product, string) {
 	t.Helper()
 	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
 	p := s.run(t, cluster.ProductOptions{})
@@ -33,7 +33,7 @@ func settled(t *testing.T) *loadline.App {
 	return app
 }
 
-func (s *scene) steady(t *testing.T, floor int) string {
+func (s *fixture) steady(t *testing.T, floor int) string {
 	t.Helper()
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: {replicas: {min: 1, max: 12}}}]\n", name, name, floor))
@@ -52,13 +52,13 @@ func TestMetricsFail(t *testing.T) {
 	shared.InstallLoadline(t)
 	cases := []struct {
 		name    string
-		begin   func(*testing.T, *scene)
-		end     func(*testing.T, *scene)
+		begin   func(*testing.T, *fixture)
+		end     func(*testing.T, *fixture)
 		outcome []string
 	}{
-		{"Prometheus is down", func(_ *testing.T, s *scene) { s.prom.Stop() }, func(t *testing.T, s *scene) { s.prom.Start(t) },
+		{"Prometheus is down", func(_ *testing.T, s *fixture) { s.prom.Stop() }, func(t *testing.T, s *fixture) { s.prom.Start(t) },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
-		{"Prometheus does not answer", func(_ *testing.T, s *scene) { s.prom.Pause() }, func(_ *testing.T, s *scene) { s.prom.Resume() },
+		{"Prometheus does not answer", func(_ *testing.T, s *fixture) { s.prom.Pause() }, func(_ *testing.T, s *fixture) { s.prom.Resume() },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
 		{"the exporters are down", faults(cluster.Down), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 		{"the exporters say nothing", faults(cluster.Empty), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
@@ -108,8 +108,8 @@ func TestMetricsFail(t *testing.T) {
 	}
 }
 
-func faults(f cluster.Fault) func(*testing.T, *scene) {
-	return func(_ *testing.T, s *scene) {
+func faults(f cluster.Fault) func(*testing.T, *fixture) {
+	return func(_ *testing.T, s *fixture) {
 		for _, j := range s.player.Jobs() {
 			s.player.SetFault(j.Name, f)
 		}
@@ -209,7 +209,7 @@ func TestConflictAppears(t *testing.T) {
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
 			MinReplicas:    &least, MaxReplicas: 12,
-			// Nobody serves this metric, so the HPA moves nothing itself.
+			// This metric is not served, so the HPA moves nothing itself.
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 				Metric: autoscalingv2.MetricIdentifier{Name: "not-served"},
 				Target: autoscalingv2.MetricTarget{

@@ -62,7 +62,7 @@ func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 	}
 	c := cluster.Shared(t)
 	c.MetricsServer(t)
-	s := &scene{c: c, admin: c.Client(t, cluster.Admin), ns: c.Namespace(t), app: app}
+	s := &fixture{c: c, admin: c.Client(t, cluster.Admin), ns: c.Namespace(t), app: app}
 	c.Deploy(t, s.ns, app)
 	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns})
 	least, target, window := int32(1), int32(60), int32(20)
@@ -100,7 +100,7 @@ func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 
 // settled has no error once the HPA has a number of replicas and has seen the CPU that
 // they use at a load.
-func (s *scene) settled(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler, replicas int, perSecond float64) error {
+func (s *fixture) settled(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler, replicas int, perSecond float64) error {
 	t.Helper()
 	var now autoscalingv2.HorizontalPodAutoscaler
 	if err := s.admin.Get(t.Context(), keyOf(hpa), &now); err != nil {

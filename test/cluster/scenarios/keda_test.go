@@ -66,7 +66,7 @@ func TestKEDAFollows(t *testing.T) {
 		follow(n)
 	}
 
-	// While nobody answers, KEDA leaves everything as it is: it cannot even ask what the
+	// While no scaler answers, KEDA leaves everything as it is: it cannot even ask what the
 	// metric is, and its fallback needs that.
 	p.Stop()
 	cluster.Stays(t, 8*time.Second, "five replicas while we are away", func() error {

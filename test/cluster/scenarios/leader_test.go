@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// holder of the lease; "" = nobody.
-func (s *scene) holder(t *testing.T) string {
+// holder of the lease; "" = none.
+func (s *fixture) holder(t *testing.T) string {
 	t.Helper()
 	lease := s.lease(t)
 	if lease == nil || lease.Spec.HolderIdentity == nil {
@@ -25,7 +25,7 @@ func (s *scene) holder(t *testing.T) string {
 }
 
 // lease that says which process decides; nil = none yet.
-func (s *scene) lease(t *testing.T) *coordinationv1.Lease {
+func (s *fixture) lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	var lease coordinationv1.Lease
 	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: "loadline.dev"}, &lease); err != nil {
@@ -42,7 +42,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	first := s.run(t, cluster.ProductOptions{LeaderElect: true})
 	cluster.Eventually(t, "a leader", func() error {
 		if s.holder(t) == "" {
-			return fmt.Errorf("nobody holds the lease")
+			return fmt.Errorf("the lease has no holder")
 		}
 		return nil
 	})
@@ -76,7 +76,7 @@ func TestLeaderIsKilled(t *testing.T) {
 var applied = regexp.MustCompile(`msg=decided .*applied=true from=(\d+) to=(\d+)`)
 
 // continuous: every change that any process made begins where the one before ended.
-func (s *scene) continuous(t *testing.T, processes ...*cluster.Product) {
+func (s *fixture) continuous(t *testing.T, processes ...*cluster.Product) {
 	t.Helper()
 	var lines []string
 	for _, p := range processes {

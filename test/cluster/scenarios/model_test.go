@@ -34,7 +34,7 @@ subjects: [{kind: ServiceAccount, name: loadline, namespace: loadline-system}]
 `
 
 // twin is what the resource names as the model of its application.
-func (s *scene) twin(t *testing.T, text string) {
+func (s *fixture) twin(t *testing.T, text string) {
 	t.Helper()
 	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(text)))
 }

@@ -34,7 +34,7 @@ func TestRecommendChangesNothing(t *testing.T) {
 	s.waitReplicas(t, name, 3, 12)
 }
 
-// TestOnceDryRun: one pass from somebody's own machine tells what would be done, and
+// TestOnceDryRun: one pass from a user's machine prints what would be done, and
 // not even the status is written.
 func TestOnceDryRun(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	s.waitReplicas(t, name, 3, 12)
 }
 
-func (s *scene) annotate(t *testing.T, o client.Object, value string) {
+func (s *fixture) annotate(t *testing.T, o client.Object, value string) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.PausedAnnotation,
 		value))

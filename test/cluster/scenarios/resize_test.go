@@ -63,7 +63,7 @@ func TestResize(t *testing.T) {
 	}
 }
 
-func (s *scene) deployment(t *testing.T, name string) *appsv1.Deployment {
+func (s *fixture) deployment(t *testing.T, name string) *appsv1.Deployment {
 	t.Helper()
 	var d appsv1.Deployment
 	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: name}, &d); err != nil {
@@ -73,7 +73,7 @@ func (s *scene) deployment(t *testing.T, name string) *appsv1.Deployment {
 }
 
 // cpu of every pod, as asked for and as in force, within bounds in thousandths.
-func (s *scene) cpu(t *testing.T, service string, low, high int64) error {
+func (s *fixture) cpu(t *testing.T, service string, low, high int64) error {
 	t.Helper()
 	for _, p := range s.c.Pods(t, s.ns, service) {
 		asked := p.Spec.Containers[0].Resources.Limits.Cpu().MilliValue()
@@ -91,7 +91,7 @@ func (s *scene) cpu(t *testing.T, service string, low, high int64) error {
 }
 
 // bornSmall: a pod that is only admitted, and never placed, has the size already.
-func (s *scene) bornSmall(t *testing.T) {
+func (s *fixture) bornSmall(t *testing.T) {
 	t.Helper()
 	template := s.deployment(t, "server").Spec.Template
 	var sets appsv1.ReplicaSetList

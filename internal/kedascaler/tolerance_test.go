@@ -50,7 +50,7 @@ func TestOvershootLandsOnDesiredOrJustBeyondTheTolerance(t *testing.T) {
 		for name, hpa := range arithmetics {
 			for current := 1; current <= most; current++ {
 				for desired := 0; desired <= most; desired++ {
-					for _, v := range thousandths(Overshoot(desired, current, tolerance)) {
+					for _, v := range thousandths(ValueBeyondTolerance(desired, current, tolerance)) {
 						got := hpa(v, current, tolerance)
 						if fault := wrongLanding(got, desired, current, tolerance); fault != "" {
 							t.Fatalf("%s, tolerance %g: %d wanted of %d, the HPA sees %d thousandths and takes %d: %s", name, tolerance,
@@ -99,7 +99,7 @@ func TestNoValueLandsNearerThanOvershoot(t *testing.T) {
 			for !lands[nearest] {
 				nearest++
 			}
-			got := HPAReplicas(int64(Overshoot(desired, current, DefaultHPATolerance)*1000), current, DefaultHPATolerance)
+			got := HPAReplicas(int64(ValueBeyondTolerance(desired, current, DefaultHPATolerance)*1000), current, DefaultHPATolerance)
 			if got != nearest {
 				t.Errorf("%d wanted of %d: %d is reached, %d could be", desired, current, got, nearest)
 			}
@@ -114,7 +114,7 @@ func TestOvershootComesToRest(t *testing.T) {
 		for desired := 1; desired <= most; desired++ {
 			current, moves := start, 0
 			for ; moves < 5; moves++ {
-				next := HPAReplicas(int64(Overshoot(desired, current, DefaultHPATolerance)*1000), current, DefaultHPATolerance)
+				next := HPAReplicas(int64(ValueBeyondTolerance(desired, current, DefaultHPATolerance)*1000), current, DefaultHPATolerance)
 				if next == current {
 					break
 				}
@@ -147,7 +147,7 @@ func TestOvershootOfAFewAndOfVeryMany(t *testing.T) {
 		{"the most there can be is reckoned at once", math.MaxInt32, math.MaxInt32 - 1, 2362232011},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Overshoot(c.desired, c.current, DefaultHPATolerance); got != c.value {
+			if got := ValueBeyondTolerance(c.desired, c.current, DefaultHPATolerance); got != c.value {
 				t.Errorf("%d wanted of %d: value %g, want %g", c.desired, c.current, got, c.value)
 			}
 		})
@@ -160,7 +160,7 @@ func TestOvershootIsSafeWithReplicasThatWereReadTooEarly(t *testing.T) {
 	const most = 60
 	for read := 1; read <= most; read++ {
 		for desired := 0; desired <= most; desired++ {
-			for _, v := range thousandths(Overshoot(desired, read, DefaultHPATolerance)) {
+			for _, v := range thousandths(ValueBeyondTolerance(desired, read, DefaultHPATolerance)) {
 				for current := 1; current <= most; current++ {
 					if got := HPAReplicas(v, current, DefaultHPATolerance); got != current && got < desired {
 						t.Fatalf("%d wanted, %d read, %d there: the HPA takes %d", desired, read, current, got)

@@ -8,20 +8,20 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Witness publishes a scene of the whole application in each period of the teacher:
-// students' experience describes their own deployments only. A fleet has one witness.
-// Observe is for one goroutine.
-type Witness struct {
+// AppObserver publishes a scene, the state of the whole application, in each period of
+// the teacher: the experience of students describes their own deployments only. A fleet
+// has one. Observe must not be called concurrently.
+type AppObserver struct {
 	watcher   *drpc.Watcher
 	publisher *Publisher
 	queue     int
 
 	lock   sync.Mutex
-	status WitnessStatus
+	status AppObserverStatus
 }
 
-// WitnessStatus is the state of a witness.
-type WitnessStatus struct {
+// AppObserverStatus is the state of an AppObserver.
+type AppObserverStatus struct {
 	Scenes     uint64 `json:"scenes"`  // made
 	Incomplete uint64 `json:"unseen"`  // periods without a scene
 	Missing    string `json:"missing"` // metric that prevented the last scene; empty = none
@@ -29,19 +29,19 @@ type WitnessStatus struct {
 	Lost       int    `json:"lost"`    // scenes that were dropped
 }
 
-// AddWitness makes this agent the witness of its fleet. The application must have
+// AddAppObserver makes this agent observe the whole application for its fleet. The application must have
 // exactly the services of the model. It must be called before Start.
-func (a *Agent) AddWitness(m *drpc.Model, app *loadline.App) error {
+func (a *Agent) AddAppObserver(m *drpc.Model, app *loadline.App) error {
 	watcher, err := drpc.NewWatcher(m, app, a.epoch)
 	if err != nil {
 		return err
 	}
-	a.Witness = &Witness{watcher: watcher, publisher: a.Publisher, queue: a.Publisher.addScenes()}
+	a.AppObserver = &AppObserver{watcher: watcher, publisher: a.Publisher, queue: a.Publisher.addScenes()}
 	return nil
 }
 
-// Observe makes a scene if one is due. It never waits.
-func (w *Witness) Observe(now time.Time, s loadline.Situation) {
+// Observe publishes a scene if one is due. It never blocks.
+func (w *AppObserver) Observe(now time.Time, s loadline.Situation) {
 	scene, missing, made := w.watcher.See(now, s)
 	w.lock.Lock()
 	switch {
@@ -58,8 +58,8 @@ func (w *Witness) Observe(now time.Time, s loadline.Situation) {
 	}
 }
 
-// Status of the witness.
-func (w *Witness) Status() WitnessStatus {
+// Status of the observer.
+func (w *AppObserver) Status() AppObserverStatus {
 	w.lock.Lock()
 	s := w.status
 	w.lock.Unlock()

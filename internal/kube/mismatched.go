@@ -2,20 +2,20 @@ package kube
 
 import "github.com/loadline/loadline"
 
-// Strays are pods without the desired size: those created from the template where
+// Mismatched returns the pods without the desired size: those created from the template where
 // deploy/admission is not installed. Axes that are not set, and terminating pods,
 // are skipped.
-func (s *State) Strays(size loadline.Setting) []Pod {
-	var strays []Pod
+func (s *State) Mismatched(size loadline.Setting) []Pod {
+	var found []Pod
 	for _, p := range s.Pods {
-		told := loadline.Allocation{Size: p.Told}
+		spec := loadline.Allocation{Size: p.Desired}
 		axes := loadline.Setting{CPURequest: size.CPURequest, CPULimit: size.CPULimit, MemoryRequest: size.MemoryRequest,
 			MemoryLimit: size.MemoryLimit}
-		if p.Phase != loadline.PodDraining && !told.Changes(milli(axes)).Empty() {
-			strays = append(strays, p)
+		if p.Phase != loadline.PodDraining && !spec.Changes(milli(axes)).Empty() {
+			found = append(found, p)
 		}
 	}
-	return strays
+	return found
 }
 
 // milli rounds CPU as Resize does, so that values compare equal.

@@ -2,7 +2,7 @@ package guard
 
 import "github.com/loadline/loadline"
 
-// noteSizes remembers whose size the model changes.
+// noteSizes records the services whose size the model changes.
 func (l *Ladder) noteSizes(p loadline.Proposal) {
 	for i := range p.Services {
 		set := &p.Services[i].Setting
@@ -12,12 +12,11 @@ func (l *Ladder) noteSizes(p loadline.Proposal) {
 	}
 }
 
-// homeward has services that the model has resized go back to the size that the
-// application's model gives them, where the rule leaves sizes alone: it was
-// calibrated for that size, and counts replicas of another one wrongly. Until
-// they are there it takes no replicas away. The guards see to it that a smaller
-// size comes no sooner than it can carry the load.
-func (l *Ladder) homeward(is []loadline.Allocation, p loadline.Proposal) {
+// restoreSizes returns services that the model has resized to the size in the
+// application, unless the rule sets sizes itself: the rule was calibrated for that
+// size, and miscounts replicas of another size. Until the size is restored, replicas
+// are not reduced. The guards delay a smaller size until it can carry the load.
+func (l *Ladder) restoreSizes(is []loadline.Allocation, p loadline.Proposal) {
 	for i := range p.Services {
 		sp := &p.Services[i]
 		if !l.resized[sp.Service] || l.app.Services[sp.Service].Size == (loadline.Size{}) {
@@ -35,7 +34,7 @@ func (l *Ladder) homeward(is []loadline.Allocation, p loadline.Proposal) {
 		if there {
 			l.resized[sp.Service] = false
 		} else {
-			if replicas.falls(&sp.Setting, &is[sp.Service]) {
+			if replicas.reduces(&sp.Setting, &is[sp.Service]) {
 				replicas.unset(&sp.Setting)
 			}
 			sp.Reason += "; back to the size that the rule was calibrated for"

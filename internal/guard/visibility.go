@@ -6,8 +6,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// observed is what is known of a service now, nil if the observation does not
-// have it.
+// observed returns the current observation of a service; nil if there is none.
 func observed(s loadline.Situation, service int) *loadline.ServiceObservation {
 	if len(s.Window) == 0 {
 		return nil
@@ -18,9 +17,9 @@ func observed(s loadline.Situation, service int) *loadline.ServiceObservation {
 	return nil
 }
 
-// visible says whether the load of a service can be seen now: its rate of
-// visits, or the CPU that it or one of its pods uses. Pods that are starting show
-// no load, and latency says nothing here: without visits there is none.
+// visible reports whether the load of a service is measured now: its rate of visits, or
+// the CPU that it or one of its pods uses. Starting pods show no load, and latency does
+// not count: without visits there is none.
 func visible(o *loadline.ServiceObservation, now time.Time, maxAge time.Duration) bool {
 	if o == nil {
 		return false
@@ -37,18 +36,18 @@ func visible(o *loadline.ServiceObservation, now time.Time, maxAge time.Duration
 	return false
 }
 
-// sight remembers when each service was last seen.
-type sight struct {
+// visibility keeps when the load of each service was last measured.
+type visibility struct {
 	maxAge time.Duration
 	seen   []time.Duration // by service, on the clock
 	blind  []bool          // by service, now
 }
 
-func newSight(maxAge time.Duration, services int) sight {
-	return sight{maxAge: maxAge, seen: make([]time.Duration, services), blind: make([]bool, services)}
+func newVisibility(maxAge time.Duration, services int) visibility {
+	return visibility{maxAge: maxAge, seen: make([]time.Duration, services), blind: make([]bool, services)}
 }
 
-func (v *sight) look(at time.Duration, now time.Time, s loadline.Situation) {
+func (v *visibility) update(at time.Duration, now time.Time, s loadline.Situation) {
 	for i := range v.seen {
 		v.blind[i] = !visible(observed(s, i), now, v.maxAge)
 		if !v.blind[i] {
@@ -57,8 +56,8 @@ func (v *sight) look(at time.Duration, now time.Time, s loadline.Situation) {
 	}
 }
 
-// any says whether anything at all can be seen.
-func (v *sight) any() bool {
+// any reports whether the load of any service is measured.
+func (v *visibility) any() bool {
 	for _, blind := range v.blind {
 		if !blind {
 			return true
@@ -67,9 +66,9 @@ func (v *sight) any() bool {
 	return false
 }
 
-// unseen is for how long a service has not been seen; at first, since the
-// beginning.
-func (v *sight) unseen(service int, at time.Duration) time.Duration {
+// unseen is how long the load of a service has not been measured; at first, since the
+// start.
+func (v *visibility) unseen(service int, at time.Duration) time.Duration {
 	if !v.blind[service] {
 		return 0
 	}

@@ -88,7 +88,7 @@ func (s *stage) Resize(_ context.Context, service int, to loadline.Setting, _ bo
 	s.acts = append(s.acts, s.l.Spec.Services[service].Name+" resized")
 	for i := range s.states[service].Pods {
 		p := &s.states[service].Pods[i]
-		p.Told = loadline.Allocation{Size: p.Told}.With(to).Size
+		p.Desired = loadline.Allocation{Size: p.Desired}.With(to).Size
 	}
 	return []kube.Outcome{{Pod: "p", Result: kube.Done}}, nil
 }
@@ -111,12 +111,12 @@ func itoa(n int) string { return string(rune('0' + n)) }
 // pod of a size.
 func pod(name string, cpu float64) kube.Pod {
 	size := loadline.Size{CPURequest: cpu, CPULimit: cpu}
-	return kube.Pod{Name: name, UID: types.UID(name), Told: size, PodObservation: loadline.PodObservation{Phase: loadline.PodReady,
+	return kube.Pod{Name: name, UID: types.UID(name), Desired: size, PodObservation: loadline.PodObservation{Phase: loadline.PodReady,
 		Size: size, Node: -1}}
 }
 
 // newStage is the shop at noon: three replicas of web, two of ads, four of cart.
-func newStage(t *testing.T) (*stage, *ends) {
+func newStage(t *testing.T) (*stage, *cluster) {
 	t.Helper()
 	s := &stage{l: load(t, shop), now: noon, rate: loadline.Sample{Value: 10, At: noon}}
 	app, err := resource.Read(s.l, nil)
@@ -132,26 +132,26 @@ func newStage(t *testing.T) (*stage, *ends) {
 	return s, s.ends(app)
 }
 
-func (s *stage) ends(app *resource.Application) *ends {
-	e := newEnds(app)
-	e.work, e.timeout, e.act = s, time.Second, true
-	e.source = func(context.Context, time.Time) (metering, error) { return s, nil }
-	e.resource, e.now = func() *v1alpha1.LoadLine { return s.l }, func() time.Time { return s.now }
-	return e
+func (s *stage) ends(app *resource.Application) *cluster {
+	c := newCluster(app)
+	c.work, c.timeout, c.act = s, time.Second, true
+	c.source = func(context.Context, time.Time) (metering, error) { return s, nil }
+	c.resource, c.now = func() *v1alpha1.LoadLine { return s.l }, func() time.Time { return s.now }
+	return c
 }
 
 // pass observes and applies a setting of one service.
-func (s *stage) pass(t *testing.T, e *ends, service int, set loadline.Setting) error {
+func (s *stage) pass(t *testing.T, c *cluster, service int, set loadline.Setting) error {
 	t.Helper()
 	var o loadline.Observation
-	if err := e.Observe(context.Background(), &o); err != nil {
+	if err := c.Observe(context.Background(), &o); err != nil {
 		t.Fatal(err)
 	}
 	s.acts = nil
 	if set.Empty() {
 		return nil
 	}
-	return e.Apply(context.Background(), loadline.Plan{Services: []loadline.ServicePlan{{Service: service, Setting: set}}})
+	return c.Apply(context.Background(), loadline.Plan{Services: []loadline.ServicePlan{{Service: service, Setting: set}}})
 }
 
 func (s *stage) did(t *testing.T, want ...string) {
@@ -166,39 +166,39 @@ func replicas(n int) loadline.Setting { return loadline.Setting{Replicas: loadli
 func brownout(on bool) loadline.Setting { return loadline.Setting{Brownout: loadline.Some(on)} }
 
 func TestScale(t *testing.T) {
-	s, e := newStage(t)
-	if err := s.pass(t, e, 0, replicas(5)); err != nil {
+	s, c := newStage(t)
+	if err := s.pass(t, c, 0, replicas(5)); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t, "web 3 to 5")
-	if a := e.allocation(0); a.Replicas != 5 {
-		t.Errorf("told to be %+v", a)
+	if a := c.allocation(0); a.Replicas != 5 {
+		t.Errorf("desired state is %+v", a)
 	}
 }
 
 func TestModesThatDoNotActDoNothing(t *testing.T) {
-	s, e := newStage(t)
-	e.act = false
-	if err := s.pass(t, e, 0, replicas(5)); err != nil {
+	s, c := newStage(t)
+	c.act = false
+	if err := s.pass(t, c, 0, replicas(5)); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t)
 }
 
 func TestBrownoutToZeroAndBack(t *testing.T) {
-	s, e := newStage(t)
-	step := func(set loadline.Setting, told int, off bool, acts ...string) {
+	s, c := newStage(t)
+	step := func(set loadline.Setting, desired int, off bool, acts ...string) {
 		t.Helper()
-		if err := s.pass(t, e, 1, set); err != nil {
+		if err := s.pass(t, c, 1, set); err != nil {
 			t.Fatal(err)
 		}
 		s.did(t, acts...)
-		if a := e.allocation(1); a.Replicas != told || a.Brownout != off {
-			t.Errorf("told to be %+v, want %d replicas and brownout %v", a, told, off)
+		if a := c.allocation(1); a.Replicas != desired || a.Brownout != off {
+			t.Errorf("desired state is %+v, want %d replicas and brownout %v", a, desired, off)
 		}
 	}
 	step(brownout(true), 2, true, "ads 2 to 0")
-	step(loadline.Setting{}, 2, true) // still told to be two, once it is back
+	step(loadline.Setting{}, 2, true) // two are still desired after the brownout
 	step(replicas(3), 3, true)        // what it will be
 	step(brownout(false), 3, false, "ads 0 to 3")
 	if s.states[1].Changed.Manager != kube.Manager {
@@ -207,25 +207,25 @@ func TestBrownoutToZeroAndBack(t *testing.T) {
 }
 
 func TestAnotherProcessGoesOn(t *testing.T) {
-	s, e := newStage(t)
-	if err := s.pass(t, e, 1, brownout(true)); err != nil {
+	s, c := newStage(t)
+	if err := s.pass(t, c, 1, brownout(true)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.pass(t, e, 0, loadline.Setting{CPULimit: loadline.Some(0.4), CPURequest: loadline.Some(0.4)}); err != nil {
+	if err := s.pass(t, c, 0, loadline.Setting{CPULimit: loadline.Some(0.4), CPURequest: loadline.Some(0.4)}); err != nil {
 		t.Fatal(err)
 	}
 	// Through the status, as it is written and read.
-	v := &view{app: e.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1)}
-	v.fillDesired(e)
+	v := &view{app: c.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1)}
+	v.fillDesired(c)
 	status := v.status(s.l, decider{}, nil)
-	next := s.ends(e.app)
+	next := s.ends(c.app)
 	for i := range next.desired {
 		next.desired[i] = recall(&status.Services[i], true)
 	}
 	s.pass(t, next, 0, loadline.Setting{})
-	for i := range e.desired {
-		if got, want := next.allocation(i), e.allocation(i); got != want {
-			t.Errorf("service %d: told to be %+v, want %+v", i, got, want)
+	for i := range c.desired {
+		if got, want := next.allocation(i), c.allocation(i); got != want {
+			t.Errorf("service %d: desired state is %+v, want %+v", i, got, want)
 		}
 	}
 	if err := s.pass(t, next, 1, brownout(false)); err != nil {
@@ -235,47 +235,47 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 }
 
 func TestManualChangeIsRespectedForAWhile(t *testing.T) {
-	s, e := newStage(t)
+	s, c := newStage(t)
 	kubectl := kube.Change{Manager: "kubectl", At: noon.Add(-time.Minute)}
 	s.states[0].Changed = kubectl
-	if err := s.pass(t, e, 0, replicas(5)); err != nil { // before we ever set anything: we begin here
+	if err := s.pass(t, c, 0, replicas(5)); err != nil { // before we ever set anything: we begin here
 		t.Fatal(err)
 	}
 	s.did(t, "web 3 to 5")
 	s.now = s.now.Add(time.Minute)
 	s.states[0].Replicas, s.states[0].Changed = 9, kube.Change{Manager: "kubectl", At: s.now}
-	if err := s.pass(t, e, 0, replicas(6)); err != nil {
+	if err := s.pass(t, c, 0, replicas(6)); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t)
-	if st := e.standing[0]; st.state != v1alpha1.ServiceManualChange || !strings.Contains(st.why, "kubectl set 9 replicas") {
+	if st := c.holds[0]; st.state != v1alpha1.ServiceManualChange || !strings.Contains(st.why, "kubectl set 9 replicas") {
 		t.Errorf("%+v", st)
 	}
-	if got, why := (still{e}).Check(s.now, loadline.Situation{}, 0, replicas(6)); !got.Empty() || why == "" {
+	if got, why := (holdGuard{c}).Check(s.now, loadline.Situation{}, 0, replicas(6)); !got.Empty() || why == "" {
 		t.Errorf("%+v: %s", got, why)
 	}
 	s.now = s.now.Add(time.Hour)
-	if err := s.pass(t, e, 0, replicas(6)); err != nil {
+	if err := s.pass(t, c, 0, replicas(6)); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t, "web 9 to 6")
 }
 
-func TestSomebodyElseWasFaster(t *testing.T) {
-	s, e := newStage(t)
+func TestConcurrentChange(t *testing.T) {
+	s, c := newStage(t)
 	var o loadline.Observation
-	if err := e.Observe(context.Background(), &o); err != nil {
+	if err := c.Observe(context.Background(), &o); err != nil {
 		t.Fatal(err)
 	}
 	s.states[0].Replicas = 7
-	err := e.Apply(context.Background(), loadline.Plan{Services: []loadline.ServicePlan{{Service: 0, Setting: replicas(5)}}})
+	err := c.Apply(context.Background(), loadline.Plan{Services: []loadline.ServicePlan{{Service: 0, Setting: replicas(5)}}})
 	if !errors.Is(err, kube.ErrChanged) || !strings.Contains(err.Error(), "service web") {
 		t.Errorf("%v", err)
 	}
 	s.did(t)
 }
 
-func TestStandsStill(t *testing.T) {
+func TestHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*stage)
 		state  v1alpha1.ServiceState
@@ -286,7 +286,7 @@ func TestStandsStill(t *testing.T) {
 		"workload's": {func(s *stage) { s.states[0].Paused = true }, v1alpha1.ServicePaused, "on the workload"},
 		"not understood": {func(s *stage) { s.l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "wbe"} },
 			v1alpha1.ServicePaused, "wbe"},
-		"somebody else": {func(s *stage) {
+		"another writer": {func(s *stage) {
 			s.states[0].Conflicts = []kube.Conflict{{Reason: "HorizontalPodAutoscaler", Message: "HPA web"}}
 		}, v1alpha1.ServiceConflict, "HPA web"},
 		"a roll-out": {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are new" }, v1alpha1.ServiceRollingOut, "1 of 3"},
@@ -299,7 +299,7 @@ func TestStandsStill(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.did(t)
-			if st := e.standing[0]; st.state != c.state || !strings.Contains(st.why, c.why) {
+			if st := e.holds[0]; st.state != c.state || !strings.Contains(st.why, c.why) {
 				t.Errorf("%+v, want %v because of %q", st, c.state, c.why)
 			}
 		})
@@ -307,67 +307,67 @@ func TestStandsStill(t *testing.T) {
 }
 
 func TestKEDAIsAskedAndNotOverruled(t *testing.T) {
-	s, e := newStage(t)
-	if err := s.pass(t, e, 2, replicas(7)); err != nil {
+	s, c := newStage(t)
+	if err := s.pass(t, c, 2, replicas(7)); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t)
-	// It has not followed yet, and what was told holds on.
-	s.pass(t, e, 2, loadline.Setting{})
-	if a := e.allocation(2); a.Replicas != 7 {
-		t.Errorf("told to be %+v", a)
+	// The workload has not followed yet, and the desired state is kept.
+	s.pass(t, c, 2, loadline.Setting{})
+	if a := c.allocation(2); a.Replicas != 7 {
+		t.Errorf("desired state is %+v", a)
 	}
 	s.states[2].Paused = true
-	s.pass(t, e, 2, loadline.Setting{})
-	if a := e.allocation(2); a.Replicas != 4 {
-		t.Errorf("told to be %+v while paused, want what there is", a)
+	s.pass(t, c, 2, loadline.Setting{})
+	if a := c.allocation(2); a.Replicas != 4 {
+		t.Errorf("desired state is %+v while paused, want what there is", a)
 	}
 }
 
 func TestPodsThatComeLaterGetTheSize(t *testing.T) {
-	s, e := newStage(t)
-	if err := s.pass(t, e, 0, loadline.Setting{CPULimit: loadline.Some(0.4), CPURequest: loadline.Some(0.4)}); err != nil {
+	s, c := newStage(t)
+	if err := s.pass(t, c, 0, loadline.Setting{CPULimit: loadline.Some(0.4), CPURequest: loadline.Some(0.4)}); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t, "web resized")
-	s.pass(t, e, 0, loadline.Setting{})
-	if err := e.strays(context.Background()); err != nil {
+	s.pass(t, c, 0, loadline.Setting{})
+	if err := c.resizeMismatched(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t) // all have it
 	s.states[0].Pods = append(s.states[0].Pods, pod("d", 0.2))
-	s.pass(t, e, 0, loadline.Setting{})
-	if err := e.strays(context.Background()); err != nil {
+	s.pass(t, c, 0, loadline.Setting{})
+	if err := c.resizeMismatched(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t, "web resized")
-	if a := e.allocation(0); a.Size.CPULimit != 0.4 {
-		t.Errorf("told to be %+v", a)
+	if a := c.allocation(0); a.Size.CPULimit != 0.4 {
+		t.Errorf("desired state is %+v", a)
 	}
 }
 
 func TestWithoutMetricsThePodsAreKnown(t *testing.T) {
-	s, e := newStage(t)
+	s, c := newStage(t)
 	s.blind, s.rate = errors.New("connection refused"), loadline.Sample{}
 	var o loadline.Observation
-	if err := e.Observe(context.Background(), &o); err != nil {
+	if err := c.Observe(context.Background(), &o); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Services[0].Pods) != 3 || o.Services[0].Rate.Present() || e.blind == nil {
-		t.Errorf("%+v, %v", o.Services[0], e.blind)
+	if len(o.Services[0].Pods) != 3 || o.Services[0].Rate.Present() || c.blind == nil {
+		t.Errorf("%+v, %v", o.Services[0], c.blind)
 	}
 }
 
-func TestWhole(t *testing.T) {
-	s, e := newStage(t)
+func TestRoundGuard(t *testing.T) {
+	s, c := newStage(t)
 	_ = s
-	situation := loadline.Situation{App: e.app.App}
-	got, why := whole{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012),
+	situation := loadline.Situation{App: c.app.App}
+	got, why := roundGuard{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012),
 		MemoryLimit: loadline.Some[int64](1<<20 + 1)})
 	if got.CPULimit.Value != 0.201 || got.MemoryLimit.Value != 2<<20 || why == "" {
 		t.Errorf("%+v %q", got, why)
 	}
-	if again, why := (whole{}).Check(noon, situation, 0, got); again != got || why != "" {
+	if again, why := (roundGuard{}).Check(noon, situation, 0, got); again != got || why != "" {
 		t.Errorf("%+v %q", again, why)
 	}
 }

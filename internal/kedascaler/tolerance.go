@@ -31,7 +31,7 @@ func HPAReplicas(thousandths int64, current int, tolerance float64) int {
 // float64 and KEDA's thousandths.
 const justAbove = 1.0 / 64
 
-// Overshoot is the value for which the HPA, with this number of replicas and
+// ValueBeyondTolerance is the value for which the HPA, with this number of replicas and
 // tolerance, ends as close to desired as possible, and not below. It is not
 // higher than needed: where the HPA would take desired itself, that is the value.
 //
@@ -45,7 +45,7 @@ const justAbove = 1.0 / 64
 // desired does not, and ends at desired: one fewer is reached up to 19 replicas.
 // Beyond that the HPA stays above desired: every other value that has an effect
 // ends below.
-func Overshoot(desired, current int, tolerance float64) float64 {
+func ValueBeyondTolerance(desired, current int, tolerance float64) float64 {
 	value := float64(desired)
 	if current < 1 || desired < 1 || desired == current || takes(value, current, tolerance) {
 		return value

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// scene is one application under load, with Prometheus beside it.
-type scene struct {
+// fixture is one application under load, with Prometheus beside it.
+type fixture struct {
 	c      *cluster.Cluster
 	admin  client.Client
 	ns     string
@@ -38,16 +38,16 @@ type scene struct {
 
 // setUp deploys an application in a namespace of its own, puts it under load and
 // measures it.
-func setUp(t *testing.T, app *loadline.App, perSecond float64) *scene {
+func setUp(t *testing.T, app *loadline.App, perSecond float64) *fixture {
 	t.Helper()
 	c := cluster.Shared(t)
 	c.InstallLoadline(t)
 	return setUpIn(t, c, c.Namespace(t), app, perSecond)
 }
 
-func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, perSecond float64) *scene {
+func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, perSecond float64) *fixture {
 	t.Helper()
-	s := &scene{c: c, admin: c.Client(t, cluster.Admin), ns: ns, app: app}
+	s := &fixture{c: c, admin: c.Client(t, cluster.Admin), ns: ns, app: app}
 	c.Deploy(t, s.ns, app)
 	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns})
 	s.player.SetRate(perSecond)
@@ -55,8 +55,8 @@ func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, per
 	return s
 }
 
-// run starts a Loadline for the scene's namespace alone: scenarios run in parallel.
-func (s *scene) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
+// run starts a Loadline for the fixture's namespace alone: scenarios run in parallel.
+func (s *fixture) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
 	t.Helper()
 	o.Namespaces = []string{s.ns}
 	return s.c.Run(t, o)
@@ -64,7 +64,7 @@ func (s *scene) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
 
 // staysFor fails the test if a Deployment asks for another number of replicas at any
 // time during some passes of the controller.
-func (s *scene) staysFor(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
+func (s *fixture) staysFor(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
 	t.Helper()
 	began := metric(t, p, passCount)
 	cluster.StaysUntil(t, fmt.Sprintf("%d replicas of %s during %v passes", replicas, name, passes), func() error {
@@ -85,7 +85,7 @@ const passCount = "loadline_pass_seconds_count"
 
 // settles waits until a Deployment has had a number of ready replicas during some
 // passes of the controller.
-func (s *scene) settles(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
+func (s *fixture) settles(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
 	t.Helper()
 	began := metric(t, p, passCount)
 	cluster.Eventually(t, fmt.Sprintf("%d ready replicas of %s during %v passes", replicas, name, passes), func() error {
@@ -123,14 +123,14 @@ const quick = `
     gray: {part: "0.5", span: 4s, retreat: 20s}
 `
 
-// loadLine of the scene's one service, with lines of the spec that a test adds or
+// loadLine of the fixture's one service, with lines of the spec that a test adds or
 // puts in place of others of the same key.
-func (s *scene) loadLine(t *testing.T, mode v1alpha1.Mode, spec string) {
+func (s *fixture) loadLine(t *testing.T, mode v1alpha1.Mode, spec string) {
 	t.Helper()
 	s.c.ApplyYAML(t, s.ns, s.text(mode, spec))
 }
 
-func (s *scene) text(mode v1alpha1.Mode, spec string) string {
+func (s *fixture) text(mode v1alpha1.Mode, spec string) string {
 	service := s.app.Services[0].Name
 	lines := map[string]string{
 		"objectives": "  objectives: [{kind: request, latency: 250ms, service: " + service + "}]\n",
@@ -157,7 +157,7 @@ func (s *scene) text(mode v1alpha1.Mode, spec string) string {
 }
 
 // get the LoadLine as it is now.
-func (s *scene) get(t *testing.T) *v1alpha1.LoadLine {
+func (s *fixture) get(t *testing.T) *v1alpha1.LoadLine {
 	t.Helper()
 	var l v1alpha1.LoadLine
 	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: "shop"}, &l); err != nil {
@@ -167,7 +167,7 @@ func (s *scene) get(t *testing.T) *v1alpha1.LoadLine {
 }
 
 // waitCondition until it is as wanted, such as "Ready=True" or "Conflict=True/HorizontalPodAutoscaler".
-func (s *scene) waitCondition(t *testing.T, want ...string) {
+func (s *fixture) waitCondition(t *testing.T, want ...string) {
 	t.Helper()
 	cluster.Eventually(t, strings.Join(want, " and "), func() error {
 		l := s.get(t)
@@ -184,7 +184,7 @@ func (s *scene) waitCondition(t *testing.T, want ...string) {
 }
 
 // replicas that a Deployment asks for.
-func (s *scene) replicas(t *testing.T, name string) int {
+func (s *fixture) replicas(t *testing.T, name string) int {
 	t.Helper()
 	var d appsv1.Deployment
 	if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: name}, &d); err != nil {
@@ -194,7 +194,7 @@ func (s *scene) replicas(t *testing.T, name string) int {
 }
 
 // waitReplicas until a Deployment asks for a number within bounds.
-func (s *scene) waitReplicas(t *testing.T, name string, low, high int) {
+func (s *fixture) waitReplicas(t *testing.T, name string, low, high int) {
 	t.Helper()
 	cluster.Eventually(t, fmt.Sprintf("%d to %d replicas of %s", low, high, name), func() error {
 		if n := s.replicas(t, name); n < low || n > high {
@@ -205,7 +205,7 @@ func (s *scene) waitReplicas(t *testing.T, name string, low, high int) {
 }
 
 // why the services are as they are, by the status.
-func (s *scene) why(t *testing.T) string {
+func (s *fixture) why(t *testing.T) string {
 	t.Helper()
 	l := s.get(t)
 	var b strings.Builder
@@ -220,7 +220,7 @@ func (s *scene) why(t *testing.T) string {
 }
 
 // service's status.
-func (s *scene) service(t *testing.T, name string) v1alpha1.ServiceStatus {
+func (s *fixture) service(t *testing.T, name string) v1alpha1.ServiceStatus {
 	t.Helper()
 	l := s.get(t)
 	for _, st := range l.Status.Services {
@@ -232,7 +232,7 @@ func (s *scene) service(t *testing.T, name string) v1alpha1.ServiceStatus {
 }
 
 // over is the share of requests over the SLO in a stretch that a test waits for.
-func (s *scene) over(t *testing.T, stretch func()) float64 {
+func (s *fixture) over(t *testing.T, stretch func()) float64 {
 	t.Helper()
 	read := func() (ended, over float64) {
 		s.player.Look(func(m *sim.Meter) {
@@ -253,7 +253,7 @@ func (s *scene) over(t *testing.T, stretch func()) float64 {
 }
 
 // events of the LoadLine, by reason.
-func (s *scene) events(t *testing.T, reason string) []corev1.Event {
+func (s *fixture) events(t *testing.T, reason string) []corev1.Event {
 	t.Helper()
 	var list corev1.EventList
 	if err := s.admin.List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {

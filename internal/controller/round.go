@@ -7,15 +7,15 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// whole is a guard that rounds sizes up to whole millicores and MiB. Without it a pod
+// roundGuard is a guard that rounds sizes up to whole millicores and MiB. Without it a pod
 // would never have exactly the desired size, and would be resized in every pass.
-type whole struct{}
+type roundGuard struct{}
 
-// Name of the guard in records.
-func (whole) Name() string { return "whole" }
+// Name returns the name of the guard in records.
+func (roundGuard) Name() string { return "round" }
 
-// Check rounds.
-func (whole) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
+// Check rounds the sizes of a setting up, within the bounds.
+func (roundGuard) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	b := s.App.Services[service].Bounds
 	got := want
 	for _, o := range []*loadline.Opt[float64]{&got.CPURequest, &got.CPULimit} {
@@ -34,7 +34,7 @@ func (whole) Check(_ time.Time, s loadline.Situation, service int, want loadline
 	return got, "rounded to whole millicores and MiB"
 }
 
-// under a bound; 0 = none.
+// under limits a value to an upper bound; 0 = none.
 func under[T int64 | float64](v, most T) T {
 	if most > 0 {
 		return min(v, most)

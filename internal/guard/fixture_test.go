@@ -24,17 +24,17 @@ func webApp() *loadline.App {
 	}
 }
 
-// scene is a situation that tests change: ten replicas of web, half in use, and
+// fixture is a situation that tests change: ten replicas of web, half in use, and
 // an SLO that is kept.
-type scene struct {
+type fixture struct {
 	loadline.Situation
 	now time.Time
 }
 
-func newScene() *scene {
+func newFixture() *fixture {
 	is := loadline.Allocation{Replicas: 10, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1, MemoryRequest: 100 << 20,
 		MemoryLimit: 200 << 20}}
-	sc := &scene{now: start, Situation: loadline.Situation{
+	sc := &fixture{now: start, Situation: loadline.Situation{
 		App: webApp(), Window: make([]loadline.Observation, 1),
 		Allocation: []loadline.Allocation{is}, InFlight: []loadline.Allocation{is},
 	}}
@@ -43,7 +43,7 @@ func newScene() *scene {
 }
 
 // observe the service and its SLO anew.
-func (sc *scene) observe(rate, cores, over float64) {
+func (sc *fixture) observe(rate, cores, over float64) {
 	o := sc.Now()
 	*o = loadline.Observation{At: sc.now, Services: make([]loadline.ServiceObservation, 1), Kinds: make([]loadline.KindObservation, 1)}
 	web := &o.Services[0]
@@ -58,26 +58,26 @@ func (sc *scene) observe(rate, cores, over float64) {
 	o.Kinds[0].Rate, o.Kinds[0].OverSLO = sc.sample(rate), sc.sample(over)
 }
 
-func (sc *scene) sample(v float64) loadline.Sample { return loadline.Sample{Value: v, At: sc.now} }
+func (sc *fixture) sample(v float64) loadline.Sample { return loadline.Sample{Value: v, At: sc.now} }
 
-func (sc *scene) web() *loadline.ServiceObservation { return &sc.Now().Services[0] }
+func (sc *fixture) web() *loadline.ServiceObservation { return &sc.Now().Services[0] }
 
 // blind takes everything away that can be seen.
-func (sc *scene) blind() { *sc.Now() = loadline.Observation{At: sc.now} }
+func (sc *fixture) blind() { *sc.Now() = loadline.Observation{At: sc.now} }
 
 // set is what the service has been told to be.
-func (sc *scene) set(replicas int) {
+func (sc *fixture) set(replicas int) {
 	sc.Allocation[0].Replicas, sc.InFlight[0].Replicas = replicas, replicas
 }
 
 // later goes on in time.
-func (sc *scene) later(d time.Duration) { sc.now = sc.now.Add(d) }
+func (sc *fixture) later(d time.Duration) { sc.now = sc.now.Add(d) }
 
 func toReplicas(n int) loadline.Setting { return loadline.Setting{Replicas: loadline.Some(n)} }
 
 // pass asks a guard as the loop does, applies what it says, and returns it with
 // the reason.
-func (sc *scene) pass(g loop.Guard, want loadline.Setting) (loadline.Setting, string) {
+func (sc *fixture) pass(g loop.Guard, want loadline.Setting) (loadline.Setting, string) {
 	w, watches := g.(loop.Watcher)
 	if watches {
 		w.Watch(sc.now, sc.Situation)
@@ -97,7 +97,7 @@ func (sc *scene) pass(g loop.Guard, want loadline.Setting) (loadline.Setting, st
 
 // expect checks what a guard makes of a setting, and that it gives a reason where
 // it changes something and only there.
-func (sc *scene) expect(t *testing.T, g loop.Guard, want, expected loadline.Setting, reason string) {
+func (sc *fixture) expect(t *testing.T, g loop.Guard, want, expected loadline.Setting, reason string) {
 	t.Helper()
 	got, why := sc.pass(g, want)
 	if got != expected {

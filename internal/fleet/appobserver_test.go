@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// TestWitness: scenes come up beside decisions, in order, and are counted once.
-func TestWitness(t *testing.T) {
+// TestAppObserver: scenes come up beside decisions, in order, and are counted once.
+func TestAppObserver(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
 	l := link(t, func(c *Config) { c.Server = s })
@@ -21,13 +21,13 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddWitness(model, app); err != nil {
+	if err := agent.AddAppObserver(model, app); err != nil {
 		t.Fatal(err)
 	}
 	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
-	st := agent.Witness.Status()
+	st := agent.AppObserver.Status()
 	if st.Scenes < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
 		t.Errorf("%+v", st)
 	}
@@ -52,7 +52,7 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.Witness != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) ||
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.ScenesCounted != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) ||
 		ledger.Counted == 0 {
 		t.Errorf("%+v of %d scenes", ledger, len(scenes))
 	}
@@ -97,14 +97,14 @@ func TestAStreamForShorterMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddWitness(model, app); err != nil {
+	if err := agent.AddAppObserver(model, app); err != nil {
 		t.Fatal(err)
 	}
 	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
 	eventually(t, "scenes are let go", func() bool {
-		st := agent.Witness.Status()
+		st := agent.AppObserver.Status()
 		return st.Waiting == 0 &&
 			uint64(st.Lost) == st.Scenes
 	})
@@ -113,8 +113,9 @@ func TestAStreamForShorterMessages(t *testing.T) {
 	}
 }
 
-// TestAWitnessSeesEverything or there is none.
-func TestAWitnessSeesEverything(t *testing.T) {
+// TestAppObserverNeedsEveryService: a model that was trained on fewer services than the
+// application has is refused.
+func TestAppObserverNeedsEveryService(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
 	app, model := bookinfo(t, 1)
 	part, err := Group(model, []string{"reviews"})
@@ -125,7 +126,7 @@ func TestAWitnessSeesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddWitness(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+	if err := agent.AddAppObserver(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
 		t.Errorf("%v", err)
 	}
 }
