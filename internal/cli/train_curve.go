@@ -48,5 +48,5 @@ func idle(nobody, taught train.Result) string {
 	if taught.Reward > nobody.Reward+idleGain {
 		return ""
 	}
-	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Who, taught.Reward, nobody.Reward)
+	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). Episodes begin with enough for their load: if it hardly moves within one, there is nothing to learn. Try a load that moves faster, more --steps or another --seed, and hold it against hpa before you follow it.\n", taught.Policy, taught.Reward, nobody.Reward)
 }

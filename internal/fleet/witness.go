@@ -12,7 +12,7 @@ import (
 // students' experience describes their own deployments only. A fleet has one witness.
 // Observe is for one goroutine.
 type Witness struct {
-	watcher   *drpc.Watcher
+	watcher   *drpc.SnapshotMaker
 	publisher *Publisher
 	queue     int
 
@@ -32,7 +32,7 @@ type WitnessStatus struct {
 // AddWitness makes this agent the witness of its fleet. The application must have
 // exactly the services of the model. It must be called before Start.
 func (a *Agent) AddWitness(m *drpc.Model, app *loadline.App) error {
-	watcher, err := drpc.NewWatcher(m, app, a.epoch)
+	watcher, err := drpc.NewSnapshotMaker(m, app, a.epoch)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *Agent) AddWitness(m *drpc.Model, app *loadline.App) error {
 
 // Observe makes a scene if one is due. It never waits.
 func (w *Witness) Observe(now time.Time, s loadline.Situation) {
-	scene, missing, made := w.watcher.See(now, s)
+	scene, missing, made := w.watcher.Observe(now, s)
 	w.lock.Lock()
 	switch {
 	case made:

@@ -85,9 +85,9 @@ type DemandChange struct {
 	Factor  float64
 }
 
-// Foresee tells the policy the load of the whole run, and what will become of the
+// SetFuture tells the policy the load of the whole run, and what will become of the
 // services' demands.
-func (p *Clairvoyant) Foresee(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
+func (p *Clairvoyant) SetFuture(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
 	p.start = start
 	steps := int((duration + clairvoyantStep - 1) / clairvoyantStep)
 	work := workPerRequest(p.app, true)

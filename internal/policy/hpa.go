@@ -68,7 +68,7 @@ func newHPA(app *loadline.App, v Values) (*HPA, error) {
 		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
 	}
 	// Metrics-server and the kubelet behind it each look every 15 s or so, not in
-	// step with anybody: a sample covers 15 s and is 15 s old on average.
+	// step with them: a sample covers 15 s and is 15 s old on average.
 	needs := loadline.Needs{
 		Period: v.Span("period"), Delay: time.Second,
 		Scrape: v.Span("resolution"), Window: v.Span("resolution"), Lag: v.Span("lag"),

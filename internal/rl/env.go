@@ -11,7 +11,7 @@ import (
 type Env interface {
 	Spaces() Spaces
 
-	// Reset begins an episode and fills in its first observation. All chance of
+	// Reset begins an episode and fills in its first observation. All random numbers of
 	// the episode comes from rng, which stays valid until the next Reset.
 	Reset(rng *rand.Rand, observation []float32)
 

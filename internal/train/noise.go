@@ -29,7 +29,7 @@ func (a *Arena) blur(o *loadline.Observation) {
 	}
 	factor := func(rate loadline.Sample) float64 {
 		visits := rate.Or(0) * a.config.Needs.Window.Seconds()
-		return math.Exp(mostBlur / math.Sqrt(1+visits/fewVisits) * a.chance.NormFloat64())
+		return math.Exp(mostBlur / math.Sqrt(1+visits/fewVisits) * a.rng.NormFloat64())
 	}
 	for i := range o.Services {
 		s := &o.Services[i]

@@ -28,10 +28,10 @@ const (
 	opsSlope   = 30 * minute // up and down again
 )
 
-// opsScene is the service that is scaled: the front end of bookinfo, the others
+// opsSetup is the service that is scaled: the front end of bookinfo, the others
 // given enough and held there. A pod's limit is its request, 200 millicores, at 70 %
 // of which the paper's HPA keeps 135 to 140.
-func opsScene() (*loadline.App, error) {
+func opsSetup() (*loadline.App, error) {
 	app, err := appNamed("bookinfo")
 	if err != nil {
 		return nil, err
@@ -68,17 +68,17 @@ func slopes(duration time.Duration, seed uint64) (*workload.Workload, error) {
 
 // opsRun is everything of one seed.
 type opsRun struct {
-	app    *loadline.App
-	past   *workload.Workload
-	test   *workload.Workload
-	calm   *history.History // HPA at 70 % all the time
-	sweep  *history.History // the same load under 2, 3, 4, 5, 6 replicas in turn
-	unseen *history.History // of the test load, under HPA at 70 %
-	seed   uint64
+	app     *loadline.App
+	past    *workload.Workload
+	test    *workload.Workload
+	calm    *history.History // HPA at 70 % all the time
+	sweep   *history.History // the same load under 2, 3, 4, 5, 6 replicas in turn
+	heldOut *history.History // of the test load, under HPA at 70 %
+	seed    uint64
 }
 
 func newOpsRun(ctx context.Context, seed uint64, length time.Duration) (*opsRun, error) {
-	app, err := opsScene()
+	app, err := opsSetup()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func newOpsRun(ctx context.Context, seed uint64, length time.Duration) (*opsRun,
 	if r.sweep, err = r.recordSweep(ctx, 350+seed); err != nil {
 		return nil, err
 	}
-	r.unseen, err = r.record(ctx, r.test, opsHPA, 400+seed)
+	r.heldOut, err = r.record(ctx, r.test, opsHPA, 400+seed)
 	return r, err
 }
 
@@ -276,7 +276,7 @@ func (r *opsRun) place(w *workload.Workload) (train.ServiceScenario, error) {
 	if err != nil {
 		return train.ServiceScenario{}, err
 	}
-	return train.NewServiceScenario(formulation.NewGround(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
+	return train.NewServiceScenario(formulation.NewTopology(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
 }
 
 func (r *opsRun) alone() (*loadline.App, error) {
@@ -363,7 +363,7 @@ func (r *opsRun) regressorErrors() ([]float64, error) {
 			return nil, err
 		}
 		sum, n := 0.0, 0.0
-		for _, row := range rowsOf(r.unseen) {
+		for _, row := range rowsOf(r.heldOut) {
 			if e := 1000 * (d.Of(row.CPU, row.Requests) - row.Delay); !math.IsNaN(e) {
 				sum += e * e
 				n++

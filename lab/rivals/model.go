@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Model is what practice gives out. Each rival has some of the parts.
+// Model is the result of a training. Each rival has some of the parts.
 type Model struct {
 	Rival    Name
 	App      string

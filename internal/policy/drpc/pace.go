@@ -66,11 +66,11 @@ func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead fl
 		if p.rate.Present() && rate.At.After(p.rate.At) {
 			seconds := rate.At.Sub(p.rate.At).Seconds()
 			counts := min(rate.Value, p.rate.Value) * window.Seconds()
-			chance := 0.0
+			rng := 0.0
 			if counts > 0 {
-				chance = math.Sqrt(2 / counts)
+				rng = math.Sqrt(2 / counts)
 			}
-			change := max(0, change(p.rate.Value, rate.Value)-chance)
+			change := max(0, change(p.rate.Value, rate.Value)-rng)
 			p.speed = speedKept*p.speed + (1-speedKept)*change/seconds
 		}
 		p.rate = rate

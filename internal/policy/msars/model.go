@@ -18,7 +18,7 @@ import (
 // FileKind of a model file that holds an agent and all that it steers by.
 const FileKind = "policy/msars"
 
-// Model is what a school gives out: the agent, the network that divides, the profiles
+// Model is the result of a training: the agent, the network that divides, the profiles
 // that it divides by, and a forecaster for each service.
 type Model struct {
 	App      string

@@ -85,12 +85,12 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	case len(s.PartialSLO) == 0:
 		return loadline.Proposal{}, fmt.Errorf("%w: the SLO is not split", loadline.ErrNoData)
 	}
-	if absent := p.steering.Look(s); absent != "" {
+	if absent := p.steering.Observe(s); absent != "" {
 		return loadline.Proposal{}, fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
 	}
 	p.seen = p.steering.Fill(s, p.seen[:0])
 	p.agent.Decide(p.seen, p.wants)
-	proposal, err := p.steering.Do(now, s, p.wants, true)
+	proposal, err := p.steering.Propose(now, s, p.wants, true)
 	return loadline.Proposal{Services: append([]loadline.ServiceProposal(nil), proposal.Services...)}, err
 }
 

@@ -80,7 +80,7 @@ const leastLog = 1e-6
 
 func log(v float64) float32 { return float32(math.Log(max(v, leastLog))) }
 
-// look at a chain. Chains that no split can keep, and services without a profile, are
+// look encodes a chain. Chains that no split can keep, and services without a profile, are
 // errors, the same as parslo's.
 func (v *view) look(c *slosplit.Chain) error {
 	if err := c.Validate(); err != nil {

@@ -26,7 +26,7 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 	defer w.Shorten(labelSteps)()
 	for run := 0; taken+labelSteps <= steps; run++ {
 		culprit := visited[run%len(visited)]
-		w.begin(rl.NewChance(seed, labelStream+uint64(run)).Rand, culprit)
+		w.begin(rl.NewRNG(seed, labelStream+uint64(run)).Rand, culprit)
 		for !w.Over() {
 			w.act(loadline.Proposal{})
 			if w.StepsTaken() < labelSkip {
@@ -38,10 +38,10 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 		}
 		taken += labelSteps
 	}
-	chance := rl.NewChance(seed, svmStream)
-	chance.Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
+	rng := rl.NewRNG(seed, svmStream)
+	rng.Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
 	held := len(examples) / 5
-	svm, err := rivals.TrainSVM(config, examples[held:], chance.Rand)
+	svm, err := rivals.TrainSVM(config, examples[held:], rng.Rand)
 	if err != nil {
 		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the critical path is the culprit", taken), nil
 	}
@@ -51,8 +51,8 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 // visitedServices are those that any request comes by.
 func visitedServices(w *world) []int {
 	var visited []int
-	for i := range w.Ground().Services {
-		if slices.ContainsFunc(w.Ground().Services[i].Visits, func(v float64) bool { return v > 0 }) {
+	for i := range w.Topology().Services {
+		if slices.ContainsFunc(w.Topology().Services[i].Visits, func(v float64) bool { return v > 0 }) {
 			visited = append(visited, i)
 		}
 	}

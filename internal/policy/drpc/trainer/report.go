@@ -42,7 +42,7 @@ type Imitation struct {
 	Agreed  float64 `json:"agreed"` // share of actions that do the same after the dead zone
 }
 
-// Report is what is told of a schooling.
+// Report is the record of a training.
 type Report struct {
 	Curve      []Point               `json:"curve"`
 	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring

@@ -11,26 +11,26 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
-// novice is a policy that learns while it works, one agent for each function, and
+// onlinePolicy is a policy that learns while it works, one agent for each function, and
 // keeps a trail of what it did. A pupil that is frozen only acts. Services without
 // a pupil, or whose pupil has not begun, are left as they are.
-type novice struct {
-	problem *formulation.Problem
-	ground  *formulation.Ground
-	pupils  []*pupil // by service
+type onlinePolicy struct {
+	problem  *formulation.Problem
+	topology *formulation.Topology
+	agents   []*onlineAgent // by service
 }
 
-// pupil is one function's agent.
-type pupil struct {
+// onlineAgent is one function's agent.
+type onlineAgent struct {
 	agent  *dqn.Agent
 	scales []formulation.Scale
 	frozen bool
 	begin  time.Time // leaves the function alone before
 
-	seen   []float32 // at the last decision, scaled; empty = there was none
-	choice int
-	told   loadline.Allocation // by it
-	trail  []mark
+	observed []float32 // at the last decision, scaled; empty = there was none
+	choice   int
+	desired  loadline.Allocation // by it
+	trail    []mark
 }
 
 // mark is one step of a pupil's trail.
@@ -43,15 +43,15 @@ type mark struct {
 }
 
 // Name implements loadline.Policy.
-func (n *novice) Name() string { return n.problem.Formulation + " that learns" }
+func (n *onlinePolicy) Name() string { return n.problem.Formulation + " that learns" }
 
 // Needs implements loadline.Policy.
-func (n *novice) Needs() loadline.Needs { return n.problem.Needs() }
+func (n *onlinePolicy) Needs() loadline.Needs { return n.problem.Needs() }
 
 // Decide implements loadline.Policy.
-func (n *novice) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+func (n *onlinePolicy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var p loadline.Proposal
-	for i, one := range n.pupils {
+	for i, one := range n.agents {
 		if one == nil || now.Before(one.begin) {
 			continue
 		}
@@ -64,19 +64,19 @@ func (n *novice) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 
 // turn is one step of one pupil: what came of the last choice is learned, and the
 // next is made.
-func (n *novice) turn(one *pupil, now time.Time, s loadline.Situation, service int) (loadline.Setting, bool) {
-	values, absent := n.problem.See(n.ground, s, service, nil)
+func (n *onlinePolicy) turn(one *onlineAgent, now time.Time, s loadline.Situation, service int) (loadline.Setting, bool) {
+	values, absent := n.problem.Observe(n.topology, s, service, nil)
 	if absent != "" {
-		one.seen = one.seen[:0]
+		one.observed = one.observed[:0]
 		return loadline.Setting{}, false
 	}
 	formulation.Apply(one.scales, values)
 	reward := math.NaN()
-	if len(one.seen) > 0 {
-		reward = n.problem.Reward(n.ground, s, service, formulation.Paid{Replicas: float64(one.told.Replicas),
-			CPU: one.told.Size.CPURequest})
+	if len(one.observed) > 0 {
+		reward = n.problem.Reward(n.topology, s, service, formulation.Spend{Replicas: float64(one.desired.Replicas),
+			CPU: one.desired.Size.CPURequest})
 		if !one.frozen {
-			one.agent.Learn(rl.Transition{Observation: one.seen, Action: rl.Action{Choice: one.choice},
+			one.agent.Learn(rl.Transition{Observation: one.observed, Action: rl.Action{Choice: one.choice},
 				Result: rl.Result{Reward: reward}, Next: values})
 		}
 	}
@@ -86,20 +86,20 @@ func (n *novice) turn(one *pupil, now time.Time, s loadline.Situation, service i
 	} else {
 		one.agent.Explore(values, &action)
 	}
-	setting := n.problem.Setting(n.ground, s, service, action.Choice)
-	one.seen, one.choice, one.told = slices.Clone(values), action.Choice, s.InFlight[service].With(setting)
+	setting := n.problem.Setting(n.topology, s, service, action.Choice)
+	one.observed, one.choice, one.desired = slices.Clone(values), action.Choice, s.InFlight[service].With(setting)
 	seen := &s.Now().Services[service]
 	late := math.NaN()
 	if seen.Latency.P90.Present() {
-		late = seen.Latency.P90.Value / n.ground.Services[service].Budget.Latency.Seconds()
+		late = seen.Latency.P90.Value / n.topology.Services[service].Budget.Latency.Seconds()
 	}
-	one.trail = append(one.trail, mark{now, float64(one.told.Replicas), one.told.Size.CPULimit, late, reward})
+	one.trail = append(one.trail, mark{now, float64(one.desired.Replicas), one.desired.Size.CPULimit, late, reward})
 	return setting, true
 }
 
-// newPupil makes an agent, from a network if there is one.
-func newPupil(config dqn.Config, problem *formulation.Problem, from *formulation.Brain, scales []formulation.Scale,
-	seed uint64) (*pupil, error) {
+// newOnlineAgent makes an agent, from a network if there is one.
+func newOnlineAgent(config dqn.Config, problem *formulation.Problem, from *formulation.Network, scales []formulation.Scale,
+	seed uint64) (*onlineAgent, error) {
 	agent, err := dqn.New(config, problem.Spaces(), seed)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func newPupil(config dqn.Config, problem *formulation.Problem, from *formulation
 			return nil, err
 		}
 	}
-	return &pupil{agent: agent, scales: scales}, nil
+	return &onlineAgent{agent: agent, scales: scales}, nil
 }
 
 // field of a trail.

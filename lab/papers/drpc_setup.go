@@ -52,10 +52,10 @@ const (
 	drpcMemory = int64(8 << 30)
 )
 
-// drpcScene is the application on the paper's cluster under its load: what is learned
+// drpcSetup is the application on the paper's cluster under its load: what is learned
 // on, what HPA is calibrated on, and what everything is judged on, in this order of
 // time.
-type drpcScene struct {
+type drpcSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
 	peak                    float64
@@ -64,7 +64,7 @@ type drpcScene struct {
 	few                     bool
 }
 
-func newDRPCScene(o Options, length time.Duration) (*drpcScene, error) {
+func newDRPCSetup(o Options, length time.Duration) (*drpcSetup, error) {
 	name, peak := "trainticket", drpcPeak
 	if o.few {
 		name, peak = "bookinfo", 120
@@ -85,7 +85,7 @@ func newDRPCScene(o Options, length time.Duration) (*drpcScene, error) {
 	if !o.few {
 		load.Mix = drpcMix(load.Duration())
 	}
-	s := &drpcScene{app: app, peak: peak, whence: whence, trace: trace, few: o.few}
+	s := &drpcSetup{app: app, peak: peak, whence: whence, trace: trace, few: o.few}
 	// Readings of most of the second day are absent.
 	from, days := 0.25, []float64{5, 6}
 	if o.few {
