@@ -125,7 +125,7 @@ func TestAWitnessSeesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddWitness(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+	if err := agent.AddWitness(part, app); err == nil || !strings.Contains(err.Error(), "was not trained on service") {
 		t.Errorf("%v", err)
 	}
 }

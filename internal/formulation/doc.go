@@ -6,12 +6,10 @@
 // one policy serves services of any size. A model file lists the features that
 // it needs; an unknown name is an error.
 //
-// Reading order: view.go (one service in one situation), features.go (what can be
-// observed of it), moves.go (what can be done), rewards.go (what it was worth),
-// formulations.go and problem.go (which of these make up
-// a paper's problem), unloaded.go and ground.go (what an
-// application's model says beforehand), shares.go (budgets that somebody divided
-// otherwise), sight.go (features alone, for who has a
-// problem of another kind), model.go (a trained policy on disk),
-// policy.go (a trained policy at work).
+// Reading order: view.go (one service in one situation), features.go (observations),
+// moves.go (actions), rewards.go (rewards), formulations.go and problem.go (the papers'
+// problems made of these), unloaded.go and topology.go (what an application's model says
+// before measurements), shares.go (given parts of the SLO), featureset.go (features alone,
+// for methods with actions and rewards of their own), model.go (the model file),
+// policy.go (the policy).
 package formulation

@@ -145,7 +145,7 @@ var features = []Feature{
 	}},
 }
 
-// FeatureNames of all that is known.
+// FeatureNames lists all features.
 func FeatureNames() []string {
 	names := make([]string, len(features))
 	for i, f := range features {

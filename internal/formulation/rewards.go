@@ -2,7 +2,7 @@ package formulation
 
 import "math"
 
-// Param is a constant of a reward that people may want to change.
+// Param is a constant of a reward that users may change.
 type Param struct {
 	Name    string
 	Default float64

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Folder keeps trained models: KEY.safetensors, and KEY.json with what is known of
+// Folder keeps trained models: KEY.safetensors, and KEY.json with the record of
 // it, written after it; beside them profiles of applications. Many may train into one
 // folder at once.
 type Folder struct {

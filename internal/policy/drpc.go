@@ -12,10 +12,10 @@ import (
 )
 
 // drpcMethod is DRPC's students, each deciding for its own deployment at its own
-// pace, or their teacher, who decides for all.
+// pace, or their teacher, which decides for all.
 var drpcMethod = Method{
 	Name:  "drpc",
-	About: "DRPC: a tiny student for each service, taught by TD3, decides on replicas, CPU, memory and brownout at its own pace",
+	About: "DRPC: a tiny student for each service, trained by TD3, decides on replicas, CPU, memory and brownout at its own pace",
 	Options: func(*loadline.App) []Option {
 		return []Option{
 			{"who", "students", "students, or the teacher for all services at once",
@@ -111,7 +111,7 @@ func (m drpcModel) Method() string { return "drpc" }
 // TrainedFor implements Model.
 func (m drpcModel) TrainedFor() string { return m.App }
 
-// Students of the model, for those who let them join a fleet.
+// Students of the model, for a fleet.
 func (m drpcModel) Students() *drpc.Model { return m.Model }
 
 // Policy implements Model.

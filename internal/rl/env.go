@@ -62,7 +62,7 @@ type Result struct {
 }
 
 // Transition is one step as an agent learns from it. Its slices belong to the
-// caller: who wants to keep them copies them.
+// caller, which copies what it keeps.
 type Transition struct {
 	Observation []float32
 	Action      Action // as applied

@@ -22,7 +22,7 @@ const (
 )
 
 // blur makes response times as uncertain as measured ones are: the 99th percentile of
-// a few visits is chance, and an agent that has never seen that mistakes it for load.
+// a few visits is random, and an agent not trained with that mistakes it for load.
 func (a *Arena) blur(o *loadline.Observation) {
 	if !a.config.Noise.Latency {
 		return

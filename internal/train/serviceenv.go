@@ -93,7 +93,7 @@ func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
 }
 
 // see fills in the features. Where one is absent, the last complete ones stand: a
-// policy at work would leave the service as it is then.
+// policy in production leaves the service unchanged then.
 func (e *ServiceEnv) see(observation []float32) {
 	var absent string
 	e.features, absent = e.config.Problem.Observe(e.arena.topology, e.arena.Situation(), 0, e.features[:0])

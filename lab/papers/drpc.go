@@ -5,7 +5,7 @@ import (
 )
 
 // DRPC runs the experiments of its section VI: learners with equal steps and equal
-// tuning trials, then everybody in the event engine, side by side on the same
+// tuning trials, then all policies in the event engine, side by side on the same
 // arrivals.
 func DRPC(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {

@@ -41,7 +41,7 @@ type growth struct {
 	squares   [][]float64
 }
 
-// grow lets requests grow under those who take part.
+// grow runs the contenders under growing load.
 func (s *drpcSetup) grow(ctx context.Context, o Options, all []drpcContender) (*growth, error) {
 	levels := drpcLevels
 	if s.few {

@@ -18,7 +18,7 @@ const (
 
 	// What it takes to observe and decide. The paper gives no figure for how long a
 	// central controller collects; it samples every 200 ms, and that is what the
-	// collecting of one service is taken to last, one after the other. Whoever decides
+	// collecting of one service is taken to last, one after the other. A policy that decides
 	// locally has the second that every policy has here.
 	drpcLocalDelay   = time.Second
 	drpcPerService   = 200 * time.Millisecond
@@ -35,7 +35,7 @@ func (s *drpcSetup) centralDelay() time.Duration {
 	return drpcLocalDelay + time.Duration(len(s.app.Services))*drpcPerService
 }
 
-// drpcContender is one who is compared.
+// drpcContender is one compared policy.
 type drpcContender struct {
 	name   string
 	policy func(seed int) string
@@ -67,7 +67,7 @@ func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant str
 }
 
 // search finds HPA's best setting on validation data, and the clairvoyant's levels.
-// The clairvoyant moves the CPU too, as most of those who are compared do.
+// The clairvoyant moves the CPU too, as most contenders do.
 func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
 	validation, err := s.validation.For(s.app)
 	if err != nil {
@@ -123,7 +123,7 @@ var (
 		200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 )
 
-// compete runs everybody on every seed: outcomes by contender, then seed.
+// compete runs every contender on every seed: outcomes by contender, then seed.
 func (s *drpcSetup) compete(ctx context.Context, o Options, all []drpcContender) ([][]*drpcOutcome, error) {
 	outcomes := make([][]*drpcOutcome, len(all))
 	for i := range outcomes {

@@ -16,7 +16,7 @@ const AlibabaFile = "alibaba2018_machine_usage/cluster_mean_10s_8days.csv.gz"
 // ReadAlibaba reads the mean CPU of the Alibaba cluster of 2018 as request rates with
 // a peak of 1, in bins of a minute. Utilisation is taken as a proportional load, and
 // readings that are absent as the one before: they are a fifth of one day, which
-// nothing is judged on.
+// nothing is evaluated on.
 func ReadAlibaba(r io.Reader) (*workload.Workload, error) {
 	profile, err := workload.ProportionalProfile(1)
 	if err != nil {
@@ -53,7 +53,7 @@ const (
 )
 
 // drpcSetup is the application on the paper's cluster under its load: what is learned
-// on, what HPA is calibrated on, and what everything is judged on, in this order of
+// on, what HPA is calibrated on, and what everything is evaluated on, in this order of
 // time.
 type drpcSetup struct {
 	app                     *loadline.App

@@ -17,7 +17,7 @@ import (
 )
 
 // elasticSetup is an application under the cluster trace: what is learned on, what
-// settings are chosen on, and what is judged on, in this order of time.
+// settings are chosen on, and what is evaluated on, in this order of time.
 type elasticSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
@@ -115,7 +115,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "elastic-dqn", Title: "Elastic-DQN: mean response, cost and QoS violations (its Table 1)", Seeds: o.Seeds,
 		Setup: []string{
-			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is judged on one of the last 20 %: of all stretches of the part, one in ten moves more.",
+			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is evaluated on one of the last 20 %: of all stretches of the part, one in ten moves more.",
 			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours over those of HPA at its default in the same run.", length, min(elasticWarmUp, length/4)),
 			fmt.Sprintf("elastic-dqn: its state, its actions (one replica more, less, none, every 30 s), reward -latency - l2*cost, both as ratios, discount 0.94, soft target 0.01, one network for all services, %d steps in the fluid engine. l2 is not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
 			elasticRivalSetup(steps),
@@ -140,7 +140,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// elasticContender is one who is compared: by a policy, or by a model that was trained
+// elasticContender is one compared policy: by a specification, or by a model that was trained
 // here.
 type elasticContender struct {
 	row    Row
@@ -181,7 +181,7 @@ func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name st
 	return setup.compete(ctx, o.part(0.9, 1), contenders)
 }
 
-// compete lets everybody run the same hours with the same seeds.
+// compete runs every contender on the same hours with the same seeds.
 func (s *elasticSetup) compete(ctx context.Context, o Options, contenders []elasticContender) ([]Row, error) {
 	values, dropped := make([][][]float64, len(contenders)), make([][]float64, len(contenders))
 	for i := range values {
@@ -218,7 +218,7 @@ func (s *elasticSetup) compete(ctx context.Context, o Options, contenders []elas
 		}
 		row := contenders[i].row
 		row.Ours = intervals(values[i])
-		// Whoever leaves out calls needs less: it must be said.
+		// Dropping calls lowers the cost: the report must say so.
 		if share := mean(dropped[i]); share > 0 {
 			row.Note = strings.TrimPrefix(fmt.Sprintf("%s; %.2f %% of optional calls dropped", row.Note, share), "; ")
 		}
@@ -258,7 +258,7 @@ func (s *elasticSetup) tune(ctx context.Context, o Options, steps int) (models [
 	return models, choose(tried), nil
 }
 
-// validate runs somebody on the stretch that settings are chosen on.
+// validate runs a policy on the stretch that settings are chosen on.
 func (s *elasticSetup) validate(ctx context.Context, t trial, seed uint64) (result.Result, error) {
 	t.app, t.load, t.seed, t.warmUp = s.app, s.validation, validationSeed+seed, min(elasticWarmUp, s.validation.Duration()/4)
 	out, err := t.run(ctx)
@@ -284,7 +284,7 @@ func choose(tried [][]result.Result) []int {
 // validationSeed is far from those of the test.
 const validationSeed = 1 << 32
 
-// better is cheaper if both keep the SLO, else whoever breaks it less.
+// better is cheaper if both keep the SLO, else the one that breaks it less.
 func better(a, b *result.Result) bool {
 	if a.SLOMet() && b.SLOMet() {
 		return a.CoreHours < b.CoreHours

@@ -120,10 +120,10 @@ func TestExperimentsRefuseBadOptionsAndStop(t *testing.T) {
 	}
 }
 
-// TestNoviceLearnsLive holds a novice's trail against what it must have done: one
+// TestOnlinePolicyLearnsLive compares the trail against what it must have done: one
 // turn every 10 s, moves of one container, rewards that the problem can give, and
 // nothing before it begins.
-func TestNoviceLearnsLive(t *testing.T) {
+func TestOnlinePolicyLearnsLive(t *testing.T) {
 	setup, err := newFunctionSetup(false, 1, "adservice")
 	if err != nil {
 		t.Fatal(err)

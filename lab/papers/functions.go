@@ -90,7 +90,7 @@ func (s *functionSetup) load(name string, cores float64, shape *workload.Workloa
 	return w, w.Validate()
 }
 
-// places to practise on: the functions that are called.
+// places to train on: the functions that are called.
 func (s *functionSetup) places(w *workload.Workload) ([]train.ServiceScenario, error) {
 	load, err := w.For(s.app)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps i
 	}.learnEach(ctx)
 }
 
-// learners of pupils: from a model's networks, or from nothing with scales that a
+// learners makes one agent per function: from a model's networks, or from nothing with scales that a
 // short random walk in the fluid engine gives.
 func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*onlinePolicy,
 	error) {
@@ -161,7 +161,7 @@ func ready() dqn.Config {
 	return c
 }
 
-// bootstrap lets pupils learn off-line from what another autoscaler did.
+// bootstrap trains the agents off-line on the actions of another autoscaler.
 func (s *functionSetup) bootstrap(n *onlinePolicy, h *history.History, w *workload.Workload, passes int) error {
 	places, err := s.places(w)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 	})
 }
 
-// rewards of a function over a run's story, whoever scaled it: the paper's reward
+// rewards of a function over a run, for any autoscaler: the paper's reward
 // with the CPU term, from what users saw. A step in which nothing ended counts as
 // late.
 func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {

@@ -218,7 +218,7 @@ func addStream(sums, story []float64, curves, targets [][]float64, slots int, ch
 	}
 }
 
-// storySlots are those that are told: close after the jumps, and now and then.
+// storySlots are those that are printed: close after the jumps, and now and then.
 func storySlots(slots int) []int {
 	var list []int
 	for i := range 3 {
@@ -342,7 +342,7 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, trained []*traine
 	return t, err
 }
 
-// splitters of a class as loadline slo split uses them, parslo beside them.
+// splitters of one seed as loadline slo split uses them, parslo beside them.
 func (c *trainedSplitters) splitters() map[string]slosplit.Splitter {
 	return map[string]slosplit.Splitter{"meta": learned.NewAdaptive(c.both["meta"]), "gcn": c.plain["gcn"], "fnn": c.plain["fnn"],
 		"parslo": slosplit.Parslo{}}
@@ -445,7 +445,7 @@ func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 			spread(row(shapes, "gcn", 5), 1), spread(row(shapes, "fnn", 5), 1), spread(row(shapes, "meta", 0),
 				1), spread(row(shapes, "gcn", 0), 1), spread(row(shapes, "fnn", 0), 1)))
 	r.find("Under violent change meta's predictions are highly accurate.", below(row(wild, "meta", 0), row(wild, "gcn", 0)),
-		fmt.Sprintf("Judged by whether its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1),
+		fmt.Sprintf("Criterion: its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1),
 			spread(row(wild, "gcn", 0), 1), spread(row(wild, "fnn", 0), 1)))
 }
 

@@ -192,7 +192,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 	}
 	m.parslo = onChain(rival, c)
 	best := min(m.cost, m.parslo)
-	again := in(measuredSeeds, 0) // as Adjust measures: another seed's luck is no yardstick
+	again := in(measuredSeeds, 0) // as Adjust measures: another seed is no reference
 	for _, instances := range cheaper(c, len(app.Services), m.cost) {
 		if m.tried >= effort.tried {
 			break
@@ -228,7 +228,7 @@ type numbersOf struct {
 }
 
 // cheaper numbers of instances that can bear the load, those first that the profiles
-// give the best chance.
+// give the best odds.
 func cheaper(c *slosplit.Chain, services int, than float64) []numbersOf {
 	type ranked struct {
 		numbersOf

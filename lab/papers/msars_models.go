@@ -13,7 +13,7 @@ import (
 var msarsMethods = []string{"meta", "gcn", "fnn"}
 
 // gcnContext is a converged GCN that has what else sets meta apart: a context of each
-// service. It shows how much of meta's lead is the architecture's; nothing is judged
+// service. It shows how much of meta's lead is the architecture's; nothing is evaluated
 // by it.
 const gcnContext = "gcn+context"
 
@@ -60,7 +60,7 @@ func (c *trainedSplitters) model(method string, how manner) *learned.Model {
 	return c.plain[method]
 }
 
-// teach one seed's class.
+// teach trains the splitters of one seed.
 func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, progress func(share float64)) (*trainedSplitters, error) {
 	desired := Options{Progress: progress}
 	subjects := func(list []learned.Subject) []learned.Subject {
@@ -123,7 +123,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, progress
 	return c, err
 }
 
-// now is a time that stands still if nobody tells it.
+// now is the clock; without one, time stands still.
 func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Time{}
@@ -181,12 +181,12 @@ func msarsPaces(method string) []learned.Optimiser {
 
 const (
 	paceEase  = 20 // slots
-	tuneDraws = 3  // streams of each chain to choose on: with one, chance chooses
+	tuneDraws = 3  // streams of each chain to choose on: with one, the choice is random
 )
 
 // tune chooses each method's manner: the one that recovers in the fewest steps on
 // jumps to releases that nothing else is of. The level to come down to is the same for
-// all of them, and is that of the methods that are judged.
+// all of them, and is that of the evaluated methods.
 func (s *msarsStage) tune(ctx context.Context, o Options, c *trainedSplitters, seed uint64) (map[string]manner, error) {
 	type candidate struct {
 		method string

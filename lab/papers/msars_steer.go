@@ -26,7 +26,7 @@ import (
 const (
 	steerSteps = 12_000
 	steerPeak  = 150.0 // requests/s
-	// steerTight is what the application's SLOs are multiplied by: as they are, nobody
+	// steerTight is what the application's SLOs are multiplied by: as they are, no policy
 	// breaks them.
 	steerTight = 0.3
 
@@ -99,7 +99,7 @@ func (s *steerSetup) releases(slots int, seed uint64) []sim.Disturbance {
 }
 
 func describeSteering(o Options) string {
-	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since nobody breaks them as they are. Each seed trains msars with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps), steerPeak, 3*o.slots())
+	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since no policy breaks the original ones. Each seed trains msars with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps), steerPeak, 3*o.slots())
 }
 
 // steerModels are what one seed's agents became.
@@ -157,7 +157,7 @@ const (
 	steerCost = 4
 )
 
-// steer trains everybody and lets all of them steer.
+// steer trains all methods and runs them.
 func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSplitters) (*steerResult, error) {
 	setup, err := s.steerSetup(ctx, o)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *msarsStage) steerTable(ctx context.Context, o Options, setup *steerSetu
 	}
 	if wild {
 		t.Name = fmt.Sprintf("Steering while releases make profiles jump at slots %d and %d", o.slots(), 2*o.slots())
-		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; nobody is told."
+		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; the policies are not informed."
 	}
 	values := make([][][]float64, len(steerers)) // by who and seed
 	for i := range values {

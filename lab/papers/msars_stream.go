@@ -22,7 +22,7 @@ const (
 // stretch is a time in which nothing changes but the load and the SLO.
 type stretch struct {
 	stream []learned.Sample // slotSamples for each slot
-	judge  []learned.Sample // others of the same, to tell the error by
+	judge  []learned.Sample // others of the same, to measure the error
 }
 
 // newStretch draws a stretch of one chain; instances keep their sizes for all of it.

@@ -12,8 +12,8 @@ import (
 )
 
 // onlinePolicy is a policy that learns while it works, one agent for each function, and
-// keeps a trail of what it did. A pupil that is frozen only acts. Services without
-// a pupil, or whose pupil has not begun, are left as they are.
+// keeps a trail of what it did. A frozen agent does not learn. Services without an agent,
+// or whose agent has not begun, stay unchanged.
 type onlinePolicy struct {
 	problem  *formulation.Problem
 	topology *formulation.Topology
@@ -33,7 +33,7 @@ type onlineAgent struct {
 	trail    []mark
 }
 
-// mark is one step of a pupil's trail.
+// mark is one step of an agent's trail.
 type mark struct {
 	at       time.Time
 	replicas float64
@@ -62,8 +62,8 @@ func (n *onlinePolicy) Decide(now time.Time, s loadline.Situation) (loadline.Pro
 	return p, nil
 }
 
-// turn is one step of one pupil: what came of the last choice is learned, and the
-// next is made.
+// turn is one step of one agent: it learns from the result of the last choice and
+// makes the next.
 func (n *onlinePolicy) turn(one *onlineAgent, now time.Time, s loadline.Situation, service int) (loadline.Setting, bool) {
 	values, absent := n.problem.Observe(n.topology, s, service, nil)
 	if absent != "" {

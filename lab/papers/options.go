@@ -40,7 +40,7 @@ type Options struct {
 	CPUTime func() time.Duration
 
 	few bool // functions, for tests
-	// Progress is told the share of the work that is done, one call at a time; it
+	// Progress receives the completed share of the work, one call at a time; it
 	// may be nil.
 	Progress func(share float64)
 }

@@ -150,7 +150,7 @@ func rowsOf(h *history.History) []twin.LinearRow {
 	return twin.LinearRows(h.Service(opsService), history.LatencyMean, 0, h.Steps)
 }
 
-// opsWorld is a reading of the paper's linear world, and who is trained in it.
+// opsWorld is a reading of the paper's linear world, and the models trained in it.
 type opsWorld struct {
 	name          string
 	swept         bool // the history is that of the sweep
@@ -396,7 +396,7 @@ func ScalingOps(ctx context.Context, o Options) (*Report, error) {
 		Name: "scaling-ops", Title: "Scaling-Ops: offline models against HPA at 70 % (its Table I)", Seeds: o.Seeds,
 		Setup: []string{
 			fmt.Sprintf("Bookinfo's %s is scaled from 1 to 10 replicas, the services behind it have enough and stay as they are. A pod asks for 200 millicores and may use no more; the paper prints no size, but its HPA at 70 %% keeps 135 millicores.", opsService),
-			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is judged.", opsSlope, pastOf(length), length),
+			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is evaluated.", opsSlope, pastOf(length), length),
 			fmt.Sprintf("Per seed and reading: Model 1, and Model 2 that starts from its weights; each %d steps of ENV1, decisions every minute. The last two columns of Table I are ours; the paper ranks by mean pods to see policies that sit on a bound, and the last shows it.", steps),
 			"Readings: as printed; without the factor alpha = 0.4 of eq. 5; with the regressor's intercept; learned from a sweep, an hour each under 2 to 6 replicas, in which requests had to queue, instead of from HPA's history; and trained in the simulated cluster (fluid engine) instead of ENV1, with the same state, actions and reward.",
 		},
@@ -527,7 +527,7 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 			spread(e[0].Ours[0], 1), spread(e[1].Ours[0], 1), spread(e[3].Ours[0], 1)))
 }
 
-// opsVerdict on fewer replicas and a longer delay. Whoever sits on a bound has not
+// opsVerdict on fewer replicas and a longer delay. A policy at a bound has not
 // learned to scale, whatever the means say.
 func opsVerdict(model, hpa []bench.Interval) Verdict {
 	if model[4].Mean > 50 {

@@ -37,7 +37,7 @@ func Serverless(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "serverless", Title: "Serverless: vertical and horizontal agents for functions", Seeds: o.Seeds,
 		Setup: []string{
-			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 objective are the paper's, one DQN agent for each function. The event engine throughout; agents that practise beforehand do so in the fluid engine.",
+			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 objective are the paper's, one DQN agent for each function. The event engine throughout; agents that are pre-trained are so in the fluid engine.",
 			fmt.Sprintf("Every network that is trained beforehand has %d steps. Reward: -1 if p90 is over the objective, else 1 - (p90/objective)^0.4, less the CPU held over the most that is allowed (the published code has no such term: weight 0).", steps),
 			"Settled: from there on nine of ten steps are within tolerance of the median of the last third: the setting within one move (a quarter of the CPU, one container), p90 within half of its level, the reward within 0.1. A run has 60 steps.",
 		},
@@ -164,7 +164,7 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 	return out, nil
 }
 
-// settleLoads are a moving one to practise on and a constant one to settle under.
+// settleLoads are a moving one to train on and a constant one to settle under.
 func (s *functionSetup) settleLoads(cores float64, length time.Duration) (training, test *workload.Workload, err error) {
 	shape, err := shapeOf("diurnal:low=0.4,high=1.6,period=1h,peak=20m+noise:cv=0.1,corr=2m", 4*time.Hour, 7)
 	if err != nil {
@@ -197,14 +197,14 @@ func (a settleArm) measure(trail []mark, maxCPU, maxReplicas float64) []float64 
 // bootstrapping compares the first minutes of agents that take over.
 func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual,
-		"agents that practised in the fluid engine", functionKPA}
+		"agents pre-trained in the fluid engine", functionKPA}
 	length := o.length(takeOverLength)
 	values := make([][][]float64, len(arms))
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
 	}
 	t := Table{
-		Name: "Bootstrapping: who takes over from the default autoscaler, horizontal", Of: "from then on",
+		Name: "Bootstrapping: taking over from the default autoscaler, horizontal", Of: "from then on",
 		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3},
 			{"requests over objective %", 2}, {"core-hours", 2}},
 		Note: fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from what users saw, alike for all.", functionPast(length), functionUsual, length),
@@ -301,7 +301,7 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 // comingAndGoing lets a third function appear in the middle of a run.
 func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
-	arms := []string{"its agent begins from nothing", "its agent practised in the fluid engine"}
+	arms := []string{"its agent begins from nothing", "its agent is pre-trained in the fluid engine"}
 	values := make([][][]float64, len(arms))
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
@@ -476,7 +476,7 @@ func serverlessFindings(r *Report) {
 		return Undecided
 	}
 	r.find("Vertical actions settle after about 10 steps.", around(restart[0], 5, 15),
-		fmt.Sprintf("%s steps with a restart on resize, %s in place, for agents that practised; %s for one that learns live from nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
+		fmt.Sprintf("%s steps with a restart on resize, %s in place, for pre-trained agents; %s for one that learns live from nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
 	twenty := around(restart[1], 15, 25)
 	if other := around(restart[2], 15, 25); other != twenty {
 		twenty = Partly
@@ -490,14 +490,14 @@ func serverlessFindings(r *Report) {
 			spread(restart[3], 2), spread(settle[2].Ours[3], 2), spread(settle[5].Ours[3], 2), spread(settle[6].Ours[3], 2)))
 	r.find("Open problem: an agent's beginning is bad; learning off-line from the default autoscaler mends it.",
 		below(boot[1].Ours[1], boot[2].Ours[1]),
-		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after practice in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
+		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after pre-training in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
 	before, after := come[0].Ours[0], come[0].Ours[1]
 	v := Not
 	if math.Abs(float64(before.Mean-after.Mean)) < 0.05 {
 		v = Holds
 	}
 	r.find("Open problem: functions come and go; with one agent each the others are not disturbed.", v,
-		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after practice.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
+		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after pre-training.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
 	v = Undecided
 	switch agents := chain[2].Ours; {
 	case agents[0].High <= 10:

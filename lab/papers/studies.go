@@ -65,7 +65,7 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
+			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same scales for every run
 		},
 	}, whence, nil
 }
@@ -172,7 +172,7 @@ func (r *Report) optimum(claim string, rows []Row, measure int, lowest bool, wan
 	}
 	because := fmt.Sprintf("The best mean here is at %s (%s).", rows[i].Name, spread(rows[i].Ours[measure], 2))
 	if !apart {
-		because += " Intervals overlap: other values are not told apart from it."
+		because += " Intervals overlap: other values do not differ significantly."
 	}
 	r.find(claim, v, because)
 }
@@ -376,7 +376,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "sampling", "Elastic-DQN, Fig. 4: the sampling interval", whence, steps,
-		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Judged in the event engine over %v of unseen load.", length),
+		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Evaluated in the event engine over %v of held-out load.", length),
 		"The paper's latencies are normalised by something that it does not name: its and ours are shown over those at 1 s. Its value at 10 s is not printed.")
 	papers := []float64{0.51, 0.54, 0.61, math.NaN(), 0.74}
 	for half, name := range []string{"Sampling interval, discount 0.94 a step",
@@ -485,7 +485,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "data-size", "Elastic-DQN: the size of the training data", whence, steps,
-		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; judged in the event engine over %v of unseen load. The paper names the test and prints no result.", length))
+		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; evaluated in the event engine over %v of held-out load. The paper names the test and prints no result.", length))
 	t := Table{Name: "Training data", Of: "hours of trace", Measures: []Measure{{"mean response ms", 1}, {"QoS violations %", 2},
 		{"core-hours", 2}}}
 	for i, size := range sizes {

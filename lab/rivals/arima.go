@@ -18,7 +18,7 @@ type Fits struct {
 // ARIMATask is what is asked of them: the next step.
 func ARIMATask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
-// Forecasts is a service's forecasters at work.
+// Forecasts runs the forecasters of a service.
 type Forecasts struct {
 	cpu, response forecast.Model // nil = what is expected is what is
 	steps         int64
@@ -69,7 +69,7 @@ func (e *Forecasts) observe(cores, over loadline.Sample) {
 	show(e.response, over)
 }
 
-// expected at the next step: what is now where nothing else is known.
+// expected at the next step: the present value without a forecast.
 func (e *Forecasts) expected(cores, over float64) (nextCores, nextOver float64) {
 	ask := func(m forecast.Model, now float64) float64 {
 		if m == nil || m.Predict(e.out) != nil || math.IsNaN(e.out[0][0]) {

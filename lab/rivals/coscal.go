@@ -20,7 +20,7 @@ type CoScal struct {
 	table  Table
 	ahead  *rateForecasts
 	state  *formulation.FeatureSet // what is decided by
-	score  *formulation.FeatureSet // what it is judged by
+	score  *formulation.FeatureSet // inputs of its reward
 	values []float32
 }
 

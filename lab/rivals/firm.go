@@ -18,7 +18,7 @@ import (
 // microservices", 2020). While users wait too long it looks for the culprit among
 // the services on the critical path, by a support vector machine; otherwise services
 // have their turn one after the other. What is done to a service, its own actor
-// decides, which DDPG taught.
+// decides, trained by DDPG.
 type FIRM struct {
 	decisionState
 	period time.Duration
@@ -73,7 +73,7 @@ func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
 		return nil, err
 	}
 	if m.Kinds != len(app.Kinds) {
-		return nil, fmt.Errorf("the actors were taught on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
+		return nil, fmt.Errorf("the actors were trained on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
 			len(app.Kinds))
 	}
 	ratios, err := formulation.NewFeatureSet("cpu_limit", "memory", "concurrency", "fill", "size")
@@ -235,7 +235,7 @@ func (f *FIRM) arrivals(s loadline.Situation, service int) float32 {
 }
 
 // whose turn it is, and why: the culprit's if users wait too long, otherwise
-// everybody's in turn. -1 = nobody's that was seen.
+// of every service in turn. -1 = none was observed.
 func (f *FIRM) whose(s loadline.Situation) (service int, why string) {
 	if kind, late := f.paths.latest(s.Now()); late {
 		if service := f.culprit(s, kind); service >= 0 {
@@ -326,7 +326,7 @@ func (f *FIRM) Reward(s loadline.Situation, service int) (float64, bool) {
 }
 
 // Symptoms of every service on the critical path of the kind of request whose users
-// wait longest, for whoever teaches the machine; nothing while nobody waits too long.
+// wait longest, to train the machine; nothing while the SLO is met.
 func (f *FIRM) Symptoms(s loadline.Situation, each func(service int, symptoms []float64)) {
 	kind, late := f.paths.latest(s.Now())
 	if !late {

@@ -17,7 +17,7 @@ import (
 const FileKind = "policy/drpc"
 
 // Model is the result of a training: the teacher, a student and a forecaster for
-// each service, and what they were taught.
+// each service, and the settings of the training.
 type Model struct {
 	App      string
 	Services []string
@@ -146,7 +146,7 @@ func sameLayer(a, b nn.Layer) bool {
 func (s *modelSettings) check(features []string) error {
 	var faults []error
 	if !slices.Equal(features, LocalFeatures[:]) {
-		faults = append(faults, fmt.Errorf("students were taught the features %v, they see %v now", features, LocalFeatures))
+		faults = append(faults, fmt.Errorf("students were trained on the features %v, this version has %v", features, LocalFeatures))
 	}
 	if len(s.Services) == 0 {
 		faults = append(faults, errors.New("it names no services"))

@@ -90,7 +90,7 @@ func (s *Student) Train(batches int) float64 {
 	return sum / float64(batches)
 }
 
-// Decide is what the student wants. It does not allocate.
+// Decide fills in the student's action. It does not allocate.
 func (s *Student) Decide(local *Local, action *Action) {
 	copy(action[:], s.acting.Forward(1, local[:]))
 }

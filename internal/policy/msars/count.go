@@ -65,7 +65,7 @@ func (c *counter) shared(o *loadline.Observation, kind int) loadline.Sample {
 
 func (c *counter) entry(kind int) int { return c.app.Kinds[kind].Root.Service }
 
-// unknown says which kind nothing is known of; empty if there is none.
+// unknown names the first kind without data; empty if there is none.
 func (c *counter) unknown() string {
 	for k := range c.now {
 		if !c.now[k].Present() {

@@ -118,7 +118,7 @@ func visits(c *loadline.Call, service int) bool {
 	return false
 }
 
-// Forget what is known of the load and of releases: something else begins.
+// Forget discards loads and releases, as at the start of an episode.
 func (d *Divider) Forget() {
 	d.rates, d.news = nil, nil
 	if d.count != nil {

@@ -6,7 +6,7 @@
 //
 // Where it deviates from the paper stands in docs/msars.md, with the reasons.
 //
-// Reading order: library.go (profiles at any size), way.go (who divides), count.go (how
+// Reading order: library.go (profiles at any size), way.go (splitters), count.go (how
 // many requests of each kind there are), divide.go (the parts, and when they are divided
 // anew), state.go (what is seen), scale.go (what is done, replicas first), reward.go
 // (equations 11 to 13), steer.go (all of these together, in production and in training), watch.go

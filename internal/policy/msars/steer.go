@@ -125,7 +125,7 @@ func (w *Steering) remember() {
 	}
 }
 
-// explainSplit those who are proposed what a vertical move did to their parts.
+// explainSplit adds to the reasons of a proposal what a vertical move did to the parts.
 func (w *Steering) explainSplit() {
 	why, _ := w.divider.Why()
 	parts := w.divider.Parts()

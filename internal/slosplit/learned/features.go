@@ -174,7 +174,7 @@ func (v *view) parts(c *slosplit.Chain, shares slosplit.Shares) ([]float64, bool
 	return parts, true
 }
 
-// calls are the edges of a chain's graph. One that does not say who calls whom is a
+// calls are the edges of a chain's graph. One without caller information is a
 // line.
 func calls(c *slosplit.Chain) [][2]int {
 	if len(c.Calls) > 0 || len(c.Steps) < 2 {

@@ -130,7 +130,7 @@ func (s scales) apply(v *view) {
 	}
 }
 
-// examples of samples. Those that leave nothing to divide teach nothing, and are left
+// examples of samples. Those without slack to split carry no information, and are left
 // out.
 func (s scales) examples(of []Sample) ([]*example, error) {
 	var list []*example

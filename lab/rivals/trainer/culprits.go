@@ -14,7 +14,7 @@ import (
 const (
 	labelShare = 0.1 // of the steps, at most
 	labelSteps = 24  // of a run
-	labelSkip  = 6   // first steps of it that are not looked at: there is nothing yet to compare
+	labelSkip  = 6   // first steps of it that are skipped: there is nothing yet to compare
 )
 
 // labelRuns lets services be culprits in turn and trains the machine on what is
@@ -45,7 +45,7 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 	if err != nil {
 		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the critical path is the culprit", taken), nil
 	}
-	return svm, taken, fmt.Sprintf("the support vector machine tells culprits apart in %.0f %% of %d examples that it was not taught, of yes and no alike", 100*svm.Accuracy(examples[:held]), held), nil
+	return svm, taken, fmt.Sprintf("the support vector machine classifies %.0f %% of %d held-out examples correctly, mean over both classes", 100*svm.Accuracy(examples[:held]), held), nil
 }
 
 // visitedServices are those that any request comes by.

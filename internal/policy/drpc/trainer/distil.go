@@ -16,7 +16,7 @@ type Distillation struct {
 
 // distillation is the progress of the distillation.
 type distillation struct {
-	unit   int     // episodes gathered, and then students who have learned from them
+	unit   int     // episodes gathered, and then students trained on them
 	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
 	reward float64 // the teacher's reward
 	then   phase
@@ -75,7 +75,7 @@ func (s *Trainer) gather(episode int) {
 		}
 		s.evaluation.Step(&action, observation)
 	}
-	if episode%4 == 3 { // so that those who act have learned something
+	if episode%4 == 3 { // so that acting students have been trained
 		for _, student := range s.students {
 			student.Train(s.config.Distil.Batches / 10)
 		}

@@ -20,7 +20,7 @@ type Event struct {
 	What    string        `json:"what"`
 	Reasons []drpc.Reason `json:"reasons,omitempty"`
 	Before  float64       `json:"before"` // mean reward of a step under whoever decided until then: the teacher in stage 1
-	After   float64       `json:"after"`  // and under whoever decides from then on: the students, as they were taught
+	After   float64       `json:"after"`  // and of the students after retraining
 }
 
 func (e Event) String() string {
@@ -55,7 +55,7 @@ type Report struct {
 	Carried    Carried               `json:"carried"`
 }
 
-// Parameters of who decides.
+// Parameters of the deciding networks.
 type Parameters struct {
 	Teacher int `json:"teacher"`
 	Student int `json:"student"`

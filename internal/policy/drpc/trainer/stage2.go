@@ -194,7 +194,7 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 }
 
 // signals is what the notifier needs of the state that students are about to act
-// in. They are compared with the teacher who taught them: the one who has been
+// in. They are compared with the teacher that trained them: the one that has been
 // listening since has moved on, and that is not their fault.
 func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Signals {
 	var g drpc.Signals

@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// env is an arena as an environment: what the policy will see at work, three actions
+// env is an arena as an environment: the observations of the policy in production, three actions
 // of each service, one reward. Profiles are not monitored here: they are exact.
 type env struct {
 	*train.Arena
@@ -67,7 +67,7 @@ func (w *env) Step(action *rl.Action, observation []float32) rl.Result {
 }
 
 // observe at what is measured now. Where something is absent, what was seen last stands:
-// a policy at work would hold.
+// a policy in production would hold.
 func (w *env) observe() {
 	seen, _, err := w.steering.SplitAndObserve(w.Now(), w.Situation())
 	w.blame(err)
