@@ -77,7 +77,9 @@ func recordOf(t *policy.Trained) *Trained {
 	for _, x := range t.Evaluations { // the model's own last
 		r.CommonReward = result.Number(x.CommonReward)
 		r.Score = r.CommonReward
-		r.Evaluations = append(r.Evaluations, Evaluation{x.Policy, r.CommonReward, result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
+		r.Evaluations = append(r.Evaluations, Evaluation{
+			x.Policy, r.CommonReward, result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory),
+		})
 	}
 	for _, e := range t.Episodes {
 		r.Episodes = append(r.Episodes, result.Number(e))

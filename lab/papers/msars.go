@@ -113,7 +113,8 @@ type jumpResult struct {
 }
 
 // jumpTable lets all methods follow streams whose profiles jump.
-func (s *msarsStage) jumpTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner, late bool) (*jumpResult, error) {
+func (s *msarsStage) jumpTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner,
+	late bool) (*jumpResult, error) {
 	slots := o.slots()
 	measures := []Measure{{"error % before", 1}, {"at the jump", 1}, {"after 5 steps", 1}, {"after 20", 1}, {"lowest", 1},
 		{"steps to 1/2", 1}, {"to 3/4", 1}, {"to 9/10", 1}, {"not recovered %", 0}}

@@ -39,7 +39,10 @@ func NewSnapshotMaker(m *Model, app *loadline.App, epoch uint64) (*SnapshotMaker
 		return nil, fmt.Errorf("a snapshot of the %d services of %s has %d bytes, must be at most %d: divide the application", n, app.Name,
 			size, MaxSnapshot)
 	}
-	w := &SnapshotMaker{period: m.Period, reward: m.Reward, encoder: encoder, epoch: epoch, locals: make([]Local, n), seen: make([]time.Time, n)}
+	w := &SnapshotMaker{
+		period: m.Period, reward: m.Reward, encoder: encoder, epoch: epoch,
+		locals: make([]Local, n), seen: make([]time.Time, n),
+	}
 	return w, nil
 }
 

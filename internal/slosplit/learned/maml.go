@@ -70,7 +70,8 @@ type outer struct {
 // the training loss there; they are taken from the last step to the first, on a vector,
 // so that no Hessian is ever made. firstOrder leaves them out. The network's weights
 // are left as they were.
-func (l *learner) metaGradient(of *preparedTask, batches [][]*example, test []*example, weights []float32, in inner, firstOrder bool) (outer,
+func (l *learner) metaGradient(of *preparedTask, batches [][]*example, test []*example, weights []float32, in inner,
+	firstOrder bool) (outer,
 	error) {
 	l.descend(of, batches, in)
 	var found outer

@@ -171,7 +171,8 @@ func found(subject train.Scenario, config Config, hooks Hooks) (*Trainer, error)
 		return nil, err
 	}
 	s := &Trainer{
-		subject: subject, config: config, hooks: hooks, visits: drpc.NewVisitCounts(), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
+		subject: subject, config: config, hooks: hooks, visits: drpc.NewVisitCounts(),
+		forecasts: make([]*forecast.GRU, len(subject.App.Services)),
 	}
 	s.explorer.trainer = s
 	return s, nil
