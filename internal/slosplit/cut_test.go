@@ -101,7 +101,7 @@ func TestRepeatedVisitsCount(t *testing.T) {
 }
 
 // TestProportionalIsTheGrounds: both divide in the same way. The front end's budget
-// holds its calls too, so it is the services that call nobody that compare.
+// holds its calls too, so it is the services without calls that compare.
 func TestProportionalIsTheGrounds(t *testing.T) {
 	app := shop()
 	topology := formulation.NewTopology(app)

@@ -32,11 +32,11 @@ type Options struct {
 	// Length of each run in the event engine; 0 = the experiment's own.
 	Length time.Duration
 
-	// Now tells how long training took; no other figure depends on it. nil = it is
-	// not told.
+	// Now measures the time of training; no other figure depends on it. nil = it is
+	// not reported.
 	Now func() time.Time
-	// CPUTime of the calling thread tells what deciding took; no other figure depends
-	// on it. nil = it is not told.
+	// CPUTime of the calling thread measures decisions; no other figure depends on it.
+	// nil = it is not reported.
 	CPUTime func() time.Duration
 
 	few bool // functions, for tests

@@ -292,7 +292,7 @@ type opsSeed struct {
 	printed  [][]float64 // the same with eq. 7 as printed
 	errors   []float64   // of the regressor on the unseen part, ms: dropped and kept, with and without alpha
 	slopes   []float64   // b0 and b1 of HPA's history and of the sweep, ms
-	training float64     // seconds for the models of one world, NaN = not told
+	training float64     // seconds for the models of one world, NaN = not measured
 }
 
 func (r *opsRun) all(ctx context.Context, steps int, now func() time.Time) (*opsSeed, error) {

@@ -234,7 +234,7 @@ func TestCoScal(t *testing.T) {
 			t.Errorf("%s of service %d: %+v, %v; want %+v", CoScalMoves[c.choice], c.service, got, p.Taken()[c.service], c.want)
 		}
 	}
-	// At 50 % CPU and memory, nobody late: 1/(1 + 0.1^3 + 0.25^3).
+	// At 50 % CPU and memory, SLO met: 1/(1 + 0.1^3 + 0.25^3).
 	if got, known := p.Reward(s, 0); !known || math.Abs(got-1/(1+0.001+0.015625)) > 1e-6 {
 		t.Errorf("reward %v", got)
 	}

@@ -52,7 +52,7 @@ func (s *stream) next(t *testing.T, want bool) (reward float64, done [3]float32)
 }
 
 // TestJoinGoesByClocks: what was done between two scenes belongs there, in whatever
-// order it arrives, and a stretch waits until everybody was heard.
+// order it arrives, and a stretch waits for every student.
 func TestJoinGoesByClocks(t *testing.T) {
 	s := newStream()
 	s.saw(0)
@@ -130,7 +130,7 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsBounded, whoever is away.
+// TestWhatWaitsIsBounded, even if a sender is away.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	s := newStream()
 	for i := range 2 * maxSnapshots {

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// untaught is a model in which everybody decides by chance, though always the same.
+// untaught is a model of random but reproducible weights.
 func untaught(t testing.TB, app *loadline.App, kind Kind) *Model {
 	t.Helper()
 	encoder, err := NewEncoder(app)

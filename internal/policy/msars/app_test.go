@@ -59,7 +59,7 @@ func profileOf(service string, cores, percentile float64) profile.Profile {
 	return p
 }
 
-// profiles of everybody at three sizes.
+// profiles of every service at three sizes.
 func profiles(app *loadline.App) *profile.Set {
 	set := &profile.Set{App: app.Name}
 	for i := range app.Services {

@@ -26,7 +26,7 @@ func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return w.low + (w.high-w.low)*(0.5-0.5*math.Cos(2*math.Pi*t.Minutes()/15)), t + 5*time.Second
 }
 
-// TestFitAgreesWithMeasure: what a cluster showed of services that call nobody is what
+// TestFitAgreesWithMeasure: what a cluster showed of services without calls is what
 // the event engine measures of them alone.
 func TestFitAgreesWithMeasure(t *testing.T) {
 	m, err := apps.Load("bookinfo")

@@ -50,7 +50,7 @@ func closedForm(c *slosplit.Chain) slosplit.Shares {
 	return shares
 }
 
-// proportionalTasks have labels by formula. Twisted ones have costs that nobody sees,
+// proportionalTasks have labels by formula. Twisted ones have hidden costs,
 // in proportion to how slow a service is or to the inverse: what is best for one is
 // worst for another, and can only be found out.
 func proportionalTasks(seed uint64, n int, twisted bool) []Task {
@@ -125,7 +125,7 @@ func TestLearnsTheClosedForm(t *testing.T) {
 	}
 }
 
-// TestMetaAdapts: where tasks contradict each other in what nobody sees, meta is better
+// TestMetaAdapts: where tasks contradict each other in hidden costs, meta is better
 // after a few steps than it was, and than a GCN after as many.
 func TestMetaAdapts(t *testing.T) {
 	tasks, validation, test := proportionalTasks(1, 30, true), proportionalTasks(2, 8, true), proportionalTasks(3, 12, true)

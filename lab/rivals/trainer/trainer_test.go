@@ -48,7 +48,7 @@ func short(rival rivals.Name, steps int) Config {
 	return c
 }
 
-// wave is a load that rises and falls: whoever does nothing has too little or too
+// wave is a load that rises and falls: a fixed size has too little or too
 // much.
 type wave struct {
 	low, high float64

@@ -19,7 +19,7 @@ type Event struct {
 	Steps   int           `json:"steps"` // of both stages, so far
 	What    string        `json:"what"`
 	Reasons []drpc.Reason `json:"reasons,omitempty"`
-	Before  float64       `json:"before"` // mean reward of a step under whoever decided until then: the teacher in stage 1
+	Before  float64       `json:"before"` // mean reward of a step until then, of the teacher in stage 1
 	After   float64       `json:"after"`  // and of the students after retraining
 }
 
