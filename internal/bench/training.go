@@ -83,7 +83,7 @@ func (r *runner) learned(all []*preparation) []Learned {
 		t := p.trained
 		out = append(out, Learned{
 			App: p.first.cell.app.Name, Workload: p.first.cell.workload, Label: r.matrix.Policies[p.first.policy].Label,
-			Setting: t.Setting.Name, Steps: t.Steps, Seed: t.Seed, Yardstick: t.Yardstick, Curve: t.Curve,
+			Setting: t.Setting.Name, Steps: t.Steps, Seed: t.Seed, Yardstick: t.CommonReward, Curve: t.Curve,
 		})
 	}
 	return out

@@ -275,7 +275,7 @@ func (f *foresight) policy(levels []float64) *policy.Clairvoyant {
 		panic(err) // the levels are ours; the rest has been checked
 	}
 	c := p.(*policy.Clairvoyant)
-	c.Foresee(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
+	c.SetFuture(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
 	return c
 }
 

@@ -26,20 +26,20 @@ func writeModel(t *testing.T, path string, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eyes, err := drpc.NewEyes(loaded.App)
+	eyes, err := drpc.NewEncoder(loaded.App)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inputs := eyes.Width(drpc.Shared) / len(loaded.App.Services)
 	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
-		rl.NewChance(seed, 1).Rand)
+		rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
 		App: "bookinfo", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
 		Pace:  drpc.DefaultPace(),
-		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Visits: drpc.NewVisitCounts(),
 	}
 	for i := range loaded.App.Services {
 		name := loaded.App.Services[i].Name

@@ -172,7 +172,7 @@ func (f *profileFlags) checkRest() error {
 // visited services: those that some request comes to.
 func visited(app *loadline.App) []int {
 	var list []int
-	for i, g := range formulation.NewGround(app).Services {
+	for i, g := range formulation.NewTopology(app).Services {
 		for _, n := range g.Visits {
 			if n > 0 {
 				list = append(list, i)
@@ -209,7 +209,7 @@ func printProfiles(w io.Writer, set *profile.Set, beside []*profile.Curve) error
 		}
 		fmt.Fprintln(w)
 	}
-	for _, l := range set.Lacks {
+	for _, l := range set.Missing {
 		size := ""
 		if l.Size != nil {
 			size = " of CPU " + cpuRange(loadline.Size(*l.Size))

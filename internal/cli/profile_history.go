@@ -88,7 +88,7 @@ func fitAll(h *history.History, services []string, percentile float64) (*profile
 		if err != nil {
 			return nil, fmt.Errorf("profile of %s: %w", service, err)
 		}
-		set.Profiles, set.Lacks = append(set.Profiles, list...), append(set.Lacks, lacks...)
+		set.Profiles, set.Missing = append(set.Profiles, list...), append(set.Missing, lacks...)
 	}
 	return set, nil
 }

@@ -62,18 +62,18 @@ calls. docs/slosplit.md has the rate of false alarms and the delay of detection.
 
 // watchReport is what came of a replay.
 type watchReport struct {
-	From     time.Time        `json:"from"` // of what was watched
-	To       time.Time        `json:"to"`
-	Services []watchedService `json:"services"`
-	Changes  []profile.Change `json:"changes"` // by service, then by time
-	Lacks    []profile.Lack   `json:"lacks,omitempty"`
+	From     time.Time         `json:"from"` // of what was watched
+	To       time.Time         `json:"to"`
+	Services []watchedService  `json:"services"`
+	Changes  []profile.Change  `json:"changes"` // by service, then by time
+	Lacks    []profile.Missing `json:"lacks,omitempty"`
 }
 
 type watchedService struct {
 	Service       string `json:"service"`
 	IncludesCalls bool   `json:"includes_calls,omitempty"`
 	profile.Tally
-	Left fromhistory.Left `json:"left_out"`
+	Left fromhistory.Skipped `json:"left_out"`
 }
 
 func (f *profileWatchFlags) run(stdout io.Writer) error {
@@ -89,7 +89,7 @@ func (f *profileWatchFlags) run(stdout io.Writer) error {
 		return err
 	}
 	report := watchReport{From: rest.At(0).Add(-rest.Step), To: rest.At(rest.Steps - 1), Services: []watchedService{},
-		Changes: []profile.Change{}, Lacks: set.Lacks}
+		Changes: []profile.Change{}, Lacks: set.Missing}
 	for _, service := range services {
 		if err := f.watch(rest, service, set, &report); err != nil {
 			return fmt.Errorf("watch %s: %w", service, err)
@@ -185,14 +185,14 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 		report.Lacks = append(report.Lacks, f.unwatched(service, then, set))
 		return nil
 	}
-	report.Services = append(report.Services, watchedService{service, then.IncludesCalls, m.Tally(), then.Left})
+	report.Services = append(report.Services, watchedService{service, then.IncludesCalls, m.Tally(), then.Skipped})
 	return nil
 }
 
 // unwatched says why a service was not watched.
-func (f *profileWatchFlags) unwatched(service string, then *fromhistory.Past, set *profile.Set) profile.Lack {
+func (f *profileWatchFlags) unwatched(service string, then *fromhistory.ServiceHistory, set *profile.Set) profile.Missing {
 	if len(then.Windows) == 0 {
-		return profile.Lack{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", then.Left)}
+		return profile.Missing{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", then.Skipped)}
 	}
 	reason := "its sizes in what was watched have no profile"
 	if f.profiles != "" {
@@ -205,7 +205,7 @@ func (f *profileWatchFlags) unwatched(service string, then *fromhistory.Past, se
 			reason += "; its latencies here include its calls, so that it takes one of profile --history"
 		}
 	}
-	return profile.Lack{Service: service, Reason: reason}
+	return profile.Missing{Service: service, Reason: reason}
 }
 
 // hintUnless the name is known, and something else is wrong with it.

@@ -42,5 +42,5 @@ func partialSLOs(path string, app *loadline.App) ([]loadline.SLO, error) {
 	if shares == nil {
 		return nil, err
 	}
-	return formulation.NewGround(app).With(shares).Partial(), nil
+	return formulation.NewTopology(app).With(shares).Partial(), nil
 }

@@ -93,17 +93,17 @@ func (f *sloTrainFlags) check() error {
 
 // sloTrained is what a training came to.
 type sloTrained struct {
-	Way        string             `json:"way"`
-	Tasks      int                `json:"tasks"`
-	Verified   int                `json:"verified_samples"`
-	Runs       int                `json:"verifying_runs"`
-	Factor     float64            `json:"budget_over_slo"` // on the mean over the tasks
-	Steps      int                `json:"steps"`
-	AsItIs     learned.Judgement  `json:"as_it_is"`
-	Adapted    *learned.Judgement `json:"adapted,omitempty"`
-	AdaptSteps int                `json:"adapt_steps,omitempty"`
-	Data       time.Duration      `json:"-"`
-	Training   time.Duration      `json:"-"`
+	Way        string              `json:"way"`
+	Tasks      int                 `json:"tasks"`
+	Verified   int                 `json:"verified_samples"`
+	Runs       int                 `json:"verifying_runs"`
+	Factor     float64             `json:"budget_over_slo"` // on the mean over the tasks
+	Steps      int                 `json:"steps"`
+	AsItIs     learned.Evaluation  `json:"as_it_is"`
+	Adapted    *learned.Evaluation `json:"adapted,omitempty"`
+	AdaptSteps int                 `json:"adapt_steps,omitempty"`
+	Data       time.Duration       `json:"-"`
+	Training   time.Duration       `json:"-"`
 
 	model *learned.Model
 }
@@ -155,13 +155,13 @@ func (f *sloTrainFlags) train(ctx context.Context, stderr io.Writer) (*sloTraine
 		return nil, fmt.Errorf("train %s: %w", f.way, err)
 	}
 	t.Training, t.Steps, t.model = time.Since(began), marks[len(marks)-2].Step, model
-	if t.AsItIs, err = learned.Judge(model, data.Test, 0); err != nil {
+	if t.AsItIs, err = learned.Evaluate(model, data.Test, 0); err != nil {
 		return nil, err
 	}
 	last := t.AsItIs
 	if f.way == "meta" {
 		t.AdaptSteps = model.Settings.Steps
-		adapted, err := learned.Judge(model, data.Test, t.AdaptSteps)
+		adapted, err := learned.Evaluate(model, data.Test, t.AdaptSteps)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +186,7 @@ func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
 	fmt.Fprintf(w, "\nOn %d samples of held-out releases:\n\n", t.AsItIs.Samples)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "\tMISPLACED\tCOST OVER PARSLO\tAT WORST")
-	row := func(name string, j learned.Judgement) {
+	row := func(name string, j learned.Evaluation) {
 		fmt.Fprintf(tab, "%s\t%.1f %%\t%.3f\t%.2f\n", name, 100*j.Misplaced, j.Cost, j.Worst)
 	}
 	row("as it is", t.AsItIs)

@@ -246,7 +246,7 @@ func (d *teacherCommand) configure(c *teacher.Config, _ *train.Scenario) {
 
 // received counts a message, and prints progress at most every ten seconds.
 func (d *teacherCommand) received(e *drpc.Delivery) {
-	if e.Scene != nil {
+	if e.Snapshot != nil {
 		return
 	}
 	d.lock.Lock()
@@ -258,7 +258,7 @@ func (d *teacherCommand) received(e *drpc.Delivery) {
 	}
 	s.Decisions++
 	s.Version = e.Version
-	if d.model.Seen.Novel(&e.Local) {
+	if d.model.Visits.Novel(&e.Local) {
 		s.novel++
 	}
 	if d.counted++; time.Since(d.printed) >= lineEvery {

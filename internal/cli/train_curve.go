@@ -52,5 +52,5 @@ func NoGain(unchanged, trained train.Result) string {
 	return fmt.Sprintf("\nwarning: %s did no better than changing nothing (reward %.3f, without changes %.3f). "+
 		"Episodes start with enough capacity for their load: if the load hardly changes within one, there is nothing to learn. "+
 		"Try a load that changes faster, more --steps or another --seed, and compare the policy with hpa before you use it.\n",
-		trained.Who, trained.Reward, unchanged.Reward)
+		trained.Policy, trained.Reward, unchanged.Reward)
 }

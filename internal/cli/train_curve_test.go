@@ -22,7 +22,7 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		fields = `{"steps":40,"episodes":2,"explored":0.5,"loss":0.3333333333333333,"evaluation":0.25,"qos":1,"cpu":0.125,"memory":0.75,`
 	)
 	drpc := drpcschool.Point{Point: common, Imitation: 0.5}
-	msars := msarsschool.Point{Point: common, Users: 0.5, Yardstick: 0.25}
+	msars := msarsschool.Point{Point: common, Users: 0.5, CommonReward: 0.25}
 	for name, of := range map[string]struct {
 		write      func() error
 		point      any
@@ -52,7 +52,7 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 }
 
 func TestIdleIsTold(t *testing.T) {
-	nobody := train.Result{Who: train.NoChange, Reward: 0.8}
+	nobody := train.Result{Policy: train.NoChange, Reward: 0.8}
 	for _, c := range []struct {
 		reward float64
 		want   string
@@ -61,7 +61,7 @@ func TestIdleIsTold(t *testing.T) {
 		{0.8, "warning: students did no better than changing nothing (reward 0.800, without changes 0.800)"},
 		{0.5, "reward 0.500, without changes 0.800"},
 	} {
-		got := NoGain(nobody, train.Result{Who: "students", Reward: c.reward})
+		got := NoGain(nobody, train.Result{Policy: "students", Reward: c.reward})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%v: %q, want %q in it", c.reward, got, c.want)
 		}

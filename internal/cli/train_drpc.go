@@ -158,7 +158,7 @@ func printDRPC(w io.Writer, r *trainer.Report, path string) error {
 	}
 	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Policy, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)
 	}
 	fmt.Fprint(t, NoGain(r.Results[0], r.Results[len(r.Results)-1]))
 	wrong, agreed := trainer.MeanImitation(r.Imitation)

@@ -167,7 +167,7 @@ func (f *msarsFlags) network(ctx context.Context, config *trainer.Config, stderr
 // writeMSARSLog writes the learning curve so far.
 func (f *trainFlags) writeMSARSLog(curve []trainer.Point) error {
 	return WriteCurve(f.log, curve, []string{ImitationColumn, "users", "yardstick"}, func(p trainer.Point) (train.Point, []string) {
-		return p.Point, []string{"", CurveNumber(p.Users), CurveNumber(p.Yardstick)}
+		return p.Point, []string{"", CurveNumber(p.Users), CurveNumber(p.CommonReward)}
 	})
 }
 
@@ -181,7 +181,7 @@ func printMSARS(w io.Writer, r *trainer.Report, path string) error {
 	}
 	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tUSERS' QOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Who, x.Reward, x.QoS, x.Users, 100*x.CPU, 100*x.Memory)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Policy, x.Reward, x.QoS, x.Users, 100*x.CPU, 100*x.Memory)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -171,19 +171,19 @@ func (c *classroom) promote(seed uint64, services ...string) {
 	if len(services) == 0 {
 		services = []string{"productpage", "reviews", "ratings"}
 	}
-	eyes, err := drpc.NewEyes(c.twin)
+	eyes, err := drpc.NewEncoder(c.twin)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(c.twin.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
-		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	m := &drpc.Model{
 		App: "shop", Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
 		Pace:  drpc.DefaultPace(),
-		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Visits: drpc.NewVisitCounts(),
 	}
 	for i, name := range services {
 		s, err := drpc.NewStudent(name, drpc.StudentConfig(), seed+uint64(i))

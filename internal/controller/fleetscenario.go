@@ -50,7 +50,7 @@ const (
 
 // peakOf is the highest request rate that an application can be scaled for by its CPU.
 func peakOf(app *loadline.App) (float64, error) {
-	ground, shares := formulation.NewGround(app), 0.0
+	ground, shares := formulation.NewTopology(app), 0.0
 	for k := range app.Kinds {
 		shares += app.Kinds[k].Share
 	}
@@ -81,7 +81,7 @@ const replayBytes = 64 << 20
 
 // affordable is how many transitions fit into that.
 func affordable(most int, shape drpc.Shape, app *loadline.App) int {
-	eyes, err := drpc.NewEyes(app)
+	eyes, err := drpc.NewEncoder(app)
 	if err != nil {
 		return most
 	}

@@ -75,7 +75,7 @@ func trainToy(_ context.Context, t policy.Task) (*policy.Trained, error) {
 		worth[arm] += t.Rate * (reward - worth[arm]) / tried[arm]
 		if step%max(t.Steps/5, 1) == 0 {
 			trained.Curves[0].Points = append(trained.Curves[0].Points,
-				policy.Point{Steps: step, Return: reward, Evaluation: slices.Max(worth), Yardstick: math.NaN()})
+				policy.Point{Steps: step, Return: reward, Evaluation: slices.Max(worth), CommonReward: math.NaN()})
 		}
 		t.Progress(float64(step+1) / float64(t.Steps))
 	}

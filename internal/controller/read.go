@@ -36,7 +36,7 @@ func (d *decider) read(file *modelfile.File, app *loadline.App) error {
 // withoutCalls are those of some services that no request is known to pass.
 func withoutCalls(app *loadline.App, services []string) []string {
 	var names []string
-	ground := formulation.NewGround(app)
+	ground := formulation.NewTopology(app)
 	for i := range app.Services {
 		if name := app.Services[i].Name; slices.Contains(services, name) && ground.Services[i].Budget.Latency <= 0 {
 			names = append(names, name)

@@ -26,13 +26,13 @@ import (
 func (c *classroom) promoteSteered(app loadline.App) {
 	c.t.Helper()
 	app.Name = "shop"
-	eyes, err := drpc.NewEyes(&app)
+	eyes, err := drpc.NewEncoder(&app)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	width := eyes.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
 	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
-		rl.NewChance(1, 1).Rand)
+		rl.NewRNG(1, 1).Rand)
 	if err != nil {
 		c.t.Fatal(err)
 	}

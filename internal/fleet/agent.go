@@ -55,7 +55,7 @@ const MaxUnacknowledged = 1024
 // NewAgent makes an agent of the students of a model. The epoch identifies this process
 // and must be higher than that of the process before it, such as the time.
 func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch uint64) (*Agent, error) {
-	work.Who = drpc.TheStudents
+	work.Decider = drpc.ByStudents
 	policy, err := drpc.NewPolicy(m, app, work)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 // the teacher: the experience of students describes their own deployments only. A fleet
 // has one. Observe must not be called concurrently.
 type AppObserver struct {
-	watcher   *drpc.Watcher
+	watcher   *drpc.SnapshotMaker
 	publisher *Publisher
 	queue     int
 
@@ -32,7 +32,7 @@ type AppObserverStatus struct {
 // AddAppObserver makes this agent observe the whole application for its fleet. The application must have
 // exactly the services of the model. It must be called before Start.
 func (a *Agent) AddAppObserver(m *drpc.Model, app *loadline.App) error {
-	watcher, err := drpc.NewWatcher(m, app, a.epoch)
+	watcher, err := drpc.NewSnapshotMaker(m, app, a.epoch)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *Agent) AddAppObserver(m *drpc.Model, app *loadline.App) error {
 
 // Observe publishes a scene if one is due. It never blocks.
 func (w *AppObserver) Observe(now time.Time, s loadline.Situation) {
-	scene, missing, made := w.watcher.See(now, s)
+	scene, missing, made := w.watcher.Observe(now, s)
 	w.lock.Lock()
 	switch {
 	case made:

@@ -35,10 +35,10 @@ func TestAppObserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var scenes []*drpc.Scene
+	var scenes []*drpc.Snapshot
 	teacher.Received = func(d *drpc.Delivery) error {
-		if d.Scene != nil {
-			scenes = append(scenes, d.Scene)
+		if d.Snapshot != nil {
+			scenes = append(scenes, d.Snapshot)
 		}
 		return nil
 	}
@@ -52,7 +52,7 @@ func TestAppObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.ScenesCounted != (drpc.Mark{Epoch: 3, Sequence: st.Scenes}) ||
+	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.ScenesCounted != (drpc.Position{Epoch: 3, Sequence: st.Scenes}) ||
 		ledger.Counted == 0 {
 		t.Errorf("%+v of %d scenes", ledger, len(scenes))
 	}
@@ -126,7 +126,7 @@ func TestAppObserverNeedsEveryService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.AddAppObserver(part, app); err == nil || !strings.Contains(err.Error(), "was not taught on service") {
+	if err := agent.AddAppObserver(part, app); err == nil || !strings.Contains(err.Error(), "was not trained on service") {
 		t.Errorf("%v", err)
 	}
 }

@@ -88,19 +88,19 @@ func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
 		t.Fatal(err)
 	}
 	app := loaded.App
-	eyes, err := drpc.NewEyes(app)
+	eyes, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
-		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
 		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
 		Pace:  drpc.DefaultPace(),
-		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Visits: drpc.NewVisitCounts(),
 	}
 	for i := range app.Services {
 		m.Services = append(m.Services, app.Services[i].Name)

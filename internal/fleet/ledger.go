@@ -10,15 +10,15 @@ import (
 // Ledger counts each experience once, however often it was sent or read. It is part of
 // the teacher's checkpoint.
 type Ledger struct {
-	StreamCreated time.Time            `json:"stream_made"`  // when the stream was created that sequences refer to
-	Last          uint64               `json:"last"`         // sequence up to which everything is counted
-	Counted       uint64               `json:"counted"`      // experiences
-	Repeated      uint64               `json:"again"`        // that had been counted before
-	Marks         map[string]drpc.Mark `json:"marks"`        // by service
-	Scenes        uint64               `json:"scenes"`       // of the whole application
-	ScenesCounted drpc.Mark            `json:"witness"`      // up to which they are counted
-	Version       uint64               `json:"version"`      // of the weights that were published last
-	Digest        string               `json:"weights_hash"` // of their parameters, to know whether others are new
+	StreamCreated time.Time                `json:"stream_made"`  // when the stream was created that sequences refer to
+	Last          uint64                   `json:"last"`         // sequence up to which everything is counted
+	Counted       uint64                   `json:"counted"`      // experiences
+	Repeated      uint64                   `json:"again"`        // that had been counted before
+	Marks         map[string]drpc.Position `json:"marks"`        // by service
+	Scenes        uint64                   `json:"scenes"`       // of the whole application
+	ScenesCounted drpc.Position            `json:"witness"`      // up to which they are counted
+	Version       uint64                   `json:"version"`      // of the weights that were published last
+	Digest        string                   `json:"weights_hash"` // of their parameters, to know whether others are new
 }
 
 // UseStream sets the stream that sequences refer to. Another stream starts at sequence 0;
@@ -38,7 +38,7 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 		return false
 	}
 	l.Last = d.Sequence
-	if s := d.Scene; s != nil {
+	if s := d.Snapshot; s != nil {
 		if !l.ScenesCounted.Advance(s.Epoch, s.Sequence) {
 			l.Repeated++
 			return false
@@ -52,7 +52,7 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 		return false
 	}
 	if l.Marks == nil {
-		l.Marks = map[string]drpc.Mark{}
+		l.Marks = map[string]drpc.Position{}
 	}
 	l.Marks[d.Service] = mark
 	l.Counted++

@@ -87,8 +87,8 @@ func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	if m.subject != l.sceneSubject() {
 		return d, d.Experience.UnmarshalBinary(m.data)
 	}
-	d.Scene = &drpc.Scene{}
-	return d, d.Scene.UnmarshalBinary(m.data)
+	d.Snapshot = &drpc.Snapshot{}
+	return d, d.Snapshot.UnmarshalBinary(m.data)
 }
 
 // Ack implements drpc.Inbox: it lets the server delete what was counted, which

@@ -53,7 +53,7 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 }
 
 // maxMessage is the longest scene; decisions are far below.
-const maxMessage = drpc.MaxScene
+const maxMessage = drpc.MaxSnapshot
 
 // fits reports whether the configuration of a stream is suitable.
 func (l *Link) fits(c jetstream.StreamConfig) error {

@@ -167,7 +167,7 @@ func TestARestartKeepsEverything(t *testing.T) {
 	if n, err := teacher.pass(); n != 2 || err != nil {
 		t.Fatalf("%d counted, want 2 (%v)", n, err)
 	}
-	if got := teacher.Ledger(); got.Counted != 3 || got.Repeated != 1 || got.Marks["cart"] != (drpc.Mark{Epoch: 1, Sequence: 3}) {
+	if got := teacher.Ledger(); got.Counted != 3 || got.Repeated != 1 || got.Marks["cart"] != (drpc.Position{Epoch: 1, Sequence: 3}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// ARIMAFit is what an ARIMA has learned, for whoever keeps it in a file of their
+// ARIMAFit is what an ARIMA has learned, for callers that keep it in a file of their
 // own.
 type ARIMAFit struct {
 	AR   []float64 `json:"ar,omitempty"`

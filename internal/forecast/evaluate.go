@@ -15,7 +15,7 @@ type Plan struct {
 	To    int // 0 = all
 	Refit int // learn anew every so many bins, from all that lies before; 0 = once
 
-	// Progress, if set, is told the share of the walk that is done.
+	// Progress, if set, receives the completed share of the walk.
 	Progress func(share float64)
 }
 

@@ -12,7 +12,7 @@ import (
 // ErrNoData says that too little was seen, or too long ago, to forecast from.
 var ErrNoData = errors.New("forecast: no data to forecast from")
 
-// DefaultLevels are the quantiles that are forecast unless told otherwise.
+// DefaultLevels are the quantiles that are forecast by default.
 var DefaultLevels = []float64{0.05, 0.1, 0.5, 0.9, 0.95}
 
 // Task is what to forecast.

@@ -62,7 +62,7 @@ type GRUConfig struct {
 	// they learn.
 	Workers int `json:"-"`
 
-	// Progress, if set, is told the share of the training that is done and the
+	// Progress, if set, receives the completed share of the training and the
 	// latest loss on what is held back, by one member at a time.
 	Progress func(share, loss float64) `json:"-"`
 }

@@ -9,7 +9,7 @@ import (
 // embedPrefix is before the names of a service's networks.
 func embedPrefix(service int) string { return fmt.Sprintf("forecast%d-", service) }
 
-// Embed puts the forecasters of services, nil = none, into the model file of whoever
+// Embed puts the forecasters of services, nil = none, into the model file of the policy that
 // decides by them. The cards that come back, by service, are for its settings.
 func Embed(file *modelfile.File, services []string, all []*GRU) (map[string]*modelfile.Card, error) {
 	cards := map[string]*modelfile.Card{}

@@ -33,8 +33,8 @@ func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error
 			if nets[member], faults[member] = m.design().Build(nn.XavierUniform, rng); faults[member] != nil {
 				return
 			}
-			tell := func(share, loss float64) { progress(member, share, loss) }
-			curve, best, err := m.trainMember(ctx, nets[member], w, member, rng, tell)
+			notify := func(share, loss float64) { progress(member, share, loss) }
+			curve, best, err := m.trainMember(ctx, nets[member], w, member, rng, notify)
 			if faults[member] = err; err == nil {
 				report.Curves[member], report.Epochs[member], report.Loss[member] = curve, best, curve[best-1].Held
 			}
@@ -50,11 +50,11 @@ func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error
 }
 
 // sharedProgress adds up what members say at the same time.
-func sharedProgress(members int, tell func(share, loss float64)) func(member int, share, loss float64) {
+func sharedProgress(members int, report func(share, loss float64)) func(member int, share, loss float64) {
 	var lock sync.Mutex
 	shares := make([]float64, members)
 	return func(member int, share, loss float64) {
-		if tell == nil {
+		if report == nil {
 			return
 		}
 		lock.Lock()
@@ -64,7 +64,7 @@ func sharedProgress(members int, tell func(share, loss float64)) func(member int
 		for _, s := range shares {
 			sum += s
 		}
-		tell(sum/float64(members), loss)
+		report(sum/float64(members), loss)
 	}
 }
 

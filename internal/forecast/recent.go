@@ -20,7 +20,7 @@ const leastRecord = 20
 
 // Recent is how wrong a forecaster was of late at one horizon, over the last
 // season at most. Only forecasts from beyond what it has learned from count:
-// nobody is judged by what he was taught.
+// a model is not scored on its training data.
 type Recent struct {
 	Samples     int     // forecasts that have come due and could be judged
 	Error       float64 // mean absolute error of the medians; NaN without samples

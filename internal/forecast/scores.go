@@ -7,13 +7,13 @@ import (
 
 // Errors are one model's, by horizon.
 type Errors struct {
-	Model    string    `json:"model"`
-	Silent   int       `json:"silent"` // bins in which it had no answer
-	Horizons []AtAhead `json:"horizons"`
+	Model    string          `json:"model"`
+	Silent   int             `json:"silent"` // bins in which it had no answer
+	Horizons []HorizonErrors `json:"horizons"`
 }
 
-// AtAhead are the errors at one horizon.
-type AtAhead struct {
+// HorizonErrors are the errors at one horizon.
+type HorizonErrors struct {
 	Ahead   time.Duration `json:"-"`
 	Seconds float64       `json:"ahead_s"`
 	Samples int           `json:"samples"`
@@ -33,7 +33,7 @@ func newErrors(model string, task Task, step time.Duration) Errors {
 	e := Errors{Model: model}
 	for _, steps := range task.Horizons {
 		ahead := time.Duration(steps) * step
-		e.Horizons = append(e.Horizons, AtAhead{
+		e.Horizons = append(e.Horizons, HorizonErrors{
 			Ahead: ahead, Seconds: ahead.Seconds(),
 			Covered: make([]float64, len(task.Levels)),
 			Claimed: task.Levels[len(task.Levels)-1] - task.Levels[0],
@@ -42,7 +42,7 @@ func newErrors(model string, task Task, step time.Duration) Errors {
 	return e
 }
 
-func (a *AtAhead) add(came float64, said Ahead, task Task) {
+func (a *HorizonErrors) add(came float64, said Ahead, task Task) {
 	off := came - said.Median
 	a.Samples++
 	a.MSE += off * off

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// ErrNotTable says that a file has no columns that could be told apart: it may
+// ErrNotTable says that a file has no columns that could be distinguished: it may
 // be a trace in a layout of its own.
 var ErrNotTable = errors.New("not a table of named series")
 

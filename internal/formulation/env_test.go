@@ -49,15 +49,15 @@ func busy(app *loadline.App) loadline.Situation {
 	s.Pods = []loadline.PodObservation{{Phase: loadline.PodReady}, {Phase: loadline.PodReady}, {Phase: loadline.PodStarting}}
 	before := loadline.Observation{At: noon.Add(-time.Minute), Services: make([]loadline.ServiceObservation, 3)}
 	before.Services[1].Rate = seen(30)
-	told := make([]loadline.Allocation, 3)
-	for i := range told {
-		told[i] = loadline.Allocation{Replicas: 3, Size: app.Services[i].Size}
+	desired := make([]loadline.Allocation, 3)
+	for i := range desired {
+		desired[i] = loadline.Allocation{Replicas: 3, Size: app.Services[i].Size}
 	}
-	return loadline.Situation{App: app, Window: []loadline.Observation{before, now}, Allocation: told, InFlight: told}
+	return loadline.Situation{App: app, Window: []loadline.Observation{before, now}, Allocation: desired, InFlight: desired}
 }
 
 func TestGround(t *testing.T) {
-	g := NewGround(chain())
+	g := NewTopology(chain())
 	front, store, idle := g.Services[0], g.Services[1], g.Services[2]
 	if front.Budget != (loadline.SLO{Percentile: 99, Latency: 300 * time.Millisecond}) {
 		t.Errorf("the front end has all of the budget, not %v", front.Budget)
@@ -76,7 +76,7 @@ func TestGround(t *testing.T) {
 
 func TestFeatures(t *testing.T) {
 	app := chain()
-	g, s := NewGround(app), busy(app)
+	g, s := NewTopology(app), busy(app)
 	s.PartialSLO = []loadline.SLO{{}, {Percentile: 99, Latency: 400 * time.Millisecond}, {}}
 	s.Forecast = []loadline.Forecast{{}, {High: []loadline.Sample{seen(70), seen(90)}}, {}}
 	little := 0.05 / 0.04
@@ -89,7 +89,7 @@ func TestFeatures(t *testing.T) {
 		"throttled": 0.25, "starting": 1.0 / 3, "depth": 1, "fill": 0.3, "size": 0.5,
 		"trend": math.Log2((60 + little) / (30 + little)), "trend_5m": math.Log2((60 + little) / (30 + little)), "forecast": 1.5,
 	}
-	v := look(g, s, 1)
+	v := newView(g, s, 1)
 	for _, f := range Features() {
 		got, present := f.of(&v)
 		if w, known := want[f.Name]; !known || !present || math.Abs(got-w) > 1e-9 {
@@ -103,12 +103,12 @@ func TestFeatures(t *testing.T) {
 
 func TestAbsentIsNotZero(t *testing.T) {
 	app := chain()
-	g, s := NewGround(app), busy(app)
+	g, s := NewTopology(app), busy(app)
 	needsMetrics := map[string]bool{
 		"replicas": false, "starting": false, "depth": false, "fill": false, "size": false, "held": true,
 	}
 	s.Window = []loadline.Observation{{At: noon, Services: make([]loadline.ServiceObservation, 3)}}
-	v := look(g, s, 1)
+	v := newView(g, s, 1)
 	for _, f := range Features() {
 		_, present := f.of(&v)
 		if needed, listed := needsMetrics[f.Name]; present == (needed || !listed) {
@@ -117,7 +117,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}
 	// No visits, so none was late.
 	s.Window[0].Services[1].Rate = seen(0)
-	v = look(g, s, 1)
+	v = newView(g, s, 1)
 	for _, name := range []string{"latency", "latency_mean", "trend"} {
 		f, _ := featuresNamed([]string{name})
 		if got, present := f[0].of(&v); !present || got != 0 {
@@ -128,8 +128,8 @@ func TestAbsentIsNotZero(t *testing.T) {
 
 func TestMoves(t *testing.T) {
 	app := chain()
-	g, s := NewGround(app), busy(app)
-	v := look(g, s, 1)
+	g, s := NewTopology(app), busy(app)
+	v := newView(g, s, 1)
 	for _, c := range []struct {
 		move Move
 		want loadline.Setting
@@ -153,7 +153,7 @@ func TestMoves(t *testing.T) {
 	if got, want := fillTo(0.8).to(&v), (loadline.Setting{Replicas: loadline.Some(3), CPURequest: loadline.Some(0.68)}); got != want {
 		t.Errorf("with the request following: %+v, want %+v", got, want)
 	}
-	v.told.Size.CPURequest = 0.65
+	v.desired.Size.CPURequest = 0.65
 	if got, want := fillTo(0.8).to(&v), (loadline.Setting{Replicas: loadline.Some(3)}); got != want {
 		t.Errorf("with the request near enough: %+v, want %+v", got, want)
 	}
@@ -170,8 +170,8 @@ func TestMoves(t *testing.T) {
 
 func TestRewards(t *testing.T) {
 	app := chain()
-	g, s := NewGround(app), busy(app)
-	paid := Paid{Replicas: 3, CPU: 0.5, Memory: 1 << 30, Changed: true, Reference: 2}
+	g, s := NewTopology(app), busy(app)
+	paid := Spend{Replicas: 3, CPU: 0.5, Memory: 1 << 30, Changed: true, Reference: 2}
 	for _, c := range []struct {
 		formulation string
 		params      map[string]float64
@@ -232,7 +232,7 @@ func untrained(t *testing.T, formulation string) *Model {
 	for i := range scales {
 		scales[i] = Scale{Mean: 0.5, Spread: 2}
 	}
-	return &Model{Problem: p, Brains: []Brain{{Service: "store", Scales: scales, Net: net}}}
+	return &Model{Problem: p, Networks: []Network{{Service: "store", Scales: scales, Net: net}}}
 }
 
 func TestModelComesBackAsItWas(t *testing.T) {
@@ -306,11 +306,11 @@ func TestModelOfAnotherVersionIsRefused(t *testing.T) {
 	for what, damage := range map[string]func(*Model){
 		"unknown formulation": func(m *Model) { m.Problem.Formulation = "scaling-oops" },
 		"unknown constant":    func(m *Model) { m.Problem.Params["weigth"] = 1 },
-		"too few scales":      func(m *Model) { m.Brains[0].Scales = m.Brains[0].Scales[:2] },
-		"spread of nothing":   func(m *Model) { m.Brains[0].Scales[1].Spread = 0 },
+		"too few scales":      func(m *Model) { m.Networks[0].Scales = m.Networks[0].Scales[:2] },
+		"spread of nothing":   func(m *Model) { m.Networks[0].Scales[1].Spread = 0 },
 	} {
 		m := untrained(t, "scaling-ops")
-		m.Brains = append(m.Brains, m.Brains[0]) // scales of several are in the settings alone
+		m.Networks = append(m.Networks, m.Networks[0]) // scales of several are in the settings alone
 		damage(m)
 		path := filepath.Join(t.TempDir(), "m.safetensors")
 		if err := m.Write(path); err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Kind of a model file that holds a policy of this room.
+// Kind of a model file that holds a policy of this package.
 const Kind = "policy/dqn"
 
-// Every is the service name of a brain that serves all.
+// Every is the service name of a network that serves all.
 const Every = "*"
 
-// Model is a trained policy: the problem that it solves and, for every service or
-// for each, a network.
+// Model is a trained policy: the problem and one network for all services, or one for
+// each.
 type Model struct {
-	Problem *Problem
-	Brains  []Brain
+	Problem  *Problem
+	Networks []Network
 
 	Training modelfile.Training
 	Results  []modelfile.Result
 }
 
-// Brain is a network that values the moves of one service, or of all.
-type Brain struct {
+// Network is a network that values the moves of one service, or of all.
+type Network struct {
 	Service string // Every = all that have none of their own
 	Scales  []Scale
 	Net     *nn.Net
@@ -49,30 +49,30 @@ func Apply(scales []Scale, values []float32) {
 
 // modelSettings are what the file keeps besides networks and features.
 type modelSettings struct {
-	Problem *Problem        `json:"problem"`
-	Brains  []brainSettings `json:"brains"`
+	Problem  *Problem          `json:"problem"`
+	Networks []networkSettings `json:"brains"`
 }
 
-type brainSettings struct {
+type networkSettings struct {
 	Service string  `json:"service"`
 	Network string  `json:"network"`
 	Scales  []Scale `json:"scales"`
 }
 
-// File is the model as it is kept on disk.
+// File is the model as stored on disk.
 func (m *Model) File() (*modelfile.File, error) {
 	card := modelfile.Card{Kind: Kind, Networks: map[string]nn.Design{}, Training: m.Training, Results: m.Results}
 	settings := modelSettings{Problem: m.Problem}
-	for i, b := range m.Brains {
+	for i, b := range m.Networks {
 		name := fmt.Sprintf("brain%d", i)
 		card.Networks[name] = b.Net.Design()
-		settings.Brains = append(settings.Brains, brainSettings{b.Service, name, b.Scales})
+		settings.Networks = append(settings.Networks, networkSettings{b.Service, name, b.Scales})
 	}
-	// Of several brains each has its own scales, in the settings.
+	// Of several networks each has its own scales, in the settings.
 	for i, name := range m.Problem.form.Features {
 		f := modelfile.Feature{Name: name, Mean: 0, Spread: 1}
-		if len(m.Brains) == 1 {
-			f.Mean, f.Spread = m.Brains[0].Scales[i].Mean, m.Brains[0].Scales[i].Spread
+		if len(m.Networks) == 1 {
+			f.Mean, f.Spread = m.Networks[0].Scales[i].Mean, m.Networks[0].Scales[i].Spread
 		}
 		card.Features = append(card.Features, f)
 	}
@@ -81,19 +81,19 @@ func (m *Model) File() (*modelfile.File, error) {
 		return nil, err
 	}
 	file := modelfile.New(card)
-	for i, b := range m.Brains {
-		file.Add(settings.Brains[i].Network, b.Net)
+	for i, b := range m.Networks {
+		file.Add(settings.Networks[i].Network, b.Net)
 	}
 	return file, nil
 }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write stores the model at a path atomically.
 func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
 func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
-// FromFile takes a model out of its file.
+// FromFile reads a model from its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != Kind {
 		return nil, fmt.Errorf("this is a model of kind %q, not a policy (%s); give a file that loadline train wrote", file.Card.Kind,
@@ -103,7 +103,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if err := file.Card.TakeSettings(&s); err != nil {
 		return nil, err
 	}
-	if s.Problem == nil || len(s.Brains) == 0 {
+	if s.Problem == nil || len(s.Networks) == 0 {
 		return nil, errors.New("it has no problem or no networks; train it again")
 	}
 	s.Problem.Formulation = NameNow(s.Problem.Formulation)
@@ -119,7 +119,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		return nil, fmt.Errorf("it was trained on the features %v, %s has %v now; train it again", names, s.Problem.Formulation,
 			s.Problem.form.Features)
 	}
-	for _, b := range s.Brains {
+	for _, b := range s.Networks {
 		net, err := file.Net(b.Network)
 		if err != nil {
 			return nil, err
@@ -127,12 +127,12 @@ func FromFile(file *modelfile.File) (*Model, error) {
 		if err := b.check(s.Problem.form, net); err != nil {
 			return nil, fmt.Errorf("network %s for service %s: %w; train it again", b.Network, b.Service, err)
 		}
-		m.Brains = append(m.Brains, Brain{b.Service, b.Scales, net})
+		m.Networks = append(m.Networks, Network{b.Service, b.Scales, net})
 	}
 	return m, nil
 }
 
-func (b *brainSettings) check(form *Formulation, net *nn.Net) error {
+func (b *networkSettings) check(form *Formulation, net *nn.Net) error {
 	if len(b.Scales) != len(form.Features) {
 		return fmt.Errorf("it has %d scales for %d features", len(b.Scales), len(form.Features))
 	}

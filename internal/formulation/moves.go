@@ -23,7 +23,7 @@ func addReplicas(n int) Move {
 		name = keep
 	}
 	return Move{name, func(v *view) loadline.Setting {
-		return loadline.Setting{Replicas: loadline.Some(v.boundReplicas(v.told.Replicas + n))}
+		return loadline.Setting{Replicas: loadline.Some(v.boundReplicas(v.desired.Replicas + n))}
 	}}
 }
 
@@ -46,14 +46,14 @@ func scaleCPU(factor float64) Move {
 // it uses.
 func fillTo(share float64) Move {
 	return Move{fmt.Sprintf("fill to %g %%", 100*share), func(v *view) loadline.Setting {
-		replicas := int(math.Ceil(v.needed(v.seen.Rate.Or(0))/share - 1e-9))
+		replicas := int(math.Ceil(v.needed(v.observed.Rate.Or(0))/share - 1e-9))
 		return v.withRequest(v.boundReplicas(max(replicas, 1)))
 	}}
 }
 
 // leave keeps the replicas.
 func leave() Move {
-	return Move{keep, func(v *view) loadline.Setting { return v.withRequest(v.told.Replicas) }}
+	return Move{keep, func(v *view) loadline.Setting { return v.withRequest(v.desired.Replicas) }}
 }
 
 // How a request follows what is used: a little below it, since what is used is
@@ -71,15 +71,15 @@ func (v *view) withRequest(replicas int) loadline.Setting {
 	if !v.follow || replicas == 0 {
 		return setting
 	}
-	use := v.seen.Rate.Or(0)*v.ground.CPU/float64(replicas) + v.service.IdleCPU
+	use := v.observed.Rate.Or(0)*v.topology.CPU/float64(replicas) + v.service.IdleCPU
 	if serving := v.serving(); serving > 0 {
-		use = max(use, v.seen.CPU.Or(0)/max(serving, float64(replicas)))
+		use = max(use, v.observed.CPU.Or(0)/max(serving, float64(replicas)))
 	}
 	request := v.boundCPU(math.Ceil(requestShare*use*100) / 100)
-	if limit := v.told.Size.CPULimit; limit > 0 {
+	if limit := v.desired.Size.CPULimit; limit > 0 {
 		request = min(request, limit)
 	}
-	if now := v.told.Size.CPURequest; abs(request-now) > requestStill*now {
+	if now := v.desired.Size.CPURequest; abs(request-now) > requestStill*now {
 		setting.CPURequest = loadline.Some(request)
 	}
 	return setting

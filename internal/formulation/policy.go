@@ -10,37 +10,37 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Policy is a model at work on one application. It is for one goroutine.
+// Policy runs a model on one application. It is for one goroutine.
 type Policy struct {
-	problem *Problem
-	ground  *Ground
-	minds   []mind // by service
-	values  []float32
+	problem  *Problem
+	topology *Topology
+	networks []serviceNetwork // by service
+	values   []float32
 }
 
-// mind decides for one service; without a network it leaves it as it is.
-type mind struct {
+// serviceNetwork decides for one service; without a network the service stays unchanged.
+type serviceNetwork struct {
 	net    *rl.NetPolicy
 	scales []Scale
 }
 
-// NewPolicy sets a model to work. Services that it has no network for stay as
-// they are; it is an error if that is all of them.
+// NewPolicy makes a policy of a model. Services without a network stay unchanged; it is
+// an error if no service has one.
 func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
-	p := &Policy{problem: m.Problem, ground: NewGround(app).With(m.Problem.Shares), minds: make([]mind, len(app.Services))}
+	p := &Policy{problem: m.Problem, topology: NewTopology(app).With(m.Problem.Shares), networks: make([]serviceNetwork, len(app.Services))}
 	spaces := m.Problem.Spaces()
 	found := false
 	for i := range app.Services {
-		b := m.brain(app.Services[i].Name)
+		b := m.network(app.Services[i].Name)
 		if b == nil {
 			continue
 		}
-		p.minds[i] = mind{rl.NewNetPolicy(b.Net, spaces), b.Scales}
+		p.networks[i] = serviceNetwork{rl.NewNetPolicy(b.Net, spaces), b.Scales}
 		found = true
 	}
 	if !found {
 		var known []string
-		for _, b := range m.Brains {
+		for _, b := range m.Networks {
 			known = append(known, b.Service)
 		}
 		return nil, fmt.Errorf("the model was trained for %s, which %s does not have; train one on its history",
@@ -49,16 +49,16 @@ func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
 	return p, nil
 }
 
-func (m *Model) brain(service string) *Brain {
+func (m *Model) network(service string) *Network {
 	for _, name := range []string{service, Every} {
-		if i := slices.IndexFunc(m.Brains, func(b Brain) bool { return b.Service == name }); i >= 0 {
-			return &m.Brains[i]
+		if i := slices.IndexFunc(m.Networks, func(b Network) bool { return b.Service == name }); i >= 0 {
+			return &m.Networks[i]
 		}
 	}
 	return nil
 }
 
-// Spaces of the problem, as an agent sees them.
+// Spaces of the problem.
 func (p *Problem) Spaces() rl.Spaces {
 	return rl.Spaces{Observation: len(p.features), Choices: len(p.form.Moves)}
 }
@@ -67,25 +67,25 @@ func (p *Problem) Spaces() rl.Spaces {
 func (p *Policy) Name() string { return p.problem.Formulation }
 
 // Partial are the budgets that it was trained with.
-func (p *Policy) Partial() []loadline.SLO { return p.ground.Partial() }
+func (p *Policy) Partial() []loadline.SLO { return p.topology.Partial() }
 
 // Needs implements loadline.Policy.
 func (p *Policy) Needs() loadline.Needs { return p.problem.Needs() }
 
-// Decide implements loadline.Policy. A service of which something that the
-// network needs was not measured is left as it is.
+// Decide implements loadline.Policy. A service stays unchanged if a
+// feature of it was not measured.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
-	// It sees the budgets that it was trained with, whatever others are given.
+	// It uses the budgets that it was trained with, not those of the situation.
 	s.PartialSLO = nil
 	var proposal loadline.Proposal
 	absent := ""
-	for i := range p.minds {
-		m := &p.minds[i]
+	for i := range p.networks {
+		m := &p.networks[i]
 		if m.net == nil {
 			continue
 		}
 		var missing string
-		p.values, missing = p.problem.See(p.ground, s, i, p.values[:0])
+		p.values, missing = p.problem.Observe(p.topology, s, i, p.values[:0])
 		if missing != "" {
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 			continue
@@ -104,17 +104,17 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 // done something else.
 func (p *Policy) choose(s loadline.Situation, service int, seen, values []float32) loadline.ServiceProposal {
 	best := rl.ArgMax(values)
-	setting := p.problem.Setting(p.ground, s, service, best)
+	setting := p.problem.Setting(p.topology, s, service, best)
 	proposal := loadline.ServiceProposal{Service: service, Setting: setting, Reason: p.reason(seen, best, values[best])}
 	next := -1
 	for i, v := range values {
-		if i != best && (next < 0 || v > values[next]) && p.problem.Setting(p.ground, s, service, i) != setting {
+		if i != best && (next < 0 || v > values[next]) && p.problem.Setting(p.topology, s, service, i) != setting {
 			next = i
 		}
 	}
 	if next >= 0 {
 		proposal.RunnerUp = &loadline.Alternative{
-			Setting: p.problem.Setting(p.ground, s, service, next),
+			Setting: p.problem.Setting(p.topology, s, service, next),
 			Reason:  fmt.Sprintf("%s, valued %.3g less", p.problem.form.Moves[next].Name, values[best]-values[next]),
 		}
 	}

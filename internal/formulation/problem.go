@@ -85,22 +85,22 @@ func (p *Problem) Needs() loadline.Needs {
 	}
 }
 
-// See appends the features of a service. If one is absent, its name comes back
+// Observe appends the features of a service. If one is absent, its name comes back
 // and nothing can be decided.
-func (p *Problem) See(g *Ground, s loadline.Situation, service int, into []float32) (values []float32, absent string) {
-	v := look(g, s, service)
-	return see(&v, p.features, into)
+func (p *Problem) Observe(g *Topology, s loadline.Situation, service int, into []float32) (values []float32, absent string) {
+	v := newView(g, s, service)
+	return appendFeatures(&v, p.features, into)
 }
 
 // Setting that a choice stands for.
-func (p *Problem) Setting(g *Ground, s loadline.Situation, service, choice int) loadline.Setting {
-	v := look(g, s, service)
+func (p *Problem) Setting(g *Topology, s loadline.Situation, service, choice int) loadline.Setting {
+	v := newView(g, s, service)
 	v.follow = p.Params["requests"] > 0
 	return p.form.Moves[choice].to(&v)
 }
 
-// Paid is what a step cost.
-type Paid struct {
+// Spend is what a step cost.
+type Spend struct {
 	Replicas  float64
 	CPU       float64 // request of each, in cores
 	Memory    float64 // request of each, in bytes
@@ -109,20 +109,20 @@ type Paid struct {
 }
 
 // Reward of the step that led to the situation.
-func (p *Problem) Reward(g *Ground, after loadline.Situation, service int, paid Paid) float64 {
-	o := outcome{view: look(g, after, service), Paid: paid}
+func (p *Problem) Reward(g *Topology, after loadline.Situation, service int, paid Spend) float64 {
+	o := outcome{view: newView(g, after, service), Spend: paid}
 	return p.form.reward(&o, p.Params)
 }
 
 // ChoiceOf is the move that comes nearest to what was done, so that one can learn
 // from another autoscaler's history. Where a bound makes several the same, it was
 // the one that keeps.
-func (p *Problem) ChoiceOf(g *Ground, s loadline.Situation, service int, done loadline.Allocation) int {
-	v := look(g, s, service)
+func (p *Problem) ChoiceOf(g *Topology, s loadline.Situation, service int, done loadline.Allocation) int {
+	v := newView(g, s, service)
 	v.follow = p.Params["requests"] > 0
 	best, nearest := -1, 0.0
 	for i, m := range p.form.Moves {
-		got := v.told.With(m.to(&v))
+		got := v.desired.With(m.to(&v))
 		distance := abs(float64(got.Replicas-done.Replicas)) + abs(got.Size.CPULimit-done.Size.CPULimit)/max(v.capacity(), 1e-9)
 		if best < 0 || distance < nearest || distance == nearest && m.Name == keep {
 			best, nearest = i, distance

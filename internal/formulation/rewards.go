@@ -2,7 +2,7 @@ package formulation
 
 import "math"
 
-// Param is a constant of a reward that people may want to change.
+// Param is a constant of a reward that users may change.
 type Param struct {
 	Name    string
 	Default float64
@@ -13,7 +13,7 @@ type Param struct {
 // cost.
 type outcome struct {
 	view
-	Paid
+	Spend
 }
 
 // over is the share of the visits that were over the SLO.
@@ -46,15 +46,15 @@ var scalingOpsParams = []Param{
 }
 
 func scalingOpsReward(o *outcome, p map[string]float64) float64 {
-	cpu, _ := per(o.seen.CPU, o.serving()*o.requested())
-	return ScalingOpsReward(cpu, o.seen.Latency.Mean.Or(0), o.budget.Latency.Seconds(), o.Replicas, p["weight"], p["penalty"])
+	cpu, _ := per(o.observed.CPU, o.serving()*o.requested())
+	return ScalingOpsReward(cpu, o.observed.Latency.Mean.Or(0), o.budget.Latency.Seconds(), o.Replicas, p["weight"], p["penalty"])
 }
 
 // elasticReward is Elastic-DQN's -l1*latency - l2*cost. Both are ratios here:
 // the mean response time over the budget (at most 10), and the cores that were
 // paid for over the most that the bounds allow.
 func elasticReward(o *outcome, p map[string]float64) float64 {
-	latency, _ := o.overBudget(o.seen.Latency.Mean)
+	latency, _ := o.overBudget(o.observed.Latency.Mean)
 	b := o.service.Bounds
 	cost := o.Replicas / float64(max(b.MaxReplicas, 1))
 	return -p["latency"]*latency - p["cost"]*cost
@@ -87,8 +87,8 @@ var serverlessParams = []Param{{"cpu", 1,
 // or a thousand tiny replicas would be free; so does unrest.
 func costReward(o *outcome, p map[string]float64) float64 {
 	reference := max(o.Reference, 1e-9)
-	needed := o.seen.Rate.Or(0) * o.ground.CPU
-	cpu := max(o.CPU*o.Replicas, o.seen.CPU.Or(0))
+	needed := o.observed.Rate.Or(0) * o.topology.CPU
+	cpu := max(o.CPU*o.Replicas, o.observed.CPU.Or(0))
 	paid := cpu + p["memory"]*o.Memory/(1<<30)*o.Replicas
 	reward := (-paid - p["over"]*math.Sqrt(o.over()/0.01)*needed) / reference
 	if o.Changed {

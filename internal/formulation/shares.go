@@ -14,7 +14,7 @@ import (
 )
 
 // Shares is how the users' SLO was divided among the services of an application:
-// loadline slo split --out writes it as a file. Given to a ground, they take the place
+// loadline slo split --out writes it as a file. Given to a topology, they take the place
 // of budgets in proportion. A model that was trained with them holds them too, since
 // its features mean something else with others.
 type Shares struct {
@@ -86,14 +86,14 @@ func (s *Shares) For(app *loadline.App) error {
 	return errors.Join(faults...)
 }
 
-// With is the ground with budgets by shares; those without one keep theirs. Without
-// shares it is the ground itself. Shares of services that the application lacks are
+// With is the topology with budgets by shares; services without one keep theirs. Without
+// shares it is the topology itself. Shares of services that the application lacks are
 // left alone: it may be one service taken out of its application.
-func (g *Ground) With(s *Shares) *Ground {
+func (g *Topology) With(s *Shares) *Topology {
 	if s == nil {
 		return g
 	}
-	with := &Ground{App: g.App, Services: slices.Clone(g.Services)}
+	with := &Topology{App: g.App, Services: slices.Clone(g.Services)}
 	for _, of := range s.Services {
 		if i := g.App.ServiceIndex(of.Service); i >= 0 {
 			with.Services[i].Budget = loadline.SLO{Percentile: of.Percentile, Latency: time.Duration(of.Latency * float64(time.Second))}
@@ -103,7 +103,7 @@ func (g *Ground) With(s *Shares) *Ground {
 }
 
 // Partial is each service's budget, as a situation carries them.
-func (g *Ground) Partial() []loadline.SLO {
+func (g *Topology) Partial() []loadline.SLO {
 	list := make([]loadline.SLO, len(g.Services))
 	for i := range list {
 		list[i] = g.Services[i].Budget

@@ -21,23 +21,23 @@ func someShares() *Shares {
 func TestSharesTakeThePlaceOfProportions(t *testing.T) {
 	app := chain()
 	s := busy(app)
-	proportional := NewGround(app)
+	proportional := NewTopology(app)
 	with := proportional.With(someShares())
 	if got := with.Services[1].Budget; got != (loadline.SLO{Percentile: 99, Latency: 240 * time.Millisecond}) {
 		t.Errorf("the store's budget is %v", got)
 	}
 	if proportional.Services[1].Budget.Latency != 400*time.Millisecond || proportional.With(nil) != proportional {
-		t.Error("the ground itself was changed")
+		t.Error("the topology itself was changed")
 	}
 	if with.Services[2].Budget != proportional.Services[2].Budget || with.Services[1].CPU != 0.04 {
 		t.Error("what the shares do not speak of must stay")
 	}
-	sight, err := NewSight("latency", "latency_p50", "latency_p99", "load")
+	sight, err := NewFeatureSet("latency", "latency_p50", "latency_p99", "load")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _ := sight.See(proportional, s, 1, nil)
-	after, _ := sight.See(with, s, 1, nil)
+	before, _ := sight.Append(proportional, s, 1, nil)
+	after, _ := sight.Append(with, s, 1, nil)
 	for i, want := range []float64{400. / 240, 400. / 240, 400. / 240, 1} {
 		if got := float64(after[i] / before[i]); math.Abs(got-want) > 1e-6 {
 			t.Errorf("feature %d is %v times what it was, want %v", i, got, want)
@@ -47,7 +47,7 @@ func TestSharesTakeThePlaceOfProportions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paid := Paid{Replicas: 3}
+	paid := Spend{Replicas: 3}
 	if less, more := problem.Reward(with, s, 1, paid), problem.Reward(proportional, s, 1, paid); !(less < more) {
 		t.Errorf("a tighter share must make the same latency worth less: %v and %v", less, more)
 	}
@@ -73,7 +73,7 @@ func TestModelsRememberTheirShares(t *testing.T) {
 		scales[i] = Scale{0, 1}
 	}
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := (&Model{Problem: problem, Brains: []Brain{{Service: Every, Scales: scales, Net: net}}}).Write(path); err != nil {
+	if err := (&Model{Problem: problem, Networks: []Network{{Service: Every, Scales: scales, Net: net}}}).Write(path); err != nil {
 		t.Fatal(err)
 	}
 	m, err := Open(path)

@@ -9,20 +9,20 @@ import (
 
 // view is one service in one situation.
 type view struct {
-	ground    *ServiceGround
+	topology  *ServiceTopology
 	service   *loadline.Service
 	situation loadline.Situation
 	index     int
-	seen      *loadline.ServiceObservation
-	told      loadline.Allocation // plans in flight included
+	observed  *loadline.ServiceObservation
+	desired   loadline.Allocation // plans in flight included
 	budget    loadline.SLO
 	follow    bool // requests follow what is used
 }
 
-func look(g *Ground, s loadline.Situation, service int) view {
+func newView(g *Topology, s loadline.Situation, service int) view {
 	v := view{
-		ground: &g.Services[service], service: &g.App.Services[service], situation: s, index: service,
-		seen: &s.Now().Services[service], told: s.InFlight[service], budget: g.Services[service].Budget,
+		topology: &g.Services[service], service: &g.App.Services[service], situation: s, index: service,
+		observed: &s.Now().Services[service], desired: s.InFlight[service], budget: g.Services[service].Budget,
 	}
 	if len(s.PartialSLO) > service {
 		v.budget = s.PartialSLO[service]
@@ -31,11 +31,11 @@ func look(g *Ground, s loadline.Situation, service int) view {
 }
 
 // serving is the number of replicas that serve now.
-func (v *view) serving() float64 { return float64(v.seen.ReadyPods()) }
+func (v *view) serving() float64 { return float64(v.observed.ReadyPods()) }
 
 // requested is the CPU request of a replica, or what stands in for it.
 func (v *view) requested() float64 {
-	switch size := v.told.Size; {
+	switch size := v.desired.Size; {
 	case size.CPURequest > 0:
 		return size.CPURequest
 	case size.CPULimit > 0:
@@ -46,7 +46,7 @@ func (v *view) requested() float64 {
 
 // capacity is the CPU that a replica can use at most.
 func (v *view) capacity() float64 {
-	if limit := v.told.Size.CPULimit; limit > 0 {
+	if limit := v.desired.Size.CPULimit; limit > 0 {
 		return limit
 	}
 	return max(v.requested(), 1)
@@ -54,11 +54,11 @@ func (v *view) capacity() float64 {
 
 // needed is the CPU that the visits ask for, in replicas that are busy all the
 // time.
-func (v *view) needed(rate float64) float64 { return rate * v.ground.CPU / v.capacity() }
+func (v *view) needed(rate float64) float64 { return rate * v.topology.CPU / v.capacity() }
 
 // latency at the budget's percentile, or the nearest above it that is measured.
 func (v *view) latency() loadline.Sample {
-	l := &v.seen.Latency
+	l := &v.observed.Latency
 	switch p := v.budget.Percentile; {
 	case p <= 50:
 		return l.P50

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Folder keeps trained models: KEY.safetensors, and KEY.json with what is known of
+// Folder keeps trained models: KEY.safetensors, and KEY.json with the record of
 // it, written after it; beside them profiles of applications. Many may train into one
 // folder at once.
 type Folder struct {
@@ -39,7 +39,7 @@ func OpenFolder(dir, program string) (*Folder, error) {
 	return &Folder{dir: dir, program: program, atWork: map[string]chan struct{}{}}, nil
 }
 
-// Train a model, or find it trained. Whoever asks for one that somebody else is
+// Train a model, or find it trained. A caller that asks for one that another process is
 // training waits for it. Progress may be nil.
 func (f *Folder) Train(ctx context.Context, t Task, progress func(share float64)) (*Trained, error) {
 	if err := t.Validate(); err != nil {
@@ -98,7 +98,7 @@ func (f *Folder) train(ctx context.Context, key string, t Task, progress func(fl
 	return atomicfile.Write(f.record(key), func(w io.Writer) error { return json.NewEncoder(w).Encode(made) })
 }
 
-// claim a key, so that nobody else trains it meanwhile.
+// claim a key, so that no other process trains it meanwhile.
 func (f *Folder) claim(ctx context.Context, key string) (done func(), err error) {
 	for {
 		f.mu.Lock()

@@ -55,8 +55,8 @@ func TestEveryMethodGivesAPolicy(t *testing.T) {
 			on := task(t, m.Name)
 			var models [2][]byte
 			for i := range models {
-				told := 0.0
-				made, err := folder(t, t.TempDir(), "test").Train(t.Context(), on, func(share float64) { told = max(told, share) })
+				reported := 0.0
+				made, err := folder(t, t.TempDir(), "test").Train(t.Context(), on, func(share float64) { reported = max(reported, share) })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -64,11 +64,11 @@ func TestEveryMethodGivesAPolicy(t *testing.T) {
 					math.IsNaN(float64(made.Score)) {
 					t.Errorf("%+v", made)
 				}
-				if y := float64(made.Yardstick); len(made.Exams) > 0 && !(y > -1 && y <= 1) {
-					t.Errorf("a yardstick of %v, must be a reward of DRPC's", y)
+				if y := float64(made.CommonReward); len(made.Evaluations) > 0 && !(y > -1 && y <= 1) {
+					t.Errorf("a common reward of %v, must be a reward of DRPC's", y)
 				}
-				if told < 0.9 {
-					t.Errorf("progress ended at %v", told)
+				if reported < 0.9 {
+					t.Errorf("progress ended at %v", reported)
 				}
 				if _, err := policy.New(m.Spec(made.Path(), ""), on.App); err != nil {
 					t.Error(err)
@@ -97,7 +97,7 @@ func counted(times *int, wait chan struct{}) policy.Method {
 		if t.Seed == 13 {
 			return nil, errors.New("bad luck")
 		}
-		return &policy.Trained{Model: empty(t.Seed), Exams: []policy.Exam{{Yardstick: 1 - math.Abs(t.Rate-3)}}}, nil
+		return &policy.Trained{Model: empty(t.Seed), Evaluations: []policy.Evaluation{{CommonReward: 1 - math.Abs(t.Rate-3)}}}, nil
 	}}
 }
 
@@ -232,21 +232,21 @@ func TestFaults(t *testing.T) {
 func TestProfilesAreMeasuredOnce(t *testing.T) {
 	app := task(t, "msars").App
 	f := folder(t, t.TempDir(), "test")
-	told := 0
+	reported := 0
 	profiles := func(f *Folder) *profile.Set {
 		t.Helper()
-		told = 0
-		set, err := f.profiles(t.Context(), app, func(float64) { told++ })
+		reported = 0
+		set, err := f.profiles(t.Context(), app, func(float64) { reported++ })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return set
 	}
 	first := profiles(f)
-	if told == 0 || len(first.Profiles) == 0 {
-		t.Fatalf("%d profiles after %d measurements", len(first.Profiles), told)
+	if reported == 0 || len(first.Profiles) == 0 {
+		t.Fatalf("%d profiles after %d measurements", len(first.Profiles), reported)
 	}
-	if again := profiles(f); told != 0 || !reflect.DeepEqual(first, again) {
+	if again := profiles(f); reported != 0 || !reflect.DeepEqual(first, again) {
 		t.Error("measured again, or not the same")
 	}
 	files, err := filepath.Glob(filepath.Join(f.dir, "profiles-*.json"))
@@ -256,7 +256,7 @@ func TestProfilesAreMeasuredOnce(t *testing.T) {
 	if err := os.Truncate(files[0], 100); err != nil {
 		t.Fatal(err)
 	}
-	if again := profiles(f); told == 0 || !reflect.DeepEqual(first, again) {
+	if again := profiles(f); reported == 0 || !reflect.DeepEqual(first, again) {
 		t.Error("torn profiles were taken, or measured to others")
 	}
 	stopped, cancel := context.WithCancel(t.Context())
@@ -267,7 +267,7 @@ func TestProfilesAreMeasuredOnce(t *testing.T) {
 }
 
 // TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so nothing of
-// its school's evaluations may pass for the yardstick.
+// its trainer's evaluations may pass for the common reward.
 func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 	on := task(t, "msars")
 	on.Steps = 120 // so that there are several points
@@ -276,15 +276,15 @@ func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range made.Curve {
-		if y := float64(p.Yardstick); p.Steps == 0 || !(y > -1 && y <= 1) {
+		if y := float64(p.CommonReward); p.Steps == 0 || !(y > -1 && y <= 1) {
 			t.Errorf("point %d is %+v", i, p)
 		}
 	}
-	if len(made.Exams) != 2 || made.Exams[0].Who != "no change" || made.Exams[1].Who != "msars" ||
-		made.Yardstick != made.Exams[1].Yardstick {
+	if len(made.Evaluations) != 2 || made.Evaluations[0].Policy != "no change" || made.Evaluations[1].Policy != "msars" ||
+		made.CommonReward != made.Evaluations[1].CommonReward {
 		t.Fatalf("%+v", made)
 	}
-	for _, x := range made.Exams {
+	for _, x := range made.Evaluations {
 		if q := float64(x.QoS); !(q > 0 && q <= 1) {
 			t.Errorf("%+v, want R_qos of the users", x)
 		}

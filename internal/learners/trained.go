@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Trained is what is known of a model that was trained, DIR/KEY.json.
+// Trained is the record of a trained model, DIR/KEY.json.
 type Trained struct {
 	Format  int     `json:"format"`
 	Key     string  `json:"key"`
@@ -17,14 +17,14 @@ type Trained struct {
 	Seed    uint64  `json:"seed"`
 	Sum     string  `json:"sha256"` // of the model file
 
-	// Yardstick is the mean of DRPC's reward on episodes that were not trained on; null
-	// = the method is not examined by that reward.
-	Yardstick result.Number `json:"yardstick"`
-	// Score is what the settings of one method are compared by: the yardstick, or the
+	// CommonReward is the mean of DRPC's reward on held-out episodes; null = the method is
+	// not evaluated by that reward.
+	CommonReward result.Number `json:"yardstick"`
+	// Score is what the settings of one method are compared by: the common reward, or the
 	// best evaluation by the method's own reward where there is none.
-	Score result.Number `json:"score"`
-	Exams []Exam        `json:"exams"`
-	Curve []Point       `json:"curve"`
+	Score       result.Number `json:"score"`
+	Evaluations []Evaluation  `json:"exams"`
+	Curve       []Point       `json:"curve"`
 	// Episodes are the mean rewards of a step while exploring, by the method's own
 	// reward.
 	Episodes   []result.Number `json:"episodes"`
@@ -45,40 +45,41 @@ func (t *Trained) Path() string { return t.path }
 
 // Point of a learning curve.
 type Point struct {
-	Steps     int           `json:"steps"`
-	Episodes  int           `json:"episodes"`
-	Yardstick result.Number `json:"yardstick"` // mean of DRPC's reward, without exploring
+	Steps        int           `json:"steps"`
+	Episodes     int           `json:"episodes"`
+	CommonReward result.Number `json:"yardstick"` // mean of DRPC's reward, without exploring
 }
 
-// Exam is what a policy achieved on episodes that were not trained on, by DRPC's
-// reward.
-type Exam struct {
-	Who       string        `json:"who"`
-	Yardstick result.Number `json:"yardstick"`
-	QoS       result.Number `json:"qos"`
-	CPU       result.Number `json:"cpu"` // mean utilisation of what was requested
-	Memory    result.Number `json:"memory"`
+// Evaluation is the result of a policy on held-out episodes, by DRPC's reward.
+type Evaluation struct {
+	Policy       string        `json:"who"`
+	CommonReward result.Number `json:"yardstick"`
+	QoS          result.Number `json:"qos"`
+	CPU          result.Number `json:"cpu"` // mean utilisation of what was requested
+	Memory       result.Number `json:"memory"`
 }
 
-// recordOf what was trained; numbers that are not known are NaN, which JSON has as null.
+// recordOf what was trained; unknown numbers are NaN, null in JSON.
 func recordOf(t *policy.Trained) *Trained {
 	r := &Trained{
 		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation),
 		Agreed:           result.Number(t.Agreed),
-		BytesPerDecision: result.Number(t.BytesPerDecision), Yardstick: result.Number(math.NaN()), Score: result.Number(math.NaN()),
+		BytesPerDecision: result.Number(t.BytesPerDecision), CommonReward: result.Number(math.NaN()), Score: result.Number(math.NaN()),
 	}
 	for _, c := range t.Curves {
 		for _, p := range c.Points {
-			r.Curve = append(r.Curve, Point{p.Steps, p.Episodes, result.Number(p.Yardstick)})
+			r.Curve = append(r.Curve, Point{p.Steps, p.Episodes, result.Number(p.CommonReward)})
 			if e := result.Number(p.Evaluation); !(e <= r.Score) && !math.IsNaN(float64(e)) {
 				r.Score = e
 			}
 		}
 	}
-	for _, x := range t.Exams { // the model's own last
-		r.Yardstick = result.Number(x.Yardstick)
-		r.Score = r.Yardstick
-		r.Exams = append(r.Exams, Exam{x.Who, r.Yardstick, result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory)})
+	for _, x := range t.Evaluations { // the model's own last
+		r.CommonReward = result.Number(x.CommonReward)
+		r.Score = r.CommonReward
+		r.Evaluations = append(r.Evaluations, Evaluation{
+			x.Policy, r.CommonReward, result.Number(x.QoS), result.Number(x.CPU), result.Number(x.Memory),
+		})
 	}
 	for _, e := range t.Episodes {
 		r.Episodes = append(r.Episodes, result.Number(e))

@@ -68,7 +68,7 @@ const line = 16
 
 // grow makes the slice n values long, keeping its memory where it is enough.
 // Memory comes in whole cache lines: the kernels' masked stores touch up to a
-// vector beyond the end without writing there, and would hold up who reads it.
+// vector beyond the end without writing there, and would delay its reader.
 func grow(s *[]float32, n int) []float32 {
 	if cap(*s) < n {
 		*s = make([]float32, n, (n+line-1)/line*line)

@@ -122,7 +122,7 @@ func (g *gru) backward(c *Context) {
 		gemm.GRUBackward(at(d[0]), at(d[1]), at(d[2]), at(d[3]), dh,
 			at(v.kept[0]), at(v.kept[1]), at(v.kept[2]), at(v.kept[gruRecurrent]), previous)
 		if t == 0 {
-			break // nobody asks for the zero state's gradient
+			break // the zero state's gradient is not needed
 		}
 		for gate := range gates {
 			gemm.Mul(gemm.View(dh, c.batch, g.hidden), gemm.View(at(d[recurrentSum(gate)]), c.batch, g.hidden), back[gate],

@@ -147,7 +147,7 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 // delaysOf takes Scaling-Ops' model of each service as its environments need it.
 // The SLA is the service's part of the users' objective.
 func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[string]train.Delays {
-	ground := formulation.NewGround(app)
+	ground := formulation.NewTopology(app)
 	all := map[string]train.Delays{}
 	for i, l := range linear {
 		if l.Rows == 0 || !(l.MeanRequests > 0) || !(l.MeanReplicas > 0) {

@@ -38,7 +38,7 @@ func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Share
 	if err != nil {
 		return nil, err
 	}
-	return train.ServiceScenarios(formulation.NewGround(app).With(shares), load, w.Duration()), nil
+	return train.ServiceScenarios(formulation.NewTopology(app).With(shares), load, w.Duration()), nil
 }
 
 // The least that there must be to learn from and to prove on.

@@ -31,7 +31,7 @@ import (
 //   - The tower's cost model is a straight line over the load and a local average
 //     over the targets, in place of Vowpal Wabbit's network of three neurons; a
 //     minute is learned from at its own load, not at that of the minute before. It
-//     chooses among targets that it has tried, and chance leads it to their
+//     chooses among targets that it has tried, and random trials lead it to their
 //     neighbours, where the other at first thinks best of what it has never
 //     tried; so it can start in production, from given targets, without the
 //     paper's hours of exploring everything.
@@ -71,7 +71,7 @@ var autothrottleMethod = Method{
 			{"explore", "0.1", "probability that the tower tries a neighbour of the best targets", Number(0, 1)},
 			{"rps-bin", "20", "requests per second that it takes for the same load", Number(0.001, 1e9)},
 			{"warm-up", "3m", "before the tower begins", Span(time.Minute, 24*time.Hour)},
-			{"seed", "1", "of its chance", Count(0, math.MaxInt32)},
+			{"seed", "1", "of its random numbers", Count(0, math.MaxInt32)},
 		}
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {

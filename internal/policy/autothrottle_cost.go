@@ -117,7 +117,7 @@ func allocationTrend(samples []TowerSample, costs []float64) func(rps float64) f
 const ladderWidth = 0.5
 
 // expectedCost is the mean of the points, weighted by how near they are in
-// action and load. What was never tried is unknown: it is left to chance to try it.
+// action and load. What was never tried is unknown: random exploration tries it.
 func expectedCost(known []towerPoint, a action, rps, bin float64) (float64, bool) {
 	sum, weights, tried := 0.0, 0.0, false
 	for _, p := range known {

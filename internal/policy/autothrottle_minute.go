@@ -61,21 +61,21 @@ func (m *minute) add(s loadline.Situation) {
 // nothing to say.
 func (m *minute) close(now time.Time, app *loadline.App) (TowerSample, bool) {
 	sample := TowerSample{Met: true, Allocation: m.allocation / float64(m.seconds)}
-	heard := false
+	found := false
 	for k := range m.kinds {
 		sum, slo := &m.kinds[k], app.Kinds[k].SLO
 		if sum.seconds > 0 {
 			sample.RPS += sum.rates / float64(sum.seconds)
 		}
 		if sum.ended > 0 && slo.Latency > 0 {
-			heard = true
+			found = true
 			sample.Met = sample.Met && sum.over/sum.ended <= 1-slo.Percentile/100
 			sample.OverSLO = max(sample.OverSLO, sum.latency/sum.ended/slo.Latency.Seconds())
 		}
 	}
 	clear(m.kinds)
 	m.since, m.seconds, m.allocation = now, 0, 0
-	return sample, heard
+	return sample, found
 }
 
 // meanUse of each service since the beginning, in cores.

@@ -44,7 +44,7 @@ const boundWindow = time.Minute
 // boundForgives is the share of requests that may be over the SLO.
 const boundForgives = 0.01
 
-// Least is the cost below which chance is no excuse: one run in 30,000 has its
+// Least is the cost that random variation does not explain: one run in 30,000 has its
 // work four deviations below the mean.
 func (b Bound) Least() float64 { return b.CoreHours - 4*b.Deviation }
 

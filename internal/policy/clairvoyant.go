@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Clairvoyant follows a schedule that was made before the run by somebody who
-// knew the rate of requests at every instant, though not when each of them would
-// come: what is left to gain for whoever forecasts perfectly.
+// Clairvoyant is the oracle: it follows a schedule that was made before the run from the
+// rate of requests at every instant, though not from the single arrivals. It shows what
+// a perfect forecast could gain.
 //
 // Every service gets, in each step of 5 s, the fewest replicas that keep the CPU
 // work of that step at or below a level, a share of their CPU limits. Replicas
@@ -85,9 +85,9 @@ type DemandChange struct {
 	Factor  float64
 }
 
-// Foresee tells the policy the load of the whole run, and what will become of the
+// SetFuture tells the policy the load of the whole run, and what will become of the
 // services' demands.
-func (p *Clairvoyant) Foresee(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
+func (p *Clairvoyant) SetFuture(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
 	p.start = start
 	steps := int((duration + clairvoyantStep - 1) / clairvoyantStep)
 	work := workPerRequest(p.app, true)

@@ -28,7 +28,7 @@ func seen(t *testing.T, spec string, rate Rate) *Clairvoyant {
 		t.Fatal(err)
 	}
 	c := p.(*Clairvoyant)
-	c.Foresee(scenarioStart, 3*time.Minute, rate, nil)
+	c.SetFuture(scenarioStart, 3*time.Minute, rate, nil)
 	return c
 }
 
@@ -81,7 +81,7 @@ func TestClairvoyantHoldsWhatItHasNotForeseen(t *testing.T) {
 func TestClairvoyantKnowsOfAHeavierVersion(t *testing.T) {
 	c := seen(t, "clairvoyant:level=0.5", constantRate(20))
 	before := slices.Max(c.schedule[0])
-	c.Foresee(scenarioStart, 3*time.Minute, constantRate(20), []DemandChange{{At: 90 * time.Second, Service: 0, Factor: 4}})
+	c.SetFuture(scenarioStart, 3*time.Minute, constantRate(20), []DemandChange{{At: 90 * time.Second, Service: 0, Factor: 4}})
 	if first, last := c.schedule[0][0], c.schedule[0][35]; before != 1 || first != 1 || last != 4 {
 		t.Errorf("%d replicas without it, %d before it and %d after, want 1, 1 and 4", before, first, last)
 	}

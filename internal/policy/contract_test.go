@@ -63,7 +63,7 @@ func contractSpec(t *testing.T, spec string) string {
 	for i := range scales {
 		scales[i].Spread = 1
 	}
-	model := formulation.Model{Problem: problem, Brains: []formulation.Brain{{Service: formulation.Every, Scales: scales, Net: net}}}
+	model := formulation.Model{Problem: problem, Networks: []formulation.Network{{Service: formulation.Every, Scales: scales, Net: net}}}
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	if err := model.Write(path); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func contractSpec(t *testing.T, spec string) string {
 // contractDRPC is a file with a teacher and students that have learned nothing.
 func contractDRPC(t *testing.T, settings string) string {
 	app := policytest.App()
-	eyes, err := drpc.NewEyes(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func contractDRPC(t *testing.T, settings string) string {
 		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Period: 30 * time.Second, Pace: drpc.DefaultPace(),
 		Steps:  drpc.DefaultSteps(),
 		Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Forecasts: make([]*forecast.GRU, n),
-		Teacher: net(nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / n}, Hidden: []int{16}, Outputs: drpc.Axes,
+		Teacher: net(nn.MLP{Inputs: []int{encoder.Width(drpc.Shared) / n}, Hidden: []int{16}, Outputs: drpc.Axes,
 			Output: nn.Tanh}.Design(), 0),
 	}
 	for i := range app.Services {
@@ -108,12 +108,12 @@ func contractDRPC(t *testing.T, settings string) string {
 // fit nobody.
 func contractMSARS(t *testing.T, way string) string {
 	app := policytest.App()
-	eyes, err := drpc.NewEyes(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := len(app.Services)
-	net, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared)/n + len(msars.Features)}, Hidden: []int{16}, Outputs: drpc.Axes,
+	net, err := nn.MLP{Inputs: []int{encoder.Width(drpc.Shared)/n + len(msars.Features)}, Hidden: []int{16}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.HeUniform, rand.New(rand.NewPCG(1, 4)))
 	if err != nil {
 		t.Fatal(err)

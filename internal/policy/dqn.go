@@ -183,12 +183,12 @@ func (m dqnModel) File(results []modelfile.Result) (*modelfile.File, error) {
 func (m dqnModel) About() About {
 	form := m.Problem.Form()
 	a := About{Formulation: form.About, Every: m.Problem.Period.String(), Features: form.Features, Absent: leftAsIs}
-	for _, brain := range m.Brains {
-		if brain.Service == formulation.Every {
+	for _, network := range m.Networks {
+		if network.Service == formulation.Every {
 			a.Services = append(a.Services, "every service, with one network")
 			continue
 		}
-		a.Services = append(a.Services, brain.Service)
+		a.Services = append(a.Services, network.Service)
 	}
 	return a
 }

@@ -22,11 +22,11 @@ const (
 	heldRequests = 20 // K: steps of an episode of ENV1
 )
 
-// looks is how often a brain is looked at while it learns, and how many episodes
-// each time: the best of them is kept. Where there are many brains each has few
-// steps, and looking must not take longer than learning.
-func looks(brains int) (times, episodes int) {
-	if brains > 4 {
+// evaluationsFor is how often a network is evaluated during training, and on how many
+// episodes: the best weights are kept. With many networks each has few steps, and
+// evaluating must not take longer than training.
+func evaluationsFor(networks int) (times, episodes int) {
+	if networks > 4 {
 		return 3, 6
 	}
 	return 6, 20
@@ -44,7 +44,7 @@ func trainDQN(ctx context.Context, name string, t Task) (*Trained, error) {
 		return nil, err
 	}
 	v.Agent.Rate *= t.Rate
-	places := train.ServiceScenarios(formulation.NewGround(t.Scenario.App).With(t.Shares), t.Scenario.Load, t.Scenario.Duration)
+	places := train.ServiceScenarios(formulation.NewTopology(t.Scenario.App).With(t.Shares), t.Scenario.Load, t.Scenario.Duration)
 	groups := [][]train.ServiceScenario{places}
 	if problem.Form().PerService {
 		groups = groups[:0]
@@ -58,42 +58,42 @@ func trainDQN(ctx context.Context, name string, t Task) (*Trained, error) {
 	}
 	trained := &Trained{Model: dqnModel{model}}
 	for i, group := range groups {
-		l := lesson{
+		l := dqnTraining{
 			app: t.Scenario.App, past: t.Past, variant: v, problem: problem, places: group, seed: t.Seed, shared: t.Shares != nil,
-			steps: t.stepsOf(len(groups)), brains: len(groups), service: formulation.Every,
-			progress: Part(t.tell, float64(i)/float64(len(groups)), float64(i+1)/float64(len(groups))),
+			steps: t.stepsOf(len(groups)), networks: len(groups), service: formulation.Every,
+			progress: Part(t.report, float64(i)/float64(len(groups)), float64(i+1)/float64(len(groups))),
 		}
 		if problem.Form().PerService {
 			l.service = group[0].Service
 		}
 		if t.From != nil {
-			if l.from, err = brainOf(t.From, l.service); err != nil {
+			if l.from, err = networkOf(t.From, l.service); err != nil {
 				return nil, err
 			}
 		}
-		brain, curve, err := l.learn(ctx)
+		network, curve, err := l.run(ctx)
 		if errors.Is(err, errNothingToLearn) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("service %s: %w", l.service, err)
 		}
-		model.Brains = append(model.Brains, brain)
+		model.Networks = append(model.Networks, network)
 		trained.Curves = append(trained.Curves, curve)
-		trained.Parameters = brain.Net.Size()
+		trained.Parameters = network.Net.Size()
 	}
-	if len(model.Brains) == 0 {
+	if len(model.Networks) == 0 {
 		return nil, errors.New("no service has a history that it could learn from")
 	}
 	return trained, nil
 }
 
-// leastSteps that one brain of a candidate is trained for, however many there are.
+// leastSteps that one network of a candidate is trained for, however many there are.
 const leastSteps = 4_000
 
-// stepsOf one of several brains. Without a past, methods are compared by equal steps.
-func (t Task) stepsOf(brains int) int {
-	steps := max(t.Steps/brains, 1)
+// stepsOf one of several networks. Without a recorded history, methods are compared by equal steps.
+func (t Task) stepsOf(networks int) int {
+	steps := max(t.Steps/networks, 1)
 	if t.Past == nil {
 		return steps
 	}
@@ -102,22 +102,22 @@ func (t Task) stepsOf(brains int) int {
 
 var errNothingToLearn = errors.New("nothing to learn")
 
-// brainOf a model that serves a service; nil = it has none.
-func brainOf(m Model, service string) (*formulation.Brain, error) {
+// networkOf returns the network of a service; nil = the model has none.
+func networkOf(m Model, service string) (*formulation.Network, error) {
 	of, ok := m.(dqnModel)
 	if !ok {
 		return nil, fmt.Errorf("a model of %s has no weights to begin with", m.Method())
 	}
-	for i := range of.Brains {
-		if of.Brains[i].Service == service {
-			return &of.Brains[i], nil
+	for i := range of.Networks {
+		if of.Networks[i].Service == service {
+			return &of.Networks[i], nil
 		}
 	}
 	return nil, nil
 }
 
-// lesson is the training of one brain.
-type lesson struct {
+// dqnTraining is the training of one network.
+type dqnTraining struct {
 	app      *loadline.App
 	past     *Past // nil = none
 	variant  DQNVariant
@@ -127,15 +127,15 @@ type lesson struct {
 	service  string
 	seed     uint64
 	steps    int
-	brains   int // that the model has in all
-	from     *formulation.Brain
+	networks int // that the model has in all
+	from     *formulation.Network
 	progress func(float64)
 }
 
-func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
-	env, longest, err := l.where()
+func (l *dqnTraining) run(ctx context.Context) (formulation.Network, Curve, error) {
+	env, longest, err := l.env()
 	if err != nil {
-		return formulation.Brain{}, Curve{}, err
+		return formulation.Network{}, Curve{}, err
 	}
 	agent := l.variant.Agent
 	agent.Explore.Steps = min(agent.Explore.Steps, l.steps/2)
@@ -144,19 +144,19 @@ func (l *lesson) learn(ctx context.Context) (formulation.Brain, Curve, error) {
 		Service: l.service, Agent: agent, Seed: l.seed, Steps: l.steps, Episode: longest, ScaleEpisodes: 16,
 		From: l.from, Progress: l.progress,
 	}
-	c.Evaluations, c.Episodes = looks(l.brains)
+	c.Evaluations, c.Episodes = evaluationsFor(l.networks)
 	if l.variant.Bootstrap && l.past != nil {
 		c.Bootstrap = l.bootstrap
 	}
-	brain, points, err := train.Network(ctx, env, c)
+	network, points, err := train.Network(ctx, env, c)
 	if err != nil {
-		return formulation.Brain{}, Curve{}, err
+		return formulation.Network{}, Curve{}, err
 	}
-	return brain, curveOf(l.service, points), nil
+	return network, curveOf(l.service, points), nil
 }
 
-// where the brain learns, and how long an episode lasts.
-func (l *lesson) where() (rl.Env, int, error) {
+// env is the environment of the training, and the length of an episode.
+func (l *dqnTraining) env() (rl.Env, int, error) {
 	if l.variant.Linear && l.past != nil {
 		e, err := l.env1()
 		return e, heldRequests, err
@@ -168,7 +168,7 @@ func (l *lesson) where() (rl.Env, int, error) {
 	return e, steps, err
 }
 
-func (l *lesson) env1() (rl.Env, error) {
+func (l *dqnTraining) env1() (rl.Env, error) {
 	delays, known := l.past.Delays[l.service]
 	rows := l.past.rows(l.app, l.service)
 	if !known || len(rows) == 0 {
@@ -184,11 +184,11 @@ func (l *lesson) env1() (rl.Env, error) {
 	})
 }
 
-// bootstrap fills the agent's memory with what the autoscaler in charge did, and
-// lets it learn from that before it ever acts.
-func (l *lesson) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
+// bootstrap fills the replay buffer with the actions of the recorded autoscaler and
+// trains on them before the first action.
+func (l *dqnTraining) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
 	past := train.Demonstrations{
-		Problem: l.problem, Ground: formulation.NewGround(l.places[0].App), History: l.past.History, Service: l.service,
+		Problem: l.problem, Topology: formulation.NewTopology(l.places[0].App), History: l.past.History, Service: l.service,
 		Reference: l.places[0].Reference,
 	}
 	seen, next := make([]float32, len(scales)), make([]float32, len(scales))
@@ -217,7 +217,7 @@ func curveOf(service string, points []rl.Point) Curve {
 	c := Curve{Service: service}
 	for _, p := range points {
 		c.Points = append(c.Points, Point{
-			Steps: p.Steps, Episodes: p.Episodes, Return: p.Return, Loss: p.Loss, Evaluation: p.Evaluation, Yardstick: math.NaN(),
+			Steps: p.Steps, Episodes: p.Episodes, Return: p.Return, Loss: p.Loss, Evaluation: p.Evaluation, CommonReward: math.NaN(),
 		})
 	}
 	return c

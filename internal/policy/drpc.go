@@ -12,14 +12,14 @@ import (
 )
 
 // drpcMethod is DRPC's students, each deciding for its own deployment at its own
-// pace, or their teacher, who decides for all.
+// pace, or their teacher, which decides for all.
 var drpcMethod = Method{
 	Name:  "drpc",
-	About: "DRPC: a tiny student for each service, taught by TD3, decides on replicas, CPU, memory and brownout at its own pace",
+	About: "DRPC: a tiny student for each service, trained by TD3, decides on replicas, CPU, memory and brownout at its own pace",
 	Options: func(*loadline.App) []Option {
 		return []Option{
 			{"who", "students", "students, or the teacher for all services at once",
-				OneOf(string(drpc.TheStudents), string(drpc.TheTeacher))},
+				OneOf(string(drpc.ByStudents), string(drpc.ByTeacher))},
 			{"least", "", "shortest time between two decisions of a student (the model's)", Span(time.Second, time.Hour)},
 			{"most", "", "longest time between them (the model's)", Span(time.Second, 24*time.Hour)},
 			DelayOption(),
@@ -32,7 +32,7 @@ var drpcMethod = Method{
 	},
 	NewFrom: func(m Model, app *loadline.App, v Values) (loadline.Policy, error) {
 		model := m.(drpcModel).Model
-		work := drpc.Work{Who: drpc.Who(v["who"]), Pace: model.Pace, Delay: v.Span("delay")}
+		work := drpc.Work{Decider: drpc.Decider(v["who"]), Pace: model.Pace, Delay: v.Span("delay")}
 		if v.IsSet("least") {
 			work.Pace.Least = v.Span("least")
 			work.Pace.Most = max(work.Pace.Most, work.Pace.Least)
@@ -54,7 +54,7 @@ var branchingMethod = Method{
 func trainDRPC(kind drpc.Kind) func(context.Context, Task) (*Trained, error) {
 	return func(ctx context.Context, t Task) (*Trained, error) {
 		model, report, err := trainer.Run(ctx, t.Scenario, drpcConfig(kind, t), trainer.Hooks{
-			Progress: func(share float64, _ string) { t.tell(share) },
+			Progress: func(share float64, _ string) { t.report(share) },
 		})
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func drpcConfig(kind drpc.Kind, t Task) trainer.Config {
 	return c
 }
 
-// trainedDRPC: DRPC's own reward is the yardstick. The curve is the teacher's, as the
+// trainedDRPC: DRPC's own reward is the common reward. The curve is the teacher's, as the
 // paper's is; what counts in the end is what the students achieve.
 func trainedDRPC(m *drpc.Model, r *trainer.Report) *Trained {
 	t := &Trained{
@@ -93,7 +93,7 @@ func trainedDRPC(m *drpc.Model, r *trainer.Report) *Trained {
 		t.AddPoint(p.Point, p.Evaluation)
 	}
 	for _, x := range r.Results { // the students' last
-		t.AddExam(x.Who, x.Reward, x.QoS, x)
+		t.AddEvaluation(x.Policy, x.Reward, x.QoS, x)
 	}
 	t.Imitation, t.Agreed = trainer.MeanImitation(r.Imitation)
 	if r.Carried.Decisions > 0 {
@@ -111,7 +111,7 @@ func (m drpcModel) Method() string { return "drpc" }
 // TrainedFor implements Model.
 func (m drpcModel) TrainedFor() string { return m.App }
 
-// Students of the model, for those who let them join a fleet.
+// Students of the model, for a fleet.
 func (m drpcModel) Students() *drpc.Model { return m.Model }
 
 // Policy implements Model.

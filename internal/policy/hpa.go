@@ -56,7 +56,7 @@ var hpaMethod = Method{
 			{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
 			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", Span(0, time.Hour)},
 			{"lag", "15s", "age of the CPU samples", Span(0, time.Hour)},
-			{"resolution", "15s", "between looks of metrics-server, which a sample is the mean of", Span(time.Second, time.Hour)},
+			{"resolution", "15s", "between readings of metrics-server; a sample is the mean over it", Span(time.Second, time.Hour)},
 		}
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) { return newHPA(app, v) },
@@ -68,7 +68,7 @@ func newHPA(app *loadline.App, v Values) (*HPA, error) {
 		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
 	}
 	// Metrics-server and the kubelet behind it each look every 15 s or so, not in
-	// step with anybody: a sample covers 15 s and is 15 s old on average.
+	// step with them: a sample covers 15 s and is 15 s old on average.
 	needs := loadline.Needs{
 		Period: v.Span("period"), Delay: time.Second,
 		Scrape: v.Span("resolution"), Window: v.Span("resolution"), Lag: v.Span("lag"),

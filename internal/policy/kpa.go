@@ -105,10 +105,10 @@ func (p *KPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, er
 
 // tick is one service's autoscaler: note the concurrency, size for both
 // windows, and panic or calm down.
-func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, told, service int, holds bool) (int, string, bool) {
+func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, service int, holds bool) (int, string, bool) {
 	m := &p.of[service]
 	toZero := p.cfg.toZero == "on" || p.cfg.toZero == "auto" && holds
-	if told == 0 {
+	if desired == 0 {
 		m.atZero = true
 		if !holds {
 			return p.wake(seen, toZero)

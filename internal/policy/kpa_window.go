@@ -11,7 +11,7 @@ type kpaMemory struct {
 	panicAt   time.Time // of the last breach; zero = calm
 	panicPods int       // the most that was wanted in this panic
 	idleSince time.Time
-	atZero    bool // it had been told to have no pod
+	atZero    bool // its desired number of pods was 0
 }
 
 // start begins in panic if there is something to lose: without a history an

@@ -43,7 +43,7 @@ func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest := Part(t.tell, profiledUntil, 1)
+	rest := Part(t.report, profiledUntil, 1)
 	model, r, err := trainer.Run(ctx, t.Scenario, known, msarsConfig(t), trainer.Hooks{
 		Progress: func(share float64, _ string) { rest(share) },
 	})
@@ -53,10 +53,10 @@ func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
 	// It learns by MSARS' own reward, of parts of the SLO, and reports DRPC's beside it.
 	trained := &Trained{Model: msarsModel{model}, Parameters: r.Parameters}
 	for _, p := range r.Curve {
-		trained.AddPoint(p.Point, p.Yardstick)
+		trained.AddPoint(p.Point, p.CommonReward)
 	}
 	for _, x := range r.Results {
-		trained.AddExam(x.Who, x.Yardstick, x.Users, x.Result)
+		trained.AddEvaluation(x.Policy, x.CommonReward, x.Users, x.Result)
 	}
 	return trained, nil
 }

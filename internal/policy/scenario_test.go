@@ -137,10 +137,10 @@ func (s *scenario) decide(t *testing.T, at time.Duration, text string) string {
 	for _, p := range proposal.Services {
 		s.alloc[0] = s.alloc[0].With(p.Setting)
 	}
-	return told(proposal, err)
+	return desired(proposal, err)
 }
 
-func told(p loadline.Proposal, err error) string {
+func desired(p loadline.Proposal, err error) string {
 	switch {
 	case errors.Is(err, loadline.ErrNoData):
 		return "no data"

@@ -16,7 +16,7 @@ var staticMethod = Method{
 		options := []Option{
 			{"replicas", "", "replicas of every service", Count(0, 100000)},
 			{"cpu", "", "cores of every replica, as its request and its limit", Number(0.001, 1000)},
-			{"period", "1m", "between looks at whether it is still so", Span(time.Second, time.Hour)},
+			{"period", "1m", "between checks of the sizes", Span(time.Second, time.Hour)},
 		}
 		own := options
 		for _, s := range app.Services {
@@ -62,7 +62,7 @@ type Static struct {
 // Name of the policy.
 func (*Static) Name() string { return "static" }
 
-// Needs nothing but to be asked now and then, in case somebody else changed
+// Needs only a period, in case something else changed
 // what it set.
 func (p *Static) Needs() loadline.Needs {
 	return loadline.Needs{Period: p.period, Scrape: 15 * time.Second, Window: time.Minute}

@@ -20,8 +20,8 @@ type Task struct {
 
 	Settings json.RawMessage // of the variant; nil = the first's
 	From     Model           // whose weights it begins with; nil = none
-	// Past is what was recorded of the application; nil = nothing was, and everything is
-	// learned in the simulated cluster.
+	// Past is the recorded history of the application; nil = none: train in the simulated
+	// cluster only.
 	Past *Past
 	// Shares that services' parts of the SLO follow; nil = the method's own way.
 	Shares *formulation.Shares
@@ -30,7 +30,7 @@ type Task struct {
 	Progress func(share float64) // may be nil
 }
 
-// Past is what was recorded while another autoscaler was in charge.
+// Past is the recorded history under another autoscaler.
 type Past struct {
 	History *history.History
 	Delays  map[string]train.Delays // Scaling-Ops' model of each service
@@ -39,7 +39,7 @@ type Past struct {
 // LeastSteps of a task are so few that everything still happens once.
 const LeastSteps = 40
 
-// Validate says what is wrong with a task.
+// Validate reports a fault of the task.
 func (t Task) Validate() error {
 	if t.Steps < LeastSteps {
 		return fmt.Errorf("steps is %d, must be at least %d", t.Steps, LeastSteps)
@@ -58,7 +58,7 @@ func (t Task) Every() int { return max(t.Steps/10, 1) }
 // evaluating does not take longer than learning.
 func (t Task) Episodes(most int) int { return min(max(t.Steps/2000, 2), most) }
 
-func (t Task) tell(share float64) {
+func (t Task) report(share float64) {
 	if t.Progress != nil {
 		t.Progress(share)
 	}
@@ -75,10 +75,9 @@ type Variant struct {
 type Trained struct {
 	Model  Model
 	Curves []Curve
-	// Exams are what the model, and others to compare with, achieved by DRPC's reward on
-	// episodes that were not trained on. The model's own is the last. None = it was not
-	// examined by that reward.
-	Exams []Exam
+	// Evaluations of the model and of baselines by the common reward (DRPC's) on held-out
+	// episodes. The model's own is the last. None = it was not evaluated by that reward.
+	Evaluations []Evaluation
 	// Episodes are the mean rewards of a step while exploring.
 	Episodes   []float64
 	Parameters int // of one network that decides
@@ -96,35 +95,35 @@ type Curve struct {
 	Points  []Point
 }
 
-// Point of a learning curve. What is not known is NaN.
+// Point of a learning curve. Unknown values are NaN.
 type Point struct {
 	Steps, Episodes int
 	Return, Loss    float64 // while exploring
 	Evaluation      float64 // without exploring, by the method's own reward
-	Yardstick       float64 // the same by DRPC's reward
+	CommonReward    float64 // the same by the common reward, DRPC's
 }
 
-// Exam is what a policy achieved on episodes that were not trained on.
-type Exam struct {
-	Who         string
-	Yardstick   float64 // mean of DRPC's reward
-	QoS         float64
-	CPU, Memory float64 // mean utilisation of what was requested
+// Evaluation is the result of a policy on held-out episodes.
+type Evaluation struct {
+	Policy       string
+	CommonReward float64 // mean of DRPC's reward
+	QoS          float64
+	CPU, Memory  float64 // mean utilisation of what was requested
 }
 
 // AddPoint adds a point to the only curve.
-func (t *Trained) AddPoint(p train.Point, yardstick float64) {
+func (t *Trained) AddPoint(p train.Point, commonReward float64) {
 	if len(t.Curves) == 0 {
 		t.Curves = []Curve{{Service: formulation.Every}}
 	}
 	t.Curves[0].Points = append(t.Curves[0].Points, Point{
-		Steps: p.Steps, Episodes: p.Episodes, Return: p.Explored, Loss: p.Loss, Evaluation: p.Evaluation, Yardstick: yardstick,
+		Steps: p.Steps, Episodes: p.Episodes, Return: p.Explored, Loss: p.Loss, Evaluation: p.Evaluation, CommonReward: commonReward,
 	})
 }
 
-// AddExam adds an exam.
-func (t *Trained) AddExam(who string, yardstick, qos float64, r train.Result) {
-	t.Exams = append(t.Exams, Exam{who, yardstick, qos, r.CPU, r.Memory})
+// AddEvaluation adds an evaluation.
+func (t *Trained) AddEvaluation(who string, commonReward, qos float64, r train.Result) {
+	t.Evaluations = append(t.Evaluations, Evaluation{who, commonReward, qos, r.CPU, r.Memory})
 }
 
 // Part of a progress, as a share of the whole; nil where there is none.

@@ -28,7 +28,7 @@ func ExploreThresholds(app *loadline.App, load []float64, measure MeasureLoad) (
 	for i := range app.Services {
 		percentile, slo := strictest(app, i)
 		if slo == 0 {
-			continue // nobody waits for it: any load will do
+			continue // no request waits for it: any load will do
 		}
 		profile, err := exploreService(i, percentile, slo, measure)
 		if err != nil {

@@ -126,8 +126,8 @@ func changed(app *loadline.App, service int, o Options) (*loadline.App, error) {
 // isolate extracts one instance of a service from its application, and returns
 // its maximum visits per second.
 func isolate(app *loadline.App, service int) (alone *loadline.App, most float64, err error) {
-	ground := formulation.NewGround(app)
-	g, s := &ground.Services[service], app.Services[service]
+	topology := formulation.NewTopology(app)
+	g, s := &topology.Services[service], app.Services[service]
 	visited := 0.0
 	for _, n := range g.Visits {
 		visited += n
@@ -167,7 +167,7 @@ func isolate(app *loadline.App, service int) (alone *loadline.App, most float64,
 
 // capacity is the capacity of an instance in visits per second: that of its CPU,
 // and that of its workers without queueing.
-func capacity(s *loadline.Service, g *formulation.ServiceGround, nodeCores float64) float64 {
+func capacity(s *loadline.Service, g *formulation.ServiceTopology, nodeCores float64) float64 {
 	cores := nodeCores
 	if s.Size.CPULimit > 0 {
 		cores = s.Size.CPULimit

@@ -127,7 +127,7 @@ func TestMonitorSkipsWhatTellsNothing(t *testing.T) {
 	at := time.Unix(9999, 0)
 	for _, w := range []Window{
 		{At: at},                       // nothing came
-		{At: at, Load: 30, Latency: 1}, // nobody knows how many
+		{At: at, Load: 30, Latency: 1}, // an unknown number of visits
 		{At: at, Load: 30, Latency: math.NaN(), Visits: 10},
 		{At: at, Load: 120, Latency: 5, Visits: 999}, // more than it can do
 		{At: at, Load: 50, Latency: 4, Visits: 999},  // the queue of before

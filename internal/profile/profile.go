@@ -89,7 +89,7 @@ func (p *Profile) Validate() error {
 type Set struct {
 	App      string    `json:"app"`
 	Profiles []Profile `json:"profiles"`
-	Lacks    []Lack    `json:"lacks,omitempty"` // profiles with insufficient data
+	Missing  []Missing `json:"lacks,omitempty"` // profiles with insufficient data
 }
 
 // Find returns the profile of a service as it is deployed, at a percentile; nil
@@ -129,8 +129,8 @@ func ReadSet(r io.Reader, name string) (*Set, error) {
 	return &s, nil
 }
 
-// Lack is a profile with insufficient data.
-type Lack struct {
+// Missing is a profile with insufficient data.
+type Missing struct {
 	Service string `json:"service"`
 	Size    *Size  `json:"size,omitempty"` // nil = all
 	Reason  string `json:"reason"`

@@ -20,19 +20,19 @@ import (
 // writeSchool makes a teacher and a student that never learned anything.
 func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 	t.Helper()
-	eyes, err := drpc.NewEyes(app)
+	eyes, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
-		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(seed, 1).Rand)
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
 		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
 		Pace:  drpc.DefaultPace(),
-		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Seen: drpc.NewSeen(),
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Visits: drpc.NewVisitCounts(),
 		Training: modelfile.Training{Data: "shop under day, 24h0m0s", Samples: 10, Seed: seed},
 		Results:  []modelfile.Result{{Name: "reward", On: "school", Value: 0.9}},
 	}
@@ -88,13 +88,13 @@ func TestStudentsArePromoted(t *testing.T) {
 // writeSteered makes an agent that steers by parts and never learned anything.
 func writeSteered(t *testing.T, app *loadline.App, way string) string {
 	t.Helper()
-	eyes, err := drpc.NewEyes(app)
+	eyes, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	width := eyes.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
 	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
-		rl.NewChance(1, 1).Rand)
+		rl.NewRNG(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}

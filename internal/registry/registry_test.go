@@ -43,7 +43,7 @@ func writeModel(t *testing.T, name, app string, seed uint64) string {
 	}
 	m := &formulation.Model{
 		Problem: problem, Training: modelfile.Training{Data: app, From: noon.Add(-time.Hour), To: noon, Samples: 10, Seed: seed},
-		Brains: []formulation.Brain{{Service: "web", Scales: []formulation.Scale{{Spread: 1}, {Spread: 1}, {Spread: 1}}, Net: net}},
+		Networks: []formulation.Network{{Service: "web", Scales: []formulation.Scale{{Spread: 1}, {Spread: 1}, {Spread: 1}}, Net: net}},
 	}
 	path := filepath.Join(t.TempDir(), name)
 	if err := m.Write(path); err != nil {

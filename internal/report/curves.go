@@ -55,7 +55,7 @@ func meanCurve(models []bench.Learned) (steps []int, rewards []result.Number) {
 			last := math.NaN()
 			for _, p := range m.Curve {
 				if p.Steps <= at {
-					last = float64(p.Yardstick)
+					last = float64(p.CommonReward)
 				}
 			}
 			sum += last

@@ -16,7 +16,7 @@ func TestCurvesAreMeansOverModels(t *testing.T) {
 			Curve: curve}
 	}
 	point := func(steps int, reward result.Number) learners.Point {
-		return learners.Point{Steps: steps, Yardstick: reward}
+		return learners.Point{Steps: steps, CommonReward: reward}
 	}
 	row := func(label, policy string) bench.Row {
 		return bench.Row{Case: bench.Case{App: "shop", Workload: "day", Label: label, Policy: policy}}

@@ -126,11 +126,11 @@ func BenchmarkCartPole(b *testing.B) {
 		b.Fatal(err)
 	}
 	action, observation := env.Spaces().NewAction(), make([]float32, 4)
-	chance := rl.NewChance(1, 1)
+	rng := rl.NewRNG(1, 1)
 	over := true
 	for b.Loop() {
 		if over {
-			env.Reset(chance.Rand, observation)
+			env.Reset(rng.Rand, observation)
 		}
 		agent.Decide(observation, &action)
 		over = env.Step(&action, observation).Ends()
@@ -207,9 +207,9 @@ func BenchmarkReplayDraw(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			replay := rl.NewReplay(spaces, rl.ReplayConfig{Capacity: 1_000_000, Steps: 1, Discount: 0.99, Priority: priority})
 			fill(replay.Add, spaces, 1_000_000)
-			batch, chance := replay.NewBatch(64), rl.NewChance(1, 1)
+			batch, rng := replay.NewBatch(64), rl.NewRNG(1, 1)
 			for b.Loop() {
-				replay.Draw(batch, chance)
+				replay.Draw(batch, rng)
 			}
 			b.ReportAllocs()
 		})

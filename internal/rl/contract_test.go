@@ -82,7 +82,7 @@ func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), t
 	}
 }
 
-// identity is the lesson that fits the agent's actions.
+// identity is the task that fits the agent's actions.
 func (s subject) identity(t testing.TB, seed uint64) (rl.Env, rl.Agent) {
 	for _, env := range []rl.Env{classic.NewIdentity(4), classic.NewIdentityContinuous(2)} {
 		if agent, err := s.new(env.Spaces(), seed); err == nil {

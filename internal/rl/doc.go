@@ -1,5 +1,5 @@
-// Package rl is what all learning agents share. It knows nothing of clusters:
-// an [Env] shows numbers, takes an [Action] and gives a reward.
+// Package rl has what all learning agents share. It is independent of clusters: an [Env]
+// returns observations, takes an [Action] and returns a reward.
 //
 // An [Agent] explores, learns from each [Transition], and decides by what it
 // has learned. [Training] is the training loop of every method: it takes a
@@ -13,14 +13,14 @@
 //	err = training.Run(ctx, rl.Hooks{})
 //	training.AdoptBest()
 //
-// All chance comes from seeds. An agent draws from one [Chance], whose state is
-// part of what is saved; each episode of an environment gets its own generator,
+// All random numbers come from seeds. An agent draws from one [RNG], whose state is
+// saved with it; each episode of an environment gets its own generator,
 // made from the seed and the episode's number, so that an environment has no
 // state that outlives an episode.
 //
 // Reading order: env.go and agent.go (the contracts), train.go, episode.go and
 // evaluate.go (the training loop), replay.go with nstep.go and priority.go (memory),
 // schedule.go, settings.go, archive.go (checkpoints). The algorithms are in
-// rooms of their own: dqn, td3, tabular, clone. Package lab/classic has
+// packages of their own: dqn, td3, tabular, clone. Package lab/classic has
 // small environments with known answers; lab/study compares settings on them.
 package rl

@@ -11,7 +11,7 @@ import (
 type Env interface {
 	Spaces() Spaces
 
-	// Reset begins an episode and fills in its first observation. All chance of
+	// Reset begins an episode and fills in its first observation. All random numbers of
 	// the episode comes from rng, which stays valid until the next Reset.
 	Reset(rng *rand.Rand, observation []float32)
 
@@ -62,7 +62,7 @@ type Result struct {
 }
 
 // Transition is one step as an agent learns from it. Its slices belong to the
-// caller: who wants to keep them copies them.
+// caller, which copies what it keeps.
 type Transition struct {
 	Observation []float32
 	Action      Action // as applied

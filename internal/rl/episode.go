@@ -9,7 +9,7 @@ import (
 
 // Episode is one of exploring and learning, as it goes on. Its trainee counts into it.
 type Episode struct {
-	Rand     *rand.Rand // all chance of the environment
+	Rand     *rand.Rand // all random numbers of the environment
 	training *Training
 	steps    int
 	sum      float64 // of rewards

@@ -2,15 +2,15 @@ package rl
 
 import "math"
 
-// Streams of chance made from one seed. Episodes count from their stream on.
+// Random streams of one seed. Episodes count from their stream on.
 const (
 	agentStream      = 0
 	trainingStream   = 1 << 32
 	evaluationStream = 2 << 32
 )
 
-// AgentChance is an agent's own chance.
-func AgentChance(seed uint64) *Chance { return NewChance(seed, agentStream) }
+// AgentRNG is the generator of an agent.
+func AgentRNG(seed uint64) *RNG { return NewRNG(seed, agentStream) }
 
 // Evaluation is what a policy achieved, episode by episode.
 type Evaluation struct {
@@ -25,10 +25,10 @@ func Evaluate(env Env, policy Policy, seed uint64, episodes, longest int) Evalua
 	var e Evaluation
 	spaces := env.Spaces()
 	action, observation := spaces.NewAction(), make([]float32, spaces.Observation)
-	chance := NewChance(seed, evaluationStream)
+	rng := NewRNG(seed, evaluationStream)
 	for i := range episodes {
-		chance.Restart(seed, evaluationStream+uint64(i))
-		env.Reset(chance.Rand, observation)
+		rng.Reseed(seed, evaluationStream+uint64(i))
+		env.Reset(rng.Rand, observation)
 		sum, length, over := 0.0, 0, false
 		for !over {
 			policy.Decide(observation, &action)

@@ -97,7 +97,7 @@ func TestAgentsOfThePapers(t *testing.T) {
 }
 
 // TestLearningFromAnothersHistory: an agent that never acts learns from what
-// somebody else did, here at random.
+// another policy did, here at random.
 func TestLearningFromAnothersHistory(t *testing.T) {
 	for _, s := range subjects() {
 		env, agent := s.identity(t, 1)
@@ -109,15 +109,15 @@ func TestLearningFromAnothersHistory(t *testing.T) {
 			continue // tables learn from each step as it comes
 		}
 		spaces := env.Spaces()
-		chance, action := rl.NewChance(5, 5), spaces.NewAction()
+		rng, action := rl.NewRNG(5, 5), spaces.NewAction()
 		observation, next := make([]float32, spaces.Observation), make([]float32, spaces.Observation)
 		for range 10 {
-			env.Reset(chance.Rand, observation)
+			env.Reset(rng.Rand, observation)
 			for over := false; !over; {
 				for i := range action.Values {
-					action.Values[i] = 2*chance.Float32() - 1
+					action.Values[i] = 2*rng.Float32() - 1
 				}
-				action.Choice = chance.IntN(max(1, spaces.Choices))
+				action.Choice = rng.IntN(max(1, spaces.Choices))
 				result := env.Step(&action, next)
 				student.Remember(rl.Transition{Observation: observation, Action: action, Result: result, Next: next})
 				observation, next, over = next, observation, result.Ends()

@@ -33,11 +33,11 @@ func (p Priority) Validate() error {
 // drawByPriority draws from equal parts of the total priority (appendix B.2.1)
 // and weighs each row by (N*P(i))^-beta, the largest of the batch being 1
 // (section 3.4).
-func (r *Replay) drawByPriority(b *Batch, chance *Chance) {
+func (r *Replay) drawByPriority(b *Batch, rng *RNG) {
 	part := r.tree.total() / float64(b.Size)
 	beta, largest := r.config.Priority.Correction.At(r.draws), float32(0)
 	for i := range b.drawn {
-		index := min(r.tree.find((float64(i)+chance.Float64())*part), r.count-1)
+		index := min(r.tree.find((float64(i)+rng.Float64())*part), r.count-1)
 		b.drawn[i] = index
 		share := r.tree.leaf(index) / r.tree.total()
 		b.Weights[i] = float32(math.Pow(float64(r.count)*share, -beta))

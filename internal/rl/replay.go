@@ -127,12 +127,12 @@ func (r *Replay) NewBatch(size int) *Batch {
 }
 
 // Draw fills the batch, each row drawn anew from all. There must be some.
-func (r *Replay) Draw(b *Batch, chance *Chance) {
+func (r *Replay) Draw(b *Batch, rng *RNG) {
 	if r.tree != nil {
-		r.drawByPriority(b, chance)
+		r.drawByPriority(b, rng)
 	} else {
 		for i := range b.drawn {
-			b.drawn[i] = int(chance.Uint32N(uint32(r.count)))
+			b.drawn[i] = int(rng.Uint32N(uint32(r.count)))
 		}
 	}
 	r.draws++

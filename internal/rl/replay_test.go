@@ -56,9 +56,9 @@ func TestReplayKeepsReturnsOfSeveralSteps(t *testing.T) {
 func TestReplayForgetsTheOldest(t *testing.T) {
 	r := NewReplay(oneByTwo, ReplayConfig{Capacity: 4, Steps: 1, Discount: 1})
 	story(r, 0, 6, nil)
-	b, chance, seen := r.NewBatch(64), NewChance(1, 1), map[float32]int{}
+	b, rng, seen := r.NewBatch(64), NewRNG(1, 1), map[float32]int{}
 	for range 100 {
-		r.Draw(b, chance)
+		r.Draw(b, rng)
 		for i, v := range b.Observations {
 			seen[v]++
 			if b.Next[i] != v+1 || b.Choices[i] != int(v)%2 || b.Discounts[i] != 1 {
@@ -82,9 +82,9 @@ func TestReplayDrawsByPriority(t *testing.T) {
 	r.Reprioritise(b, []float32{1, -4, 9, 0}) // priorities of about 1, 2, 3 and 0.03
 	shares := map[float32]float64{}
 	total := 1 + 2 + 3 + math.Sqrt(leastError)
-	big, chance := r.NewBatch(50), NewChance(1, 1)
+	big, rng := r.NewBatch(50), NewRNG(1, 1)
 	for range 1_000 {
-		r.Draw(big, chance)
+		r.Draw(big, rng)
 		for _, v := range big.Observations {
 			shares[v] += 1.0 / 50_000
 		}
@@ -104,13 +104,13 @@ func TestReplayDrawsByPriority(t *testing.T) {
 }
 
 func TestSumTreeFindsWhatACountWouldFind(t *testing.T) {
-	tree, chance := newSumTree(13), NewChance(1, 1)
+	tree, rng := newSumTree(13), NewRNG(1, 1)
 	for range 2_000 {
-		tree.set(chance.IntN(13), math.Floor(chance.Float64()*8))
+		tree.set(rng.IntN(13), math.Floor(rng.Float64()*8))
 		if tree.total() == 0 {
 			continue
 		}
-		level := math.Floor(chance.Float64()*tree.total()) + 0.5
+		level := math.Floor(rng.Float64()*tree.total()) + 0.5
 		want, sum := 0, tree.leaf(0)
 		for sum <= level {
 			want++
@@ -156,7 +156,7 @@ func TestSchedules(t *testing.T) {
 // TestFadedMeansAreDropped: numbers below the smallest normal one would make
 // steps of the optimiser very slow.
 func TestFadedMeansAreDropped(t *testing.T) {
-	net, err := nn.MLP{Inputs: []int{2}, Hidden: []int{4}, Outputs: 1}.Design().Build(nn.HeUniform, NewChance(1, 1).Rand)
+	net, err := nn.MLP{Inputs: []int{2}, Hidden: []int{4}, Outputs: 1}.Design().Build(nn.HeUniform, NewRNG(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package rl
 
 import "time"
 
-// Task is an environment that can be made by name, and what is known of it.
+// Task is an environment that can be made by name, with its description.
 type Task struct {
 	Name, About string
 	New         func() (Env, error)

@@ -54,8 +54,8 @@ type Training struct {
 	stale           int // evaluations without gain
 	plateau         int // steps at which the score had first levelled off; 0 = it has not
 
-	chance *Chance
-	run    *run
+	rng *RNG
+	run *run
 }
 
 // Point of a learning curve.
@@ -101,7 +101,7 @@ func NewTraining(env Env, agent Agent, seed uint64, config TrainingConfig) *Trai
 
 // NewTrainingOf trains any trainee.
 func NewTrainingOf(trainee Trainee, seed uint64, config TrainingConfig) *Training {
-	return &Training{trainee: trainee, seed: seed, config: config, bestScore: math.Inf(-1), chance: NewChance(seed, trainingStream)}
+	return &Training{trainee: trainee, seed: seed, config: config, bestScore: math.Inf(-1), rng: NewRNG(seed, trainingStream)}
 }
 
 // Run trains until Done or until ctx is done, in which case it goes on to the end of
@@ -135,8 +135,8 @@ func (t *Training) LevelledOff() bool { return t.config.Patience > 0 && t.stale 
 
 // Next is one episode, and an evaluation if it is time for one.
 func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
-	t.chance.Restart(t.seed, trainingStream+uint64(t.episodes))
-	e := &Episode{Rand: t.chance.Rand, training: t}
+	t.rng.Reseed(t.seed, trainingStream+uint64(t.episodes))
+	e := &Episode{Rand: t.rng.Rand, training: t}
 	if err := t.trainee.Explore(e); err != nil {
 		return false, err
 	}

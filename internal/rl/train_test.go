@@ -29,7 +29,7 @@ func (c *counter) Step(action *rl.Action, observation []float32) rl.Result {
 	return rl.Result{Reward: 1}
 }
 
-// listener is an agent that always chooses 1 and writes down what it is told.
+// listener is an agent that always chooses 1 and records its transitions.
 type listener struct {
 	heard   []rl.Transition
 	weights []float32

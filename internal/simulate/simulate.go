@@ -90,7 +90,7 @@ func (g given) Split(time.Time, loadline.Situation) []loadline.SLO { return g }
 
 // seer is a policy that knows the load beforehand.
 type seer interface {
-	Foresee(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
+	SetFuture(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
 }
 
 // partial is a policy that was trained with a split of the SLO, and uses no other.
@@ -196,7 +196,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		return nil, err
 	}
 	if p, ok := policy.(seer); ok {
-		p.Foresee(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
+		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
 	guarded, err := s.guarded(policy)
 	if err != nil {

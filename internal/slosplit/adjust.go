@@ -188,7 +188,7 @@ func (a *adjuster) try(p *Plan) (met bool, err error) {
 // step moves a factor by what was measured, and says whether it is known well enough.
 func (f *factor) step() bool {
 	met := f.tail.Met()
-	if f.tail.Kind == "" { // nobody sends it
+	if f.tail.Kind == "" { // no such requests
 		return true
 	}
 	ratio := 0.0
@@ -259,7 +259,7 @@ func (a *adjuster) broken() error {
 const tightenSteps = 8
 
 // tighten lowers the factors of the best plan as far as its instances stay as they
-// are: a factor that was raised in vain must not promise time that nobody has.
+// are: a factor that was raised in vain must not promise time that is not there.
 func (a *adjuster) tighten() error {
 	want := a.best.Instances()
 	tails := a.best.Tails

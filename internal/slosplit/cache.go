@@ -15,11 +15,11 @@ type Cache struct {
 	of Splitter
 
 	mu       sync.Mutex
-	known    map[[sha256.Size]byte]answer
+	entries  map[[sha256.Size]byte]result
 	computed int
 }
 
-type answer struct {
+type result struct {
 	shares Shares
 	err    error
 }
@@ -28,7 +28,7 @@ type answer struct {
 const cacheMost = 4096
 
 // NewCache puts a memory in front of a splitter.
-func NewCache(of Splitter) *Cache { return &Cache{of: of, known: map[[sha256.Size]byte]answer{}} }
+func NewCache(of Splitter) *Cache { return &Cache{of: of, entries: map[[sha256.Size]byte]result{}} }
 
 // Split the chain, or tell what was found before.
 func (c *Cache) Split(chain *Chain) (Shares, error) {
@@ -39,14 +39,14 @@ func (c *Cache) Split(chain *Chain) (Shares, error) {
 	key := sha256.Sum256(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a, known := c.known[key]; known {
+	if a, known := c.entries[key]; known {
 		return slices.Clone(a.shares), a.err
 	}
-	if len(c.known) >= cacheMost {
-		clear(c.known)
+	if len(c.entries) >= cacheMost {
+		clear(c.entries)
 	}
 	shares, err := c.of.Split(chain)
-	c.known[key] = answer{slices.Clone(shares), err}
+	c.entries[key] = result{slices.Clone(shares), err}
 	c.computed++
 	return shares, err
 }

@@ -27,7 +27,7 @@ func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, er
 		return nil, fmt.Errorf("%d rates for %d kinds of requests", len(perSecond), len(app.Kinds))
 	}
 	cut := cutter{Unloaded: formulation.Unloaded{App: app}, profiles: profiles, load: make([]float64, len(app.Services))}
-	for i, g := range formulation.NewGround(app).Services {
+	for i, g := range formulation.NewTopology(app).Services {
 		for k, n := range g.Visits {
 			cut.load[i] += n * perSecond[k]
 		}
@@ -37,7 +37,7 @@ func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, er
 	for k := range app.Kinds {
 		kind := &app.Kinds[k]
 		if kind.SLO.Latency <= 0 {
-			continue // nobody promised anything
+			continue // no SLO
 		}
 		covered := map[*loadline.Call]bool{}
 		for call := &kind.Root; call != nil; call = cut.uncovered(&kind.Root, -1, covered) {

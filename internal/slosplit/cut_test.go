@@ -101,17 +101,17 @@ func TestRepeatedVisitsCount(t *testing.T) {
 }
 
 // TestProportionalIsTheGrounds: both divide in the same way. The front end's budget
-// holds its calls too, so it is the services that call nobody that compare.
+// holds its calls too, so it is the services without calls that compare.
 func TestProportionalIsTheGrounds(t *testing.T) {
 	app := shop()
-	ground := formulation.NewGround(app)
+	topology := formulation.NewTopology(app)
 	plan, err := NewPlan(app, cutShop(t, app), Proportional{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range []int{1, 2, 4} {
-		if want := ground.Services[i].Budget.Latency.Seconds(); math.Abs(plan.Services[i].Share-want) > 1e-8 {
-			t.Errorf("%s has %v s, the ground says %v", app.Services[i].Name, plan.Services[i].Share, want)
+		if want := topology.Services[i].Budget.Latency.Seconds(); math.Abs(plan.Services[i].Share-want) > 1e-8 {
+			t.Errorf("%s has %v s, the topology says %v", app.Services[i].Name, plan.Services[i].Share, want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func newExchange(chains []Chain, best *Plan) *exchange {
 	for c := range chains {
 		k := slices.IndexFunc(e.kinds, func(k exchangeKind) bool { return k.name == chains[c].Kind })
 		if k < 0 {
-			continue // nobody sends it
+			continue // no such requests
 		}
 		for i := range chains[c].Steps {
 			s := &chains[c].Steps[i]

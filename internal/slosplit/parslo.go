@@ -108,7 +108,7 @@ func (d *descent) cost() float64 {
 	return sum
 }
 
-// descend gives what is left to whom it saves most, until nobody can save. Steps that
+// descend gives what is left to the step that saves most, until no step can save. Steps that
 // are held stay as they are.
 func (d *descent) descend(held ...int) {
 	for {

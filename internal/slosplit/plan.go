@@ -165,7 +165,7 @@ func (p *Plan) Shares() *formulation.Shares {
 }
 
 // addCalls finds what visits may take with their calls: the tightest over all call
-// trees, and never more than the SLO of those who wait for it.
+// trees, and never more than the SLO of its requests.
 func (p *Plan) addCalls(app *loadline.App) {
 	for i := range p.Services {
 		p.Services[i].WithCalls = 0

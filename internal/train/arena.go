@@ -45,8 +45,8 @@ const fluidStep = 5 * time.Second
 
 // Arena simulates one episode after the other. It is for one goroutine.
 type Arena struct {
-	config ArenaConfig
-	ground *formulation.Ground
+	config   ArenaConfig
+	topology *formulation.Topology
 
 	app      *loadline.App // of the episode: with other replicas and sizes
 	services []loadline.Service
@@ -58,13 +58,13 @@ type Arena struct {
 	forecast []loadline.Forecast
 	plan     loadline.Plan
 	steps    int        // taken in this episode
-	chance   *rand.Rand // of the episode's noise
+	rng      *rand.Rand // of the episode's noise
 }
 
 // NewArena checks that the scenario is long enough. Begin comes next.
 func NewArena(config ArenaConfig) (*Arena, error) {
 	a := &Arena{
-		config: config, app: config.App, ground: formulation.NewGround(config.App),
+		config: config, app: config.App, topology: formulation.NewTopology(config.App),
 		forecast: make([]loadline.Forecast, len(config.App.Services)),
 	}
 	var faults []error
@@ -118,7 +118,7 @@ func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	metrics := sim.MetricsFor(c.Needs)
 	metrics.CPUNoise, metrics.Loss = c.Noise.CPU, c.Noise.Loss
 	if c.Noise.Latency {
-		a.chance = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
+		a.rng = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 	}
 	engine := fluid.New(sim.Config{
 		App: a.app, Load: sim.From(c.Load, a.start), Seed: rng.Uint64(),
@@ -170,8 +170,8 @@ func (a *Arena) Now() time.Time { return a.cluster.Now() }
 // App of the episode; before the first, that of the scenario.
 func (a *Arena) App() *loadline.App { return a.app }
 
-// Ground of the scenario's application.
-func (a *Arena) Ground() *formulation.Ground { return a.ground }
+// Topology of the scenario's application.
+func (a *Arena) Topology() *formulation.Topology { return a.topology }
 
 // Needs of the policy that decides.
 func (a *Arena) Needs() loadline.Needs { return a.config.Needs }

@@ -13,10 +13,10 @@ import (
 // Demonstrations make experience of what another autoscaler did: an agent can learn
 // from it before it takes over. The application is that of the service alone.
 type Demonstrations struct {
-	Problem *formulation.Problem
-	Ground  *formulation.Ground // of the service alone
-	History *history.History
-	Service string
+	Problem  *formulation.Problem
+	Topology *formulation.Topology // of the service alone
+	History  *history.History
+	Service  string
 	// Reference is what the service needs on the mean, in cores.
 	Reference float64
 }
@@ -36,11 +36,11 @@ func (p *Demonstrations) Each(see func(rl.Transition)) int {
 		ok := after.fill(p, service, i, every)
 		if haveBefore && ok {
 			did := after.allocation[0]
-			choice := p.Problem.ChoiceOf(p.Ground, before.situation(p.Ground.App), 0, did)
+			choice := p.Problem.ChoiceOf(p.Topology, before.situation(p.Topology.App), 0, did)
 			see(rl.Transition{
 				Observation: before.features, Action: rl.Action{Choice: choice}, Next: after.features,
-				Result: rl.Result{Reward: p.Problem.Reward(p.Ground, after.situation(p.Ground.App), 0,
-					formulation.Paid{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest),
+				Result: rl.Result{Reward: p.Problem.Reward(p.Topology, after.situation(p.Topology.App), 0,
+					formulation.Spend{Replicas: float64(did.Replicas), CPU: did.Size.CPURequest, Memory: float64(did.Size.MemoryRequest),
 						Changed: did.Replicas != before.allocation[0].Replicas, Reference: p.Reference})},
 			})
 			count++
@@ -80,7 +80,7 @@ func (s *moment) fill(p *Demonstrations, service *history.Service, first, steps 
 	if !known {
 		return false
 	}
-	now := loadline.Allocation{Replicas: int(math.Round(desired)), Size: p.Ground.App.Services[0].Size}
+	now := loadline.Allocation{Replicas: int(math.Round(desired)), Size: p.Topology.App.Services[0].Size}
 	if v, ok := last(history.CPURequest); ok {
 		now.Size.CPURequest = v
 	}
@@ -110,7 +110,7 @@ func (s *moment) fill(p *Demonstrations, service *history.Service, first, steps 
 	seen.Pods = pods
 	o.Kinds[0] = loadline.KindObservation{Rate: seen.Rate, Failed: seen.Errors, Latency: seen.Latency}
 	var absent string
-	s.features, absent = p.Problem.See(p.Ground, s.situation(p.Ground.App), 0, s.features[:0])
+	s.features, absent = p.Problem.Observe(p.Topology, s.situation(p.Topology.App), 0, s.features[:0])
 	return absent == ""
 }
 

@@ -49,12 +49,12 @@ func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, 
 	if bins < MinForecastBins {
 		return models, nil, nil, nil
 	}
-	ground := formulation.NewGround(app)
+	topology := formulation.NewTopology(app)
 	a := &ForecastTable{step: f.Step, ahead: make([][]float64, len(app.Services))}
 	var faults []ForecastError
 	for i := range app.Services {
 		progress(float64(i) / float64(len(app.Services)))
-		values := f.visits(ground, i, s.Load, bins)
+		values := f.visits(topology, i, s.Load, bins)
 		most := 0.0
 		for _, v := range values {
 			most = max(most, v)
@@ -79,7 +79,7 @@ func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, 
 }
 
 // visits to a service, bin by bin.
-func (f *ForecastSpec) visits(ground *formulation.Ground, service int, load sim.Arrivals, bins int) []float64 {
+func (f *ForecastSpec) visits(topology *formulation.Topology, service int, load sim.Arrivals, bins int) []float64 {
 	const looks = 4
 	values := make([]float64, bins)
 	for b := range values {
@@ -89,7 +89,7 @@ func (f *ForecastSpec) visits(ground *formulation.Ground, service int, load sim.
 		}
 		for p := range looks {
 			at := max(0, begin+time.Duration(p)*f.Span/looks)
-			for k, visits := range ground.Services[service].Visits {
+			for k, visits := range topology.Services[service].Visits {
 				if visits > 0 {
 					rate, _ := load.Rate(k, at)
 					values[b] += visits * rate / looks
@@ -162,11 +162,11 @@ func NewForecastTable(s Scenario, f ForecastSpec, models []*forecast.GRU) *Forec
 	if bins < MinForecastBins {
 		return nil
 	}
-	ground := formulation.NewGround(s.App)
+	topology := formulation.NewTopology(s.App)
 	a := &ForecastTable{step: f.Step, ahead: make([][]float64, len(s.App.Services))}
 	for i, gru := range models {
 		if gru != nil {
-			a.ahead[i] = f.walk(gru, f.visits(ground, i, s.Load, bins), bins, 1, &ForecastError{})
+			a.ahead[i] = f.walk(gru, f.visits(topology, i, s.Load, bins), bins, 1, &ForecastError{})
 		}
 	}
 	return a

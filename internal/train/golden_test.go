@@ -169,7 +169,7 @@ func goldenMSARS(t *testing.T, h hash.Hash) error {
 			return err
 		}
 		for _, p := range report.Curve {
-			if err := floats(h, int64(p.Steps), int64(p.Episodes), p.Loss, p.Evaluation, p.QoS, p.Users, p.Yardstick); err != nil {
+			if err := floats(h, int64(p.Steps), int64(p.Episodes), p.Loss, p.Evaluation, p.QoS, p.Users, p.CommonReward); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func goldenRival(rival rivals.Name) func(*testing.T, hash.Hash) error {
 			}
 		}
 		for _, p := range report.Curve {
-			if err := floats(h, int64(p.Steps), int64(p.Episodes), p.Explored, p.Loss, p.Evaluation, p.QoS, p.Yardstick); err != nil {
+			if err := floats(h, int64(p.Steps), int64(p.Episodes), p.Explored, p.Loss, p.Evaluation, p.QoS, p.CommonReward); err != nil {
 				return err
 			}
 		}
@@ -243,8 +243,8 @@ func goldenCandidates(name string) func(*testing.T, hash.Hash) error {
 			if err != nil {
 				return err
 			}
-			for i, brain := range model.Brains {
-				if err := floats(h, brain.Net.Params(), brain.Scales); err != nil {
+			for i, network := range model.Networks {
+				if err := floats(h, network.Net.Params(), network.Scales); err != nil {
 					return err
 				}
 				for _, p := range one.Curves[i].Points {

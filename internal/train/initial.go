@@ -40,7 +40,7 @@ func (a *Arena) Begin(rng *rand.Rand, culprit int) {
 
 // demand is how many cores a service's visits need at an instant of the episode.
 func (a *Arena) demand(service int, at time.Duration) float64 {
-	g := &a.ground.Services[service]
+	g := &a.topology.Services[service]
 	rate := 0.0
 	for k, visits := range g.Visits {
 		if visits > 0 {

@@ -19,13 +19,13 @@ type NetworkConfig struct {
 	Evaluations   int // over the whole training
 	Episodes      int // of an evaluation
 
-	From      *formulation.Brain // whose weights and scales it begins with; nil = none
+	From      *formulation.Network // whose weights and scales it begins with; nil = none
 	Bootstrap func(*dqn.Agent, []formulation.Scale)
 	Progress  func(share float64)
 }
 
 // Network trains one network and keeps the best weights that it had.
-func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Brain, []rl.Point, error) {
+func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Network, []rl.Point, error) {
 	var scales []formulation.Scale
 	if c.From != nil {
 		scales = c.From.Scales // the weights only mean something with them
@@ -35,11 +35,11 @@ func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Brai
 	scaled := &ScaledEnv{Env: env, Scales: scales}
 	agent, err := dqn.New(c.Agent, scaled.Spaces(), c.Seed)
 	if err != nil {
-		return formulation.Brain{}, nil, err
+		return formulation.Network{}, nil, err
 	}
 	if c.From != nil {
 		if err := agent.Adopt(c.From.Net); err != nil {
-			return formulation.Brain{}, nil, err
+			return formulation.Network{}, nil, err
 		}
 	}
 	if c.Bootstrap != nil {
@@ -54,11 +54,11 @@ func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Brai
 	})
 	err = training.Run(ctx, rl.Hooks{Progress: func(p rl.Progress) { progress(float64(p.Steps) / float64(p.Of)) }})
 	if err != nil {
-		return formulation.Brain{}, nil, err
+		return formulation.Network{}, nil, err
 	}
 	training.AdoptBest()
 	progress(1)
-	return formulation.Brain{Service: c.Service, Scales: scales, Net: agent.Net()}, training.Curve(), nil
+	return formulation.Network{Service: c.Service, Scales: scales, Net: agent.Net()}, training.Curve(), nil
 }
 
 // EpisodeWithin is the length of episodes that loads allow: at most half of each.

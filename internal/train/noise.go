@@ -22,14 +22,14 @@ const (
 )
 
 // blur makes response times as uncertain as measured ones are: the 99th percentile of
-// a few visits is chance, and an agent that has never seen that mistakes it for load.
+// a few visits is random, and an agent not trained with that mistakes it for load.
 func (a *Arena) blur(o *loadline.Observation) {
 	if !a.config.Noise.Latency {
 		return
 	}
 	factor := func(rate loadline.Sample) float64 {
 		visits := rate.Or(0) * a.config.Needs.Window.Seconds()
-		return math.Exp(mostBlur / math.Sqrt(1+visits/fewVisits) * a.chance.NormFloat64())
+		return math.Exp(mostBlur / math.Sqrt(1+visits/fewVisits) * a.rng.NormFloat64())
 	}
 	for i := range o.Services {
 		s := &o.Services[i]

@@ -23,7 +23,7 @@ const NoChange = "no change"
 
 // Result is what a policy achieved on held-out episodes.
 type Result struct {
-	Who    string  `json:"who"`    // the policy
+	Policy string  `json:"who"`    // the policy
 	Reward float64 `json:"reward"` // mean of a step
 	QoS    float64 `json:"qos"`
 	CPU    float64 `json:"cpu"`

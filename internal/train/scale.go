@@ -45,11 +45,11 @@ func MeasureScales(e rl.Env, seed uint64, episodes, longest int) []formulation.S
 		}
 	}
 	for i := range episodes {
-		chance := rl.NewChance(seed, scaleStream+uint64(i))
-		e.Reset(chance.Rand, observation)
+		rng := rl.NewRNG(seed, scaleStream+uint64(i))
+		e.Reset(rng.Rand, observation)
 		note()
 		for range longest {
-			action.Choice = chance.IntN(spaces.Choices)
+			action.Choice = rng.IntN(spaces.Choices)
 			r := e.Step(&action, observation)
 			note()
 			if r.Ends() {

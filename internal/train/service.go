@@ -18,14 +18,14 @@ type ServiceScenario struct {
 // NewServiceScenario takes a service out of its application. The time that its visits
 // spend in calls to others becomes waiting time, as it is when nothing queues there;
 // its part of the users' SLO becomes its SLO; its visits become its users' requests.
-func NewServiceScenario(ground *formulation.Ground, service int, load sim.Arrivals, duration time.Duration) ServiceScenario {
-	g, s := ground.Services[service], ground.App.Services[service]
+func NewServiceScenario(topology *formulation.Topology, service int, load sim.Arrivals, duration time.Duration) ServiceScenario {
+	g, s := topology.Services[service], topology.App.Services[service]
 	s.Wait.Mean += time.Duration(g.Below * float64(time.Second))
 	if s.Wait.CV == 0 && g.Below > 0 {
 		s.Wait.CV = 0.5
 	}
 	var timeout time.Duration
-	for k, kind := range ground.App.Kinds {
+	for k, kind := range topology.App.Kinds {
 		if g.Visits[k] > 0 {
 			timeout = max(timeout, kind.Timeout)
 		}
@@ -39,7 +39,7 @@ func NewServiceScenario(ground *formulation.Ground, service int, load sim.Arriva
 		s.Size.CPULimit)}
 	room.Memory = 1<<30 + 2*int64(s.Bounds.MaxReplicas)*max(s.Bounds.MaxMemory, s.Size.MemoryRequest, s.Size.MemoryLimit)
 	app := &loadline.App{
-		Name: ground.App.Name + "/" + s.Name, Services: []loadline.Service{s}, Routing: ground.App.Routing,
+		Name: topology.App.Name + "/" + s.Name, Services: []loadline.Service{s}, Routing: topology.App.Routing,
 		Kinds: []loadline.Kind{{
 			Name: s.Name, Share: 1, SLO: g.Budget, Timeout: timeout,
 			Root: loadline.Call{Probability: 1, Times: 1, Work: 1},
@@ -64,15 +64,15 @@ func (p *ServiceScenario) meanRate() float64 {
 }
 
 // ServiceScenarios are those of every service that is visited at all.
-func ServiceScenarios(ground *formulation.Ground, load sim.Arrivals, duration time.Duration) []ServiceScenario {
+func ServiceScenarios(topology *formulation.Topology, load sim.Arrivals, duration time.Duration) []ServiceScenario {
 	var scenarios []ServiceScenario
-	for i := range ground.Services {
+	for i := range topology.Services {
 		visited := 0.0
-		for _, v := range ground.Services[i].Visits {
+		for _, v := range topology.Services[i].Visits {
 			visited += v
 		}
 		if visited > 0 {
-			scenarios = append(scenarios, NewServiceScenario(ground, i, load, duration))
+			scenarios = append(scenarios, NewServiceScenario(topology, i, load, duration))
 		}
 	}
 	return scenarios

@@ -52,9 +52,9 @@ func problem(t *testing.T, name string) *formulation.Problem {
 func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 	boutique := app(t, "boutique")
 	users := load(t, boutique, "constant:rps=40", time.Hour)
-	ground := formulation.NewGround(boutique)
+	topology := formulation.NewTopology(boutique)
 	visits, work := apps.Mix(boutique, apps.Visits(boutique)), apps.Mix(boutique, apps.CPUSeconds(boutique))
-	for _, p := range train.ServiceScenarios(ground, users, time.Hour) {
+	for _, p := range train.ServiceScenarios(topology, users, time.Hour) {
 		i := boutique.ServiceIndex(p.Service)
 		rate, _ := p.Load.Rate(0, time.Minute)
 		if want := 40 * visits[i]; math.Abs(rate-want) > 1e-6*want {
@@ -71,7 +71,7 @@ func TestAServiceAloneHasTheSameVisitsAndWork(t *testing.T) {
 
 func TestClusterRepeats(t *testing.T) {
 	single := app(t, "single")
-	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour),
+	places := train.ServiceScenarios(formulation.NewTopology(single), load(t, single, "diurnal:low=20,high=300,period=3h", 6*time.Hour),
 		6*time.Hour)
 	for _, name := range formulation.FormulationNames() {
 		run := func() (rewards []float64, observations []float32) {
@@ -80,12 +80,12 @@ func TestClusterRepeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chance := rl.NewChance(7, 1)
+			rng := rl.NewRNG(7, 1)
 			o, action := make([]float32, c.Spaces().Observation), c.Spaces().NewAction()
 			for range 3 {
-				c.Reset(chance.Rand, o)
+				c.Reset(rng.Rand, o)
 				for over := false; !over; {
-					action.Choice = chance.IntN(c.Spaces().Choices)
+					action.Choice = rng.IntN(c.Spaces().Choices)
 					r := c.Step(&action, o)
 					over = r.Ends()
 					rewards = append(rewards, r.Reward)
@@ -117,14 +117,14 @@ func TestClusterRepeats(t *testing.T) {
 
 func TestClusterFollowsWhatIsDone(t *testing.T) {
 	single := app(t, "single")
-	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
+	places := train.ServiceScenarios(formulation.NewTopology(single), load(t, single, "constant:rps=150", 3*time.Hour), 3*time.Hour)
 	p := problem(t, "scaling-ops")
 	c, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: p, Scenarios: places, Steps: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, action := make([]float32, 3), c.Spaces().NewAction()
-	c.Reset(rl.NewChance(1, 1).Rand, o)
+	c.Reset(rl.NewRNG(1, 1).Rand, o)
 	for range 6 {
 		action.Choice = 2
 		c.Step(&action, o)
@@ -139,7 +139,7 @@ func TestClusterFollowsWhatIsDone(t *testing.T) {
 
 func TestClusterNeedsALongEnoughLoad(t *testing.T) {
 	single := app(t, "single")
-	places := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
+	places := train.ServiceScenarios(formulation.NewTopology(single), load(t, single, "constant:rps=10", time.Hour), time.Hour)
 	if _, err := train.NewServiceEnv(train.ServiceEnvConfig{Problem: problem(t, "scaling-ops"), Scenarios: places,
 		Steps: 60}); err == nil {
 		t.Error("an episode longer than the load was taken")
@@ -158,7 +158,7 @@ func TestENV1IsItsEquations(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, action := make([]float32, 3), rl.Action{Choice: 2}
-	e.Reset(rl.NewChance(1, 1).Rand, o)
+	e.Reset(rl.NewRNG(1, 1).Rand, o)
 	if !slices.Equal(o, []float32{0.6, 100, 2}) {
 		t.Fatalf("began with %v", o)
 	}
@@ -177,7 +177,7 @@ func TestENV1IsItsEquations(t *testing.T) {
 
 func TestENV2IsItsEquations(t *testing.T) {
 	single := app(t, "single")
-	place := train.ServiceScenarios(formulation.NewGround(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
+	place := train.ServiceScenarios(formulation.NewTopology(single), load(t, single, "constant:rps=120", time.Hour), time.Hour)[0]
 	delays := train.Delays{CPUSlope: 0.5, RequestSlope: 0.002, Smoothing: 0.4, SLA: 0.25, MeanCPU: 0.5, MeanRequests: 60, MeanReplicas: 3}
 	static := func(replicas string) loadline.Policy {
 		p, err := policy.New("static:replicas="+replicas, place.App)
@@ -238,8 +238,8 @@ func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := train.ServiceScenarios(formulation.NewGround(single), users, 6*time.Hour)[0]
-	past := train.Demonstrations{Problem: problem(t, "scaling-ops"), Ground: formulation.NewGround(place.App), History: h,
+	place := train.ServiceScenarios(formulation.NewTopology(single), users, 6*time.Hour)[0]
+	past := train.Demonstrations{Problem: problem(t, "scaling-ops"), Topology: formulation.NewTopology(place.App), History: h,
 		Service: place.Service, Reference: place.Reference}
 	more, less, steps := 0, 0, 0
 	n := past.Each(func(tr rl.Transition) {
@@ -280,7 +280,7 @@ func TestScales(t *testing.T) {
 	}
 	s := train.ScaledEnv{e, scales}
 	o, action := make([]float32, 3), rl.Action{Choice: 1}
-	s.Reset(rl.NewChance(1, 1).Rand, o)
+	s.Reset(rl.NewRNG(1, 1).Rand, o)
 	if math.Abs(math.Abs(float64(o[0]))-1) > 0.2 || o[1] != 0 {
 		t.Errorf("normalised %v", o)
 	}

@@ -77,14 +77,14 @@ func (e *ServiceEnv) Reset(rng *rand.Rand, observation []float32) {
 func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
 	problem := e.config.Problem
 	before := e.arena.desired[0]
-	setting := before.Changes(problem.Setting(e.arena.ground, e.arena.Situation(), 0, action.Choice))
+	setting := before.Changes(problem.Setting(e.arena.topology, e.arena.Situation(), 0, action.Choice))
 	e.proposal.Services = e.proposal.Services[:0]
 	if !setting.Empty() {
 		e.proposal.Services = append(e.proposal.Services, loadline.ServiceProposal{Setting: setting})
 	}
 	e.arena.Act(e.proposal)
 	now := before.With(setting)
-	reward := problem.Reward(e.arena.ground, e.arena.Situation(), 0, formulation.Paid{
+	reward := problem.Reward(e.arena.topology, e.arena.Situation(), 0, formulation.Spend{
 		Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest),
 		Changed: setting.Replicas.Set, Reference: e.scenario.Reference,
 	})
@@ -93,10 +93,10 @@ func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
 }
 
 // see fills in the features. Where one is absent, the last complete ones stand: a
-// policy at work would leave the service as it is then.
+// policy in production leaves the service unchanged then.
 func (e *ServiceEnv) see(observation []float32) {
 	var absent string
-	e.features, absent = e.config.Problem.See(e.arena.ground, e.arena.Situation(), 0, e.features[:0])
+	e.features, absent = e.config.Problem.Observe(e.arena.topology, e.arena.Situation(), 0, e.features[:0])
 	if absent == "" {
 		e.latest = append(e.latest[:0], e.features...)
 	}

@@ -1,5 +1,5 @@
 // Package classic has small environments with known answers, to check agents
-// and to try settings on: [Lessons] lists them.
+// and to try settings on: [Tasks] lists them.
 package classic
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Lessons are all that there are.
-func Lessons() []rl.Task {
+// Tasks are all that there are.
+func Tasks() []rl.Task {
 	return []rl.Task{
 		{
 			Name: "cartpole", About: "balance a pole on a cart by pushing left or right",

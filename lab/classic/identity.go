@@ -10,7 +10,7 @@ import (
 const identitySteps = 100
 
 // Identity shows one of several signs at random and gives a reward of 1 for
-// choosing the same. Whoever does not learn it learns nothing.
+// choosing the same. An agent that fails here learns nothing.
 type Identity struct {
 	rng          *rand.Rand
 	signs, shown int

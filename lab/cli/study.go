@@ -20,7 +20,7 @@ import (
 )
 
 // tasks are all environments that agents can be trained and studied on.
-func tasks() []rl.Task { return classic.Lessons() }
+func tasks() []rl.Task { return classic.Tasks() }
 
 func taskNamed(name string) (rl.Task, error) {
 	var names []string

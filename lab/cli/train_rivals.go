@@ -82,7 +82,7 @@ func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (train
 // writeRivalLog writes the learning curve so far.
 func (f *trainFlags) writeRivalLog(curve []trainer.Point) error {
 	return cli.WriteCurve(f.log, curve, []string{cli.ImitationColumn, "yardstick"}, func(p trainer.Point) (train.Point, []string) {
-		return p.Point, []string{"", cli.CurveNumber(p.Yardstick)}
+		return p.Point, []string{"", cli.CurveNumber(p.CommonReward)}
 	})
 }
 
@@ -92,7 +92,7 @@ func printRival(w io.Writer, r *trainer.Report, path string) error {
 	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
 	for _, p := range r.Curve {
 		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
-			100*p.CPU, 100*p.Memory, p.Yardstick)
+			100*p.CPU, 100*p.Memory, p.CommonReward)
 	}
 	fmt.Fprintln(t)
 	for _, e := range r.Events {
@@ -100,7 +100,7 @@ func printRival(w io.Writer, r *trainer.Report, path string) error {
 	}
 	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
 	for _, x := range r.Results {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Who, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.Yardstick)
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Policy, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.CommonReward)
 	}
 	fmt.Fprint(t, cli.NoGain(r.Results[0].Result, r.Results[len(r.Results)-1].Result))
 	fmt.Fprintf(t, "\n%d parameters decide\nmodel: %s\nTry it with loadline-lab simulate --policy %s:file=%s\n", r.Parameters, path,

@@ -14,8 +14,8 @@ import (
 func TestRivalCurve(t *testing.T) {
 	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
 	point := trainer.Point{
-		Point:     train.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75},
-		Yardstick: 0.5,
+		Point:        train.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75},
+		CommonReward: 0.5,
 	}
 	if err := f.writeRivalLog([]trainer.Point{point}); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (r *drpcResult) findings(to *Report) {
 			said("coscal", 2, failed), said(drpcKuScal, 2, failed)))
 	to.find("Its mean response time is lower than FIRM's (by 15 %), CoScal's (24 %) and KuScal's (72 %).",
 		versus(waits, "firm", "coscal", drpcKuScal),
-		fmt.Sprintf("%s ms against %s, %s and %s ms, of requests that completed: whoever refuses more may look quicker.",
+		fmt.Sprintf("%s ms against %s, %s and %s ms, of requests that completed: refusing more requests looks quicker.",
 			said(drpcStudents, 0, waits), said("firm", 0, waits), said("coscal", 0, waits), said(drpcKuScal, 0, waits)))
 	r.findTail(to, said)
 	r.findStudents(to, said)

@@ -15,7 +15,7 @@ var drpcForecasts = []float64{0.0025, 0.0027, 0.0033, 0.0049, 0.0057}
 
 // forecastTable forecasts the trace 5 to 25 minutes ahead: the last quarter of it, from
 // what came before.
-func (s *drpcScene) forecastTable(ctx context.Context, o Options) (*Table, error) {
+func (s *drpcSetup) forecastTable(ctx context.Context, o Options) (*Table, error) {
 	bins, err := s.trace.Resample(drpcForecastStep)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *drpcScene) forecastTable(ctx context.Context, o Options) (*Table, error
 	return t, nil
 }
 
-func (s *drpcScene) forecaster(name string, task forecast.Task, seed uint64) (forecast.Model, error) {
+func (s *drpcSetup) forecaster(name string, task forecast.Task, seed uint64) (forecast.Model, error) {
 	if name != "gru" {
 		return forecast.New(name, task, seed)
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // growthLoad rises from the lowest level to another within a minute.
-func (s *drpcScene) growthLoad(level float64) *workload.Workload {
+func (s *drpcSetup) growthLoad(level float64) *workload.Workload {
 	const step = 15 * time.Second
 	w := &workload.Workload{Name: fmt.Sprintf("growing to %g", level*s.peak), Step: step}
 	low := drpcLevels[0]
@@ -41,8 +41,8 @@ type growth struct {
 	squares   [][]float64
 }
 
-// grow lets requests grow under those who take part.
-func (s *drpcScene) grow(ctx context.Context, o Options, all []drpcContender) (*growth, error) {
+// grow runs the contenders under growing load.
+func (s *drpcSetup) grow(ctx context.Context, o Options, all []drpcContender) (*growth, error) {
 	levels := drpcLevels
 	if s.few {
 		levels = []float64{0.25, 0.5, 1}

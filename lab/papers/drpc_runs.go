@@ -18,7 +18,7 @@ const (
 
 	// What it takes to observe and decide. The paper gives no figure for how long a
 	// central controller collects; it samples every 200 ms, and that is what the
-	// collecting of one service is taken to last, one after the other. Whoever decides
+	// collecting of one service is taken to last, one after the other. A policy that decides
 	// locally has the second that every policy has here.
 	drpcLocalDelay   = time.Second
 	drpcPerService   = 200 * time.Millisecond
@@ -31,11 +31,11 @@ const (
 	drpcClairvoyant  = "clairvoyant"
 )
 
-func (s *drpcScene) centralDelay() time.Duration {
+func (s *drpcSetup) centralDelay() time.Duration {
 	return drpcLocalDelay + time.Duration(len(s.app.Services))*drpcPerService
 }
 
-// drpcContender is one who is compared.
+// drpcContender is one compared policy.
 type drpcContender struct {
 	name   string
 	policy func(seed int) string
@@ -43,9 +43,9 @@ type drpcContender struct {
 }
 
 // contenders in the order of tables.
-func (s *drpcScene) contenders(pupils []*drpcPupils, calibrated, clairvoyant string) []drpcContender {
+func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant string) []drpcContender {
 	of := func(learner, settings string) func(int) string {
-		p := named(pupils, learner)
+		p := named(models, learner)
 		return func(seed int) string {
 			return p.method.Spec(p.models[seed].Path(), settings)
 		}
@@ -67,8 +67,8 @@ func (s *drpcScene) contenders(pupils []*drpcPupils, calibrated, clairvoyant str
 }
 
 // search finds HPA's best setting on validation data, and the clairvoyant's levels.
-// The clairvoyant moves the CPU too, as most of those who are compared do.
-func (s *drpcScene) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+// The clairvoyant moves the CPU too, as most contenders do.
+func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
 	validation, err := s.validation.For(s.app)
 	if err != nil {
 		return "", "", err
@@ -123,8 +123,8 @@ var (
 		200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 )
 
-// compete runs everybody on every seed: outcomes by contender, then seed.
-func (s *drpcScene) compete(ctx context.Context, o Options, all []drpcContender) ([][]*drpcOutcome, error) {
+// compete runs every contender on every seed: outcomes by contender, then seed.
+func (s *drpcSetup) compete(ctx context.Context, o Options, all []drpcContender) ([][]*drpcOutcome, error) {
 	outcomes := make([][]*drpcOutcome, len(all))
 	for i := range outcomes {
 		outcomes[i] = make([]*drpcOutcome, o.Seeds)
@@ -138,7 +138,7 @@ func (s *drpcScene) compete(ctx context.Context, o Options, all []drpcContender)
 }
 
 // enter one run.
-func (s *drpcScene) enter(ctx context.Context, o Options, c drpcContender, seed int) (*drpcOutcome, error) {
+func (s *drpcSetup) enter(ctx context.Context, o Options, c drpcContender, seed int) (*drpcOutcome, error) {
 	runtime.LockOSThread() // decisions are timed by the thread's own clock
 	defer runtime.UnlockOSThread()
 	length, warmUp := s.test.Duration(), warmUpOf(s.test.Duration())

@@ -24,8 +24,8 @@ var drpcFigures = map[string]struct {
 
 // drpcResult is everything that was measured, to make tables and findings of.
 type drpcResult struct {
-	scene    *drpcScene
-	pupils   []*drpcPupils
+	setup    *drpcSetup
+	models   []*drpcModels
 	all      []drpcContender
 	outcomes [][]*drpcOutcome // by contender, then seed
 	growth   *growth
@@ -102,7 +102,7 @@ func (r *drpcResult) tables() []Table {
 // studentsTable is students against their teacher (its Fig. 3d).
 func (r *drpcResult) studentsTable() Table {
 	t := r.table("Students against their teacher (its Fig. 3d)",
-		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after the second that everybody has.", r.scene.centralDelay()),
+		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after one second like the others.", r.setup.centralDelay()),
 		[]Measure{{"success/s", 2}, {"volatility of success %", 2}, {"volatility of replicas %", 1}, {"mean ms", 0}, {"over SLO %", 2},
 			{"changes", 0}},
 		func(x *drpcOutcome) []float64 {
@@ -146,12 +146,12 @@ func (r *drpcResult) growthTable() Table {
 // learningTable is what the learners came to.
 func (r *drpcResult) learningTable() Table {
 	t := Table{
-		Name: "Learning: DRPC's reward on episodes that nobody practised on (its Fig. 4c)", Of: "learner",
+		Name: "Learning: DRPC's reward on held-out episodes (its Fig. 4c)", Of: "learner",
 		Measures: []Measure{{"reward", 3}, {"episodes to converge", 0}, {"CPU %", 0}, {"memory %", 0}, {"teacher's reward", 3},
 			{"reward of doing nothing", 3}},
-		Note: "Every learner is judged by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
+		Note: "Every learner is evaluated by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
 	}
-	for _, p := range r.pupils {
+	for _, p := range r.models {
 		row := Row{Name: p.method.Name, Paper: none(len(t.Measures)), Note: p.chosen.Name + ", of " + trialsText(p)}
 		if row.Name == "drpc" {
 			row.Paper = numbers(0.7, 300, 60, 75, math.NaN(), math.NaN())
@@ -160,18 +160,18 @@ func (r *drpcResult) learningTable() Table {
 		for _, m := range p.models {
 			var episodes, rewards []float64
 			for _, q := range m.Curve {
-				episodes, rewards = append(episodes, float64(q.Episodes)), append(rewards, float64(q.Yardstick))
+				episodes, rewards = append(episodes, float64(q.Episodes)), append(rewards, float64(q.CommonReward))
 			}
-			v := []float64{float64(m.Yardstick), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+			v := []float64{float64(m.CommonReward), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 			if len(rewards) > 0 {
 				v[1] = ConvergedAfter(episodes, rewards, rewards[0])
 			}
-			for _, x := range m.Exams {
-				switch x.Who {
+			for _, x := range m.Evaluations {
+				switch x.Policy {
 				case train.NoChange, "nobody": // the latter in records of earlier versions
-					v[5] = float64(x.Yardstick)
+					v[5] = float64(x.CommonReward)
 				case "teacher":
-					v[4] = float64(x.Yardstick)
+					v[4] = float64(x.CommonReward)
 				default:
 					v[2], v[3] = 100*float64(x.CPU), 100*float64(x.Memory)
 				}
@@ -185,13 +185,13 @@ func (r *drpcResult) learningTable() Table {
 }
 
 // trialsText says what the trials came to.
-func trialsText(p *drpcPupils) string {
+func trialsText(p *drpcModels) string {
 	text := ""
 	for i, m := range p.trials {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s %.3f", m.Setting.Name, float64(m.Yardstick))
+		text += fmt.Sprintf("%s %.3f", m.Setting.Name, float64(m.CommonReward))
 	}
 	return text
 }
@@ -201,7 +201,7 @@ func (r *drpcResult) curveTable() Table {
 	t := Table{Name: "Learning curves: DRPC's reward without exploring, by environment steps", Of: "steps",
 		Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. A row is the last evaluation up to so many steps."}
 	most := 0
-	for _, p := range r.pupils {
+	for _, p := range r.models {
 		t.Measures = append(t.Measures, Measure{p.method.Name, 3})
 		for _, m := range p.models {
 			most = max(most, m.Steps)
@@ -211,13 +211,13 @@ func (r *drpcResult) curveTable() Table {
 	for i := 1; i <= rows; i++ {
 		steps, known := most*i/rows, false
 		row := Row{Name: fmt.Sprint(steps), Paper: none(len(t.Measures))}
-		for _, p := range r.pupils {
+		for _, p := range r.models {
 			var values []float64
 			for _, m := range p.models {
 				last := math.NaN()
 				for _, q := range m.Curve {
 					if q.Steps <= steps {
-						last = float64(q.Yardstick)
+						last = float64(q.CommonReward)
 					}
 				}
 				values = append(values, last)
@@ -225,7 +225,7 @@ func (r *drpcResult) curveTable() Table {
 			known = known || slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 			row.Ours = append(row.Ours, bench.IntervalOf(values))
 		}
-		if known { // somebody was evaluated by then
+		if known { // one was evaluated by then
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -237,7 +237,7 @@ func (r *drpcResult) effortTable() Table {
 	t := Table{
 		Name: "What deciding takes", Of: "policy",
 		Measures: []Measure{{"parameters", 0}, {"CPU us per decision", 1}, {"bytes per decision", 0}},
-		Note:     "Parameters of one who decides: one student, the teacher, all of FIRM's actors together, a table. A decision is one call of the policy, whatever it looks at: observing the whole application included, and as many students as are due. Bytes went between students and teacher at school, weights included. The times are of this machine and do not repeat.",
+		Note:     "Parameters of one decider: one student, the teacher, all of FIRM's actors together, a table. A decision is one call of the policy, observing the whole application included, and as many students as are due. Bytes between students and teacher in training, weights included. The times are of this machine and do not repeat.",
 	}
 	for c := range r.all {
 		name, learner, central := r.all[c].name, r.all[c].name, false
@@ -259,7 +259,7 @@ func (r *drpcResult) effortTable() Table {
 		var values [][]float64
 		for seed, x := range r.outcomes[c] {
 			v := []float64{math.NaN(), x.decisionUs, math.NaN()}
-			if p := named(r.pupils, learner); p != nil {
+			if p := named(r.models, learner); p != nil {
 				m := p.models[seed]
 				v[0] = float64(m.Parameters)
 				if central {
@@ -276,9 +276,9 @@ func (r *drpcResult) effortTable() Table {
 	return t
 }
 
-// setup says what was run.
-func (r *drpcResult) setup(steps int, length time.Duration) []string {
-	s := r.scene
+// describe says what was run.
+func (r *drpcResult) describe(steps int, length time.Duration) []string {
+	s := r.setup
 	users := ""
 	for i, u := range drpcUsers {
 		if i > 0 {
@@ -288,16 +288,16 @@ func (r *drpcResult) setup(steps int, length time.Duration) []string {
 	}
 	return []string{
 		fmt.Sprintf("%s on %d workers of %g cores and %d GiB. A replica asks for the memory that it uses and a quarter more, and is held to that: some %d fit, where the application has %d services. At most %d replicas of a service; CPU from 50m to 2 cores each.", s.app.Name, drpcNodes, drpcCores, drpcMemory>>30, fits(s), len(s.app.Services), drpcReplicas),
-		fmt.Sprintf("%s Its peak is %g requests/s. Four kinds of users in drifting proportions (%s on the mean; they swing over the day and over %v), each with the pages that such a user sees. Days 3 to 5 are learned on, a lively stretch of day 6 is for calibrating, and everything is judged on a lively stretch of days 7 and 8.", s.whence, s.peak, users, drpcSwing),
+		fmt.Sprintf("%s Its peak is %g requests/s. Four kinds of users in drifting proportions (%s on the mean; they swing over the day and over %v), each with the pages that such a user sees. Days 3 to 5 are learned on, a lively stretch of day 6 is for calibrating, and everything is evaluated on a lively stretch of days 7 and 8.", s.whence, s.peak, users, drpcSwing),
 		fmt.Sprintf("Runs last %v in the event engine, in %d periods of %v (the paper's last 1000 min each); the first %v count for the cost only.", length, drpcPeriods, length/drpcPeriods, warmUpOf(length)),
-		fmt.Sprintf("Central deciders (drpc's teacher, firm, coscal, asarsa) see their decisions take effect %v after they looked: a second, as everybody, and %v for each of the services that they collect from, one after the other. The paper gives no figure; it samples every 200 ms, and that is how it is read. Students decide locally.", s.centralDelay(), drpcPerService),
-		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), judged by DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' and the examples that they are distilled from.", steps, len(r.pupils[0].trials)),
+		fmt.Sprintf("Central deciders (drpc's teacher, firm, coscal, asarsa) see their decisions take effect %v after the observation: a second, like all, and %v for each of the services that they collect from, one after the other. The paper gives no figure; it samples every 200 ms, and that is how it is read. Students decide locally.", s.centralDelay(), drpcPerService),
+		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), compared by DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' and the examples that they are distilled from.", steps, len(r.models[0].trials)),
 		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the clairvoyant knows the rates, and moves replicas and CPU.",
 	}
 }
 
 // fits is how many replicas of the mean size the workers hold.
-func fits(s *drpcScene) int {
+func fits(s *drpcSetup) int {
 	sum := int64(0)
 	for i := range s.app.Services {
 		sum += s.app.Services[i].Size.MemoryRequest

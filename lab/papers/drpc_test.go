@@ -16,7 +16,7 @@ import (
 
 // drpcMayLack are measures that need not be there in a tiny experiment: what has
 // learned nothing may let all requests fail, which then have no response time; curves
-// begin with the first evaluation; not everybody has parameters; nothing was timed.
+// begin with the first evaluation; not every policy has parameters; nothing was timed.
 func drpcMayLack() []string {
 	all := []string{"mean ms", "square", "drpc", "drpc-branching", "coscal", "firm", "asarsa", "episodes to converge",
 		"teacher's reward", "parameters", "CPU us per decision", "bytes per decision"}

@@ -15,9 +15,9 @@ const drpcSteps = 12_000
 // drpcMethods are those that DRPC's own experiment compares: DRPC and its learned rivals.
 var drpcMethods = []string{"drpc", "drpc-branching", "coscal", "firm", "asarsa"}
 
-// drpcPupils are what the learners became: the trials of the first seed, the setting
+// drpcModels are what the learners became: the trials of the first seed, the setting
 // that was chosen, and a model for each seed.
-type drpcPupils struct {
+type drpcModels struct {
 	method policy.Method
 	trials []*learners.Trained // by setting
 	chosen learners.Setting
@@ -26,7 +26,7 @@ type drpcPupils struct {
 
 // drpcTrain tunes every learner with the first seed, and trains it on all. Models are
 // kept: what is there is not trained again.
-func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drpcPupils, error) {
+func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drpcModels, error) {
 	if o.Models == "" {
 		return nil, errors.New("drpc needs a folder for trained models: give --out")
 	}
@@ -38,25 +38,25 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 	if s.few {
 		settings = settings[:2]
 	}
-	var all []*drpcPupils
+	var all []*drpcModels
 	for _, name := range drpcMethods {
 		m, err := policy.Trainable(name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &drpcPupils{method: m, trials: make([]*learners.Trained, len(settings)),
+		all = append(all, &drpcModels{method: m, trials: make([]*learners.Trained, len(settings)),
 			models: make([]*learners.Trained, o.Seeds)})
 	}
-	task := func(p *drpcPupils, setting learners.Setting, seed uint64) learners.Task {
+	task := func(p *drpcModels, setting learners.Setting, seed uint64) learners.Task {
 		return learners.Task{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
 	}
 	n := len(settings)
 	// The trials of all are as many trainings as n seeds, the first of which is among
 	// the trials.
 	tuned := float64(n) / float64(n+o.Seeds-1)
-	err = o.part(0, tuned).eachTold(ctx, len(all)*n, func(job int, tell func(float64)) (err error) {
+	err = o.part(0, tuned).eachWithProgress(ctx, len(all)*n, func(job int, progress func(float64)) (err error) {
 		p, i := all[job/n], job%n
-		p.trials[i], err = folder.Train(ctx, task(p, settings[i], o.Seed), tell)
+		p.trials[i], err = folder.Train(ctx, task(p, settings[i], o.Seed), progress)
 		return err
 	})
 	if err != nil {
@@ -67,16 +67,16 @@ func (s *drpcScene) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		p.chosen, p.models[0] = best.Setting, best
 	}
 	left := o.Seeds - 1
-	err = o.part(tuned, 1).eachTold(ctx, len(all)*left, func(job int, tell func(float64)) (err error) {
+	err = o.part(tuned, 1).eachWithProgress(ctx, len(all)*left, func(job int, progress func(float64)) (err error) {
 		p, seed := all[job/left], 1+job%left
-		p.models[seed], err = folder.Train(ctx, task(p, p.chosen, o.Seed+uint64(seed)), tell)
+		p.models[seed], err = folder.Train(ctx, task(p, p.chosen, o.Seed+uint64(seed)), progress)
 		return err
 	})
 	return all, err
 }
 
 // named is one of them.
-func named(all []*drpcPupils, learner string) *drpcPupils {
+func named(all []*drpcModels, learner string) *drpcModels {
 	for _, p := range all {
 		if p.method.Name == learner {
 			return p

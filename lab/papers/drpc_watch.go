@@ -60,7 +60,7 @@ func (w *drpcWatch) period(from, to time.Duration) (successPerSecond, failedPerc
 
 // volatility of what gets through: the standard deviation over minutes of the
 // successful share of requests, over its mean. The share and not the number, since the
-// load's own movement is nobody's doing.
+// load's own movement is not caused by a policy.
 func (w *drpcWatch) volatility(from time.Duration) float64 {
 	var shares []float64
 	for _, m := range w.minutes {

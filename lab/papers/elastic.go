@@ -16,9 +16,9 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// elasticScene is an application under the cluster trace: what is learned on, what
-// settings are chosen on, and what is judged on, in this order of time.
-type elasticScene struct {
+// elasticSetup is an application under the cluster trace: what is learned on, what
+// settings are chosen on, and what is evaluated on, in this order of time.
+type elasticSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
 	places                  []train.ServiceScenario
@@ -48,7 +48,7 @@ const (
 // paper does not print its own, so each seed chooses on validation data.
 var elasticWeights = []float64{0.1, 0.3, 1, 3}
 
-func newElasticScene(name string, peak float64, trace *workload.Workload, length time.Duration) (*elasticScene, error) {
+func newElasticSetup(name string, peak float64, trace *workload.Workload, length time.Duration) (*elasticSetup, error) {
 	app, err := appNamed(name)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newElasticScene(name string, peak float64, trace *workload.Workload, length
 	if err != nil {
 		return nil, err
 	}
-	s := &elasticScene{app: app, train: parts[0]}
+	s := &elasticSetup{app: app, train: parts[0]}
 	if s.validation, err = lively(parts[1], length); err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func newElasticScene(name string, peak float64, trace *workload.Workload, length
 }
 
 // learnOn takes the places from a load.
-func (s *elasticScene) learnOn(w *workload.Workload) error {
+func (s *elasticSetup) learnOn(w *workload.Workload) error {
 	rates, err := w.For(s.app)
 	if err != nil {
 		return err
 	}
-	s.places = train.ServiceScenarios(formulation.NewGround(s.app), rates, w.Duration())
+	s.places = train.ServiceScenarios(formulation.NewTopology(s.app), rates, w.Duration())
 	return nil
 }
 
@@ -115,7 +115,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "elastic-dqn", Title: "Elastic-DQN: mean response, cost and QoS violations (its Table 1)", Seeds: o.Seeds,
 		Setup: []string{
-			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is judged on one of the last 20 %: of all stretches of the part, one in ten moves more.",
+			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is evaluated on one of the last 20 %: of all stretches of the part, one in ten moves more.",
 			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours over those of HPA at its default in the same run.", length, min(elasticWarmUp, length/4)),
 			fmt.Sprintf("elastic-dqn: its state, its actions (one replica more, less, none, every 30 s), reward -latency - l2*cost, both as ratios, discount 0.94, soft target 0.01, one network for all services, %d steps in the fluid engine. l2 is not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
 			elasticRivalSetup(steps),
@@ -140,7 +140,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// elasticContender is one who is compared: by a policy, or by a model that was trained
+// elasticContender is one compared policy: by a specification, or by a model that was trained
 // here.
 type elasticContender struct {
 	row    Row
@@ -151,19 +151,19 @@ type elasticContender struct {
 // elasticApp runs all contenders on one application.
 func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int,
 	length time.Duration) ([]Row, error) {
-	scene, err := newElasticScene(name, peak, trace, length)
+	setup, err := newElasticSetup(name, peak, trace, length)
 	if err != nil {
 		return nil, err
 	}
-	models, chosen, err := scene.tune(ctx, o.part(0, 0.1), steps)
+	models, chosen, err := setup.tune(ctx, o.part(0, 0.1), steps)
 	if err != nil {
 		return nil, err
 	}
-	contenders, err := scene.rivals(ctx, o.part(0.1, 0.9), folder, steps)
+	contenders, err := setup.rivals(ctx, o.part(0.1, 0.9), folder, steps)
 	if err != nil {
 		return nil, err
 	}
-	calibrated, clairvoyant, err := scene.search(ctx, o)
+	calibrated, clairvoyant, err := setup.search(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +178,11 @@ func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name st
 		elasticContender{row: Row{Name: "autothrottle"}, policy: always("autothrottle")},
 		elasticContender{row: Row{Name: elasticClairvoyant, Note: "knows the rates"}, policy: always(clairvoyant)},
 	)
-	return scene.compete(ctx, o.part(0.9, 1), contenders)
+	return setup.compete(ctx, o.part(0.9, 1), contenders)
 }
 
-// compete lets everybody run the same hours with the same seeds.
-func (s *elasticScene) compete(ctx context.Context, o Options, contenders []elasticContender) ([]Row, error) {
+// compete runs every contender on the same hours with the same seeds.
+func (s *elasticSetup) compete(ctx context.Context, o Options, contenders []elasticContender) ([]Row, error) {
 	values, dropped := make([][][]float64, len(contenders)), make([][]float64, len(contenders))
 	for i := range values {
 		values[i], dropped[i] = make([][]float64, o.Seeds), make([]float64, o.Seeds)
@@ -218,7 +218,7 @@ func (s *elasticScene) compete(ctx context.Context, o Options, contenders []elas
 		}
 		row := contenders[i].row
 		row.Ours = intervals(values[i])
-		// Whoever leaves out calls needs less: it must be said.
+		// Dropping calls lowers the cost: the report must say so.
 		if share := mean(dropped[i]); share > 0 {
 			row.Note = strings.TrimPrefix(fmt.Sprintf("%s; %.2f %% of optional calls dropped", row.Note, share), "; ")
 		}
@@ -229,7 +229,7 @@ func (s *elasticScene) compete(ctx context.Context, o Options, contenders []elas
 
 // tune trains one model for each weight and seed and chooses for each seed: the
 // cheapest within the SLO on validation data, or the one that breaks it least.
-func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [][]*formulation.Model, chosen []int, err error) {
+func (s *elasticSetup) tune(ctx context.Context, o Options, steps int) (models [][]*formulation.Model, chosen []int, err error) {
 	n := len(elasticWeights)
 	models, tried := make([][]*formulation.Model, o.Seeds), make([][]result.Result, o.Seeds)
 	for i := range models {
@@ -241,14 +241,14 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 		if err != nil {
 			return err
 		}
-		brain, err := learning{
+		network, err := learning{
 			problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: steps, episode: 120,
 			seed: o.Seed + uint64(seed),
 		}.learn(ctx)
 		if err != nil {
 			return err
 		}
-		models[seed][w] = &formulation.Model{Problem: problem, Brains: []formulation.Brain{brain}}
+		models[seed][w] = &formulation.Model{Problem: problem, Networks: []formulation.Network{network}}
 		tried[seed][w], err = s.validate(ctx, trial{policy: elasticOurs, model: models[seed][w]}, o.Seed+uint64(seed))
 		return err
 	})
@@ -258,8 +258,8 @@ func (s *elasticScene) tune(ctx context.Context, o Options, steps int) (models [
 	return models, choose(tried), nil
 }
 
-// validate runs somebody on the stretch that settings are chosen on.
-func (s *elasticScene) validate(ctx context.Context, t trial, seed uint64) (result.Result, error) {
+// validate runs a policy on the stretch that settings are chosen on.
+func (s *elasticSetup) validate(ctx context.Context, t trial, seed uint64) (result.Result, error) {
 	t.app, t.load, t.seed, t.warmUp = s.app, s.validation, validationSeed+seed, min(elasticWarmUp, s.validation.Duration()/4)
 	out, err := t.run(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func choose(tried [][]result.Result) []int {
 // validationSeed is far from those of the test.
 const validationSeed = 1 << 32
 
-// better is cheaper if both keep the SLO, else whoever breaks it less.
+// better is cheaper if both keep the SLO, else the one that breaks it less.
 func better(a, b *result.Result) bool {
 	if a.SLOMet() && b.SLOMet() {
 		return a.CoreHours < b.CoreHours
@@ -293,7 +293,7 @@ func better(a, b *result.Result) bool {
 }
 
 // search finds HPA's best setting on validation data, and the clairvoyant's levels.
-func (s *elasticScene) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
 	load := func(w *workload.Workload, seed uint64) (calibrate.Load, error) {
 		rates, err := w.For(s.app)
 		return calibrate.Load{Rates: rates, Duration: w.Duration(), Seed: seed}, err

@@ -44,7 +44,7 @@ func elasticRivalSetup(steps int) string {
 // rivals trains the paper's rivals that are here, with every setting on every seed, and
 // chooses for each seed as elastic-dqn does. Models are kept: what is there is not
 // trained again.
-func (s *elasticScene) rivals(ctx context.Context, o Options, folder *learners.Folder, steps int) ([]elasticContender, error) {
+func (s *elasticSetup) rivals(ctx context.Context, o Options, folder *learners.Folder, steps int) ([]elasticContender, error) {
 	settings := elasticSettings()
 	if o.few {
 		settings = settings[:2]
@@ -64,10 +64,10 @@ func (s *elasticScene) rivals(ctx context.Context, o Options, folder *learners.F
 		for seed := range paths {
 			paths[seed], tried[seed] = make([]string, n), make([]result.Result, n)
 		}
-		err = o.part(float64(i)/of, float64(i+1)/of).eachTold(ctx, o.Seeds*n, func(job int, tell func(float64)) error {
+		err = o.part(float64(i)/of, float64(i+1)/of).eachWithProgress(ctx, o.Seeds*n, func(job int, progress func(float64)) error {
 			seed, at := job/n, job%n
 			trained, err := folder.Train(ctx, learners.Task{Method: method, App: s.app, Load: s.train, Setting: settings[at],
-				Steps: steps, Seed: o.Seed + uint64(seed)}, tell)
+				Steps: steps, Seed: o.Seed + uint64(seed)}, progress)
 			if err != nil {
 				return err
 			}

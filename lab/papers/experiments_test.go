@@ -29,9 +29,9 @@ func sound(t *testing.T, r *Report, mayLack ...string) {
 	if r.Name == "" || r.Title == "" || len(r.Setup) == 0 || len(r.Tables) == 0 || len(r.Findings) == 0 {
 		t.Fatalf("incomplete: %+v", r)
 	}
-	lacks := map[string]bool{}
+	missing := map[string]bool{}
 	for _, m := range mayLack {
-		lacks[m] = true
+		missing[m] = true
 	}
 	for _, table := range r.Tables {
 		for _, row := range table.Rows {
@@ -42,7 +42,7 @@ func sound(t *testing.T, r *Report, mayLack ...string) {
 				t.Fatalf("%s, %s: %d figures for %d measures", table.Name, row.Name, len(row.Ours), len(table.Measures))
 			}
 			for i, m := range table.Measures {
-				if v := float64(row.Ours[i].Mean); math.IsInf(v, 0) || math.IsNaN(v) && !lacks[m.Name] {
+				if v := float64(row.Ours[i].Mean); math.IsInf(v, 0) || math.IsNaN(v) && !missing[m.Name] {
 					t.Errorf("%s, %s: %s is %v", table.Name, row.Name, m.Name, v)
 				}
 			}
@@ -95,11 +95,11 @@ func TestPapersAreSound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lacks := []string{"pods in ENV2", "pods, eq. 7 as printed", "delay in ENV2 ms", "p90 over objective at the end", "p90 ms"}
+			missing := []string{"pods in ENV2", "pods, eq. 7 as printed", "delay in ENV2 ms", "p90 over objective at the end", "p90 ms"}
 			if e.Name == "drpc" {
-				lacks = drpcMayLack()
+				missing = drpcMayLack()
 			}
-			sound(t, r, lacks...)
+			sound(t, r, missing...)
 			if last < 0.999 {
 				t.Errorf("progress ended at %v", last)
 			}
@@ -120,24 +120,24 @@ func TestExperimentsRefuseBadOptionsAndStop(t *testing.T) {
 	}
 }
 
-// TestNoviceLearnsLive holds a novice's trail against what it must have done: one
+// TestOnlinePolicyLearnsLive compares the trail against what it must have done: one
 // turn every 10 s, moves of one container, rewards that the problem can give, and
 // nothing before it begins.
-func TestNoviceLearnsLive(t *testing.T) {
-	scene, err := newFunctionScene(false, 1, "adservice")
+func TestOnlinePolicyLearnsLive(t *testing.T) {
+	setup, err := newFunctionSetup(false, 1, "adservice")
 	if err != nil {
 		t.Fatal(err)
 	}
-	practice, test, err := scene.settleLoads(0.3, 5*minute)
+	training, test, err := setup.settleLoads(0.3, 5*minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	class, err := scene.class(practice, scratch(), nil, false, 1)
+	online, err := setup.learners(training, scratch(), nil, false, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := class.pupils[scene.service(scene.kinds[0])]
-	if _, err := (trial{app: scene.app, load: test, policy: "novice", decider: class, seed: 1}).run(context.Background()); err != nil {
+	one := online.agents[setup.service(setup.kinds[0])]
+	if _, err := (trial{app: setup.app, load: test, policy: "novice", decider: online, seed: 1}).run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if len(one.trail) < 25 {
@@ -163,7 +163,7 @@ func TestNoviceLearnsLive(t *testing.T) {
 // TestPresenceShapesTheLoad: a function that is not there has no requests, and the
 // others' stay as they are.
 func TestPresenceShapesTheLoad(t *testing.T) {
-	scene, err := newFunctionScene(false, 1, someFunctions...)
+	setup, err := newFunctionSetup(false, 1, someFunctions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,19 +171,19 @@ func TestPresenceShapesTheLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := scene.kinds[2]
-	w, err := scene.load("comes", 0.5, shape, func(kind int, at time.Duration) bool { return kind != last || at >= 5*minute })
+	last := setup.kinds[2]
+	w, err := setup.load("comes", 0.5, shape, func(kind int, at time.Duration) bool { return kind != last || at >= 5*minute })
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, err := w.For(scene.app)
+	load, err := w.For(setup.app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at, want := range map[time.Duration][]float64{minute: {0.5, 0.5, 0}, 6 * minute: {0.5, 0.5, 0.5}} {
-		for i, k := range scene.kinds {
+		for i, k := range setup.kinds {
 			rate, _ := load.Rate(k, at)
-			if cores := rate * formulation.NewGround(scene.app).Services[scene.service(k)].CPU; math.Abs(cores-want[i]) > 1e-9 {
+			if cores := rate * formulation.NewTopology(setup.app).Services[setup.service(k)].CPU; math.Abs(cores-want[i]) > 1e-9 {
 				t.Errorf("at %v kind %d asks for %v cores, want %v", at, k, cores, want[i])
 			}
 		}

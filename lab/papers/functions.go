@@ -18,23 +18,23 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// functionScene is the online shop's functions with the axis that is scaled left
+// functionSetup is the online shop's functions with the axis that is scaled left
 // open and the other held, so that what the reward charges for is what can be
 // changed.
-type functionScene struct {
-	app     *loadline.App
-	ground  *formulation.Ground
-	kinds   []int // that are called; each calls the one function of the same place
-	problem *formulation.Problem
+type functionSetup struct {
+	app      *loadline.App
+	topology *formulation.Topology
+	kinds    []int // that are called; each calls the one function of the same place
+	problem  *formulation.Problem
 }
 
-// newFunctionScene takes functions by name; none = all of them.
-func newFunctionScene(vertical bool, weight float64, names ...string) (*functionScene, error) {
+// newFunctionSetup takes functions by name; none = all of them.
+func newFunctionSetup(vertical bool, weight float64, names ...string) (*functionSetup, error) {
 	app, err := appNamed("functions")
 	if err != nil {
 		return nil, err
 	}
-	s := &functionScene{app: app}
+	s := &functionSetup{app: app}
 	for k := range app.Kinds {
 		i := app.Kinds[k].Root.Service
 		if len(names) == 0 || slices.Contains(names, app.Services[i].Name) {
@@ -55,7 +55,7 @@ func newFunctionScene(vertical bool, weight float64, names ...string) (*function
 			one.Replicas = 0
 		}
 	}
-	s.ground = formulation.NewGround(app)
+	s.topology = formulation.NewTopology(app)
 	form := "serverless-horizontal"
 	if vertical {
 		form = "serverless-vertical"
@@ -65,11 +65,11 @@ func newFunctionScene(vertical bool, weight float64, names ...string) (*function
 }
 
 // service of a kind.
-func (s *functionScene) service(kind int) int { return s.app.Kinds[kind].Root.Service }
+func (s *functionSetup) service(kind int) int { return s.app.Kinds[kind].Root.Service }
 
 // load gives every function as many requests as keep so many cores busy, times the
 // shape. presence, if not nil, says whether a function is there at an instant.
-func (s *functionScene) load(name string, cores float64, shape *workload.Workload,
+func (s *functionSetup) load(name string, cores float64, shape *workload.Workload,
 	presence func(kind int, at time.Duration) bool) (*workload.Workload, error) {
 	w := &workload.Workload{Name: name, Step: shape.Step, Mix: &workload.Mix{Step: shape.Step}}
 	for _, k := range s.kinds {
@@ -78,7 +78,7 @@ func (s *functionScene) load(name string, cores float64, shape *workload.Workloa
 	for i, factor := range shape.Rates {
 		sum := 0.0
 		for _, k := range s.kinds {
-			rate := cores * factor / s.ground.Services[s.service(k)].CPU
+			rate := cores * factor / s.topology.Services[s.service(k)].CPU
 			if presence != nil && !presence(k, time.Duration(i)*shape.Step) {
 				rate = 0
 			}
@@ -90,21 +90,21 @@ func (s *functionScene) load(name string, cores float64, shape *workload.Workloa
 	return w, w.Validate()
 }
 
-// places to practise on: the functions that are called.
-func (s *functionScene) places(w *workload.Workload) ([]train.ServiceScenario, error) {
+// places to train on: the functions that are called.
+func (s *functionSetup) places(w *workload.Workload) ([]train.ServiceScenario, error) {
 	load, err := w.For(s.app)
 	if err != nil {
 		return nil, err
 	}
 	var places []train.ServiceScenario
 	for _, k := range s.kinds {
-		places = append(places, train.NewServiceScenario(s.ground, s.service(k), load, w.Duration()))
+		places = append(places, train.NewServiceScenario(s.topology, s.service(k), load, w.Duration()))
 	}
 	return places, nil
 }
 
 // train one network for each function in the fluid engine.
-func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model,
+func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model,
 	error) {
 	places, err := s.places(w)
 	if err != nil {
@@ -115,22 +115,22 @@ func (s *functionScene) train(ctx context.Context, w *workload.Workload, steps i
 	}.learnEach(ctx)
 }
 
-// class of pupils: from a model's networks, or from nothing with scales that a
+// learners makes one agent per function: from a model's networks, or from nothing with scales that a
 // short random walk in the fluid engine gives.
-func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*novice,
+func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*onlinePolicy,
 	error) {
-	n := &novice{problem: s.problem, ground: s.ground, pupils: make([]*pupil, len(s.app.Services))}
+	n := &onlinePolicy{problem: s.problem, topology: s.topology, agents: make([]*onlineAgent, len(s.app.Services))}
 	places, err := s.places(w)
 	if err != nil {
 		return nil, err
 	}
 	for at, k := range s.kinds {
 		i := s.service(k)
-		var brain *formulation.Brain
+		var network *formulation.Network
 		var scales []formulation.Scale
 		if from != nil {
-			brain = &from.Brains[slices.IndexFunc(from.Brains,
-				func(b formulation.Brain) bool { return b.Service == s.app.Services[i].Name })]
+			network = &from.Networks[slices.IndexFunc(from.Networks,
+				func(b formulation.Network) bool { return b.Service == s.app.Services[i].Name })]
 		} else {
 			where, err := (learning{problem: s.problem, scenarios: places[at : at+1], episode: 30, seed: seed}).scaled()
 			if err != nil {
@@ -138,10 +138,10 @@ func (s *functionScene) class(w *workload.Workload, config dqn.Config, from *for
 			}
 			scales = where.Scales
 		}
-		if n.pupils[i], err = newPupil(config, s.problem, brain, scales, seed+uint64(i)); err != nil {
+		if n.agents[i], err = newOnlineAgent(config, s.problem, network, scales, seed+uint64(i)); err != nil {
 			return nil, err
 		}
-		n.pupils[i].frozen = frozen
+		n.agents[i].frozen = frozen
 	}
 	return n, nil
 }
@@ -161,15 +161,15 @@ func ready() dqn.Config {
 	return c
 }
 
-// bootstrap lets pupils learn off-line from what another autoscaler did.
-func (s *functionScene) bootstrap(n *novice, h *history.History, w *workload.Workload, passes int) error {
+// bootstrap trains the agents off-line on the actions of another autoscaler.
+func (s *functionSetup) bootstrap(n *onlinePolicy, h *history.History, w *workload.Workload, passes int) error {
 	places, err := s.places(w)
 	if err != nil {
 		return err
 	}
 	for at, k := range s.kinds {
-		one := n.pupils[s.service(k)]
-		past := train.Demonstrations{Problem: s.problem, Ground: formulation.NewGround(places[at].App), History: h,
+		one := n.agents[s.service(k)]
+		past := train.Demonstrations{Problem: s.problem, Topology: formulation.NewTopology(places[at].App), History: h,
 			Service: places[at].Service, Reference: places[at].Reference}
 		known := past.Each(func(t rl.Transition) {
 			t.Observation, t.Next = slices.Clone(t.Observation), slices.Clone(t.Next)
@@ -189,7 +189,7 @@ func (s *functionScene) bootstrap(n *novice, h *history.History, w *workload.Wor
 
 // record what an autoscaler does with the functions, as often as its metrics are
 // scraped; a step of the agents' 10 s is then one of 15 s.
-func (s *functionScene) record(ctx context.Context, w *workload.Workload, policy string, seed uint64) (*history.History, error) {
+func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy string, seed uint64) (*history.History, error) {
 	load, err := w.For(s.app)
 	if err != nil {
 		return nil, err
@@ -200,10 +200,10 @@ func (s *functionScene) record(ctx context.Context, w *workload.Workload, policy
 	})
 }
 
-// rewards of a function over a run's story, whoever scaled it: the paper's reward
+// rewards of a function over a run, for any autoscaler: the paper's reward
 // with the CPU term, from what users saw. A step in which nothing ended counts as
 // late.
-func (s *functionScene) rewards(out *simulate.Outcome, kind int) []float64 {
+func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {
 	i := s.service(kind)
 	b := s.app.Services[i].Bounds
 	rewards := make([]float64, len(out.Story.At))

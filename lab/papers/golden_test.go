@@ -11,10 +11,10 @@ import (
 	"github.com/loadline/loadline/internal/nn/gemm"
 )
 
-func digest(t *testing.T, brains ...formulation.Brain) string {
+func digest(t *testing.T, networks ...formulation.Network) string {
 	t.Helper()
 	h := sha256.New()
-	for _, b := range brains {
+	for _, b := range networks {
 		for _, v := range []any{b.Net.Params(), b.Scales} {
 			if err := binary.Write(h, binary.LittleEndian, v); err != nil {
 				t.Fatal(err)
@@ -38,19 +38,19 @@ func TestGoldenAgents(t *testing.T) {
 		vertical bool
 		want     string
 	}{"serverless-horizontal": {false, "d87ed67cde711ac31404efa5"}, "serverless-vertical": {true, "91fd428950ac7b96926c0eca"}} {
-		scene, err := newFunctionScene(c.vertical, 1, "adservice")
+		setup, err := newFunctionSetup(c.vertical, 1, "adservice")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := scene.load("waves", 0.6, shape, nil)
+		w, err := setup.load("waves", 0.6, shape, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := scene.train(t.Context(), w, 600, 1, c.vertical)
+		m, err := setup.train(t.Context(), w, 600, 1, c.vertical)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := digest(t, m.Brains...); got != c.want {
+		if got := digest(t, m.Networks...); got != c.want {
 			t.Errorf("%s: the network has digest %s, recorded is %s", name, got, c.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestGoldenAgents(t *testing.T) {
 	}
 }
 
-func goldenElastic(t *testing.T) formulation.Brain {
+func goldenElastic(t *testing.T) formulation.Network {
 	t.Helper()
 	app, err := appNamed("bookinfo")
 	if err != nil {
@@ -69,7 +69,7 @@ func goldenElastic(t *testing.T) formulation.Brain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &elasticScene{app: app}
+	s := &elasticSetup{app: app}
 	if err := s.learnOn(w); err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func goldenElastic(t *testing.T) formulation.Brain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	brain, err := learning{
+	network, err := learning{
 		problem: problem, scenarios: s.places, service: formulation.Every, agent: elasticAgent(), steps: 600, episode: 120, seed: 1,
 	}.learn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return brain
+	return network
 }

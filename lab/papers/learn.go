@@ -49,16 +49,16 @@ func (l learning) scaled() (*train.ScaledEnv, error) {
 }
 
 // learn trains a network and keeps the best weights that it had.
-func (l learning) learn(ctx context.Context) (formulation.Brain, error) {
+func (l learning) learn(ctx context.Context) (formulation.Network, error) {
 	env, episode, err := l.env()
 	if err != nil {
-		return formulation.Brain{}, err
+		return formulation.Network{}, err
 	}
-	brain, _, err := train.Network(ctx, env, train.NetworkConfig{
+	network, _, err := train.Network(ctx, env, train.NetworkConfig{
 		Service: l.service, Agent: l.paced(), Seed: l.seed, Steps: l.steps, Episode: episode,
 		ScaleEpisodes: scaleEpisodes, Evaluations: evaluations, Episodes: evaluationEpisodes,
 	})
-	return brain, err
+	return network, err
 }
 
 // paced is the agent with its exploration fitted to the steps of the experiment: half
@@ -77,11 +77,11 @@ func (l learning) learnEach(ctx context.Context) (*formulation.Model, error) {
 	for i := range l.scenarios {
 		one := l
 		one.scenarios, one.service = l.scenarios[i:i+1], l.scenarios[i].Service
-		brain, err := one.learn(ctx)
+		network, err := one.learn(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("service %s: %w", one.service, err)
 		}
-		m.Brains = append(m.Brains, brain)
+		m.Networks = append(m.Networks, network)
 	}
 	return m, nil
 }

@@ -33,44 +33,44 @@ func MSARS(ctx context.Context, o Options) (*Report, error) {
 }
 
 func (s *msarsStage) run(ctx context.Context, o Options) (*Report, error) {
-	classes := make([]*class, o.Seeds)
+	trained := make([]*trainedSplitters, o.Seeds)
 	taught := o.part(0, 0.2)
-	if err := taught.eachTold(ctx, o.Seeds, func(i int, tell func(float64)) (err error) {
-		classes[i], err = s.teach(ctx, o, o.Seed+uint64(i), tell)
+	if err := taught.eachWithProgress(ctx, o.Seeds, func(i int, progress func(float64)) (err error) {
+		trained[i], err = s.teach(ctx, o, o.Seed+uint64(i), progress)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	how, err := s.tune(ctx, o.part(0.2, 0.25), classes[0], o.Seed)
+	how, err := s.tune(ctx, o.part(0.2, 0.25), trained[0], o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	r := msarsReport(o, classes, how)
-	late, err := s.jumpTable(ctx, o.part(0.25, 0.28), classes, how, true)
+	r := msarsReport(o, trained, how)
+	late, err := s.jumpTable(ctx, o.part(0.25, 0.28), trained, how, true)
 	if err != nil {
 		return nil, err
 	}
-	once, err := s.jumpTable(ctx, o.part(0.28, 0.31), classes, how, false)
+	once, err := s.jumpTable(ctx, o.part(0.28, 0.31), trained, how, false)
 	if err != nil {
 		return nil, err
 	}
-	shapes, err := s.shapeTable(ctx, o.part(0.31, 0.33), classes, how)
+	shapes, err := s.shapeTable(ctx, o.part(0.31, 0.33), trained, how)
 	if err != nil {
 		return nil, err
 	}
-	wild, err := s.wildTable(ctx, o.part(0.33, 0.35), classes, how)
+	wild, err := s.wildTable(ctx, o.part(0.33, 0.35), trained, how)
 	if err != nil {
 		return nil, err
 	}
-	cost, err := s.costTable(ctx, o.part(0.35, 0.38), classes)
+	cost, err := s.costTable(ctx, o.part(0.35, 0.38), trained)
 	if err != nil {
 		return nil, err
 	}
-	tails, err := s.tailTable(ctx, o.part(0.38, 0.4), classes[0])
+	tails, err := s.tailTable(ctx, o.part(0.38, 0.4), trained[0])
 	if err != nil {
 		return nil, err
 	}
-	steered, err := s.steer(ctx, o.part(0.4, 1), classes)
+	steered, err := s.steer(ctx, o.part(0.4, 1), trained)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *msarsStage) run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-func msarsReport(o Options, classes []*class, how map[string]manner) *Report {
+func msarsReport(o Options, trained []*trainedSplitters, how map[string]manner) *Report {
 	r := &Report{
 		Name: "msars", Title: "MSARS: how its allocator adapts (its section 5.2), and what steering by it brings (5.3)", Seeds: o.Seeds,
 		Setup: []string{
@@ -90,14 +90,14 @@ func msarsReport(o Options, classes []*class, how map[string]manner) *Report {
 			fmt.Sprintf("A stream has %d slots; after each third another release is deployed, with instances of other sizes, that nothing was trained or chosen on. Each slot shows %d samples, and a network takes one step on the last %d. It has recovered when it has made nine tenths of the way, for three slots on end, from the least error that any method has at the jump to the lowest that any reaches in that stretch: the same level for all.", 3*o.slots(), slotSamples, slotMemory),
 		},
 	}
-	r.Setup = append(r.Setup, steerSetup(o))
+	r.Setup = append(r.Setup, describeSteering(o))
 	for _, method := range msarsAll {
 		r.Setup = append(r.Setup, fmt.Sprintf("%s: %v. Chosen of %d rates, with and without a new beginning, by the steps it takes on releases of their own.", method, how[method], len(msarsPaces(method))))
 	}
 	r.Setup = append(r.Setup, "meta has a context: some numbers for each service of a chain, zero as it is trained, that only adapting moves. The paper's GCN has none; gcn+context is one that has, trained to convergence like gcn. It is there to tell architecture from training, and counts for no level and no verdict.")
 	if o.Now != nil {
 		var took []float64
-		for _, c := range classes {
+		for _, c := range trained {
 			took = append(took, c.took["meta"].Seconds())
 		}
 		r.Setup = append(r.Setup, fmt.Sprintf("Meta-training took %.0f s on the mean, on one core.", mean(took)))
@@ -113,17 +113,18 @@ type jumpResult struct {
 }
 
 // jumpTable lets all methods follow streams whose profiles jump.
-func (s *msarsStage) jumpTable(ctx context.Context, o Options, classes []*class, how map[string]manner, late bool) (*jumpResult, error) {
+func (s *msarsStage) jumpTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner,
+	late bool) (*jumpResult, error) {
 	slots := o.slots()
 	measures := []Measure{{"error % before", 1}, {"at the jump", 1}, {"after 5 steps", 1}, {"after 20", 1}, {"lowest", 1},
 		{"steps to 1/2", 1}, {"to 3/4", 1}, {"to 9/10", 1}, {"not recovered %", 0}}
 	values := map[string][][]float64{} // by method and seed
 	stories := map[string][][]float64{}
 	for _, m := range msarsAll {
-		values[m], stories[m] = make([][]float64, len(classes)), make([][]float64, len(classes))
+		values[m], stories[m] = make([][]float64, len(trained)), make([][]float64, len(trained))
 	}
-	ratios := make([][]float64, len(classes))
-	err := o.each(ctx, len(classes), func(i int) error {
+	ratios := make([][]float64, len(trained))
+	err := o.each(ctx, len(trained), func(i int) error {
 		sums := map[string][]float64{}
 		for _, m := range msarsAll {
 			sums[m], stories[m][i] = make([]float64, len(measures)), make([]float64, 3*slots)
@@ -135,7 +136,7 @@ func (s *msarsStage) jumpTable(ctx context.Context, o Options, classes []*class,
 			}
 			curves := map[string][][]float64{}
 			for _, m := range msarsAll {
-				if curves[m], err = follow(classes[i].model(m, how[m]), how[m], stretches); err != nil {
+				if curves[m], err = follow(trained[i].model(m, how[m]), how[m], stretches); err != nil {
 					return err
 				}
 			}
@@ -183,7 +184,7 @@ func (s *msarsStage) jumpTable(ctx context.Context, o Options, classes []*class,
 		row := Row{Name: fmt.Sprint(slot), Paper: none(len(msarsAll))}
 		for _, m := range msarsAll {
 			var each []float64
-			for i := range classes {
+			for i := range trained {
 				each = append(each, stories[m][i][slot])
 			}
 			row.Ours = append(row.Ours, bench.IntervalOf(each))
@@ -218,7 +219,7 @@ func addStream(sums, story []float64, curves, targets [][]float64, slots int, ch
 	}
 }
 
-// storySlots are those that are told: close after the jumps, and now and then.
+// storySlots are those that are printed: close after the jumps, and now and then.
 func storySlots(slots int) []int {
 	var list []int
 	for i := range 3 {
@@ -233,9 +234,9 @@ func storySlots(slots int) []int {
 
 // shapeSubjects are chains whose shape nothing was trained on.
 func (s *msarsStage) shapeSubjects() []learned.Subject {
-	list := []learned.Subject{{Scene: s.shop, Chain: learned.ShopChains}, {Scene: s.book, Chain: 0}}
+	list := []learned.Subject{{Releases: s.shop, Chain: learned.ShopChains}, {Releases: s.book, Chain: 0}}
 	for chain := range 4 {
-		list = append(list, learned.Subject{Scene: s.boutique, Chain: chain})
+		list = append(list, learned.Subject{Releases: s.boutique, Chain: chain})
 	}
 	if s.few {
 		return list[1:2]
@@ -244,16 +245,16 @@ func (s *msarsStage) shapeSubjects() []learned.Subject {
 }
 
 // shapeTable lets all methods follow chains that they have not met.
-func (s *msarsStage) shapeTable(ctx context.Context, o Options, classes []*class, how map[string]manner) (*Table, error) {
+func (s *msarsStage) shapeTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner) (*Table, error) {
 	measures := []Measure{{"error % as trained", 1}, {"after 1 step", 1}, {"after 5", 1}, {"after 20", 1}, {"lowest", 1},
 		{"steps to recover", 1}}
 	slots := min(60, o.slots())
 	values := map[string][][]float64{}
 	for _, m := range msarsMethods {
-		values[m] = make([][]float64, len(classes))
+		values[m] = make([][]float64, len(trained))
 	}
 	subjects := s.shapeSubjects()
-	err := o.each(ctx, len(classes), func(i int) error {
+	err := o.each(ctx, len(trained), func(i int) error {
 		for _, m := range msarsMethods {
 			values[m][i] = make([]float64, len(measures))
 		}
@@ -264,7 +265,7 @@ func (s *msarsStage) shapeTable(ctx context.Context, o Options, classes []*class
 			}
 			curves := map[string][][]float64{}
 			for _, m := range msarsMethods {
-				if curves[m], err = follow(classes[i].model(m, how[m]), how[m], []*stretch{one}); err != nil {
+				if curves[m], err = follow(trained[i].model(m, how[m]), how[m], []*stretch{one}); err != nil {
 					return err
 				}
 			}
@@ -291,7 +292,7 @@ const wildEvery = 10 // slots
 
 // wildTable lets all methods follow an environment in which release, chain and sizes
 // change every few slots.
-func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class, how map[string]manner) (*Table, error) {
+func (s *msarsStage) wildTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner) (*Table, error) {
 	measures := []Measure{{"error %", 1}, {"in the last slot before a change", 1}, {"without adapting", 1}}
 	changes := 30
 	if s.few {
@@ -299,13 +300,13 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class,
 	}
 	values := map[string][][]float64{}
 	for _, m := range msarsMethods {
-		values[m] = make([][]float64, len(classes))
+		values[m] = make([][]float64, len(trained))
 	}
-	err := o.each(ctx, len(classes), func(i int) error {
+	err := o.each(ctx, len(trained), func(i int) error {
 		var stretches []*stretch
 		for k := range changes {
 			release := testRelease + 1 + (k*2+k/3)%(learned.ShopUnseen-3)
-			of := learned.Subject{Scene: s.shop, Chain: (k*3 + i) % s.chains(), Release: release, Known: release - k%2}
+			of := learned.Subject{Releases: s.shop, Chain: (k*3 + i) % s.chains(), Release: release, Profiled: release - k%2}
 			one, err := newStretch(ctx, of, wildEvery, o.Seed+uint64(i)*1000+uint64(k))
 			if err != nil {
 				return err
@@ -313,13 +314,13 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class,
 			stretches = append(stretches, one)
 		}
 		for _, m := range msarsMethods {
-			curves, err := follow(classes[i].model(m, how[m]), how[m], stretches)
+			curves, err := follow(trained[i].model(m, how[m]), how[m], stretches)
 			if err != nil {
 				return err
 			}
 			still := how[m]
-			still.pace = learned.Pace{}
-			frozen, err := follow(classes[i].model(m, how[m]), still, stretches)
+			still.pace = learned.Optimiser{}
+			frozen, err := follow(trained[i].model(m, how[m]), still, stretches)
 			if err != nil {
 				return err
 			}
@@ -342,14 +343,14 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, classes []*class,
 	return t, err
 }
 
-// splitters of a class as loadline slo split uses them, parslo beside them.
-func (c *class) splitters() map[string]slosplit.Splitter {
+// splitters of one seed as loadline slo split uses them, parslo beside them.
+func (c *trainedSplitters) splitters() map[string]slosplit.Splitter {
 	return map[string]slosplit.Splitter{"meta": learned.NewAdaptive(c.both["meta"]), "gcn": c.plain["gcn"], "fnn": c.plain["fnn"],
 		"parslo": slosplit.Parslo{}}
 }
 
 // costTable compares splits with the cheapest numbers of instances there are.
-func (s *msarsStage) costTable(ctx context.Context, o Options, classes []*class) (*Table, error) {
+func (s *msarsStage) costTable(ctx context.Context, o Options, trained []*trainedSplitters) (*Table, error) {
 	measures := []Measure{{"cost over the cheapest", 3}, {"at worst", 2}, {"adjusted", 3}, {"adjusted, at worst", 2}}
 	ways := []string{"meta", "gcn", "fnn", "parslo"}
 	each := 12
@@ -358,10 +359,10 @@ func (s *msarsStage) costTable(ctx context.Context, o Options, classes []*class)
 	}
 	values := map[string][][]float64{}
 	for _, w := range ways {
-		values[w] = make([][]float64, len(classes))
+		values[w] = make([][]float64, len(trained))
 	}
-	err := o.each(ctx, len(classes), func(i int) error {
-		for way, split := range classes[i].splitters() {
+	err := o.each(ctx, len(trained), func(i int) error {
+		for way, split := range trained[i].splitters() {
 			plain, adjusted, err := s.costs(ctx, split, each, o.Seed+uint64(i))
 			if err != nil {
 				return err
@@ -372,7 +373,7 @@ func (s *msarsStage) costTable(ctx context.Context, o Options, classes []*class)
 	})
 	t := &Table{
 		Name: "What splits cost", Of: "way", Measures: measures,
-		Note: fmt.Sprintf("%d chains of up to five services, of releases or applications that nothing was trained on, %d loads and SLOs each, against exhaustive search over whole instances, by the profiles. Adjusted as slo split does it, with the profiles' sum in place of the event engine. meta after %d steps on %d neighbours of the chain that parslo solves.", len(s.shortSubjects()), each, classes[0].both["meta"].Settings.Steps, learned.AroundSamples),
+		Note: fmt.Sprintf("%d chains of up to five services, of releases or applications that nothing was trained on, %d loads and SLOs each, against exhaustive search over whole instances, by the profiles. Adjusted as slo split does it, with the profiles' sum in place of the event engine. meta after %d steps on %d neighbours of the chain that parslo solves.", len(s.shortSubjects()), each, trained[0].both["meta"].Settings.Steps, learned.AroundSamples),
 	}
 	for _, w := range ways {
 		t.Rows = append(t.Rows, Row{Name: w, Paper: none(len(measures)), Ours: intervals(values[w])})
@@ -381,7 +382,7 @@ func (s *msarsStage) costTable(ctx context.Context, o Options, classes []*class)
 }
 
 // tailTable measures meta's splits in the event engine.
-func (s *msarsStage) tailTable(ctx context.Context, o Options, c *class) (*Table, error) {
+func (s *msarsStage) tailTable(ctx context.Context, o Options, c *trainedSplitters) (*Table, error) {
 	measures := []Measure{{"SLO ms", 1}, {"p99 ms on unseen seeds", 1}, {"cost, cores", 2}, {"over the cheapest measured", 3},
 		{"parslo over it", 3}, {"cheaper ones measured", 0}}
 	subjects := s.shortSubjects()
@@ -445,7 +446,7 @@ func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 			spread(row(shapes, "gcn", 5), 1), spread(row(shapes, "fnn", 5), 1), spread(row(shapes, "meta", 0),
 				1), spread(row(shapes, "gcn", 0), 1), spread(row(shapes, "fnn", 0), 1)))
 	r.find("Under violent change meta's predictions are highly accurate.", below(row(wild, "meta", 0), row(wild, "gcn", 0)),
-		fmt.Sprintf("Judged by whether its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1),
+		fmt.Sprintf("Criterion: its error is below gcn's: %s %% against %s %% (fnn %s %%).", spread(row(wild, "meta", 0), 1),
 			spread(row(wild, "gcn", 0), 1), spread(row(wild, "fnn", 0), 1)))
 }
 

@@ -65,13 +65,13 @@ func onChain(p *slosplit.Plan, c *slosplit.Chain) float64 {
 // shape or by their release.
 func (s *msarsStage) shortSubjects() []learned.Subject {
 	list := []learned.Subject{
-		{Scene: s.shop, Chain: 0, Release: testRelease, Known: testRelease},
-		{Scene: s.shop, Chain: 1, Release: testRelease, Known: testRelease},
-		{Scene: s.shop, Chain: 0, Release: testRelease + 2, Known: testRelease + 2},
-		{Scene: s.shop, Chain: 1, Release: testRelease + 2, Known: testRelease + 2},
-		{Scene: s.book, Chain: 0, Release: 0, Known: 0},
-		{Scene: s.book, Chain: 0, Release: testRelease, Known: testRelease},
-		{Scene: s.boutique, Chain: 3, Release: testRelease, Known: testRelease},
+		{Releases: s.shop, Chain: 0, Release: testRelease, Profiled: testRelease},
+		{Releases: s.shop, Chain: 1, Release: testRelease, Profiled: testRelease},
+		{Releases: s.shop, Chain: 0, Release: testRelease + 2, Profiled: testRelease + 2},
+		{Releases: s.shop, Chain: 1, Release: testRelease + 2, Profiled: testRelease + 2},
+		{Releases: s.book, Chain: 0, Release: 0, Profiled: 0},
+		{Releases: s.book, Chain: 0, Release: testRelease, Profiled: testRelease},
+		{Releases: s.boutique, Chain: 3, Release: testRelease, Profiled: testRelease},
 	}
 	if s.few {
 		return list[:1]
@@ -130,7 +130,7 @@ const (
 	// measuredSeeds are enough to know the error of a tail, too: with three, numbers of
 	// instances that are too few are taken now and then for seeds that happen to agree.
 	measuredSeeds = 5
-	unseenSeed    = 100
+	heldOutSeed   = 100
 )
 
 // effort of a measurement.
@@ -181,7 +181,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", of.Name(), err)
 	}
-	tails, err := in(measuredSeeds, unseenSeed)(plan.Instances())
+	tails, err := in(measuredSeeds, heldOutSeed)(plan.Instances())
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 	}
 	m.parslo = onChain(rival, c)
 	best := min(m.cost, m.parslo)
-	again := in(measuredSeeds, 0) // as Adjust measures: another seed's luck is no yardstick
+	again := in(measuredSeeds, 0) // as Adjust measures: another seed is no reference
 	for _, instances := range cheaper(c, len(app.Services), m.cost) {
 		if m.tried >= effort.tried {
 			break
@@ -228,7 +228,7 @@ type numbersOf struct {
 }
 
 // cheaper numbers of instances that can bear the load, those first that the profiles
-// give the best chance.
+// give the best odds.
 func cheaper(c *slosplit.Chain, services int, than float64) []numbersOf {
 	type ranked struct {
 		numbersOf

@@ -26,7 +26,7 @@ import (
 const (
 	steerSteps = 12_000
 	steerPeak  = 150.0 // requests/s
-	// steerTight is what the application's SLOs are multiplied by: as they are, nobody
+	// steerTight is what the application's SLOs are multiplied by: as they are, no policy
 	// breaks them.
 	steerTight = 0.3
 
@@ -38,14 +38,14 @@ const (
 
 var steerers = []string{steerMSARS, steerTD3, steerDRPC, steerHPA}
 
-// steerScene is what is steered.
-type steerScene struct {
+// steerSetup is what is steered.
+type steerSetup struct {
 	app         *loadline.App
 	train, test *workload.Workload
 	profiles    *profile.Set
 }
 
-func (s *msarsStage) steerScene(ctx context.Context, o Options) (*steerScene, error) {
+func (s *msarsStage) steerSetup(ctx context.Context, o Options) (*steerSetup, error) {
 	name, length, peak := "sockshop", 24*time.Hour, steerPeak
 	if s.few {
 		name, length, peak = "bookinfo", 4*time.Hour, 40
@@ -64,11 +64,11 @@ func (s *msarsStage) steerScene(ctx context.Context, o Options) (*steerScene, er
 		}
 		return w.Slice(from, from+length)
 	}
-	scene := &steerScene{app: app}
-	if scene.train, err = day(o.Seed, 0, length); err != nil {
+	setup := &steerSetup{app: app}
+	if setup.train, err = day(o.Seed, 0, length); err != nil {
 		return nil, err
 	}
-	if scene.test, err = day(^o.Seed, 8*time.Hour, 3*time.Duration(o.slots())*time.Minute); err != nil {
+	if setup.test, err = day(^o.Seed, 8*time.Hour, 3*time.Duration(o.slots())*time.Minute); err != nil {
 		return nil, err
 	}
 	if s.profiles == nil { // they depend on nothing but the application
@@ -77,13 +77,13 @@ func (s *msarsStage) steerScene(ctx context.Context, o Options) (*steerScene, er
 			return nil, err
 		}
 	}
-	scene.profiles = s.profiles
-	return scene, nil
+	setup.profiles = s.profiles
+	return setup, nil
 }
 
 // releases make profiles jump at slots 150 and 300: half of the services take from 0.4
 // to 2.5 times the CPU that they took before.
-func (s *steerScene) releases(slots int, seed uint64) []sim.Disturbance {
+func (s *steerSetup) releases(slots int, seed uint64) []sim.Disturbance {
 	rng := rand.New(rand.NewPCG(seed, 150))
 	var list []sim.Disturbance
 	for jump := 1; jump <= 2; jump++ {
@@ -98,27 +98,27 @@ func (s *steerScene) releases(slots int, seed uint64) []sim.Disturbance {
 	return list
 }
 
-func steerSetup(o Options) string {
-	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since nobody breaks them as they are. Each seed trains msars with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps), steerPeak, 3*o.slots())
+func describeSteering(o Options) string {
+	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since no policy breaks the original ones. Each seed trains msars with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps), steerPeak, 3*o.slots())
 }
 
-// steerPupils are what one seed's agents became.
-type steerPupils struct {
+// steerModels are what one seed's agents became.
+type steerModels struct {
 	msars map[string]*msars.Model
 	drpc  string // file
 }
 
-// pupil trains one of them.
-func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, who string, seed uint64, c *class,
-	folder *learners.Folder, into *steerPupils, tell func(float64)) error {
+// model trains one of them.
+func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, who string, seed uint64, c *trainedSplitters,
+	folder *learners.Folder, into *steerModels, progress func(float64)) error {
 	steps := o.steps(steerSteps)
 	if who == steerDRPC {
 		method, err := policy.Trainable("drpc")
 		if err != nil {
 			return err
 		}
-		trained, err := folder.Train(ctx, learners.Task{Method: method, App: scene.app, Load: scene.train,
-			Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, tell)
+		trained, err := folder.Train(ctx, learners.Task{Method: method, App: setup.app, Load: setup.train,
+			Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, progress)
 		if err == nil {
 			into.drpc = trained.Path()
 		}
@@ -132,13 +132,13 @@ func (s *msarsStage) pupil(ctx context.Context, scene *steerScene, o Options, wh
 	if s.few {
 		config.Adjust.Runs, config.Episodes, config.Forecast = 0, 1, false
 	}
-	load, err := scene.train.For(scene.app)
+	load, err := setup.train.For(setup.app)
 	if err != nil {
 		return err
 	}
-	m, _, err := msarsschool.Run(ctx, train.Scenario{App: scene.app, Load: load, Duration: scene.train.Duration(),
-		Source: scene.train.Name}, scene.profiles, config, msarsschool.Hooks{
-		Progress: func(share float64, _ string) { tell(share) },
+	m, _, err := msarsschool.Run(ctx, train.Scenario{App: setup.app, Load: load, Duration: setup.train.Duration(),
+		Source: setup.train.Name}, setup.profiles, config, msarsschool.Hooks{
+		Progress: func(share float64, _ string) { progress(share) },
 	})
 	into.msars[who] = m
 	return err
@@ -157,9 +157,9 @@ const (
 	steerCost = 4
 )
 
-// steer trains everybody and lets all of them steer.
-func (s *msarsStage) steer(ctx context.Context, o Options, classes []*class) (*steerResult, error) {
-	scene, err := s.steerScene(ctx, o)
+// steer trains all methods and runs them.
+func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSplitters) (*steerResult, error) {
+	setup, err := s.steerSetup(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -174,35 +174,35 @@ func (s *msarsStage) steer(ctx context.Context, o Options, classes []*class) (*s
 	if err != nil {
 		return nil, err
 	}
-	pupils := make([][]steerPupils, o.Seeds) // by seed and who
-	for i := range pupils {
-		pupils[i] = make([]steerPupils, len(steerers))
+	models := make([][]steerModels, o.Seeds) // by seed and who
+	for i := range models {
+		models[i] = make([]steerModels, len(steerers))
 	}
 	learn := len(steerers) - 1 // HPA does not
-	if err := o.part(0, 0.5).eachTold(ctx, o.Seeds*learn, func(job int, tell func(float64)) error {
+	if err := o.part(0, 0.5).eachWithProgress(ctx, o.Seeds*learn, func(job int, progress func(float64)) error {
 		seed, who := job/learn, job%learn
-		into := &pupils[seed][who]
+		into := &models[seed][who]
 		into.msars = map[string]*msars.Model{}
-		return s.pupil(ctx, scene, o, steerers[who], o.Seed+uint64(seed), classes[seed], folder, into, tell)
+		return s.model(ctx, setup, o, steerers[who], o.Seed+uint64(seed), trained[seed], folder, into, progress)
 	}); err != nil {
 		return nil, err
 	}
 	r := &steerResult{}
-	if r.calm, err = s.steerTable(ctx, o.part(0.5, 0.75), scene, pupils, false); err != nil {
+	if r.calm, err = s.steerTable(ctx, o.part(0.5, 0.75), setup, models, false); err != nil {
 		return nil, err
 	}
-	r.wild, err = s.steerTable(ctx, o.part(0.75, 1), scene, pupils, true)
+	r.wild, err = s.steerTable(ctx, o.part(0.75, 1), setup, models, true)
 	return r, err
 }
 
-func (s *msarsStage) steerTable(ctx context.Context, o Options, scene *steerScene, pupils [][]steerPupils, wild bool) (*Table, error) {
+func (s *msarsStage) steerTable(ctx context.Context, o Options, setup *steerSetup, models [][]steerModels, wild bool) (*Table, error) {
 	t := &Table{
 		Name: "Steering while nothing is released (its Fig. 6)", Of: "policy", Measures: steerMeasures,
 		Note: "Requests over their SLO, failures among them; minutes in which some kind of request broke its SLO; cost is core-hours, and GiB-hours at what memory costs beside a core. The paper gives msars 38 % fewer violations and 8 % less cost than TD3.",
 	}
 	if wild {
 		t.Name = fmt.Sprintf("Steering while releases make profiles jump at slots %d and %d", o.slots(), 2*o.slots())
-		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; nobody is told."
+		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; the policies are not informed."
 	}
 	values := make([][][]float64, len(steerers)) // by who and seed
 	for i := range values {
@@ -210,7 +210,7 @@ func (s *msarsStage) steerTable(ctx context.Context, o Options, scene *steerScen
 	}
 	err := o.each(ctx, len(steerers)*o.Seeds, func(job int) (err error) {
 		who, seed := job/o.Seeds, job%o.Seeds
-		values[who][seed], err = s.steerRun(ctx, o, scene, steerers[who], &pupils[seed][who], o.Seed+uint64(seed), wild)
+		values[who][seed], err = s.steerRun(ctx, o, setup, steerers[who], &models[seed][who], o.Seed+uint64(seed), wild)
 		return err
 	})
 	for i, who := range steerers {
@@ -220,11 +220,11 @@ func (s *msarsStage) steerTable(ctx context.Context, o Options, scene *steerScen
 }
 
 // steerRun is one run in the event engine.
-func (s *msarsStage) steerRun(ctx context.Context, o Options, scene *steerScene, who string, p *steerPupils, seed uint64,
+func (s *msarsStage) steerRun(ctx context.Context, o Options, setup *steerSetup, who string, p *steerModels, seed uint64,
 	wild bool) ([]float64, error) {
-	run := trial{app: scene.app, load: scene.test, seed: seed, warmUp: warmUpOf(scene.test.Duration())}
+	run := trial{app: setup.app, load: setup.test, seed: seed, warmUp: warmUpOf(setup.test.Duration())}
 	if wild {
-		run.disturb = scene.releases(o.slots(), seed)
+		run.disturb = setup.releases(o.slots(), seed)
 	}
 	var err error
 	switch who {
@@ -233,7 +233,7 @@ func (s *msarsStage) steerRun(ctx context.Context, o Options, scene *steerScene,
 	case steerDRPC:
 		run.policy = "drpc:file=" + p.drpc
 	default:
-		if run.decider, err = msars.NewPolicy(p.msars[who], scene.app, 0); err != nil {
+		if run.decider, err = msars.NewPolicy(p.msars[who], setup.app, 0); err != nil {
 			return nil, err
 		}
 	}

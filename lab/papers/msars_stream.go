@@ -22,12 +22,12 @@ const (
 // stretch is a time in which nothing changes but the load and the SLO.
 type stretch struct {
 	stream []learned.Sample // slotSamples for each slot
-	judge  []learned.Sample // others of the same, to tell the error by
+	judge  []learned.Sample // others of the same, to measure the error
 }
 
 // newStretch draws a stretch of one chain; instances keep their sizes for all of it.
 func newStretch(ctx context.Context, of learned.Subject, slots int, seed uint64) (*stretch, error) {
-	rng := rand.New(rand.NewPCG(seed, uint64(of.Chain)<<32|uint64(of.Release)<<16|uint64(of.Known)))
+	rng := rand.New(rand.NewPCG(seed, uint64(of.Chain)<<32|uint64(of.Release)<<16|uint64(of.Profiled)))
 	sizes := of.Sizes(rng)
 	s := &stretch{}
 	for i := range slots*slotSamples + judgeSamples {
@@ -52,7 +52,7 @@ func newStretch(ctx context.Context, of learned.Subject, slots int, seed uint64)
 type manner struct {
 	late  bool // trained on profiles that are seen late, too
 	reset bool // begins again from its training when a profile has changed
-	pace  learned.Pace
+	pace  learned.Optimiser
 }
 
 func (m manner) String() string {
@@ -71,24 +71,24 @@ func (m manner) String() string {
 // follow stretches one after the other: the error at each slot of each, in percent,
 // before the step that is taken there.
 func follow(m *learned.Model, how manner, stretches []*stretch) ([][]float64, error) {
-	pupil := m.Pupil(how.pace)
+	model := m.OnlineLearner(how.pace)
 	var all [][]float64
 	for i, s := range stretches {
-		stream, err := m.Practice(s.stream)
+		stream, err := m.Prepare(s.stream)
 		if err != nil {
 			return nil, err
 		}
-		judge, err := m.Practice(s.judge)
+		judge, err := m.Prepare(s.judge)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 && how.reset {
-			pupil.Reset()
+			model.Reset()
 		}
 		var errors []float64
 		for to := slotSamples; to <= stream.Len(); to += slotSamples {
-			errors = append(errors, 100*pupil.Misplaced(judge))
-			pupil.Step(stream, max(0, to-slotMemory), to)
+			errors = append(errors, 100*model.Misplaced(judge))
+			model.Step(stream, max(0, to-slotMemory), to)
 		}
 		all = append(all, errors)
 	}

@@ -32,15 +32,15 @@ type Options struct {
 	// Length of each run in the event engine; 0 = the experiment's own.
 	Length time.Duration
 
-	// Now tells how long training took; no other figure depends on it. nil = it is
-	// not told.
+	// Now measures the time of training; no other figure depends on it. nil = it is
+	// not reported.
 	Now func() time.Time
-	// CPUTime of the calling thread tells what deciding took; no other figure depends
-	// on it. nil = it is not told.
+	// CPUTime of the calling thread measures decisions; no other figure depends on it.
+	// nil = it is not reported.
 	CPUTime func() time.Duration
 
 	few bool // functions, for tests
-	// Progress is told the share of the work that is done, one call at a time; it
+	// Progress receives the completed share of the work, one call at a time; it
 	// may be nil.
 	Progress func(share float64)
 }
@@ -98,8 +98,8 @@ func (o Options) length(own time.Duration) time.Duration {
 
 // part of the work, so that stages of an experiment can each tell from 0 to 1.
 func (o Options) part(from, to float64) Options {
-	if tell := o.Progress; tell != nil {
-		o.Progress = func(share float64) { tell(from + (to-from)*share) }
+	if progress := o.Progress; progress != nil {
+		o.Progress = func(share float64) { progress(from + (to-from)*share) }
 	}
 	return o
 }
@@ -142,29 +142,29 @@ func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
 	return errors.Join(faults...)
 }
 
-// eachTold is each for long jobs, which tell how far they are, 0 to 1.
-func (o Options) eachTold(ctx context.Context, n int, do func(i int, tell func(share float64)) error) error {
+// eachWithProgress is each for long jobs, which tell how far they are, 0 to 1.
+func (o Options) eachWithProgress(ctx context.Context, n int, do func(i int, progress func(share float64)) error) error {
 	var (
-		mu   sync.Mutex
-		told = make([]float64, n)
-		sum  float64
+		mu      sync.Mutex
+		desired = make([]float64, n)
+		sum     float64
 	)
 	quiet := o
 	quiet.Progress = nil
 	return quiet.each(ctx, n, func(i int) error {
-		tell := func(share float64) {
+		progress := func(share float64) {
 			mu.Lock()
 			defer mu.Unlock()
-			if share > told[i] {
-				sum += share - told[i]
-				told[i] = share
+			if share > desired[i] {
+				sum += share - desired[i]
+				desired[i] = share
 				if o.Progress != nil {
 					o.Progress(min(1, sum/float64(n)))
 				}
 			}
 		}
-		err := do(i, tell)
-		tell(1)
+		err := do(i, progress)
+		progress(1)
 		return err
 	})
 }

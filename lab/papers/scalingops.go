@@ -28,10 +28,10 @@ const (
 	opsSlope   = 30 * minute // up and down again
 )
 
-// opsScene is the service that is scaled: the front end of bookinfo, the others
+// opsSetup is the service that is scaled: the front end of bookinfo, the others
 // given enough and held there. A pod's limit is its request, 200 millicores, at 70 %
 // of which the paper's HPA keeps 135 to 140.
-func opsScene() (*loadline.App, error) {
+func opsSetup() (*loadline.App, error) {
 	app, err := appNamed("bookinfo")
 	if err != nil {
 		return nil, err
@@ -68,17 +68,17 @@ func slopes(duration time.Duration, seed uint64) (*workload.Workload, error) {
 
 // opsRun is everything of one seed.
 type opsRun struct {
-	app    *loadline.App
-	past   *workload.Workload
-	test   *workload.Workload
-	calm   *history.History // HPA at 70 % all the time
-	sweep  *history.History // the same load under 2, 3, 4, 5, 6 replicas in turn
-	unseen *history.History // of the test load, under HPA at 70 %
-	seed   uint64
+	app     *loadline.App
+	past    *workload.Workload
+	test    *workload.Workload
+	calm    *history.History // HPA at 70 % all the time
+	sweep   *history.History // the same load under 2, 3, 4, 5, 6 replicas in turn
+	heldOut *history.History // of the test load, under HPA at 70 %
+	seed    uint64
 }
 
 func newOpsRun(ctx context.Context, seed uint64, length time.Duration) (*opsRun, error) {
-	app, err := opsScene()
+	app, err := opsSetup()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func newOpsRun(ctx context.Context, seed uint64, length time.Duration) (*opsRun,
 	if r.sweep, err = r.recordSweep(ctx, 350+seed); err != nil {
 		return nil, err
 	}
-	r.unseen, err = r.record(ctx, r.test, opsHPA, 400+seed)
+	r.heldOut, err = r.record(ctx, r.test, opsHPA, 400+seed)
 	return r, err
 }
 
@@ -150,7 +150,7 @@ func rowsOf(h *history.History) []twin.LinearRow {
 	return twin.LinearRows(h.Service(opsService), history.LatencyMean, 0, h.Steps)
 }
 
-// opsWorld is a reading of the paper's linear world, and who is trained in it.
+// opsWorld is a reading of the paper's linear world, and the models trained in it.
 type opsWorld struct {
 	name          string
 	swept         bool // the history is that of the sweep
@@ -276,7 +276,7 @@ func (r *opsRun) place(w *workload.Workload) (train.ServiceScenario, error) {
 	if err != nil {
 		return train.ServiceScenario{}, err
 	}
-	return train.NewServiceScenario(formulation.NewGround(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
+	return train.NewServiceScenario(formulation.NewTopology(r.app), r.app.ServiceIndex(opsService), load, w.Duration()), nil
 }
 
 func (r *opsRun) alone() (*loadline.App, error) {
@@ -292,7 +292,7 @@ type opsSeed struct {
 	printed  [][]float64 // the same with eq. 7 as printed
 	errors   []float64   // of the regressor on the unseen part, ms: dropped and kept, with and without alpha
 	slopes   []float64   // b0 and b1 of HPA's history and of the sweep, ms
-	training float64     // seconds for the models of one world, NaN = not told
+	training float64     // seconds for the models of one world, NaN = not measured
 }
 
 func (r *opsRun) all(ctx context.Context, steps int, now func() time.Time) (*opsSeed, error) {
@@ -363,7 +363,7 @@ func (r *opsRun) regressorErrors() ([]float64, error) {
 			return nil, err
 		}
 		sum, n := 0.0, 0.0
-		for _, row := range rowsOf(r.unseen) {
+		for _, row := range rowsOf(r.heldOut) {
 			if e := 1000 * (d.Of(row.CPU, row.Requests) - row.Delay); !math.IsNaN(e) {
 				sum += e * e
 				n++
@@ -396,7 +396,7 @@ func ScalingOps(ctx context.Context, o Options) (*Report, error) {
 		Name: "scaling-ops", Title: "Scaling-Ops: offline models against HPA at 70 % (its Table I)", Seeds: o.Seeds,
 		Setup: []string{
 			fmt.Sprintf("Bookinfo's %s is scaled from 1 to 10 replicas, the services behind it have enough and stay as they are. A pod asks for 200 millicores and may use no more; the paper prints no size, but its HPA at 70 %% keeps 135 millicores.", opsService),
-			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is judged.", opsSlope, pastOf(length), length),
+			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is evaluated.", opsSlope, pastOf(length), length),
 			fmt.Sprintf("Per seed and reading: Model 1, and Model 2 that starts from its weights; each %d steps of ENV1, decisions every minute. The last two columns of Table I are ours; the paper ranks by mean pods to see policies that sit on a bound, and the last shows it.", steps),
 			"Readings: as printed; without the factor alpha = 0.4 of eq. 5; with the regressor's intercept; learned from a sweep, an hour each under 2 to 6 replicas, in which requests had to queue, instead of from HPA's history; and trained in the simulated cluster (fluid engine) instead of ENV1, with the same state, actions and reward.",
 		},
@@ -527,7 +527,7 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 			spread(e[0].Ours[0], 1), spread(e[1].Ours[0], 1), spread(e[3].Ours[0], 1)))
 }
 
-// opsVerdict on fewer replicas and a longer delay. Whoever sits on a bound has not
+// opsVerdict on fewer replicas and a longer delay. A policy at a bound has not
 // learned to scale, whatever the means say.
 func opsVerdict(model, hpa []bench.Interval) Verdict {
 	if model[4].Mean > 50 {

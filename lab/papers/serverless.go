@@ -37,7 +37,7 @@ func Serverless(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "serverless", Title: "Serverless: vertical and horizontal agents for functions", Seeds: o.Seeds,
 		Setup: []string{
-			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 objective are the paper's, one DQN agent for each function. The event engine throughout; agents that practise beforehand do so in the fluid engine.",
+			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 objective are the paper's, one DQN agent for each function. The event engine throughout; agents that are pre-trained are so in the fluid engine.",
 			fmt.Sprintf("Every network that is trained beforehand has %d steps. Reward: -1 if p90 is over the objective, else 1 - (p90/objective)^0.4, less the CPU held over the most that is allowed (the published code has no such term: weight 0).", steps),
 			"Settled: from there on nine of ten steps are within tolerance of the median of the last third: the setting within one move (a quarter of the CPU, one container), p90 within half of its level, the reward within 0.1. A run has 60 steps.",
 		},
@@ -121,7 +121,7 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 		names = someFunctions[:1]
 	}
 	length := o.length(settleLength)
-	scene, err := newFunctionScene(a.vertical, a.weight, names...)
+	setup, err := newFunctionSetup(a.vertical, a.weight, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,31 +129,31 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 	if !a.vertical {
 		cores = 0.4
 	}
-	practice, test, err := scene.settleLoads(cores, length)
+	training, test, err := setup.settleLoads(cores, length)
 	if err != nil {
 		return nil, err
 	}
 	var model *formulation.Model
 	config := scratch()
 	if !a.scratch {
-		if model, err = scene.train(ctx, practice, steps, seed, a.restarts); err != nil {
+		if model, err = setup.train(ctx, training, steps, seed, a.restarts); err != nil {
 			return nil, err
 		}
 		config = ready()
 	}
-	class, err := scene.class(practice, config, model, !a.scratch, seed)
+	online, err := setup.learners(training, config, model, !a.scratch, seed)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := (trial{app: scene.app, load: test, policy: a.name, decider: class, seed: seed,
+	if _, err := (trial{app: setup.app, load: test, policy: a.name, decider: online, seed: seed,
 		restarts: a.restarts}).run(ctx); err != nil {
 		return nil, err
 	}
 	var each [6][]float64
-	for _, k := range scene.kinds {
-		i := scene.service(k)
-		for m, v := range a.measure(class.pupils[i].trail, scene.app.Services[i].Bounds.MaxCPU,
-			float64(scene.app.Services[i].Bounds.MaxReplicas)) {
+	for _, k := range setup.kinds {
+		i := setup.service(k)
+		for m, v := range a.measure(online.agents[i].trail, setup.app.Services[i].Bounds.MaxCPU,
+			float64(setup.app.Services[i].Bounds.MaxReplicas)) {
 			each[m] = append(each[m], v)
 		}
 	}
@@ -164,20 +164,20 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 	return out, nil
 }
 
-// settleLoads are a moving one to practise on and a constant one to settle under.
-func (s *functionScene) settleLoads(cores float64, length time.Duration) (practice, test *workload.Workload, err error) {
+// settleLoads are a moving one to train on and a constant one to settle under.
+func (s *functionSetup) settleLoads(cores float64, length time.Duration) (training, test *workload.Workload, err error) {
 	shape, err := shapeOf("diurnal:low=0.4,high=1.6,period=1h,peak=20m+noise:cv=0.1,corr=2m", 4*time.Hour, 7)
 	if err != nil {
 		return nil, nil, err
 	}
-	if practice, err = s.load("practice", cores, shape, nil); err != nil {
+	if training, err = s.load("practice", cores, shape, nil); err != nil {
 		return nil, nil, err
 	}
 	if shape, err = shapeOf("constant:rps=1", length, 1); err != nil {
 		return nil, nil, err
 	}
 	test, err = s.load("constant", cores, shape, nil)
-	return practice, test, err
+	return training, test, err
 }
 
 // measure one function's trail.
@@ -197,14 +197,14 @@ func (a settleArm) measure(trail []mark, maxCPU, maxReplicas float64) []float64 
 // bootstrapping compares the first minutes of agents that take over.
 func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual,
-		"agents that practised in the fluid engine", functionKPA}
+		"agents pre-trained in the fluid engine", functionKPA}
 	length := o.length(takeOverLength)
 	values := make([][][]float64, len(arms))
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
 	}
 	t := Table{
-		Name: "Bootstrapping: who takes over from the default autoscaler, horizontal", Of: "from then on",
+		Name: "Bootstrapping: taking over from the default autoscaler, horizontal", Of: "from then on",
 		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3},
 			{"requests over objective %", 2}, {"core-hours", 2}},
 		Note: fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from what users saw, alike for all.", functionPast(length), functionUsual, length),
@@ -228,7 +228,7 @@ func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 func functionPast(length time.Duration) time.Duration { return min(pastLength, 6*length) }
 
 func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed uint64) ([]float64, error) {
-	scene, err := newFunctionScene(false, 1, someFunctions...)
+	setup, err := newFunctionSetup(false, 1, someFunctions...)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 	if err != nil {
 		return nil, err
 	}
-	all, err := scene.load("waves", 0.6, shape, nil)
+	all, err := setup.load("waves", 0.6, shape, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -249,10 +249,10 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range scene.kinds {
-		scene.app.Services[scene.service(k)].Replicas = 3
+	for _, k := range setup.kinds {
+		setup.app.Services[setup.service(k)].Replicas = 3
 	}
-	t := trial{app: scene.app, load: test, policy: functionUsual, seed: seed}
+	t := trial{app: setup.app, load: test, policy: functionUsual, seed: seed}
 	switch arm {
 	case 0:
 	case 4:
@@ -263,33 +263,33 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 		case 1:
 			config = scratch()
 		case 3:
-			if model, err = scene.train(ctx, past, steps, seed, false); err != nil {
+			if model, err = setup.train(ctx, past, steps, seed, false); err != nil {
 				return nil, err
 			}
 		}
-		class, err := scene.class(past, config, model, false, seed)
+		online, err := setup.learners(past, config, model, false, seed)
 		if err != nil {
 			return nil, err
 		}
 		if arm == 2 {
-			h, err := scene.record(ctx, past, functionUsual, 1000+seed)
+			h, err := setup.record(ctx, past, functionUsual, 1000+seed)
 			if err != nil {
 				return nil, err
 			}
-			if err := scene.bootstrap(class, h, past, 8); err != nil {
+			if err := setup.bootstrap(online, h, past, 8); err != nil {
 				return nil, err
 			}
 		}
-		t.decider, t.policy = class, "novice"
+		t.decider, t.policy = online, "novice"
 	}
 	out, err := t.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sums := make([]float64, 3)
-	for _, k := range scene.kinds {
-		rewards := scene.rewards(out, k)
-		n := float64(len(scene.kinds))
+	for _, k := range setup.kinds {
+		rewards := setup.rewards(out, k)
+		n := float64(len(setup.kinds))
 		first := min(20*minute, length/2)
 		sums[0] += between(out, rewards, 0, first/2) / n
 		sums[1] += between(out, rewards, 0, first) / n
@@ -301,7 +301,7 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 // comingAndGoing lets a third function appear in the middle of a run.
 func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
-	arms := []string{"its agent begins from nothing", "its agent practised in the fluid engine"}
+	arms := []string{"its agent begins from nothing", "its agent is pre-trained in the fluid engine"}
 	values := make([][][]float64, len(arms))
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
@@ -328,7 +328,7 @@ func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 }
 
 func newcomer(ctx context.Context, practised bool, steps int, length time.Duration, seed uint64) ([]float64, error) {
-	scene, err := newFunctionScene(false, 1, someFunctions...)
+	setup, err := newFunctionSetup(false, 1, someFunctions...)
 	if err != nil {
 		return nil, err
 	}
@@ -340,50 +340,50 @@ func newcomer(ctx context.Context, practised bool, steps int, length time.Durati
 	if err != nil {
 		return nil, err
 	}
-	practice, err := scene.load("waves", 0.6, past, nil)
+	training, err := setup.load("waves", 0.6, past, nil)
 	if err != nil {
 		return nil, err
 	}
 	half := (length / 2).Truncate(time.Minute)
-	last := scene.kinds[len(scene.kinds)-1]
-	load, err := scene.load("a function comes", 0.6, shape, func(kind int, at time.Duration) bool { return kind != last || at >= half })
+	last := setup.kinds[len(setup.kinds)-1]
+	load, err := setup.load("a function comes", 0.6, shape, func(kind int, at time.Duration) bool { return kind != last || at >= half })
 	if err != nil {
 		return nil, err
 	}
-	model, err := scene.train(ctx, practice, steps, seed, false)
+	model, err := setup.train(ctx, training, steps, seed, false)
 	if err != nil {
 		return nil, err
 	}
-	class, err := scene.class(practice, ready(), model, false, seed)
+	online, err := setup.learners(training, ready(), model, false, seed)
 	if err != nil {
 		return nil, err
 	}
 	if !practised {
-		fresh, err := scene.class(practice, scratch(), nil, false, seed)
+		fresh, err := setup.learners(training, scratch(), nil, false, seed)
 		if err != nil {
 			return nil, err
 		}
-		class.pupils[scene.service(last)] = fresh.pupils[scene.service(last)]
+		online.agents[setup.service(last)] = fresh.agents[setup.service(last)]
 	}
-	class.pupils[scene.service(last)].begin = sim.Time(half)
-	for _, k := range scene.kinds {
-		scene.app.Services[scene.service(k)].Replicas = 3
+	online.agents[setup.service(last)].begin = sim.Time(half)
+	for _, k := range setup.kinds {
+		setup.app.Services[setup.service(k)].Replicas = 3
 	}
-	scene.app.Services[scene.service(last)].Replicas = 0
-	out, err := trial{app: scene.app, load: load, policy: "novice", decider: class, seed: seed}.run(ctx)
+	setup.app.Services[setup.service(last)].Replicas = 0
+	out, err := trial{app: setup.app, load: load, policy: "novice", decider: online, seed: seed}.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	before, after := 0.0, 0.0
-	others := scene.kinds[:len(scene.kinds)-1]
+	others := setup.kinds[:len(setup.kinds)-1]
 	for _, k := range others {
-		rewards := scene.rewards(out, k)
+		rewards := setup.rewards(out, k)
 		before += between(out, rewards, half/2, half) / float64(len(others))
 		after += between(out, rewards, half, half+half/2) / float64(len(others))
 	}
-	rewards := scene.rewards(out, last)
+	rewards := setup.rewards(out, last)
 	first := min(5*minute, half/2)
-	trail := class.pupils[scene.service(last)].trail
+	trail := online.agents[setup.service(last)].trail
 	settled := SettlesAfter(field(trail, func(m mark) float64 { return m.reward }), Apart(0.1))
 	return []float64{before, after, between(out, rewards, half, half+first), between(out, rewards, half+first, length),
 		float64(settled)}, nil
@@ -448,7 +448,7 @@ func chain(ctx context.Context, policy string, learn bool, steps int, length tim
 			return nil, err
 		}
 		t.model, err = learning{
-			problem: problem, scenarios: train.ServiceScenarios(formulation.NewGround(app), rates,
+			problem: problem, scenarios: train.ServiceScenarios(formulation.NewTopology(app), rates,
 				past.Duration()), agent: serverlessAgent(), steps: steps, episode: 60, seed: seed,
 		}.learnEach(ctx)
 		if err != nil {
@@ -476,7 +476,7 @@ func serverlessFindings(r *Report) {
 		return Undecided
 	}
 	r.find("Vertical actions settle after about 10 steps.", around(restart[0], 5, 15),
-		fmt.Sprintf("%s steps with a restart on resize, %s in place, for agents that practised; %s for one that learns live from nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
+		fmt.Sprintf("%s steps with a restart on resize, %s in place, for pre-trained agents; %s for one that learns live from nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
 	twenty := around(restart[1], 15, 25)
 	if other := around(restart[2], 15, 25); other != twenty {
 		twenty = Partly
@@ -490,14 +490,14 @@ func serverlessFindings(r *Report) {
 			spread(restart[3], 2), spread(settle[2].Ours[3], 2), spread(settle[5].Ours[3], 2), spread(settle[6].Ours[3], 2)))
 	r.find("Open problem: an agent's beginning is bad; learning off-line from the default autoscaler mends it.",
 		below(boot[1].Ours[1], boot[2].Ours[1]),
-		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after practice in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
+		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after pre-training in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
 	before, after := come[0].Ours[0], come[0].Ours[1]
 	v := Not
 	if math.Abs(float64(before.Mean-after.Mean)) < 0.05 {
 		v = Holds
 	}
 	r.find("Open problem: functions come and go; with one agent each the others are not disturbed.", v,
-		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after practice.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
+		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after pre-training.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
 	v = Undecided
 	switch agents := chain[2].Ours; {
 	case agents[0].High <= 10:

@@ -45,7 +45,7 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 	if err != nil {
 		return rl.Task{}, "", err
 	}
-	scene, err := newElasticScene(studyApp, studyPeak, trace, studyLength)
+	setup, err := newElasticSetup(studyApp, studyPeak, trace, studyLength)
 	if err != nil {
 		return rl.Task{}, "", err
 	}
@@ -53,7 +53,7 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 	if err != nil {
 		return rl.Task{}, "", err
 	}
-	s := learning{problem: problem, scenarios: scene.places, service: formulation.Every, steps: steps, episode: 60, seed: o.Seed}
+	s := learning{problem: problem, scenarios: setup.places, service: formulation.Every, steps: steps, episode: 60, seed: o.Seed}
 	first, err := s.scaled()
 	if err != nil {
 		return rl.Task{}, "", err
@@ -65,7 +65,7 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same eyes for every run
+			return &train.ScaledEnv{Env: where.Env, Scales: first.Scales}, nil // the same scales for every run
 		},
 	}, whence, nil
 }
@@ -172,7 +172,7 @@ func (r *Report) optimum(claim string, rows []Row, measure int, lowest bool, wan
 	}
 	because := fmt.Sprintf("The best mean here is at %s (%s).", rows[i].Name, spread(rows[i].Ours[measure], 2))
 	if !apart {
-		because += " Intervals overlap: other values are not told apart from it."
+		because += " Intervals overlap: other values do not differ significantly."
 	}
 	r.find(claim, v, because)
 }
@@ -355,13 +355,13 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	steps, length := o.steps(studySteps), o.length(studyLength)
-	scene, err := newElasticScene(studyApp, studyPeak, trace, length)
+	setup, err := newElasticSetup(studyApp, studyPeak, trace, length)
 	if err != nil {
 		return nil, err
 	}
 	periods := []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}
 	n := len(periods)
-	values, err := scene.compare(ctx, o, 2*n, func(i int) (learning, error) {
+	values, err := setup.compare(ctx, o, 2*n, func(i int) (learning, error) {
 		period, agent := periods[i%n], elasticAgent()
 		if i >= n { // as far-sighted in seconds as 0.94 is at 20 s
 			agent.Discount = math.Pow(0.94, period.Seconds()/20)
@@ -370,13 +370,13 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		if err == nil {
 			p.Window = max(5*time.Second, period)
 		}
-		return learning{problem: p, scenarios: scene.places, agent: agent}, err
+		return learning{problem: p, scenarios: setup.places, agent: agent}, err
 	}, steps)
 	if err != nil {
 		return nil, err
 	}
 	r := studyReport(o, "sampling", "Elastic-DQN, Fig. 4: the sampling interval", whence, steps,
-		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Judged in the event engine over %v of unseen load.", length),
+		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Evaluated in the event engine over %v of held-out load.", length),
 		"The paper's latencies are normalised by something that it does not name: its and ours are shown over those at 1 s. Its value at 10 s is not printed.")
 	papers := []float64{0.51, 0.54, 0.61, math.NaN(), 0.74}
 	for half, name := range []string{"Sampling interval, discount 0.94 a step",
@@ -417,7 +417,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 
 // compare trains one model for each variant and seed and judges it on the unseen
 // stretch: variant, seed, measures.
-func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
+func (s *elasticSetup) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
 	steps int) ([][][]float64, error) {
 	values := make([][][]float64, variants)
 	for i := range values {
@@ -430,11 +430,11 @@ func (s *elasticScene) compare(ctx context.Context, o Options, variants int, of 
 			return err
 		}
 		one.service, one.steps, one.episode, one.seed = formulation.Every, steps, 120, seed
-		brain, err := one.learn(ctx)
+		network, err := one.learn(ctx)
 		if err != nil {
 			return err
 		}
-		m := &formulation.Model{Problem: one.problem, Brains: []formulation.Brain{brain}}
+		m := &formulation.Model{Problem: one.problem, Networks: []formulation.Network{network}}
 		out, err := trial{app: s.app, load: s.test, policy: "elastic-dqn", model: m, seed: seed,
 			warmUp: min(elasticWarmUp, s.test.Duration()/4)}.run(ctx)
 		if err != nil {
@@ -454,30 +454,30 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	steps, length := o.steps(studySteps), o.length(studyLength)
-	scene, err := newElasticScene(studyApp, studyPeak, trace, length)
+	setup, err := newElasticSetup(studyApp, studyPeak, trace, length)
 	if err != nil {
 		return nil, err
 	}
 	var sizes []time.Duration
 	for _, size := range []time.Duration{3 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour} {
-		if size < scene.train.Duration() {
+		if size < setup.train.Duration() {
 			sizes = append(sizes, size)
 		}
 	}
-	sizes = append(sizes, scene.train.Duration())
+	sizes = append(sizes, setup.train.Duration())
 	places := make([][]train.ServiceScenario, len(sizes))
 	for i, size := range sizes {
-		part, err := scene.train.Slice(0, size)
+		part, err := setup.train.Slice(0, size)
 		if err != nil {
 			return nil, err
 		}
-		one := *scene
+		one := *setup
 		if err := one.learnOn(part); err != nil {
 			return nil, err
 		}
 		places[i] = one.places
 	}
-	values, err := scene.compare(ctx, o, len(sizes), func(i int) (learning, error) {
+	values, err := setup.compare(ctx, o, len(sizes), func(i int) (learning, error) {
 		p, err := formulation.NewProblem("elastic-dqn", 0, map[string]float64{"cost": studyWeight})
 		return learning{problem: p, scenarios: places[i], agent: elasticAgent()}, err
 	}, steps)
@@ -485,7 +485,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "data-size", "Elastic-DQN: the size of the training data", whence, steps,
-		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; judged in the event engine over %v of unseen load. The paper names the test and prints no result.", length))
+		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; evaluated in the event engine over %v of held-out load. The paper names the test and prints no result.", length))
 	t := Table{Name: "Training data", Of: "hours of trace", Measures: []Measure{{"mean response ms", 1}, {"QoS violations %", 2},
 		{"core-hours", 2}}}
 	for i, size := range sizes {

@@ -18,15 +18,15 @@ type Fits struct {
 // ARIMATask is what is asked of them: the next step.
 func ARIMATask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
-// Expects is a service's forecasters at work.
-type Expects struct {
+// Forecasts runs the forecasters of a service.
+type Forecasts struct {
 	cpu, response forecast.Model // nil = what is expected is what is
 	steps         int64
 	out           [][]float64
 }
 
-func newExpects(f Fits) (Expects, error) {
-	e := Expects{out: [][]float64{make([]float64, 1)}}
+func newExpects(f Fits) (Forecasts, error) {
+	e := Forecasts{out: [][]float64{make([]float64, 1)}}
 	for _, o := range []struct {
 		fit *forecast.ARIMAFit
 		to  *forecast.Model
@@ -44,7 +44,7 @@ func newExpects(f Fits) (Expects, error) {
 	return e, nil
 }
 
-func (e *Expects) begin() {
+func (e *Forecasts) begin() {
 	e.steps = 0
 	for _, m := range []forecast.Model{e.cpu, e.response} {
 		if m != nil {
@@ -53,7 +53,7 @@ func (e *Expects) begin() {
 	}
 }
 
-func (e *Expects) observe(cores, over loadline.Sample) {
+func (e *Forecasts) observe(cores, over loadline.Sample) {
 	e.steps++
 	show := func(m forecast.Model, s loadline.Sample) {
 		if m == nil {
@@ -69,8 +69,8 @@ func (e *Expects) observe(cores, over loadline.Sample) {
 	show(e.response, over)
 }
 
-// expected at the next step: what is now where nothing else is known.
-func (e *Expects) expected(cores, over float64) (nextCores, nextOver float64) {
+// expected at the next step: the present value without a forecast.
+func (e *Forecasts) expected(cores, over float64) (nextCores, nextOver float64) {
 	ask := func(m forecast.Model, now float64) float64 {
 		if m == nil || m.Predict(e.out) != nil || math.IsNaN(e.out[0][0]) {
 			return now

@@ -14,11 +14,11 @@ import (
 // container auto-scaling algorithm based on reinforcement learning", 2020). All
 // services share the table.
 type ASARSA struct {
-	senses
+	decisionState
 	period time.Duration
 	table  Table
-	ahead  []Expects // by service
-	sight  *formulation.Sight
+	ahead  []Forecasts // by service
+	sight  *formulation.FeatureSet
 	values []float32
 }
 
@@ -58,15 +58,15 @@ func choiceOf(replicas int) int {
 }
 
 func newASARSA(m *Model, app *loadline.App, delay time.Duration) (*ASARSA, error) {
-	s, err := newSenses(m, app, delay, len(ASARSALevels()))
+	s, err := newDecisionState(m, app, delay, len(ASARSALevels()))
 	if err != nil {
 		return nil, err
 	}
-	sight, err := formulation.NewSight("cpu_limit", "latency")
+	sight, err := formulation.NewFeatureSet("cpu_limit", "latency")
 	if err != nil {
 		return nil, err
 	}
-	a := &ASARSA{senses: s, period: m.Period, sight: sight, table: m.Table, ahead: make([]Expects, len(app.Services))}
+	a := &ASARSA{decisionState: s, period: m.Period, sight: sight, table: m.Table, ahead: make([]Forecasts, len(app.Services))}
 	for i, at := range s.at {
 		if at < 0 {
 			continue
@@ -117,22 +117,22 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 			continue
 		}
-		action := rl.Action{Choice: a.table.best(ASARSALevels(), a.seen[i])}
+		action := rl.Action{Choice: a.table.best(ASARSALevels(), a.observed[i])}
 		if a.choose != nil {
-			a.choose(i, a.seen[i], &action)
+			a.choose(i, a.observed[i], &action)
 		}
-		told := s.InFlight[i]
-		setting, moved := a.moves.replicas(i, told, ReplicasOf(action.Choice))
+		desired := s.InFlight[i]
+		setting, moved := a.moves.replicas(i, desired, ReplicasOf(action.Choice))
 		if moved {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
 				Service: i, Setting: setting,
 				Reason: fmt.Sprintf("expected CPU %.2f of the limit, response time %.2f of the budget: %+d replicas", cpu, response,
-					setting.Replicas.Value-told.Replicas),
+					setting.Replicas.Value-desired.Replicas),
 			})
 		}
 		// A bound may have cut the action, or, where there were fewer replicas than
 		// allowed, made it larger than any.
-		applied := min(max(setting.Replicas.Value-told.Replicas, -mostReplicas), mostReplicas)
+		applied := min(max(setting.Replicas.Value-desired.Replicas, -mostReplicas), mostReplicas)
 		a.taken = append(a.taken, Taken{i, rl.Action{Choice: choiceOf(applied)}})
 	}
 	if !a.anyKnown() {
@@ -146,7 +146,7 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, absent string) {
 	o := &s.Now().Services[service]
 	over := loadline.Sample{}
-	if a.values, absent = a.sight.See(a.ground, s, service, a.values[:0]); absent == "" {
+	if a.values, absent = a.sight.Append(a.topology, s, service, a.values[:0]); absent == "" {
 		over = loadline.Sample{Value: float64(a.values[1]), At: s.Now().At}
 	}
 	a.ahead[service].observe(o.CPU, over)
@@ -154,9 +154,9 @@ func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, 
 		return 0, 0, absent
 	}
 	cores, response := a.ahead[service].expected(o.CPU.Value, over.Value)
-	told := s.InFlight[service]
-	cpu = cores / (float64(max(told.Replicas, 1)) * capacity(told.Size))
-	a.seen[service] = append(a.seen[service][:0], level(cpu, cpuEdges...), level(response, responseEdges...))
+	desired := s.InFlight[service]
+	cpu = cores / (float64(max(desired.Replicas, 1)) * capacity(desired.Size))
+	a.observed[service] = append(a.observed[service][:0], level(cpu, cpuEdges...), level(response, responseEdges...))
 	a.known[service] = true
 	return cpu, response, ""
 }
@@ -166,7 +166,7 @@ func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, 
 // observed, not of what was expected.
 func (a *ASARSA) Reward(s loadline.Situation, service int) (float64, bool) {
 	var absent string
-	if a.values, absent = a.sight.See(a.ground, s, service, a.values[:0]); absent != "" {
+	if a.values, absent = a.sight.Append(a.topology, s, service, a.values[:0]); absent != "" {
 		return 0, false
 	}
 	if over := float64(a.values[1]); over > 1 {

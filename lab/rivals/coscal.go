@@ -15,12 +15,12 @@ import (
 // service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
 // with reinforcement learning", 2022). All services share the table.
 type CoScal struct {
-	senses
+	decisionState
 	period time.Duration
 	table  Table
-	ahead  *foresight
-	state  *formulation.Sight // what is decided by
-	worth  *formulation.Sight // what it is judged by
+	ahead  *rateForecasts
+	state  *formulation.FeatureSet // what is decided by
+	score  *formulation.FeatureSet // inputs of its reward
 	values []float32
 }
 
@@ -56,20 +56,20 @@ const (
 )
 
 func newCoScal(m *Model, app *loadline.App, delay time.Duration) (*CoScal, error) {
-	s, err := newSenses(m, app, delay, len(CoScalLevels()))
+	s, err := newDecisionState(m, app, delay, len(CoScalLevels()))
 	if err != nil {
 		return nil, err
 	}
-	state, err := formulation.NewSight("cpu", "memory_request")
+	state, err := formulation.NewFeatureSet("cpu", "memory_request")
 	if err != nil {
 		return nil, err
 	}
-	worth, err := formulation.NewSight("cpu", "memory_request", "latency")
+	score, err := formulation.NewFeatureSet("cpu", "memory_request", "latency")
 	if err != nil {
 		return nil, err
 	}
-	c := &CoScal{senses: s, period: m.Period, table: m.Table, state: state, worth: worth}
-	if c.ahead, err = newForesight(m, s.at); err != nil {
+	c := &CoScal{decisionState: s, period: m.Period, table: m.Table, state: state, score: score}
+	if c.ahead, err = newRateForecasts(m, s.at); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -110,9 +110,9 @@ func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 			continue
 		}
-		action := rl.Action{Choice: c.table.best(CoScalLevels(), c.seen[i])}
+		action := rl.Action{Choice: c.table.best(CoScalLevels(), c.observed[i])}
 		if c.choose != nil {
-			c.choose(i, c.seen[i], &action)
+			c.choose(i, c.observed[i], &action)
 		}
 		setting, moved := c.move(s, i, action.Choice)
 		if !moved {
@@ -120,7 +120,7 @@ func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		} else {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
 				Service: i, Setting: setting, Reason: fmt.Sprintf("CPU in quarter %.0f, expected in %.0f, memory in %.0f: %s",
-					1+c.seen[i][0], 1+c.seen[i][1], 1+c.seen[i][2], CoScalMoves[action.Choice]),
+					1+c.observed[i][0], 1+c.observed[i][1], 1+c.observed[i][2], CoScalMoves[action.Choice]),
 			})
 		}
 		c.taken = append(c.taken, Taken{i, action})
@@ -133,7 +133,7 @@ func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 
 // see a service in levels.
 func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
-	c.values, absent = c.state.See(c.ground, s, service, c.values[:0])
+	c.values, absent = c.state.Append(c.topology, s, service, c.values[:0])
 	if absent != "" {
 		return absent
 	}
@@ -142,7 +142,7 @@ func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	if s.InFlight[service].Brownout {
 		browned = 1
 	}
-	c.seen[service] = append(c.seen[service][:0], level(cpu, quarters...), level(cpu*c.growth(s, service), quarters...),
+	c.observed[service] = append(c.observed[service][:0], level(cpu, quarters...), level(cpu*c.growth(s, service), quarters...),
 		level(memory, quarters...), browned)
 	c.known[service] = true
 	return ""
@@ -176,30 +176,30 @@ func visits(o *loadline.ServiceObservation) loadline.Sample {
 }
 
 func (c *CoScal) move(s loadline.Situation, service, choice int) (loadline.Setting, bool) {
-	told := s.InFlight[service]
-	quarter := max(1, int(math.Round(coscalShare*float64(told.Replicas))))
+	desired := s.InFlight[service]
+	quarter := max(1, int(math.Round(coscalShare*float64(desired.Replicas))))
 	used := memoryOf(&s.Now().Services[service])
 	switch choice {
 	case coscalOut:
-		return c.moves.replicas(service, told, quarter)
+		return c.moves.replicas(service, desired, quarter)
 	case coscalIn:
-		return c.moves.replicas(service, told, -quarter)
+		return c.moves.replicas(service, desired, -quarter)
 	case coscalCPUUp:
-		return c.moves.cpu(service, told, coscalUp)
+		return c.moves.cpu(service, desired, coscalUp)
 	case coscalCPUDown:
-		return c.moves.cpu(service, told, coscalDown)
+		return c.moves.cpu(service, desired, coscalDown)
 	case coscalMemoryUp:
-		return c.moves.memory(service, told, used, coscalUp)
+		return c.moves.memory(service, desired, used, coscalUp)
 	case coscalMemoryDown:
-		return c.moves.memory(service, told, used, coscalDown)
+		return c.moves.memory(service, desired, used, coscalDown)
 	case coscalBrownout:
-		return c.moves.brownout(service, told)
+		return c.moves.brownout(service, desired)
 	}
 	return loadline.Setting{}, false
 }
 
 // Constants of the reward: the utilisation that is aimed at, and what dropped calls
-// weigh. They are those of DRPC, so that nobody aims elsewhere.
+// weigh. They are those of DRPC, so that all aim at the same.
 const (
 	preferredCPU    = 0.60
 	preferredMemory = 0.75
@@ -210,7 +210,7 @@ const (
 // dropped.
 func (c *CoScal) Reward(s loadline.Situation, service int) (float64, bool) {
 	var absent string
-	if c.values, absent = c.worth.See(c.ground, s, service, c.values[:0]); absent != "" {
+	if c.values, absent = c.score.Append(c.topology, s, service, c.values[:0]); absent != "" {
 		return 0, false
 	}
 	cpu, memory, over := float64(c.values[0]), float64(c.values[1]), float64(c.values[2])

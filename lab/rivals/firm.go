@@ -18,9 +18,9 @@ import (
 // microservices", 2020). While users wait too long it looks for the culprit among
 // the services on the critical path, by a support vector machine; otherwise services
 // have their turn one after the other. What is done to a service, its own actor
-// decides, which DDPG taught.
+// decides, trained by DDPG.
 type FIRM struct {
-	senses
+	decisionState
 	period time.Duration
 	svm    SVM
 	actors []*rl.NetPolicy // by service
@@ -28,15 +28,15 @@ type FIRM struct {
 	order  []int // services by turn: those of the longest chain first
 	turn   int   // place in the order
 	locate []float64
-	ratios *formulation.Sight
+	ratios *formulation.FeatureSet
 	values []float32
 }
 
 // FIRMPeriod is the time between two decisions.
 const FIRMPeriod = 5 * time.Second
 
-// firmLooks are how many observations services are compared over.
-const firmLooks = 12
+// firmObservations are how many observations services are compared over.
+const firmObservations = 12
 
 // The axes of an action.
 const (
@@ -68,20 +68,20 @@ func FIRMWidth(kinds int) int { return firmFixed + kinds }
 
 func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
 	width := FIRMWidth(len(app.Kinds))
-	s, err := newSenses(m, app, delay, width)
+	s, err := newDecisionState(m, app, delay, width)
 	if err != nil {
 		return nil, err
 	}
 	if m.Kinds != len(app.Kinds) {
-		return nil, fmt.Errorf("the actors were taught on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
+		return nil, fmt.Errorf("the actors were trained on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
 			len(app.Kinds))
 	}
-	ratios, err := formulation.NewSight("cpu_limit", "memory", "concurrency", "fill", "size")
+	ratios, err := formulation.NewFeatureSet("cpu_limit", "memory", "concurrency", "fill", "size")
 	if err != nil {
 		return nil, err
 	}
 	f := &FIRM{
-		senses: s, period: m.Period, svm: *m.SVM, actors: make([]*rl.NetPolicy,
+		decisionState: s, period: m.Period, svm: *m.SVM, actors: make([]*rl.NetPolicy,
 			len(app.Services)), paths: newPathFinder(app), ratios: ratios,
 		locate: make([]float64, LocateWidth),
 	}
@@ -108,7 +108,7 @@ func (f *FIRM) Name() string { return string(FIRMName) }
 // Needs implements loadline.Policy.
 func (f *FIRM) Needs() loadline.Needs {
 	return loadline.Needs{Period: f.period, Scrape: min(5*time.Second, f.period), Window: max(30*time.Second, f.period), Delay: f.delay,
-		Keep: firmLooks}
+		Keep: firmObservations}
 }
 
 // Spaces implements Rival.
@@ -144,9 +144,9 @@ func (f *FIRM) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 	}
 	action := f.Spaces().NewAction()
 	if f.choose != nil {
-		f.choose(service, f.seen[service], &action)
+		f.choose(service, f.observed[service], &action)
 	} else {
-		f.actors[service].Decide(f.seen[service], &action)
+		f.actors[service].Decide(f.observed[service], &action)
 	}
 	setting, axis, x := f.move(s, service, action.Values)
 	applied := f.Spaces().NewAction()
@@ -162,10 +162,10 @@ func (f *FIRM) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 
 // see what an actor is shown.
 func (f *FIRM) see(s loadline.Situation, service int) (absent string) {
-	if f.values, absent = f.ratios.See(f.ground, s, service, f.values[:0]); absent != "" {
+	if f.values, absent = f.ratios.Append(f.topology, s, service, f.values[:0]); absent != "" {
 		return absent
 	}
-	seen := f.seen[service][:0]
+	seen := f.observed[service][:0]
 	for _, v := range f.values {
 		seen = append(seen, min(v, fullest))
 	}
@@ -185,14 +185,14 @@ func (f *FIRM) see(s loadline.Situation, service int) (absent string) {
 		}
 		seen = append(seen, float32(share))
 	}
-	f.seen[service], f.known[service] = seen, true
+	f.observed[service], f.known[service] = seen, true
 	return ""
 }
 
 // over is the worst response time over its SLO, of the kinds that come by the
 // service. It is not known where no such kind was measured.
 func (f *FIRM) over(o *loadline.Observation, service int) (worst float64, known bool) {
-	for k, n := range f.ground.Services[service].Visits {
+	for k, n := range f.topology.Services[service].Visits {
 		if n <= 0 {
 			continue
 		}
@@ -235,7 +235,7 @@ func (f *FIRM) arrivals(s loadline.Situation, service int) float32 {
 }
 
 // whose turn it is, and why: the culprit's if users wait too long, otherwise
-// everybody's in turn. -1 = nobody's that was seen.
+// of every service in turn. -1 = none was observed.
 func (f *FIRM) whose(s loadline.Situation) (service int, why string) {
 	if kind, late := f.paths.latest(s.Now()); late {
 		if service := f.culprit(s, kind); service >= 0 {
@@ -289,17 +289,17 @@ func (f *FIRM) move(s loadline.Situation, service int, wants []float32) (setting
 }
 
 func (f *FIRM) moveAxis(s loadline.Situation, service, axis int, x float64) (loadline.Setting, bool) {
-	told := s.InFlight[service]
+	desired := s.InFlight[service]
 	switch axis {
 	case firmCPU:
-		return f.moves.cpu(service, told, math.Pow(firmStep, x))
+		return f.moves.cpu(service, desired, math.Pow(firmStep, x))
 	case firmMemory:
-		return f.moves.memory(service, told, memoryOf(&s.Now().Services[service]), math.Pow(firmStep, x))
+		return f.moves.memory(service, desired, memoryOf(&s.Now().Services[service]), math.Pow(firmStep, x))
 	}
 	if x < 0 {
-		return f.moves.replicas(service, told, -1)
+		return f.moves.replicas(service, desired, -1)
 	}
-	return f.moves.replicas(service, told, 1)
+	return f.moves.replicas(service, desired, 1)
 }
 
 func abs(v float32) float32 { return max(v, -v) }
@@ -315,7 +315,7 @@ func (f *FIRM) Reward(s loadline.Situation, service int) (float64, bool) {
 		return 0, false
 	}
 	var absent string
-	if f.values, absent = f.ratios.See(f.ground, s, service, f.values[:0]); absent != "" {
+	if f.values, absent = f.ratios.Append(f.topology, s, service, f.values[:0]); absent != "" {
 		return 0, false
 	}
 	reward := sloWeight / max(over, 1)
@@ -326,7 +326,7 @@ func (f *FIRM) Reward(s loadline.Situation, service int) (float64, bool) {
 }
 
 // Symptoms of every service on the critical path of the kind of request whose users
-// wait longest, for whoever teaches the machine; nothing while nobody waits too long.
+// wait longest, to train the machine; nothing while the SLO is met.
 func (f *FIRM) Symptoms(s loadline.Situation, each func(service int, symptoms []float64)) {
 	kind, late := f.paths.latest(s.Now())
 	if !late {

@@ -12,8 +12,8 @@ const LocateWidth = 2
 // LocateFeatures names them.
 var LocateFeatures = [LocateWidth]string{"correlation", "congestion"}
 
-// leastLooks are needed before two series can be said to go together.
-const leastLooks = 4
+// minObservations are needed before two series can be said to go together.
+const minObservations = 4
 
 // symptoms of a service on a critical path: how its own response time goes together
 // with that of the path (Pearson), and how far its 99th percentile is from its
@@ -39,7 +39,7 @@ func (p pathFinder) symptoms(window []loadline.Observation, kind, service int, i
 // Pearson's correlation of two series; 0 where it is not defined.
 func Pearson(a, b []float64) float64 {
 	n := float64(len(a))
-	if len(a) < leastLooks {
+	if len(a) < minObservations {
 		return 0
 	}
 	var meanA, meanB float64

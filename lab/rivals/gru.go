@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 )
 
-// GRUTask is what CoScal asks of its forecasters: the visits at the next decision.
+// GRUTask is the task of CoScal's forecasters: the visits at the next decision.
 func GRUTask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
 // GRUConfig is a small GRU: there is one for every service.
@@ -17,27 +17,27 @@ func GRUConfig(seed uint64) forecast.GRUConfig {
 	return forecast.GRUConfig{Window: 6, Hidden: 12, Members: 1, Epochs: 30, Patience: 5, Seed: seed}
 }
 
-// foresight shows forecasters the visits at each decision, and keeps what they say.
-type foresight struct {
-	period time.Duration
-	models []*forecast.GRU // by service; nil = none
-	last   []int64         // number of the decision that was shown last
-	shown  []bool
-	out    [][]float64
-	said   []loadline.Sample
+// rateForecasts feeds the forecasters with the visits at each decision, and keeps their forecasts.
+type rateForecasts struct {
+	period    time.Duration
+	models    []*forecast.GRU // by service; nil = none
+	last      []int64         // number of the decision that was shown last
+	observed  []bool
+	out       [][]float64
+	predicted []loadline.Sample
 }
 
-func newForesight(m *Model, at []int) (*foresight, error) {
+func newRateForecasts(m *Model, at []int) (*rateForecasts, error) {
 	n := len(at)
-	f := &foresight{
-		period: m.Period, models: make([]*forecast.GRU, n), last: make([]int64, n), shown: make([]bool, n),
-		out: [][]float64{make([]float64, 1)}, said: make([]loadline.Sample, n),
+	f := &rateForecasts{
+		period: m.Period, models: make([]*forecast.GRU, n), last: make([]int64, n), observed: make([]bool, n),
+		out: [][]float64{make([]float64, 1)}, predicted: make([]loadline.Sample, n),
 	}
 	for i, place := range at {
 		if place < 0 || len(m.GRUs) == 0 || m.GRUs[place] == nil {
 			continue
 		}
-		// A forecaster remembers what it was shown: each policy has its own.
+		// A forecaster has a state: each policy has its own.
 		file, err := m.GRUs[place].File(m.Services[place], nil)
 		if err != nil {
 			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[place], err)
@@ -50,9 +50,9 @@ func newForesight(m *Model, at []int) (*foresight, error) {
 	return f, nil
 }
 
-func (f *foresight) begin() {
-	clear(f.shown)
-	clear(f.said)
+func (f *rateForecasts) begin() {
+	clear(f.observed)
+	clear(f.predicted)
 	for _, m := range f.models {
 		if m != nil {
 			m.Forget()
@@ -65,17 +65,17 @@ const longestGap = 12
 
 // observe what was measured at a decision. What was not is missing, which is not
 // zero.
-func (f *foresight) observe(now time.Time, o *loadline.Observation) {
+func (f *rateForecasts) observe(now time.Time, o *loadline.Observation) {
 	number := now.Unix() / max(1, int64(f.period/time.Second))
 	for i, m := range f.models {
-		if m == nil || f.shown[i] && number <= f.last[i] {
+		if m == nil || f.observed[i] && number <= f.last[i] {
 			continue
 		}
-		if f.shown[i] && number-f.last[i] > longestGap {
+		if f.observed[i] && number-f.last[i] > longestGap {
 			m.Forget()
-			f.shown[i] = false
+			f.observed[i] = false
 		}
-		for f.shown[i] && f.last[i]+1 < number {
+		for f.observed[i] && f.last[i]+1 < number {
 			f.last[i]++
 			m.Observe(f.last[i], []float64{math.NaN()})
 		}
@@ -84,11 +84,11 @@ func (f *foresight) observe(now time.Time, o *loadline.Observation) {
 			value = v.Value
 		}
 		m.Observe(number, []float64{value})
-		f.last[i], f.shown[i], f.said[i] = number, true, loadline.Sample{}
+		f.last[i], f.observed[i], f.predicted[i] = number, true, loadline.Sample{}
 		if m.Predict(f.out) == nil && !math.IsNaN(f.out[0][0]) {
-			f.said[i] = loadline.Sample{Value: max(0, f.out[0][0]), At: now}
+			f.predicted[i] = loadline.Sample{Value: max(0, f.out[0][0]), At: now}
 		}
 	}
 }
 
-func (f *foresight) expected(service int) loadline.Sample { return f.said[service] }
+func (f *rateForecasts) expected(service int) loadline.Sample { return f.predicted[service] }

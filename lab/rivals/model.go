@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Model is what practice gives out. Each rival has some of the parts.
+// Model is the result of a training. Each rival has some of the parts.
 type Model struct {
 	Rival    Name
 	App      string
@@ -22,7 +22,7 @@ type Model struct {
 	GRUs  []*forecast.GRU // of CoScal, by service; nil = none
 	ARIMA []Fits          // of A-SARSA, by service; empty = none
 
-	// Of FIRM: actors by service, taught on so many kinds of requests.
+	// Of FIRM: actors by service, trained on so many kinds of requests.
 	SVM    *SVM
 	Actors []*nn.Net
 	Kinds  int

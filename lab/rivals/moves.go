@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// moves are what can be done to a service, within its bounds. What is told counts
+// moves are what can be done to a service, within its bounds. The desired allocation counts
 // plans in flight. Each says whether anything would change.
 type moves struct {
 	app      *loadline.App
@@ -18,18 +18,18 @@ func newMoves(app *loadline.App) *moves {
 }
 
 // replicas more or less.
-func (m *moves) replicas(service int, told loadline.Allocation, n int) (loadline.Setting, bool) {
+func (m *moves) replicas(service int, desired loadline.Allocation, n int) (loadline.Setting, bool) {
 	b := m.app.Services[service].Bounds
-	next := max(told.Replicas+n, b.MinReplicas, 1)
+	next := max(desired.Replicas+n, b.MinReplicas, 1)
 	if b.MaxReplicas > 0 {
 		next = min(next, b.MaxReplicas)
 	}
-	return loadline.Setting{Replicas: loadline.Some(next)}, next != told.Replicas
+	return loadline.Setting{Replicas: loadline.Some(next)}, next != desired.Replicas
 }
 
 // cpu limit by a factor. The request keeps the share of it that it has in the
 // application's own description.
-func (m *moves) cpu(service int, told loadline.Allocation, factor float64) (loadline.Setting, bool) {
+func (m *moves) cpu(service int, desired loadline.Allocation, factor float64) (loadline.Setting, bool) {
 	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
 	within := func(v float64) float64 {
 		v = math.Round(v*1000) / 1000
@@ -38,10 +38,10 @@ func (m *moves) cpu(service int, told loadline.Allocation, factor float64) (load
 		}
 		return max(v, b.MinCPU, 0.001)
 	}
-	limit := told.Size.CPULimit
+	limit := desired.Size.CPULimit
 	if limit == 0 {
-		request := within(told.Size.CPURequest * factor)
-		return loadline.Setting{CPURequest: loadline.Some(request)}, request != told.Size.CPURequest
+		request := within(desired.Size.CPURequest * factor)
+		return loadline.Setting{CPURequest: loadline.Some(request)}, request != desired.Size.CPURequest
 	}
 	share := 1.0
 	if own.CPULimit > 0 && own.CPURequest > 0 {
@@ -50,7 +50,7 @@ func (m *moves) cpu(service int, told loadline.Allocation, factor float64) (load
 	next := within(limit * factor)
 	request := min(within(next*share), next)
 	return loadline.Setting{CPULimit: loadline.Some(next), CPURequest: loadline.Some(request)}, next != limit ||
-		request != told.Size.CPURequest
+		request != desired.Size.CPURequest
 }
 
 // memoryRoom is how far above what a replica uses its memory limit stays: below
@@ -59,7 +59,7 @@ const memoryRoom = 1.15
 
 // memory limit by a factor, but never to where replicas would be killed for what
 // they use; not down where that was not measured.
-func (m *moves) memory(service int, told loadline.Allocation, used loadline.Sample, factor float64) (loadline.Setting, bool) {
+func (m *moves) memory(service int, desired loadline.Allocation, used loadline.Sample, factor float64) (loadline.Setting, bool) {
 	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
 	within := func(v float64) int64 {
 		n := int64(v/(1<<20)) << 20
@@ -68,10 +68,10 @@ func (m *moves) memory(service int, told loadline.Allocation, used loadline.Samp
 		}
 		return max(n, b.MinMemory, 1<<20)
 	}
-	limit := told.Size.MemoryLimit
+	limit := desired.Size.MemoryLimit
 	if limit == 0 {
-		request := within(float64(told.Size.MemoryRequest) * factor)
-		return loadline.Setting{MemoryRequest: loadline.Some(request)}, request != told.Size.MemoryRequest
+		request := within(float64(desired.Size.MemoryRequest) * factor)
+		return loadline.Setting{MemoryRequest: loadline.Some(request)}, request != desired.Size.MemoryRequest
 	}
 	next := within(float64(limit) * factor)
 	if factor < 1 {
@@ -88,12 +88,12 @@ func (m *moves) memory(service int, told loadline.Allocation, used loadline.Samp
 	}
 	request := min(within(float64(next)*share), next)
 	return loadline.Setting{MemoryLimit: loadline.Some(next), MemoryRequest: loadline.Some(request)}, next != limit ||
-		request != told.Size.MemoryRequest
+		request != desired.Size.MemoryRequest
 }
 
 // brownout begins or ends, where every call to the service is optional.
-func (m *moves) brownout(service int, told loadline.Allocation) (loadline.Setting, bool) {
-	return loadline.Setting{Brownout: loadline.Some(!told.Brownout)}, m.optional[service]
+func (m *moves) brownout(service int, desired loadline.Allocation) (loadline.Setting, bool) {
+	return loadline.Setting{Brownout: loadline.Some(!desired.Brownout)}, m.optional[service]
 }
 
 // memoryOf is what the largest replica of a service uses.

@@ -24,38 +24,37 @@ const (
 // Names of all rivals.
 func Names() []Name { return []Name{CoScalName, FIRMName, ASARSAName} }
 
-// Choose an action for a service by what is seen of it.
-type Choose func(service int, observation []float32, action *rl.Action)
+// ChooseAction an action for a service by what is seen of it.
+type ChooseAction func(service int, observation []float32, action *rl.Action)
 
-// Taken is what was done to a service: as applied, not as wanted.
+// Taken is the action on a service as applied, not as proposed.
 type Taken struct {
 	Service int
 	Action  rl.Action
 }
 
-// Rival is a policy that can be taught: whoever teaches it chooses its actions,
-// sees what it saw, and asks what came of it. It is for one goroutine.
+// Rival is a policy that can be trained: the trainer chooses its actions and reads its
+// observations and rewards. It is for one goroutine.
 type Rival interface {
 	loadline.Policy
 
 	// Spaces of the problem of one service.
 	Spaces() rl.Spaces
-	// Begin forgets the past, as at the beginning of an episode.
+	// Begin starts an episode and discards earlier observations.
 	Begin()
-	// Explore lets somebody else choose; nil lets the rival decide by what it has
-	// learned.
-	Explore(choose Choose)
-	// Seen of a service when it decided last, until it decides again; nil = what it
+	// Explore sets a function that chooses actions; nil = the learned policy chooses.
+	Explore(choose ChooseAction)
+	// Observed of a service when it decided last, until it decides again; nil = what it
 	// needs was not measured.
-	Seen(service int) []float32
+	Observed(service int) []float32
 	// Taken when it decided last, until it decides again.
 	Taken() []Taken
 	// Reward of a service in the situation that its last action led to.
 	Reward(s loadline.Situation, service int) (float64, bool)
 }
 
-// New sets a model to work on an application. Services go with what was learned for
-// them by name; others stay as they are, and it is an error if that is all of them.
+// New makes the policy of a model for an application. Services are matched by name;
+// others stay unchanged, and it is an error if none matches.
 func New(m *Model, app *loadline.App, delay time.Duration) (Rival, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -69,24 +68,24 @@ func New(m *Model, app *loadline.App, delay time.Duration) (Rival, error) {
 	return newASARSA(m, app, delay)
 }
 
-// senses are what all rivals remember of their last decision.
-type senses struct {
-	app    *loadline.App
-	ground *formulation.Ground
-	moves  *moves
-	delay  time.Duration
-	at     []int // by service: place in the model; -1 = left as it is
-	seen   [][]float32
-	known  []bool
-	taken  []Taken
-	choose Choose
+// decisionState are what all rivals remember of their last decision.
+type decisionState struct {
+	app      *loadline.App
+	topology *formulation.Topology
+	moves    *moves
+	delay    time.Duration
+	at       []int // by service: place in the model; -1 = left as it is
+	observed [][]float32
+	known    []bool
+	taken    []Taken
+	choose   ChooseAction
 }
 
-func newSenses(m *Model, app *loadline.App, delay time.Duration, width int) (senses, error) {
+func newDecisionState(m *Model, app *loadline.App, delay time.Duration, width int) (decisionState, error) {
 	n := len(app.Services)
-	s := senses{
-		app: app, ground: formulation.NewGround(app), moves: newMoves(app), delay: delay,
-		at: make([]int, n), seen: make([][]float32, n), known: make([]bool, n),
+	s := decisionState{
+		app: app, topology: formulation.NewTopology(app), moves: newMoves(app), delay: delay,
+		at: make([]int, n), observed: make([][]float32, n), known: make([]bool, n),
 	}
 	if s.delay == 0 {
 		s.delay = time.Second
@@ -94,7 +93,7 @@ func newSenses(m *Model, app *loadline.App, delay time.Duration, width int) (sen
 	found := false
 	for i := range app.Services {
 		s.at[i] = slices.Index(m.Services, app.Services[i].Name)
-		s.seen[i] = make([]float32, width)
+		s.observed[i] = make([]float32, width)
 		found = found || s.at[i] >= 0
 	}
 	if !found {
@@ -105,31 +104,31 @@ func newSenses(m *Model, app *loadline.App, delay time.Duration, width int) (sen
 }
 
 // Partial are the budgets that rivals are trained with: those in proportion.
-func (s *senses) Partial() []loadline.SLO { return s.ground.Partial() }
+func (s *decisionState) Partial() []loadline.SLO { return s.topology.Partial() }
 
 // Explore implements Rival.
-func (s *senses) Explore(choose Choose) { s.choose = choose }
+func (s *decisionState) Explore(choose ChooseAction) { s.choose = choose }
 
-// Seen implements Rival.
-func (s *senses) Seen(service int) []float32 {
+// Observed implements Rival.
+func (s *decisionState) Observed(service int) []float32 {
 	if !s.known[service] {
 		return nil
 	}
-	return s.seen[service]
+	return s.observed[service]
 }
 
 // Taken implements Rival.
-func (s *senses) Taken() []Taken { return s.taken }
+func (s *decisionState) Taken() []Taken { return s.taken }
 
-func (s *senses) forget() {
+func (s *decisionState) forget() {
 	clear(s.known)
 	s.taken = s.taken[:0]
 }
 
-// noData is what a rival says that saw nothing of any service.
-func (s *senses) noData(absent string) error {
+// noData is the error if no service was measured.
+func (s *decisionState) noData(absent string) error {
 	return fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
 }
 
 // anyKnown says whether something was seen at all.
-func (s *senses) anyKnown() bool { return slices.Contains(s.known, true) }
+func (s *decisionState) anyKnown() bool { return slices.Contains(s.known, true) }

@@ -192,10 +192,10 @@ func TestCoScal(t *testing.T) {
 	if _, err := p.Decide(noon, s); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Seen(0); !slices.Equal(got, []float32{2, 3, 2, 0}) {
+	if got := p.Observed(0); !slices.Equal(got, []float32{2, 3, 2, 0}) {
 		t.Errorf("root seen as %v", got)
 	}
-	if got := p.Seen(1); !slices.Equal(got, []float32{2, 2, 2, 0}) {
+	if got := p.Observed(1); !slices.Equal(got, []float32{2, 2, 2, 0}) {
 		t.Errorf("a seen as %v", got)
 	}
 	if len(p.Taken()) != len(app.Services) || p.Taken()[0].Action.Choice != coscalKeep {
@@ -234,7 +234,7 @@ func TestCoScal(t *testing.T) {
 			t.Errorf("%s of service %d: %+v, %v; want %+v", CoScalMoves[c.choice], c.service, got, p.Taken()[c.service], c.want)
 		}
 	}
-	// At 50 % CPU and memory, nobody late: 1/(1 + 0.1^3 + 0.25^3).
+	// At 50 % CPU and memory, SLO met: 1/(1 + 0.1^3 + 0.25^3).
 	if got, known := p.Reward(s, 0); !known || math.Abs(got-1/(1+0.001+0.015625)) > 1e-6 {
 		t.Errorf("reward %v", got)
 	}
@@ -262,10 +262,10 @@ func TestASARSA(t *testing.T) {
 		}
 	}
 	// 1.3 cores are expected of two replicas of one core: 65 %.
-	if got := p.Seen(0)[0]; got != 6 {
+	if got := p.Observed(0)[0]; got != 6 {
 		t.Errorf("expected CPU in bin %v, want 6", got)
 	}
-	if got := p.Seen(1)[0]; got != 2 {
+	if got := p.Observed(1)[0]; got != 2 {
 		t.Errorf("CPU of another in bin %v, want 2", got)
 	}
 	// The reward is of what was observed.
@@ -277,7 +277,7 @@ func TestASARSA(t *testing.T) {
 		t.Errorf("reward of a late service %v", got)
 	}
 	// Ten more than two are as many as are allowed: six more are learned from.
-	state := ASARSALevels().state(p.Seen(1))
+	state := ASARSALevels().state(p.Observed(1))
 	m.Table.Values[state*ASARSAChoices+choiceOf(10)], m.Table.Tried[state*ASARSAChoices+choiceOf(10)] = 1, 1
 	if _, err := p.Decide(noon, s); err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (t Table) Note(l Levels, seen []float32, choice int) {
 }
 
 // best action of those that were tried in the state. Where none was, it is that of
-// the nearest state in which one was, by levels: whoever meets an overload that he has
+// the nearest state in which one was, by levels: a policy in an overload that it has
 // never seen must not stand still. An empty table does the first, which must be to do
 // nothing.
 func (t Table) best(l Levels, seen []float32) int {

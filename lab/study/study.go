@@ -22,7 +22,7 @@ type Spec struct {
 	Training rl.TrainingConfig
 	Parallel int // runs at a time
 
-	// Progress is told how much of all steps is done and what has finished;
+	// Progress receives the completed share of all steps and the finished runs;
 	// one call at a time. May be nil.
 	Progress func(Progress)
 }
@@ -186,7 +186,7 @@ func (b *board) progress(job, steps int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.steps[job] = steps
-	b.tell()
+	b.notify()
 }
 
 func (b *board) finish(job int, o *Outcome) {
@@ -197,10 +197,10 @@ func (b *board) finish(job int, o *Outcome) {
 	if b.best == nil || o.Score > b.best.Score {
 		b.best = o
 	}
-	b.tell()
+	b.notify()
 }
 
-func (b *board) tell() {
+func (b *board) notify() {
 	if b.spec.Progress == nil {
 		return
 	}

@@ -99,20 +99,20 @@ func scenario(app *loadline.App) *train.Scenario {
 // ignorant is a model in which everybody decides by chance, though always the same.
 func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 	t.Helper()
-	eyes, err := drpc.NewEyes(app)
+	eyes, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inputs := eyes.Width(drpc.Shared) / len(app.Services)
 	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{32, 32}, Outputs: drpc.Axes,
-		Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
+		Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewRNG(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &drpc.Model{
 		App: app.Name, Kind: drpc.Continuous, Shape: drpc.Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1,
 		Pace:  drpc.DefaultPace(),
-		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Seen: drpc.NewSeen(), Mix: drpc.Mix{0.9, 0.1},
+		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Visits: drpc.NewVisitCounts(), Mix: drpc.Mix{0.9, 0.1},
 		Notifier: drpc.NotifierConfig{Rewards: 10, Threshold: -10},
 	}
 	for i := range app.Services {

@@ -15,18 +15,18 @@ func (t *Teacher) received(d *drpc.Delivery) error {
 	if !t.learns() {
 		return nil
 	}
-	if d.Scene == nil {
+	if d.Snapshot == nil {
 		t.join.AddExperience(&d.Experience)
 		return nil
 	}
 	var view drpc.View
-	_, err := t.trainer.Eyes().Recognise(d.Scene, t.config.Training.Shape, &view)
+	_, err := t.trainer.Encoder().Decode(d.Snapshot, t.config.Training.Shape, &view)
 	t.setProblem("a scene of the application is ignored", err)
 	if err != nil {
 		t.rejected++
 		return nil
 	}
-	t.join.AddScene(*d.Scene)
+	t.join.AddSnapshot(*d.Snapshot)
 	return nil
 }
 
@@ -43,9 +43,9 @@ func (t *Teacher) learn(ctx context.Context) error {
 			return nil
 		}
 		var before, after drpc.View
-		mix, err := t.trainer.Eyes().Recognise(&from, t.config.Training.Shape, &before)
+		mix, err := t.trainer.Encoder().Decode(&from, t.config.Training.Shape, &before)
 		if err == nil {
-			_, err = t.trainer.Eyes().Recognise(&to, t.config.Training.Shape, &after)
+			_, err = t.trainer.Encoder().Decode(&to, t.config.Training.Shape, &after)
 		}
 		if err != nil {
 			return fmt.Errorf("teacher: %w", err) // both were recognised when they were received
@@ -53,7 +53,7 @@ func (t *Teacher) learn(ctx context.Context) error {
 		if mix != nil {
 			t.mix = t.mix.Follow(mix, mixShare)
 		}
-		why := t.trainer.Listen(&before, &after, mix, t.actions, to.Worth.Reward)
+		why := t.trainer.AddExperience(&before, &after, mix, t.actions, to.Score.Reward)
 		t.learned++
 		t.sinceEvaluation++
 		t.sinceRetraining++
@@ -87,9 +87,9 @@ func (t *Teacher) retrain(why []drpc.Reason) error {
 	t.retrained++
 	t.record(Event{
 		What:    "the notifier requests training: stage 1 in the simulated application with the observed request mix",
-		Reasons: why, Before: t.trainer.Means().Reward,
+		Reasons: why, Before: t.trainer.Signals().Reward,
 	})
-	return t.trainer.Recall(why, t.mix)
+	return t.trainer.Retrain(why, t.mix)
 }
 
 // evaluate finds out whether the teacher has improved.

@@ -66,9 +66,9 @@ func (t *Teacher) updateStatus(doing string) {
 	if !t.learns() {
 		return
 	}
-	means := drpc.Glance{}
+	means := drpc.Signals{}
 	if !t.trainer.Busy() {
-		means = t.trainer.Means()
+		means = t.trainer.Signals()
 	}
 	j := t.join
 	s.Rejected, s.Learned, s.Incomplete, s.Broken, s.Late, s.Silent = t.rejected, t.learned, j.Incomplete, j.Broken, j.Late, j.Silent

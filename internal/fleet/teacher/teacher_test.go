@@ -102,7 +102,7 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	changing := load{rate: 60, before: 0.9, after: 0.2, change: 5 * time.Minute}
 	act(t, up, app, m, 2, 0, changing, 15*time.Minute)
 	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == collecting && st.Learned >= 40 })
-	if mix := c.trainer.Means().Drift; mix > 0.25 {
+	if mix := c.trainer.Signals().Drift; mix > 0.25 {
 		t.Errorf("after school the drift is still %.2f", mix)
 	}
 	var called *Event

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Everything that a school's course depends on can be saved and restored: see
+// All state of a training can be saved and restored: see
 // rl.Archive. What the constructors fix is not in it.
 
 // Archive saves or restores the student with what it has learned from.
@@ -23,11 +23,11 @@ func (s *Student) Archive(a *rl.Archive) {
 }
 
 // Archive saves or restores the counts.
-func (s *Seen) Archive(a *rl.Archive) {
+func (s *VisitCounts) Archive(a *rl.Archive) {
 	table := s.Table()
 	a.Some(&table)
 	if a.Restoring() && a.Err() == nil {
-		s.counts = SeenFrom(table).counts
+		s.counts = VisitCountsFrom(table).counts
 	}
 }
 
@@ -73,12 +73,12 @@ func (c *Collector) Archive(a *rl.Archive) {
 	a.Floats(c.actions)
 }
 
-// Archive saves or restores the stream and the shelf. Nothing may be under way.
+// Archive saves or restores the stream and the weights. No message may be unacknowledged.
 func (t *InProcess) Archive(a *rl.Archive) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if len(t.queue) > 0 {
-		a.Fail(errors.New("drpc: the stream holds what nobody has counted"))
+		a.Fail(errors.New("drpc: the stream holds messages that are not acknowledged"))
 	}
 	a.Uint64(&t.last)
 	a.Uint64(&t.acked)
@@ -123,14 +123,14 @@ func (j *Join) Archive(a *rl.Archive) {
 		archiveTime(a, &j.gaps[i].to)
 		j.isService(a, j.gaps[i].service)
 	}
-	for i, n := 0, archiveCount(a, &j.scenes); i < n && a.Err() == nil; i++ {
-		data, err := j.scenes[i].AppendBinary(nil)
+	for i, n := 0, archiveCount(a, &j.snapshots); i < n && a.Err() == nil; i++ {
+		data, err := j.snapshots[i].AppendBinary(nil)
 		if !a.Restoring() {
 			a.Fail(err)
 		}
 		a.Bytes(&data)
 		if a.Restoring() && a.Err() == nil {
-			a.Fail(j.scenes[i].UnmarshalBinary(data))
+			a.Fail(j.snapshots[i].UnmarshalBinary(data))
 		}
 	}
 	for i, n := 0, archiveCount(a, &j.decisions); i < n && a.Err() == nil; i++ {

@@ -2,19 +2,19 @@ package drpc
 
 import "github.com/loadline/loadline"
 
-// Mark is the last message of one sender that was counted. An epoch is one process of
+// Position is the last message of one sender that was counted. An epoch is one process of
 // the sender; sequences begin anew with it.
-type Mark struct {
+type Position struct {
 	Epoch    uint64 `json:"epoch"`
 	Sequence uint64 `json:"sequence"`
 }
 
 // Advance moves the mark to a message and reports whether the message is new.
-func (m *Mark) Advance(epoch, sequence uint64) bool {
+func (m *Position) Advance(epoch, sequence uint64) bool {
 	if epoch < m.Epoch || epoch == m.Epoch && sequence <= m.Sequence {
 		return false
 	}
-	*m = Mark{epoch, sequence}
+	*m = Position{epoch, sequence}
 	return true
 }
 
@@ -23,16 +23,16 @@ func (m *Mark) Advance(epoch, sequence uint64) bool {
 // counts once, however often it is delivered.
 type Collector struct {
 	index   map[string]int
-	seen    []Mark    // by service
-	actions []float32 // since the last Take
-	Last    uint64    // stream sequence up to which everything is counted; part of a checkpoint
+	seen    []Position // by service
+	actions []float32  // since the last Take
+	Last    uint64     // stream sequence up to which everything is counted; part of a checkpoint
 	Counted int
 	Foreign int // of services of other applications, or delivered again
 }
 
 // NewCollector collects for an application.
 func NewCollector(app *loadline.App) *Collector {
-	c := &Collector{index: map[string]int{}, seen: make([]Mark, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
+	c := &Collector{index: map[string]int{}, seen: make([]Position, len(app.Services)), actions: make([]float32, Axes*len(app.Services))}
 	for i := range app.Services {
 		c.index[app.Services[i].Name] = i
 	}
@@ -47,7 +47,7 @@ func (c *Collector) Add(d Delivery) {
 		return
 	}
 	c.Last = d.Sequence
-	if !known || d.Scene != nil || !c.seen[i].Advance(d.Epoch, d.Experience.Sequence) {
+	if !known || d.Snapshot != nil || !c.seen[i].Advance(d.Epoch, d.Experience.Sequence) {
 		c.Foreign++
 		return
 	}

@@ -7,21 +7,21 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Join puts scenes and students' experience together into what a teacher learns
-// from: the whole at an instant, what everybody did until the next, and the whole
+// Join puts snapshots and students' experience together into what a teacher learns
+// from: the whole at an instant, what the students did until the next, and the whole
 // then. Both come over one stream, but from many processes, so that it goes by their
 // clocks and not by the order of arrival. Nothing is made up: a stretch in which
-// some student was not heard is left out, since what it did is not known.
+// some student sent nothing is left out, since its action is unknown.
 type Join struct {
-	Late       uint64 // decisions that came when their stretch was over, or that no scenes are about
+	Late       uint64 // decisions that came when their stretch was over, or that no snapshots cover
 	Incomplete uint64 // stretches that were left out because not all that students did is known
-	Broken     uint64 // stretches without a scene at their end, or without its worth
+	Broken     uint64 // stretches without a snapshot at their end, or without its score
 	Silent     string // service whose student it was, the last time
 
 	period    time.Duration
 	services  []string
 	index     map[string]int
-	scenes    []Scene    // whose stretch is not over, oldest first
+	snapshots []Snapshot // whose stretch is not over, oldest first
 	decisions []decision // since the first of them
 	gaps      []gap
 	progress  []progress
@@ -51,7 +51,7 @@ type progress struct {
 // Bounds of what waits: as much as agents keep while no server can be reached, since
 // all of it may come at once, scenes before what was done in them.
 const (
-	maxScenes    = 1024
+	maxSnapshots = 1024
 	maxDecisions = 1024 // of each service
 )
 
@@ -85,7 +85,7 @@ func (j *Join) AddExperience(e *Experience) {
 	default: // another process with another clock: the one before is heard no more
 		j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool { return d.service == i })
 	}
-	if len(j.scenes) > 0 && e.At.Before(j.scenes[0].At) {
+	if len(j.snapshots) > 0 && e.At.Before(j.snapshots[0].At) {
 		j.Late++
 		return
 	}
@@ -96,11 +96,11 @@ func (j *Join) AddExperience(e *Experience) {
 	}
 }
 
-// AddScene takes a scene that is counted for the first time.
-func (j *Join) AddScene(s Scene) {
+// AddSnapshot takes a scene that is counted for the first time.
+func (j *Join) AddSnapshot(s Snapshot) {
 	j.messages++
-	j.scenes = append(j.scenes, s)
-	if len(j.scenes) > maxScenes {
+	j.snapshots = append(j.snapshots, s)
+	if len(j.snapshots) > maxSnapshots {
 		j.Incomplete++
 		j.drop()
 	}
@@ -108,9 +108,9 @@ func (j *Join) AddScene(s Scene) {
 
 // Next is the next stretch that is complete: the scenes at its ends, and what was
 // done between them. Without one it is false.
-func (j *Join) Next(actions []float32) (from, to Scene, ok bool) {
-	for len(j.scenes) > 1 {
-		from, to = j.scenes[0], j.scenes[1]
+func (j *Join) Next(actions []float32) (from, to Snapshot, ok bool) {
+	for len(j.snapshots) > 1 {
+		from, to = j.snapshots[0], j.snapshots[1]
 		if !j.follows(&from, &to) {
 			j.Broken++
 			j.drop()
@@ -127,7 +127,7 @@ func (j *Join) Next(actions []float32) (from, to Scene, ok bool) {
 			continue
 		}
 		j.take(from.At, to.At, actions)
-		j.scenes = slices.Delete(j.scenes, 0, 1)
+		j.snapshots = slices.Delete(j.snapshots, 0, 1)
 		j.forget(to.At)
 		return from, to, true
 	}
@@ -156,9 +156,9 @@ func (j *Join) silent(from, to time.Time) (service int, waiting bool) {
 }
 
 // follows says whether a stretch is from one scene to the very next, a period later.
-func (j *Join) follows(from, to *Scene) bool {
+func (j *Join) follows(from, to *Snapshot) bool {
 	apart := to.At.Sub(from.At)
-	return to.Known && to.Epoch == from.Epoch && to.Sequence == from.Sequence+1 && apart > j.period/2 && apart <= j.period*3/2
+	return to.Scored && to.Epoch == from.Epoch && to.Sequence == from.Sequence+1 && apart > j.period/2 && apart <= j.period*3/2
 }
 
 // take sums up what each student did in a stretch. A student that decided several
@@ -183,8 +183,8 @@ func (j *Join) take(from, to time.Time, actions []float32) {
 
 // drop leaves the first scene out, and what was done until the next.
 func (j *Join) drop() {
-	j.scenes = slices.Delete(j.scenes, 0, 1)
-	begin := j.scenes[0].At
+	j.snapshots = slices.Delete(j.snapshots, 0, 1)
+	begin := j.snapshots[0].At
 	j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool { return d.at.Before(begin) })
 	j.forget(begin)
 }

@@ -9,9 +9,9 @@ import (
 
 // stream is what a fleet of the shop would send up.
 type stream struct {
-	join    *Join
-	numbers map[string]uint64
-	scenes  uint64
+	join      *Join
+	numbers   map[string]uint64
+	snapshots uint64
 }
 
 func newStream() *stream {
@@ -28,8 +28,8 @@ func (s *stream) did(service string, seconds int, x float32) {
 }
 
 func (s *stream) saw(seconds int) {
-	s.scenes++
-	s.join.AddScene(Scene{Epoch: 1, Sequence: s.scenes, At: at(seconds), Known: true, Worth: Worth{Reward: float64(seconds)}})
+	s.snapshots++
+	s.join.AddSnapshot(Snapshot{Epoch: 1, Sequence: s.snapshots, At: at(seconds), Scored: true, Score: Score{Reward: float64(seconds)}})
 }
 
 func (s *stream) all(seconds int, x float32) {
@@ -48,11 +48,11 @@ func (s *stream) next(t *testing.T, want bool) (reward float64, done [3]float32)
 	for i := range done {
 		done[i] = actions[i*Axes+AxisHorizontal]
 	}
-	return to.Worth.Reward, done
+	return to.Score.Reward, done
 }
 
 // TestJoinGoesByClocks: what was done between two scenes belongs there, in whatever
-// order it arrives, and a stretch waits until everybody was heard.
+// order it arrives, and a stretch waits for every student.
 func TestJoinGoesByClocks(t *testing.T) {
 	s := newStream()
 	s.saw(0)
@@ -75,7 +75,7 @@ func TestJoinGoesByClocks(t *testing.T) {
 	if err := rl.Restore(rl.Save(s.join), again.join); err != nil {
 		t.Fatal(err)
 	}
-	again.numbers, again.scenes = s.numbers, s.scenes
+	again.numbers, again.snapshots = s.numbers, s.snapshots
 	again.all(60, 0)
 	if r, done := again.next(t, true); r != 60 || done != [3]float32{0.6, 0, 1} {
 		t.Errorf("reward %v, done %v", r, done)
@@ -93,9 +93,9 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 		happen func(s *stream)
 		want   func(j *Join) bool
 	}{
-		{"a scene was lost", func(s *stream) { s.scenes++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
+		{"a scene was lost", func(s *stream) { s.snapshots++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"the next came much later", func(s *stream) { s.saw(300) }, func(j *Join) bool { return j.Broken == 1 }},
-		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.scenes[1].Known = false },
+		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.snapshots[1].Scored = false },
 			func(j *Join) bool { return j.Broken == 1 }},
 		{"a decision was let go", func(s *stream) {
 			s.all(5, 1)
@@ -130,17 +130,17 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsBounded, whoever is away.
+// TestWhatWaitsIsBounded, even if a sender is away.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	s := newStream()
-	for i := range 2 * maxScenes {
+	for i := range 2 * maxSnapshots {
 		s.saw(30 * i)
 	}
 	for i := range 2 * maxDecisions {
-		s.all(30*maxScenes+i, 1)
+		s.all(30*maxSnapshots+i, 1)
 	}
-	if len(s.join.scenes) > maxScenes || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
-		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.scenes), len(s.join.decisions), s.join.Incomplete,
+	if len(s.join.snapshots) > maxSnapshots || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
+		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.snapshots), len(s.join.decisions), s.join.Incomplete,
 			s.join.Late)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // FileKind of a model file that holds a teacher, its students and their forecasts.
 const FileKind = "policy/drpc"
 
-// Model is what a school gives out: the teacher, a student and a forecaster for
-// each service, and what they were taught.
+// Model is the result of a training: the teacher, a student and a forecaster for
+// each service, and the settings of the training.
 type Model struct {
 	App      string
 	Services []string
@@ -35,8 +35,8 @@ type Model struct {
 	Steps    Steps
 	Reward   Reward
 	Notifier NotifierConfig
-	Seen     *Seen // states that the teacher has practised in
-	Mix      Mix   // of requests that it has practised on
+	Visits   *VisitCounts // states that the teacher has practised in
+	Mix      Mix          // of requests that it has practised on
 	// Shares of the SLO that response times were judged by; nil = in proportion.
 	Shares *formulation.Shares
 
@@ -86,8 +86,8 @@ func (m *Model) File() (*modelfile.File, error) {
 	if s.Forecasts, err = forecast.Embed(file, m.Services, m.Forecasts); err != nil {
 		return nil, err
 	}
-	if m.Seen != nil {
-		file.Arrays[seenArray] = m.Seen.Table()
+	if m.Visits != nil {
+		file.Arrays[seenArray] = m.Visits.Table()
 	}
 	file.Card.Settings, err = json.Marshal(s)
 	return file, err
@@ -135,7 +135,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	if m.Forecasts, err = forecast.Embedded(file, s.Services, s.Forecasts); err != nil {
 		return nil, err
 	}
-	m.Seen = SeenFrom(file.Arrays[seenArray])
+	m.Visits = VisitCountsFrom(file.Arrays[seenArray])
 	return m, nil
 }
 
@@ -146,7 +146,7 @@ func sameLayer(a, b nn.Layer) bool {
 func (s *modelSettings) check(features []string) error {
 	var faults []error
 	if !slices.Equal(features, LocalFeatures[:]) {
-		faults = append(faults, fmt.Errorf("students were taught the features %v, they see %v now", features, LocalFeatures))
+		faults = append(faults, fmt.Errorf("students were trained on the features %v, this version has %v", features, LocalFeatures))
 	}
 	if len(s.Services) == 0 {
 		faults = append(faults, errors.New("it names no services"))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// NotifierConfig is when the system goes back to school.
+// NotifierConfig says when to retrain.
 type NotifierConfig struct {
 	Rewards   int     `json:"rewards"`   // npr: past rewards that are looked at
 	Threshold float64 `json:"threshold"` // TH: mean of them below which to retrain
@@ -25,7 +25,7 @@ func DefaultNotifier() NotifierConfig {
 func (c NotifierConfig) Validate() error {
 	var faults []error
 	if c.Rewards < 1 {
-		faults = append(faults, fmt.Errorf("drpc: the notifier looks at %d rewards, must be at least 1", c.Rewards))
+		faults = append(faults, fmt.Errorf("drpc: the notifier averages %d rewards, must be at least 1", c.Rewards))
 	}
 	for _, x := range []struct {
 		name        string
@@ -55,10 +55,10 @@ func (r Reason) String() string {
 
 const rewardReason = "reward"
 
-// Glance is what the notifier is shown of a step of stage 2.
-type Glance struct {
+// Signals is what the notifier is shown of a step of stage 2.
+type Signals struct {
 	Reward    float64
-	Novelty   float64 // share of the services' states that the teacher has rarely seen
+	Novelty   float64 // share of the services' states that the teacher rarely visited
 	Imitation float64 // mean squared difference of what students did to what their teacher would have done
 	Drift     float64
 }
@@ -71,7 +71,7 @@ type Notifier struct {
 	iter   int
 }
 
-// NewNotifier has seen nothing (lines 1 and 2). The config must be valid.
+// NewNotifier starts with empty rings (lines 1 and 2). The config must be valid.
 func NewNotifier(config NotifierConfig) *Notifier {
 	n := &Notifier{config: config}
 	for i := range n.rings {
@@ -82,7 +82,7 @@ func NewNotifier(config NotifierConfig) *Notifier {
 
 // Notify takes a step into account and returns why to retrain: nothing means that
 // students go on (lines 4 to 15).
-func (n *Notifier) Notify(g Glance) []Reason {
+func (n *Notifier) Notify(g Signals) []Reason {
 	at := n.iter % n.config.Rewards
 	for i, v := range [4]float64{g.Reward, g.Novelty, g.Imitation, g.Drift} {
 		n.rings[i][at] = v
@@ -103,19 +103,19 @@ func (n *Notifier) Notify(g Glance) []Reason {
 	return why
 }
 
-// Means of what was seen of late.
-func (n *Notifier) Means() Glance {
+// Means of the last values.
+func (n *Notifier) Means() Signals {
 	var of [4]float64
 	for i := range of {
 		if seen := min(n.iter, n.config.Rewards); seen > 0 {
 			of[i] = mean(n.rings[i][:seen])
 		}
 	}
-	return Glance{of[0], of[1], of[2], of[3]}
+	return Signals{of[0], of[1], of[2], of[3]}
 }
 
-// Forget begins anew, as after school.
-func (n *Notifier) Forget() { n.iter = 0 }
+// Reset discards all values, as after retraining.
+func (n *Notifier) Reset() { n.iter = 0 }
 
 func mean(values []float64) float64 {
 	sum := 0.0

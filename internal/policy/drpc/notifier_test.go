@@ -20,29 +20,29 @@ func TestAlgorithm4(t *testing.T) {
 		{0.9, "[]"}, {0.9, "[]"}, // line 13
 		{-0.5, "[reward 0.433 is below 0.5]"},
 	} {
-		if why := fmt.Sprint(n.Notify(Glance{Reward: step.reward})); why != step.why {
+		if why := fmt.Sprint(n.Notify(Signals{Reward: step.reward})); why != step.why {
 			t.Errorf("step %d: %s, want %s", i, why, step.why)
 		}
 	}
-	n.Forget()
-	if why := n.Notify(Glance{}); why != nil {
+	n.Reset()
+	if why := n.Notify(Signals{}); why != nil {
 		t.Errorf("%v right after school", why)
 	}
 }
 
 func TestEveryReasonIsNamed(t *testing.T) {
 	n := NewNotifier(NotifierConfig{Rewards: 1, Threshold: 0.5, Novelty: 0.2, Imitation: 0.3, Drift: 0.1})
-	got := fmt.Sprint(n.Notify(Glance{Reward: 0.4, Novelty: 0.25, Imitation: 0.5, Drift: 0.2}))
+	got := fmt.Sprint(n.Notify(Signals{Reward: 0.4, Novelty: 0.25, Imitation: 0.5, Drift: 0.2}))
 	if want := "[reward 0.4 is below 0.5 novelty 0.25 is above 0.2 imitation 0.5 is above 0.3 drift 0.2 is above 0.1]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if why := NewNotifier(NotifierConfig{Rewards: 1}).Notify(Glance{Reward: 1, Novelty: 1, Imitation: 1, Drift: 1}); why != nil {
+	if why := NewNotifier(NotifierConfig{Rewards: 1}).Notify(Signals{Reward: 1, Novelty: 1, Imitation: 1, Drift: 1}); why != nil {
 		t.Errorf("%v, though nobody looks at it", why)
 	}
 }
 
 func TestNovelStates(t *testing.T) {
-	s := NewSeen()
+	s := NewVisitCounts()
 	usual, other := Local{0.6, 0.6, 0.7, 0.7, 0.4}, Local{3.2, 0.6, 0.7, 0.7, 0.4}
 	for range 10 {
 		s.Add(&usual)
@@ -50,8 +50,8 @@ func TestNovelStates(t *testing.T) {
 	s.Add(&other)
 	near := usual
 	near[0] += 0.1
-	kept := SeenFrom(s.Table())
-	for _, x := range []*Seen{s, kept} {
+	kept := VisitCountsFrom(s.Table())
+	for _, x := range []*VisitCounts{s, kept} {
 		if x.Novel(&near) || !x.Novel(&other) || x.Cells() != 2 {
 			t.Errorf("%d cells: near the usual is novel (%v), seen once is not (%v)", x.Cells(), x.Novel(&near), !x.Novel(&other))
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Message is what is published to the stream: an Experience or a Scene.
+// Message is what is published to the stream: an Experience or a Snapshot.
 type Message interface {
 	ID() string
 	AppendBinary([]byte) ([]byte, error)

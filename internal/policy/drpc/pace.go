@@ -66,11 +66,11 @@ func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead fl
 		if p.rate.Present() && rate.At.After(p.rate.At) {
 			seconds := rate.At.Sub(p.rate.At).Seconds()
 			counts := min(rate.Value, p.rate.Value) * window.Seconds()
-			chance := 0.0
+			rng := 0.0
 			if counts > 0 {
-				chance = math.Sqrt(2 / counts)
+				rng = math.Sqrt(2 / counts)
 			}
-			change := max(0, change(p.rate.Value, rate.Value)-chance)
+			change := max(0, change(p.rate.Value, rate.Value)-rng)
 			p.speed = speedKept*p.speed + (1-speedKept)*change/seconds
 		}
 		p.rate = rate
@@ -89,7 +89,7 @@ func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead fl
 	if late {
 		p.every = pace.Least
 	}
-	// Whole beats: between them nobody asks.
+	// Whole beats: decisions happen only then.
 	beats := max(1, (p.every+pace.Least/2)/pace.Least)
 	p.every = min(beats*pace.Least, max(pace.Most/pace.Least, 1)*pace.Least)
 	p.due = now.Add(p.every)
@@ -97,6 +97,6 @@ func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead fl
 
 // change from one rate to another, as the logarithm of their ratio.
 func change(from, to float64) float64 {
-	const little = 0.1 // visits a second that nobody scales for
+	const little = 0.1 // visits a second, too few to scale for
 	return math.Abs(math.Log((max(to, 0) + little) / (max(from, 0) + little)))
 }

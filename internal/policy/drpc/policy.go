@@ -10,52 +10,52 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 )
 
-// Who decides when a model is at work.
-type Who string
+// Decider says which networks of a model decide.
+type Decider string
 
 const (
-	TheStudents Who = "students" // each for its own deployment, at its own pace
-	TheTeacher  Who = "teacher"  // for all at once: the central controller of the paper's section III
+	ByStudents Decider = "students" // each for its own deployment, at its own pace
+	ByTeacher  Decider = "teacher"  // for all at once: the central controller of the paper's section III
 )
 
-// Work is how a model is set to work.
+// Work configures a policy.
 type Work struct {
-	Who   Who
-	Pace  Pace          // of the students; zero = the model's
-	Delay time.Duration // from observing to applying; 0 = a second
+	Decider Decider
+	Pace    Pace          // of the students; zero = the model's
+	Delay   time.Duration // from observing to applying; 0 = a second
 }
 
-// Policy is a model at work on one application. It is for one goroutine.
+// Policy runs a model on one application. It is for one goroutine.
 type Policy struct {
-	// Decided, if set, is told of every decision of a student: what it saw and what
-	// of it is to be done. Whoever sends experience up listens here.
+	// Decided, if set, is called with every decision of a student: its observation and
+	// the applied part of its action. The publisher of experience uses it.
 	Decided func(service int, now time.Time, local *Local, done Action)
 
-	work   Work
-	period time.Duration
-	eyes   *Eyes
-	scaler *Scaler
-	rates  *forecast.Rates
-	parts  []loadline.SLO // that the model was trained with
+	work    Work
+	period  time.Duration
+	encoder *Encoder
+	scaler  *Scaler
+	rates   *forecast.Rates
+	parts   []loadline.SLO // that the model was trained with
 
 	students []*Student // by service; nil = left as it is
 	pacers   []pacer
-	teacher  *Mind
+	teacher  *TeacherPolicy
 
 	locals []Local
 	whole  []float32
 	wants  []float32
 }
 
-// NewPolicy sets a model to work. Students go with their services by name;
-// services without one stay as they are, and it is an error if that is all of
-// them. A teacher decides for exactly those services that it was taught on.
+// NewPolicy makes a policy of a model. Students are matched with services by name;
+// services without one stay unchanged, and it is an error if no service has one. A
+// teacher decides for exactly the services that it was trained on.
 func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
-	eyes, err := NewEyes(app)
+	encoder, err := NewEncoder(app)
 	if err != nil {
 		return nil, err
 	}
-	eyes.Judge(m.Shares)
+	encoder.UseShares(m.Shares)
 	n := len(app.Services)
 	if work.Pace == (Pace{}) {
 		work.Pace = m.Pace
@@ -67,7 +67,7 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 		work.Delay = time.Second
 	}
 	p := &Policy{
-		work: work, period: m.Period, eyes: eyes, scaler: NewScaler(app, m.Steps),
+		work: work, period: m.Period, encoder: encoder, scaler: NewScaler(app, m.Steps),
 		students: make([]*Student, n), pacers: make([]pacer, n), locals: make([]Local, n), wants: make([]float32, n*Axes),
 	}
 	found := false
@@ -76,7 +76,7 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 		if at < 0 {
 			continue
 		}
-		if p.students[i], err = graduate(app.Services[i].Name, m, at); err != nil {
+		if p.students[i], err = actingStudent(app.Services[i].Name, m, at); err != nil {
 			return nil, err
 		}
 		found = true
@@ -88,20 +88,20 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 	if p.rates, err = NewRates(app, m.Services, m.Forecasts); err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	p.parts = eyes.Ground.Partial()
-	if work.Who == TheTeacher {
+	p.parts = encoder.Topology.Partial()
+	if work.Decider == ByTeacher {
 		if n != len(m.Services) || slices.Contains(p.students, nil) {
-			return nil, fmt.Errorf("the teacher was taught on the %d services of %s, %s has others: students may go on without it (who=students), or train one for it", len(m.Services), m.App, app.Name)
+			return nil, fmt.Errorf("the teacher was trained on the %d services of %s, %s has others: students may go on without it (who=students), or train one for it", len(m.Services), m.App, app.Name)
 		}
-		if p.teacher, err = NewMind(m.Kind, m.Shape, m.Teacher, eyes); err != nil {
+		if p.teacher, err = NewTeacherPolicy(m.Kind, m.Shape, m.Teacher, encoder); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// graduate is a student that acts and learns no more, so that it needs no buffer.
-func graduate(service string, m *Model, at int) (*Student, error) {
+// actingStudent is a student that no longer learns and so needs no buffer.
+func actingStudent(service string, m *Model, at int) (*Student, error) {
 	config := StudentConfig()
 	config.Buffer = 1
 	s, err := NewStudent(service, config, 1)
@@ -144,7 +144,7 @@ func (p *Policy) Forecast(now time.Time, window []loadline.Observation) []loadli
 // with.
 func (p *Policy) Split(time.Time, loadline.Situation) []loadline.SLO { return p.parts }
 
-// NeedsOf a decider with a period: what it is shown at work and at school.
+// NeedsOf a decider with a period, in production and in training.
 func NeedsOf(period, delay time.Duration) loadline.Needs {
 	return loadline.Needs{
 		Period: period, Scrape: min(10*time.Second, period), Window: max(metricsWindow, period), Delay: delay, Keep: 1,
@@ -170,7 +170,7 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		}
 		due++
 		local := &p.locals[i]
-		if missing := p.eyes.Local(s, i, local); missing != "" {
+		if missing := p.encoder.Local(s, i, local); missing != "" {
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 			continue
 		}
@@ -218,11 +218,11 @@ func (p *Policy) Periods() []time.Duration {
 func (p *Policy) teach(s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	for i := range p.locals {
-		if missing := p.eyes.Local(s, i, &p.locals[i]); missing != "" {
+		if missing := p.encoder.Local(s, i, &p.locals[i]); missing != "" {
 			return proposal, fmt.Errorf("%w: %s of %s was not measured", loadline.ErrNoData, missing, s.App.Services[i].Name)
 		}
 	}
-	p.whole = p.eyes.Whole(p.teacher.Shape, s, p.locals, p.whole[:0])
+	p.whole = p.encoder.Global(p.teacher.Shape, s, p.locals, p.whole[:0])
 	p.teacher.Decide(p.whole, p.wants)
 	for i := range p.locals {
 		p.propose(s, i, Action(p.wants[i*Axes:][:Axes]), &proposal)

@@ -16,10 +16,10 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// untaught is a model in which everybody decides by chance, though always the same.
+// untaught is a model of random but reproducible weights.
 func untaught(t testing.TB, app *loadline.App, kind Kind) *Model {
 	t.Helper()
-	eyes, err := NewEyes(app)
+	encoder, err := NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +28,15 @@ func untaught(t testing.TB, app *loadline.App, kind Kind) *Model {
 	if kind == Discrete {
 		outputs *= Choices
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(Shared) / n}, Hidden: []int{16}, Outputs: outputs,
-		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewChance(1, 1).Rand)
+	teacher, err := nn.MLP{Inputs: []int{encoder.Width(Shared) / n}, Hidden: []int{16}, Outputs: outputs,
+		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(1, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &Model{
 		App: app.Name, Kind: kind, Shape: Shared, Teacher: teacher, Period: 30 * time.Second, Version: 1, Pace: DefaultPace(),
 		Steps:  DefaultSteps(),
-		Reward: DefaultReward(), Notifier: DefaultNotifier(), Seen: NewSeen(), Mix: Mix{0.75, 0.25},
+		Reward: DefaultReward(), Notifier: DefaultNotifier(), Visits: NewVisitCounts(), Mix: Mix{0.75, 0.25},
 	}
 	for i := range app.Services {
 		m.Services = append(m.Services, app.Services[i].Name)
@@ -65,13 +65,13 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 	eager(m, 0, Action{0, 0, 1})
 	eager(m, 1, Action{})
 	eager(m, 2, Action{-1, 0, 0})
-	p, err := NewPolicy(m, app, Work{Who: TheStudents})
+	p, err := NewPolicy(m, app, Work{Decider: ByStudents})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var desired []string
 	p.Decided = func(service int, _ time.Time, _ *Local, done Action) {
-		told = append(told, fmt.Sprintf("%d %.1f", service, done))
+		desired = append(desired, fmt.Sprintf("%d %.1f", service, done))
 	}
 	proposal, err := p.Decide(noon, calm(app))
 	if err != nil {
@@ -84,16 +84,16 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 	if !strings.Contains(proposal.Services[0].Reason, "load 0.30") || !strings.Contains(proposal.Services[0].Reason, "horizontal +1.00") {
 		t.Errorf("the reason is %q", proposal.Services[0].Reason)
 	}
-	if fmt.Sprint(told) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
-		t.Errorf("told of %v", told)
+	if fmt.Sprint(desired) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
+		t.Errorf("told of %v", desired)
 	}
 	// Those who changed something look again when it shows, the other later.
-	told = nil
+	desired = nil
 	if _, err := p.Decide(noon.Add(metricsWindow), calm(app)); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 2 || p.Periods()[1] != m.Pace.Most {
-		t.Errorf("%v decide a window later, periods are %v", told, p.Periods())
+	if len(desired) != 2 || p.Periods()[1] != m.Pace.Most {
+		t.Errorf("%v decide a window later, periods are %v", desired, p.Periods())
 	}
 }
 
@@ -103,8 +103,8 @@ func TestWhatIsNotMeasuredIsLeftAsItIs(t *testing.T) {
 	for i := range m.Students {
 		eager(m, i, Action{0, 0, 1})
 	}
-	for _, who := range []Who{TheStudents, TheTeacher} {
-		p, err := NewPolicy(m, app, Work{Who: who})
+	for _, who := range []Decider{ByStudents, ByTeacher} {
+		p, err := NewPolicy(m, app, Work{Decider: who})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,9 +112,9 @@ func TestWhatIsNotMeasuredIsLeftAsItIs(t *testing.T) {
 		s.Window[0].Services[1].CPU = loadline.Sample{}
 		proposal, err := p.Decide(noon, s)
 		switch {
-		case who == TheTeacher && !errors.Is(err, loadline.ErrNoData):
+		case who == ByTeacher && !errors.Is(err, loadline.ErrNoData):
 			t.Errorf("the teacher decides without knowing everything: %+v, %v", proposal, err)
-		case who == TheStudents && (err != nil || len(proposal.Services) != 2):
+		case who == ByStudents && (err != nil || len(proposal.Services) != 2):
 			t.Errorf("%+v, %v; want two proposals", proposal, err)
 		}
 		for i := range s.Window[0].Services {
@@ -129,7 +129,7 @@ func TestWhatIsNotMeasuredIsLeftAsItIs(t *testing.T) {
 func TestTeachersAtWork(t *testing.T) {
 	app := shop()
 	for _, kind := range Kinds() {
-		p, err := NewPolicy(untaught(t, app, kind), app, Work{Who: TheTeacher})
+		p, err := NewPolicy(untaught(t, app, kind), app, Work{Decider: ByTeacher})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,11 +147,11 @@ func TestModelsAreOfTheirServices(t *testing.T) {
 	m := untaught(t, app, Continuous)
 	other := shop()
 	other.Services[1].Name = "basket"
-	p, err := NewPolicy(m, other, Work{Who: TheStudents})
+	p, err := NewPolicy(m, other, Work{Decider: ByStudents})
 	if err != nil || p.Student(0) == nil || p.Student(1) != nil {
 		t.Errorf("a service without a student is to be left: %v", err)
 	}
-	if _, err := NewPolicy(m, other, Work{Who: TheTeacher}); err == nil {
+	if _, err := NewPolicy(m, other, Work{Decider: ByTeacher}); err == nil {
 		t.Error("a teacher decides for services that it does not know")
 	}
 	for i := range other.Services {
@@ -183,7 +183,7 @@ func TestModelsKeepEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Forecasts[1] = gru
-	m.Seen.Add(&Local{1, 1, 1, 1, 1})
+	m.Visits.Add(&Local{1, 1, 1, 1, 1})
 	m.Results = []modelfile.Result{{Name: "mean reward, students", On: "nothing", Value: 0.9}}
 	path := filepath.Join(t.TempDir(), "drpc.safetensors")
 	if err := m.Write(path); err != nil {
@@ -193,16 +193,16 @@ func TestModelsKeepEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Seen.Cells() != 1 || got.Forecasts[1] == nil || got.Forecasts[0] != nil || got.Pace != m.Pace ||
+	if got.Visits.Cells() != 1 || got.Forecasts[1] == nil || got.Forecasts[0] != nil || got.Pace != m.Pace ||
 		got.Results[0] != m.Results[0] || got.Mix[0] != 0.75 {
 		t.Errorf("%+v", got)
 	}
 	// Both decide the same, forecasts included.
-	a, err := NewPolicy(m, app, Work{Who: TheStudents})
+	a, err := NewPolicy(m, app, Work{Decider: ByStudents})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewPolicy(got, app, Work{Who: TheStudents})
+	b, err := NewPolicy(got, app, Work{Decider: ByStudents})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func BenchmarkThousandStudents(b *testing.B) {
 	app := crowd(1000)
 	m := untaught(b, app, Continuous)
 	m.Pace.Least, m.Pace.Most = time.Second, time.Second
-	p, err := NewPolicy(m, app, Work{Who: TheStudents})
+	p, err := NewPolicy(m, app, Work{Decider: ByStudents})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -28,8 +28,8 @@ func DefaultReward() Reward {
 	return r
 }
 
-// Worth is a reward with its parts.
-type Worth struct {
+// Score is a reward with its parts.
+type Score struct {
 	Reward float64 // R_qos / R_util, less what was dropped
 	QoS    float64 // R_qos
 	Util   float64 // R_util, 1 or more
@@ -37,10 +37,10 @@ type Worth struct {
 	Memory float64
 }
 
-// Of is what the last window was worth. It is not known where no user's figures
-// were measured.
-func (r Reward) Of(app *loadline.App, now *loadline.Observation) (Worth, bool) {
-	var w Worth
+// Of is the reward of the last window. It is unknown if no kind of requests was
+// measured.
+func (r Reward) Of(app *loadline.App, now *loadline.Observation) (Score, bool) {
+	var w Score
 	requests := 0.0
 	for k := range now.Kinds {
 		seen := &now.Kinds[k]
@@ -131,7 +131,7 @@ func overSLO(kind *loadline.Kind, seen *loadline.KindObservation) (float64, bool
 
 // util is R_util (eq. 2): both branches are the cube of how far a machine's
 // utilisation is from the preferred one.
-func (r Reward) util(app *loadline.App, now *loadline.Observation, w *Worth) float64 {
+func (r Reward) util(app *loadline.App, now *loadline.Observation, w *Score) float64 {
 	sum, machines := 0.0, 0.0
 	for k := range app.Nodes {
 		cpu, memory, ok := utilisation(now, k)

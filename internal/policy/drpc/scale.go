@@ -44,13 +44,13 @@ func NewScaler(app *loadline.App, steps Steps) *Scaler {
 
 // Scale turns an action into what is to change of a service, and into what of it
 // is done: what lies in the dead zone or beyond a bound is 0 there, and that is
-// what must be learned from. What is told counts plans in flight; used is the
+// what must be learned from. desired includes plans in flight; used is the
 // memory of a replica in bytes, if it is known.
-func (s *Scaler) Scale(service int, told loadline.Allocation, used loadline.Sample, want Action) (loadline.Setting, Action) {
+func (s *Scaler) Scale(service int, desired loadline.Allocation, used loadline.Sample, want Action) (loadline.Setting, Action) {
 	var setting loadline.Setting
 	var done Action
-	if told.Brownout && !s.Pressed {
-		s.horizontal(service, told, 1, &setting)
+	if desired.Brownout && !s.Pressed {
+		s.horizontal(service, desired, 1, &setting)
 		want[AxisHorizontal] = 0
 	}
 	for axis, x := range want {
@@ -61,11 +61,11 @@ func (s *Scaler) Scale(service int, told loadline.Allocation, used loadline.Samp
 		moved := false
 		switch axis {
 		case AxisCPU:
-			moved = s.cpu(service, told, float64(x), &setting)
+			moved = s.cpu(service, desired, float64(x), &setting)
 		case AxisMemory:
-			moved = s.memory(service, told, used, float64(x), &setting)
+			moved = s.memory(service, desired, used, float64(x), &setting)
 		case AxisHorizontal:
-			moved = s.horizontal(service, told, int(math.Round(float64(x))), &setting)
+			moved = s.horizontal(service, desired, int(math.Round(float64(x))), &setting)
 		}
 		if moved {
 			done[axis] = x
@@ -77,7 +77,7 @@ func (s *Scaler) Scale(service int, told loadline.Allocation, used loadline.Samp
 // cpu moves the limit by x steps (line 3). The request keeps the share of it that
 // it has in the application's own description, so that a replica keeps the
 // character that its owner gave it.
-func (s *Scaler) cpu(service int, told loadline.Allocation, x float64, setting *loadline.Setting) bool {
+func (s *Scaler) cpu(service int, desired loadline.Allocation, x float64, setting *loadline.Setting) bool {
 	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
 	within := func(v float64) float64 {
 		v = math.Round(v*1000) / 1000
@@ -88,13 +88,13 @@ func (s *Scaler) cpu(service int, told loadline.Allocation, x float64, setting *
 	}
 	step := s.steps.CPU * b.MaxCPU
 	if b.MaxCPU <= 0 {
-		step = s.steps.CPU * max(told.Size.CPULimit, told.Size.CPURequest)
+		step = s.steps.CPU * max(desired.Size.CPULimit, desired.Size.CPURequest)
 	}
-	limit := told.Size.CPULimit
+	limit := desired.Size.CPULimit
 	if limit == 0 {
-		request := within(told.Size.CPURequest + x*step)
+		request := within(desired.Size.CPURequest + x*step)
 		setting.CPURequest = loadline.Some(request)
-		return request != told.Size.CPURequest
+		return request != desired.Size.CPURequest
 	}
 	share := 1.0
 	if own.CPULimit > 0 && own.CPURequest > 0 {
@@ -103,12 +103,12 @@ func (s *Scaler) cpu(service int, told loadline.Allocation, x float64, setting *
 	next := within(limit + x*step)
 	request := min(within(next*share), next)
 	setting.CPULimit, setting.CPURequest = loadline.Some(next), loadline.Some(request)
-	return next != limit || request != told.Size.CPURequest
+	return next != limit || request != desired.Size.CPURequest
 }
 
 // memory moves the limit likewise (line 6), but never to where replicas would be
 // killed for what they use.
-func (s *Scaler) memory(service int, told loadline.Allocation, used loadline.Sample, x float64, setting *loadline.Setting) bool {
+func (s *Scaler) memory(service int, desired loadline.Allocation, used loadline.Sample, x float64, setting *loadline.Setting) bool {
 	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
 	within := func(v float64) int64 {
 		n := int64(v/(1<<20)) << 20
@@ -119,13 +119,13 @@ func (s *Scaler) memory(service int, told loadline.Allocation, used loadline.Sam
 	}
 	step := s.steps.Memory * float64(b.MaxMemory)
 	if b.MaxMemory <= 0 {
-		step = s.steps.Memory * float64(max(told.Size.MemoryLimit, told.Size.MemoryRequest))
+		step = s.steps.Memory * float64(max(desired.Size.MemoryLimit, desired.Size.MemoryRequest))
 	}
-	limit := told.Size.MemoryLimit
+	limit := desired.Size.MemoryLimit
 	if limit == 0 {
-		request := within(float64(told.Size.MemoryRequest) + x*step)
+		request := within(float64(desired.Size.MemoryRequest) + x*step)
 		setting.MemoryRequest = loadline.Some(request)
-		return request != told.Size.MemoryRequest
+		return request != desired.Size.MemoryRequest
 	}
 	next := within(float64(limit) + x*step)
 	if x < 0 {
@@ -143,23 +143,23 @@ func (s *Scaler) memory(service int, told loadline.Allocation, used loadline.Sam
 	}
 	request := min(within(float64(next)*share), next)
 	setting.MemoryLimit, setting.MemoryRequest = loadline.Some(next), loadline.Some(request)
-	return next != limit || request != told.Size.MemoryRequest
+	return next != limit || request != desired.Size.MemoryRequest
 }
 
 // horizontal adds replicas (lines 9 to 13). The least is the user's bound, and 1 at
 // least; under pressure a service that may brown out goes one step further: calls to
 // it are dropped, and it has no replicas where the bound allows that.
-func (s *Scaler) horizontal(service int, told loadline.Allocation, n int, setting *loadline.Setting) bool {
+func (s *Scaler) horizontal(service int, desired loadline.Allocation, n int, setting *loadline.Setting) bool {
 	b := s.app.Services[service].Bounds
 	least := max(b.MinReplicas, 1)
-	next := told.Replicas + n
+	next := desired.Replicas + n
 	switch {
-	case told.Brownout:
+	case desired.Brownout:
 		if n <= 0 {
 			return false
 		}
 		setting.Brownout = loadline.Some(false)
-		setting.Replicas = loadline.Some(max(told.Replicas, least))
+		setting.Replicas = loadline.Some(max(desired.Replicas, least))
 		return true
 	case next < least && s.optional[service] && s.Pressed:
 		setting.Brownout = loadline.Some(true)
@@ -170,7 +170,7 @@ func (s *Scaler) horizontal(service int, told loadline.Allocation, n int, settin
 	if b.MaxReplicas > 0 {
 		next = min(next, b.MaxReplicas)
 	}
-	if next == told.Replicas {
+	if next == desired.Replicas {
 		return false
 	}
 	setting.Replicas = loadline.Some(next)

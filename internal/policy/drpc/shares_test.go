@@ -17,13 +17,13 @@ func TestSharesAreSeenAndKept(t *testing.T) {
 	shares := &formulation.Shares{App: app.Name, Way: "parslo", Rate: 9,
 		Services: []formulation.Share{{Service: app.Services[0].Name, Percentile: 99, Latency: 0.01}}}
 	see := func(by *formulation.Shares) Local {
-		eyes, err := NewEyes(app)
+		encoder, err := NewEncoder(app)
 		if err != nil {
 			t.Fatal(err)
 		}
-		eyes.Judge(by)
+		encoder.UseShares(by)
 		var l Local
-		if absent := eyes.Local(calm(app), 0, &l); absent != "" {
+		if absent := encoder.Local(calm(app), 0, &l); absent != "" {
 			t.Fatalf("%s is absent", absent)
 		}
 		return l
@@ -48,7 +48,7 @@ func TestSharesAreSeenAndKept(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again.Shares, shares) {
 		t.Fatalf("the file holds %+v: %v", again.Shares, err)
 	}
-	p, err := NewPolicy(again, app, Work{Who: TheStudents})
+	p, err := NewPolicy(again, app, Work{Decider: ByStudents})
 	if err != nil {
 		t.Fatal(err)
 	}

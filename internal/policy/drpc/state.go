@@ -14,14 +14,14 @@ const (
 	Axes   = 3
 )
 
-// LocalFeatures are what a student sees: requests, requests that are expected,
+// LocalFeatures are the inputs of a student: requests, forecast requests,
 // CPU, memory and tail latency, as in the authors' code, and as ratios.
 var LocalFeatures = [Locals]string{"load", "load_ahead", "cpu", "memory_request", "latency_p99"}
 
-// Local is what a student sees of its deployment, squashed.
+// Local is the observation of a student, squashed.
 type Local [Locals]float32
 
-// Action is what an agent wants of one deployment, each from -1 to 1.
+// Action is an agent's action on one deployment, each from -1 to 1.
 type Action [Axes]float32
 
 // The axes of an action, in the order of Algorithm 2.
@@ -34,7 +34,7 @@ const (
 // AxisNames in that order.
 var AxisNames = [Axes]string{"cpu", "memory", "horizontal"}
 
-// Shape is how the state of the whole is laid out for a teacher.
+// Shape is the layout of the global state for a teacher.
 type Shape string
 
 const (
@@ -45,11 +45,10 @@ const (
 	Plain Shape = "plain"
 )
 
-// Shapes that are known, the default first.
+// Shapes lists all shapes, the default first.
 func Shapes() []Shape { return []Shape{Shared, Plain} }
 
-// besides is the number of features of a service that the teacher sees and students
-// do not.
+// besides is the number of features per service that only the teacher has.
 const besides = 3
 
 var besideFeatures = [besides]string{"fill", "size", "starting"}
@@ -65,37 +64,37 @@ const (
 	commons = Locals + 2 + 2*3
 )
 
-// Eyes turn situations into what students and teacher see. They are for one
+// Encoder turns situations into the observations of students and teacher. It is for one
 // goroutine.
-type Eyes struct {
-	App    *loadline.App
-	Ground *formulation.Ground
+type Encoder struct {
+	App      *loadline.App
+	Topology *formulation.Topology
 
-	local, more *formulation.Sight
+	local, more *formulation.FeatureSet
 	passing     []float32 // share of requests that pass a service
 	values      []float32
 	view        View
 	order       byName
 }
 
-// NewEyes looks at an application.
-func NewEyes(app *loadline.App) (*Eyes, error) {
-	local, err := formulation.NewSight(LocalFeatures[:]...)
+// NewEncoder makes an encoder for an application.
+func NewEncoder(app *loadline.App) (*Encoder, error) {
+	local, err := formulation.NewFeatureSet(LocalFeatures[:]...)
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	more, err := formulation.NewSight(besideFeatures[:]...)
+	more, err := formulation.NewFeatureSet(besideFeatures[:]...)
 	if err != nil {
 		return nil, fmt.Errorf("drpc: %w", err)
 	}
-	e := &Eyes{App: app, Ground: formulation.NewGround(app), local: local, more: more, order: orderOf(app),
+	e := &Encoder{App: app, Topology: formulation.NewTopology(app), local: local, more: more, order: orderOf(app),
 		passing: make([]float32, len(app.Services))}
 	all := 0.0
 	for _, k := range app.Kinds {
 		all += k.Share
 	}
 	for i := range e.passing {
-		for k, visits := range e.Ground.Services[i].Visits {
+		for k, visits := range e.Topology.Services[i].Visits {
 			if all > 0 {
 				e.passing[i] += float32(min(visits, 1) * app.Kinds[k].Share / all)
 			}
@@ -104,16 +103,17 @@ func NewEyes(app *loadline.App) (*Eyes, error) {
 	return e, nil
 }
 
-// Judge by shares of the SLO instead of in proportion; nil changes nothing.
-func (e *Eyes) Judge(by *formulation.Shares) { e.Ground = e.Ground.With(by) }
+// UseShares sets the services' parts of the SLO instead of proportional ones; nil
+// changes nothing.
+func (e *Encoder) UseShares(by *formulation.Shares) { e.Topology = e.Topology.With(by) }
 
 // squash makes ratios small without losing which of two large ones is larger.
 func squash(v float32) float32 { return float32(math.Log2(1 + max(0, float64(v)))) }
 
-// Local is what a student sees. If something was not measured, its name comes
-// back and nothing can be decided.
-func (e *Eyes) Local(s loadline.Situation, service int, into *Local) (absent string) {
-	e.values, absent = e.local.See(e.Ground, s, service, e.values[:0])
+// Local fills in the observation of a student. If a feature was not measured it returns
+// its name, and no decision is possible.
+func (e *Encoder) Local(s loadline.Situation, service int, into *Local) (absent string) {
+	e.values, absent = e.local.Append(e.Topology, s, service, e.values[:0])
 	if absent != "" {
 		return absent
 	}
@@ -123,8 +123,8 @@ func (e *Eyes) Local(s loadline.Situation, service int, into *Local) (absent str
 	return ""
 }
 
-// Width is the number of values of what a teacher sees.
-func (e *Eyes) Width(shape Shape) int {
+// Width is the number of values of a teacher's observation.
+func (e *Encoder) Width(shape Shape) int {
 	n := len(e.App.Services)
 	if shape == Plain {
 		return n*Locals + 2*len(e.App.Nodes)
@@ -133,17 +133,17 @@ func (e *Eyes) Width(shape Shape) int {
 }
 
 // Parts that a teacher's networks may share.
-func (e *Eyes) Parts(shape Shape) int {
+func (e *Encoder) Parts(shape Shape) int {
 	if shape == Plain {
 		return 1
 	}
 	return len(e.App.Services)
 }
 
-// Whole is what a teacher sees.
-func (e *Eyes) Whole(shape Shape, s loadline.Situation, locals []Local, into []float32) []float32 {
-	e.Look(s, locals, &e.view)
-	return e.Lay(shape, &e.view, into)
+// Global appends a teacher's observation.
+func (e *Encoder) Global(shape Shape, s loadline.Situation, locals []Local, into []float32) []float32 {
+	e.Observe(s, locals, &e.view)
+	return e.Encode(shape, &e.view, into)
 }
 
 func unsquash(v float32) float64 { return math.Exp2(float64(v)) - 1 }

@@ -76,10 +76,10 @@ func (s *Student) Remember(local *Local, taught []float32) {
 // Examples that are in the buffer.
 func (s *Student) Examples() int { return s.learner.Len() }
 
-// Study learns from so many batches of the buffer, and returns the mean squared
+// Train learns from so many batches of the buffer, and returns the mean squared
 // difference to the teacher that they showed (eq. 9). Without examples it does
 // nothing.
-func (s *Student) Study(batches int) float64 {
+func (s *Student) Train(batches int) float64 {
 	if s.learner.Len() == 0 || batches < 1 {
 		return 0
 	}
@@ -90,14 +90,14 @@ func (s *Student) Study(batches int) float64 {
 	return sum / float64(batches)
 }
 
-// Decide is what the student wants. It does not allocate.
+// Decide fills in the student's action. It does not allocate.
 func (s *Student) Decide(local *Local, action *Action) {
 	copy(action[:], s.acting.Forward(1, local[:]))
 }
 
-// Forget everything but the examples, as if it had never learned.
+// Forget resets the weights and keeps the examples.
 func (s *Student) Forget(seed uint64) {
-	fresh, err := nn.Student().Build(nn.PyTorchUniform, rl.AgentChance(seed).Rand)
+	fresh, err := nn.Student().Build(nn.PyTorchUniform, rl.AgentRNG(seed).Rand)
 	if err != nil {
 		panic(fmt.Sprintf("drpc: the students' own design: %v", err))
 	}

@@ -25,10 +25,10 @@ func TestAStudentHasAsManyParametersAsThePaperSays(t *testing.T) {
 // it is low, memory up where it is scarce.
 func TestAStudentLearnsARule(t *testing.T) {
 	s := newStudent(t, "cart", 1)
-	chance := rl.NewChance(1, 1)
+	rng := rl.NewRNG(1, 1)
 	state := func() (l Local, want Action) {
 		for i := range l {
-			l[i] = 2 * chance.Float32()
+			l[i] = 2 * rng.Float32()
 		}
 		switch {
 		case l[0] > 1.2:
@@ -45,8 +45,8 @@ func TestAStudentLearnsARule(t *testing.T) {
 		l, want := state()
 		s.Remember(&l, want[:])
 	}
-	first := s.Study(1)
-	s.Study(3_000)
+	first := s.Train(1)
+	s.Train(3_000)
 	wrong := 0.0
 	var got Action
 	const tries = 500
@@ -59,7 +59,7 @@ func TestAStudentLearnsARule(t *testing.T) {
 			}
 		}
 	}
-	if last := s.Study(1); wrong > 0.05 || last > first/5 {
+	if last := s.Train(1); wrong > 0.05 || last > first/5 {
 		t.Errorf("%.1f %% of actions are wrong; the loss went from %.3f to %.3f", 100*wrong, first, last)
 	}
 }

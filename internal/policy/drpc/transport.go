@@ -9,7 +9,7 @@ import (
 )
 
 // Experience is one decision of one student on its way up. The reward is not in
-// it: it is one for the whole application, and whoever sees the users knows it.
+// it: there is one for the whole application, in the snapshot.
 type Experience struct {
 	Service  string
 	Sequence uint64 // of the student's decisions, from 1; with Service and Epoch it is the message's id
@@ -20,7 +20,7 @@ type Experience struct {
 	Action   Action // as applied
 }
 
-// ID tells experiences apart, for a transport that drops what it has already.
+// ID is unique per experience, for transports that drop duplicates.
 func (e *Experience) ID() string { return fmt.Sprintf("%s/%d/%d", e.Service, e.Epoch, e.Sequence) }
 
 // experienceBytes is the length of a message without the service's name.
@@ -46,10 +46,10 @@ func (e *Experience) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary reads a message and refuses what is none.
+// UnmarshalBinary reads a message and rejects anything else.
 func (e *Experience) UnmarshalBinary(b []byte) error {
 	if len(b) < 2 || len(b) != experienceBytes+int(binary.LittleEndian.Uint16(b)) {
-		return fmt.Errorf("drpc: an experience of %d bytes is torn or of another release", len(b))
+		return fmt.Errorf("drpc: an experience of %d bytes is truncated or of another release", len(b))
 	}
 	n := int(binary.LittleEndian.Uint16(b))
 	e.Service, b = string(b[2:2+n]), b[2+n:]
@@ -72,30 +72,30 @@ func (e *Experience) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// What a transport may answer.
+// Errors of a transport.
 var (
-	// ErrFull refuses an experience: the stream is full, and what is in it was
-	// acknowledged and is not thrown away. Keep it and try again later.
+	// ErrFull rejects an experience: the stream is full, and acknowledged messages are
+	// not discarded. Keep it and try again later.
 	ErrFull = errors.New("the stream of experience is full")
 	// ErrNone: there are no weights for this service yet.
 	ErrNone = errors.New("there are no weights yet")
 )
 
-// Receipt says that an experience is kept.
+// Receipt acknowledges that an experience is stored.
 type Receipt struct {
 	Sequence  uint64 // in the stream, from 1
-	Duplicate bool   // it was there already
+	Duplicate bool   // it was stored already
 }
 
-// Delivery is an experience, or a scene, with its place in the stream.
+// Delivery is an experience or a snapshot with its place in the stream.
 type Delivery struct {
 	Sequence uint64
 	Experience
-	Scene *Scene // nil = it is an experience
+	Snapshot *Snapshot // nil = it is an experience
 }
 
-// Uplink is a student's end of the stream of experience. What it has given a
-// receipt for is not lost; without one, the student keeps what it has.
+// Uplink is a student's end of the stream of experience. What has a receipt is not
+// lost; without one the student keeps the message.
 type Uplink interface {
 	Publish(e Experience) (Receipt, error)
 }
@@ -109,16 +109,15 @@ type Inbox interface {
 	Ack(sequence uint64) error // of this and all before it
 }
 
-// Shelf is where the teacher lays out weights and students look for them.
-type Shelf interface {
+// WeightStore is where the teacher publishes weights and students read them.
+type WeightStore interface {
 	Put(w Weights) error
 	Latest(service string) (Weights, error) // or ErrNone
 }
 
-// Transport is all of it: an in-process one here, and one over a network where the
-// students are elsewhere.
+// Transport combines both ends: in-process here, over a network for remote students.
 type Transport interface {
 	Uplink
 	Inbox
-	Shelf
+	WeightStore
 }

@@ -16,13 +16,13 @@ type Machine struct {
 	Known       bool // measured, and something runs on it
 }
 
-// Look at a situation, of which the students' part was seen already.
-func (e *Eyes) Look(s loadline.Situation, locals []Local, into *View) {
+// Observe at a situation, of which the students' part was seen already.
+func (e *Encoder) Observe(s loadline.Situation, locals []Local, into *View) {
 	into.Locals = append(into.Locals[:0], locals...)
 	into.Besides, into.Machines = into.Besides[:0], into.Machines[:0]
 	for i := range locals {
 		// Those of the allocation are always there.
-		e.values, _ = e.more.See(e.Ground, s, i, e.values[:0])
+		e.values, _ = e.more.Append(e.Topology, s, i, e.values[:0])
 		into.Besides = append(into.Besides, [besides]float32(e.values))
 	}
 	for k := range e.App.Nodes {
@@ -31,9 +31,9 @@ func (e *Eyes) Look(s loadline.Situation, locals []Local, into *View) {
 	}
 }
 
-// Lay out a view for a teacher: all students' states, the machines, and, in the
+// Encode out a view for a teacher: all students' states, the machines, and, in the
 // shared shape, what it knows of each service besides.
-func (e *Eyes) Lay(shape Shape, v *View, into []float32) []float32 {
+func (e *Encoder) Encode(shape Shape, v *View, into []float32) []float32 {
 	if shape == Plain {
 		for i := range v.Locals {
 			into = append(into, v.Locals[i][:]...)

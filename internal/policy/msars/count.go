@@ -14,16 +14,16 @@ import (
 // entry is asked, in the proportions that the application's model gives them. It is
 // for one goroutine.
 type counter struct {
-	app    *loadline.App
-	ground *formulation.Ground
-	seen   []bool            // by kind: it was counted at least once
-	last   []float64         // of those, requests per second when they last were
-	now    []loadline.Sample // by kind
+	app      *loadline.App
+	topology *formulation.Topology
+	seen     []bool            // by kind: it was counted at least once
+	last     []float64         // of those, requests per second when they last were
+	now      []loadline.Sample // by kind
 }
 
 func newCounter(app *loadline.App) *counter {
 	n := len(app.Kinds)
-	return &counter{app: app, ground: formulation.NewGround(app), seen: make([]bool, n), last: make([]float64, n),
+	return &counter{app: app, topology: formulation.NewTopology(app), seen: make([]bool, n), last: make([]float64, n),
 		now: make([]loadline.Sample, n)}
 }
 
@@ -48,7 +48,7 @@ func (c *counter) shared(o *loadline.Observation, kind int) loadline.Sample {
 	entry := c.entry(kind)
 	rest := o.Services[entry].Rate
 	shares := 0.0
-	for k, visits := range c.ground.Services[entry].Visits {
+	for k, visits := range c.topology.Services[entry].Visits {
 		switch {
 		case c.seen[k]:
 			rest.Value -= visits * c.last[k]
@@ -65,7 +65,7 @@ func (c *counter) shared(o *loadline.Observation, kind int) loadline.Sample {
 
 func (c *counter) entry(kind int) int { return c.app.Kinds[kind].Root.Service }
 
-// unknown says which kind nothing is known of; empty if there is none.
+// unknown names the first kind without data; empty if there is none.
 func (c *counter) unknown() string {
 	for k := range c.now {
 		if !c.now[k].Present() {

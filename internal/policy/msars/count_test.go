@@ -62,7 +62,7 @@ func TestAWorkloadWithoutALimitIsNamed(t *testing.T) {
 	d := divided(t, app, Division{Way: "parslo", Profiles: profiles(app)}, s)
 	was := s.InFlight[1].Size
 	s.InFlight[1].Size.CPULimit = 0
-	for range 2 { // until somebody sets one
+	for range 2 { // until one is set
 		_, err := d.Update(noon, s.Now(), s.InFlight)
 		if !errors.Is(err, loadline.ErrNoData) || !strings.Contains(err.Error(),
 			"profile of cart at p99 without a CPU limit, only with one: set the limits") {

@@ -16,8 +16,8 @@ import (
 // Part is one service's part of the users' SLO.
 type Part struct {
 	Percentile float64
-	Own        float64 // seconds that a visit may take without its calls; 0 = none: nobody promised anything, or nothing is divided
-	WithCalls  float64 // seconds that it may take with them; 0 = nobody promised anything
+	Own        float64 // seconds that a visit may take without its calls; 0 = no SLO, or no split
+	WithCalls  float64 // seconds that it may take with them; 0 = no SLO
 	Whole      float64 // seconds of the SLO that it is a part of
 	Kept       bool    // it can be kept within the bounds, by the profile
 	Reason     string  // why it is as long as that
@@ -30,7 +30,7 @@ type Part struct {
 // one goroutine.
 type Divider struct {
 	way     string
-	app     *loadline.App // with the sizes that were told
+	app     *loadline.App // with the desired sizes
 	library *Library
 	factors map[string]float64
 	split   *slosplit.Cache
@@ -90,7 +90,7 @@ func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider,
 	return d, nil
 }
 
-// hold everybody to the tightest SLO of the requests that pass.
+// hold every service to the tightest SLO of its requests.
 func (d *Divider) hold() {
 	for _, n := range Needed(d.app) {
 		for k := range d.app.Kinds {
@@ -118,7 +118,7 @@ func visits(c *loadline.Call, service int) bool {
 	return false
 }
 
-// Forget what is known of the load and of releases: something else begins.
+// Forget discards loads and releases, as at the start of an episode.
 func (d *Divider) Forget() {
 	d.rates, d.news = nil, nil
 	if d.count != nil {
@@ -132,7 +132,7 @@ func (d *Divider) Forget() {
 // Released tells that a visit to a service takes so many times the work that its
 // profiles were measured with.
 func (d *Divider) Released(service int, work float64) {
-	d.hear(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
+	d.observe(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
 	d.work[service] = work
 	if d.adapt != nil {
 		d.adapt.releases[service]++
@@ -140,23 +140,23 @@ func (d *Divider) Released(service int, work float64) {
 }
 
 // How far the rate of a kind must move for a new division: by a quarter, and further
-// than counts move by chance.
+// than counts vary at random.
 const (
 	rateMoves  = 1.25
-	rateChance = 3
+	rateChange = 3
 )
 
 // Update divides anew if something that the parts depend on has changed, and says
 // whether it did. Rates that were not measured stay what they were; as long as one is
 // not known at all, there is nothing to divide by.
-func (d *Divider) Update(now time.Time, o *loadline.Observation, told []loadline.Allocation) (anew bool, err error) {
+func (d *Divider) Update(now time.Time, o *loadline.Observation, desired []loadline.Allocation) (anew bool, err error) {
 	if d.way == None {
 		return false, nil
 	}
 	if unknown := d.follow(o); unknown != "" {
 		return false, fmt.Errorf("%w: %s", loadline.ErrNoData, unknown)
 	}
-	d.Resize(told)
+	d.Resize(desired)
 	if len(d.news) == 0 {
 		return false, nil
 	}
@@ -172,7 +172,7 @@ func (d *Divider) follow(o *loadline.Observation) (unknown string) {
 			return unknown
 		}
 		d.rates = make([]float64, len(o.Kinds))
-		d.hear("it is the first" + d.count.guessed())
+		d.observe("it is the first" + d.count.guessed())
 	}
 	for k, rate := range d.count.now {
 		if !rate.Present() {
@@ -180,36 +180,36 @@ func (d *Divider) follow(o *loadline.Observation) (unknown string) {
 		}
 		was := d.rates[k]
 		high, low := max(was, rate.Value), min(was, rate.Value)
-		if first || high > rateMoves*low && high-low > rateChance*math.Sqrt(high/d.window.Seconds()) {
+		if first || high > rateMoves*low && high-low > rateChange*math.Sqrt(high/d.window.Seconds()) {
 			d.rates[k] = rate.Value
 			if !first {
-				d.hear(fmt.Sprintf("%s went from %.3g to %.3g requests/s", d.app.Kinds[k].Name, was, rate.Value))
+				d.observe(fmt.Sprintf("%s went from %.3g to %.3g requests/s", d.app.Kinds[k].Name, was, rate.Value))
 			}
 		}
 	}
 	return ""
 }
 
-// Resize takes the sizes that were told, or are about to be.
-func (d *Divider) Resize(told []loadline.Allocation) {
-	for i := range told {
+// Resize takes the desired sizes.
+func (d *Divider) Resize(desired []loadline.Allocation) {
+	for i := range desired {
 		size := &d.app.Services[i].Size
-		if *size == told[i].Size {
+		if *size == desired[i].Size {
 			continue
 		}
-		if d.parts[i].Whole > 0 && size.CPULimit != told[i].Size.CPULimit {
-			d.hear(fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, told[i].Size.CPULimit))
+		if d.parts[i].Whole > 0 && size.CPULimit != desired[i].Size.CPULimit {
+			d.observe(fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, desired[i].Size.CPULimit))
 		}
-		*size = told[i].Size
+		*size = desired[i].Size
 	}
 }
 
 // Redivide at once if a size has changed (lines 10 to 13 of Algorithm 1).
-func (d *Divider) Redivide(now time.Time, told []loadline.Allocation) (anew bool, err error) {
+func (d *Divider) Redivide(now time.Time, desired []loadline.Allocation) (anew bool, err error) {
 	if d.way == None || d.rates == nil {
 		return false, nil
 	}
-	d.Resize(told)
+	d.Resize(desired)
 	if len(d.news) == 0 {
 		return false, nil
 	}
@@ -250,11 +250,11 @@ func (d *Divider) divide(now time.Time) error {
 	return nil
 }
 
-// unsized is what keeps a profile from being had at the sizes that were told. In a
+// unsized is what keeps a profile from being had at the desired sizes. In a
 // cluster a workload may have lost the CPU limit that it was measured with.
 func (d *Divider) unsized() error {
 	for _, n := range d.needs {
-		if err := d.library.lack(n, d.app.Services[n.Service].Size); err != nil {
+		if err := d.library.missing(n, d.app.Services[n.Service].Size); err != nil {
 			return fmt.Errorf("%w: %w: set the limits of its workload as they were where the model was trained, or train one for this",
 				loadline.ErrNoData, err)
 		}
@@ -276,23 +276,23 @@ func (d *Divider) profileAt(service int, size loadline.Size, percentile float64)
 	return p.Stretch(d.work[service], 0)
 }
 
-// toldReasons is how many reasons of a division are told, newsMost how many are kept
+// maxReasons is how many reasons of a split are printed, newsMost how many are kept
 // while none can be made.
 const (
-	toldReasons = 2
-	newsMost    = 100
+	maxReasons = 2
+	newsMost   = 100
 )
 
-// hear of something that the parts depend on.
-func (d *Divider) hear(what string) {
+// observe of something that the parts depend on.
+func (d *Divider) observe(what string) {
 	if len(d.news) < newsMost {
 		d.news = append(d.news, what)
 	}
 }
 
 func (d *Divider) reasons() string {
-	if n := len(d.news); n > toldReasons {
-		return fmt.Sprintf("%s and %d more", strings.Join(d.news[:toldReasons], ", "), n-toldReasons)
+	if n := len(d.news); n > maxReasons {
+		return fmt.Sprintf("%s and %d more", strings.Join(d.news[:maxReasons], ", "), n-maxReasons)
 	}
 	return strings.Join(d.news, ", ")
 }

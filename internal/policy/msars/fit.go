@@ -23,9 +23,9 @@ func (m *Model) fits(app *loadline.App) error {
 		return nil
 	}
 	var faults []error
-	library := shelve(app, m.Division.Profiles)
+	library := newLibrary(app, m.Division.Profiles)
 	for _, n := range Needed(app) {
-		if err := library.lack(n, app.Services[n.Service].Size); err != nil {
+		if err := library.missing(n, app.Services[n.Service].Size); err != nil {
 			faults = append(faults, fmt.Errorf("%w: the model was trained with other objectives, calls or sizes; give it those, or train one for these", err))
 		}
 	}
@@ -34,10 +34,10 @@ func (m *Model) fits(app *loadline.App) error {
 
 // knows says whether an application has exactly the model's services.
 func (m *Model) knows(app *loadline.App) error {
-	var lacks, besides []string
+	var missing, besides []string
 	for _, name := range m.Services {
 		if app.ServiceIndex(name) < 0 {
-			lacks = append(lacks, name)
+			missing = append(missing, name)
 		}
 	}
 	for i := range app.Services {
@@ -46,8 +46,8 @@ func (m *Model) knows(app *loadline.App) error {
 		}
 	}
 	var has []string
-	if len(lacks) > 0 {
-		has = append(has, "no "+strings.Join(lacks, ", "))
+	if len(missing) > 0 {
+		has = append(has, "no "+strings.Join(missing, ", "))
 	}
 	if len(besides) > 0 {
 		has = append(has, "besides "+strings.Join(besides, ", "))

@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// wild is a model with an agent that nobody taught anything, so that what it wants
+// wild is a model with an untrained agent, so that what it wants
 // depends on all that it sees, and with a forecaster of the search alone.
 func wild(t *testing.T, app *loadline.App) *Model {
 	t.Helper()

@@ -16,9 +16,9 @@ import (
 // a few sizes. What lies between two of them is interpolated by capacity. It is for
 // one goroutine.
 type Library struct {
-	app   *loadline.App
-	shelf [][]measured // by service; CPU limits rising
-	known map[wanted]*profile.Profile
+	app      *loadline.App
+	profiles [][]measured // by service; CPU limits rising
+	cache    map[wanted]*profile.Profile
 }
 
 // measured is a profile with the CPU limit that it was measured at; 0 = none.
@@ -36,13 +36,13 @@ type wanted struct {
 // libraryMost is how many profiles are kept that were worked out.
 const libraryMost = 4096
 
-// NewLibrary puts the profiles of a set on their shelves. A service that is visited by
-// a request with an SLO and has none is an error, as is one that is of no use.
+// NewLibrary makes a library of a set. It is an error if a service that is visited by a
+// request with an SLO has no usable profile.
 func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
-	l := shelve(app, set)
+	l := newLibrary(app, set)
 	var faults []error
 	for _, n := range Needed(app) {
-		if err := l.lack(n, app.Services[n.Service].Size); err != nil {
+		if err := l.missing(n, app.Services[n.Service].Size); err != nil {
 			faults = append(faults, fmt.Errorf("%w: measure it with loadline profile, or leave the profiles out and have all measured",
 				err))
 		}
@@ -50,9 +50,9 @@ func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
 	return l, errors.Join(faults...)
 }
 
-// shelve them, whatever is needed.
-func shelve(app *loadline.App, set *profile.Set) *Library {
-	l := &Library{app: app, shelf: make([][]measured, len(app.Services)), known: map[wanted]*profile.Profile{}}
+// newLibrary them, whatever is needed.
+func newLibrary(app *loadline.App, set *profile.Set) *Library {
+	l := &Library{app: app, profiles: make([][]measured, len(app.Services)), cache: map[wanted]*profile.Profile{}}
 	for i := range set.Profiles {
 		p := &set.Profiles[i]
 		service := app.ServiceIndex(p.Service)
@@ -62,10 +62,10 @@ func shelve(app *loadline.App, set *profile.Set) *Library {
 		if _, err := p.Curve(); err != nil {
 			continue // saturated throughout: a size at which it cannot work
 		}
-		l.shelf[service] = append(l.shelf[service], measured{p.Size.CPULimit, p})
+		l.profiles[service] = append(l.profiles[service], measured{p.Size.CPULimit, p})
 	}
-	for i := range l.shelf {
-		slices.SortStableFunc(l.shelf[i], func(a, b measured) int {
+	for i := range l.profiles {
+		slices.SortStableFunc(l.profiles[i], func(a, b measured) int {
 			switch {
 			case a.cores < b.cores:
 				return -1
@@ -78,13 +78,13 @@ func shelve(app *loadline.App, set *profile.Set) *Library {
 	return l
 }
 
-// lack says that there is no profile for a need at a size, and what there is instead.
-func (l *Library) lack(n Need, size loadline.Size) error {
+// missing says that there is no profile for a need at a size, and what there is instead.
+func (l *Library) missing(n Need, size loadline.Size) error {
 	if l.Profile(n.Service, size, n.Percentile) != nil {
 		return nil
 	}
 	var others []string // percentiles that there are
-	for _, m := range l.shelf[n.Service] {
+	for _, m := range l.profiles[n.Service] {
 		if p := fmt.Sprintf("p%g", m.profile.Percentile); !slices.Contains(others, p) {
 			others = append(others, p)
 		}
@@ -139,11 +139,11 @@ func Needed(app *loadline.App) []Need {
 // by the ratio of their CPU: what an instance does with half of it takes twice as long.
 func (l *Library) Profile(service int, size loadline.Size, percentile float64) *profile.Profile {
 	key := wanted{service, size.CPULimit, percentile}
-	if p, known := l.known[key]; known {
+	if p, known := l.cache[key]; known {
 		return p
 	}
-	if len(l.known) >= libraryMost {
-		clear(l.known)
+	if len(l.cache) >= libraryMost {
+		clear(l.cache)
 	}
 	p := l.find(key)
 	if p != nil {
@@ -151,14 +151,14 @@ func (l *Library) Profile(service int, size loadline.Size, percentile float64) *
 		own.Size = profile.Size(size)
 		p = &own
 	}
-	l.known[key] = p
+	l.cache[key] = p
 	return p
 }
 
 func (l *Library) find(w wanted) *profile.Profile {
 	var below, above *measured
-	for i := range l.shelf[w.service] {
-		m := &l.shelf[w.service][i]
+	for i := range l.profiles[w.service] {
+		m := &l.profiles[w.service][i]
 		if m.profile.Percentile != w.percentile {
 			continue
 		}
@@ -199,7 +199,7 @@ func between(below, above *measured, cores float64) *profile.Profile {
 	}
 	other, err := above.profile.Curve()
 	if err != nil {
-		return below.profile // not on the shelf, then
+		return below.profile // not in the library, then
 	}
 	endBelow, endAbove := end(below.profile), end(above.profile)
 	p := *below.profile

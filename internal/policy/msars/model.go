@@ -18,7 +18,7 @@ import (
 // FileKind of a model file that holds an agent and all that it steers by.
 const FileKind = "policy/msars"
 
-// Model is what a school gives out: the agent, the network that divides, the profiles
+// Model is the result of a training: the agent, the network that divides, the profiles
 // that it divides by, and a forecaster for each service.
 type Model struct {
 	App      string
@@ -139,7 +139,7 @@ func FromFile(file *modelfile.File) (*Model, error) {
 func (s *modelSettings) check(features []string) error {
 	faults := []error{CheckWay(s.Way)}
 	if !slices.Equal(features, featureNames()) {
-		faults = append(faults, fmt.Errorf("its agent was taught the features %v, it sees %v now", features, featureNames()))
+		faults = append(faults, fmt.Errorf("its agent was trained on the features %v, this version has %v", features, featureNames()))
 	}
 	if len(s.Services) == 0 {
 		faults = append(faults, errors.New("it names no services"))

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Policy is Algorithm 1: a model at work on one application. It is for one goroutine.
+// Policy is Algorithm 1: it runs a model on one application. It is for one goroutine.
 type Policy struct {
 	needs    loadline.Needs
 	divider  *Divider
@@ -25,7 +25,7 @@ type Policy struct {
 }
 
 // NewPolicy sets a model to work, with a delay from observing to applying; 0 = a
-// second. The agent decides for exactly those services that it was taught on, in
+// second. The agent decides for exactly the services that it was trained on, in
 // whichever order they are: its rows share their weights, and everything else goes by
 // name.
 func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error) {
@@ -85,16 +85,16 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	case len(s.PartialSLO) == 0:
 		return loadline.Proposal{}, fmt.Errorf("%w: the SLO is not split", loadline.ErrNoData)
 	}
-	if absent := p.steering.Look(s); absent != "" {
+	if absent := p.steering.Observe(s); absent != "" {
 		return loadline.Proposal{}, fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
 	}
 	p.seen = p.steering.Fill(s, p.seen[:0])
 	p.agent.Decide(p.seen, p.wants)
-	proposal, err := p.steering.Do(now, s, p.wants, true)
+	proposal, err := p.steering.Propose(now, s, p.wants, true)
 	return loadline.Proposal{Services: append([]loadline.ServiceProposal(nil), proposal.Services...)}, err
 }
 
-// Divider of the policy, for those who want to know the parts.
+// Divider of the policy, for callers that read the parts.
 func (p *Policy) Divider() *Divider { return p.divider }
 
 // Agent is an actor's network that decides: one row for each service. It is for one

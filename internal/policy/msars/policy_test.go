@@ -151,7 +151,7 @@ func TestWhatIsNotMeasuredHolds(t *testing.T) {
 		t.Error(err)
 	}
 	want := s.Window[0].Services[0].Latency.P99.Value / p.Divider().Parts()[0].WithCalls
-	if got := p.steering.eyes.over[0]; got != want {
+	if got := p.steering.encoder.over[0]; got != want {
 		t.Errorf("%v of its part, want %v", got, want)
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// worth of the last window: R_qos of the parts (eq. 11) over R_util (eq. 12), less what
+// score of the last window: R_qos of the parts (eq. 11) over R_util (eq. 12), less what
 // was dropped. A request is served well if every part of its way is kept, so R_qos of a
 // kind is the product over the services that it passes; a call that is not always made
 // counts as often as it is made. R_qos is the mean over the kinds by their requests:
 // were it the mean over services, one that ruins a whole kind would hardly show. It is
 // not known where no user's figures were measured, and where nothing is divided it is
 // DRPC's.
-func (w *Steering) worth(s loadline.Situation) (drpc.Worth, bool) {
-	worth, known := w.reward.Of(s.App, s.Now())
+func (w *Steering) score(s loadline.Situation) (drpc.Score, bool) {
+	score, known := w.reward.Of(s.App, s.Now())
 	if !known || w.divider.way == None {
-		return worth, known
+		return score, known
 	}
 	sum, requests := 0.0, 0.0
 	for k := range s.App.Kinds {
@@ -26,22 +26,22 @@ func (w *Steering) worth(s loadline.Situation) (drpc.Worth, bool) {
 			continue
 		}
 		requests += rate
-		sum += rate * w.eyes.kept(k)
+		sum += rate * w.encoder.kept(k)
 	}
 	if requests == 0 {
-		return worth, false
+		return score, false
 	}
-	dropped := worth.QoS/worth.Util - worth.Reward
-	worth.QoS = sum / requests
-	worth.Reward = worth.QoS/worth.Util - dropped
-	return worth, true
+	dropped := score.QoS/score.Util - score.Reward
+	score.QoS = sum / requests
+	score.Reward = score.QoS/score.Util - dropped
+	return score, true
 }
 
 // kept is R_qos of one kind of request.
-func (e *eyes) kept(kind int) float64 {
+func (e *encoder) kept(kind int) float64 {
 	product := 1.0
 	for i, over := range e.over {
-		if visits := e.drpc.Ground.Services[i].Visits[kind]; visits > 0 && !math.IsNaN(over) {
+		if visits := e.drpc.Topology.Services[i].Visits[kind]; visits > 0 && !math.IsNaN(over) {
 			product *= math.Pow(qos(over), min(visits, 1))
 		}
 	}

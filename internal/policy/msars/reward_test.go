@@ -26,32 +26,32 @@ func TestTheRewardIsOfTheParts(t *testing.T) {
 	app := shop()
 	w := steering(t, app, Division{Way: "parslo", Profiles: profiles(app)})
 	s := calm(app)
-	see := func() drpc.Worth {
+	see := func() drpc.Score {
 		t.Helper()
-		seen, absent, err := w.See(noon, s)
+		seen, absent, err := w.SplitAndObserve(noon, s)
 		if err != nil || absent != "" {
 			t.Fatalf("%q, %v", absent, err)
 		}
-		worth, known := w.Worth(seen)
+		score, known := w.Score(seen)
 		if !known {
 			t.Fatal("not known")
 		}
-		return worth
+		return score
 	}
-	if worth := see(); worth.QoS != 1 || math.Abs(worth.Reward-1/worth.Util) > 1e-12 {
-		t.Errorf("all parts are kept: %+v", worth)
+	if score := see(); score.QoS != 1 || math.Abs(score.Reward-1/score.Util) > 1e-12 {
+		t.Errorf("all parts are kept: %+v", score)
 	}
 	// The cart takes twice its part, though its users are in time: half of the
 	// requests pass it.
 	s.Window[0].Services[1].Own.P99.Value = 2 * w.divider.Parts()[1].Own
-	if worth := see(); math.Abs(worth.QoS-(math.Exp(-1)+1)/2) > 1e-6 {
-		t.Errorf("the cart is late: %+v", worth)
+	if score := see(); math.Abs(score.QoS-(math.Exp(-1)+1)/2) > 1e-6 {
+		t.Errorf("the cart is late: %+v", score)
 	}
 	// Visits that fail are no sign of speed.
 	s.Window[0].Services[1].Own.P99.Value = 0
 	s.Window[0].Services[1].Errors.Value = 1
-	if worth := see(); math.Abs(worth.QoS-0.5) > 1e-6 {
-		t.Errorf("the cart fails: %+v", worth)
+	if score := see(); math.Abs(score.QoS-0.5) > 1e-6 {
+		t.Errorf("the cart fails: %+v", score)
 	}
 }
 
@@ -61,11 +61,11 @@ func TestWithoutASplitTheRewardIsDRPCs(t *testing.T) {
 	s := calm(app)
 	s.Window[0].Services[1].Own.P99.Value = 3
 	s.Window[0].Kinds[0].AtSLO.Value = 0.9
-	seen, _, err := w.See(noon, s)
+	seen, _, err := w.SplitAndObserve(noon, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := w.Worth(seen)
+	got, _ := w.Score(seen)
 	want, _ := drpc.PrintedReward().Of(app, s.Now())
 	if got != want || got.QoS >= 1 {
 		t.Errorf("%+v, want %+v", got, want)
@@ -75,7 +75,7 @@ func TestWithoutASplitTheRewardIsDRPCs(t *testing.T) {
 func TestTheStateHoldsThePartAndWhatItNeeds(t *testing.T) {
 	app := shop()
 	w := steering(t, app, Division{Way: "parslo", Profiles: profiles(app)})
-	s, _, err := w.See(noon, calm(app))
+	s, _, err := w.SplitAndObserve(noon, calm(app))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestTheStateHoldsThePartAndWhatItNeeds(t *testing.T) {
 	if len(rows) != w.Width() {
 		t.Fatalf("%d values, want %d", len(rows), w.Width())
 	}
-	width := w.eyes.width()
+	width := w.encoder.width()
 	for i, p := range w.divider.Parts() {
 		row := rows[i*width:][:width]
 		over := s.Now().Services[i].Own.P99.Value / p.Own

@@ -7,14 +7,14 @@ import (
 
 // scale is DRPC's Algorithm 2 with replicas first: CPU and memory change only where
 // replicas do not, because the agent leaves them as they are (within the dead zone) or
-// they are at their bound. A vertical move changes the profile, and with it everybody's
+// they are at their bound. A vertical move changes the profile, and with it every service's
 // part; a horizontal one changes nothing of that.
-func scale(of *drpc.Scaler, service int, told loadline.Allocation, used loadline.Sample, want drpc.Action) (loadline.Setting,
+func scale(of *drpc.Scaler, service int, desired loadline.Allocation, used loadline.Sample, want drpc.Action) (loadline.Setting,
 	drpc.Action) {
 	level := drpc.Action{drpc.AxisHorizontal: want[drpc.AxisHorizontal]}
-	if setting, done := of.Scale(service, told, used, level); done != (drpc.Action{}) {
+	if setting, done := of.Scale(service, desired, used, level); done != (drpc.Action{}) {
 		return setting, done
 	}
 	want[drpc.AxisHorizontal] = 0
-	return of.Scale(service, told, used, want)
+	return of.Scale(service, desired, used, want)
 }

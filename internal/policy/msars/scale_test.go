@@ -23,8 +23,8 @@ func TestReplicasComeFirst(t *testing.T) {
 		{"fewer replicas, larger size: only replicas change", 3, drpc.Action{1, 0, -1}, drpc.Action{0, 0, -1}},
 		{"nothing is wanted", 2, drpc.Action{0.5, -0.5, 0.5}, drpc.Action{}},
 	} {
-		told := loadline.Allocation{Replicas: c.replicas, Size: app.Services[1].Size}
-		setting, done := scale(of, 1, told, seen(100<<20), c.want)
+		desired := loadline.Allocation{Replicas: c.replicas, Size: app.Services[1].Size}
+		setting, done := scale(of, 1, desired, seen(100<<20), c.want)
 		if done != c.done {
 			t.Errorf("%s: done %v, want %v", c.name, done, c.done)
 		}

@@ -21,10 +21,10 @@ const extras = 3
 // latest is where response times over a part end.
 const latest = 10
 
-// eyes see what DRPC's teacher sees of each service, its response time over its part
+// encoder see what DRPC's teacher sees of each service, its response time over its part
 // of the SLO, and the part itself.
-type eyes struct {
-	drpc    *drpc.Eyes
+type encoder struct {
+	drpc    *drpc.Encoder
 	partial []loadline.SLO
 	locals  []drpc.Local
 	over    []float64 // response times over the parts; NaN = nothing to be late with
@@ -32,21 +32,21 @@ type eyes struct {
 	rows    []float32
 }
 
-func newEyes(app *loadline.App) (*eyes, error) {
-	of, err := drpc.NewEyes(app)
+func newEncoder(app *loadline.App) (*encoder, error) {
+	of, err := drpc.NewEncoder(app)
 	if err != nil {
 		return nil, err
 	}
 	n := len(app.Services)
-	return &eyes{drpc: of, partial: make([]loadline.SLO, n), locals: make([]drpc.Local, n), over: make([]float64, n)}, nil
+	return &encoder{drpc: of, partial: make([]loadline.SLO, n), locals: make([]drpc.Local, n), over: make([]float64, n)}, nil
 }
 
 // width of what is seen of one service.
-func (e *eyes) width() int { return e.drpc.Width(drpc.Shared)/len(e.drpc.App.Services) + extras }
+func (e *encoder) width() int { return e.drpc.Width(drpc.Shared)/len(e.drpc.App.Services) + extras }
 
-// look at a service. If something was not measured, its name comes back, and what was
+// observe at a service. If something was not measured, its name comes back, and what was
 // seen before stands.
-func (e *eyes) look(s loadline.Situation, service int, p *Part) (absent string) {
+func (e *encoder) observe(s loadline.Situation, service int, p *Part) (absent string) {
 	var local drpc.Local
 	if absent := e.drpc.Local(s, service, &local); absent != "" {
 		return absent
@@ -66,7 +66,7 @@ func (e *eyes) look(s loadline.Situation, service int, p *Part) (absent string) 
 // overPart is a service's response time over its part: its own where both are known,
 // since what it waits for is others' part; that with its calls otherwise. Where more
 // visits fail than the percentile leaves out, or visits are there and none ends, it is
-// as late as can be. Where nothing is asked, or nobody was promised anything, there is
+// as late as can be. Without requests or without an SLO there is
 // none.
 func overPart(o *loadline.ServiceObservation, p *Part) (over float64, known bool) {
 	rate := o.Rate.Or(0)
@@ -101,21 +101,21 @@ func at(l *loadline.Latency, percentile float64) loadline.Sample {
 }
 
 // share is the parts as a situation has them.
-func (e *eyes) share(parts []Part) []loadline.SLO {
+func (e *encoder) share(parts []Part) []loadline.SLO {
 	for i := range parts {
 		e.partial[i] = loadline.SLO{Percentile: parts[i].Percentile, Latency: seconds(parts[i].WithCalls)}
 		if parts[i].WithCalls == 0 { // no SLO covers it: the budget of its model stands in
-			e.partial[i] = e.drpc.Ground.Services[i].Budget
+			e.partial[i] = e.drpc.Topology.Services[i].Budget
 		}
 	}
 	return e.partial
 }
 
 // fill in what an agent sees: a row for each service.
-func (e *eyes) fill(s loadline.Situation, parts []Part, into []float32) []float32 {
-	e.drpc.Look(s, e.locals, &e.view)
+func (e *encoder) fill(s loadline.Situation, parts []Part, into []float32) []float32 {
+	e.drpc.Observe(s, e.locals, &e.view)
 	e.view.Machines = machines(s.Now(), e.view.Machines)
-	e.rows = e.drpc.Lay(drpc.Shared, &e.view, e.rows[:0])
+	e.rows = e.drpc.Encode(drpc.Shared, &e.view, e.rows[:0])
 	n := e.width() - extras
 	for i := range parts {
 		into = append(into, e.rows[i*n:][:n]...)
@@ -156,8 +156,8 @@ func machines(o *loadline.Observation, seen []drpc.Machine) []drpc.Machine {
 }
 
 // own figures of a service's row.
-func (e *eyes) own(s loadline.Situation, service int, p *Part) (f [extras]float32) {
-	told := max(s.InFlight[service].Replicas, 1)
+func (e *encoder) own(s loadline.Situation, service int, p *Part) (f [extras]float32) {
+	desired := max(s.InFlight[service].Replicas, 1)
 	if p.Whole > 0 {
 		f[0] = 1
 		if p.Own > 0 {
@@ -165,9 +165,9 @@ func (e *eyes) own(s loadline.Situation, service int, p *Part) (f [extras]float3
 		}
 	}
 	if p.curve != nil {
-		f[1] = squash(needed(p, expected(s, service)) / float64(told))
+		f[1] = squash(needed(p, expected(s, service)) / float64(desired))
 	}
-	f[2] = float32(max(e.drpc.App.Services[service].Bounds.MinReplicas, 1)) / float32(told)
+	f[2] = float32(max(e.drpc.App.Services[service].Bounds.MinReplicas, 1)) / float32(desired)
 	return f
 }
 

@@ -10,49 +10,49 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Steering is everything between what is measured and an agent, and between the agent
-// and what is proposed. It is the same at school and at work, and for one goroutine.
+// Steering turns measurements into an agent's observation, and its action into a
+// proposal, in training and in production alike. It is for one goroutine.
 type Steering struct {
 	divider *Divider
-	eyes    *eyes
+	encoder *encoder
 	scaler  *drpc.Scaler
 	reward  drpc.Reward
 
-	told     []loadline.Allocation
+	desired  []loadline.Allocation
 	before   []float64 // parts before the last division
 	anew     bool      // they were divided anew in this decision
 	proposal loadline.Proposal
 }
 
-// NewSteering steers an application.
+// NewSteering makes the steering of an application.
 func NewSteering(app *loadline.App, d *Divider, steps drpc.Steps, reward drpc.Reward) (*Steering, error) {
-	e, err := newEyes(app)
+	e, err := newEncoder(app)
 	if err != nil {
 		return nil, err
 	}
-	return &Steering{divider: d, eyes: e, scaler: drpc.NewScaler(app, steps), reward: reward,
+	return &Steering{divider: d, encoder: e, scaler: drpc.NewScaler(app, steps), reward: reward,
 		before: make([]float64, len(app.Services))}, nil
 }
 
-// Width is what is seen of all services.
-func (w *Steering) Width() int { return len(w.eyes.locals) * w.eyes.width() }
+// Width of the observation of all services.
+func (w *Steering) Width() int { return len(w.encoder.locals) * w.encoder.width() }
 
-// Begin forgets what was seen: an episode begins.
+// Begin starts an episode and discards earlier observations.
 func (w *Steering) Begin() {
 	w.divider.Forget()
-	clear(w.eyes.locals)
-	for i := range w.eyes.over {
-		w.eyes.over[i] = math.NaN()
+	clear(w.encoder.locals)
+	for i := range w.encoder.over {
+		w.encoder.over[i] = math.NaN()
 	}
 }
 
-// See splits the SLO and looks at all services, for training, which does both at
-// once.
-func (w *Steering) See(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
+// SplitAndObserve splits the SLO and observes all services, for training, which does both
+// at once.
+func (w *Steering) SplitAndObserve(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
 	if s.PartialSLO, err = w.Split(now, s); err != nil {
 		return s, "", err
 	}
-	return s, w.Look(s), nil
+	return s, w.Observe(s), nil
 }
 
 // Split divides the SLO anew if something that the parts depend on has changed,
@@ -63,35 +63,35 @@ func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, e
 	if w.anew, err = w.divider.Update(now, s.Now(), s.InFlight); err != nil {
 		return nil, err
 	}
-	return w.eyes.share(w.divider.Parts()), nil
+	return w.encoder.share(w.divider.Parts()), nil
 }
 
-// Look at all services, with their parts of the SLO in the situation. It returns
-// the first figure that was not measured, and its service; for that service the
-// values of the last look stay.
-func (w *Steering) Look(s loadline.Situation) (absent string) {
+// Observe all services, with their parts of the SLO in the situation. It returns the
+// first metric that was not measured, and its service; that service keeps its last
+// values.
+func (w *Steering) Observe(s loadline.Situation) (absent string) {
 	parts := w.divider.Parts()
 	for i := range parts {
-		if missing := w.eyes.look(s, i, &parts[i]); missing != "" && absent == "" {
+		if missing := w.encoder.observe(s, i, &parts[i]); missing != "" && absent == "" {
 			absent = fmt.Sprintf("%s of %s", missing, s.App.Services[i].Name)
 		}
 	}
 	return absent
 }
 
-// Fill appends what an agent sees.
+// Fill appends the agent's observation.
 func (w *Steering) Fill(s loadline.Situation, into []float32) []float32 {
-	return w.eyes.fill(s, w.divider.Parts(), into)
+	return w.encoder.fill(s, w.divider.Parts(), into)
 }
 
-// Worth of the window that was seen last.
-func (w *Steering) Worth(s loadline.Situation) (drpc.Worth, bool) { return w.worth(s) }
+// Score of the last window.
+func (w *Steering) Score(s loadline.Situation) (drpc.Score, bool) { return w.score(s) }
 
-// Do turns actions into a proposal, and into what of them is done. A vertical move
+// Propose turns actions into a proposal, and into what of them is done. A vertical move
 // divides anew at once, for what is seen next. The proposal is valid until the next.
-func (w *Steering) Do(now time.Time, s loadline.Situation, actions []float32, explain bool) (loadline.Proposal, error) {
+func (w *Steering) Propose(now time.Time, s loadline.Situation, actions []float32, explain bool) (loadline.Proposal, error) {
 	w.proposal.Services = w.proposal.Services[:0]
-	w.told = append(w.told[:0], s.InFlight...)
+	w.desired = append(w.desired[:0], s.InFlight...)
 	w.scaler.Pressed = drpc.Pressed(s.App, s.Now())
 	parts := w.divider.Parts()
 	for i := range parts {
@@ -101,7 +101,7 @@ func (w *Steering) Do(now time.Time, s loadline.Situation, actions []float32, ex
 		if setting = s.InFlight[i].Changes(setting); setting.Empty() {
 			continue
 		}
-		w.told[i] = s.InFlight[i].With(setting)
+		w.desired[i] = s.InFlight[i].With(setting)
 		p := loadline.ServiceProposal{Service: i, Setting: setting}
 		if explain {
 			p.Reason = w.reason(i, done)
@@ -109,12 +109,12 @@ func (w *Steering) Do(now time.Time, s loadline.Situation, actions []float32, ex
 		w.proposal.Services = append(w.proposal.Services, p)
 	}
 	w.remember()
-	moved, err := w.divider.Redivide(now, w.told)
+	moved, err := w.divider.Redivide(now, w.desired)
 	if err != nil {
 		return loadline.Proposal{}, err
 	}
 	if moved && explain {
-		w.tell()
+		w.explainSplit()
 	}
 	return w.proposal, nil
 }
@@ -125,8 +125,8 @@ func (w *Steering) remember() {
 	}
 }
 
-// tell those who are proposed what a vertical move did to their parts.
-func (w *Steering) tell() {
+// explainSplit adds to the reasons of a proposal what a vertical move did to the parts.
+func (w *Steering) explainSplit() {
 	why, _ := w.divider.Why()
 	parts := w.divider.Parts()
 	for i := range w.proposal.Services {
@@ -138,8 +138,7 @@ func (w *Steering) tell() {
 	}
 }
 
-// reason names the part, who divided and when and why, what was seen and what of it is
-// done.
+// reason names the part, its split, the observation and the applied action.
 func (w *Steering) reason(service int, done drpc.Action) string {
 	var b strings.Builder
 	p := &w.divider.Parts()[service]
@@ -160,10 +159,10 @@ func (w *Steering) reason(service int, done drpc.Action) string {
 			fmt.Fprintf(&b, "the same after a new split since %s", why)
 		}
 	}
-	if over := w.eyes.over[service]; !math.IsNaN(over) {
+	if over := w.encoder.over[service]; !math.IsNaN(over) {
 		fmt.Fprintf(&b, "; takes %.2f of it", over)
 	}
-	local := &w.eyes.locals[service]
+	local := &w.encoder.locals[service]
 	for i, name := range drpc.LocalFeatures[:drpc.Locals-1] {
 		fmt.Fprintf(&b, ", %s %.2f", name, math.Exp2(float64(local[i]))-1)
 	}
@@ -179,7 +178,7 @@ func (w *Steering) reason(service int, done drpc.Action) string {
 // seconds as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// short is how people read them.
+// short rounds to three digits.
 func short(s float64) time.Duration {
 	d := seconds(s)
 	unit := time.Nanosecond

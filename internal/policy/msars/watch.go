@@ -11,7 +11,8 @@ import (
 )
 
 // watch is the paper's service monitor: it notices when a service no longer fits its
-// profile, and tells the divider. Other sizes are no news to it: the divider knows.
+// profile, and informs the divider. Changed sizes are not reported: the divider knows
+// them.
 type watch struct {
 	divider  *Divider
 	monitors []*profile.Monitor // by service; nil = not watched
@@ -64,7 +65,7 @@ func callers(app *loadline.App) []bool {
 }
 
 // alone is a service as its profile knows it, without its calls. A cluster measures
-// only whole visits; of those who call nobody, that is the same.
+// only whole visits; without calls, that is the same.
 func (w *watch) alone(o *loadline.ServiceObservation, service int) *loadline.ServiceObservation {
 	if o.Own != (loadline.Latency{}) || w.callers[service] {
 		return o
@@ -98,21 +99,21 @@ func (w *watch) observe(o *loadline.Observation) {
 			}
 		}
 		if change, changed := m.Observe(seen); changed {
-			w.tell(i, change)
+			w.report(i, change)
 		}
 	}
 }
 
-// worthTelling is how much of a visit's work must have changed: what is refined by
+// minWorkChange is how much of a visit's work must have changed: what is refined by
 // less needs no other split.
-const worthTelling = 0.05
+const minWorkChange = 0.05
 
-// tell the divider how much work a visit takes, over what the profiles in the library
+// report the divider how much work a visit takes, over what the profiles in the library
 // were measured with.
-func (w *watch) tell(service int, c profile.Change) {
+func (w *watch) report(service int, c profile.Change) {
 	measured := w.divider.library.Profile(service, loadline.Size(c.Profile.Size), c.Profile.Percentile)
 	work := measured.Points[0].Load / c.Profile.Points[0].Load
-	if math.Abs(math.Log(work/w.divider.work[service])) > worthTelling {
+	if math.Abs(math.Log(work/w.divider.work[service])) > minWorkChange {
 		w.divider.Released(service, work)
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// None is the way of those who do not divide: everybody is held to the users' SLO.
+// None does not split: every service must meet the users' SLO.
 const None = "none"
 
-// Ways that the SLO may be divided, the paper's first.
+// Ways to split the SLO, the paper's first.
 func Ways() []string { return []string{"meta", "gcn", "parslo", None} }
 
 // Learned says whether a way needs a network.
 func Learned(way string) bool { return way == "meta" || way == "gcn" }
 
-// CheckWay says whether there is one of this name.
+// CheckWay returns an error if there is none of this name.
 func CheckWay(way string) error {
 	for _, w := range Ways() {
 		if w == way {
@@ -44,7 +44,7 @@ func newSplitter(way string, net *learned.Model) (slosplit.Splitter, error) {
 	case net.Way != way:
 		return nil, fmt.Errorf("the network splits by %s, not by %s: give another, or that way", net.Way, way)
 	case way == "meta":
-		return &adapting{of: net, known: map[string]*learned.Model{}}, nil
+		return &adapting{of: net, cache: map[string]*learned.Model{}}, nil
 	}
 	return net, nil
 }
@@ -55,7 +55,7 @@ func newSplitter(way string, net *learned.Model) (slosplit.Splitter, error) {
 // splitting, since its samples must be solved first.
 type adapting struct {
 	of       *learned.Model
-	known    map[string]*learned.Model
+	cache    map[string]*learned.Model
 	releases []int // by service: rises with every change that was noticed
 	adapted  int
 }
@@ -72,7 +72,7 @@ func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 			key.WriteString(strconv.Itoa(a.releases[s.Service]))
 		}
 	}
-	m := a.known[key.String()]
+	m := a.cache[key.String()]
 	if m == nil {
 		m = a.of
 		samples := learned.Around(c, learned.AroundSamples, rand.New(rand.NewPCG(uint64(len(c.Steps)), 0)))
@@ -83,10 +83,10 @@ func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 		if m, err = a.of.Adapt(samples, 0); err != nil {
 			return nil, err
 		}
-		if len(a.known) >= adaptedMost {
-			clear(a.known)
+		if len(a.cache) >= adaptedMost {
+			clear(a.cache)
 		}
-		a.known[key.String()] = m
+		a.cache[key.String()] = m
 		a.adapted++
 	}
 	return m.Split(c)
@@ -95,9 +95,9 @@ func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 // adaptedMost is how many adapted networks are kept.
 const adaptedMost = 256
 
-// lenient divides in proportion what cannot be kept at present: whoever steers must
-// know who is the latest even then, all the more so. What takes no time by its model
-// has no proportions, and is divided evenly.
+// lenient splits in proportion where no split can meet the SLO at present: the agent
+// must still see which services are latest. Chains that take no time by their model
+// have no proportions and are split evenly.
 type lenient struct{ of slosplit.Splitter }
 
 // Split the chain.

@@ -43,14 +43,14 @@ func (o Options) WithDefaults() Options {
 //
 // Insufficient data is reported with the reason, and nothing is made up. Versions
 // are not in a history: a profile is that of the mix that ran.
-func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]profile.Profile, []profile.Lack, error) {
+func Fit(h *history.History, service string, o Options, rng *rand.Rand) ([]profile.Profile, []profile.Missing, error) {
 	past, err := Of(h, service, o.Percentile)
 	if err != nil {
 		return nil, nil, err
 	}
 	o = o.WithDefaults()
 	if len(past.Windows) == 0 {
-		return nil, []profile.Lack{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps, past.Left)}}, nil
+		return nil, []profile.Missing{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps, past.Skipped)}}, nil
 	}
 	var sizes []profile.Size
 	for i := range past.Windows {
@@ -59,36 +59,36 @@ func Fit(h *history.History, service string, o Options, chance *rand.Rand) ([]pr
 		}
 	}
 	var list []profile.Profile
-	var lacks []profile.Lack
+	var missing []profile.Missing
 	for _, size := range sizes {
-		f := fitting{options: o, past: past, chance: chance}
+		f := fitting{options: o, past: past, rng: rng}
 		for i := range past.Windows {
 			if past.Windows[i].Size == size {
 				f.at = append(f.at, i)
 			}
 		}
 		if len(f.at) < o.LeastSteps {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size,
-				Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Left)})
+			missing = append(missing, profile.Missing{Service: service, Size: &size,
+				Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Skipped)})
 			continue
 		}
 		p := profile.Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
 		if len(p.Points) == 0 {
-			lacks = append(lacks, profile.Lack{Service: service, Size: &size,
+			missing = append(missing, profile.Missing{Service: service, Size: &size,
 				Reason: fmt.Sprintf("its %d steps come from too few time ranges to estimate their uncertainty: record for longer",
 					len(f.at))})
 			continue
 		}
 		list = append(list, p)
 	}
-	return list, lacks, nil
+	return list, missing, nil
 }
 
 // fitting is the steps of one size.
 type fitting struct {
 	options Options
-	past    *Past
-	chance  *rand.Rand
+	past    *ServiceHistory
+	rng     *rand.Rand
 	at      []int // indices into the windows, by time
 }
 
@@ -188,7 +188,7 @@ func (f *fitting) bootstrap(ends []float64) []float64 {
 	for range f.options.Samples {
 		sample = sample[:0]
 		for len(sample) < n {
-			from := f.chance.IntN(n - block + 1)
+			from := f.rng.IntN(n - block + 1)
 			sample = append(sample, f.at[from:from+block]...)
 		}
 		sample = sample[:n]

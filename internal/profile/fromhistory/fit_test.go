@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-func chance() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+func rng() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 // wave goes up and down every quarter of an hour.
 type wave struct{ low, high float64 }
@@ -26,7 +26,7 @@ func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return w.low + (w.high-w.low)*(0.5-0.5*math.Cos(2*math.Pi*t.Minutes()/15)), t + 5*time.Second
 }
 
-// TestFitAgreesWithMeasure: what a cluster showed of services that call nobody is what
+// TestFitAgreesWithMeasure: what a cluster showed of services without calls is what
 // the event engine measures of them alone.
 func TestFitAgreesWithMeasure(t *testing.T) {
 	m, err := apps.Load("bookinfo")
@@ -42,9 +42,9 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, lacks, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, chance())
-	if err != nil || len(list) != 1 || len(lacks) > 0 {
-		t.Fatalf("%d profiles, lacking %v: %v", len(list), lacks, err)
+	list, missing, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, rng())
+	if err != nil || len(list) != 1 || len(missing) > 0 {
+		t.Fatalf("%d profiles, lacking %v: %v", len(list), missing, err)
 	}
 	p := list[0]
 	at := m.App.ServiceIndex("details")
@@ -66,11 +66,11 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 			t.Errorf("%v visits/s: %v +- %v s, measured %v", pt.Load, pt.Latency, pt.Error, want)
 		}
 	}
-	again, _, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, chance())
+	again, _, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, rng())
 	if err != nil || !slices.Equal(again[0].Points, p.Points) {
 		t.Errorf("another time it is another: %v", err)
 	}
-	callers, _, err := fromhistory.Fit(h, "reviews", fromhistory.Options{Percentile: 99}, chance())
+	callers, _, err := fromhistory.Fit(h, "reviews", fromhistory.Options{Percentile: 99}, rng())
 	if err != nil || len(callers) != 1 || !callers[0].IncludesCalls {
 		t.Errorf("reviews calls ratings: %+v, %v", callers, err)
 	}
@@ -96,7 +96,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, service := range []string{"details", "ratings"} {
-		list, _, err := fromhistory.Fit(h.Cut(0, 100), service, fromhistory.Options{Percentile: 95}, chance())
+		list, _, err := fromhistory.Fit(h.Cut(0, 100), service, fromhistory.Options{Percentile: 95}, rng())
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s: %v, %v", service, list, err)
 		}
@@ -156,12 +156,12 @@ func hand(change func(i int, s *history.Service)) *history.History {
 func TestFitByHand(t *testing.T) {
 	none := float32(math.NaN())
 	for _, c := range []struct {
-		name            string
-		change          func(i int, s *history.Service)
-		profiles, lacks int
-		check           func(t *testing.T, list []profile.Profile, lacks []profile.Lack)
+		name              string
+		change            func(i int, s *history.Service)
+		profiles, missing int
+		check             func(t *testing.T, list []profile.Profile, missing []profile.Missing)
 	}{
-		{"latency is a line", nil, 1, 0, func(t *testing.T, list []profile.Profile, _ []profile.Lack) {
+		{"latency is a line", nil, 1, 0, func(t *testing.T, list []profile.Profile, _ []profile.Missing) {
 			for _, pt := range list[0].Points {
 				if want := 0.03 + 2*pt.Load/1000; math.Abs(pt.Latency/want-1) > 0.02 {
 					t.Errorf("%+v, want %v", pt, want)
@@ -173,7 +173,7 @@ func TestFitByHand(t *testing.T) {
 				s.Series[history.CPULimit][i] = 1
 				s.Series[history.LatencyP95][i] /= 2
 			}
-		}, 2, 0, func(t *testing.T, list []profile.Profile, _ []profile.Lack) {
+		}, 2, 0, func(t *testing.T, list []profile.Profile, _ []profile.Missing) {
 			if list[0].Size.CPULimit != 0.5 || list[1].Size.CPULimit != 1 || list[0].Points[0].Latency < 1.5*list[1].Points[0].Latency {
 				t.Errorf("%+v", list)
 			}
@@ -182,21 +182,21 @@ func TestFitByHand(t *testing.T) {
 			if i >= 230 {
 				s.Series[history.CPULimit][i] = 1
 			}
-		}, 1, 1, func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-			if lacks[0].Size.CPULimit != 1 || !strings.Contains(lacks[0].Reason, "9 usable steps, at least 12 are needed") {
-				t.Errorf("%+v", lacks[0])
+		}, 1, 1, func(t *testing.T, _ []profile.Profile, missing []profile.Missing) {
+			if missing[0].Size.CPULimit != 1 || !strings.Contains(missing[0].Reason, "9 usable steps, at least 12 are needed") {
+				t.Errorf("%+v", missing[0])
 			}
 		}},
 		{"missing is not zero", func(i int, s *history.Service) { s.Series[history.LatencyP95][i] = none }, 0, 1,
-			func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-				if !strings.Contains(lacks[0].Reason, "steps have missing values") {
-					t.Errorf("%+v", lacks[0])
+			func(t *testing.T, _ []profile.Profile, missing []profile.Missing) {
+				if !strings.Contains(missing[0].Reason, "steps have missing values") {
+					t.Errorf("%+v", missing[0])
 				}
 			}},
 		{"too few visits tell no tail", func(i int, s *history.Service) { s.Series[history.Rate][i] = 1 }, 0, 1,
-			func(t *testing.T, _ []profile.Profile, lacks []profile.Lack) {
-				if !strings.Contains(lacks[0].Reason, "239 have too few visits") {
-					t.Errorf("%+v", lacks[0])
+			func(t *testing.T, _ []profile.Profile, missing []profile.Missing) {
+				if !strings.Contains(missing[0].Reason, "239 have too few visits") {
+					t.Errorf("%+v", missing[0])
 				}
 			}},
 		{"where visits fail it is saturated", func(i int, s *history.Service) {
@@ -213,16 +213,16 @@ func TestFitByHand(t *testing.T) {
 		}, 1, 0, saturatedAbout25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, lacks, err := fromhistory.Fit(hand(c.change), "web", fromhistory.Options{Percentile: 95}, chance())
-			if err != nil || len(list) != c.profiles || len(lacks) != c.lacks {
-				t.Fatalf("%+v, lacking %+v: %v", list, lacks, err)
+			list, missing, err := fromhistory.Fit(hand(c.change), "web", fromhistory.Options{Percentile: 95}, rng())
+			if err != nil || len(list) != c.profiles || len(missing) != c.missing {
+				t.Fatalf("%+v, lacking %+v: %v", list, missing, err)
 			}
-			c.check(t, list, lacks)
+			c.check(t, list, missing)
 		})
 	}
 }
 
-func saturatedAbout25(t *testing.T, list []profile.Profile, _ []profile.Lack) {
+func saturatedAbout25(t *testing.T, list []profile.Profile, _ []profile.Missing) {
 	if at, known := list[0].Saturation(); !known || at < 24 || at > 28 {
 		t.Errorf("saturated at %v, %v: %+v", at, known, list[0].Points)
 	}

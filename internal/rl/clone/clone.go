@@ -55,7 +55,7 @@ func (c Config) Validate() error {
 type Student struct {
 	config  Config
 	spaces  rl.Spaces
-	chance  *rl.Chance
+	rng     *rl.RNG
 	learner rl.Learner
 	acting  *rl.NetPolicy
 
@@ -72,8 +72,8 @@ func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Stude
 	if err := errors.Join(config.Validate(), spaces.Validate()); err != nil {
 		return nil, err
 	}
-	chance := rl.AgentChance(seed)
-	net, err := design.Build(nn.PyTorchUniform, chance.Rand)
+	rng := rl.AgentRNG(seed)
+	net, err := design.Build(nn.PyTorchUniform, rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("clone: %w", err)
 	}
@@ -88,7 +88,7 @@ func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Stude
 			inputs, net.Outputs(), spaces.Observation, spaces.Dimensions)
 	}
 	return &Student{
-		config: config, spaces: spaces, chance: chance,
+		config: config, spaces: spaces, rng: rng,
 		learner:  rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, 0),
 		acting:   rl.NewNetPolicy(net, spaces),
 		examples: make([]float32, config.Buffer*(spaces.Observation+spaces.Dimensions)),
@@ -118,7 +118,7 @@ func (s *Student) Len() int { return s.count }
 func (s *Student) Update() float64 {
 	n, m := s.spaces.Observation, s.spaces.Dimensions
 	for i := range s.config.Batch {
-		row := s.example(s.chance.IntN(s.count))
+		row := s.example(s.rng.IntN(s.count))
 		copy(s.states[i*n:][:n], row)
 		copy(s.actions[i*m:][:m], row[n:])
 	}
@@ -139,7 +139,7 @@ func (s *Student) Net() *nn.Net { return s.learner.Net }
 // Archive saves or restores the student.
 func (s *Student) Archive(a *rl.Archive) {
 	a.Label("a student with " + rl.Describe(s.config.Settings()))
-	s.chance.Archive(a)
+	s.rng.Archive(a)
 	s.learner.Archive(a)
 	a.Int(&s.count)
 	a.Int(&s.at)

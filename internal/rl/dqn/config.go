@@ -51,7 +51,7 @@ func (c *Config) Settings() []rl.Setting {
 		{Key: "hidden", About: "widths of the hidden layers", Value: &c.Hidden},
 		{Key: "norm", About: "layer normalisation", Value: &c.Norm},
 		{Key: "dueling", About: "value and advantages apart", Value: &c.Dueling},
-		{Key: "double", About: "the online network chooses, the target network judges", Value: &c.Double},
+		{Key: "double", About: "the online network chooses, the target network evaluates", Value: &c.Double},
 		{Key: "discount", About: "of the next step's value", Value: &c.Discount},
 		{Key: "steps", About: "steps of reward in a target", Value: &c.Steps},
 		{Key: "explore", About: "probability of a random action", Value: &c.Explore},

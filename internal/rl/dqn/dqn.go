@@ -37,14 +37,14 @@ import (
 type Agent struct {
 	config Config
 	spaces rl.Spaces
-	chance *rl.Chance
+	rng    *rl.RNG
 	replay *rl.Replay // D
 	online rl.Learner // Q
 	target *nn.Net    // Q^
 	loss   nn.Loss
 
-	judge  *nn.Context   // runs the target network
-	acting *rl.NetPolicy // runs the online network on one observation
+	targetRuns *nn.Context   // runs the target network
+	acting     *rl.NetPolicy // runs the online network on one observation
 
 	steps, updates int
 
@@ -68,17 +68,17 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if !spaces.Discrete() {
 		return nil, fmt.Errorf("dqn: needs a discrete action space, this one has %d dimensions", spaces.Dimensions)
 	}
-	chance := rl.AgentChance(seed)
+	rng := rl.AgentRNG(seed)
 	design := nn.MLP{
 		Inputs: []int{spaces.Observation}, Hidden: config.Hidden, Outputs: spaces.Choices,
 		Norm: config.Norm, Dueling: config.Dueling,
 	}.Design()
-	net, err := design.Build(nn.PyTorchUniform, chance.Rand)
+	net, err := design.Build(nn.PyTorchUniform, rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("dqn: %w", err)
 	}
 	a := &Agent{
-		config: config, spaces: spaces, chance: chance, replay: rl.NewReplay(spaces, config.replay()),
+		config: config, spaces: spaces, rng: rng, replay: rl.NewReplay(spaces, config.replay()),
 		online: rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, config.Longest),
 		target: net.Clone(), loss: nn.MSE, acting: rl.NewNetPolicy(net, spaces),
 		targets: make([]float32, config.Batch), errors: make([]float32, config.Batch),
@@ -87,15 +87,15 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if config.Huber > 0 {
 		a.loss = nn.Huber(float32(config.Huber))
 	}
-	a.judge, a.batch = a.target.NewContext(), a.replay.NewBatch(config.Batch)
+	a.targetRuns, a.batch = a.target.NewContext(), a.replay.NewBatch(config.Batch)
 	return a, nil
 }
 
 // Explore selects a random action with probability epsilon, otherwise
 // argmax_a Q(s, a; theta).
 func (a *Agent) Explore(observation []float32, action *rl.Action) {
-	if a.chance.Float64() < a.config.Explore.At(a.steps) {
-		action.Choice = a.chance.IntN(a.spaces.Choices)
+	if a.rng.Float64() < a.config.Explore.At(a.steps) {
+		action.Choice = a.rng.IntN(a.spaces.Choices)
 		return
 	}
 	a.Decide(observation, action)
@@ -127,7 +127,7 @@ func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
 // There must be something.
 func (a *Agent) Update() float64 {
 	b := a.batch
-	a.replay.Draw(b, a.chance)
+	a.replay.Draw(b, a.rng)
 	a.setTargets()
 
 	// The loss L(theta) = E[(y - Q(s, a; theta))^2] (2013, eq. 2) and a step
@@ -158,7 +158,7 @@ func (a *Agent) setTargets() {
 			a.choices[i] = rl.ArgMax(q[i*n:][:n])
 		}
 	}
-	q := a.judge.Forward(b.Size, b.Next)
+	q := a.targetRuns.Forward(b.Size, b.Next)
 	for i := range a.targets {
 		choice := a.choices[i]
 		if !a.config.Double {
@@ -196,7 +196,7 @@ func (a *Agent) Weights() []float32 { return a.online.Net.Params() }
 // Archive implements rl.Agent.
 func (a *Agent) Archive(to *rl.Archive) {
 	to.Label("DQN with " + rl.Describe(a.config.Settings()))
-	a.chance.Archive(to)
+	a.rng.Archive(to)
 	a.online.Archive(to)
 	to.Floats(a.target.Params())
 	to.Int(&a.steps)

@@ -110,7 +110,7 @@ type table struct {
 	config  Config
 	choices int
 	values  []float32 // state by state
-	chance  *rl.Chance
+	rng     *rl.RNG
 	steps   int
 }
 
@@ -126,7 +126,7 @@ func newTable(config Config, spaces rl.Spaces, seed uint64) (table, error) {
 	for _, edges := range config.Edges {
 		states *= len(edges) + 1
 	}
-	t := table{config: config, choices: spaces.Choices, values: make([]float32, states*spaces.Choices), chance: rl.AgentChance(seed)}
+	t := table{config: config, choices: spaces.Choices, values: make([]float32, states*spaces.Choices), rng: rl.AgentRNG(seed)}
 	for i := range t.values {
 		t.values[i] = float32(config.Initial)
 	}
@@ -161,8 +161,8 @@ func (t *table) Explore(observation []float32, action *rl.Action) {
 
 // explore breaks ties at random: a table begins with nothing but ties.
 func (t *table) explore(state int) int {
-	if t.chance.Float64() < t.config.Explore.At(t.steps) {
-		return t.chance.IntN(t.choices)
+	if t.rng.Float64() < t.config.Explore.At(t.steps) {
+		return t.rng.IntN(t.choices)
 	}
 	row := t.row(state)
 	best, equals := 0, 1
@@ -171,7 +171,7 @@ func (t *table) explore(state int) int {
 		case row[i] > row[best]:
 			best, equals = i, 1
 		case row[i] == row[best]:
-			if equals++; t.chance.IntN(equals) == 0 {
+			if equals++; t.rng.IntN(equals) == 0 {
 				best = i
 			}
 		}
@@ -184,7 +184,7 @@ func (t *table) Weights() []float32 { return t.values }
 
 func (t *table) archive(a *rl.Archive, kind string) {
 	a.Label(fmt.Sprintf("%s with %s, edges=%v", kind, rl.Describe(t.config.Settings()), t.config.Edges))
-	t.chance.Archive(a)
+	t.rng.Archive(a)
 	a.Floats(t.values)
 	a.Int(&t.steps)
 }

@@ -17,9 +17,9 @@ func TestPartsShareOneReward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chance := rl.NewChance(1, 1)
+	rng := rl.NewRNG(1, 1)
 	for range 500 {
-		o := []float32{chance.Float32(), chance.Float32()}
+		o := []float32{rng.Float32(), rng.Float32()}
 		r := 2*float64(o[0]) + 2*float64(o[1])
 		agent.Remember(rl.Transition{Observation: o, Action: rl.Action{Values: []float32{0, 0}},
 			Result: rl.Result{Reward: r, Truncated: true}, Next: o})

@@ -37,7 +37,7 @@ import (
 type Agent struct {
 	config  Config
 	spaces  rl.Spaces
-	chance  *rl.Chance
+	rng     *rl.RNG
 	replay  *rl.Replay   // R
 	actor   rl.Learner   // pi
 	critics []rl.Learner // Q_theta1, Q_theta2
@@ -85,13 +85,13 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		config: config, spaces: spaces, parts: parts, chance: rl.AgentChance(seed), replay: rl.NewReplay(spaces, config.replay()),
+		config: config, spaces: spaces, parts: parts, rng: rl.AgentRNG(seed), replay: rl.NewReplay(spaces, config.replay()),
 		noise: make([]float32, spaces.Dimensions), actions: make([]float32, config.Batch*spaces.Dimensions),
 		targets: make([]float32, config.Batch), slopes: make([]float32, config.Batch), ascent: make([]float32, config.Batch*parts.count),
 	}
 	actor, err := nn.MLP{
 		Inputs: []int{parts.observation}, Hidden: config.Hidden, Outputs: parts.dimensions, Output: nn.Tanh, Norm: config.Norm,
-	}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
+	}.Design().Build(nn.PyTorchUniform, a.rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("td3: actor: %w", err)
 	}
@@ -100,7 +100,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	for range config.Critics {
 		critic, err := nn.MLP{
 			Inputs: []int{parts.observation, parts.dimensions}, Hidden: config.Hidden, Outputs: 1, Norm: config.Norm,
-		}.Design().Build(nn.PyTorchUniform, a.chance.Rand)
+		}.Design().Build(nn.PyTorchUniform, a.rng.Rand)
 		if err != nil {
 			return nil, fmt.Errorf("td3: critic: %w", err)
 		}
@@ -121,14 +121,14 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 func (a *Agent) Explore(observation []float32, action *rl.Action) {
 	if a.steps < a.config.WarmUp {
 		for i := range action.Values {
-			action.Values[i] = 2*a.chance.Float32() - 1
+			action.Values[i] = 2*a.rng.Float32() - 1
 		}
 		return
 	}
 	a.Decide(observation, action)
 	keep := float32(1 - a.config.Revert)
 	for i := range action.Values {
-		a.noise[i] = keep*a.noise[i] + float32(a.config.Noise*a.chance.NormFloat64())
+		a.noise[i] = keep*a.noise[i] + float32(a.config.Noise*a.rng.NormFloat64())
 		action.Values[i] = clip(action.Values[i]+a.noise[i], 1)
 	}
 }
@@ -167,7 +167,7 @@ func (a *Agent) Remembered() int { return a.replay.Len() }
 // Update learns from one batch (lines 11 to 17) and returns the critics' mean
 // loss. Something must be remembered.
 func (a *Agent) Update() float64 {
-	a.replay.Draw(a.batch, a.chance)
+	a.replay.Draw(a.batch, a.rng)
 	a.setTargetActions()
 	a.setTargets()
 	loss := a.improveCritics()
@@ -189,12 +189,12 @@ func (a *Agent) setTargetActions() {
 	}
 	deviation, bound := float32(a.config.Smoothing), float32(a.config.Clip)
 	for i, action := range a.actions {
-		epsilon := deviation * float32(a.chance.NormFloat64())
+		epsilon := deviation * float32(a.rng.NormFloat64())
 		a.actions[i] = clip(action+clip(epsilon, bound), 1)
 	}
 }
 
-// setTargets lets the critics judge, and believes the more cautious one
+// setTargets evaluates the critics and takes the lower value
 // (line 13):
 //
 //	y = r + gamma * (1 - d) * min_i Q'_i(s', a')    (eq. 6)
@@ -268,7 +268,7 @@ func (a *Agent) Archive(to *rl.Archive) {
 	if a.parts.count > 1 || a.config.Restraint > 0 {
 		to.Label(fmt.Sprintf("%d parts, restraint %v", a.parts.count, a.config.Restraint))
 	}
-	a.chance.Archive(to)
+	a.rng.Archive(to)
 	a.actor.Archive(to)
 	to.Floats(a.actorTarget.net.Params())
 	for i := range a.critics {

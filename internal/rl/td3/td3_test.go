@@ -54,7 +54,7 @@ func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
 		t.Fatal(err)
 	}
 	agent.Remember(rl.Transition{Observation: []float32{0}, Action: rl.Action{Values: []float32{0}}, Next: []float32{0}})
-	agent.replay.Draw(agent.batch, agent.chance)
+	agent.replay.Draw(agent.batch, agent.rng)
 	agent.setTargetActions()
 	centre := float64(agent.actorTarget.context.Forward(1, []float32{0})[0])
 	sum, farthest := 0.0, 0.0

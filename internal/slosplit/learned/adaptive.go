@@ -18,13 +18,13 @@ type Adaptive struct {
 	model *Model
 
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]*Model
+	cache map[[sha256.Size]byte]*Model
 	count int
 }
 
 // NewAdaptive puts adapting in front of a model.
 func NewAdaptive(m *Model) *Adaptive {
-	return &Adaptive{model: m, known: map[[sha256.Size]byte]*Model{}}
+	return &Adaptive{model: m, cache: map[[sha256.Size]byte]*Model{}}
 }
 
 // adaptiveMost is how many chains are remembered.
@@ -61,11 +61,11 @@ func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
 	key := sha256.Sum256(text)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if m := a.known[key]; m != nil {
+	if m := a.cache[key]; m != nil {
 		return m, nil
 	}
-	if len(a.known) >= adaptiveMost {
-		clear(a.known)
+	if len(a.cache) >= adaptiveMost {
+		clear(a.cache)
 	}
 	m := a.model
 	// A chain that can never be kept has none; the model says why.
@@ -74,7 +74,7 @@ func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
 			return nil, err
 		}
 	}
-	a.known[key] = m
+	a.cache[key] = m
 	a.count++
 	return m, nil
 }

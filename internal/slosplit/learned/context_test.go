@@ -70,13 +70,13 @@ func TestAdaptingNeverHarms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		on, err := m.Practice(samples)
+		on, err := m.Prepare(samples)
 		if err != nil {
 			t.Fatal(err)
 		}
 		loss := func(m *Model) float64 {
-			p := m.Pupil(Pace{})
-			p.meet(on)
+			p := m.OnlineLearner(Optimiser{})
+			p.start(on)
 			return p.learner.forward(on.of, on.of.train)
 		}
 		if before, after := loss(m), loss(adapted); !(after <= before) || factor == 1 && !(after < 0.9*before) {
@@ -89,21 +89,21 @@ func TestAdaptingNeverHarms(t *testing.T) {
 // has learned in general is kept.
 func TestPupilMeetsAnotherChain(t *testing.T) {
 	m := untrained(t, "meta", Whole)
-	practise := func(name string) *Practice {
+	prepare := func(name string) *PreparedSamples {
 		c := proportionalChain(rand.New(rand.NewPCG(1, 2)), 3)
 		for i := range c.Steps {
 			c.Steps[i].Name, c.Steps[i].Max = name+c.Steps[i].Name, 40
 		}
-		p, err := m.Practice(Around(&c, AroundSamples, rand.New(rand.NewPCG(1, 1))))
+		p, err := m.Prepare(Around(&c, AroundSamples, rand.New(rand.NewPCG(1, 1))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	first, second := practise("a"), practise("b")
-	for _, pace := range []Pace{{Own: true, Rate: 1}, {Adam: true, Rate: 0.01}, {Adam: true, Rate: 0.01, Context: 0.05, Ease: 2},
+	first, second := prepare("a"), prepare("b")
+	for _, pace := range []Optimiser{{Own: true, Rate: 1}, {Adam: true, Rate: 0.01}, {Adam: true, Rate: 0.01, Context: 0.05, Ease: 2},
 		{Rate: 0.1}} {
-		p := m.Pupil(pace)
+		p := m.OnlineLearner(pace)
 		before := p.Misplaced(first)
 		for range 20 {
 			p.Step(first, 0, first.Len())
@@ -125,14 +125,14 @@ func TestPupilMeetsAnotherChain(t *testing.T) {
 		}
 	}
 	// Where rates are eased, later steps are shorter.
-	moved := func(pace Pace) float64 {
-		p := m.Pupil(pace)
-		p.meet(first)
+	moved := func(pace Optimiser) float64 {
+		p := m.OnlineLearner(pace)
+		p.start(first)
 		p.steps = 100
 		p.Step(first, 0, first.Len())
 		return float64(p.learner.net.Params()[0] - m.net.Params()[0])
 	}
-	whole, eased := moved(Pace{Adam: true, Rate: 0.01}), moved(Pace{Adam: true, Rate: 0.01, Ease: 25})
+	whole, eased := moved(Optimiser{Adam: true, Rate: 0.01}), moved(Optimiser{Adam: true, Rate: 0.01, Ease: 25})
 	if ratio := eased / whole; ratio < 0.19 || ratio > 0.21 {
 		t.Errorf("after 100 steps it moves %v, eased %v", whole, eased)
 	}
@@ -166,7 +166,7 @@ func TestModelsFromBefore(t *testing.T) {
 		t.Errorf("it does not adapt: %v, %v", shares, err)
 	}
 	// Plain descent at one rate, as it was.
-	of, err := old.scales.lesson("", samples, nil)
+	of, err := old.scales.prepareTask("", samples, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

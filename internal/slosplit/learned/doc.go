@@ -5,13 +5,14 @@
 //
 // A network divides what is left of the budget when every service is as fast as its
 // bounds allow. So its shares always sum to the budget, and are never below what can
-// be kept; an SLO that no split keeps is found before the network is asked.
+// be kept; an SLO that no split keeps is detected before the network runs.
 //
-// Reading order: features.go (what is seen of a chain), network.go (the equations of
-// the GCN), loss.go, context.go (what is of one service only), learner.go (gradients and
-// Hessians), maml.go (inner and outer loop), tempo.go (how fast what adapts), task.go (samples and tasks), train.go (until converged), model.go (the
-// splitter and its file), adaptive.go (a splitter that adapts to each chain it meets),
-// pupil.go (a model that goes on learning from a stream), judge.go (how good it is).
-// The data: scene.go (releases, sizes, profiles), draw.go (loads and SLOs), verify.go
-// (labels held against the event engine), shop.go (Sock Shop).
+// Reading order: features.go (inputs), network.go (the equations of
+// the GCN), loss.go, context.go (parameters of one service), learner.go (gradients and
+// Hessians), maml.go (inner and outer loop), tempo.go (learned learning rates), task.go
+// (samples and tasks), train.go (until converged), model.go (the splitter and its file),
+// adaptive.go (a splitter that adapts to each chain), online.go (online learning from a
+// stream), evaluate.go (evaluation). The data: releases.go (releases, sizes, profiles),
+// draw.go (loads and SLOs), verify.go (labels checked in the event engine), shop.go
+// (Sock Shop).
 package learned

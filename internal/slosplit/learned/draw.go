@@ -13,14 +13,14 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Subject is one chain of a scene's application in one release: what a task is about.
+// Subject is one chain of an application in one release: the subject of a task.
 type Subject struct {
-	Scene   *Scene
-	Chain   int // by the order that slosplit.Cut has when nothing is changed
-	Release int
-	// Known is the release whose profiles are seen: Release itself, or one before it,
-	// for as long as nobody has measured the new one.
-	Known int
+	Releases *ReleaseSet
+	Chain    int // by the order that slosplit.Cut has when nothing is changed
+	Release  int
+	// Profiled is the release whose profiles are seen: Release itself, or one before it,
+	// until the new one is measured.
+	Profiled int
 }
 
 // DataConfig says how many samples a task has, and how many are measured. The zero
@@ -49,7 +49,7 @@ func (c DataConfig) WithDefaults() DataConfig {
 // be met, once for each chain of a release.
 func Tasks(ctx context.Context, subjects []Subject, config DataConfig, progress func(share float64)) ([]Task, error) {
 	c := config.WithDefaults()
-	told := func(from, to float64) func(float64) {
+	progressPart := func(from, to float64) func(float64) {
 		return func(share float64) {
 			if progress != nil {
 				progress(from + (to-from)*share)
@@ -63,14 +63,14 @@ func Tasks(ctx context.Context, subjects []Subject, config DataConfig, progress 
 		}
 	}
 	verified := make([]verdict, len(first))
-	if err := c.each(ctx, len(first), told(0, 0.6), func(i int, rng *rand.Rand) (err error) {
+	if err := c.each(ctx, len(first), progressPart(0, 0.6), func(i int, rng *rand.Rand) (err error) {
 		verified[i], err = first[i].verified(ctx, c, rng)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	tasks := make([]Task, len(subjects))
-	err := c.each(ctx, len(subjects), told(0.6, 1), func(i int, rng *rand.Rand) (err error) {
+	err := c.each(ctx, len(subjects), progressPart(0.6, 1), func(i int, rng *rand.Rand) (err error) {
 		of := slices.IndexFunc(first, subjects[i].alike)
 		tasks[i], err = subjects[i].task(ctx, c, verified[of].factor, rng)
 		if slices.IndexFunc(subjects, subjects[i].alike) == i { // counted once
@@ -107,7 +107,7 @@ func (c DataConfig) each(ctx context.Context, n int, progress func(float64), do 
 
 // alike are subjects of the same chain and release.
 func (s Subject) alike(o Subject) bool {
-	return s.Scene == o.Scene && s.Chain == o.Chain && s.Release == o.Release
+	return s.Releases == o.Releases && s.Chain == o.Chain && s.Release == o.Release
 }
 
 // verdict of the event engine on a subject's labels.
@@ -139,9 +139,9 @@ func (s Subject) verified(ctx context.Context, c DataConfig, rng *rand.Rand) (ve
 
 // Name of the subject.
 func (s Subject) Name() string {
-	name := fmt.Sprintf("%s chain %d release %d", s.Scene.app.Name, s.Chain+1, s.Release+1)
-	if s.Known != s.Release {
-		name += fmt.Sprintf(" seen as %d", s.Known+1)
+	name := fmt.Sprintf("%s chain %d release %d", s.Releases.app.Name, s.Chain+1, s.Release+1)
+	if s.Profiled != s.Release {
+		name += fmt.Sprintf(" seen as %d", s.Profiled+1)
 	}
 	return name
 }
@@ -169,7 +169,7 @@ func (s Subject) task(ctx context.Context, c DataConfig, factor float64, rng *ra
 
 // Sizes draws those of all services' instances.
 func (s Subject) Sizes(rng *rand.Rand) []Choice {
-	deployed := s.Scene.Whole(s.Release)
+	deployed := s.Releases.Uniform(s.Release)
 	for i := range deployed {
 		deployed[i].Size = Sizes[rng.IntN(len(Sizes))]
 	}
@@ -180,13 +180,13 @@ func (s Subject) Sizes(rng *rand.Rand) []Choice {
 type Drawn struct {
 	Chain     slosplit.Chain // its budget is the SLO
 	Seen      slosplit.Chain // the same with the profiles that are known
-	scene     *Scene
+	releases  *ReleaseSet
 	deployed  []Choice
 	perSecond []float64
 }
 
 // App is the application that the chain is of, as it is deployed.
-func (d *Drawn) App() *loadline.App { return d.scene.App(d.deployed) }
+func (d *Drawn) App() *loadline.App { return d.releases.App(d.deployed) }
 
 // PerSecond is how many requests of each kind come.
 func (d *Drawn) PerSecond() []float64 { return slices.Clone(d.perSecond) }
@@ -202,28 +202,28 @@ const (
 // Draw a load and an SLO for a chain whose instances have these sizes, with at most so
 // many requests per second of its kind.
 func (s Subject) Draw(ctx context.Context, rng *rand.Rand, deployed []Choice, most float64) (*Drawn, error) {
-	kinds := s.Scene.app.Kinds
-	d := &Drawn{scene: s.Scene, deployed: deployed, perSecond: make([]float64, len(kinds))}
-	shapes, err := s.Scene.shapes()
+	kinds := s.Releases.app.Kinds
+	d := &Drawn{releases: s.Releases, deployed: deployed, perSecond: make([]float64, len(kinds))}
+	shapes, err := s.Releases.shapes()
 	if err != nil {
 		return nil, err
 	}
 	if s.Chain >= len(shapes) {
-		return nil, fmt.Errorf("%s has %d chains", s.Scene.app.Name, len(shapes))
+		return nil, fmt.Errorf("%s has %d chains", s.Releases.app.Name, len(shapes))
 	}
 	like := &shapes[s.Chain]
 	for k := range d.perSecond {
 		d.perSecond[k] = othersMost * rng.Float64()
 	}
-	d.perSecond[s.Scene.app.KindIndex(like.Kind)] = 1
-	if d.Chain, err = s.Scene.chain(ctx, deployed, d.perSecond, like); err != nil {
+	d.perSecond[s.Releases.app.KindIndex(like.Kind)] = 1
+	if d.Chain, err = s.Releases.chain(ctx, deployed, d.perSecond, like); err != nil {
 		return nil, err
 	}
 	known := slices.Clone(deployed)
 	for i := range known {
-		known[i].Release = s.Known
+		known[i].Release = s.Profiled
 	}
-	if d.Seen, err = s.Scene.chain(ctx, known, d.perSecond, like); err != nil {
+	if d.Seen, err = s.Releases.chain(ctx, known, d.perSecond, like); err != nil {
 		return nil, err
 	}
 	rate := min(min(bears(&d.Chain), bears(&d.Seen))*between(rng, loadLeast, loadMost), most)

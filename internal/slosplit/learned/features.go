@@ -80,7 +80,7 @@ const leastLog = 1e-6
 
 func log(v float64) float32 { return float32(math.Log(max(v, leastLog))) }
 
-// look at a chain. Chains that no split can keep, and services without a profile, are
+// look encodes a chain. Chains that no split can keep, and services without a profile, are
 // errors, the same as parslo's.
 func (v *view) look(c *slosplit.Chain) error {
 	if err := c.Validate(); err != nil {
@@ -174,7 +174,7 @@ func (v *view) parts(c *slosplit.Chain, shares slosplit.Shares) ([]float64, bool
 	return parts, true
 }
 
-// calls are the edges of a chain's graph. One that does not say who calls whom is a
+// calls are the edges of a chain's graph. One without caller information is a
 // line.
 func calls(c *slosplit.Chain) [][2]int {
 	if len(c.Calls) > 0 || len(c.Steps) < 2 {

@@ -50,7 +50,7 @@ func closedForm(c *slosplit.Chain) slosplit.Shares {
 	return shares
 }
 
-// proportionalTasks have labels by formula. Twisted ones have costs that nobody sees,
+// proportionalTasks have labels by formula. Twisted ones have hidden costs,
 // in proportion to how slow a service is or to the inverse: what is best for one is
 // worst for another, and can only be found out.
 func proportionalTasks(seed uint64, n int, twisted bool) []Task {
@@ -125,7 +125,7 @@ func TestLearnsTheClosedForm(t *testing.T) {
 	}
 }
 
-// TestMetaAdapts: where tasks contradict each other in what nobody sees, meta is better
+// TestMetaAdapts: where tasks contradict each other in hidden costs, meta is better
 // after a few steps than it was, and than a GCN after as many.
 func TestMetaAdapts(t *testing.T) {
 	tasks, validation, test := proportionalTasks(1, 30, true), proportionalTasks(2, 8, true), proportionalTasks(3, 12, true)
@@ -139,11 +139,11 @@ func TestMetaAdapts(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			on, err := adapted.Practice(test[i].Test)
+			on, err := adapted.Prepare(test[i].Test)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum += adapted.Pupil(Pace{}).Misplaced(on) / float64(len(test))
+			sum += adapted.OnlineLearner(Optimiser{}).Misplaced(on) / float64(len(test))
 		}
 		return sum
 	}
@@ -403,24 +403,24 @@ func TestModelFile(t *testing.T) {
 }
 
 func TestShopTasks(t *testing.T) {
-	scene, err := Shop()
+	set, err := Shop()
 	if err != nil {
 		t.Fatal(err)
 	}
-	subjects := []Subject{ShopSubjects(scene, false)[1], ShopSubjects(scene, true)[1]}
+	subjects := []Subject{ShopSubjects(set, false)[1], ShopSubjects(set, true)[1]}
 	config := DataConfig{Seed: 3, Samples: 10}
 	tasks, err := Tasks(context.Background(), subjects, config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	measured := scene.Measured()
+	measured := set.Measured()
 	config.Workers = 2
 	again, err := Tasks(context.Background(), subjects, config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if scene.Measured() != measured {
-		t.Errorf("%d profiles were measured, then %d", measured, scene.Measured())
+	if set.Measured() != measured {
+		t.Errorf("%d profiles were measured, then %d", measured, set.Measured())
 	}
 	for i, task := range tasks {
 		t.Logf("%s: budget %.3f times the SLO after %d runs", task.Name, task.Factor, task.Runs)
@@ -439,9 +439,9 @@ func TestShopTasks(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		deployed := scene.Whole(i)
-		app := scene.App(deployed)
-		if v := app.Services[0].VersionCPU(); (v == 1) != (scene.releases[i][0].cpu == 1) || len(app.Services[0].Versions) != 1 {
+		deployed := set.Uniform(i)
+		app := set.App(deployed)
+		if v := app.Services[0].VersionCPU(); (v == 1) != (set.releases[i][0].cpu == 1) || len(app.Services[0].Versions) != 1 {
 			t.Errorf("release %d: %+v", i+1, app.Services[0].Versions)
 		}
 	}

@@ -38,10 +38,10 @@ func (l *learner) save(to []float32) { copy(to[copy(to, l.net.Params()):], l.con
 // set all that adapts.
 func (l *learner) set(from []float32) { copy(l.context, from[copy(l.net.Params(), from):]) }
 
-// forward runs the network over examples of one lesson and gives their loss.
-func (l *learner) forward(of *lesson, examples []*example) float64 {
+// forward runs the network over examples of one task and returns their loss.
+func (l *learner) forward(of *preparedTask, examples []*example) float64 {
 	b := &l.batch
-	b.lay(l.flat, l.traits, of.graph, examples)
+	b.fill(l.flat, l.traits, of.graph, examples)
 	l.out = b.forward(l.ctx)
 	n := b.samples * b.steps
 	l.logits, l.parts, l.dLogits = sized(l.logits, n), sized(l.parts, n), sized(l.dLogits, n)
@@ -50,7 +50,7 @@ func (l *learner) forward(of *lesson, examples []*example) float64 {
 }
 
 // gradient of the loss by all that adapts, valid until the next call.
-func (l *learner) gradient(of *lesson, examples []*example) (loss float64, gradient []float32) {
+func (l *learner) gradient(of *preparedTask, examples []*example) (loss float64, gradient []float32) {
 	loss = l.forward(of, examples)
 	l.dOut, l.found = sized(l.dOut, len(l.out)), sized(l.found, l.size())
 	l.batch.combineBack(l.dOut, l.found[l.net.Size():], l.dLogits, l.out, l.context)
@@ -79,7 +79,7 @@ func (l *learner) hessianTimes(direction []float32) ([]float32, error) {
 }
 
 // score is the loss of examples and the part of the slack that they misplace.
-func (l *learner) score(of *lesson, examples []*example) (loss, misplaced float64) {
+func (l *learner) score(of *preparedTask, examples []*example) (loss, misplaced float64) {
 	loss = l.forward(of, examples)
 	return loss, l.batch.misplaced(l.parts)
 }

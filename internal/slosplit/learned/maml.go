@@ -40,7 +40,7 @@ func (l *loop) room(steps, size int) {
 
 // descend is the inner loop (eq. 8): from the present weights and a context of zeros,
 // one step for each batch.
-func (l *learner) descend(of *lesson, batches [][]*example, in inner) {
+func (l *learner) descend(of *preparedTask, batches [][]*example, in inner) {
 	l.meet(of.graph.Nodes())
 	l.loop.room(len(batches), l.size())
 	path, moves := l.loop.path, l.loop.moves
@@ -70,7 +70,8 @@ type outer struct {
 // the training loss there; they are taken from the last step to the first, on a vector,
 // so that no Hessian is ever made. firstOrder leaves them out. The network's weights
 // are left as they were.
-func (l *learner) metaGradient(of *lesson, batches [][]*example, test []*example, weights []float32, in inner, firstOrder bool) (outer,
+func (l *learner) metaGradient(of *preparedTask, batches [][]*example, test []*example, weights []float32, in inner,
+	firstOrder bool) (outer,
 	error) {
 	l.descend(of, batches, in)
 	var found outer

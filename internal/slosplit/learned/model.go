@@ -83,7 +83,7 @@ func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	m.scales.apply(&w.view)
 	w.one = example{nodes: w.view.nodes, global: w.view.global, labels: sized(w.one.labels, n)}
 	w.list = append(w.list[:0], &w.one)
-	w.batch.lay(m.Way == "fnn", m.Settings.Traits, graph, w.list)
+	w.batch.fill(m.Way == "fnn", m.Settings.Traits, graph, w.list)
 	w.parts, w.logit, w.wide = sized(w.parts, n), sized(w.logit, n), sized(w.wide, n)
 	w.batch.combine(w.logit, w.batch.forward(w.ctx), m.context(n))
 	softmax(w.parts, w.logit)
@@ -113,7 +113,7 @@ func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 	if steps == 0 {
 		steps = m.Settings.Steps
 	}
-	of, err := m.scales.lesson("", samples, nil)
+	of, err := m.scales.prepareTask("", samples, nil)
 	if err != nil {
 		return nil, fmt.Errorf("adapt: %w", err)
 	}

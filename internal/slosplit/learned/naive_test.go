@@ -132,8 +132,8 @@ func wide(v []float32) []float64 {
 	return out
 }
 
-// scene of a small GCN with examples that mean nothing.
-func smallGCN(t *testing.T, seed uint64) (naive, *learner, *lesson) {
+// smallGCN is a small GCN with arbitrary examples.
+func smallGCN(t *testing.T, seed uint64) (naive, *learner, *preparedTask) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n := naive{hidden: 4, steps: 5, traits: 3, edges: [][2]int{{0, 1}, {0, 2}, {2, 3}, {2, 4}}}
@@ -149,7 +149,7 @@ func smallGCN(t *testing.T, seed uint64) (naive, *learner, *lesson) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &lesson{graph: graph}
+	of := &preparedTask{graph: graph}
 	for k := range 8 {
 		e := &example{nodes: make([]float32, n.steps*n.node), global: make([]float32, n.global), labels: make([]float32, n.steps)}
 		for i := range e.nodes {

@@ -71,8 +71,8 @@ type batch struct {
 	labels  []float32 // parts, sample by sample
 }
 
-// lay samples out.
-func (b *batch) lay(flat bool, traits int, graph *nn.Graph, of []*example) {
+// fill samples out.
+func (b *batch) fill(flat bool, traits int, graph *nn.Graph, of []*example) {
 	b.flat, b.samples, b.steps, b.traits, b.graph = flat, len(of), len(of[0].labels), traits, graph
 	b.labels = sized(b.labels, b.samples*b.steps)
 	for s, e := range of {

@@ -17,15 +17,15 @@ const (
 
 // Shop is Sock Shop with its releases, those that nothing is trained on last. The
 // sixth of its chains is trained on neither: the other way through an order.
-func Shop() (*Scene, error) { return SceneOf("sockshop") }
+func Shop() (*ReleaseSet, error) { return ReleaseSetOf("sockshop") }
 
-// SceneOf makes releases of an embedded application.
-func SceneOf(name string) (*Scene, error) {
+// ReleaseSetOf makes releases of an embedded application.
+func ReleaseSetOf(name string) (*ReleaseSet, error) {
 	m, err := apps.Load(name)
 	if err != nil {
 		return nil, err
 	}
-	return NewScene(m.App, ShopReleases+ShopUnseen, shopSeed), nil
+	return NewReleaseSet(m.App, ShopReleases+ShopUnseen, shopSeed), nil
 }
 
 // How often a chain of a release is drawn, with other sizes each time: with profiles
@@ -37,7 +37,7 @@ const (
 
 // ShopSubjects are what tasks to train on are about: with the profiles of the release
 // that runs, or, late, with those of others that were there before.
-func ShopSubjects(s *Scene, late bool) []Subject {
+func ShopSubjects(s *ReleaseSet, late bool) []Subject {
 	var list []Subject
 	draws := shopTrue
 	if late {
@@ -46,7 +46,7 @@ func ShopSubjects(s *Scene, late bool) []Subject {
 	for draw := range draws {
 		for _, of := range subjects(s, 0, ShopReleases, false) {
 			if late {
-				of.Known = (of.Release + 1 + draw%(ShopReleases-1)) % ShopReleases
+				of.Profiled = (of.Release + 1 + draw%(ShopReleases-1)) % ShopReleases
 			}
 			list = append(list, of)
 		}
@@ -56,16 +56,16 @@ func ShopSubjects(s *Scene, late bool) []Subject {
 
 // ShopValidation are what tasks to validate on are about: releases of their own, late
 // with the profiles of the one before.
-func ShopValidation(s *Scene, late bool) []Subject {
+func ShopValidation(s *ReleaseSet, late bool) []Subject {
 	return subjects(s, ShopReleases, ShopReleases+2, late)
 }
 
 // ShopTest are what tasks to test on are about: the releases that are left.
-func ShopTest(s *Scene, late bool) []Subject {
+func ShopTest(s *ReleaseSet, late bool) []Subject {
 	return subjects(s, ShopReleases+2, ShopReleases+ShopUnseen, late)
 }
 
-func subjects(s *Scene, from, to int, late bool) []Subject {
+func subjects(s *ReleaseSet, from, to int, late bool) []Subject {
 	var list []Subject
 	for release := from; release < to; release++ {
 		known := release
@@ -89,15 +89,15 @@ type Data struct {
 // answer to what they see, so they see profiles that are right. meta learns to find out
 // what it does not see: most of its tasks show the profiles of another release.
 func ShopData(ctx context.Context, way string, config DataConfig, progress func(share float64)) (*Data, error) {
-	scene, err := Shop()
+	set, err := Shop()
 	if err != nil {
 		return nil, err
 	}
-	train, validation := ShopSubjects(scene, false), ShopValidation(scene, false)
+	train, validation := ShopSubjects(set, false), ShopValidation(set, false)
 	if way == "meta" {
-		train, validation = append(train, ShopSubjects(scene, true)...), append(validation, ShopValidation(scene, true)...)
+		train, validation = append(train, ShopSubjects(set, true)...), append(validation, ShopValidation(set, true)...)
 	}
-	test := ShopTest(scene, false)
+	test := ShopTest(set, false)
 	all, err := Tasks(ctx, append(append(append([]Subject{}, train...), validation...), test...), config, progress)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const labelParts = 8
 // Label a chain by parslo, with instances that can be had in parts: each step is given
 // so many times its load, and instances of that part of their cost. Whole instances
 // make the cheapest shares jump when the load moves a little, by a tenth of the slack
-// and more, and nobody can learn that.
+// and more, which cannot be learned.
 func Label(c *slosplit.Chain) (slosplit.Shares, error) {
 	fine := *c
 	fine.Steps = make([]slosplit.Step, len(c.Steps))
@@ -58,8 +58,8 @@ type example struct {
 	nodes, global, labels []float32
 }
 
-// lesson is a task as a network takes it.
-type lesson struct {
+// preparedTask is a task as a network takes it.
+type preparedTask struct {
 	name        string
 	graph       *nn.Graph
 	train, test []*example
@@ -130,7 +130,7 @@ func (s scales) apply(v *view) {
 	}
 }
 
-// examples of samples. Those that leave nothing to divide teach nothing, and are left
+// examples of samples. Those without slack to split carry no information, and are left
 // out.
 func (s scales) examples(of []Sample) ([]*example, error) {
 	var list []*example
@@ -153,12 +153,12 @@ func (s scales) examples(of []Sample) ([]*example, error) {
 	return list, nil
 }
 
-// lessons of tasks.
-func (s scales) lessons(tasks []Task) ([]*lesson, error) {
-	var list []*lesson
+// prepareTasks of tasks.
+func (s scales) prepareTasks(tasks []Task) ([]*preparedTask, error) {
+	var list []*preparedTask
 	for i := range tasks {
 		t := &tasks[i]
-		l, err := s.lesson(t.Name, t.Train, t.Test)
+		l, err := s.prepareTask(t.Name, t.Train, t.Test)
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w", t.Name, err)
 		}
@@ -171,8 +171,8 @@ func (s scales) lessons(tasks []Task) ([]*lesson, error) {
 	return list, nil
 }
 
-func (s scales) lesson(name string, train, test []Sample) (*lesson, error) {
-	l := &lesson{name: name}
+func (s scales) prepareTask(name string, train, test []Sample) (*preparedTask, error) {
+	l := &preparedTask{name: name}
 	var err error
 	if l.train, err = s.examples(train); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 )
 
 // tempo is how fast each part of a network adapts. The outer loop learns it beside the
-// weights, as Meta-SGD does (Li and others, 2017), but with one rate for each block of
-// weights and each trait: a context has to move far, what is common to all services
+// weightsAdam, as Meta-SGD does (Li and others, 2017), but with one rate for each block of
+// weightsAdam and each trait: a context has to move far, what is common to all services
 // little.
 type tempo struct {
 	blocks []block

@@ -100,8 +100,8 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Mark is how good a network was after so many steps of training.
-type Mark struct {
+// Point is how good a network was after so many steps of training.
+type Point struct {
 	Step      int
 	Loss      float64 // on the tests of the tasks to validate on; of meta, after adapting
 	Misplaced float64 // part of the slack given to the wrong service
@@ -123,7 +123,7 @@ const (
 // kept. Of the tasks to train on, fnn and gcn learn from all samples; meta adapts on
 // their training samples and learns from their tests (eq. 9), so none has more. The
 // same seed gives the same model.
-func Train(ctx context.Context, tasks, validation []Task, config Config, progress func(share float64)) (*Model, []Mark, error) {
+func Train(ctx context.Context, tasks, validation []Task, config Config, progress func(share float64)) (*Model, []Point, error) {
 	c := config.WithDefaults()
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
@@ -132,11 +132,11 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 	if err != nil {
 		return nil, nil, err
 	}
-	lessons, err := s.lessons(tasks)
+	prepared, err := s.prepareTasks(tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	valid, err := s.lessons(validation)
+	valid, err := s.prepareTasks(validation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 	if err != nil {
 		return nil, nil, err
 	}
-	t := trainer{config: c, lessons: lessons, valid: valid, net: net, tempo: newTempo(net.Design(), c),
+	t := trainer{config: c, tasks: prepared, valid: valid, net: net, tempo: newTempo(net.Design(), c),
 		rng: rand.New(rand.NewPCG(c.Seed, streamData))}
 	for range c.Workers {
 		t.learners = append(t.learners, newLearner(c.Way, c.Traits, net.Clone()))
@@ -162,7 +162,7 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 	}
 	m := newModel(c.Way, settings, s, net)
 	samples := 0
-	for _, l := range lessons {
+	for _, l := range prepared {
 		samples += len(l.train) + len(l.test)
 	}
 	last := marks[len(marks)-1]
@@ -173,8 +173,8 @@ func Train(ctx context.Context, tasks, validation []Task, config Config, progres
 
 type trainer struct {
 	config   Config
-	lessons  []*lesson
-	valid    []*lesson
+	tasks    []*preparedTask
+	valid    []*preparedTask
 	net      *nn.Net
 	tempo    *tempo
 	rng      *rand.Rand
@@ -182,13 +182,13 @@ type trainer struct {
 }
 
 // run until converged. The last mark is that of the weights that are kept.
-func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, error) {
+func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Point, error) {
 	adam := nn.NewAdam(t.net.Size(), nn.AdamConfig{Rate: float32(t.config.Rate)})
 	pace := nn.NewAdam(len(t.tempo.free), nn.AdamConfig{Rate: tempoRate})
-	best := Mark{Loss: math.Inf(1)}
+	best := Point{Loss: math.Inf(1)}
 	kept, keptTempo := t.net.Clone(), slices.Clone(t.tempo.free)
 	rate, waited, halved := t.config.Rate, 0, 0
-	var marks []Mark
+	var marks []Point
 	for step := 1; step <= t.config.Most; step++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -245,7 +245,7 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Mark, erro
 func (t *trainer) gradient() (weights, tempo []float32, err error) {
 	c := t.config
 	type draw struct {
-		of      *lesson
+		of      *preparedTask
 		batches [][]*example
 		test    []*example
 		found   []float32
@@ -255,7 +255,7 @@ func (t *trainer) gradient() (weights, tempo []float32, err error) {
 	draws := make([]draw, c.Tasks)
 	for i := range draws {
 		d := &draws[i]
-		d.of = t.lessons[t.rng.IntN(len(t.lessons))]
+		d.of = t.tasks[t.rng.IntN(len(t.tasks))]
 		if c.Way != "meta" {
 			d.batches = [][]*example{t.some(slices.Concat(d.of.train, d.of.test))}
 			continue
@@ -307,7 +307,7 @@ func (t *trainer) some(of []*example) []*example {
 
 // mark is how good the network is on the tasks to validate on; of meta, after
 // adapting on their training samples.
-func (t *trainer) mark(step int) Mark {
+func (t *trainer) mark(step int) Point {
 	losses, parts := make([]float64, len(t.valid)), make([]float64, len(t.valid))
 	t.each(len(t.valid), func(l *learner, i int) {
 		of := t.valid[i]
@@ -321,7 +321,7 @@ func (t *trainer) mark(step int) Mark {
 		}
 		losses[i], parts[i] = l.score(of, of.test)
 	})
-	m := Mark{Step: step}
+	m := Point{Step: step}
 	for i := range losses {
 		m.Loss += losses[i] / float64(len(losses))
 		m.Misplaced += parts[i] / float64(len(parts))

@@ -14,7 +14,7 @@ import (
 const (
 	labelShare = 0.1 // of the steps, at most
 	labelSteps = 24  // of a run
-	labelSkip  = 6   // first steps of it that are not looked at: there is nothing yet to compare
+	labelSkip  = 6   // first steps of it that are skipped: there is nothing yet to compare
 )
 
 // labelRuns lets services be culprits in turn and trains the machine on what is
@@ -26,7 +26,7 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 	defer w.Shorten(labelSteps)()
 	for run := 0; taken+labelSteps <= steps; run++ {
 		culprit := visited[run%len(visited)]
-		w.begin(rl.NewChance(seed, labelStream+uint64(run)).Rand, culprit)
+		w.begin(rl.NewRNG(seed, labelStream+uint64(run)).Rand, culprit)
 		for !w.Over() {
 			w.act(loadline.Proposal{})
 			if w.StepsTaken() < labelSkip {
@@ -38,21 +38,21 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 		}
 		taken += labelSteps
 	}
-	chance := rl.NewChance(seed, svmStream)
-	chance.Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
+	rng := rl.NewRNG(seed, svmStream)
+	rng.Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
 	held := len(examples) / 5
-	svm, err := rivals.TrainSVM(config, examples[held:], chance.Rand)
+	svm, err := rivals.TrainSVM(config, examples[held:], rng.Rand)
 	if err != nil {
 		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the critical path is the culprit", taken), nil
 	}
-	return svm, taken, fmt.Sprintf("the support vector machine tells culprits apart in %.0f %% of %d examples that it was not taught, of yes and no alike", 100*svm.Accuracy(examples[:held]), held), nil
+	return svm, taken, fmt.Sprintf("the support vector machine classifies %.0f %% of %d held-out examples correctly, mean over both classes", 100*svm.Accuracy(examples[:held]), held), nil
 }
 
 // visitedServices are those that any request comes by.
 func visitedServices(w *world) []int {
 	var visited []int
-	for i := range w.Ground().Services {
-		if slices.ContainsFunc(w.Ground().Services[i].Visits, func(v float64) bool { return v > 0 }) {
+	for i := range w.Topology().Services {
+		if slices.ContainsFunc(w.Topology().Services[i].Visits, func(v float64) bool { return v > 0 }) {
 			visited = append(visited, i)
 		}
 	}

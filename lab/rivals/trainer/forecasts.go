@@ -27,14 +27,14 @@ const (
 func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals.Fits, int, error) {
 	undo := w.Lengthen(steps)
 	defer undo()
-	sight, err := formulation.NewSight("latency")
+	sight, err := formulation.NewFeatureSet("latency")
 	if err != nil {
 		return nil, 0, err
 	}
 	n := len(w.App().Services)
 	cores, response := make([][]float64, n), make([][]float64, n)
 	var values []float32
-	w.begin(rl.NewChance(seed, pastStream).Rand, train.NoCulprit)
+	w.begin(rl.NewRNG(seed, pastStream).Rand, train.NoCulprit)
 	for !w.Over() {
 		s := w.Situation()
 		for i := range n {
@@ -43,7 +43,7 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 				used = c.Value
 			}
 			var absent string
-			if values, absent = sight.See(w.Ground(), s, i, values[:0]); absent == "" {
+			if values, absent = sight.Append(w.Topology(), s, i, values[:0]); absent == "" {
 				over = float64(values[0])
 			}
 			cores[i], response[i] = append(cores[i], used), append(response[i], over)
@@ -74,11 +74,11 @@ func rule(s loadline.Situation) loadline.Proposal {
 	const target = 0.6
 	var p loadline.Proposal
 	for i := range s.App.Services {
-		cpu, told, b := s.Now().Services[i].CPU, s.InFlight[i], s.App.Services[i].Bounds
-		if !cpu.Present() || told.Size.CPURequest <= 0 {
+		cpu, desired, b := s.Now().Services[i].CPU, s.InFlight[i], s.App.Services[i].Bounds
+		if !cpu.Present() || desired.Size.CPURequest <= 0 {
 			continue
 		}
-		n := min(max(int(math.Ceil(cpu.Value/(target*told.Size.CPURequest))), b.MinReplicas, 1), max(b.MaxReplicas, 1))
+		n := min(max(int(math.Ceil(cpu.Value/(target*desired.Size.CPURequest))), b.MinReplicas, 1), max(b.MaxReplicas, 1))
 		p.Services = append(p.Services, loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(n)}})
 	}
 	return p

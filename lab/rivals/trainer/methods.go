@@ -46,10 +46,10 @@ func trainMethod(ctx context.Context, name rivals.Name, t policy.Task) (*policy.
 	}
 	trained := &policy.Trained{Model: model{m}, Episodes: r.Episodes, Parameters: r.Parameters}
 	for _, p := range r.Curve {
-		trained.AddPoint(p.Point, p.Yardstick)
+		trained.AddPoint(p.Point, p.CommonReward)
 	}
 	for _, x := range r.Results {
-		trained.AddExam(x.Who, x.Yardstick, x.QoS, x.Result)
+		trained.AddEvaluation(x.Policy, x.CommonReward, x.QoS, x.Result)
 	}
 	return trained, nil
 }

@@ -6,13 +6,13 @@ import "github.com/loadline/loadline/internal/train"
 // cannot be compared. QoS is of DRPC's reward too.
 type Point struct {
 	train.Point
-	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
+	CommonReward float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
 // Result is what was achieved on held-out episodes.
 type Result struct {
 	train.Result         // by the rival's own reward
-	Yardstick    float64 `json:"yardstick"` // by DRPC's
+	CommonReward float64 `json:"yardstick"` // by DRPC's
 }
 
 // Report is the record of a training.

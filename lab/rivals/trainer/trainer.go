@@ -20,7 +20,7 @@ type Hooks struct {
 	Point    func(Point)
 }
 
-// Streams of chance, apart from those of the agents and of exploring.
+// Random streams, apart from those of the agents and of exploring.
 const (
 	evaluationStream = 2 << 32
 	finalStream      = 3 << 32
@@ -42,7 +42,7 @@ type trainer struct {
 	transferred       bool         // FIRM: each component has its own agent
 
 	training   *rl.Training
-	chance     *rl.Chance
+	rng        *rl.RNG
 	latest     Result // of the last evaluation
 	report     Report
 	progress   func(share float64, what string)
@@ -56,7 +56,7 @@ func Run(ctx context.Context, rival rivals.Name, subject train.Scenario, config 
 	}
 	p := &trainer{
 		subject: subject, config: config, progress: hooks.Progress, lastReward: make([]float64, len(subject.App.Services)),
-		chance: rl.NewChance(config.Seed, randomStream), report: Report{Rival: string(rival)},
+		rng: rl.NewRNG(config.Seed, randomStream), report: Report{Rival: string(rival)},
 	}
 	if p.progress == nil {
 		p.progress = func(float64, string) {}
@@ -69,7 +69,7 @@ func Run(ctx context.Context, rival rivals.Name, subject train.Scenario, config 
 	}
 	err := p.training.Run(ctx, rl.Hooks{
 		EveryPoint: func(at rl.Point) {
-			point := Point{p.latest.Point(at), p.latest.Yardstick}
+			point := Point{p.latest.Point(at), p.latest.CommonReward}
 			p.report.Curve = append(p.report.Curve, point)
 			if hooks.Point != nil {
 				hooks.Point(point)
@@ -119,7 +119,7 @@ func (p *trainer) Explore(e *rl.Episode) error {
 		}
 		open = open[:0]
 		for _, t := range p.rival.Taken() {
-			open = append(open, step{t.Service, slices.Clone(p.rival.Seen(t.Service)),
+			open = append(open, step{t.Service, slices.Clone(p.rival.Observed(t.Service)),
 				rl.Action{Choice: t.Action.Choice, Values: slices.Clone(t.Action.Values)}})
 		}
 		p.world.act(proposal)
@@ -135,14 +135,14 @@ func (p *trainer) Explore(e *rl.Episode) error {
 func (p *trainer) explore(service int, observation []float32, action *rl.Action) {
 	p.agents[service].Explore(observation, action)
 	random := rl.Schedule{Shape: rl.Linear, From: p.config.Random, Steps: max(1, int(p.config.Until*float64(p.config.Steps)))}
-	if p.chance.Float64() >= random.At(p.training.Steps()) {
+	if p.rng.Float64() >= random.At(p.training.Steps()) {
 		return
 	}
 	if spaces := p.rival.Spaces(); spaces.Discrete() {
-		action.Choice = p.chance.IntN(spaces.Choices)
+		action.Choice = p.rng.IntN(spaces.Choices)
 	}
 	for i := range action.Values {
-		action.Values[i] = 2*p.chance.Float32() - 1
+		action.Values[i] = 2*p.rng.Float32() - 1
 	}
 }
 
@@ -153,7 +153,7 @@ func (p *trainer) learn(e *rl.Episode, s loadline.Situation, open []step) {
 		if reward, known := p.rival.Reward(s, o.service); known {
 			p.lastReward[o.service] = reward
 		}
-		next := p.rival.Seen(o.service)
+		next := p.rival.Observed(o.service)
 		if next == nil {
 			next = o.observation
 		}
@@ -197,7 +197,7 @@ func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situat
 	var r Result
 	steps := 0.0
 	for e := range p.config.Episodes {
-		p.evaluation.begin(rl.NewChance(p.config.Seed, stream+uint64(e)).Rand, train.NoCulprit)
+		p.evaluation.begin(rl.NewRNG(p.config.Seed, stream+uint64(e)).Rand, train.NoCulprit)
 		p.rival.Begin()
 		for !p.evaluation.Over() {
 			proposal, err := decide(p.evaluation.Now(), p.evaluation.Situation())
@@ -205,13 +205,13 @@ func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situat
 				proposal.Services = nil
 			}
 			p.evaluation.act(proposal)
-			w := p.evaluation.worth
+			w := p.evaluation.score
 			r.Add(p.own(p.evaluation.Situation()), w.QoS, w.CPU, w.Memory)
-			r.Yardstick += w.Reward
+			r.CommonReward += w.Reward
 			steps++
 		}
 	}
-	return Result{r.Mean(steps), r.Yardstick / steps}
+	return Result{r.Mean(steps), r.CommonReward / steps}
 }
 
 // finish takes the best weights and evaluates the rival and the baseline on held-out
@@ -219,16 +219,16 @@ func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situat
 func (p *trainer) finish() (*rivals.Model, *Report, error) {
 	p.training.AdoptBest()
 	idle := p.evaluate(finalStream, func(time.Time, loadline.Situation) (loadline.Proposal, error) { return loadline.Proposal{}, nil })
-	idle.Who = train.NoChange
+	idle.Policy = train.NoChange
 	trained := p.evaluate(finalStream, p.rival.Decide)
-	trained.Who = string(p.model.Rival)
+	trained.Policy = string(p.model.Rival)
 	p.report.Results = []Result{idle, trained}
 	m := p.model
 	m.Training = modelfile.Training{Data: p.subject.Source, Samples: p.training.Steps(), Seed: p.config.Seed}
 	on := fmt.Sprintf("%d held-out episodes", p.config.Episodes)
 	m.Results = []modelfile.Result{
 		{Name: "mean reward", On: on, Value: trained.Reward, Baseline: train.NoChange, Against: idle.Reward},
-		{Name: "mean of DRPC's reward", On: on, Value: trained.Yardstick, Baseline: train.NoChange, Against: idle.Yardstick},
+		{Name: "mean of DRPC's reward", On: on, Value: trained.CommonReward, Baseline: train.NoChange, Against: idle.CommonReward},
 	}
 	m.Table = rivals.Table{Values: slices.Clone(m.Table.Values), Tried: slices.Clone(m.Table.Tried)}
 	m.Actors = slices.Clone(m.Actors)

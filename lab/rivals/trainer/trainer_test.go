@@ -48,7 +48,7 @@ func short(rival rivals.Name, steps int) Config {
 	return c
 }
 
-// wave is a load that rises and falls: whoever does nothing has too little or too
+// wave is a load that rises and falls: a fixed size has too little or too
 // much.
 type wave struct {
 	low, high float64
@@ -72,19 +72,19 @@ func TestTrainingBeatsNoChange(t *testing.T) {
 			t.Parallel()
 			s := subject(t, "single", 600)
 			s.Load = wave{100, 900, c.period}
-			told := 0
-			model, report, err := Run(t.Context(), c.rival, s, short(c.rival, c.steps), Hooks{Point: func(Point) { told++ }})
+			desired := 0
+			model, report, err := Run(t.Context(), c.rival, s, short(c.rival, c.steps), Hooks{Point: func(Point) { desired++ }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			idle, taught := report.Results[0], report.Results[1]
-			t.Logf("reward %.3f, no change has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.Yardstick,
-				idle.Yardstick, report.Events)
+			t.Logf("reward %.3f, no change has %.3f; by DRPC's %.3f and %.3f; %v", taught.Reward, idle.Reward, taught.CommonReward,
+				idle.CommonReward, report.Events)
 			if taught.Reward <= idle.Reward {
 				t.Errorf("reward %.3f, no change has %.3f", taught.Reward, idle.Reward)
 			}
-			if len(report.Curve) < 3 || told != len(report.Curve) || model.Training.Samples < c.steps || report.Parameters == 0 {
-				t.Errorf("%d points, %d told, %d samples, %d parameters", len(report.Curve), told, model.Training.Samples,
+			if len(report.Curve) < 3 || desired != len(report.Curve) || model.Training.Samples < c.steps || report.Parameters == 0 {
+				t.Errorf("%d points, %d told, %d samples, %d parameters", len(report.Curve), desired, model.Training.Samples,
 					report.Parameters)
 			}
 		})

@@ -14,10 +14,10 @@ import (
 // before a decision, which is what is measured, and those at the next.
 var forecastSpec = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
 
-// world is an arena with DRPC's reward, the yardstick for all.
+// world is an arena with DRPC's reward, the common reward.
 type world struct {
 	*train.Arena
-	worth drpc.Worth
+	score drpc.Score
 }
 
 func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
@@ -32,7 +32,7 @@ func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes b
 
 func (w *world) begin(rng *rand.Rand, culprit int) {
 	w.Begin(rng, culprit)
-	w.worth = drpc.Worth{}
+	w.score = drpc.Score{}
 	w.weigh()
 }
 
@@ -44,7 +44,7 @@ func (w *world) act(p loadline.Proposal) {
 // weigh the last window. Where nothing was measured, the last value
 // stands.
 func (w *world) weigh() {
-	if worth, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
-		w.worth = worth
+	if score, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
+		w.score = score
 	}
 }

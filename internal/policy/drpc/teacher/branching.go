@@ -21,19 +21,19 @@ import (
 // end where a reward of 1 for ever would: every branch takes the best of what it
 // believes, and what all of them overrate together would otherwise grow without end.
 type branching struct {
-	config  Config
-	spaces  rl.Spaces
-	parts   int
-	chance  *rl.Chance
-	replay  *rl.Replay
-	online  rl.Learner
-	target  *nn.Net
-	judge   *nn.Context
-	acting  *nn.Context
-	weight  float32 // of a branch's value in the whole's
-	most    float32 // that a state can be worth
-	steps   int
-	updates int
+	config     Config
+	spaces     rl.Spaces
+	parts      int
+	rng        *rl.RNG
+	replay     *rl.Replay
+	online     rl.Learner
+	target     *nn.Net
+	targetRuns *nn.Context
+	acting     *nn.Context
+	weight     float32 // of a branch's value in the whole's
+	most       float32 // that a state can be worth
+	steps      int
+	updates    int
 
 	// Room for one update.
 	batch   *rl.Batch
@@ -52,15 +52,15 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 		return nil, fmt.Errorf("teacher: observations of %d and actions of %d values cannot be divided into %d parts",
 			spaces.Observation, spaces.Dimensions, parts)
 	}
-	chance := rl.AgentChance(seed)
+	rng := rl.AgentRNG(seed)
 	net, err := nn.MLP{
 		Inputs: []int{spaces.Observation / parts}, Hidden: config.Hidden, Outputs: spaces.Dimensions / parts * drpc.Choices,
-	}.Design().Build(nn.PyTorchUniform, chance.Rand)
+	}.Design().Build(nn.PyTorchUniform, rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("teacher: %w", err)
 	}
 	b := &branching{
-		config: config, spaces: spaces, parts: parts, chance: chance,
+		config: config, spaces: spaces, parts: parts, rng: rng,
 		replay: rl.NewReplay(spaces, rl.ReplayConfig{Capacity: config.Replay, Steps: 1, Discount: config.Discount}),
 		online: rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate)}, 10),
 		target: net.Clone(), acting: net.NewContext(), weight: float32(1 / math.Sqrt(float64(spaces.Dimensions))),
@@ -71,7 +71,7 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 	if config.Discount < 1 {
 		b.most = float32(1 / (1 - config.Discount))
 	}
-	b.judge, b.batch = b.target.NewContext(), b.replay.NewBatch(config.Batch)
+	b.targetRuns, b.batch = b.target.NewContext(), b.replay.NewBatch(config.Batch)
 	for range 2 { // see td3's parts: a resumed run must not begin unprepared
 		b.acting.Forward(parts, make([]float32, spaces.Observation))
 	}
@@ -94,8 +94,8 @@ func (b *branching) Explore(observation []float32, action *rl.Action) {
 		epsilon = 1
 	}
 	for i := range action.Values {
-		if b.chance.Float64() < epsilon {
-			action.Values[i] = drpc.ValueOf(b.chance.IntN(drpc.Choices))
+		if b.rng.Float64() < epsilon {
+			action.Values[i] = drpc.ValueOf(b.rng.IntN(drpc.Choices))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (b *branching) Remembered() int { return b.replay.Len() }
 
 // Update implements Teacher.
 func (b *branching) Update() float64 {
-	b.replay.Draw(b.batch, b.chance)
+	b.replay.Draw(b.batch, b.rng)
 	b.setTargets()
 	out := b.online.Context.Forward(b.batch.Size*b.parts, b.batch.Observations)
 	for i, a := range b.batch.Actions {
@@ -148,7 +148,7 @@ func (b *branching) setTargets() {
 	for i := range b.choices {
 		b.choices[i] = drpc.Best(out[i*drpc.Choices:][:drpc.Choices])
 	}
-	b.whole(b.targets, b.judge.Forward(rows, batch.Next), b.choices)
+	b.whole(b.targets, b.targetRuns.Forward(rows, batch.Next), b.choices)
 	for i, q := range b.targets {
 		b.targets[i] = min(max(batch.Returns[i]+batch.Discounts[i]*q, -b.most), b.most)
 	}
@@ -176,7 +176,7 @@ func (b *branching) Weights() []float32 { return b.online.Net.Params() }
 // Archive implements rl.Agent.
 func (b *branching) Archive(to *rl.Archive) {
 	to.Label(fmt.Sprintf("branching DQN of %d parts with %+v", b.parts, b.config))
-	b.chance.Archive(to)
+	b.rng.Archive(to)
 	b.online.Archive(to)
 	to.Floats(b.target.Params())
 	to.Int(&b.steps)

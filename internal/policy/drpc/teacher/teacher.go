@@ -24,7 +24,7 @@ type Teacher interface {
 	Update() float64
 	// Remembered is how much there is.
 	Remembered() int
-	// Net decides; drpc.Mind lets it.
+	// Net decides; drpc.TeacherPolicy runs it.
 	Net() *nn.Net
 }
 
@@ -60,7 +60,7 @@ func Default(kind drpc.Kind) Config {
 	return c
 }
 
-// New makes a teacher of so many parts: see drpc.Eyes.
+// New makes a teacher of so many parts: see drpc.Encoder.
 func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, error) {
 	if err := spaces.Validate(); err != nil {
 		return nil, err
@@ -81,14 +81,14 @@ func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, erro
 		if err := config.check(); err != nil {
 			return nil, err
 		}
-		return &continuous{Agent: agent, explore: config.Explore, chance: rl.NewChance(seed, branchStream)}, nil
+		return &continuous{Agent: agent, explore: config.Explore, rng: rl.NewRNG(seed, branchStream)}, nil
 	case drpc.Discrete:
 		return newBranching(config, spaces, parts, seed)
 	}
 	return nil, fmt.Errorf("teacher: unknown kind %q, must be one of %v", config.Kind, drpc.Kinds())
 }
 
-// branchStream is apart from the agent's own chance.
+// branchStream is apart from the agent's own random numbers.
 const branchStream = 7 << 32
 
 // continuous is TD3 with the interface of a teacher. Besides its noise, it draws
@@ -99,7 +99,7 @@ type continuous struct {
 	*td3.Agent
 	explore rl.Schedule
 	steps   int
-	chance  *rl.Chance
+	rng     *rl.RNG
 }
 
 // Explore implements rl.Agent.
@@ -107,8 +107,8 @@ func (t *continuous) Explore(observation []float32, action *rl.Action) {
 	t.Agent.Explore(observation, action)
 	epsilon := t.explore.At(t.steps)
 	for i := range action.Values {
-		if t.chance.Float64() < epsilon {
-			action.Values[i] = 2*t.chance.Float32() - 1
+		if t.rng.Float64() < epsilon {
+			action.Values[i] = 2*t.rng.Float32() - 1
 		}
 	}
 	t.steps++
@@ -120,7 +120,7 @@ func (t *continuous) Net() *nn.Net { return t.Actor() }
 // Archive implements rl.Agent.
 func (t *continuous) Archive(a *rl.Archive) {
 	t.Agent.Archive(a)
-	t.chance.Archive(a)
+	t.rng.Archive(a)
 	a.Int(&t.steps)
 }
 

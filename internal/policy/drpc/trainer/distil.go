@@ -14,9 +14,9 @@ type Distillation struct {
 	Batches  int // that each student learns from
 }
 
-// lesson is how far the students' is.
+// distillation is the progress of the distillation.
 type distillation struct {
-	unit   int     // episodes gathered, and then students who have learned from them
+	unit   int     // episodes gathered, and then students trained on them
 	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
 	reward float64 // the teacher's reward
 	then   phase
@@ -27,7 +27,7 @@ func (s *Trainer) beginDistillation(why string, reward float64, then phase) {
 	s.phase = distilling
 }
 
-// distil is a unit of a lesson: the first fill every deployment's buffer with what
+// distil is a unit of a distillation: the first fill every deployment's buffer with what
 // the teacher does now, in the rest one student after the other learns from it.
 func (s *Trainer) distil() {
 	l, n := &s.distillation, s.config.Distil.Episodes
@@ -39,21 +39,21 @@ func (s *Trainer) distil() {
 	l.unit++
 	s.hooks.progress(stage1Until, fmt.Sprintf("distilling, %.0f %%", 100*float64(l.unit)/float64(n+len(s.students))))
 	if l.unit == n+len(s.students) {
-		copy(s.tutor.Net.Params(), s.mind.Net.Params())
+		copy(s.reference.Net.Params(), s.decider.Net.Params())
 		s.phase = l.then
 	}
 }
 
 // study lets a student learn. One that cannot, since nothing moves it any more (it may
-// have come with weights that are all nothing), begins once more from chance.
+// have come with weights that are all nothing), begins once more from random weights.
 func (s *Trainer) study(i int) {
-	if loss := s.students[i].Study(s.config.Distil.Batches); loss > hopeless {
+	if loss := s.students[i].Train(s.config.Distil.Batches); loss > hopeless {
 		s.students[i].Forget(s.config.Seed + uint64(i))
-		s.students[i].Study(s.config.Distil.Batches)
+		s.students[i].Train(s.config.Distil.Batches)
 	}
 }
 
-// hopeless is a mean squared difference to the teacher that chance has too.
+// hopeless is a mean squared difference to the teacher that random weights have too.
 const hopeless = 0.5
 
 // gather is an episode of examples. In every other one students act themselves, and
@@ -63,9 +63,9 @@ const hopeless = 0.5
 func (s *Trainer) gather(episode int) {
 	observation, action := s.newObservation(), s.evaluation.Spaces().NewAction()
 	defer s.evaluation.Lengthen(s.config.Distil.Steps)()
-	s.evaluation.Reset(rl.NewChance(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
+	s.evaluation.Reset(rl.NewRNG(s.config.Seed, distilStream+s.version<<16+uint64(episode)).Rand, observation)
 	for !s.evaluation.Over() {
-		s.mind.Decide(observation, s.wants)
+		s.decider.Decide(observation, s.wants)
 		for i, student := range s.students {
 			student.Remember(&s.evaluation.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
 		}
@@ -75,14 +75,14 @@ func (s *Trainer) gather(episode int) {
 		}
 		s.evaluation.Step(&action, observation)
 	}
-	if episode%4 == 3 { // so that those who act have learned something
+	if episode%4 == 3 { // so that acting students have been trained
 		for _, student := range s.students {
-			student.Study(s.config.Distil.Batches / 10)
+			student.Train(s.config.Distil.Batches / 10)
 		}
 	}
 }
 
-// decideAll is what all students want in the exam's state.
+// decideAll is the action of all students in the evaluated state.
 func (s *Trainer) decideAll(actions []float32) {
 	for i, student := range s.students {
 		student.Decide(&s.evaluation.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
@@ -96,7 +96,7 @@ func (s *Trainer) compare(stream uint64) []Imitation {
 	steps := 0.0
 	var want drpc.Action
 	s.evaluate(func(whole, actions []float32) {
-		s.mind.Decide(whole, actions)
+		s.decider.Decide(whole, actions)
 		steps++
 		for i, student := range s.students {
 			student.Decide(&s.evaluation.locals[i], &want)

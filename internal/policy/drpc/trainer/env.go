@@ -30,16 +30,16 @@ type EnvConfig struct {
 // three actions of each service, one reward.
 type Env struct {
 	*train.Arena
-	config EnvConfig
-	eyes   *drpc.Eyes
-	scaler *drpc.Scaler
+	config  EnvConfig
+	encoder *drpc.Encoder
+	scaler  *drpc.Scaler
 
 	locals   []drpc.Local
 	proposal loadline.Proposal
-	worth    drpc.Worth
+	score    drpc.Score
 }
 
-// NewEnv checks that there is something to practise on.
+// NewEnv checks that the scenario can be trained on.
 func NewEnv(config EnvConfig) (*Env, error) {
 	if config.Beat < time.Second || config.Period%config.Beat != 0 {
 		return nil, fmt.Errorf("drpc trainer: a period of %v in beats of %v, must be whole beats of at least 1s", config.Period,
@@ -54,27 +54,27 @@ func NewEnv(config EnvConfig) (*Env, error) {
 	if w.Arena, err = train.NewArena(arena); err != nil {
 		return nil, err
 	}
-	if w.eyes, err = drpc.NewEyes(config.App); err != nil {
+	if w.encoder, err = drpc.NewEncoder(config.App); err != nil {
 		return nil, err
 	}
-	w.eyes.Judge(config.Shares)
+	w.encoder.UseShares(config.Shares)
 	return w, nil
 }
 
 // Parts that a teacher's networks may share.
-func (w *Env) Parts() int { return w.eyes.Parts(w.config.Shape) }
+func (w *Env) Parts() int { return w.encoder.Parts(w.config.Shape) }
 
 // Spaces implements rl.Env.
 func (w *Env) Spaces() rl.Spaces {
-	return rl.Spaces{Observation: w.eyes.Width(w.config.Shape), Dimensions: drpc.Axes * len(w.config.App.Services)}
+	return rl.Spaces{Observation: w.encoder.Width(w.config.Shape), Dimensions: drpc.Axes * len(w.config.App.Services)}
 }
 
 // Reset implements rl.Env.
 func (w *Env) Reset(rng *rand.Rand, observation []float32) {
 	w.Begin(rng, train.NoCulprit)
 	clear(w.locals)
-	w.worth = drpc.Worth{}
-	w.look()
+	w.score = drpc.Score{}
+	w.observe()
 	w.fill(observation)
 }
 
@@ -83,47 +83,47 @@ func (w *Env) Step(action *rl.Action, observation []float32) rl.Result {
 	s := w.Situation()
 	w.scaler.Pressed = drpc.Pressed(s.App, s.Now())
 	w.proposal.Services = w.proposal.Services[:0]
-	for i, told := range s.InFlight {
+	for i, desired := range s.InFlight {
 		of := action.Values[i*drpc.Axes:][:drpc.Axes]
-		setting, done := w.scaler.Scale(i, told, drpc.MemoryOf(&s.Now().Services[i]), drpc.Action(of))
+		setting, done := w.scaler.Scale(i, desired, drpc.MemoryOf(&s.Now().Services[i]), drpc.Action(of))
 		copy(of, done[:])
-		if setting = told.Changes(setting); !setting.Empty() {
+		if setting = desired.Changes(setting); !setting.Empty() {
 			w.proposal.Services = append(w.proposal.Services, loadline.ServiceProposal{Service: i, Setting: setting})
 		}
 	}
 	w.Act(w.proposal)
-	w.look()
+	w.observe()
 	w.fill(observation)
-	return rl.Result{Reward: w.worth.Reward, Truncated: w.Over()}
+	return rl.Result{Reward: w.score.Reward, Truncated: w.Over()}
 }
 
 func (w *Env) fill(observation []float32) {
-	w.eyes.Whole(w.config.Shape, w.Situation(), w.locals, observation[:0])
+	w.encoder.Global(w.config.Shape, w.Situation(), w.locals, observation[:0])
 }
 
-// look sees what is measured now. Where something is absent, what was seen last
-// stands: whoever is at work would leave that service as it is.
-func (w *Env) look() {
+// observe sees what is measured now. Where something is absent, what was seen last
+// stands: in production that service is left unchanged.
+func (w *Env) observe() {
 	s := w.Situation()
 	for i := range w.locals {
 		var seen drpc.Local
-		if w.eyes.Local(s, i, &seen) == "" {
+		if w.encoder.Local(s, i, &seen) == "" {
 			w.locals[i] = seen
 		}
 	}
-	if worth, known := w.config.Reward.Of(s.App, s.Now()); known {
-		w.worth = worth
+	if score, known := w.config.Reward.Of(s.App, s.Now()); known {
+		w.score = score
 	}
 }
 
 // beat lets a policy's proposal be carried out, and a beat pass.
 func (w *Env) beat(p loadline.Proposal, delay time.Duration) {
 	w.Tick(p, w.config.Beat, delay)
-	w.look()
+	w.observe()
 }
 
-// Worth of the last step.
-func (w *Env) Worth() drpc.Worth { return w.worth }
+// Score of the last step.
+func (w *Env) Score() drpc.Score { return w.score }
 
 // Locals are what the students see now; not a copy.
 func (w *Env) Locals() []drpc.Local { return w.locals }

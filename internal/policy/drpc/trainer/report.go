@@ -19,8 +19,8 @@ type Event struct {
 	Steps   int           `json:"steps"` // of both stages, so far
 	What    string        `json:"what"`
 	Reasons []drpc.Reason `json:"reasons,omitempty"`
-	Before  float64       `json:"before"` // mean reward of a step under whoever decided until then: the teacher in stage 1
-	After   float64       `json:"after"`  // and under whoever decides from then on: the students, as they were taught
+	Before  float64       `json:"before"` // mean reward of a step until then, of the teacher in stage 1
+	After   float64       `json:"after"`  // and of the students after retraining
 }
 
 func (e Event) String() string {
@@ -42,7 +42,7 @@ type Imitation struct {
 	Agreed  float64 `json:"agreed"` // share of actions that do the same after the dead zone
 }
 
-// Report is what is told of a schooling.
+// Report is the record of a training.
 type Report struct {
 	Curve      []Point               `json:"curve"`
 	Episodes   []float64             `json:"episodes"` // mean reward of a step, episode by episode, while exploring
@@ -55,7 +55,7 @@ type Report struct {
 	Carried    Carried               `json:"carried"`
 }
 
-// Parameters of who decides.
+// Parameters of the deciding networks.
 type Parameters struct {
 	Teacher int `json:"teacher"`
 	Student int `json:"student"`

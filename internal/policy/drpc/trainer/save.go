@@ -68,9 +68,9 @@ func (s *Trainer) Archive(a *rl.Archive) {
 	if a.Restoring() && a.Err() == nil {
 		a.Fail(s.enter())
 	}
-	s.seen.Archive(a)
+	s.visits.Archive(a)
 	s.training.Archive(a)
-	a.Floats(s.tutor.Net.Params())
+	a.Floats(s.reference.Net.Params())
 	for _, student := range s.students {
 		student.Archive(a)
 	}

@@ -19,7 +19,7 @@ type Stage1 struct {
 	Refresh   int     // steps at most when the notifier calls back to stage 1
 }
 
-// Streams of chance, apart from those of the agents and of exploring.
+// Random streams, apart from those of the agents and of exploring.
 const (
 	evaluationStream = 2 << 32
 	checkStream      = 3 << 32
@@ -60,7 +60,7 @@ func (x *explorer) Explore(e *rl.Episode) error {
 // Evaluate implements rl.Trainee.
 func (x *explorer) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
 	s := x.trainer
-	x.latest = s.evaluate(s.mind.Decide, evaluationStream)
+	x.latest = s.evaluate(s.decider.Decide, evaluationStream)
 	x.imitation, _ = MeanImitation(s.compare(evaluationStream))
 	return x.latest.Reward, nil
 }
@@ -106,7 +106,7 @@ func (s *Trainer) point(at rl.Point) {
 // endStage1 gives the teacher its best weights, and the students learn from it.
 func (s *Trainer) endStage1(why string) {
 	s.training.AdoptBest()
-	s.beginDistillation("stage 1 ended: "+why, s.evaluate(s.mind.Decide, checkStream).Reward, comparing)
+	s.beginDistillation("stage 1 ended: "+why, s.evaluate(s.decider.Decide, checkStream).Reward, comparing)
 }
 
 // mixKept is how slowly the mix that was trained on follows.
@@ -115,7 +115,7 @@ const mixKept = 1e-3
 // note remembers which states and which mix of requests were trained on.
 func (s *Trainer) note() {
 	for i := range s.env.locals {
-		s.seen.Add(&s.env.locals[i])
+		s.visits.Add(&s.env.locals[i])
 	}
 	if mix := drpc.MixOf(s.env.Situation().Now()); mix != nil {
 		s.mix = s.mix.Follow(mix, mixKept)
@@ -123,13 +123,13 @@ func (s *Trainer) note() {
 }
 
 // teach lets every student learn what the teacher would do without exploring (line 8):
-// a student that imitated exploration would imitate chance.
+// a student that imitated exploration would imitate noise.
 func (s *Trainer) teach(observation []float32) {
-	s.mind.Decide(observation, s.wants)
+	s.decider.Decide(observation, s.wants)
 	for i, student := range s.students {
 		student.Mode = drpc.Learning
 		student.Remember(&s.env.locals[i], s.wants[i*drpc.Axes:][:drpc.Axes])
-		student.Study(1)
+		student.Train(1)
 	}
 }
 
@@ -141,15 +141,15 @@ func (s *Trainer) evaluate(decide func(whole, actions []float32), stream uint64)
 	action := s.evaluation.Spaces().NewAction()
 	steps := 0.0
 	for e := range s.config.Stage1.Episodes {
-		s.evaluation.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		s.evaluation.Reset(rl.NewRNG(s.config.Seed, stream+uint64(e)).Rand, observation)
 		for !s.evaluation.Over() {
 			decide(observation, action.Values)
 			s.evaluation.Step(&action, observation)
-			add(&r, s.evaluation.Worth())
+			add(&r, s.evaluation.Score())
 			steps++
 		}
 	}
 	return r.Mean(steps)
 }
 
-func add(r *train.Result, w drpc.Worth) { r.Add(w.Reward, w.QoS, w.CPU, w.Memory) }
+func add(r *train.Result, w drpc.Score) { r.Add(w.Reward, w.QoS, w.CPU, w.Memory) }

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Stage2 is how long students act at school.
+// Stage2 is how long students act in training.
 type Stage2 struct {
 	Steps   int // of the teacher's period, in all
 	Updates int // of the teacher with each
@@ -29,7 +29,7 @@ func (s *Trainer) publish() error {
 	return nil
 }
 
-// field is the students at work for an episode: copies of those at school, which
+// field runs the students for an episode: copies of those in training, which
 // act on weights that came down and send up what they did.
 type field struct {
 	policy *drpc.Policy
@@ -37,7 +37,7 @@ type field struct {
 }
 
 func (s *Trainer) newField() (*field, error) {
-	// The world says what is expected, so that nobody needs forecasters.
+	// The environment provides forecasts, so no forecasters are needed.
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace,
 		Steps: s.config.Steps, Shares: s.config.Shares,
@@ -49,7 +49,7 @@ func (s *Trainer) newField() (*field, error) {
 	}
 	f := &field{outbox: make([]drpc.Outbox, len(s.students))}
 	var err error
-	if f.policy, err = drpc.NewPolicy(m, s.subject.App, drpc.Work{Who: drpc.TheStudents}); err != nil {
+	if f.policy, err = drpc.NewPolicy(m, s.subject.App, drpc.Work{Decider: drpc.ByStudents}); err != nil {
 		return nil, err
 	}
 	for i := range f.outbox {
@@ -62,9 +62,9 @@ func (s *Trainer) newField() (*field, error) {
 }
 
 // watch takes new weights into force.
-func (f *field) watch(shelf drpc.Shelf) error {
+func (f *field) watch(store drpc.WeightStore) error {
 	for i := range f.outbox {
-		w, err := shelf.Latest(f.outbox[i].Service)
+		w, err := store.Latest(f.outbox[i].Service)
 		if errors.Is(err, drpc.ErrNone) {
 			continue
 		}
@@ -126,7 +126,7 @@ func (t *stage2) begin(s *Trainer, before float64) {
 func (s *Trainer) act() error {
 	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
-	s.env.Reset(rl.NewChance(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
+	s.env.Reset(rl.NewRNG(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
 	s.training.Advance(0, 1)
 	f, err := s.newField()
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Trainer) act() error {
 		if err := f.watch(s.transport); err != nil {
 			return err
 		}
-		glance := s.glance(observation, s.env.locals, drpc.MixOf(s.env.Situation().Now()))
+		sample := s.signals(observation, s.env.locals, drpc.MixOf(s.env.Situation().Now()))
 		if err := f.step(s.env, s.transport); err != nil {
 			return err
 		}
@@ -145,14 +145,14 @@ func (s *Trainer) act() error {
 		}
 		t.collector.Take(s.action.Values)
 		s.env.fill(next)
-		glance.Reward = s.env.worth.Reward
+		sample.Reward = s.env.score.Reward
 		s.learnFrom(rl.Transition{
 			Observation: observation, Action: s.action, Next: next,
-			Result: rl.Result{Reward: glance.Reward, Truncated: s.env.Over()},
+			Result: rl.Result{Reward: sample.Reward, Truncated: s.env.Over()},
 		})
 		observation, next = next, observation
 		t.taken++
-		if why := t.notifier.Notify(glance); len(why) > 0 {
+		if why := t.notifier.Notify(sample); len(why) > 0 {
 			s.endStage2(why)
 			return nil
 		}
@@ -167,7 +167,7 @@ func (s *Trainer) act() error {
 	return nil
 }
 
-// hear lets the teacher learn from what its students did.
+// learnFrom lets the teacher learn from the students' experience.
 func (s *Trainer) learnFrom(t rl.Transition) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
@@ -184,26 +184,26 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 	_, s.report.Carried.Bytes = s.transport.Carried()
 	means := t.notifier.Means()
 	if len(why) == 0 || t.acted >= s.config.Stage2.Steps || s.config.Stage1.Refresh == 0 {
-		s.tell(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before,
+		s.notify(Event{Steps: s.training.Steps(), What: "stage 2 ended: its steps are done", Reasons: why, Before: t.before,
 			After: means.Reward})
 		s.phase = tuning
 		return
 	}
-	s.called = &Event{Steps: s.training.Steps(), What: "the notifier called everybody back to stage 1", Reasons: why, Before: means.Reward}
+	s.called = &Event{Steps: s.training.Steps(), What: "the notifier restarted stage 1", Reasons: why, Before: means.Reward}
 	s.beginStage1(s.config.Stage1.Refresh)
 }
 
-// glance is what the notifier needs of the state that students are about to act
-// in. They are compared with the teacher who taught them: the one who has been
+// signals is what the notifier needs of the state that students are about to act
+// in. They are compared with the teacher that trained them: the one that has been
 // listening since has moved on, and that is not their fault.
-func (s *Trainer) glance(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Glance {
-	var g drpc.Glance
+func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Signals {
+	var g drpc.Signals
 	var want drpc.Action
-	s.tutor.Decide(observation, s.wants)
+	s.reference.Decide(observation, s.wants)
 	n := float64(len(s.students))
 	for i, student := range s.students {
 		local := &locals[i]
-		if s.seen.Novel(local) {
+		if s.visits.Novel(local) {
 			g.Novelty += 1 / n
 		}
 		student.Decide(local, &want)
@@ -217,21 +217,21 @@ func (s *Trainer) glance(observation []float32, locals []drpc.Local, mix drpc.Mi
 }
 
 // actFreely is what students achieve at their own pace, on the episodes of a
-// stream. Nobody listens to an examination.
+// stream. Evaluations are not published.
 func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
-	r, steps := train.Result{Who: "students"}, 0.0
+	r, steps := train.Result{Policy: "students"}, 0.0
 	observation := make([]float32, s.evaluation.Spaces().Observation)
 	for e := range s.config.Stage1.Episodes {
 		f, err := s.newField()
 		if err != nil {
 			return r, err
 		}
-		s.evaluation.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		s.evaluation.Reset(rl.NewRNG(s.config.Seed, stream+uint64(e)).Rand, observation)
 		for !s.evaluation.Over() {
 			if err := f.step(s.evaluation, nil); err != nil {
 				return r, err
 			}
-			add(&r, s.evaluation.Worth())
+			add(&r, s.evaluation.Score())
 			steps++
 		}
 	}

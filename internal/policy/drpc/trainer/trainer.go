@@ -79,11 +79,11 @@ type Trainer struct {
 	table           *train.ForecastTable
 	env, evaluation *Env // to explore in, and to be evaluated in
 	teacher         teacher.Teacher
-	mind            *drpc.Mind // the teacher, deciding without exploring
-	tutor           *drpc.Mind // the teacher as it was when it trained its students last
+	decider         *drpc.TeacherPolicy // the teacher, deciding without exploring
+	reference       *drpc.TeacherPolicy // the teacher as it was when it trained its students last
 	students        []*drpc.Student
 	transport       *drpc.InProcess
-	seen            *drpc.Seen
+	visits          *drpc.VisitCounts
 	mix             drpc.Mix // of requests that was trained on
 	live            drpc.Mix // of requests in the environment; nil = as the load has it
 	forecasts       []*forecast.GRU
@@ -171,7 +171,8 @@ func found(subject train.Scenario, config Config, hooks Hooks) (*Trainer, error)
 		return nil, err
 	}
 	s := &Trainer{
-		subject: subject, config: config, hooks: hooks, seen: drpc.NewSeen(), forecasts: make([]*forecast.GRU, len(subject.App.Services)),
+		subject: subject, config: config, hooks: hooks, visits: drpc.NewVisitCounts(),
+		forecasts: make([]*forecast.GRU, len(subject.App.Services)),
 	}
 	s.explorer.trainer = s
 	return s, nil
@@ -204,10 +205,10 @@ func (s *Trainer) open() error {
 		WholeEpisodes: true, EvaluateEvery: c.Stage1.Every, EvenlySpaced: true, Episodes: c.Stage1.Episodes,
 		Patience: c.Stage1.Patience, Gain: c.Stage1.Gain,
 	})
-	if s.mind, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net(), s.env.eyes); err != nil {
+	if s.decider, err = drpc.NewTeacherPolicy(c.Teacher.Kind, c.Shape, s.teacher.Net(), s.env.encoder); err != nil {
 		return err
 	}
-	if s.tutor, err = drpc.NewMind(c.Teacher.Kind, c.Shape, s.teacher.Net().Clone(), s.env.eyes); err != nil {
+	if s.reference, err = drpc.NewTeacherPolicy(c.Teacher.Kind, c.Shape, s.teacher.Net().Clone(), s.env.encoder); err != nil {
 		return err
 	}
 	for i := range s.subject.App.Services {
@@ -293,7 +294,7 @@ func (s *Trainer) unit() error {
 	return nil
 }
 
-func (s *Trainer) tell(e Event) {
+func (s *Trainer) notify(e Event) {
 	s.report.Events = append(s.report.Events, e)
 	if s.hooks.Event != nil {
 		s.hooks.Event(e)
@@ -309,7 +310,7 @@ func (s *Trainer) comparison() error {
 	if s.called != nil {
 		s.called.After = students.Reward
 		better := s.better(students)
-		s.tell(*s.called)
+		s.notify(*s.called)
 		s.called = nil
 		if !better {
 			s.stage2.begin(s, s.report.Events[len(s.report.Events)-1].After)
@@ -317,7 +318,7 @@ func (s *Trainer) comparison() error {
 		}
 	}
 	if s.distillation.why != "" {
-		s.tell(Event{Steps: s.training.Steps(), What: s.distillation.why, Before: s.distillation.reward, After: students.Reward})
+		s.notify(Event{Steps: s.training.Steps(), What: s.distillation.why, Before: s.distillation.reward, After: students.Reward})
 	}
 	if err := s.publish(); err != nil {
 		return err
@@ -328,7 +329,7 @@ func (s *Trainer) comparison() error {
 
 // tune distils once more from a teacher that has gained in stage 2.
 func (s *Trainer) tune() {
-	tuned := s.evaluate(s.mind.Decide, evaluationStream)
+	tuned := s.evaluate(s.decider.Decide, evaluationStream)
 	if tuned.Reward <= s.training.Best()+s.config.Stage1.Gain {
 		s.training.AdoptBest()
 		s.phase = evaluating
@@ -347,9 +348,9 @@ func (s *Trainer) finish() error {
 	}
 	s.hooks.progress(0.97, "evaluation")
 	idle := s.evaluate(func(_, actions []float32) { clear(actions) }, finalStream)
-	idle.Who = train.NoChange
-	trained := s.evaluate(s.mind.Decide, finalStream)
-	trained.Who = "teacher"
+	idle.Policy = train.NoChange
+	trained := s.evaluate(s.decider.Decide, finalStream)
+	trained.Policy = "teacher"
 	students, err := s.actFreely(finalStream)
 	if err != nil {
 		return err
@@ -367,7 +368,7 @@ func (s *Trainer) Model() (*drpc.Model, error) {
 		Period:    s.config.Period,
 		Forecasts: s.forecasts, Version: s.version, Pace: s.config.Pace, Steps: s.config.Steps, Reward: s.config.Reward,
 		Notifier: s.config.Notifier,
-		Seen:     s.seen, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
+		Visits:   s.visits, Mix: slices.Clone(s.mix), Shares: s.config.Shares,
 		Training: modelfile.Training{Data: s.subject.Source, Samples: s.training.Steps(), Seed: s.config.Seed},
 	}
 	for i, student := range s.students {
@@ -376,11 +377,11 @@ func (s *Trainer) Model() (*drpc.Model, error) {
 	}
 	on := fmt.Sprintf("%d held-out episodes", s.config.Stage1.Episodes)
 	for _, r := range s.report.Results {
-		if r.Who == train.NoChange {
+		if r.Policy == train.NoChange {
 			continue
 		}
 		m.Results = append(m.Results, modelfile.Result{
-			Name: "mean reward, " + r.Who, On: on, Value: r.Reward, Baseline: train.NoChange, Against: s.report.Results[0].Reward,
+			Name: "mean reward, " + r.Policy, On: on, Value: r.Reward, Baseline: train.NoChange, Against: s.report.Results[0].Reward,
 		})
 	}
 	for _, i := range s.report.Imitation {

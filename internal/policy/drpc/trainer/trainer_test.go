@@ -124,7 +124,7 @@ func TestActionsBecomeWhatWasApplied(t *testing.T) {
 		t.Errorf("%+v in %d parts", w.Spaces(), w.Parts())
 	}
 	observation, action := make([]float32, w.Spaces().Observation), w.Spaces().NewAction()
-	w.Reset(rl.NewChance(1, 1).Rand, observation)
+	w.Reset(rl.NewRNG(1, 1).Rand, observation)
 	before := w.Situation().InFlight[0].Replicas
 	for i := range action.Values {
 		action.Values[i] = 0.4

@@ -8,7 +8,7 @@ import (
 
 // warm is how far a teacher is that has come without its critics.
 type warm struct {
-	began, steps int       // of the school, and to do
+	began, steps int       // of the training, and to do
 	held         []float32 // the actor's weights
 }
 
@@ -23,7 +23,7 @@ func (s *Trainer) beginWarm(steps int) {
 func (s *Trainer) warmUp() {
 	w := &s.warm
 	observation, next := s.newObservation(), s.newObservation()
-	s.env.Reset(rl.NewChance(s.config.Seed, warmStream+uint64(s.training.Episodes())).Rand, observation)
+	s.env.Reset(rl.NewRNG(s.config.Seed, warmStream+uint64(s.training.Episodes())).Rand, observation)
 	for over := false; !over; {
 		s.note()
 		s.teacher.Explore(observation, &s.action)
@@ -40,7 +40,7 @@ func (s *Trainer) warmUp() {
 	if s.training.Steps()-w.began < w.steps {
 		return
 	}
-	s.training.KeepBest(s.evaluate(s.mind.Decide, evaluationStream).Reward)
+	s.training.KeepBest(s.evaluate(s.decider.Decide, evaluationStream).Reward)
 	s.warm = warm{}
 	s.stage2.begin(s, s.training.Best())
 }

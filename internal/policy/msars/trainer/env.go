@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// env is an arena as an environment: what the policy will see at work, three actions
+// env is an arena as an environment: the observations of the policy in production, three actions
 // of each service, one reward. Profiles are not monitored here: they are exact.
 type env struct {
 	*train.Arena
@@ -21,8 +21,8 @@ type env struct {
 	services int
 
 	seen  loadline.Situation
-	worth drpc.Worth
-	users drpc.Worth // by DRPC's reward, which is judged by the users' SLO
+	score drpc.Score
+	users drpc.Score // by DRPC's reward, which is judged by the users' SLO
 	fault error
 }
 
@@ -51,29 +51,29 @@ func (w *env) Spaces() rl.Spaces {
 func (w *env) Reset(rng *rand.Rand, observation []float32) {
 	w.Begin(rng, train.NoCulprit)
 	w.steering.Begin()
-	w.worth, w.users = drpc.Worth{}, drpc.Worth{}
-	w.look()
+	w.score, w.users = drpc.Score{}, drpc.Score{}
+	w.observe()
 	w.steering.Fill(w.seen, observation[:0])
 }
 
 // Step implements rl.Env. The action becomes what was applied of it.
 func (w *env) Step(action *rl.Action, observation []float32) rl.Result {
-	proposal, err := w.steering.Do(w.Now(), w.seen, action.Values, false)
+	proposal, err := w.steering.Propose(w.Now(), w.seen, action.Values, false)
 	w.blame(err)
 	w.Act(proposal)
-	w.look()
+	w.observe()
 	w.steering.Fill(w.seen, observation[:0])
-	return rl.Result{Reward: w.worth.Reward, Truncated: w.Over()}
+	return rl.Result{Reward: w.score.Reward, Truncated: w.Over()}
 }
 
-// look at what is measured now. Where something is absent, what was seen last stands:
-// a policy at work would hold.
-func (w *env) look() {
-	seen, _, err := w.steering.See(w.Now(), w.Situation())
+// observe at what is measured now. Where something is absent, what was seen last stands:
+// a policy in production would hold.
+func (w *env) observe() {
+	seen, _, err := w.steering.SplitAndObserve(w.Now(), w.Situation())
 	w.blame(err)
 	w.seen = seen
-	if worth, known := w.steering.Worth(seen); known {
-		w.worth = worth
+	if score, known := w.steering.Score(seen); known {
+		w.score = score
 	}
 	if users, known := drpc.DefaultReward().Of(seen.App, seen.Now()); known {
 		w.users = users

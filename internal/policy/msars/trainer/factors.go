@@ -42,7 +42,7 @@ func busiest(app *loadline.App, load sim.Arrivals, duration time.Duration) []flo
 
 // factors measures, under the heaviest load and with instances as the application says, by
 // how much the parts of each kind may exceed its SLO, since tails do not add. It is
-// found with parslo, whoever divides later. An SLO that cannot be kept there is no
+// found with parslo, whichever way splits later. An SLO that cannot be kept there is no
 // fault of the training: parts then sum to the SLO, and why comes back.
 func factors(ctx context.Context, app *loadline.App, perSecond []float64, set *profile.Set, a Adjust,
 	progress func(share float64)) (found map[string]float64, why string, err error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Streams of chance of evaluations, apart from those of the agent and of exploring.
+// Random streams of evaluations, apart from those of the agent and of exploring.
 const (
 	evaluationStream = 2 << 32
 	finalStream      = 3 << 32
@@ -45,7 +45,7 @@ func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 		Gain: c.Gain,
 	})
 	err := training.Run(ctx, rl.Hooks{EveryPoint: func(at rl.Point) {
-		p := Point{agent.latest.Point(at), agent.latest.Users, agent.latest.Yardstick}
+		p := Point{agent.latest.Point(at), agent.latest.Users, agent.latest.CommonReward}
 		s.report.Curve = append(s.report.Curve, p)
 		if report != nil {
 			report(p)
@@ -68,15 +68,15 @@ func (s *trainer) evaluate(decide func(seen, actions []float32), stream uint64) 
 	observation, action := make([]float32, env.Spaces().Observation), env.Spaces().NewAction()
 	steps := 0.0
 	for e := range s.config.Episodes {
-		env.Reset(rl.NewChance(s.config.Seed, stream+uint64(e)).Rand, observation)
+		env.Reset(rl.NewRNG(s.config.Seed, stream+uint64(e)).Rand, observation)
 		for !env.Over() {
 			decide(observation, action.Values)
 			env.Step(&action, observation)
-			r.Add(env.worth.Reward, env.worth.QoS, env.worth.CPU, env.worth.Memory)
+			r.Add(env.score.Reward, env.score.QoS, env.score.CPU, env.score.Memory)
 			r.Users += env.users.QoS
-			r.Yardstick += env.users.Reward
+			r.CommonReward += env.users.Reward
 			steps++
 		}
 	}
-	return Result{r.Mean(steps), r.Users / steps, r.Yardstick / steps}, env.fault
+	return Result{r.Mean(steps), r.Users / steps, r.CommonReward / steps}, env.fault
 }

@@ -5,15 +5,15 @@ import "github.com/loadline/loadline/internal/train"
 // Point of the learning curve.
 type Point struct {
 	train.Point
-	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
-	Yardstick float64 `json:"yardstick"` // mean of DRPC's reward
+	Users        float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	CommonReward float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
 // Result is what a policy achieved on held-out episodes.
 type Result struct {
 	train.Result
-	Users     float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
-	Yardstick float64 `json:"yardstick"` // by DRPC's
+	Users        float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
+	CommonReward float64 `json:"yardstick"` // by DRPC's
 }
 
 // Report is the record of a training.

@@ -88,7 +88,7 @@ type trainer struct {
 
 	env, evaluation *env // to explore in, and to be evaluated in
 	agent           teacher.Teacher
-	mind            *msars.Agent // the agent, deciding without exploring
+	decider         *msars.Agent // the agent, deciding without exploring
 	forecasts       []*forecast.GRU
 	steps           int
 	report          Report
@@ -192,11 +192,11 @@ func (s *trainer) open(ctx context.Context) error {
 		return err
 	}
 	s.report.Parameters = s.agent.Net().Size()
-	s.mind, err = msars.NewAgent(s.agent.Net(), s.env.steering, s.env.services)
+	s.decider, err = msars.NewAgent(s.agent.Net(), s.env.steering, s.env.services)
 	return err
 }
 
-func (s *trainer) decide(seen, actions []float32) { s.mind.Decide(seen, actions) }
+func (s *trainer) decide(seen, actions []float32) { s.decider.Decide(seen, actions) }
 
 // finish evaluates the agent and the baseline on held-out episodes.
 func (s *trainer) finish() error {
@@ -207,7 +207,7 @@ func (s *trainer) finish() error {
 		return err
 	}
 	trained, err := s.evaluate(s.decide, finalStream)
-	idle.Who, trained.Who = train.NoChange, "msars"
+	idle.Policy, trained.Policy = train.NoChange, "msars"
 	s.report.Results = []Result{idle, trained}
 	return err
 }

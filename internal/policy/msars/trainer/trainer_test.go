@@ -78,8 +78,8 @@ func TestTrainingBeatsNoChange(t *testing.T) {
 		if trained.Users <= idle.Users || trained.Reward < idle.Reward+0.03 {
 			t.Errorf("%s: %+v", way, report.Results)
 		}
-		if trained.Yardstick == trained.Reward || !(trained.Yardstick > 0 && trained.Yardstick <= 1) {
-			t.Errorf("%s: DRPC's reward is %v, its own %v", way, trained.Yardstick, trained.Reward)
+		if trained.CommonReward == trained.Reward || !(trained.CommonReward > 0 && trained.CommonReward <= 1) {
+			t.Errorf("%s: DRPC's reward is %v, its own %v", way, trained.CommonReward, trained.Reward)
 		}
 		if len(report.Curve) == 0 || report.Parameters == 0 || report.Profiles != 0 {
 			t.Errorf("%s: %+v", way, report)

@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Scene is an application in several releases, whose instances come in several sizes.
-// The profile of a service in one release and size is measured once. It is safe for
+// ReleaseSet is an application in several releases, with instances of several sizes. The
+// profile of a service in one release and size is measured once. It is safe for
 // concurrent use.
-type Scene struct {
+type ReleaseSet struct {
 	app      *loadline.App
 	releases [][]release // by release and service
 
@@ -58,11 +58,11 @@ const (
 // Sizes that instances come in, as factors on their CPU.
 var Sizes = []float64{0.5, 1, 2}
 
-// NewScene makes releases of an application, the first of which is as it is. The same
+// NewReleaseSet makes releases of an application, the first of which is as it is. The same
 // seed makes the same.
-func NewScene(app *loadline.App, releases int, seed uint64) *Scene {
+func NewReleaseSet(app *loadline.App, releases int, seed uint64) *ReleaseSet {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	s := &Scene{app: app, profiles: map[profileKey]*measured{}}
+	s := &ReleaseSet{app: app, profiles: map[profileKey]*measured{}}
 	now := make([]release, len(app.Services))
 	for i := range now {
 		now[i] = release{1, 1}
@@ -82,10 +82,10 @@ func NewScene(app *loadline.App, releases int, seed uint64) *Scene {
 }
 
 // Releases is how many there are.
-func (s *Scene) Releases() int { return len(s.releases) }
+func (s *ReleaseSet) Releases() int { return len(s.releases) }
 
 // App is the application with these choices deployed.
-func (s *Scene) App(deployed []Choice) *loadline.App {
+func (s *ReleaseSet) App(deployed []Choice) *loadline.App {
 	app := *s.app
 	app.Services = slices.Clone(s.app.Services)
 	for i, choice := range deployed {
@@ -106,8 +106,8 @@ func (s *Scene) App(deployed []Choice) *loadline.App {
 	return &app
 }
 
-// Whole is one release of everything, in the sizes that are usual.
-func (s *Scene) Whole(release int) []Choice {
+// Uniform is one release of everything, in the sizes that are usual.
+func (s *ReleaseSet) Uniform(release int) []Choice {
 	list := make([]Choice, len(s.app.Services))
 	for i := range list {
 		list[i] = Choice{release, 1}
@@ -122,7 +122,7 @@ var profileLoads = []float64{0.1, 0.3, 0.5, 0.65, 0.78, 0.88, 0.95, 1}
 const profileVisits = 4000
 
 // profile of a service, measured with all others as they are.
-func (s *Scene) profile(ctx context.Context, service int, c Choice, percentile float64) (*profile.Profile, error) {
+func (s *ReleaseSet) profile(ctx context.Context, service int, c Choice, percentile float64) (*profile.Profile, error) {
 	key := profileKey{service, s.releases[c.Release][service], c.Size, percentile}
 	s.mu.Lock()
 	m := s.profiles[key]
@@ -132,7 +132,7 @@ func (s *Scene) profile(ctx context.Context, service int, c Choice, percentile f
 	}
 	s.mu.Unlock()
 	m.once.Do(func() {
-		deployed := s.Whole(0)
+		deployed := s.Uniform(0)
 		deployed[service] = c
 		m.profile, m.err = profile.Measure(ctx, s.App(deployed), service,
 			profile.Options{Percentile: percentile, Seeds: 1, Visits: profileVisits, Loads: profileLoads})
@@ -141,21 +141,21 @@ func (s *Scene) profile(ctx context.Context, service int, c Choice, percentile f
 }
 
 // Measured is how many profiles were.
-func (s *Scene) Measured() int {
+func (s *ReleaseSet) Measured() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.profiles)
 }
 
 // shapes of the application's chains as it is, without profiles.
-func (s *Scene) shapes() ([]slosplit.Chain, error) {
+func (s *ReleaseSet) shapes() ([]slosplit.Chain, error) {
 	return slosplit.Cut(s.app, make([]float64, len(s.app.Kinds)), nil)
 }
 
 // chain like another, through the same services, with these choices deployed: another
 // release may make another call the slowest, and change the order. Nothing is measured
 // that is not on it.
-func (s *Scene) chain(ctx context.Context, deployed []Choice, perSecond []float64, like *slosplit.Chain) (slosplit.Chain, error) {
+func (s *ReleaseSet) chain(ctx context.Context, deployed []Choice, perSecond []float64, like *slosplit.Chain) (slosplit.Chain, error) {
 	var fault error
 	chains, err := slosplit.Cut(s.App(deployed), perSecond, func(service int, percentile float64) *profile.Profile {
 		if !slices.ContainsFunc(like.Steps, func(st slosplit.Step) bool { return st.Service == service }) {

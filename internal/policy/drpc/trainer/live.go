@@ -12,9 +12,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// A reopened trainer is one whose stage 2 is the users' cluster: students act there, and
-// what comes back is given to it from outside. Everything else, exploring above all, it
-// does in simulation.
+// A reopened trainer runs stage 2 in the users' cluster: students act there, and their
+// experience is added from outside. Everything else, exploration included, happens in
+// simulation.
 
 // ConfigOf a model: how it was trained, as far as the file says.
 func ConfigOf(m *drpc.Model) Config {
@@ -66,49 +66,50 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 		return nil, fmt.Errorf("drpc trainer: the model's teacher has %d weights, one of these settings %d: give the settings that it was trained with (%d services of shape %s, layers of %v)", have, want, len(m.Services), config.Shape, config.Teacher.Hidden)
 	}
 	copy(s.teacher.Weights(), m.Teacher.Params())
-	copy(s.tutor.Net.Params(), m.Teacher.Params())
+	copy(s.reference.Net.Params(), m.Teacher.Params())
 	for i, at := range order {
 		copy(s.students[i].Net().Params(), m.Students[at].Params())
 	}
-	s.seen, s.mix, s.version = drpc.SeenFrom(m.Seen.Table()), slices.Clone(m.Mix), m.Version
+	s.visits, s.mix, s.version = drpc.VisitCountsFrom(m.Visits.Table()), slices.Clone(m.Mix), m.Version
 	s.beginWarm(max(warmUp, 1))
 	return s, nil
 }
 
-// Busy says whether there is work to do before the trainer listens again.
+// Busy says whether there is work to do before the trainer takes experience again.
 func (s *Trainer) Busy() bool { return s.phase != acting }
 
-// Work until the trainer listens: warm up, explore after a call, teach. When the
-// context is done it stops between two units, and goes on the next time.
+// Work until the trainer takes experience: warm up, retrain, distil. When the context
+// is done it stops between two units, and continues the next time.
 func (s *Trainer) Work(ctx context.Context) error { return s.until(ctx, acting) }
 
-// Warming says whether it only gets to know its critics: students are as they were.
+// Warming says whether it is only training its critics: students are unchanged.
 func (s *Trainer) Warming() bool { return s.phase == warming }
 
-// Eyes of the trainer.
-func (s *Trainer) Eyes() *drpc.Eyes { return s.env.eyes }
+// Encoder of the trainer's environment.
+func (s *Trainer) Encoder() *drpc.Encoder { return s.env.encoder }
 
-// Listen takes in a stretch of the users' cluster: the whole before and after, what
-// students did, and what it was worth. It says why the notifier calls, if it does.
-func (s *Trainer) Listen(from, to *drpc.View, mix drpc.Mix, done []float32, reward float64) []drpc.Reason {
-	observation := s.Eyes().Lay(s.config.Shape, from, nil)
-	next := s.Eyes().Lay(s.config.Shape, to, nil)
-	glance := s.glance(observation, from.Locals, mix)
-	glance.Reward = reward
-	// The users' cluster has no episodes: nothing is cut off.
+// AddExperience adds a transition of the users' cluster: the global state before and
+// after, the students' actions and the reward. It returns the notifier's reasons to
+// retrain, if any.
+func (s *Trainer) AddExperience(from, to *drpc.View, mix drpc.Mix, done []float32, reward float64) []drpc.Reason {
+	observation := s.Encoder().Encode(s.config.Shape, from, nil)
+	next := s.Encoder().Encode(s.config.Shape, to, nil)
+	sample := s.signals(observation, from.Locals, mix)
+	sample.Reward = reward
+	// The users' cluster has no episodes: nothing is truncated.
 	s.learnFrom(rl.Transition{Observation: observation, Action: rl.Action{Values: done}, Next: next, Result: rl.Result{Reward: reward}})
 	s.stage2.taken++
-	return s.stage2.notifier.Notify(glance)
+	return s.stage2.notifier.Notify(sample)
 }
 
-// Means of what the notifier has seen of late.
-func (s *Trainer) Means() drpc.Glance { return s.stage2.notifier.Means() }
+// Signals are the notifier's recent means.
+func (s *Trainer) Signals() drpc.Signals { return s.stage2.notifier.Means() }
 
-// Recall returns to stage 1, in simulation with the mix of requests that
-// is lived with (nil = as it was).
-func (s *Trainer) Recall(why []drpc.Reason, mix drpc.Mix) error {
-	before := s.Means().Reward
-	s.stage2.notifier.Forget()
+// Retrain returns to stage 1, in simulation with the present mix of requests (nil = as
+// before).
+func (s *Trainer) Retrain(why []drpc.Reason, mix drpc.Mix) error {
+	before := s.Signals().Reward
+	s.stage2.notifier.Reset()
 	if mix != nil {
 		s.live, s.mix = slices.Clone(mix), slices.Clone(mix)
 		if err := s.enter(); err != nil {
@@ -120,13 +121,13 @@ func (s *Trainer) Recall(why []drpc.Reason, mix drpc.Mix) error {
 		return err
 	}
 	s.former = former{reward: students.Reward, teacher: slices.Clone(s.teacher.Weights()), students: s.everyWeight()}
-	s.called = &Event{Steps: s.training.Steps(), What: "the notifier called everybody back to stage 1", Reasons: why, Before: before}
+	s.called = &Event{Steps: s.training.Steps(), What: "the notifier restarted stage 1", Reasons: why, Before: before}
 	s.beginStage1(max(s.config.Stage1.Refresh, 1))
 	return nil
 }
 
-// former is everybody as they were when they were called back, and what the students
-// achieved then in the world as it has become.
+// former is the weights before retraining, and the students' reward with them in the
+// present environment.
 type former struct {
 	reward            float64
 	teacher, students []float32
@@ -149,12 +150,12 @@ func (s *Trainer) better(students train.Result) bool {
 		return true
 	}
 	copy(s.teacher.Weights(), f.teacher)
-	copy(s.tutor.Net.Params(), f.teacher)
+	copy(s.reference.Net.Params(), f.teacher)
 	for i, student := range s.students {
 		n := student.Net().Size()
 		copy(student.Net().Params(), f.students[i*n:][:n])
 	}
-	s.training.KeepBest(s.evaluate(s.mind.Decide, evaluationStream).Reward)
+	s.training.KeepBest(s.evaluate(s.decider.Decide, evaluationStream).Reward)
 	s.called.What += fmt.Sprintf(", where they came to %.3f and were at %.3f before: what they learned is left", students.Reward, f.reward)
 	s.called.After = f.reward
 	return false
@@ -163,7 +164,7 @@ func (s *Trainer) better(students train.Result) bool {
 // Evaluate the teacher in simulation. One that has gained is to teach
 // (Work); one that has lost much goes back to what it was at its best.
 func (s *Trainer) Evaluate() (reward float64, gained, lost bool) {
-	reward = s.evaluate(s.mind.Decide, evaluationStream).Reward
+	reward = s.evaluate(s.decider.Decide, evaluationStream).Reward
 	switch gain := s.config.Stage1.Gain; {
 	case reward > s.training.Best()+gain:
 		s.training.KeepBest(reward)

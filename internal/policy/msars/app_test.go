@@ -59,7 +59,7 @@ func profileOf(service string, cores, percentile float64) profile.Profile {
 	return p
 }
 
-// profiles of everybody at three sizes.
+// profiles of every service at three sizes.
 func profiles(app *loadline.App) *profile.Set {
 	set := &profile.Set{App: app.Name}
 	for i := range app.Services {
@@ -124,7 +124,7 @@ func later(s loadline.Situation, windows int) (time.Time, loadline.Situation) {
 // row of its input tells services apart by nothing, so all want the same.
 func single(t testing.TB, app *loadline.App, want drpc.Action) *Model {
 	t.Helper()
-	e, err := newEyes(app)
+	e, err := newEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}

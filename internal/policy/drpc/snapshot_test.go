@@ -36,7 +36,7 @@ func shop() *loadline.App {
 	return app
 }
 
-// calm is a situation in which everything is measured and nobody is late.
+// calm is a situation in which everything is measured and the SLO is met.
 func calm(app *loadline.App) loadline.Situation {
 	o := loadline.Observation{
 		At:    noon,

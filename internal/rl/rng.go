@@ -2,24 +2,24 @@ package rl
 
 import "math/rand/v2"
 
-// Chance is a seeded source of random numbers whose state can be saved. Agents
+// RNG is a seeded random number generator whose state can be saved. Agents
 // take a seed rather than a *rand.Rand for that reason.
-type Chance struct {
+type RNG struct {
 	*rand.Rand
 	source *rand.PCG
 }
 
-// NewChance gives the same numbers for the same seed and stream. Streams of one
-// seed, and seeds that differ by one, have nothing to do with each other.
-func NewChance(seed, stream uint64) *Chance {
+// NewRNG returns the same numbers for the same seed and stream. Streams of one seed, and
+// of neighbouring seeds, are independent.
+func NewRNG(seed, stream uint64) *RNG {
 	source := rand.NewPCG(0, 0)
-	c := &Chance{rand.New(source), source}
-	c.Restart(seed, stream)
+	c := &RNG{rand.New(source), source}
+	c.Reseed(seed, stream)
 	return c
 }
 
-// Restart makes it as NewChance would.
-func (c *Chance) Restart(seed, stream uint64) {
+// Reseed resets it to the state of NewRNG.
+func (c *RNG) Reseed(seed, stream uint64) {
 	c.source.Seed(scramble(seed), scramble(scramble(seed)+stream))
 }
 
@@ -32,7 +32,7 @@ func scramble(x uint64) uint64 {
 }
 
 // Archive saves or restores the state.
-func (c *Chance) Archive(a *Archive) {
+func (c *RNG) Archive(a *Archive) {
 	state, err := c.source.MarshalBinary()
 	a.Fail(err)
 	a.Bytes(&state)

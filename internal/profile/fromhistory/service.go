@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Past is a service's history as windows: one for each usable step.
-type Past struct {
+// ServiceHistory is a service's history as windows: one for each usable step.
+type ServiceHistory struct {
 	Service string
 	Windows []profile.Window // by time
 	Failing []bool           // more visits failed in it than the percentile allows: it has no latency
@@ -20,18 +20,18 @@ type Past struct {
 	// IncludesCalls means that the latencies include calls to others: histories have
 	// no other, so only services without calls have their own latency.
 	IncludesCalls bool
-	Left          Left
+	Skipped       Skipped
 }
 
-// Left counts what was left out, and why.
-type Left struct {
+// Skipped counts what was left out, and why.
+type Skipped struct {
 	Missing int `json:"missing,omitempty"` // steps without rate, latency, replicas or size
 	Few     int `json:"few,omitempty"`     // with fewer visits than it takes for one to lie beyond the percentile
 	Moving  int `json:"moving,omitempty"`  // in which replicas or sizes changed, and the one after
 }
 
 // String lists it.
-func (l Left) String() string {
+func (l Skipped) String() string {
 	return fmt.Sprintf("%d steps have missing values, %d have too few visits, in %d replicas or sizes change", l.Missing, l.Few, l.Moving)
 }
 
@@ -43,7 +43,7 @@ var percentileMetrics = map[float64]history.ServiceMetric{
 }
 
 // Of returns the windows of a service in a history.
-func Of(h *history.History, service string, percentile float64) (*Past, error) {
+func Of(h *history.History, service string, percentile float64) (*ServiceHistory, error) {
 	s := h.Service(service)
 	if s == nil {
 		return nil, fmt.Errorf("the history has no service %q", service)
@@ -52,7 +52,7 @@ func Of(h *history.History, service string, percentile float64) (*Past, error) {
 	if !known {
 		return nil, fmt.Errorf("histories have no latency at percentile %v: choose one of %v", percentile, Percentiles())
 	}
-	p := &Past{Service: service, IncludesCalls: callsOthers(h, service)}
+	p := &ServiceHistory{Service: service, IncludesCalls: callsOthers(h, service)}
 	latencies, replicas := s.Series[metric], s.Series[history.Ready]
 	if replicas.Present() == 0 {
 		replicas = s.Series[history.Desired]
@@ -69,7 +69,7 @@ func Of(h *history.History, service string, percentile float64) (*Past, error) {
 		n, counted := replicas.Get(i)
 		size, sized := sizeAt(s, i)
 		if !measured || !counted || !sized {
-			p.Left.Missing++
+			p.Skipped.Missing++
 			last.known = false
 			continue
 		}
@@ -78,19 +78,19 @@ func Of(h *history.History, service string, percentile float64) (*Past, error) {
 		still := n == float64(int(n)) && n > 0 && last.known && last.replicas == n && last.size == size
 		last.size, last.replicas, last.known = size, n, true
 		if !still {
-			p.Left.Moving++
+			p.Skipped.Moving++
 			continue
 		}
 		visits := rate * h.Step.Seconds()
 		if visits*(1-percentile/100) < 1 {
-			p.Left.Few++
+			p.Skipped.Few++
 			continue
 		}
 		errors, _ := s.Series[history.Errors].Get(i)
 		failing := errors > rate*(1-percentile/100)
 		latency, present := latencies.Get(i)
 		if !present && !failing {
-			p.Left.Missing++
+			p.Skipped.Missing++
 			continue
 		}
 		p.Windows = append(p.Windows, profile.Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
@@ -102,7 +102,7 @@ func Of(h *history.History, service string, percentile float64) (*Past, error) {
 
 const (
 	growthShare = 0.01
-	growthLeast = 3 // visits: fewer come and go by chance
+	growthLeast = 3 // visits: fewer vary at random
 )
 
 // inside returns how many visits are in a service, from the history or from rate

@@ -20,7 +20,7 @@ func shopModel(t testing.TB) *Model {
 	m := &Model{App: "shop", Services: []string{"ads", "front", "cart"}, Shape: Shared, Period: 30 * time.Second, Pace: DefaultPace(),
 		Reward: DefaultReward(), Forecasts: make([]*forecast.GRU, 3)}
 	for range m.Services {
-		net, err := nn.Student().Build(nn.PyTorchUniform, rl.NewChance(1, 1).Rand)
+		net, err := nn.Student().Build(nn.PyTorchUniform, rl.NewRNG(1, 1).Rand)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,17 +54,17 @@ func another() *loadline.App {
 	return app
 }
 
-func scene(t testing.TB) Scene {
+func snapshot(t testing.TB) Snapshot {
 	t.Helper()
 	app := shop()
-	w, err := NewWatcher(shopModel(t), app, 7)
+	w, err := NewSnapshotMaker(shopModel(t), app, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := calm(app)
 	s.Now().Kinds[0].Rate = seen(30)
 	s.InFlight[2].Replicas = 4
-	got, missing, made := w.See(noon, s)
+	got, missing, made := w.Observe(noon, s)
 	if !made {
 		t.Fatalf("%s was missing", missing)
 	}
@@ -73,25 +73,25 @@ func scene(t testing.TB) Scene {
 
 // TestAScene is the same at the other end, whatever the order of services there.
 func TestAScene(t *testing.T) {
-	sent := scene(t)
-	if sent.Epoch != 7 || sent.Sequence != 1 || !sent.Known || sent.Worth.QoS != 1 {
+	sent := snapshot(t)
+	if sent.Epoch != 7 || sent.Sequence != 1 || !sent.Scored || sent.Score.QoS != 1 {
 		t.Errorf("%+v", sent)
 	}
 	b, err := sent.AppendBinary(nil)
-	if err != nil || len(b) != sceneBytes(3, 2, 2) {
+	if err != nil || len(b) != snapshotBytes(3, 2, 2) {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	var got Scene
+	var got Snapshot
 	if err := got.UnmarshalBinary(b); err != nil {
 		t.Fatal(err)
 	}
 	for _, app := range []*loadline.App{shop(), another()} {
-		eyes, err := NewEyes(app)
+		encoder, err := NewEncoder(app)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var view View
-		mix, err := eyes.Recognise(&got, Shared, &view)
+		mix, err := encoder.Decode(&got, Shared, &view)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,13 +99,13 @@ func TestAScene(t *testing.T) {
 		if view.Besides[ads][0] <= view.Besides[app.ServiceIndex("cart")][0] || mix[buy] != 0.75 {
 			t.Errorf("besides %v, mix %v", view.Besides, mix)
 		}
-		if n := len(eyes.Lay(Shared, &view, nil)); n != eyes.Width(Shared) {
-			t.Errorf("%d values, want %d", n, eyes.Width(Shared))
+		if n := len(encoder.Encode(Shared, &view, nil)); n != encoder.Width(Shared) {
+			t.Errorf("%d values, want %d", n, encoder.Width(Shared))
 		}
 	}
 	// Laid out at the other end it is what the teacher would have seen here.
 	app := shop()
-	eyes, err := NewEyes(app)
+	encoder, err := NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,77 +114,77 @@ func TestAScene(t *testing.T) {
 	s.InFlight[2].Replicas = 4
 	locals := make([]Local, 3)
 	for i := range locals {
-		eyes.Local(s, i, &locals[i])
+		encoder.Local(s, i, &locals[i])
 	}
 	for _, shape := range Shapes() {
 		var view View
-		if _, err := eyes.Recognise(&got, shape, &view); err != nil {
+		if _, err := encoder.Decode(&got, shape, &view); err != nil {
 			t.Fatal(err)
 		}
-		if here, there := eyes.Whole(shape, s, locals, nil), eyes.Lay(shape, &view, nil); !slices.Equal(here, there) {
+		if here, there := encoder.Global(shape, s, locals, nil), encoder.Encode(shape, &view, nil); !slices.Equal(here, there) {
 			t.Errorf("%s: %v there, %v here", shape, there, here)
 		}
 	}
 }
 
 func TestScenesThatDoNotFitAreRefused(t *testing.T) {
-	sent := scene(t)
+	sent := snapshot(t)
 	b, err := sent.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for cut := range b {
-		if err := new(Scene).UnmarshalBinary(b[:cut]); err == nil {
+		if err := new(Snapshot).UnmarshalBinary(b[:cut]); err == nil {
 			t.Fatalf("%d of %d bytes were taken for a scene", cut, len(b))
 		}
 	}
 	for i := range b {
 		turned := slices.Clone(b)
 		turned[i] ^= 1
-		if err := new(Scene).UnmarshalBinary(turned); err == nil {
+		if err := new(Snapshot).UnmarshalBinary(turned); err == nil {
 			t.Fatalf("byte %d was turned, and nobody noticed", i)
 		}
 	}
-	endless := scene(t)
-	endless.Worth.Reward = math.NaN()
+	endless := snapshot(t)
+	endless.Score.Reward = math.NaN()
 	if b, err = endless.AppendBinary(nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := new(Scene).UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "not finite") {
+	if err := new(Snapshot).UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), "not finite") {
 		t.Errorf("%v", err)
 	}
 	other := shop()
 	other.Services[1].Name = "basket"
-	eyes, err := NewEyes(other)
+	encoder, err := NewEncoder(other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var view View
-	if _, err := eyes.Recognise(&sent, Shared, &view); !errors.Is(err, ErrUnfit) {
+	if _, err := encoder.Decode(&sent, Shared, &view); !errors.Is(err, ErrUnfit) {
 		t.Errorf("of another application: %v", err)
 	}
 	fewer := shop()
 	fewer.Nodes = fewer.Nodes[:1]
-	if eyes, err = NewEyes(fewer); err != nil {
+	if encoder, err = NewEncoder(fewer); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eyes.Recognise(&sent, Plain, &view); !errors.Is(err, ErrUnfit) {
+	if _, err := encoder.Decode(&sent, Plain, &view); !errors.Is(err, ErrUnfit) {
 		t.Errorf("of more machines, for a plain teacher: %v", err)
 	}
-	if _, err := eyes.Recognise(&sent, Shared, &view); err != nil {
+	if _, err := encoder.Decode(&sent, Shared, &view); err != nil {
 		t.Errorf("of more machines, for a shared one: %v", err)
 	}
 }
 
 func FuzzScene(f *testing.F) {
-	s := scene(f)
+	s := snapshot(f)
 	b, err := s.AppendBinary(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s Scene
+		var s Snapshot
 		if s.UnmarshalBinary(data) != nil {
 			return
 		}
@@ -197,7 +197,7 @@ func FuzzScene(f *testing.F) {
 // TestAWatcherSeesOnceAPeriod, and says what it cannot see.
 func TestAWatcherSeesOnceAPeriod(t *testing.T) {
 	app := shop()
-	w, err := NewWatcher(shopModel(t), app, 1)
+	w, err := NewSnapshotMaker(shopModel(t), app, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestAWatcherSeesOnceAPeriod(t *testing.T) {
 		if beat >= 30 {
 			s.Now().Services[1].CPU = loadline.Sample{}
 		}
-		_, missing, made := w.See(noon.Add(time.Duration(beat)*10*time.Second), s)
+		_, missing, made := w.Observe(noon.Add(time.Duration(beat)*10*time.Second), s)
 		if made {
 			count++
 		}
@@ -222,7 +222,7 @@ func TestAWatcherSeesOnceAPeriod(t *testing.T) {
 	if count != 10+5 || absent != 5 {
 		t.Errorf("%d scenes and %d periods without one, want 15 and 5", count, absent)
 	}
-	if _, err := NewWatcher(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil ||
+	if _, err := NewSnapshotMaker(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil ||
 		!strings.Contains(err.Error(), `service "ads"`) {
 		t.Errorf("half of the application: %v", err)
 	}

@@ -59,10 +59,10 @@ func TestEpisodesEnd(t *testing.T) {
 	}
 }
 
-// TestLessonsKeepTheContract: the same chance and actions give the same episode,
+// TestTasksKeepTheContract: the same random numbers and actions give the same episode,
 // whatever was before, and observations and rewards are finite.
-func TestLessonsKeepTheContract(t *testing.T) {
-	for _, l := range Lessons() {
+func TestTasksKeepTheContract(t *testing.T) {
+	for _, l := range Tasks() {
 		t.Run(l.Name, func(t *testing.T) {
 			env, err := l.New()
 			if err != nil {
@@ -74,9 +74,9 @@ func TestLessonsKeepTheContract(t *testing.T) {
 			}
 			episode := func() []float64 {
 				var seen []float64
-				chance, actions := newRand(), newRand()
+				rng, actions := newRand(), newRand()
 				action, o := spaces.NewAction(), make([]float32, spaces.Observation)
-				env.Reset(chance, o)
+				env.Reset(rng, o)
 				for over := false; !over; {
 					for i := range action.Values {
 						action.Values[i] = 2*actions.Float32() - 1
@@ -94,7 +94,7 @@ func TestLessonsKeepTheContract(t *testing.T) {
 			}
 			first := episode()
 			if !slices.Equal(first, episode()) {
-				t.Error("two episodes of the same chance differ")
+				t.Error("two episodes of the same seed differ")
 			}
 			if slices.ContainsFunc(first, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 				t.Error("something is not finite")

@@ -74,12 +74,12 @@ func TestAReopenedTrainerDecidesAsItsModel(t *testing.T) {
 		if len(why) > 0 {
 			t.Fatalf("called after %d: %v", i, why)
 		}
-		why = s.Listen(&view, &view, drpc.Mix{1}, make([]float32, drpc.Axes*len(s.students)), 0.9)
+		why = s.AddExperience(&view, &view, drpc.Mix{1}, make([]float32, drpc.Axes*len(s.students)), 0.9)
 	}
 	if len(why) != 1 || why[0].Name != "reward" {
 		t.Fatalf("%v, want the reward: it is below 2", why)
 	}
-	if err := s.Recall(why, drpc.Mix{1}); err != nil {
+	if err := s.Retrain(why, drpc.Mix{1}); err != nil {
 		t.Fatal(err)
 	}
 	// Saved in the middle of stage 1 and taken up by another process.
@@ -141,7 +141,7 @@ func TestWhatIsWorseIsLeft(t *testing.T) {
 	s := awake(t)
 	before, version := s.everyWeight(), s.version
 	teacher := slices.Clone(s.teacher.Weights())
-	if err := s.Recall([]drpc.Reason{{Name: "novelty", Value: 1, Limit: 0.3}}, nil); err != nil {
+	if err := s.Retrain([]drpc.Reason{{Name: "novelty", Value: 1, Limit: 0.3}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.former.reward = 2 // which cannot be reached

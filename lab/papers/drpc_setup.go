@@ -16,7 +16,7 @@ const AlibabaFile = "alibaba2018_machine_usage/cluster_mean_10s_8days.csv.gz"
 // ReadAlibaba reads the mean CPU of the Alibaba cluster of 2018 as request rates with
 // a peak of 1, in bins of a minute. Utilisation is taken as a proportional load, and
 // readings that are absent as the one before: they are a fifth of one day, which
-// nothing is judged on.
+// nothing is evaluated on.
 func ReadAlibaba(r io.Reader) (*workload.Workload, error) {
 	profile, err := workload.ProportionalProfile(1)
 	if err != nil {
@@ -52,10 +52,10 @@ const (
 	drpcMemory = int64(8 << 30)
 )
 
-// drpcScene is the application on the paper's cluster under its load: what is learned
-// on, what HPA is calibrated on, and what everything is judged on, in this order of
+// drpcSetup is the application on the paper's cluster under its load: what is learned
+// on, what HPA is calibrated on, and what everything is evaluated on, in this order of
 // time.
-type drpcScene struct {
+type drpcSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
 	peak                    float64
@@ -64,7 +64,7 @@ type drpcScene struct {
 	few                     bool
 }
 
-func newDRPCScene(o Options, length time.Duration) (*drpcScene, error) {
+func newDRPCSetup(o Options, length time.Duration) (*drpcSetup, error) {
 	name, peak := "trainticket", drpcPeak
 	if o.few {
 		name, peak = "bookinfo", 120
@@ -85,7 +85,7 @@ func newDRPCScene(o Options, length time.Duration) (*drpcScene, error) {
 	if !o.few {
 		load.Mix = drpcMix(load.Duration())
 	}
-	s := &drpcScene{app: app, peak: peak, whence: whence, trace: trace, few: o.few}
+	s := &drpcSetup{app: app, peak: peak, whence: whence, trace: trace, few: o.few}
 	// Readings of most of the second day are absent.
 	from, days := 0.25, []float64{5, 6}
 	if o.few {

@@ -6,18 +6,18 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Judgement is how good a model is on tasks that it has not seen.
-type Judgement struct {
+// Evaluation is the result of a model on held-out tasks.
+type Evaluation struct {
 	Misplaced float64 // part of the slack given to the wrong service
 	Cost      float64 // over parslo's, on the mean; whole instances, nothing adjusted
 	Worst     float64 // over parslo's, of the dearest
 	Samples   int
 }
 
-// Judge a model on the tests of tasks, after so many steps on their training samples;
-// 0 = as it is. The tasks must show the profiles that are true.
-func Judge(m *Model, tasks []Task, steps int) (Judgement, error) {
-	var j Judgement
+// Evaluate a model on the test samples of tasks, after so many steps on their training samples;
+// 0 = as it is. The tasks must have the true profiles.
+func Evaluate(m *Model, tasks []Task, steps int) (Evaluation, error) {
+	var j Evaluation
 	for i := range tasks {
 		t := &tasks[i]
 		adapted := m
@@ -27,11 +27,11 @@ func Judge(m *Model, tasks []Task, steps int) (Judgement, error) {
 				return j, fmt.Errorf("task %s: %w", t.Name, err)
 			}
 		}
-		on, err := adapted.Practice(t.Test)
+		on, err := adapted.Prepare(t.Test)
 		if err != nil {
 			return j, fmt.Errorf("task %s: %w", t.Name, err)
 		}
-		j.Misplaced += adapted.Pupil(Pace{}).Misplaced(on) / float64(len(tasks))
+		j.Misplaced += adapted.OnlineLearner(Optimiser{}).Misplaced(on) / float64(len(tasks))
 		for s := range t.Test {
 			c := &t.Test[s].Chain
 			ratio, err := overParslo(adapted, c)

@@ -13,7 +13,7 @@ import (
 var msarsMethods = []string{"meta", "gcn", "fnn"}
 
 // gcnContext is a converged GCN that has what else sets meta apart: a context of each
-// service. It shows how much of meta's lead is the architecture's; nothing is judged
+// service. It shows how much of meta's lead is the architecture's; nothing is evaluated
 // by it.
 const gcnContext = "gcn+context"
 
@@ -23,16 +23,16 @@ var msarsAll = append(slices.Clone(msarsMethods), gcnContext)
 // msarsStage is where MSARS' allocator is tried: Sock Shop in releases, and others
 // whose chains nothing is trained on.
 type msarsStage struct {
-	shop, book, boutique *learned.Scene
+	shop, book, boutique *learned.ReleaseSet
 	few                  bool
 	profiles             *profile.Set // of what is steered, once measured
 }
 
 func newMSARSStage(few bool) (*msarsStage, error) {
 	s := &msarsStage{few: few}
-	for name, scene := range map[string]**learned.Scene{"sockshop": &s.shop, "bookinfo": &s.book, "boutique": &s.boutique} {
+	for name, setup := range map[string]**learned.ReleaseSet{"sockshop": &s.shop, "bookinfo": &s.book, "boutique": &s.boutique} {
 		var err error
-		if *scene, err = learned.SceneOf(name); err != nil {
+		if *setup, err = learned.ReleaseSetOf(name); err != nil {
 			return nil, err
 		}
 	}
@@ -45,24 +45,24 @@ const (
 	testRelease = learned.ShopReleases + 2
 )
 
-// class is what one seed has trained: each method on tasks that show true profiles, and
+// trainedSplitters is what one seed has trained: each method on tasks that show true profiles, and
 // on those together with tasks that show the profiles of other releases. meta has only
 // the latter, a GCN with a context only the former.
-type class struct {
+type trainedSplitters struct {
 	plain, both map[string]*learned.Model
 	took        map[string]time.Duration // to train, by method
 }
 
-func (c *class) model(method string, how manner) *learned.Model {
+func (c *trainedSplitters) model(method string, how manner) *learned.Model {
 	if how.late {
 		return c.both[method]
 	}
 	return c.plain[method]
 }
 
-// teach one seed's class.
-func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell func(share float64)) (*class, error) {
-	told := Options{Progress: tell}
+// teach trains the splitters of one seed.
+func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, progress func(share float64)) (*trainedSplitters, error) {
+	desired := Options{Progress: progress}
 	subjects := func(list []learned.Subject) []learned.Subject {
 		if s.few { // two chains of three releases
 			var some []learned.Subject
@@ -84,7 +84,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell fun
 	gather := func(list []learned.Subject) ([]learned.Task, error) {
 		from := gathered
 		gathered += 0.1
-		return learned.Tasks(ctx, subjects(list), config, told.part(from, gathered).Progress)
+		return learned.Tasks(ctx, subjects(list), config, desired.part(from, gathered).Progress)
 	}
 	train, err := gather(learned.ShopSubjects(s.shop, false))
 	if err != nil {
@@ -102,12 +102,12 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell fun
 	if err != nil {
 		return nil, err
 	}
-	c := &class{map[string]*learned.Model{}, map[string]*learned.Model{}, map[string]time.Duration{}}
+	c := &trainedSplitters{map[string]*learned.Model{}, map[string]*learned.Model{}, map[string]time.Duration{}}
 	for _, method := range msarsMethods {
 		settings := learned.Config{Way: method, Seed: seed, Most: o.Steps}
 		began := o.now()
 		if c.both[method], _, err = learned.Train(ctx, append(append([]learned.Task{}, train...), late...),
-			append(append([]learned.Task{}, valid...), lateValid...), settings, told.part(0.4, 0.95).Progress); err != nil {
+			append(append([]learned.Task{}, valid...), lateValid...), settings, desired.part(0.4, 0.95).Progress); err != nil {
 			return nil, err
 		}
 		c.took[method] = o.now().Sub(began)
@@ -123,7 +123,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, tell fun
 	return c, err
 }
 
-// now is a time that stands still if nobody tells it.
+// now is the clock; without one, time stands still.
 func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Time{}
@@ -144,9 +144,9 @@ func (s *msarsStage) chains() int {
 func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late bool, seed uint64) ([]*stretch, error) {
 	var list []*stretch
 	for i := range 3 {
-		of := learned.Subject{Scene: s.shop, Chain: chain, Release: from + i, Known: from + i}
+		of := learned.Subject{Releases: s.shop, Chain: chain, Release: from + i, Profiled: from + i}
 		if late && i > 0 {
-			of.Known--
+			of.Profiled--
 		}
 		one, err := newStretch(ctx, of, slots, seed+uint64(i))
 		if err != nil {
@@ -159,35 +159,35 @@ func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late boo
 
 // msarsPaces are what a method may choose from; those with a context have rates for it,
 // and meta its own inner loop in place of plain descent.
-func msarsPaces(method string) []learned.Pace {
-	list := []learned.Pace{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}}
+func msarsPaces(method string) []learned.Optimiser {
+	list := []learned.Optimiser{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}}
 	if method == "meta" {
-		list = []learned.Pace{{Own: true, Rate: 0.5}, {Own: true, Rate: 1}, {Own: true, Rate: 2}}
+		list = []learned.Optimiser{{Own: true, Rate: 0.5}, {Own: true, Rate: 1}, {Own: true, Rate: 2}}
 	}
 	for _, rate := range []float64{3e-3, 1e-2, 2e-2} {
-		list = append(list, learned.Pace{Adam: true, Rate: rate})
+		list = append(list, learned.Optimiser{Adam: true, Rate: rate})
 	}
 	if method != "meta" && method != gcnContext {
 		for _, rate := range []float64{3e-3, 1e-2, 2e-2, 4e-2} {
-			list = append(list, learned.Pace{Adam: true, Rate: rate, Ease: paceEase})
+			list = append(list, learned.Optimiser{Adam: true, Rate: rate, Ease: paceEase})
 		}
 		return list
 	}
 	for _, context := range []float64{0.02, 0.05, 0.1} {
-		list = append(list, learned.Pace{Adam: true, Rate: 1e-2, Context: context, Ease: paceEase})
+		list = append(list, learned.Optimiser{Adam: true, Rate: 1e-2, Context: context, Ease: paceEase})
 	}
-	return append(list, learned.Pace{Adam: true, Rate: 2e-2, Context: 0.05, Ease: paceEase})
+	return append(list, learned.Optimiser{Adam: true, Rate: 2e-2, Context: 0.05, Ease: paceEase})
 }
 
 const (
 	paceEase  = 20 // slots
-	tuneDraws = 3  // streams of each chain to choose on: with one, chance chooses
+	tuneDraws = 3  // streams of each chain to choose on: with one, the choice is random
 )
 
 // tune chooses each method's manner: the one that recovers in the fewest steps on
 // jumps to releases that nothing else is of. The level to come down to is the same for
-// all of them, and is that of the methods that are judged.
-func (s *msarsStage) tune(ctx context.Context, o Options, c *class, seed uint64) (map[string]manner, error) {
+// all of them, and is that of the evaluated methods.
+func (s *msarsStage) tune(ctx context.Context, o Options, c *trainedSplitters, seed uint64) (map[string]manner, error) {
 	type candidate struct {
 		method string
 		how    manner

@@ -15,19 +15,19 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Scene is the whole application at an instant of the teacher's period: what
-// students' experience lacks. Whoever sees all services and the users sends it, once
-// a period. It names no service: both ends put services and kinds of requests into
-// the order of their names, and the fingerprint says whether they are the same.
-type Scene struct {
-	Sequence uint64 // of the witness's scenes, from 1; with Epoch it is the message's id
-	Epoch    uint64 // of the witness's process
-	At       time.Time
-	Of       Fingerprint
-	View     View  // by name of the service
-	Worth    Worth // of the period that ends with it
-	Known    bool  // whether it was measured
-	Mix      Mix   // by name of the kind; nil = not measured
+// Snapshot is the whole application at an instant of the teacher's period: what
+// students' experience lacks. The witness, an agent that observes all services and the
+// users, sends one per period. It names no service: sender and receiver sort services
+// and kinds of requests by name, and the fingerprint identifies the names.
+type Snapshot struct {
+	Sequence    uint64 // of the witness's snapshots, from 1; with Epoch it is the message's id
+	Epoch       uint64 // of the witness's process
+	At          time.Time
+	Fingerprint Fingerprint
+	View        View  // by name of the service
+	Score       Score // of the period that ends with it
+	Scored      bool  // whether it was measured
+	Mix         Mix   // by name of the kind; nil = not measured
 }
 
 // Fingerprint is of the names of services and kinds of requests.
@@ -40,46 +40,46 @@ func fingerprintOf(services, kinds []string) Fingerprint {
 	return Fingerprint(h.Sum(nil))
 }
 
-// ID tells scenes apart, for a transport that drops what it has already. No service
-// has such a name in a subject.
-func (s *Scene) ID() string { return fmt.Sprintf("=scene/%d/%d", s.Epoch, s.Sequence) }
+// ID is unique per snapshot, for transports that drop duplicates. No service name
+// contains an equals sign in a subject.
+func (s *Snapshot) ID() string { return fmt.Sprintf("=scene/%d/%d", s.Epoch, s.Sequence) }
 
-var sceneSum = crc64.MakeTable(crc64.ECMA)
+var snapshotChecksum = crc64.MakeTable(crc64.ECMA)
 
-// sceneMark begins a scene, with the number of its layout.
-var sceneMark = []byte("LLS\x01")
+// snapshotMagic begins a snapshot, with the version of its layout.
+var snapshotMagic = []byte("LLS\x01")
 
 const (
-	sceneHead    = 4 + 8 + 3*8 + 1 + 3*2 + 5*8
-	sceneService = 4 * (Locals + besides)
-	sceneMachine = 9
-	sceneTail    = 8
+	snapshotHead    = 4 + 8 + 3*8 + 1 + 3*2 + 5*8
+	snapshotService = 4 * (Locals + besides)
+	snapshotMachine = 9
+	snapshotTail    = 8
 
-	// MaxScene is the longest scene in bytes, of some thousand services.
-	MaxScene = 128 << 10
+	// MaxSnapshot limits a snapshot, in bytes: enough for about a thousand services.
+	MaxSnapshot = 128 << 10
 )
 
-// sceneBytes is how long a scene is.
-func sceneBytes(services, machines, kinds int) int {
-	return sceneHead + services*sceneService + machines*sceneMachine + kinds*8 + sceneTail
+// snapshotBytes is the length of a snapshot.
+func snapshotBytes(services, machines, kinds int) int {
+	return snapshotHead + services*snapshotService + machines*snapshotMachine + kinds*8 + snapshotTail
 }
 
 // AppendBinary writes the message.
-func (s *Scene) AppendBinary(b []byte) ([]byte, error) {
+func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 	v, begin := &s.View, len(b)
-	if n := sceneBytes(len(v.Locals), len(v.Machines), len(s.Mix)); n > MaxScene {
-		return b, fmt.Errorf("drpc: a scene of %d services and %d machines has %d bytes, must be at most %d: divide the application",
-			len(v.Locals), len(v.Machines), n, MaxScene)
+	if n := snapshotBytes(len(v.Locals), len(v.Machines), len(s.Mix)); n > MaxSnapshot {
+		return b, fmt.Errorf("drpc: a snapshot of %d services and %d machines has %d bytes, must be at most %d: divide the application",
+			len(v.Locals), len(v.Machines), n, MaxSnapshot)
 	}
-	b = append(append(b, sceneMark...), s.Of[:]...)
+	b = append(append(b, snapshotMagic...), s.Fingerprint[:]...)
 	for _, word := range [3]uint64{s.Sequence, s.Epoch, uint64(s.At.UnixNano())} {
 		b = binary.LittleEndian.AppendUint64(b, word)
 	}
-	b = appendFlag(b, s.Known)
+	b = appendFlag(b, s.Scored)
 	for _, n := range [3]int{len(v.Locals), len(v.Machines), len(s.Mix)} {
 		b = binary.LittleEndian.AppendUint16(b, uint16(n))
 	}
-	for _, x := range [5]float64{s.Worth.Reward, s.Worth.QoS, s.Worth.Util, s.Worth.CPU, s.Worth.Memory} {
+	for _, x := range [5]float64{s.Score.Reward, s.Score.QoS, s.Score.Util, s.Score.CPU, s.Score.Memory} {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	for i := range v.Locals {
@@ -98,7 +98,7 @@ func (s *Scene) AppendBinary(b []byte) ([]byte, error) {
 	for _, x := range s.Mix {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
-	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b[begin:], sceneSum)), nil
+	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b[begin:], snapshotChecksum)), nil
 }
 
 func appendFlag(b []byte, yes bool) []byte {
@@ -108,30 +108,30 @@ func appendFlag(b []byte, yes bool) []byte {
 	return append(b, 0)
 }
 
-// errScene is of bytes that are no scene.
-var errScene = errors.New("it is torn or of another release")
+// errNotSnapshot reports bytes that are not a snapshot.
+var errNotSnapshot = errors.New("it is truncated, corrupt or of another release")
 
-// UnmarshalBinary reads a message and refuses what is none.
-func (s *Scene) UnmarshalBinary(b []byte) error {
-	fail := func(err error) error { return fmt.Errorf("drpc: a scene of %d bytes: %w", len(b), err) }
-	if len(b) < sceneHead+sceneTail || len(b) > MaxScene || !bytes.HasPrefix(b, sceneMark) {
-		return fail(errScene)
+// UnmarshalBinary reads a message and rejects anything else.
+func (s *Snapshot) UnmarshalBinary(b []byte) error {
+	fail := func(err error) error { return fmt.Errorf("drpc: a snapshot of %d bytes: %w", len(b), err) }
+	if len(b) < snapshotHead+snapshotTail || len(b) > MaxSnapshot || !bytes.HasPrefix(b, snapshotMagic) {
+		return fail(errNotSnapshot)
 	}
-	body := b[:len(b)-sceneTail]
-	if crc64.Checksum(body, sceneSum) != binary.LittleEndian.Uint64(b[len(body):]) {
-		return fail(errScene)
+	body := b[:len(b)-snapshotTail]
+	if crc64.Checksum(body, snapshotChecksum) != binary.LittleEndian.Uint64(b[len(body):]) {
+		return fail(errNotSnapshot)
 	}
-	r := reader{rest: body[len(sceneMark):]}
-	var got Scene
-	copy(got.Of[:], r.take(len(got.Of)))
+	r := reader{rest: body[len(snapshotMagic):]}
+	var got Snapshot
+	copy(got.Fingerprint[:], r.take(len(got.Fingerprint)))
 	got.Sequence, got.Epoch = r.word(), r.word()
 	got.At = time.Unix(0, int64(r.word())).UTC()
-	got.Known = r.flag()
+	got.Scored = r.flag()
 	services, machines, kinds := r.count(), r.count(), r.count()
-	if len(b) != sceneBytes(services, machines, kinds) {
-		return fail(errScene)
+	if len(b) != snapshotBytes(services, machines, kinds) {
+		return fail(errNotSnapshot)
 	}
-	for _, x := range []*float64{&got.Worth.Reward, &got.Worth.QoS, &got.Worth.Util, &got.Worth.CPU, &got.Worth.Memory} {
+	for _, x := range []*float64{&got.Score.Reward, &got.Score.QoS, &got.Score.Util, &got.Score.CPU, &got.Score.Memory} {
 		*x = r.double()
 	}
 	got.View = View{
@@ -152,7 +152,7 @@ func (s *Scene) UnmarshalBinary(b []byte) error {
 		got.Mix = append(got.Mix, r.double())
 	}
 	if r.infinite {
-		return fmt.Errorf("drpc: scene %s holds a value that is not finite", got.ID())
+		return fmt.Errorf("drpc: snapshot %s holds a value that is not finite", got.ID())
 	}
 	*s = got
 	return nil
@@ -210,9 +210,9 @@ func orderOf(app *loadline.App) byName {
 	return byName{order[0], order[1], fingerprintOf(names[0], names[1])}
 }
 
-// Show makes a scene of a view; epoch, number and worth are for the witness to add.
-func (e *Eyes) Show(at time.Time, v *View, mix Mix) Scene {
-	s := Scene{At: at, Of: e.order.of, View: View{Machines: slices.Clone(v.Machines)}}
+// Snapshot makes a snapshot of a view; the witness adds epoch, sequence and score.
+func (e *Encoder) Snapshot(at time.Time, v *View, mix Mix) Snapshot {
+	s := Snapshot{At: at, Fingerprint: e.order.of, View: View{Machines: slices.Clone(v.Machines)}}
 	for _, i := range e.order.services {
 		s.View.Locals, s.View.Besides = append(s.View.Locals, v.Locals[i]), append(s.View.Besides, v.Besides[i])
 	}
@@ -224,16 +224,16 @@ func (e *Eyes) Show(at time.Time, v *View, mix Mix) Scene {
 	return s
 }
 
-// Recognise puts a scene into this application's order. What is of other services,
-// or does not fit a teacher of this shape, is refused.
-func (e *Eyes) Recognise(s *Scene, shape Shape, into *View) (Mix, error) {
-	if s.Of != e.order.of {
-		return nil, fmt.Errorf("scene %s is of other services, kinds of requests or another release than %s here: %w; run witness and teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
+// Decode sorts a snapshot in this application's order. It rejects snapshots of other
+// services and those that do not fit a teacher of this shape.
+func (e *Encoder) Decode(s *Snapshot, shape Shape, into *View) (Mix, error) {
+	if s.Fingerprint != e.order.of {
+		return nil, fmt.Errorf("snapshot %s has other services or kinds of requests than %s, or is of another release: %w; run witness and teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
 	}
 	n := len(e.App.Services)
 	if len(s.View.Locals) != n || s.Mix != nil && len(s.Mix) != len(e.App.Kinds) || shape == Plain &&
 		len(s.View.Machines) != len(e.App.Nodes) {
-		return nil, fmt.Errorf("scene %s is of %d services, %d machines and %d kinds of requests, %s has %d, %d and %d: %w",
+		return nil, fmt.Errorf("snapshot %s has %d services, %d machines and %d kinds of requests, %s has %d, %d and %d: %w",
 			s.ID(), len(s.View.Locals), len(s.View.Machines), len(s.Mix), e.App.Name, n, len(e.App.Nodes), len(e.App.Kinds), ErrUnfit)
 	}
 	*into = View{Locals: make([]Local, n), Besides: make([][besides]float32, n), Machines: s.View.Machines}

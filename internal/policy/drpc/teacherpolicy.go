@@ -14,15 +14,15 @@ const (
 	Discrete   Kind = "branching" // one choice of three for every service and axis
 )
 
-// Kinds that are known, the default first.
+// Kinds lists all kinds, the default first.
 func Kinds() []Kind { return []Kind{Continuous, Discrete} }
 
 // Choices of each branch of a discrete teacher: down, keep, up.
 const Choices = 3
 
-// Mind is a teacher's network at work: no learning, only deciding. It is for one
+// TeacherPolicy decides by a teacher's network, without learning. It is for one
 // goroutine.
-type Mind struct {
+type TeacherPolicy struct {
 	Kind  Kind
 	Shape Shape
 	Net   *nn.Net
@@ -31,31 +31,31 @@ type Mind struct {
 	runs *nn.Context
 }
 
-// NewMind lets a network decide for so many services.
-func NewMind(kind Kind, shape Shape, net *nn.Net, eyes *Eyes) (*Mind, error) {
-	m := &Mind{Kind: kind, Shape: shape, Net: net, rows: eyes.Parts(shape), runs: net.NewContext()}
+// NewTeacherPolicy decides by a network for the services of the encoder's application.
+func NewTeacherPolicy(kind Kind, shape Shape, net *nn.Net, encoder *Encoder) (*TeacherPolicy, error) {
+	m := &TeacherPolicy{Kind: kind, Shape: shape, Net: net, rows: encoder.Parts(shape), runs: net.NewContext()}
 	inputs := 0
 	for _, l := range net.Design().Layers {
 		if l.Kind == nn.KindInput {
 			inputs += l.Width
 		}
 	}
-	want := len(eyes.App.Services) * Axes
+	want := len(encoder.App.Services) * Axes
 	if kind == Discrete {
 		want *= Choices
 	}
-	if m.rows*inputs != eyes.Width(shape) || m.rows*net.Outputs() != want {
+	if m.rows*inputs != encoder.Width(shape) || m.rows*net.Outputs() != want {
 		return nil, fmt.Errorf("drpc: a teacher of %d rows of %d inputs and %d outputs cannot decide on %d values for %d services",
-			m.rows, inputs, net.Outputs(), eyes.Width(shape), len(eyes.App.Services))
+			m.rows, inputs, net.Outputs(), encoder.Width(shape), len(encoder.App.Services))
 	}
 	for range 2 { // a single row is prepared on its second use: rounding must not depend on how long it has been deciding
-		m.runs.Forward(m.rows, make([]float32, eyes.Width(shape)))
+		m.runs.Forward(m.rows, make([]float32, encoder.Width(shape)))
 	}
 	return m, nil
 }
 
-// Decide fills in one action after the other, service by service.
-func (m *Mind) Decide(whole, actions []float32) {
+// Decide fills in the actions, service by service.
+func (m *TeacherPolicy) Decide(whole, actions []float32) {
 	out := m.runs.Forward(m.rows, whole)
 	if m.Kind == Continuous {
 		copy(actions, out)
@@ -66,7 +66,7 @@ func (m *Mind) Decide(whole, actions []float32) {
 	}
 }
 
-// Best choice of a branch. Where several are as good, it keeps.
+// Best returns the choice of the highest value; ties keep the allocation.
 func Best(values []float32) int {
 	best := 1
 	for c, v := range values {

@@ -6,15 +6,15 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Ground is what an application's model says of its services before anything is
-// measured. It is read only and may be shared.
-type Ground struct {
+// Topology is derived from an application's model before anything is measured: call
+// depths, CPU demands and parts of the SLO. It is read-only and may be shared.
+type Topology struct {
 	App      *loadline.App
-	Services []ServiceGround
+	Services []ServiceTopology
 }
 
-// ServiceGround is one service's part.
-type ServiceGround struct {
+// ServiceTopology is one service in the topology.
+type ServiceTopology struct {
 	// Budget is the service's part of the users' SLO: the time that a visit may
 	// take, its calls to others included, at the SLO's percentile. It is the
 	// tightest over the kinds of requests that come by, each divided in
@@ -33,14 +33,14 @@ type ServiceGround struct {
 	Visits []float64
 }
 
-// NewGround works out an application's ground.
-func NewGround(app *loadline.App) *Ground {
-	g := &Ground{App: app, Services: make([]ServiceGround, len(app.Services))}
+// NewTopology derives the topology of an application.
+func NewTopology(app *loadline.App) *Topology {
+	g := &Topology{App: app, Services: make([]ServiceTopology, len(app.Services))}
 	for i := range g.Services {
 		g.Services[i].Visits = make([]float64, len(app.Kinds))
 	}
 	s := survey{
-		Unloaded: Unloaded{app}, ground: g, weight: make([]float64, len(app.Services)),
+		Unloaded: Unloaded{app}, topology: g, weight: make([]float64, len(app.Services)),
 		work: make([]float64, len(app.Services)), below: make([]float64, len(app.Services)), depth: make([]int, len(app.Services)),
 	}
 	for k := range app.Kinds {
@@ -55,17 +55,17 @@ func NewGround(app *loadline.App) *Ground {
 // survey walks the call trees.
 type survey struct {
 	Unloaded
-	ground *Ground
-	kind   int
-	weight []float64 // visits of the mean request, by service
-	work   []float64 // of them, times their work factor
-	below  []float64 // seconds in calls, summed over visits
-	depth  []int
+	topology *Topology
+	kind     int
+	weight   []float64 // visits of the mean request, by service
+	work     []float64 // of them, times their work factor
+	below    []float64 // seconds in calls, summed over visits
+	depth    []int
 }
 
 func (s *survey) walk(c *loadline.Call, caller int, visits float64, depth int, whole float64) {
 	visits *= s.Made(c, caller)
-	g := &s.ground.Services[c.Service]
+	g := &s.topology.Services[c.Service]
 	kind := &s.App.Kinds[s.kind]
 	g.Visits[s.kind] += visits
 	mean := visits * kind.Share
@@ -92,8 +92,8 @@ func (s *survey) finish() {
 	for _, d := range s.depth {
 		deepest = max(deepest, d)
 	}
-	for i := range s.ground.Services {
-		g, service := &s.ground.Services[i], &s.App.Services[i]
+	for i := range s.topology.Services {
+		g, service := &s.topology.Services[i], &s.App.Services[i]
 		g.Depth = float64(s.depth[i]) / float64(deepest)
 		g.CPU = service.CPU.Mean.Seconds() * service.VersionCPU()
 		if s.weight[i] > 0 {
