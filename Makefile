@@ -44,7 +44,7 @@ demo: bin/loadline ## from a week of metrics to a proven policy: record, fit, tr
 	@echo "1. A week of bookinfo under HPA at 80 %, as Prometheus would have kept it"
 	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa -o $(DEMO)/past
 	@echo; echo "2. Its twin is fitted to six days, and candidates are trained on it; the seventh day stays unseen"
-	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --unseen 0.1429 --candidates 6 -o $(DEMO)/run
+	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --held-out 0.1429 --candidates 6 -o $(DEMO)/run
 	@echo; echo "3. All of them against HPA at 80 %, HPA calibrated, Autothrottle and one who knows the load, on the unseen day"
 	bin/loadline evaluate $(DEMO)/run --seeds 2 --stretch 40m
 	@echo

@@ -174,7 +174,7 @@ type opened struct {
 }
 
 // errNoTrace: the public traces are not at hand.
-var errNoTrace = errors.New("the trace is not at hand")
+var errNoTrace = errors.New("the trace is not available")
 
 func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, error) {
 	if w.Given != nil {

@@ -29,7 +29,7 @@ const (
 // notebook turns decisions into what changed, as they are made.
 type notebook struct {
 	app       *loadline.App
-	now       []loadline.Allocation // what services have been told
+	now       []loadline.Allocation // desired allocations of the services
 	noted     []loadline.Allocation // what was last written down
 	decisions []Decision
 	leftOut   int
@@ -146,8 +146,8 @@ func roundedAll(values []float64) []result.Number {
 	return out
 }
 
-func storyOf(app *loadline.App, s *simulate.Story) Story {
-	story := Story{
+func timelineOf(app *loadline.App, s *simulate.Timeline) Timeline {
+	story := Timeline{
 		Load: roundedAll(s.Load), Failed: roundedAll(s.Failed), Used: roundedAll(s.Used), Asked: roundedAll(s.Asked),
 		T: make([]result.Number, len(s.At)), Replicas: map[string][]result.Number{},
 		AtSLO: map[string][]result.Number{}, SLOMs: map[string]result.Number{},

@@ -65,7 +65,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 		o.Log = func(string) {}
 	}
 	for _, name := range leftOut {
-		o.Log(fmt.Sprintf("workload %s is left out: its trace is not at hand", name))
+		o.Log(fmt.Sprintf("workload %s is skipped: its trace is not available", name))
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

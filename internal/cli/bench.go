@@ -42,7 +42,7 @@ func newBench() *cobra.Command {
 once for each seed, in parallel over the cores, and writes what came of it to a
 folder: runs/ with every run and its story, results.json and results.csv with
 means, 95 % intervals, differences to a baseline seed by seed, and the cost
-relative to the clairvoyant's.
+relative to the oracle's.
 
 Every finished run is kept at once. Interrupted or killed, the same command goes
 on where it was; what is there is not run again. Results of another version of
@@ -50,7 +50,7 @@ the program are refused, or made again with --redo.
 
 A policy written NAME@calibrated is run with its best setting, found on other
 data than it is run on: generated workloads drawn with other seeds, or the fifth
-of a trace before the last, on which it is run then. clairvoyant without a level
+of a trace before the last, on which it is run then. oracle without a level
 is searched for each run.
 
 A policy written NAME@trained (` + strings.Join(policy.TrainableNames(), ", ") + `) is trained first, on other
@@ -66,7 +66,7 @@ Perturbations:
 
   # Two settings of the HPA and the best one there is, on two applications, five seeds each
   loadline bench --app bookinfo --app boutique --workload bursts --peak 40 \
-    --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy clairvoyant --out out/hpa
+    --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy oracle --out out/hpa
 
   # How they take late metrics and a lost node, against nothing of the kind
   loadline bench --app boutique --workload day --duration 2h --policy hpa --policy kpa:target=4 \

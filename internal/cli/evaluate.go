@@ -91,7 +91,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if missing := folder.Missing(); missing > 0 {
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; the command that began the training goes on with them\n", missing, len(folder.Candidates))
 	}
-	if err := (pipeline.Judging{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
+	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
 		return usageError{err}
 	}
 	workers := f.workers
@@ -99,7 +99,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		workers = runtime.GOMAXPROCS(0)
 	}
 	bar := newProgress(stderr, "evaluating "+dir)
-	e, err := pipeline.Evaluate(ctx, folder, pipeline.Judging{
+	e, err := pipeline.Evaluate(ctx, folder, pipeline.EvaluationSettings{
 		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch,
 		Program: program(), Workers: workers, Redo: f.redo, CPUTime: threadCPUTime, Progress: bar.at,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
@@ -169,7 +169,7 @@ const leastOver = 0.01 // %
 // frontFigure is cost against violations.
 func frontFigure(e *pipeline.Evaluation) draw.Scatter {
 	s := draw.Scatter{
-		Title: "Cost against violations on the unseen part", Subtitle: e.App + ": " + e.Verdict.Sentence,
+		Title: "Cost against violations on the held-out part", Subtitle: e.App + ": " + e.Verdict.Sentence,
 		X: "core-hours", Y: "requests over the SLO, %", Floor: leastOver,
 		Marks: []draw.HLine{{Name: "allowed", Y: 100 * result.CountsIf}},
 	}

@@ -17,7 +17,7 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 	fmt.Fprintf(w, "%s: %s and %s, fitted to %s .. %s, scored on the rest up to %s\n\n", file,
 		count(len(t.App.Services), "service", "services"), count(len(t.App.Kinds), "kind of request", "kinds of requests"),
 		r.From.UTC().Format(time.DateTime), r.Cut.UTC().Format(time.DateTime), r.Until.UTC().Format(time.DateTime))
-	fmt.Fprintf(w, "Median relative error on the unseen part, far from saturation | near it (by requests: the twin\nin the event engine, over %s of %v at loads from the lowest to the highest):\n", count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
+	fmt.Fprintf(w, "Median relative error on the held-out part, far from saturation | near it (by requests: the twin\nin the event engine, over %s of %v at loads from the lowest to the highest):\n", count(r.Stretches, "stretch", "stretches"), twin.StretchSpan)
 	fmt.Fprintln(w)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "SERVICE\tMODEL\tCPU\tMEAN\tP99\tMINUTES\tSEEN PER REPLICA\tBUSIEST")
@@ -65,7 +65,7 @@ func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 	fmt.Fprintln(w)
 	fmt.Fprintln(tab, "SERVICE\tCPU/REQUEST\tIDLE\tWAIT\tWORKERS\tMEMORY\tSTART-UP\tBEYOND WHAT WAS SEEN")
 	for i, s := range t.App.Services {
-		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the unseen part\n", s.Name,
+		fmt.Fprintf(tab, "%s\t%v (cv %.2g)\t%.3gm\t%v (cv %.2g)\t%d\t%dMi + %dKi/request\t%v\t%s of the held-out part\n", s.Name,
 			s.CPU.Mean, s.CPU.CV, 1000*s.IdleCPU,
 			s.Wait.Mean, s.Wait.CV, s.Workers, s.Memory.Base>>20, s.Memory.PerRequest>>10, s.Startup.Mean,
 			missPercent(t.Report.Services[i].Beyond))

@@ -185,7 +185,7 @@ func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 	for _, s := range e.Stretches {
 		where = append(where, s.Name)
 	}
-	on := fmt.Sprintf("unseen part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
+	on := fmt.Sprintf("held-out part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
 	rule := e.Entry(e.Rule)
 	var all []modelfile.Result
 	add := func(name, on string, of func(*pipeline.Entry) float64) {
@@ -201,7 +201,7 @@ func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 	add("share of requests over the SLO", on, func(x *pipeline.Entry) float64 { return float64(x.Over) })
 	add("latency over its SLO, worst stretch", on, func(x *pipeline.Entry) float64 { return float64(x.SLORatio) })
 	add("mean replicas", on, func(x *pipeline.Entry) float64 { return float64(x.Replicas) })
-	add("mean pods", "ENV2, the whole unseen part", func(x *pipeline.Entry) float64 {
+	add("mean pods", "ENV2, the whole held-out part", func(x *pipeline.Entry) float64 {
 		if x.ENV2 == nil {
 			return math.NaN()
 		}

@@ -136,11 +136,11 @@ func (m *Meter) ended(k *KindMeter, now time.Duration, ended, over float64) {
 // closeWindows judges the window that has ended. Windows without traffic are
 // not counted.
 func (m *Meter) closeWindows(now time.Duration) {
-	m.judgeWindow()
+	m.evaluateWindow()
 	m.windowEnds += (now - m.windowEnds + Window) / Window * Window
 }
 
-func (m *Meter) judgeWindow() {
+func (m *Meter) evaluateWindow() {
 	traffic, violated := false, false
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
@@ -161,7 +161,7 @@ func (m *Meter) judgeWindow() {
 }
 
 // Finish judges the last, possibly shorter window. Call it once, at the end.
-func (m *Meter) Finish() { m.judgeWindow() }
+func (m *Meter) Finish() { m.evaluateWindow() }
 
 // InFlight is the number of requests of a kind that have not ended.
 func (k *KindMeter) InFlight() float64 { return k.Arrived - k.Completed - k.Failed }

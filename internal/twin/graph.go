@@ -23,7 +23,7 @@ type entry struct {
 	p99  history.Series
 }
 
-// maxKinds is how many kinds of requests are told apart; the rarest beyond it
+// maxKinds is how many kinds of requests are distinguished; the rarest beyond it
 // are pooled, service by service.
 const maxKinds = 20
 

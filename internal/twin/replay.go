@@ -25,7 +25,7 @@ type replayed struct {
 
 // replay runs the twin in the fluid engine over the steps from up to but not
 // including to, with the users' requests and the replicas that were really
-// there: nobody scales it.
+// there: it is not scaled.
 func replay(app *loadline.App, p *past, from, to int) *replayed {
 	quick, load, counts := p.replayable(app, from, to)
 	engine := fluid.New(sim.Config{App: quick, Load: load, CPU: p.options.CPU}, p.h.Step)

@@ -225,7 +225,7 @@ func (h *header) check(names []string, f *faults) {
 	}
 	switch long := h.metric >= 0 && h.value >= 0; {
 	case h.value >= 0 && h.metric < 0:
-		f.add(1, "columns", all, "must have a column metric beside value, or be told by --metric which it is: "+
+		f.add(1, "columns", all, "must have a column metric beside value, or --metric must name it: "+
 			strings.Join(metricNames(h.ofCalls), ", "))
 	case h.metric >= 0 && h.value < 0:
 		f.add(1, "columns", all, "must have a column value beside metric")

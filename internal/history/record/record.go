@@ -1,9 +1,9 @@
 // Package record keeps what a simulated cluster showed as a history: the same
 // that a metrics system would have kept of a real one, in the same shape, so
-// that everything that learns from histories can be held against a cluster
+// that everything that learns from histories can be compared with a cluster
 // whose truth is known.
 //
-// Reading order: record.go (one run), tape.go (readings become steps), sums.go
+// Reading order: record.go (one run), recorder.go (readings become steps), sums.go
 // (what is added up during a step).
 package record
 

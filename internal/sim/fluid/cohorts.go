@@ -14,7 +14,7 @@ func (e *Engine) mergeCohorts() {
 			}
 			for a := range b {
 				x, y := &s.cohorts[a], &s.cohorts[b]
-				if x.told == y.told && x.quota == y.quota && math.Abs(x.crowd-y.crowd) <= closeCrowd(x.crowd, y.crowd) {
+				if x.ownLimit == y.ownLimit && x.quota == y.quota && math.Abs(x.crowd-y.crowd) <= closeCrowd(x.crowd, y.crowd) {
 					e.merge(i, a, b)
 					break
 				}

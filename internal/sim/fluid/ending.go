@@ -49,8 +49,8 @@ func newKind(k *loadline.Kind) kind {
 	return out
 }
 
-// judge takes over a new distribution of the latency.
-func (k *kind) judge(d *dist) {
+// setLatency takes over a new distribution of the latency.
+func (k *kind) setLatency(d *dist) {
 	k.late, k.over, k.usual = 0, 0, d.mean
 	if !math.IsInf(k.timeout, 1) {
 		k.late = d.above(k.timeout)

@@ -46,7 +46,7 @@ func (e *Engine) latencies() {
 	}
 	for k := range e.kinds {
 		if root := e.p.shapeOf[e.p.roots[k]]; e.wholeDirty[root] {
-			e.kinds[k].judge(&e.whole[root])
+			e.kinds[k].setLatency(&e.whole[root])
 		}
 	}
 	for i := range e.wholeDirty {
