@@ -32,7 +32,7 @@ type job struct {
 	seed   int // index into the cell's loads
 }
 
-// cells makes everything that will be run, and says everything that cannot be,
+// cells makes everything that will be run, and reports everything that cannot be,
 // before anything is run. Traces that are not at hand are left out and named.
 func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 	o := &opened{data: data}

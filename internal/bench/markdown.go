@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteMarkdown writes the results as tables for a document: first who is
+// WriteMarkdown writes the results as tables for a document: first which is
 // cheapest where, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder

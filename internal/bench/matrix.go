@@ -138,7 +138,7 @@ func (m Matrix) Cases() int {
 // Runs is how many runs the comparison has.
 func (m Matrix) Runs() int { return m.Cases() * max(m.Seeds, 1) }
 
-// check says everything that is wrong with the lists themselves; what is wrong
+// check reports everything that is wrong with the lists themselves; what is wrong
 // with a combination shows when the cells are made.
 func (m Matrix) check() error {
 	var faults []error

@@ -23,8 +23,8 @@ type Prepared struct {
 }
 
 // preparation is one search, and the jobs that wait for it. Calibrations are
-// shared by all seeds and perturbations of an application and a workload: nobody
-// is calibrated to what goes wrong.
+// shared by all seeds and perturbations of an application and a workload:
+// settings are not calibrated to perturbations.
 type preparation struct {
 	key   string
 	first job // of those that wait for it
@@ -39,7 +39,7 @@ type preparation struct {
 }
 
 // oracleSeed begins the seeds that schedules are verified with. They are no
-// run's: who knows the rates does not know the arrivals. Runs under one trace
+// run's: the oracle knows the rates and not the arrivals. Runs under one trace
 // share one schedule.
 const oracleSeed = 800_001
 
@@ -71,7 +71,7 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 	return all, of, nil
 }
 
-// prepare makes one, and lets go those who wait for it.
+// prepare makes one and releases the jobs that wait for it.
 func (r *runner) prepare(ctx context.Context, p *preparation) error {
 	share := r.meter.begin(p.cost)
 	if err := r.make(ctx, p, share); err != nil {

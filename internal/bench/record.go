@@ -41,8 +41,8 @@ type Record struct {
 	// expectation; BoundDeviation is its standard deviation.
 	BoundCoreHours result.Number `json:"bound_core_hours"`
 	BoundDeviation result.Number `json:"bound_deviation"`
-	// DecisionsLeftOut changed CPU or memory by little, or came after so many that
-	// nobody will read them.
+	// DecisionsLeftOut changed CPU or memory by little, or came after the
+	// number that is stored.
 	DecisionsLeftOut int `json:"decisions_left_out,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Suite is a named comparison, so that two people get the same table.
+// Suite is a named comparison, which gives the same table to every user.
 type Suite struct {
 	Name  string
 	About string // what it compares, and how long that takes
@@ -45,9 +45,9 @@ const (
 	flashHour   = "constant:rps=10+flash:at=20m,factor=4,rise=1m,hold=10m,fall=5m+noise:cv=0.05"
 )
 
-// settled is left out of the SLO's figures, though not of the cost: everybody
-// begins with the application's own replicas, whatever the load, and how long a
-// policy takes to mend that once is not what is compared.
+// settled is left out of the SLO's figures, though not of the cost: every
+// policy begins with the application's own replicas, whatever the load, and the time to
+// correct them once is not compared.
 const settled = 5 * time.Minute
 
 // Suites in the order in which they are listed.

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteText writes the table that people read: for every application, workload
+// WriteText writes the table for reading: for every application, workload
 // and perturbation what each policy cost, whether it kept the SLO, how it
 // compares, and the lower bound of policies over the same axes.
 func (r *Results) WriteText(w io.Writer) error {

@@ -31,7 +31,7 @@ type OracleSearch struct {
 	Load    Load   // of the run itself
 	CPU     sim.CPUModel
 	WarmUp  time.Duration
-	Perturb simulate.Perturb // what happens to the cluster is foreseen too
+	Perturb simulate.Perturb // disturbances are known to the oracle too
 }
 
 // Levels that are tried for all services together, from wasteful to reckless.
@@ -73,11 +73,11 @@ func SearchOracle(ctx context.Context, task OracleSearch) (*Found, error) {
 	return &Found{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
 }
 
-// foreseen is the margin of a schedule. It is tighter than that of a calibration:
+// scheduleMargin is the margin of a schedule. It is tighter than that of a calibration:
 // a schedule that is searched to its edge falls off it with other arrivals.
-const foreseen = 0.6
+const scheduleMargin = 0.6
 
-func keeps(t Try) bool { return t.Over <= foreseen*result.CountsIf }
+func keeps(t Try) bool { return t.Over <= scheduleMargin*result.CountsIf }
 
 // evaluator tries levels in one engine.
 type evaluator func(levels []float64) (Try, error)
@@ -268,7 +268,7 @@ func mostCommon(levels []float64) float64 {
 	return best
 }
 
-// policy that has foreseen the load.
+// policy that has been given the load.
 func (f *oracleSearch) policy(levels []float64) *policy.Oracle {
 	p, err := policy.New(f.spec(levels), f.App)
 	if err != nil {

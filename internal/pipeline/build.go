@@ -85,7 +85,7 @@ func (s *Subject) longest(h *history.History, what string) (*workload.Workload, 
 // Model configures how a subject is made from an application's own model.
 type Model struct {
 	HeldOut  float64 // share at the end that is held out for the evaluation; 0 = a fifth
-	Policy   string  // the autoscaler in charge while the history is recorded; "" = HPA at its default
+	Policy   string  // the autoscaler under which the history is recorded; "" = HPA at its default
 	Seed     uint64
 	Progress func(share float64)
 }

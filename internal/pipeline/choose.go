@@ -37,7 +37,7 @@ func (p Preference) Check() error {
 // Verdict is the recommendation of an evaluation.
 type Verdict struct {
 	Choice string `json:"choice"` // label of the candidate that is preferred
-	// Promote says whether the choice beats the rule on the held-out history.
+	// Promote reports whether the choice beats the rule on the held-out history.
 	Promote  bool   `json:"promote"`
 	Sentence string `json:"sentence"`
 }

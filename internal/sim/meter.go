@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Window is the length of the windows whose percentile is held against the SLO.
+// Window is the length of the windows whose percentile is compared with the SLO.
 const Window = time.Minute
 
 // meterBits is the resolution of the latencies that results are made of.
@@ -133,7 +133,7 @@ func (m *Meter) ended(k *KindMeter, now time.Duration, ended, over float64) {
 	k.windowOver += over
 }
 
-// closeWindows judges the window that has ended. Windows without traffic are
+// closeWindows evaluates the window that has ended. Windows without traffic are
 // not counted.
 func (m *Meter) closeWindows(now time.Duration) {
 	m.evaluateWindow()
@@ -160,7 +160,7 @@ func (m *Meter) evaluateWindow() {
 	}
 }
 
-// Finish judges the last, possibly shorter window. Call it once, at the end.
+// Finish evaluates the last, possibly shorter window. Call it once, at the end.
 func (m *Meter) Finish() { m.evaluateWindow() }
 
 // InFlight is the number of requests of a kind that have not ended.

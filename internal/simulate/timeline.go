@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Timeline is a run over time, as exporters saw it: no lag, no loss. It is for
-// people to look at.
+// Timeline is a run over time, as exporters show it: no lag, no loss. It is for
+// plots and reports.
 type Timeline struct {
 	Step    time.Duration
 	At      []time.Duration // end of each step

@@ -41,7 +41,7 @@ func (t *track) coverage(p *past, m *model) coverage {
 // slack is how far beyond the measured range still counts as measured.
 const slack = 0.02
 
-// Extrapolates says whether a load of one replica, in requests per second, is
+// Extrapolates reports whether a load of one replica, in requests per second, is
 // outside what the history ever showed of a service. What the twin says there
 // follows from queueing theory and has not been compared with a measurement. An
 // unknown service was never measured.

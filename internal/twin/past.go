@@ -27,7 +27,7 @@ const still = 0.03
 type past struct {
 	h       *history.History
 	options Options
-	cut     int // the first step that is not seen
+	cut     int // the first held-out step
 	step    float64
 	tracks  []*track // the services that are fitted
 	edges   []edge   // calls between them

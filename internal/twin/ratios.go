@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// graph is who calls whom, and how often.
+// graph is the call graph, and how often.
 type graph struct {
 	kinds []kind
 	order []int // services, callers before callees
@@ -75,7 +75,7 @@ func (p *past) callGraph() *graph {
 	return g
 }
 
-// stillMix says whether no kind's share of the requests ever moved by more than
+// stillMix reports whether no kind's share of the requests ever moved by more than
 // a per cent, not even by chance.
 func stillMix(rates [][]float64) bool {
 	for k := range rates {

@@ -46,7 +46,7 @@ func replay(app *loadline.App, p *past, from, to int) *replayed {
 // replicas of a step, and pods are there when they were there.
 func (p *past) replayable(app *loadline.App, from, to int) (*loadline.App, driven, []int) {
 	quick := *app
-	quick.Nodes = nil // room for everybody: what was there, was there
+	quick.Nodes = nil // no placement limits: the recorded pods did run
 	quick.Services = append([]loadline.Service(nil), app.Services...)
 	counts := make([]int, len(quick.Services))
 	for i := range quick.Services {

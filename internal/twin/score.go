@@ -18,7 +18,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// Report is what there is to know about a twin besides its figures.
+// Report is the quality of a twin: its errors, warnings and assumptions.
 type Report struct {
 	From  time.Time `json:"from"`
 	Cut   time.Time `json:"unseen_from"` // what comes after was held out
@@ -179,7 +179,7 @@ func (t *Twin) score(p *past, models []model) {
 
 func scores(e [3]misses) Scores { return Scores{e[0].score(), e[1].score(), e[2].score()} }
 
-// near says whether a service was near saturation: by the CPU that it used
+// near reports whether a service was near saturation: by the CPU that it used
 // where it has a limit, by what the twin says of its load where it has none.
 func (p *past) near(w *window, m *model) bool {
 	if m.size.CPULimit > 0 && !math.IsNaN(w.cpu) {

@@ -162,7 +162,7 @@ func (t *trial) inCalls(pt *point) float64 {
 	return ratio(sum, rate)
 }
 
-// overlaps says whether the calls cannot all have been made one after the
+// overlaps reports whether the calls cannot all have been made one after the
 // other: together they take longer than the whole visit.
 func (t *trial) overlaps() bool {
 	if len(t.callees) == 1 && t.g.bulky(t.service) {

@@ -1,17 +1,16 @@
-// Package twin makes an application out of its past: a [loadline.App] that the
-// simulator runs, fitted to a [history.History], and beside it Scaling-Ops'
-// regressor, both scored on the last part of the history, which neither has
-// seen.
+// Package twin fits an application to its history: a [loadline.App] that the simulator
+// runs, made from a [history.History], and beside it Scaling-Ops' regressor, both scored
+// on the held-out last part of the history.
 //
 // Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go
 // make the history ready and refuse what cannot be fitted; graph.go, ratios.go
-// and tree.go find who calls whom; demand.go and change.go CPU per request and
+// and tree.go find the call graph; demand.go and change.go CPU per request and
 // releases that changed it; station.go, points.go and trial.go the load-latency
 // profile; resources.go memory, start-up and sizes; objective.go what is
 // promised; linear.go Scaling-Ops' regressor; build.go puts the application
 // together; replay.go, score.go
 // and stretch.go evaluate both models on the held-out part;
-// coverage.go says where the twin extrapolates; load.go turns the past into a
+// coverage.go says where the twin extrapolates; load.go turns the history into a
 // workload; origins.go says of every figure where it comes from; robust.go is
 // the arithmetic.
 //

@@ -53,7 +53,7 @@ var suffixes = map[string][]struct {
 	"count": {{"_count", 1}},
 }
 
-// isTable says whether a first line is the header of our CSV layout: it has a
+// isTable reports whether a first line is the header of our CSV layout: it has a
 // column for the time by its name. Traces have none, or call it otherwise.
 func isTable(line []byte) bool {
 	names := splitHeader(line)

@@ -2,8 +2,7 @@ package fluid
 
 import "math"
 
-// mergeCohorts joins replicas that have become alike, and drops cohorts that
-// nobody is left in.
+// mergeCohorts joins replicas that have become alike, and drops empty cohorts.
 func (e *Engine) mergeCohorts() {
 	for i := range e.services {
 		s := &e.services[i]

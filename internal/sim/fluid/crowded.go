@@ -156,8 +156,8 @@ func (e *Engine) overfull(service, at int) int {
 	return -1
 }
 
-// leastMemory is a lower bound of the pods' limits: what services are told to
-// be, or what their pods still have while a resize is under way.
+// leastMemory is a lower bound of the pods' limits: the desired one, or
+// the one that pods still have while a resize is under way.
 func (s *service) leastMemory(cp *sim.ControlPlane, service int) float64 {
 	least := math.Inf(1)
 	for _, slot := range cp.Slots(service) {

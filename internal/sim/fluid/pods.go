@@ -64,7 +64,7 @@ func (e *Engine) cohortFor(s *service, limit float64, quota bool, crowd float64)
 		c := &s.cohorts[i]
 		alike := c.ownLimit == limit && c.quota == quota && math.Abs(c.crowd-crowd) <= closeCrowd(c.crowd, crowd)
 		if c.pods == 0 {
-			// Empty ones are kept only until somebody needs the place.
+			// Empty ones are kept only until their place is needed.
 			e.empty(s, i, limit, quota)
 			return i
 		}
