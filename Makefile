@@ -44,7 +44,7 @@ demo: bin/loadline ## from a week of metrics to an evaluated policy: record, fit
 	@echo "1. Record a week of bookinfo under HPA at 80 %, as Prometheus would have stored it"
 	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa -o $(DEMO)/past
 	@echo; echo "2. Fit a twin to six days and train candidates on it; the seventh day is held out"
-	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --unseen 0.1429 --candidates 6 -o $(DEMO)/run
+	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --held-out 0.1429 --candidates 6 -o $(DEMO)/run
 	@echo; echo "3. Compare the candidates with HPA at 80 %, calibrated HPA, Autothrottle and the oracle on the held-out day"
 	bin/loadline evaluate $(DEMO)/run --seeds 2 --stretch 40m
 	@echo

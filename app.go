@@ -72,7 +72,7 @@ type Version struct {
 // Kind is one kind of request that users send.
 type Kind struct {
 	Name    string
-	Share   float64 // of all requests, relative to the other kinds, unless the workload says otherwise
+	Share   float64 // of all requests, relative to the other kinds, unless the workload sets another
 	SLO     SLO
 	Timeout time.Duration // after which the client gives up; 0 = it never does
 	Root    Call

@@ -1,10 +1,10 @@
-// Package loadline is the vocabulary of the product: what an application is,
-// what can be seen of it, what may be changed, and who decides.
+// Package loadline is the vocabulary of the product: applications, their metrics, plans
+// and policies.
 //
-// Reading order: [App] (app.go) says what runs; [Observation] (observation.go)
-// what was seen of it; [Situation] and [Policy] (policy.go) who decides from
-// what; [Proposal] and [Plan] (proposal.go) what is to change; [Decision]
-// (decision.go) what was decided and applied. One pass of the loop in
+// Reading order: [App] (app.go) is what runs; [Observation] (observation.go) what was
+// measured; [Policy] (policy.go) decides from a [Situation]; [Proposal] and [Plan]
+// (proposal.go) are what is to change; [Decision] (decision.go) is what was decided and
+// applied. One pass of the loop in
 // internal/loop is: observe, forecast, split the SLO, decide, guard, apply,
 // record.
 //

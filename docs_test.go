@@ -38,7 +38,7 @@ func TestDocumentsNameTests(t *testing.T) {
 	}
 }
 
-// anyTest says whether a folder has a test of such a name.
+// anyTest reports whether a folder has a test of such a name.
 func anyTest(t *testing.T, dir string, is func(string) bool) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

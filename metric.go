@@ -14,7 +14,7 @@ import (
 // Metric is one row of the table.
 type Metric struct {
 	Scope       Scope
-	Name        string // in columns, query presets, reports and, unless Log says otherwise, the decision log
+	Name        string // in columns, query presets, reports and, unless Log sets another, the decision log
 	Unit        string // "1/s", "s", "cores", "bytes", "share", "count"
 	Aggregation Aggregation
 	Help        string // one line
@@ -67,7 +67,7 @@ func (a Aggregation) String() string {
 	return [...]string{"rate", "gauge", "total", "ratio", "quantile", "mean", "mean per replica"}[a]
 }
 
-// Adds says whether several series of one service are parts of a whole. Of
+// Adds reports whether several series of one service are parts of a whole. Of
 // others the largest counts.
 func (a Aggregation) Adds() bool { return a == PerSecond || a == Gauge || a == Total }
 

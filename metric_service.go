@@ -64,7 +64,7 @@ const (
 )
 
 // ServiceTable is what is measured of services, summed over a service's pods
-// unless the aggregation says otherwise.
+// unless the aggregation sets another.
 var ServiceTable = Table[ServiceMetric, ServiceObservation]{
 	ServiceRate: {Metric{Scope: OfService, Name: "rate", Unit: "1/s", Aggregation: PerSecond, Column: 1,
 		Help: "requests that arrived", Absent: noScrapes,

@@ -2,14 +2,14 @@ package loadline
 
 import "time"
 
-// Sample is one measured value with the instant it speaks of. The zero Sample
+// Sample is one measured value with the instant it refers to. The zero Sample
 // is absent: what was not measured can never be read as a measured zero.
 type Sample struct {
 	Value float64
 	At    time.Time
 }
 
-// Present says whether there is a value at all.
+// Present reports whether there is a value at all.
 func (s Sample) Present() bool { return !s.At.IsZero() }
 
 // Or returns the value, or the given one if the sample is absent.

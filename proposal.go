@@ -27,11 +27,10 @@ type Setting struct {
 	Brownout      Opt[bool]    // true: optional calls to the service are dropped
 }
 
-// Empty says whether the setting changes nothing.
+// Empty reports whether the setting changes nothing.
 func (s Setting) Empty() bool { return s == Setting{} }
 
-// Proposal is what a policy wants. It may speak of some services and some axes
-// only.
+// Proposal is what a policy proposes, for all or some services and axes.
 type Proposal struct {
 	Services []ServiceProposal
 }
@@ -40,7 +39,7 @@ type Proposal struct {
 type ServiceProposal struct {
 	Service int // index into App.Services
 	Setting Setting
-	Reason  string // one sentence for the person who asks why
+	Reason  string // one sentence
 	// RunnerUp is what the policy would have done otherwise, if it weighs
 	// alternatives.
 	RunnerUp *Alternative

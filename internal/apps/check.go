@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Report is what there is to know about a model besides that it is sound.
+// Report describes a valid model.
 type Report struct {
 	Name     string
 	Services int

@@ -24,13 +24,13 @@ type callTrees struct {
 	shared   map[string]*callNode
 	names    []string // of the shared sub-trees, in the file's order
 	calls    int      // so far, over all trees
-	told     map[string]bool
+	reported map[string]bool
 }
 
 // callTrees reads the shared sub-trees and makes sure that they do not contain
 // each other.
 func (r *reader) callTrees(top object, app *loadline.App) *callTrees {
-	t := &callTrees{r: r, app: app, services: map[string]int{}, shared: map[string]*callNode{}, told: map[string]bool{}}
+	t := &callTrees{r: r, app: app, services: map[string]int{}, shared: map[string]*callNode{}, reported: map[string]bool{}}
 	for i, s := range app.Services {
 		t.services[s.Name] = i
 	}
@@ -68,8 +68,8 @@ func (t *callTrees) root(a at) loadline.Call {
 // tell reports a fault of a shared sub-tree once, not once for every use.
 func (t *callTrees) tell(line int, field, value, want string) {
 	key := fmt.Sprint(line, field, value)
-	if !t.told[key] {
-		t.told[key] = true
+	if !t.reported[key] {
+		t.reported[key] = true
 		t.r.fault(line, field, value, want)
 	}
 }

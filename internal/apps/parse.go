@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Model is an application with the story of its figures.
+// Model is an application with the provenance of its figures.
 type Model struct {
 	App     *loadline.App
 	Origins []Origin // in the order of the file

@@ -74,7 +74,7 @@ func (r *reader) originNames() []string {
 	return names
 }
 
-// null says whether a node is there only in form: "cpu:" with nothing behind.
+// null reports whether a node is there only in form: "cpu:" with nothing behind.
 func (a at) null() bool { return a.Kind == yaml.ScalarNode && a.Tag == "!!null" }
 
 // text is a node as a fault shows it.

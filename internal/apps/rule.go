@@ -100,7 +100,7 @@ func memoryRule(zero bool, want string) rule[int64] {
 }
 
 // parseFinite takes plain decimal numbers only: NaN, infinities, hexadecimal
-// and underscores have no place in a file that people read.
+// and underscores have no place in a file for reading.
 func parseFinite(s string) (float64, bool) {
 	if s == "" || strings.Trim(s, "+-.0123456789eE") != "" {
 		return 0, false

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Lock takes a folder for this process, until it is closed, or says who has it
+// Lock takes a folder for this process, until it is closed, or reports which process has it
 // (BusyError). The kernel lets go of it when the process ends, however it ends, so
 // there are no stale locks.
 func Lock(dir string) (io.Closer, error) {
@@ -29,7 +29,7 @@ func Lock(dir string) (io.Closer, error) {
 		holder, _ := io.ReadAll(io.LimitReader(file, 64))
 		return nil, &BusyError{Dir: dir, Process: strings.TrimSpace(string(holder))}
 	}
-	// Who holds it is told to the next who asks; the lock does not depend on it.
+	// The holder is recorded for the error message; the lock does not depend on it.
 	_ = file.Truncate(0)
 	_, _ = fmt.Fprintf(file, "%d\n", os.Getpid())
 	return file, nil

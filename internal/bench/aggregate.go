@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -105,7 +106,7 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 			}
 		}
 	}
-	row.OverClairvoyant = overClairvoyant(c, byCase, order)
+	row.OverOracle = overOracle(c, byCase, order)
 	bound := IntervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
 	row.Bound = &bound
 	return row
@@ -137,30 +138,31 @@ func paired(runs, others []*Record, of func(*Record) result.Number, compare func
 	return values
 }
 
-// overClairvoyant is the cost relative to that of the clairvoyant over the same
-// axes, if it is among the policies and keeps the SLO itself.
-func overClairvoyant(c Case, byCase map[Case][]*Record, order []Case) *Interval {
+// overOracle is the cost relative to that of the oracle over the same axes, if
+// the oracle is among the policies and meets the SLO itself.
+func overOracle(c Case, byCase map[Case][]*Record, order []Case) *Interval {
 	for _, other := range order {
-		seer := byCase[other]
-		if !sameCell(c, other) || !isClairvoyant(other) || strings.Contains(other.Policy, "+cpu") != movesCPU(c, byCase[c]) {
+		reference := byCase[other]
+		if !sameCell(c, other) || !isOracle(other) || strings.Contains(other.Policy, "+cpu") != movesCPU(c, byCase[c]) {
 			continue
 		}
-		if slices.ContainsFunc(seer, func(r *Record) bool { return !r.Result.SLOMet() }) {
+		if slices.ContainsFunc(reference, func(r *Record) bool { return !r.Result.SLOMet() }) {
 			return nil
 		}
-		over := IntervalOf(paired(byCase[c], seer, func(r *Record) result.Number { return r.Result.CoreHours },
+		over := IntervalOf(paired(byCase[c], reference, func(r *Record) result.Number { return r.Result.CoreHours },
 			func(a, b float64) float64 { return a / b }))
 		return &over
 	}
 	return nil
 }
 
-func isClairvoyant(c Case) bool {
+func isOracle(c Case) bool {
 	name, _, _ := strings.Cut(c.Policy, ":")
-	return name == "clairvoyant"
+	m, err := policy.Named(name)
+	return err == nil && m.Oracle
 }
 
 func movesCPU(c Case, runs []*Record) bool {
-	return isClairvoyant(c) && strings.Contains(c.Policy, "+cpu") ||
+	return isOracle(c) && strings.Contains(c.Policy, "+cpu") ||
 		slices.ContainsFunc(runs, func(r *Record) bool { return slices.Contains(r.Axes, axisCPU) })
 }

@@ -25,9 +25,9 @@ func TestAggregateByHand(t *testing.T) {
 		madeRecord("new", "new", 1, 9, 0.001, axisReplicas), madeRecord("new", "new", 2, 10, 0.02, axisReplicas), madeRecord("new",
 			"new", 3, 11, 0.001, axisReplicas),
 		madeRecord("vpa", "vpa", 1, 9, 0, axisCPU),
-		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0, axisReplicas), madeRecord("clairvoyant", "clairvoyant", 2, 5, 0,
-			axisReplicas), madeRecord("clairvoyant", "clairvoyant", 3, 5, 0, axisReplicas),
-		madeRecord("clairvoyant:axes=replicas+cpu", "with cpu", 1, 3, 0, axisReplicas),
+		madeRecord("oracle", "oracle", 1, 5, 0, axisReplicas), madeRecord("oracle", "oracle", 2, 5, 0,
+			axisReplicas), madeRecord("oracle", "oracle", 3, 5, 0, axisReplicas),
+		madeRecord("oracle:axes=replicas+cpu", "with cpu", 1, 3, 0, axisReplicas),
 	}, "hpa")
 	if len(r.Rows) != 5 {
 		t.Fatalf("%d rows", len(r.Rows))
@@ -39,9 +39,9 @@ func TestAggregateByHand(t *testing.T) {
 	near(t, "difference", float64(next.Against["core_hours"].Mean), -2, 1e-12)
 	near(t, "its interval", float64(next.Against["core_hours"].High), -2+4.302653/math.Sqrt(3), 1e-6)
 	near(t, "baseline against itself", float64(hpa.Against["core_hours"].High), 0, 0)
-	near(t, "over the clairvoyant", float64(hpa.OverClairvoyant.Mean), (10+12+14)/15., 1e-12)
-	near(t, "over the one that moves CPU too", float64(vpa.OverClairvoyant.Mean), 3, 1e-12)
-	near(t, "that one over itself", float64(r.Rows[4].OverClairvoyant.Mean), 1, 0)
+	near(t, "over the oracle", float64(hpa.OverOracle.Mean), (10+12+14)/15., 1e-12)
+	near(t, "over the one that moves CPU too", float64(vpa.OverOracle.Mean), 3, 1e-12)
+	near(t, "that one over itself", float64(r.Rows[4].OverOracle.Mean), 1, 0)
 	if !hpa.Met || next.Met {
 		t.Error("one run of three over 1 % breaks the SLO, none keeps it")
 	}
@@ -52,9 +52,9 @@ func TestAggregateByHand(t *testing.T) {
 
 func TestClairvoyantThatBrokeTheSLOIsNoMeasure(t *testing.T) {
 	r := aggregate([]*Record{madeRecord("hpa", "hpa", 1, 10, 0, axisReplicas),
-		madeRecord("clairvoyant", "clairvoyant", 1, 5, 0.5, axisReplicas)}, "hpa")
-	if r.Rows[0].OverClairvoyant != nil {
-		t.Errorf("%+v", r.Rows[0].OverClairvoyant)
+		madeRecord("oracle", "oracle", 1, 5, 0.5, axisReplicas)}, "hpa")
+	if r.Rows[0].OverOracle != nil {
+		t.Errorf("%+v", r.Rows[0].OverOracle)
 	}
 }
 
@@ -106,12 +106,12 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 		}
 	}
 	r := Results{Suite: "test", Baseline: "hpa", Seeds: 3, Rows: []Row{row("hpa", 10, true), row("ursa", 8, true), row("vpa", 5, false),
-		row("clairvoyant", 7, true)}}
+		row("oracle", 7, true)}}
 	var b strings.Builder
 	if err := r.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| shop | day | none | **ursa** | 8 +- 1 | -20.0 % * | - | vpa |", "| vpa | broken | (5 +- 1) |"} {
+	for _, want := range []string{"| shop | day | none | **ursa** | 8 +- 1 | -20.0 % * | - | vpa |", "| vpa | violated | (5 +- 1) |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}

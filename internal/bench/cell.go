@@ -32,7 +32,7 @@ type job struct {
 	seed   int // index into the cell's loads
 }
 
-// cells makes everything that will be run, and says everything that cannot be,
+// cells makes everything that will be run, and reports everything that cannot be,
 // before anything is run. Traces that are not at hand are left out and named.
 func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 	o := &opened{data: data}
@@ -55,7 +55,7 @@ func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 		}
 	}
 	if len(faults) == 0 && len(all) == 0 {
-		faults = append(faults, fmt.Errorf("nothing is left to run: the traces of %s are not at hand", strings.Join(leftOut, ", ")))
+		faults = append(faults, fmt.Errorf("nothing is left to run: the traces of %s are not available", strings.Join(leftOut, ", ")))
 	}
 	return all, leftOut, joinOnce(faults)
 }
@@ -128,12 +128,12 @@ func (m Matrix) checkCell(c *cell) error {
 			continue
 		}
 		switch {
-		case p.Calibrated && p.foresees():
+		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
 		case p.Calibrated:
 			faults = append(faults, calibrate.Check(p.Spec, c.app.Model))
-		case p.foresees():
-			faults = append(faults, calibrate.CheckForesight(p.Spec, c.app.Model))
+		case p.needsSearch():
+			faults = append(faults, calibrate.CheckOracle(p.Spec, c.app.Model))
 		}
 	}
 	return joinOnce(faults)
@@ -141,7 +141,7 @@ func (m Matrix) checkCell(c *cell) error {
 
 func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
 
-// spec of one run of the cell; the load is bound by whoever runs it.
+// spec of one run of the cell; the caller binds the load.
 func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
@@ -152,7 +152,7 @@ func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 // caseOf a job; spec is the policy as it is run, for a calibrated one.
 func (m Matrix) caseOf(j job, spec string) Case {
 	p := m.Policies[j.policy]
-	if p.foresees() || p.Trained {
+	if p.needsSearch() || p.Trained {
 		spec = p.Spec // its levels or its model differ from seed to seed; the result names them
 	}
 	return Case{

@@ -11,8 +11,8 @@ func TestNobodyBeatsTheBound(t *testing.T) {
 	m := smallMatrix(
 		"hpa", "hpa:target=95,down-window=0s", "kpa:target=4", "vpa", "vpa:percentile=50,margin=0,history=1000h", "hpa+vpa",
 		"ursa:utilisation=90",
-		"autothrottle", "static:replicas=1", "clairvoyant", "clairvoyant:axes=replicas+cpu",
-		"reckless: clairvoyant:axes=replicas+cpu,level=2")
+		"autothrottle", "static:replicas=1", "oracle", "oracle:axes=replicas+cpu",
+		"reckless: oracle:axes=replicas+cpu,level=2")
 	m.Workloads = []Workload{smallLoad(smallBursts, 5*time.Minute), smallLoad("constant:rps=3", 5*time.Minute),
 		smallLoad("diurnal:low=1,high=90,period=5m,peak=3m", 5*time.Minute)}
 	m.Seeds = 2
@@ -33,20 +33,20 @@ func TestNobodyBeatsTheBound(t *testing.T) {
 }
 
 func TestClairvoyantKeepsTheSLOAndIsNoDearerThanTheBestHPA(t *testing.T) {
-	m := smallMatrix("hpa", "hpa@calibrated", "clairvoyant")
+	m := smallMatrix("hpa", "hpa@calibrated", "oracle")
 	m.Workloads = []Workload{smallLoad(smallBursts, 10*time.Minute), smallLoad("diurnal:low=10,high=80,period=10m,peak=6m",
 		10*time.Minute)}
 	rows := mustRun(t, m, Options{Dir: t.TempDir()}).Rows
 	for i := 0; i < len(rows); i += 3 {
-		best, seer := rows[i+1], rows[i+2]
-		if !seer.Met {
-			t.Errorf("%s: the clairvoyant has %v over the SLO", seer.Case.Workload, seer.Measures["over_slo_ratio"])
+		best, reference := rows[i+1], rows[i+2]
+		if !reference.Met {
+			t.Errorf("%s: the oracle has %v over the SLO", reference.Case.Workload, reference.Measures["over_slo_ratio"])
 		}
-		if mine, theirs := seer.Measures["core_hours"].Mean, best.Measures["core_hours"].Mean; mine > theirs*1.005 {
-			t.Errorf("%s: the clairvoyant costs %v, %s costs %v", seer.Case.Workload, mine, best.Case.Policy, theirs)
+		if mine, theirs := reference.Measures["core_hours"].Mean, best.Measures["core_hours"].Mean; mine > theirs*1.005 {
+			t.Errorf("%s: the oracle costs %v, %s costs %v", reference.Case.Workload, mine, best.Case.Policy, theirs)
 		}
-		if o := best.OverClairvoyant; o == nil || o.Mean < 1 {
-			t.Errorf("%s: over clairvoyant %+v", best.Case.Workload, o)
+		if o := best.OverOracle; o == nil || o.Mean < 1 {
+			t.Errorf("%s: over oracle %+v", best.Case.Workload, o)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func joined(parts []*workload.Workload) (*workload.Workload, error) {
 // beforeSpan is the day before a span, or as much of it as there is.
 func beforeSpan(s Span) Span { return Span{max(0, s.From-24*time.Hour), s.From} }
 
-// generated says whether a specification names generators rather than a file.
+// generated reports whether a specification names generators rather than a file.
 func generated(spec string) bool {
 	word := spec
 	if i := strings.IndexAny(spec, ":+"); i >= 0 {
@@ -174,7 +174,7 @@ type opened struct {
 }
 
 // errNoTrace: the public traces are not at hand.
-var errNoTrace = errors.New("the trace is not at hand")
+var errNoTrace = errors.New("the trace is not available")
 
 func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, error) {
 	if w.Given != nil {

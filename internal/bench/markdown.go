@@ -8,13 +8,13 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteMarkdown writes the results as tables for a document: first who is
+// WriteMarkdown writes the results as tables for a document: first which is
 // cheapest where, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Costs are means over seeds with half the width of their 95 %% interval; differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the SLO is met in every run: at most 1 %% of its requests over it.\n\n", r.Suite, r.Seeds, r.Program, r.Baseline)
 	b.WriteString("## Who is cheapest with the SLO met\n\n")
-	fmt.Fprintf(&b, "| application | workload | perturbation | cheapest | core-hours | against %s | over the clairvoyant | policies that broke the SLO |\n|---|---|---|---|---|---|---|---|\n", r.Baseline)
+	fmt.Fprintf(&b, "| application | workload | perturbation | cheapest | core-hours | against %s | over the oracle | policies that violated the SLO |\n|---|---|---|---|---|---|---|---|\n", r.Baseline)
 	cells := r.cells()
 	for _, cell := range cells {
 		writeWinner(&b, cell)
@@ -25,7 +25,7 @@ func (r *Results) WriteMarkdown(w io.Writer) error {
 		if c.Perturbation != none {
 			fmt.Fprintf(&b, ", %s", c.Perturbation)
 		}
-		fmt.Fprintf(&b, "\n\n| policy | SLO | core-hours | against %s | over the clairvoyant | over SLO | minutes violated | p99 | replicas | changes |\n|---|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
+		fmt.Fprintf(&b, "\n\n| policy | SLO | core-hours | against %s | over the oracle | over SLO | minutes violated | p99 | replicas | changes |\n|---|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
 		for _, row := range cell {
 			writeRow(&b, row)
 		}
@@ -46,42 +46,42 @@ func (r *Results) cells() [][]Row {
 	return all
 }
 
-// writeWinner leaves the clairvoyants out: they know what nobody can.
+// writeWinner leaves the oracles out: they are references, not contenders.
 func writeWinner(b *strings.Builder, cell []Row) {
 	c := cell[0].Case
 	var best *Row
-	var broken []string
+	var violated []string
 	for i := range cell {
 		row := &cell[i]
 		switch {
-		case ParsePolicy(row.Case.Policy).foresees():
+		case ParsePolicy(row.Case.Policy).needsSearch():
 		case !row.Met:
-			broken = append(broken, row.Case.Label)
+			violated = append(violated, row.Case.Label)
 		case best == nil || row.Measures["core_hours"].Mean < best.Measures["core_hours"].Mean:
 			best = row
 		}
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | ", c.App, c.Workload, c.Perturbation)
 	if best == nil {
-		b.WriteString("nobody | - | - | - | ")
+		b.WriteString("none | - | - | - | ")
 	} else {
 		fmt.Fprintf(b, "**%s** | %s | %s | %s | ", best.Case.Label, spread(best.Measures["core_hours"]),
-			difference(best.Against["core_hours"], best.Measures["core_hours"]), times(best.OverClairvoyant))
+			difference(best.Against["core_hours"], best.Measures["core_hours"]), times(best.OverOracle))
 	}
-	if len(broken) == 0 {
-		broken = []string{"none"}
+	if len(violated) == 0 {
+		violated = []string{"none"}
 	}
-	fmt.Fprintf(b, "%s |\n", strings.Join(broken, ", "))
+	fmt.Fprintf(b, "%s |\n", strings.Join(violated, ", "))
 }
 
 func writeRow(b *strings.Builder, row Row) {
 	m := row.Measures
 	met, cost := "met", spread(m["core_hours"])
 	if !row.Met {
-		met, cost = "broken", "("+cost+")"
+		met, cost = "violated", "("+cost+")"
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
-		difference(row.Against["core_hours"], m["core_hours"]), times(row.OverClairvoyant),
+		difference(row.Against["core_hours"], m["core_hours"]), times(row.OverOracle),
 		result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean),
 		float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
 }

@@ -84,6 +84,7 @@ func ParsePolicy(text string) Policy {
 	if bare, ok := strings.CutSuffix(p.Spec, trainedSuffix); ok {
 		p.Spec, p.Trained = bare, true
 	}
+	p.Spec = policy.Canonical(p.Spec)
 	if p.Label == "" {
 		p.Label = p.Spec
 		if p.Calibrated {
@@ -96,8 +97,8 @@ func ParsePolicy(text string) Policy {
 	return p
 }
 
-// foresees: its schedule has to be searched for.
-func (p Policy) foresees() bool {
+// needsSearch reports whether the policy is an oracle whose schedule has to be searched.
+func (p Policy) needsSearch() bool {
 	name, settings, _ := strings.Cut(p.Spec, ":")
 	m, err := policy.Named(name)
 	return err == nil && m.Oracle && !strings.Contains(","+settings, ",level=")
@@ -137,7 +138,7 @@ func (m Matrix) Cases() int {
 // Runs is how many runs the comparison has.
 func (m Matrix) Runs() int { return m.Cases() * max(m.Seeds, 1) }
 
-// check says everything that is wrong with the lists themselves; what is wrong
+// check reports everything that is wrong with the lists themselves; what is wrong
 // with a combination shows when the cells are made.
 func (m Matrix) check() error {
 	var faults []error

@@ -29,7 +29,7 @@ const (
 // notebook turns decisions into what changed, as they are made.
 type notebook struct {
 	app       *loadline.App
-	now       []loadline.Allocation // what services have been told
+	now       []loadline.Allocation // desired allocations of the services
 	noted     []loadline.Allocation // what was last written down
 	decisions []Decision
 	leftOut   int
@@ -95,7 +95,7 @@ func reasonOf(d *loadline.Decision, service int) string {
 	return ""
 }
 
-// describeChange says what is worth saying; "" = nothing.
+// describeChange describes a change that is worth mentioning; "" = none.
 func describeChange(from, to loadline.Allocation) string {
 	text := ""
 	add := func(format string, args ...any) {
@@ -146,27 +146,27 @@ func roundedAll(values []float64) []result.Number {
 	return out
 }
 
-func storyOf(app *loadline.App, s *simulate.Story) Story {
-	story := Story{
+func timelineOf(app *loadline.App, s *simulate.Timeline) Timeline {
+	timeline := Timeline{
 		Load: roundedAll(s.Load), Failed: roundedAll(s.Failed), Used: roundedAll(s.Used), Asked: roundedAll(s.Asked),
 		T: make([]result.Number, len(s.At)), Replicas: map[string][]result.Number{},
 		AtSLO: map[string][]result.Number{}, SLOMs: map[string]result.Number{},
 	}
 	for i, at := range s.At {
-		story.T[i] = rounded(at.Seconds())
+		timeline.T[i] = rounded(at.Seconds())
 	}
 	for i := range app.Services {
-		story.Replicas[app.Services[i].Name] = roundedAll(s.Ready[i])
+		timeline.Replicas[app.Services[i].Name] = roundedAll(s.Ready[i])
 	}
 	for k := range app.Kinds {
 		ms := make([]float64, len(s.Latency[k]))
 		for i, seconds := range s.Latency[k] {
 			ms[i] = 1000 * seconds
 		}
-		story.AtSLO[app.Kinds[k].Name] = roundedAll(ms)
-		story.SLOMs[app.Kinds[k].Name] = result.Number(app.Kinds[k].SLO.Latency.Seconds() * 1e3)
+		timeline.AtSLO[app.Kinds[k].Name] = roundedAll(ms)
+		timeline.SLOMs[app.Kinds[k].Name] = result.Number(app.Kinds[k].SLO.Latency.Seconds() * 1e3)
 	}
-	return story
+	return timeline
 }
 
 // bucketsOf a histogram, as coarse as exporters show it; empty ones are left out.

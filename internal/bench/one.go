@@ -72,7 +72,7 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	bound := j.cell.bound(load.Rate, axes, spec.WarmUp)
 	record := &Record{
 		Format: FormatVersion, Program: r.options.Program, Case: r.matrix.caseOf(j, spec.Policy), Seed: spec.Seed,
-		Result: out.Result, DecisionUs: r.decisionUs(out.Effort), Story: storyOf(app, out.Story), Latency: latencyOf(app, out),
+		Result: out.Result, DecisionUs: r.decisionUs(out.Effort), Timeline: timelineOf(app, out.Timeline), Latency: latencyOf(app, out),
 		Decisions: notes.decisions, DecisionsLeftOut: notes.leftOut, Axes: axes,
 		BoundCoreHours: result.Number(bound.CoreHours), BoundDeviation: result.Number(bound.Deviation),
 	}

@@ -23,8 +23,8 @@ type Prepared struct {
 }
 
 // preparation is one search, and the jobs that wait for it. Calibrations are
-// shared by all seeds and perturbations of an application and a workload: nobody
-// is calibrated to what goes wrong.
+// shared by all seeds and perturbations of an application and a workload:
+// settings are not calibrated to perturbations.
 type preparation struct {
 	key   string
 	first job // of those that wait for it
@@ -38,10 +38,10 @@ type preparation struct {
 	trained *learners.Trained
 }
 
-// foresightSeed begins the seeds that schedules are verified with. They are no
-// run's: who knows the rates does not know the arrivals. Runs under one trace
+// oracleSeed begins the seeds that schedules are verified with. They are no
+// run's: the oracle knows the rates and not the arrivals. Runs under one trace
 // share one schedule.
-const foresightSeed = 800_001
+const oracleSeed = 800_001
 
 // How many runs a search is worth, about.
 const (
@@ -71,7 +71,7 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 	return all, of, nil
 }
 
-// prepare makes one, and lets go those who wait for it.
+// prepare makes one and releases the jobs that wait for it.
 func (r *runner) prepare(ctx context.Context, p *preparation) error {
 	share := r.meter.begin(p.cost)
 	if err := r.make(ctx, p, share); err != nil {
@@ -130,8 +130,8 @@ func (r *runner) preparation(j job) (*preparation, error) {
 		return r.calibration(j, p)
 	case p.Trained:
 		return r.training(j, p)
-	case p.foresees():
-		return r.foresight(j, p)
+	case p.needsSearch():
+		return r.oracleSearch(j, p)
 	}
 	return nil, nil
 }
@@ -163,7 +163,7 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 	}, err
 }
 
-func (r *runner) foresight(j job, p Policy) (*preparation, error) {
+func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 	w := j.cell.loads[j.seed]
 	load, err := w.For(j.cell.app.Model)
 	if err != nil {
@@ -172,16 +172,16 @@ func (r *runner) foresight(j job, p Policy) (*preparation, error) {
 	spec := r.matrix.spec(j.cell, p.Spec, j.seed)
 	spec.Engine = ""
 	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
-	task := calibrate.Foresight{
+	task := calibrate.OracleSearch{
 		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
-		Load: calibrate.Load{Rates: load, Duration: w.Duration(), Seed: foresightSeed},
+		Load: calibrate.Load{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
 	}
-	spec.Seed = foresightSeed
+	spec.Seed = oracleSeed
 	key, err := keyOf(spec, w, []any{"foresight", calibrate.Version})
 	return &preparation{
 		key: key, cost: costOfForesight * j.cell.cost(r.matrix.Engine),
 		check: func(ctx context.Context, _ func(float64)) (*calibrate.Found, error) {
-			return calibrate.Foresee(ctx, task)
+			return calibrate.SearchOracle(ctx, task)
 		},
 	}, err
 }

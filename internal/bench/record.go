@@ -31,7 +31,7 @@ type Record struct {
 	Seed       uint64              `json:"seed"`
 	Result     result.Result       `json:"result"`
 	DecisionUs result.Number       `json:"decision_us"` // CPU time of a decision, mean; not repeatable
-	Story      Story               `json:"story"`
+	Timeline   Timeline            `json:"story"`
 	Latency    map[string][]Bucket `json:"latency"` // by kind of request
 	Decisions  []Decision          `json:"decisions"`
 
@@ -41,8 +41,8 @@ type Record struct {
 	// expectation; BoundDeviation is its standard deviation.
 	BoundCoreHours result.Number `json:"bound_core_hours"`
 	BoundDeviation result.Number `json:"bound_deviation"`
-	// DecisionsLeftOut changed CPU or memory by little, or came after so many that
-	// nobody will read them.
+	// DecisionsLeftOut changed CPU or memory by little, or came after the
+	// number that is stored.
 	DecisionsLeftOut int `json:"decisions_left_out,omitempty"`
 }
 
@@ -52,8 +52,8 @@ type Bucket struct {
 	Count  result.Number `json:"count"`
 }
 
-// Story is a run over time. Every slice has the length of T.
-type Story struct {
+// Timeline is a run over time. Every slice has the length of T.
+type Timeline struct {
 	T        []result.Number            `json:"t_s"`
 	Load     []result.Number            `json:"load_rps"`
 	Failed   []result.Number            `json:"failed_rps"`
@@ -92,7 +92,7 @@ type Learned struct {
 	Setting   string           `json:"setting"` // that was chosen
 	Steps     int              `json:"steps"`
 	Seed      uint64           `json:"seed"`
-	Yardstick result.Number    `json:"yardstick"` // DRPC's reward on episodes that nobody practised on
+	Yardstick result.Number    `json:"yardstick"` // DRPC's reward on held-out episodes
 	Curve     []learners.Point `json:"curve"`
 }
 
@@ -102,9 +102,9 @@ type Row struct {
 	Seeds    int                 `json:"seeds"`
 	Measures map[string]Interval `json:"measures"` // by the name that result.Result gives it: core_hours, over_slo_ratio, p99_ms, ...
 	Against  map[string]Interval `json:"against"`  // paired difference to the baseline, seed by seed
-	// OverClairvoyant is the cost relative to the clairvoyant's, where there is
+	// OverOracle is the cost relative to the oracle's, where there is
 	// one.
-	OverClairvoyant *Interval `json:"over_clairvoyant,omitempty"`
+	OverOracle *Interval `json:"over_clairvoyant,omitempty"`
 	// Bound on the cost in core-hours, over the axes that the policy moves.
 	Bound *Interval `json:"bound,omitempty"`
 	Met   bool      `json:"met"` // at most 1 % of requests over the SLO, in every run: only then the cost counts

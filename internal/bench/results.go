@@ -69,8 +69,8 @@ func (r *Results) WriteCSV(w io.Writer) error {
 		if row.Bound != nil {
 			line("bound_core_hours", *row.Bound, Interval{}, false)
 		}
-		if row.OverClairvoyant != nil {
-			line("over_clairvoyant", *row.OverClairvoyant, Interval{}, false)
+		if row.OverOracle != nil {
+			line("over_clairvoyant", *row.OverOracle, Interval{}, false)
 		}
 	}
 	table.Flush()

@@ -21,7 +21,7 @@ type Options struct {
 
 	CPUTime  func() time.Duration // of the calling thread; nil = decisions are not timed
 	Progress func(Progress)       // called from any worker, one at a time; may be nil
-	Log      func(line string)    // what people should know; may be nil
+	Log      func(line string)    // messages for the user; may be nil
 }
 
 // Progress of a bench.
@@ -38,7 +38,7 @@ type runner struct {
 	models  *learners.Folder // nil = nothing is trained
 }
 
-// Check says everything that cannot be run, without running anything, and which
+// Check reports everything that cannot be run, without running anything, and which
 // traces are not at hand.
 func (m Matrix) Check(data string) (leftOut []string, err error) {
 	m = m.withDefaults()
@@ -65,7 +65,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 		o.Log = func(string) {}
 	}
 	for _, name := range leftOut {
-		o.Log(fmt.Sprintf("workload %s is left out: its trace is not at hand", name))
+		o.Log(fmt.Sprintf("workload %s is skipped: its trace is not available", name))
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

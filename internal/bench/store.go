@@ -75,7 +75,7 @@ type stamp struct {
 	Key     string `json:"key"`
 }
 
-// read a kept file. Absent and torn ones are not found: they will be made again.
+// read a kept file. Absent and damaged ones are not found: they will be made again.
 // One of another version is an error, unless it is to be made again too.
 func (s *store) read(folder, key string, into any) (found bool, err error) {
 	path := s.path(folder, key)

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Suite is a named comparison, so that two people get the same table.
+// Suite is a named comparison, which gives the same table to every user.
 type Suite struct {
 	Name  string
 	About string // what it compares, and how long that takes
@@ -17,14 +17,14 @@ type Suite struct {
 	matrix Matrix
 }
 
-// rivals are all of them, as they come and at their best. The clairvoyants are
+// rivals are all of them, as they come and at their best. The oracles are
 // what they are measured by: one over the replicas, one over the CPU as well.
 func rivals() []Policy {
 	var all []Policy
 	for _, name := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "autothrottle"} {
 		all = append(all, ParsePolicy(name), ParsePolicy(name+calibratedSuffix))
 	}
-	return append(all, ParsePolicy("clairvoyant"), ParsePolicy("clairvoyant (with cpu): clairvoyant:axes=replicas+cpu"))
+	return append(all, ParsePolicy("oracle"), ParsePolicy("oracle (with cpu): oracle:axes=replicas+cpu"))
 }
 
 // hour is an hour of generated load at a peak of about 40 requests per second.
@@ -45,9 +45,9 @@ const (
 	flashHour   = "constant:rps=10+flash:at=20m,factor=4,rise=1m,hold=10m,fall=5m+noise:cv=0.05"
 )
 
-// settled is left out of the SLO's figures, though not of the cost: everybody
-// begins with the application's own replicas, whatever the load, and how long a
-// policy takes to mend that once is not what is compared.
+// settled is left out of the SLO's figures, though not of the cost: every
+// policy begins with the application's own replicas, whatever the load, and the time to
+// correct them once is not compared.
 const settled = 5 * time.Minute
 
 // Suites in the order in which they are listed.
@@ -55,8 +55,8 @@ func Suites() []Suite {
 	return []Suite{
 		{
 			Name: "rivals",
-			About: "every rival as it comes and calibrated, and the clairvoyants, on three applications at a peak of about 40 requests/s: " +
-				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are at hand; 5 seeds, the SLO judged from the sixth minute on",
+			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
+				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are available; 5 seeds, the SLO evaluated from the sixth minute on",
 			apps: []string{"bookinfo", "boutique", "trainticket"},
 			matrix: Matrix{
 				Policies: rivals(), Seeds: 5, WarmUp: settled,
@@ -84,13 +84,13 @@ func Suites() []Suite {
 		},
 		{
 			Name: "drpc",
-			About: "DRPC and its rivals that learn, as far as this program has them, and MSARS, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the clairvoyant, " +
+			About: "DRPC and its rivals that learn, as far as this program has them, and MSARS, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the oracle, " +
 				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models of each; about an hour, nearly all of it training",
 			apps: []string{"bookinfo", "trainticket"},
 			matrix: Matrix{
 				Policies: registered(
 					"static", "hpa:target=75", "hpa@calibrated", "drpc@trained", "coscal@trained", "firm@trained", "asarsa@trained",
-					"msars@trained", "clairvoyant",
+					"msars@trained", "oracle",
 				),
 				Seeds: 5, WarmUp: settled, Baseline: "hpa:target=75",
 				Workloads: []Workload{twice(hour("diurnal", diurnalHour)), twice(hour("bursty", burstyHour))},
@@ -98,11 +98,11 @@ func Suites() []Suite {
 		},
 		{
 			Name:  "demo",
-			About: "HPA at its default and calibrated, autothrottle and the clairvoyant on bookinfo over a generated day; under a minute",
+			About: "HPA at its default and calibrated, autothrottle and the oracle on bookinfo over a generated day; under a minute",
 			apps:  []string{"bookinfo"},
 			matrix: Matrix{
 				Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("autothrottle"),
-					ParsePolicy("clairvoyant")},
+					ParsePolicy("oracle")},
 				Seeds: 1,
 				Workloads: []Workload{
 					{Name: "day", Spec: "day", Options: workload.Options{Duration: 24 * time.Hour, Scale: 0.25}},
@@ -117,7 +117,7 @@ func Suites() []Suite {
 				Policies: []Policy{
 					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"),
 					ParsePolicy("hpa+vpa"),
-					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("clairvoyant"),
+					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("oracle"),
 				},
 				Seeds: 2, Perturbations: []string{none, "version-2x"},
 				Workloads: []Workload{

@@ -76,7 +76,7 @@ func TestImpossibleComparisonsAreRefusedAtOnce(t *testing.T) {
 		"seeds that are kept for validation": {func(m *Matrix) { m.FirstSeed = validationSeed }, "kept for validation"},
 		"a warm-up longer than the run":      {func(m *Matrix) { m.WarmUp = time.Hour }, "warm-up"},
 		"a crowd in a run that is too short": {func(m *Matrix) { m.Perturbations = []string{"flash-5x"}; m.Workloads[0].Options.Duration = time.Minute }, "too short"},
-		"a clairvoyant that is calibrated too": {func(m *Matrix) { m.Policies[0] = ParsePolicy("clairvoyant@calibrated") },
+		"an oracle that is calibrated too": {func(m *Matrix) { m.Policies[0] = ParsePolicy("oracle@calibrated") },
 			"cannot be calibrated"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,14 +96,16 @@ func TestPoliciesAreLabelled(t *testing.T) {
 		"tight: hpa:target=90":  {Spec: "hpa:target=90", Label: "tight"},
 		"best: kpa@calibrated":  {Spec: "kpa", Label: "best", Calibrated: true},
 		"hpa:down-window=0s":    {Spec: "hpa:down-window=0s", Label: "hpa:down-window=0s"},
-		"clairvoyant:level=0.5": {Spec: "clairvoyant:level=0.5", Label: "clairvoyant:level=0.5"},
+		"oracle:level=0.5":      {Spec: "oracle:level=0.5", Label: "oracle:level=0.5"},
+		"clairvoyant:level=0.5": {Spec: "oracle:level=0.5", Label: "oracle:level=0.5"},
+		"clairvoyant":           {Spec: "oracle", Label: "oracle"},
 	} {
 		if got := ParsePolicy(text); got != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
-	if !ParsePolicy("clairvoyant").foresees() || ParsePolicy("clairvoyant:level=0.5").foresees() {
-		t.Error("a clairvoyant with a level needs no search, one without does")
+	if !ParsePolicy("oracle").needsSearch() || ParsePolicy("oracle:level=0.5").needsSearch() {
+		t.Error("an oracle with a level needs no search, one without does")
 	}
 }
 

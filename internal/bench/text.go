@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteText writes the table that people read: for every application, workload
+// WriteText writes the table for reading: for every application, workload
 // and perturbation what each policy cost, whether it kept the SLO, how it
-// compares, and below what nobody who moves the same axes can go.
+// compares, and the lower bound of policies over the same axes.
 func (r *Results) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for i, row := range r.Rows {
@@ -33,15 +33,15 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 	}
 	fmt.Fprintf(b, ", %s engine, mean of %d\n", c.Engine, r.Rows[from].Seeds)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  policy\tcore-hours\tagainst %s\tover clairvoyant\tbound\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
+	fmt.Fprintf(t, "  policy\tcore-hours\tagainst %s\tover oracle\tbound\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
 	for _, row := range r.Rows[from:] {
 		if !sameCell(row.Case, c) {
 			break
 		}
 		m := row.Measures
 		over := "-"
-		if row.OverClairvoyant != nil {
-			over = fmt.Sprintf("%.2f x", float64(row.OverClairvoyant.Mean))
+		if row.OverOracle != nil {
+			over = fmt.Sprintf("%.2f x", float64(row.OverOracle.Mean))
 		}
 		bound := "-"
 		if row.Bound != nil {
@@ -49,7 +49,7 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		}
 		verdict := ""
 		if !row.Met {
-			verdict = "  SLO broken: the cost does not count"
+			verdict = "  SLO violated: the cost does not count"
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["core_hours"]),
 			difference(row.Against["core_hours"], m["core_hours"]),
@@ -61,8 +61,8 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		if !sameCell(row.Case, c) {
 			break
 		}
-		if o := row.OverClairvoyant; o != nil && row.Met && o.Mean < 0.999 {
-			fmt.Fprintf(b, "  %s beats the clairvoyant: there is a better schedule than the one that was found.\n", row.Case.Label)
+		if o := row.OverOracle; o != nil && row.Met && o.Mean < 0.999 {
+			fmt.Fprintf(b, "  %s beats the oracle: a better schedule exists than the one that the search found.\n", row.Case.Label)
 		}
 	}
 	b.WriteByte('\n')

@@ -24,7 +24,7 @@ func (r *runner) nameless(policy string) string {
 	return strings.Replace(policy, "file="+filepath.Join(r.options.Dir, modelsFolder)+string(filepath.Separator), "file=", 1)
 }
 
-// checkTrained says what is wrong with a policy that is to be trained, as far as that
+// checkTrained reports what is wrong with a policy that is to be trained, as far as that
 // can be said without its model.
 func checkTrained(p Policy, a App) error {
 	method, settings, err := methodOf(p)

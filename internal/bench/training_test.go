@@ -67,7 +67,7 @@ func TestTrainedIsNotTrainedAgain(t *testing.T) {
 	times := map[string]time.Time{}
 	for i, path := range models(t, dir) {
 		kept[path] = read(t, path)
-		if i == 0 { // torn: it must be made again, to the same bytes
+		if i == 0 { // damaged: it must be made again, to the same bytes
 			if err := os.WriteFile(path, kept[path][:10], 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ func (m *workMeter) plan(cost float64) {
 // skip work that was planned and is there already.
 func (m *workMeter) skip(cost float64) { m.plan(-cost) }
 
-// begin a piece of work: the returned function is told how far it is, 0 to 1.
+// begin a piece of work: the returned function takes its progress, 0 to 1.
 func (m *workMeter) begin(cost float64) func(share float64) {
 	counted := 0.0
 	return func(share float64) {

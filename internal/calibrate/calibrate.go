@@ -1,11 +1,11 @@
 // Package calibrate finds the best setting of a policy for an application and a
-// workload, so that nobody is compared with a straw man: the least core-hours
+// workload, so that no policy is compared with a weak baseline: the least core-hours
 // with at most 1 % of the requests over the SLO, on data that the comparison will
 // not be made on.
 //
 // Reading order: calibrate.go (the search), space.go (what may be set), rank.go
-// (what is better), evaluate.go (trying), clairvoyant.go (the schedule of one who
-// knows the load).
+// (what is better), evaluate.go (trying), oracle.go (the schedule of the
+// oracle).
 package calibrate
 
 import (
@@ -42,7 +42,7 @@ type Task struct {
 	Progress func(share float64) // may be nil
 }
 
-// Try is one setting and what came of it on the validation data.
+// Try is one setting with its figures on the validation data.
 type Try struct {
 	Spec      string  `json:"policy"`
 	Engine    string  `json:"engine"`
@@ -60,7 +60,7 @@ type Found struct {
 	Tried   []Try  `json:"tried"` // in the order of trying
 }
 
-// Feasible says whether any setting kept the SLO.
+// Feasible reports whether any setting met the SLO.
 func (f *Found) Feasible() bool { return f.Best.feasible() }
 
 // confirmed is how many of the best are tried again in the event engine.
@@ -228,7 +228,7 @@ func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 	return again, err
 }
 
-// Check says what is wrong with a policy that is to be calibrated.
+// Check reports why a policy cannot be calibrated.
 func Check(spec string, app *loadline.App) error {
 	if _, err := policy.New(spec, app); err != nil {
 		return err

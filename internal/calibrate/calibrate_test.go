@@ -164,7 +164,7 @@ func TestRank(t *testing.T) {
 
 func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 	load := Load{waves{}, 15 * time.Minute, 21}
-	seer, err := Foresee(context.Background(), Foresight{App: smallApp(), Policy: "clairvoyant", Load: load})
+	reference, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,19 +174,19 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !seer.Feasible() || seer.Best.CoreHours > hpa.Best.CoreHours {
-		t.Errorf("%s: %v core-hours, %v over; %s: %v", seer.Spec, seer.Best.CoreHours, seer.Best.Over, hpa.Spec, hpa.Best.CoreHours)
+	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
+		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec, hpa.Best.CoreHours)
 	}
-	again, err := Foresee(context.Background(), Foresight{App: smallApp(), Policy: "clairvoyant", Load: load})
-	if err != nil || again.Spec != seer.Spec {
-		t.Errorf("one load, two schedules: %s and %v, %v", seer.Spec, again, err)
+	again, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
+	if err != nil || again.Spec != reference.Spec {
+		t.Errorf("one load, two schedules: %s and %v, %v", reference.Spec, again, err)
 	}
 }
 
 func TestForesightOfWhatNobodyCanServe(t *testing.T) {
 	app := smallApp()
 	app.Kinds[0].SLO.Latency = time.Millisecond
-	found, err := Foresee(context.Background(), Foresight{App: app, Policy: "clairvoyant", Load: Load{waves{}, 2 * time.Minute, 1}})
+	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle", Load: Load{waves{}, 2 * time.Minute, 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)
 	}

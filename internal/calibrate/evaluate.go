@@ -10,7 +10,7 @@ import (
 )
 
 // evaluate tries settings, several at once. The order of the result is that of
-// the settings, whoever was ready first.
+// the settings, whichever was ready first.
 func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads []Load) ([]Try, error) {
 	tries, faults := make([]Try, len(specs)), make([]error, len(specs))
 	next := make(chan int)

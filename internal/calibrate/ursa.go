@@ -95,7 +95,7 @@ func alone(ctx context.Context, task Task, service int, perReplica, percentile f
 	}
 	latency := m.Own.Quantile(percentile / 100)
 	if math.IsNaN(latency) {
-		return 0, nil // nobody came in a minute: nobody waited
+		return 0, nil // no request in a minute
 	}
 	return time.Duration(latency), nil
 }

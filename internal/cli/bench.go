@@ -67,7 +67,7 @@ Perturbations:
 
   # Two settings of the HPA and its best one, on two applications, five seeds each
   loadline bench --app bookinfo --app boutique --workload bursts --peak 40 \
-    --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy clairvoyant --out out/hpa
+    --policy hpa --policy hpa:target=60 --policy hpa@calibrated --policy oracle --out out/hpa
 
   # Late metrics and a lost node, compared with runs without perturbation
   loadline bench --app boutique --workload day --duration 2h --policy hpa --policy kpa:target=4 \

@@ -95,7 +95,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
-	if err := (pipeline.Judging{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
+	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
 	workers := f.workers
@@ -103,7 +103,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		workers = runtime.GOMAXPROCS(0)
 	}
 	bar := NewProgress(stderr, "evaluating "+dir)
-	e, err := pipeline.Evaluate(ctx, folder, pipeline.Judging{
+	e, err := pipeline.Evaluate(ctx, folder, pipeline.EvaluationSettings{
 		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch,
 		Program: Build(), Workers: workers, Redo: f.redo, CPUTime: ThreadCPUTime, Progress: bar.At,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },

@@ -23,7 +23,7 @@ type fitFlags struct {
 	name, out         string
 	objectives        []string
 	without           []string
-	unseen            float64
+	heldOut           float64
 	delay             string
 	cpuModel, routing string
 	svg, service      string
@@ -68,7 +68,7 @@ docs/twin.md describes the method.`,
 	flags.StringVar(&f.name, "name", "twin", "of the application")
 	flags.StringArrayVar(&f.objectives, "objective", nil,
 		`"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable, the last that fits holds`)
-	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the history that is held out to score on")
+	heldOutVar(flags, &f.heldOut, "share at the end of the history that is held out to score on")
 	flags.StringArrayVar(&f.without, "without", nil, "leave this service out; repeatable")
 	flags.StringVar(&f.delay, "delay", "mean", "what the linear model predicts: mean, p50, p90, p95 or p99")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
@@ -131,7 +131,7 @@ func (f *fitFlags) run(dir string, stdout, stderr io.Writer) error {
 
 // options are the flags, or every fault of them.
 func (f *fitFlags) options() (twin.Options, error) {
-	o := twin.Options{Name: f.name, Unseen: f.unseen, Without: f.without}
+	o := twin.Options{Name: f.name, HeldOut: f.heldOut, Without: f.without}
 	var faults []error
 	if f.out == "" {
 		faults = append(faults, Usagef("-o FILE is needed: the model file to write"))
@@ -140,8 +140,8 @@ func (f *fitFlags) options() (twin.Options, error) {
 	if f.service != "" && f.svg == "" {
 		faults = append(faults, Usagef("--service needs --svg FILE"))
 	}
-	if !(f.unseen > 0 && f.unseen <= 0.9) {
-		faults = append(faults, Usagef("--unseen %v must be above 0 and at most 0.9", f.unseen))
+	if !(f.heldOut > 0 && f.heldOut <= 0.9) {
+		faults = append(faults, Usagef("--held-out %v must be above 0 and at most 0.9", f.heldOut))
 	}
 	for _, text := range f.objectives {
 		ob, err := parseObjective(text)

@@ -13,7 +13,7 @@ import (
 // storyFigure is a run over time: what came, what served it, what it used, and
 // how long users waited.
 func storyFigure(app *loadline.App, o *simulate.Outcome) draw.Figure {
-	s, r := o.Story, &o.Result
+	s, r := o.Timeline, &o.Result
 	x := make([]float64, len(s.At))
 	for i, at := range s.At {
 		x[i] = at.Seconds()
@@ -57,10 +57,10 @@ func latencyPanel(app *loadline.App, o *simulate.Outcome, x []float64, most int)
 		p = draw.Panel{Title: "Latency at the SLO's percentile, of the SLO", Unit: "%", Marks: []draw.HLine{{Name: "SLO", Y: 100}}}
 	}
 	for _, k := range kinds {
-		line := draw.Line{Name: fmt.Sprintf("%s p%g", app.Kinds[k].Name, app.Kinds[k].SLO.Percentile), X: x, Y: o.Story.Latency[k]}
+		line := draw.Line{Name: fmt.Sprintf("%s p%g", app.Kinds[k].Name, app.Kinds[k].SLO.Percentile), X: x, Y: o.Timeline.Latency[k]}
 		if slo.Latency == 0 {
 			line.Y = make([]float64, len(x))
-			for i, v := range o.Story.Latency[k] {
+			for i, v := range o.Timeline.Latency[k] {
 				line.Y[i] = 100 * v / app.Kinds[k].SLO.Latency.Seconds()
 			}
 		}
@@ -90,7 +90,7 @@ func tightestKinds(o *simulate.Outcome, most int) []int {
 }
 
 // replicaLines shows the largest services by name and sums up the others.
-func replicaLines(app *loadline.App, s *simulate.Story, x []float64, most int) []draw.Line {
+func replicaLines(app *loadline.App, s *simulate.Timeline, x []float64, most int) []draw.Line {
 	order := make([]int, len(app.Services))
 	total := make([]float64, len(app.Services))
 	for i := range order {

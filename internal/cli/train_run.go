@@ -21,7 +21,6 @@ import (
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/suggest"
-	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -35,7 +34,7 @@ type runFlags struct {
 	candidates             int
 	methods, formulations  []string
 	objectives, without    []string
-	unseen                 float64
+	heldOut                float64
 	shares                 string
 	redo                   bool
 }
@@ -51,7 +50,7 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.candidates, "candidates", 8, "how many candidates to train, of the methods in turn (with --methods: one of each)")
 	flags.StringSliceVar(&f.formulations, "formulations", nil, "former name of --methods")
 	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
-	flags.Float64Var(&f.unseen, "unseen", twin.DefaultUnseen, "share at the end of the history that is held out for the evaluation")
+	heldOutVar(flags, &f.heldOut, "share at the end of the history that is held out for the evaluation")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
 	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
 	flags.StringVar(&f.shares, "shares", "",
@@ -165,8 +164,8 @@ func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) 
 	if f.training.Steps < 0 {
 		fault("--steps is %d, must be at least 0", f.training.Steps)
 	}
-	if !(r.unseen > 0 && r.unseen <= 0.9) {
-		fault("--unseen is %v, must be above 0 and at most 0.9", r.unseen)
+	if !(r.heldOut > 0 && r.heldOut <= 0.9) {
+		fault("--held-out is %v, must be above 0 and at most 0.9", r.heldOut)
 	}
 	faults = append(faults, f.checkFolder())
 	for _, text := range r.objectives {
@@ -225,7 +224,7 @@ func (f *trainFlags) checkFolder() error {
 	}
 	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return e.Name() == pipeline.RunFile ||
-			e.Name() == pipeline.SeenFile
+			e.Name() == pipeline.TrainingFile
 	}) {
 		return Usagef("--out %s contains files that are not of a run: give an empty or a new folder", f.out)
 	}
@@ -255,7 +254,7 @@ func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (
 	}
 	bar := NewProgress(stderr, "recording "+app.Name+" under hpa")
 	defer bar.Done()
-	return pipeline.FromApp(ctx, app, w, pipeline.Model{Unseen: f.unseen, Seed: seed, Progress: bar.At})
+	return pipeline.FromApp(ctx, app, w, pipeline.Model{HeldOut: f.heldOut, Seed: seed, Progress: bar.At})
 }
 
 func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
@@ -263,7 +262,7 @@ func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	past := pipeline.Past{Name: f.name, Without: f.without, Unseen: f.unseen}
+	past := pipeline.Past{Name: f.name, Without: f.without, HeldOut: f.heldOut}
 	if past.Name == "" {
 		past.Name = nameOf(h, f.history)
 	}
@@ -327,8 +326,8 @@ func setObjectives(app *loadline.App, objectives []string) error {
 func printRun(w io.Writer, f *pipeline.Folder) error {
 	s := &f.Subject
 	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))
-	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Seen.From), minute(s.Seen.To), minute(s.Unseen.From),
-		minute(s.Unseen.To))
+	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Training.From), minute(s.Training.To), minute(s.HeldOut.From),
+		minute(s.HeldOut.To))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CANDIDATE\tMETHOD\tSEED\tSTEPS\tNETWORKS\tTRAINED WITH")
 	for _, c := range f.Candidates {

@@ -150,7 +150,7 @@ func TestAMethodIsAddedByRegisteringIt(t *testing.T) {
 	if err := calibrate.Check("toy:file="+path, model.App); err != nil {
 		t.Error(err)
 	}
-	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.Judging{
+	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.EvaluationSettings{
 		Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: 2, Baselines: []string{"hpa",
 			"tuned: toy:file=" + path + "@calibrated"},
 	})

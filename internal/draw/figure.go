@@ -2,7 +2,7 @@ package draw
 
 import "math"
 
-// Figure is stacked panels over one axis, of time unless XUnit says otherwise.
+// Figure is stacked panels over one axis, of time unless XUnit sets another.
 type Figure struct {
 	Title    string
 	Subtitle string

@@ -7,7 +7,7 @@ type column struct {
 	first, low, high, last float64
 	sum                    float64
 	n                      int  // values; 0 = none
-	broken                 bool // a gap lies in it
+	gap                    bool // a gap lies in it
 }
 
 // reduced is a line column by column: with the lowest and highest value of
@@ -26,7 +26,7 @@ func (l *Line) reduced(x extent, columns int) []column {
 		c := place(l.X[i])
 		y := l.Y[i]
 		if math.IsNaN(y) || math.IsInf(y, 0) {
-			out[c].broken = true
+			out[c].gap = true
 			continue
 		}
 		out[c].add(y)

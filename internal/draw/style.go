@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// palette is one colour scheme. The hues of the lines are told apart also by
+// palette is one colour scheme. The hues of the lines can be distinguished also by
 // those who see red and green alike (after Okabe and Ito), each as bright as
 // its background asks. Colours are written out rather than kept in variables,
 // which renderers other than browsers do not know.

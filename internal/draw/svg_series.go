@@ -121,7 +121,7 @@ func (d *drawing) densePieces(l *Line, y func(float64) float64, columns int) []p
 			p.high = append(p.high, point{x, y(c.high)})
 			p.low = append(p.low, point{x, y(c.low)})
 		}
-		if c.broken {
+		if c.gap {
 			cut()
 		}
 	}

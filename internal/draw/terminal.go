@@ -188,7 +188,7 @@ func (g *grid) plot(l *Line, index int, time, values extent) {
 	var end float64
 	for x, c := range l.reduced(time, width) {
 		if c.n == 0 {
-			if c.broken {
+			if c.gap {
 				before = -1
 			}
 			continue
@@ -205,7 +205,7 @@ func (g *grid) plot(l *Line, index int, time, values extent) {
 		}
 		g.column(x, top, bottom, height, l.Area, index)
 		before, end = x, c.last
-		if c.broken {
+		if c.gap {
 			before = -1
 		}
 	}

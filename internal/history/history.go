@@ -3,8 +3,8 @@
 // every step. It is read from a folder that a pull, an import or a recording
 // wrote, and it is what a twin is fitted to.
 //
-// Reading order: history.go (the past in memory), metric.go (what is measured),
-// kinds.go (what users' requests are called), tidy.go (its normal form), manifest.go (what the folder says of itself),
+// Reading order: history.go (a history in memory), metric.go (what is measured),
+// kinds.go (what users' requests are called), tidy.go (its normal form), manifest.go (the folder's description),
 // layout.go (the files in it), writer.go and writepart.go, reader.go and
 // readpart.go (the folder).
 package history
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// History is the past of one application, in memory. All its series have Steps
-// values; value i speaks of the step that ends at At(i).
+// History is the metrics of one application over time, in memory. All its series have Steps
+// values; value i refers to the step that ends at At(i).
 type History struct {
 	Manifest Manifest
 	Start    time.Time // the end of the first step
@@ -44,7 +44,7 @@ type Calls struct {
 	Series    [CallMetrics]Series
 }
 
-// At is the instant that value i speaks of: the end of its step.
+// At is the instant that value i refers to: the end of its step.
 func (h *History) At(i int) time.Time { return h.Start.Add(time.Duration(i) * h.Step) }
 
 // Duration that the history covers.

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Names of the columns that say what a row speaks of.
+// Names of the columns that identify a row.
 const (
 	columnTime      = "time"
 	columnService   = "service"
@@ -20,7 +20,7 @@ const (
 	columnOperation = "operation"
 )
 
-// What a part's file says of itself in its Parquet metadata.
+// Keys of a part's Parquet metadata.
 const (
 	keyVersion = "loadline.history.version"
 	keyOf      = "loadline.history.of" // ofServices or ofCalls

@@ -23,7 +23,7 @@ const ManifestFile = "manifest.json"
 // ErrNoHistory is what reading a folder gives that holds none.
 var ErrNoHistory = errors.New("no history")
 
-// Manifest is what a history says of itself: where it comes from and what is
+// Manifest describes a history: where it comes from and what is
 // missing. It is manifest.json in the folder, written whole at every change.
 type Manifest struct {
 	Version   int           `json:"version"`
@@ -48,7 +48,7 @@ type Absence struct {
 	Cost   string `json:"cost"`   // what it costs the fit
 }
 
-// mostSteps is beyond any real history (31 years at 15 s), so that a torn
+// mostSteps is beyond any real history (31 years at 15 s), so that a damaged
 // manifest cannot ask for all memory.
 const mostSteps = 1 << 26
 
@@ -71,7 +71,7 @@ func (m Manifest) Span(part int) (from, to int) {
 // At is the end of step i.
 func (m Manifest) At(i int) time.Time { return m.Start.Add(time.Duration(i) * m.Step) }
 
-// Validate says everything that is wrong.
+// Validate reports everything that is wrong.
 func (m Manifest) Validate() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -92,7 +92,7 @@ func (m Manifest) Validate() error {
 	return errors.Join(faults...)
 }
 
-// ReadManifest reads what the history in a folder says of itself.
+// ReadManifest reads the manifest of the history in a folder.
 func ReadManifest(dir string) (Manifest, error) {
 	path := filepath.Join(dir, ManifestFile)
 	data, err := os.ReadFile(path)

@@ -116,7 +116,7 @@ func newReader(m Manifest, wanted []string, from, to int) *reader {
 	return r
 }
 
-// wants says whether a run is asked for. Calls are, if either end is.
+// wants reports whether a run is asked for. Calls are, if either end is.
 func (r *reader) wants(t *table, names []string) bool {
 	if t.of == ofServices {
 		r.known[names[0]] = true

@@ -169,7 +169,7 @@ func (o owners) of(row int) *gathered {
 	return o.each[row]
 }
 
-// owners reads the columns that name rows, and says whether any is wanted.
+// owners reads the columns that name rows, and reports whether any is wanted.
 func (r *reader) owners(chunks []parquet.ColumnChunk, t *table, c columns, rows int) (o owners, wanted bool, err error) {
 	names := make([]string, len(c.names))
 	named := make([][]string, len(c.names)) // by column, then row; nil = the same in all rows

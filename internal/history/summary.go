@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Summary is what a person wants to know of a history at a glance.
+// Summary is an overview of a history.
 type Summary struct {
 	Manifest Manifest         `json:"manifest"`
 	Steps    int              `json:"steps"` // of the part that was read

@@ -95,7 +95,7 @@ func sameHistory(there, m Manifest) error {
 // Manifest as it stands.
 func (w *Writer) Manifest() Manifest { return w.manifest }
 
-// Has says whether a part is there already.
+// Has reports whether a part is there already.
 func (w *Writer) Has(part int) bool { return missingFile(w.dir, part) == "" }
 
 // missingFile is the file that a part lacks, or empty.
@@ -232,7 +232,7 @@ func Replace(dir string, h *History) error {
 	return nil
 }
 
-// isPart says whether a file's name is that of a part.
+// isPart reports whether a file's name is that of a part.
 func isPart(name string) bool {
 	for _, of := range []string{"services-", "calls-"} {
 		number, found := strings.CutPrefix(name, of)

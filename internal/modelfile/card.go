@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Card is what a model file says of its model.
+// Card describes the model of a file.
 type Card struct {
 	Kind     string               `json:"kind"` // what reads it: "forecast/gru", "policy/dqn"
 	Networks map[string]nn.Design `json:"networks"`

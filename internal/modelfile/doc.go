@@ -16,8 +16,8 @@
 // network, such as an optimiser's memory, are "array.NAME".
 //
 // [Write] makes a file appear whole or not at all. [Read] takes nothing on
-// trust: it refuses what is torn, foreign, newer, wrong-shaped, not finite or
-// changed since, says what is wrong and what to do, and allocates no more than
+// trust: it refuses what is damaged, foreign, newer, wrong-shaped, not finite or
+// changed since, reports what is wrong and what to do, and allocates no more than
 // the file is long. [Save] and [Load] are for rooms with models of a kind of their
 // own. Reading order: card.go, file.go, write.go, read.go, header.go, kept.go,
 // embed.go (a model within the file of another).

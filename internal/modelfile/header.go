@@ -108,7 +108,7 @@ func (e entry) size(bytes int64) (int64, error) {
 
 // digest is over the metadata but itself, and over every tensor's name, shape
 // and bytes, each with its length before it, so that nothing can move from one
-// to the other unseen. Tensors come sorted by name.
+// to the other unnoticed. Tensors come sorted by name.
 func digest(metadata map[string]string, tensors []nn.Tensor) string {
 	h := sha256.New()
 	for _, key := range sortedKeys(metadata) {

@@ -19,7 +19,7 @@ import (
 
 // What can be wrong with a file. Each error says what to do besides.
 var (
-	ErrTorn      = errors.New("the file is torn: it is shorter or longer than it says; copy or train it again")
+	ErrTorn      = errors.New("the file is damaged: its length differs from that in its header; copy or train it again")
 	ErrForeign   = errors.New("this is not a loadline model; give a file that loadline wrote")
 	ErrNewer     = errors.New("the file is of a newer format; upgrade loadline")
 	ErrChanged   = errors.New("the checksum does not match: the file was changed or damaged since it was written; copy or train it again")
@@ -102,7 +102,7 @@ func readHeader(r io.Reader) (header, error) {
 }
 
 // checkFormat comes before all else that could be wrong: of a newer file
-// nothing else can be judged.
+// nothing else can be checked.
 func (h header) checkFormat() error {
 	if h.metadata[keyFormat] != formatName {
 		return fmt.Errorf("%w (format is %q, must be %q)", ErrForeign, h.metadata[keyFormat], formatName)

@@ -17,41 +17,41 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Past says how a subject is made of a history.
+// Past configures how a subject is made from a history.
 type Past struct {
 	Name       string // of the application
 	Objectives []twin.Objective
 	Without    []string // services to leave out
-	Unseen     float64  // share at the end that is kept for the proof; 0 = a fifth
+	HeldOut    float64  // share at the end that is held out for the evaluation; 0 = a fifth
 	Progress   func(share float64)
 }
 
-// FromHistory fits a twin to a history and keeps its last part for the proof:
-// neither the twin nor a candidate ever sees it.
+// FromHistory fits a twin to the first part of a history and holds out the last part:
+// neither the twin nor any candidate uses it.
 func FromHistory(h *history.History, p Past) (*Subject, error) {
-	if p.Unseen == 0 {
-		p.Unseen = twin.DefaultUnseen
+	if p.HeldOut == 0 {
+		p.HeldOut = twin.DefaultHeldOut
 	}
-	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, Unseen: p.Unseen, Without: p.Without, Progress: p.Progress})
+	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, HeldOut: p.HeldOut, Without: p.Without, Progress: p.Progress})
 	if err != nil {
 		return nil, err
 	}
 	s := &Subject{Name: t.App.Name, Source: h.Manifest.Source, App: t.App, Notes: t.Report.Warnings}
 	for _, a := range t.Report.Assumed {
 		if len(p.Objectives) == 0 && isObjective(a.Field) {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; say what users were promised with --objective", a.Field,
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; set the objective with --objective", a.Field,
 				a.Value, a.Why))
 		}
 	}
 	if s.Model, err = t.Encode(); err != nil {
 		return nil, err
 	}
-	cut := h.Steps - int(math.Round(p.Unseen*float64(h.Steps)))
+	cut := h.Steps - int(math.Round(p.HeldOut*float64(h.Steps)))
 	s.History = h.Cut(0, cut)
-	if s.Seen, s.SeenFrom, err = s.longest(s.History, "to learn from"); err != nil {
+	if s.Training, s.TrainingFrom, err = s.longest(s.History, "for training"); err != nil {
 		return nil, err
 	}
-	if s.Unseen, s.UnseenFrom, err = s.longest(h.Cut(cut, h.Steps), "to prove policies on"); err != nil {
+	if s.HeldOut, s.HeldOutFrom, err = s.longest(h.Cut(cut, h.Steps), "for evaluation"); err != nil {
 		return nil, err
 	}
 	s.Delays = delaysOf(s.App, t.Linear, s.History)
@@ -59,7 +59,7 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	return s, s.Check()
 }
 
-// isObjective: the field of a model file is what users are promised.
+// isObjective reports whether a field of a model file is an SLO.
 func isObjective(field string) bool {
 	return len(field) > 4 && field[len(field)-4:] == ".slo"
 }
@@ -72,57 +72,57 @@ func (s *Subject) longest(h *history.History, what string) (*workload.Workload, 
 		return nil, time.Time{}, err
 	}
 	if len(stretches) == 0 {
-		return nil, time.Time{}, fmt.Errorf("no requests were measured in the part %s: give a history that has them throughout", what)
+		return nil, time.Time{}, fmt.Errorf("no requests were measured in the part %s: give a history with requests throughout", what)
 	}
 	best := slices.MaxFunc(stretches, func(a, b twin.Stretch) int { return (a.To - a.From) - (b.To - b.From) })
 	if len(stretches) > 1 {
-		s.Notes = append(s.Notes, fmt.Sprintf("the part %s has %d gaps that are too long to be filled: the longest stretch between them is taken, %v from %s",
+		s.Notes = append(s.Notes, fmt.Sprintf("the part %s has %d gaps that are too long to fill: the longest stretch between them is used, %v from %s",
 			what, len(stretches)-1, best.Load.Duration(), h.At(best.From).UTC().Format(time.RFC3339)))
 	}
 	return best.Load, h.At(best.From).Add(-h.Step), nil
 }
 
-// Model is how a subject is made of an application's own model.
+// Model configures how a subject is made from an application's own model.
 type Model struct {
-	Unseen   float64 // share at the end that is kept for the proof; 0 = a fifth
-	Policy   string  // the autoscaler in charge while the history is recorded; "" = HPA at its default
+	HeldOut  float64 // share at the end that is held out for the evaluation; 0 = a fifth
+	Policy   string  // the autoscaler under which the history is recorded; "" = HPA at its default
 	Seed     uint64
 	Progress func(share float64)
 }
 
-// FromApp takes an application as it is modelled. What an autoscaler showed on
-// the seen part is recorded in the fluid engine, and Scaling-Ops' regressor is
+// FromApp takes an application as it is modelled. Its history under an autoscaler, over
+// the training part, is recorded in the fluid engine, and Scaling-Ops' regressor is
 // fitted to it.
 func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Model) (*Subject, error) {
-	if m.Unseen == 0 {
-		m.Unseen = twin.DefaultUnseen
+	if m.HeldOut == 0 {
+		m.HeldOut = twin.DefaultHeldOut
 	}
-	if !(m.Unseen > 0 && m.Unseen <= 0.9) {
-		return nil, fmt.Errorf("unseen share %v must be above 0 and at most 0.9", m.Unseen)
+	if !(m.HeldOut > 0 && m.HeldOut <= 0.9) {
+		return nil, fmt.Errorf("held-out share %v must be above 0 and at most 0.9", m.HeldOut)
 	}
 	if m.Policy == "" {
 		m.Policy = "hpa"
 	}
-	parts, err := w.Split(1-m.Unseen, 0, m.Unseen)
+	parts, err := w.Split(1-m.HeldOut, 0, m.HeldOut)
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{Name: app.Name, App: app, Seen: parts[0], Unseen: parts[2]}
+	s := &Subject{Name: app.Name, App: app, Training: parts[0], HeldOut: parts[2]}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	if s.Model, err = apps.Encode(app); err != nil {
 		return nil, err
 	}
-	load, err := s.Seen.For(app)
+	load, err := s.Training.For(app)
 	if err != nil {
 		return nil, err
 	}
 	s.History, err = record.Run(ctx, record.Spec{
-		App: app, Load: load, Workload: w.Name, Policy: m.Policy, Engine: "fluid", Duration: s.Seen.Duration(), Seed: m.Seed,
+		App: app, Load: load, Workload: w.Name, Policy: m.Policy, Engine: "fluid", Duration: s.Training.Duration(), Seed: m.Seed,
 		Progress: func(at time.Duration) {
 			if m.Progress != nil {
-				m.Progress(at.Seconds() / s.Seen.Duration().Seconds())
+				m.Progress(at.Seconds() / s.Training.Duration().Seconds())
 			}
 		},
 	})
@@ -130,8 +130,8 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 		return nil, fmt.Errorf("record %s under %s: %w", app.Name, m.Policy, err)
 	}
 	s.Source = s.History.Manifest.Source
-	s.SeenFrom = s.History.Start.Add(-s.History.Step)
-	s.UnseenFrom = s.SeenFrom.Add(s.Seen.Duration())
+	s.TrainingFrom = s.History.Start.Add(-s.History.Step)
+	s.HeldOutFrom = s.TrainingFrom.Add(s.Training.Duration())
 	linear := make([]twin.Linear, len(app.Services))
 	for i := range app.Services {
 		if service := s.History.Service(app.Services[i].Name); service != nil {
@@ -160,7 +160,7 @@ func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[s
 		}
 		name := app.Services[i].Name
 		if s := h.Service(name); s == nil || s.Series[history.CPURequest].Present() == 0 {
-			// The regressor was given cores; the environments speak of shares of the
+			// The regressor was given cores; the environments use shares of the
 			// request that the twin assumes.
 			if request := app.Services[i].Size.CPURequest; request > 0 {
 				d.CPUSlope *= request
@@ -174,17 +174,18 @@ func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[s
 	return all
 }
 
-// stillLoad is the relative range below which a load hardly moves.
+// stillLoad is the relative range below which a load is nearly constant.
 const stillLoad = 0.1
 
-// remark on what makes a past a poor teacher. None of it stops the training.
+// remark adds notes on properties of the history that limit what can be learned from it.
+// None of them stops the training.
 func (s *Subject) remark() {
 	add := func(format string, args ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, args...)) }
 	low, high := math.Inf(1), 0.0
-	for i := 0; i < len(s.Seen.Rates); {
-		to := min(len(s.Seen.Rates), i+max(1, int(10*time.Minute/s.Seen.Step)))
+	for i := 0; i < len(s.Training.Rates); {
+		to := min(len(s.Training.Rates), i+max(1, int(10*time.Minute/s.Training.Step)))
 		sum := 0.0
-		for _, r := range s.Seen.Rates[i:to] {
+		for _, r := range s.Training.Rates[i:to] {
 			sum += r
 		}
 		mean := sum / float64(to-i)
@@ -192,11 +193,11 @@ func (s *Subject) remark() {
 		i = to
 	}
 	if high-low < stillLoad*high {
-		add("the load hardly moves (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned of peaks; give a history with a busy day in it", low, high)
+		add("the load is nearly constant (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned about peaks; give a history with a busy day in it", low, high)
 	}
-	if unseen := s.Unseen.Max(); unseen > 1.2*s.Seen.Max() {
-		add("the unseen part goes up to %.3g requests/s, the seen one only to %.3g: policies are proven on more than they learned from",
-			unseen, s.Seen.Max())
+	if heldOut := s.HeldOut.Max(); heldOut > 1.2*s.Training.Max() {
+		add("the held-out part goes up to %.3g requests/s, the training part only to %.3g: policies are evaluated above the load that they were trained on",
+			heldOut, s.Training.Max())
 	}
 }
 
@@ -210,12 +211,12 @@ func (s *Subject) remarkReplicas() {
 		}
 	}
 	if len(fixed) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("fewer than two replica counts were seen of %s: there is little to learn from what the autoscaler did; a load that makes it move would show more",
+		s.Notes = append(s.Notes, fmt.Sprintf("fewer than two replica counts were recorded of %s: the history shows little about scaling; give one with a load that makes the autoscaler scale",
 			listed(fixed)))
 	}
 }
 
-// oneCount says that a series was measured and has one value only.
+// oneCount reports whether a series was measured and has one value only.
 func oneCount(s history.Series) bool {
 	first, found := 0.0, false
 	for i := range s {

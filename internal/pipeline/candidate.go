@@ -15,7 +15,7 @@ import (
 type Candidate struct {
 	Name     string          `json:"name"`
 	Method   string          `json:"method"`
-	About    string          `json:"about,omitempty"`    // what tells it from others of its method
+	About    string          `json:"about,omitempty"`    // how it differs from others of its method
 	Settings json.RawMessage `json:"settings,omitempty"` // the method's own
 	Seed     uint64          `json:"seed"`
 	Steps    int             `json:"steps"`          // in the environment, over all services
@@ -28,7 +28,7 @@ type Candidate struct {
 const DefaultSteps = 24_000
 
 // usual is the order in which candidates are taken where no methods are given: ours
-// most often, since papers' formulations rarely keep the SLO on others' data.
+// most often, since papers' formulations rarely meet the SLO on other data.
 var usual = []string{
 	"loadline-dqn", "scaling-ops", "elastic-dqn", "loadline-dqn", "serverless-horizontal", "serverless-vertical", "loadline-dqn",
 	"scaling-ops",
@@ -81,7 +81,7 @@ func newCandidate(m policy.Method, n int, seed uint64) (Candidate, error) {
 	return c, nil
 }
 
-// check says everything that is wrong with a candidate.
+// check reports every fault of a candidate.
 func (c *Candidate) check() error {
 	var faults []error
 	fault := func(format string, args ...any) {

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Each says how candidates are trained side by side.
+// Each configures how candidates are trained side by side.
 type Each struct {
 	Workers int
 	// Have are the models of candidates that were trained before, by name: these are not
@@ -69,7 +69,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 	return errors.Join(faults...)
 }
 
-// checkCandidates says everything that is wrong before anything is trained.
+// checkCandidates reports every fault before anything is trained.
 func checkCandidates(s *Subject, candidates []Candidate) error {
 	if err := s.Check(); err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// tryENV2 scores policies on Scaling-Ops' equations over the whole unseen part,
+// tryENV2 scores policies on Scaling-Ops' equations over the whole held-out part,
 // service by service. A policy that needs what the equations do not give is left
 // out, with the reason.
-func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j Judging) error {
-	places, err := placesOf(f.App, f.Unseen, nil)
+func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j EvaluationSettings) error {
+	places, err := placesOf(f.App, f.HeldOut, nil)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j Judging) error 
 func (e *Entry) tryENV2(ctx context.Context, places []train.ServiceScenario, delays map[string]train.Delays) error {
 	switch {
 	case e.Role == RoleReference:
-		e.NotENV2 = "it knows the load beforehand"
+		e.NotENV2 = "an oracle: it is given the load in advance"
 		return nil
 	case len(places) == 0:
 		e.NotENV2 = "no service has a linear model"

@@ -17,8 +17,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Judging says how candidates are judged.
-type Judging struct {
+// EvaluationSettings configure an evaluation.
+type EvaluationSettings struct {
 	Prefer    Preference
 	Seeds     int           // runs of each policy on each stretch; 0 = 3
 	Baselines []string      // as bench takes policies; none = DefaultBaselines
@@ -35,13 +35,13 @@ type Judging struct {
 // DefaultSeeds is how often each policy is run on each stretch.
 const DefaultSeeds = 3
 
-// DefaultBaselines are what candidates are compared with: HPA as it comes and at
-// its best for this application, Autothrottle, and one who knows the load.
+// DefaultBaselines are what candidates are compared with: HPA with its
+// defaults and calibrated for this application, Autothrottle, and the oracle.
 func DefaultBaselines() []string {
-	return []string{"hpa", "hpa@calibrated", "autothrottle", "clairvoyant"}
+	return []string{"hpa", "hpa@calibrated", "autothrottle", "oracle"}
 }
 
-func (j Judging) withDefaults() Judging {
+func (j EvaluationSettings) withDefaults() EvaluationSettings {
 	if j.Seeds == 0 {
 		j.Seeds = DefaultSeeds
 	}
@@ -63,12 +63,11 @@ func (j Judging) withDefaults() Judging {
 // benchShare of the work is the event engine's.
 const benchShare = 0.8
 
-// Evaluate judges every candidate of a run and every baseline on the part of the
-// past that none of them has seen: request by request on stretches of it, and
-// where it can be done on Scaling-Ops' equations over all of it. Rules are
-// calibrated on the seen part. Interrupted, it keeps the runs that are over, and
-// the same call goes on from there.
-func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
+// Evaluate runs every candidate and every baseline on the held-out part of the history:
+// in the event engine on stretches of it, and where possible on Scaling-Ops' equations
+// over all of it. Rules are calibrated on the training part. Interrupted, it keeps the
+// finished runs, and the same call resumes from there.
+func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation, error) {
 	j = j.withDefaults()
 	if err := j.Prefer.Check(); err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := stretches(f.Unseen, j.Stretch, true)
+	on, err := stretches(f.HeldOut, j.Stretch, true)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +95,8 @@ func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
 		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Seeds: j.Seeds, Prefer: j.Prefer,
 	}
 	for _, s := range on {
-		e.Stretches = append(e.Stretches, Judged{
-			s.Name, f.Subject.Unseen.From.Add(s.From), f.Subject.Unseen.From.Add(s.To), result.Number(s.Load.Mean()),
+		e.Stretches = append(e.Stretches, EvaluatedStretch{
+			s.Name, f.Subject.HeldOut.From.Add(s.From), f.Subject.HeldOut.From.Add(s.To), result.Number(s.Load.Mean()),
 			result.Number(s.Load.Max()),
 		})
 	}
@@ -108,24 +107,23 @@ func Evaluate(ctx context.Context, f *Folder, j Judging) (*Evaluation, error) {
 		return nil, err
 	}
 	e.rank()
-	if err := j.rehearse(ctx, f, e); err != nil {
+	if err := j.validate(ctx, f, e); err != nil {
 		return nil, err
 	}
-	e.judge()
+	e.setVerdict()
 	return e, e.write(f.Dir)
 }
 
-// CheckBaselines says what cannot be compared with on a run, without running
-// anything.
-func (j Judging) CheckBaselines(f *Folder) error {
+// CheckBaselines reports faults of the baselines without running anything.
+func (j EvaluationSettings) CheckBaselines(f *Folder) error {
 	j = j.withDefaults()
-	_, err := j.matrix(f, nil, []Stretch{{Name: wholeStretch, Load: f.Unseen}})
+	_, err := j.matrix(f, nil, []Stretch{{Name: wholeStretch, Load: f.HeldOut}})
 	return err
 }
 
 // matrix of the comparison in the event engine.
-func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Matrix, error) {
-	app, err := sizedFor(f.App, f.Seen)
+func (j EvaluationSettings) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Matrix, error) {
+	app, err := sizedFor(f.App, f.Training)
 	if err != nil {
 		return bench.Matrix{}, err
 	}
@@ -158,7 +156,7 @@ func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Ma
 	}
 	var validation []*workload.Workload
 	if calibrated {
-		if validation, err = validationStretches(f.Seen, f.Unseen.Duration(), j.Stretch); err != nil {
+		if validation, err = validationStretches(f.Training, f.HeldOut.Duration(), j.Stretch); err != nil {
 			return m, err
 		}
 	}
@@ -169,27 +167,27 @@ func (j Judging) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Ma
 	return m, err
 }
 
-// sizedFor is the application with replicas for the mean of its past, half busy:
-// the same for everybody to begin with.
-func sizedFor(app *loadline.App, seen *workload.Workload) (*loadline.App, error) {
-	load, err := seen.For(app)
+// sizedFor is the application with the replicas that serve its mean load at half of
+// their capacity: the initial state of every run.
+func sizedFor(app *loadline.App, training *workload.Workload) (*loadline.App, error) {
+	load, err := training.For(app)
 	if err != nil {
 		return nil, err
 	}
 	sums := make([]float64, len(app.Kinds))
-	for t := time.Duration(0); t < seen.Duration(); t += seen.Step {
+	for t := time.Duration(0); t < training.Duration(); t += training.Step {
 		for k := range sums {
 			rate, _ := load.Rate(k, t)
 			sums[k] += rate
 		}
 	}
 	for k := range sums {
-		sums[k] /= float64(len(seen.Rates))
+		sums[k] /= float64(len(training.Rates))
 	}
 	return apps.SizedFor(app, sums, 0.5), nil
 }
 
-// entriesOf gathers what each policy did over all stretches.
+// entriesOf collects the figures of each policy over all stretches.
 func entriesOf(dir string, app *loadline.App, results *bench.Results, policies []bench.Policy, candidates []Outcome) ([]Entry, error) {
 	var all []Entry
 	for _, p := range policies {
@@ -236,7 +234,7 @@ func (e *Entry) add(dir string, row *bench.Row) error {
 	return nil
 }
 
-// sumUp what the runs say together.
+// sumUp computes the figures over all runs.
 func (e *Entry) sumUp(app *loadline.App) {
 	var requests, over, hours, replicaHours, changes float64
 	var atMin, atMax, points float64
@@ -254,9 +252,9 @@ func (e *Entry) sumUp(app *loadline.App) {
 		for i := range app.Services {
 			s := &app.Services[i]
 			if s.Bounds.MinReplicas == s.Bounds.MaxReplicas {
-				continue // nothing to sit on
+				continue // it cannot scale
 			}
-			for _, n := range r.Story.Replicas[s.Name] {
+			for _, n := range r.Timeline.Replicas[s.Name] {
 				points++
 				if n := float64(n); n <= float64(s.Bounds.MinReplicas) {
 					atMin++
@@ -272,14 +270,14 @@ func (e *Entry) sumUp(app *loadline.App) {
 	e.Bound = boundOf(atMin/points, atMax/points)
 }
 
-// sits is the share of the time from which on a policy sits on a bound.
-const sits = 0.95
+// atBound is the share of the time from which on a policy counts as staying at a bound.
+const atBound = 0.95
 
 func boundOf(atMin, atMax float64) string {
 	switch {
-	case atMin > sits:
+	case atMin > atBound:
 		return "min"
-	case atMax > sits:
+	case atMax > atBound:
 		return "max"
 	}
 	return ""

@@ -14,24 +14,24 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Evaluation is what came of judging a run's candidates, evaluation.json.
+// Evaluation is the result of evaluating a run's candidates, evaluation.json.
 type Evaluation struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"`
 	App     string `json:"app"`
-	Digest  string `json:"subject_digest"` // of the subject that was judged on
+	Digest  string `json:"subject_digest"` // of the subject
 
-	Seeds     int        `json:"seeds"`
-	Stretches []Judged   `json:"stretches"` // of the unseen part, in the event engine
-	Entries   []Entry    `json:"entries"`   // by cost subject to the SLO: the best first
-	ByPods    []string   `json:"by_pods"`   // labels by mean pods on ENV2, as the paper ranks
-	Rule      string     `json:"rule"`      // label of the rule that candidates must beat
-	Prefer    Preference `json:"prefer"`
-	Verdict   Verdict    `json:"verdict"`
+	Seeds     int                `json:"seeds"`
+	Stretches []EvaluatedStretch `json:"stretches"` // of the held-out part, in the event engine
+	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO: the best first
+	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, as the paper ranks
+	Rule      string             `json:"rule"`      // label of the rule that candidates must beat
+	Prefer    Preference         `json:"prefer"`
+	Verdict   Verdict            `json:"verdict"`
 }
 
-// Judged is a stretch that was judged on.
-type Judged struct {
+// EvaluatedStretch is a stretch on which policies were evaluated.
+type EvaluatedStretch struct {
 	Name     string        `json:"name"`
 	From     time.Time     `json:"from"`
 	To       time.Time     `json:"to"`
@@ -39,14 +39,14 @@ type Judged struct {
 	MaxRate  result.Number `json:"max_rate"`
 }
 
-// Roles of those that are judged.
+// Roles of the policies of an evaluation.
 const (
 	RoleCandidate = "candidate"
 	RoleBaseline  = "baseline"
-	RoleReference = "reference" // knows the future: not a contender
+	RoleReference = "reference" // an oracle: not a contender
 )
 
-// Entry is a policy and how it did.
+// Entry is a policy with its figures.
 type Entry struct {
 	Label      string `json:"label"`
 	Policy     string `json:"policy"` // as it was run
@@ -70,19 +70,19 @@ type Entry struct {
 	Against *bench.Interval `json:"against_rule,omitempty"`
 	Pairs   int             `json:"pairs,omitempty"`
 
-	// Rehearsal is how a candidate, or the rule, did on the last of the seen part:
-	// by that the choice is made, so that the unseen part proves it and nothing else.
-	Rehearsal *Rehearsal `json:"rehearsal,omitempty"`
+	// Validation has the figures of a candidate, or of the rule, at the end of the training
+	// part. The choice is made by them, so that the held-out part only evaluates it.
+	Validation *Validation `json:"rehearsal,omitempty"`
 
 	ENV2    *ENV2  `json:"env2,omitempty"`
-	NotENV2 string `json:"not_on_env2,omitempty"` // why it could not be tried there
+	NotENV2 string `json:"not_on_env2,omitempty"` // why it cannot be run there
 
 	runs []*bench.Record
 }
 
-// Rehearsal is what a policy did on stretches of the seen part, in the event
+// Validation has the figures of a policy on stretches of the training part, in the event
 // engine.
-type Rehearsal struct {
+type Validation struct {
 	CoreHours result.Number `json:"core_hours"`
 	Over      result.Number `json:"over_slo_ratio"`
 	SLORatio  result.Number `json:"worst_slo_ratio"`
@@ -98,7 +98,7 @@ type Figures struct {
 	Met       bool          `json:"met"`
 }
 
-// ENV2 is how a policy did on Scaling-Ops' equations, all services together.
+// ENV2 has the figures of a policy on Scaling-Ops' equations, all services together.
 type ENV2 struct {
 	MeanPods result.Number              `json:"mean_pods"`
 	Delay    result.Number              `json:"delay_s"`        // mean over services
@@ -123,7 +123,7 @@ func (e *Evaluation) write(dir string) error {
 	return writeJSON(filepath.Join(dir, EvaluationFile), e, " ")
 }
 
-// ReadEvaluation reads what an evaluation of a run came to.
+// ReadEvaluation reads the evaluation of a run.
 func ReadEvaluation(f *Folder) (*Evaluation, error) {
 	path := filepath.Join(f.Dir, EvaluationFile)
 	text, err := os.ReadFile(path)
@@ -142,7 +142,7 @@ func ReadEvaluation(f *Folder) (*Evaluation, error) {
 			f.Dir)
 	}
 	if e.Digest != f.Subject.Digest {
-		return nil, fmt.Errorf("%s is of another training: run loadline evaluate %s again", path, f.Dir)
+		return nil, fmt.Errorf("%s is of another training run: run loadline evaluate %s again", path, f.Dir)
 	}
 	return e, nil
 }

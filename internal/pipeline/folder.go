@@ -21,7 +21,7 @@ import (
 // with the same settings stay. Of another subject, or with other settings of a
 // candidate of the same name, nothing is touched and the difference is named.
 func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (*Folder, error) {
-	f := &Folder{Dir: dir, App: s.App, Seen: s.Seen, Unseen: s.Unseen}
+	f := &Folder{Dir: dir, App: s.App, Training: s.Training, HeldOut: s.HeldOut}
 	f.Run = Run{Format: RunFormat, Program: program, Subject: s.summary()}
 	for _, c := range candidates {
 		f.Candidates = append(f.Candidates, Outcome{Candidate: c})
@@ -46,7 +46,7 @@ func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (
 	for _, file := range []struct {
 		name string
 		what any
-	}{{SeenFile, keptWorkload(s.Seen)}, {UnseenFile, keptWorkload(s.Unseen)}} {
+	}{{TrainingFile, keptWorkload(s.Training)}, {HeldOutFile, keptWorkload(s.HeldOut)}} {
 		if err := writeJSON(filepath.Join(dir, file.name), file.what, ""); err != nil {
 			return nil, err
 		}
@@ -66,9 +66,9 @@ func (f *Folder) takeOver(before *Run) error {
 		return &OtherVersionError{path, before.Format, before.Program, f.Program}
 	}
 	if before.Subject.Digest != f.Subject.Digest {
-		return fmt.Errorf("%s is a run on %s (%s, unseen from %s), this is on %s (%s, unseen from %s): choose another folder, or begin it anew with --redo",
-			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.Unseen.From), f.Subject.Name, f.Subject.Source,
-			stamp(f.Subject.Unseen.From))
+		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or begin it anew with --redo",
+			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.HeldOut.From), f.Subject.Name, f.Subject.Source,
+			stamp(f.Subject.HeldOut.From))
 	}
 	for i := range f.Candidates {
 		now := &f.Candidates[i]
@@ -160,7 +160,7 @@ func (f *Folder) Keep(t *Trained) error {
 	}
 	file.Card.Training.By = f.Program
 	if file.Card.Training.To.IsZero() {
-		file.Card.Training.From, file.Card.Training.To = f.Subject.Seen.From, f.Subject.Seen.To
+		file.Card.Training.From, file.Card.Training.To = f.Subject.Training.From, f.Subject.Training.To
 	}
 	if err := file.Write(path); err != nil {
 		return err
@@ -196,15 +196,15 @@ func OpenRun(dir string) (*Folder, error) {
 		return nil, err
 	}
 	f.App = model.App
-	if f.Seen, err = readWorkload(filepath.Join(dir, SeenFile)); err != nil {
+	if f.Training, err = readWorkload(filepath.Join(dir, TrainingFile)); err != nil {
 		return nil, err
 	}
-	if f.Unseen, err = readWorkload(filepath.Join(dir, UnseenFile)); err != nil {
+	if f.HeldOut, err = readWorkload(filepath.Join(dir, HeldOutFile)); err != nil {
 		return nil, err
 	}
-	if digest := subjectDigest(text, f.Seen, f.Unseen, f.Subject.Delays); digest != f.Subject.Digest {
+	if digest := subjectDigest(text, f.Training, f.HeldOut, f.Subject.Delays); digest != f.Subject.Digest {
 		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s or %s was changed since the training; train again", dir,
-			TwinFile, SeenFile, UnseenFile)
+			TwinFile, TrainingFile, HeldOutFile)
 	}
 	return f, nil
 }

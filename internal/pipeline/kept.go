@@ -22,17 +22,17 @@ func (s *Subject) summary() Summary {
 	}
 	return Summary{
 		Name: s.Name, Source: s.Source, Services: names, Delays: s.Delays, Notes: s.Notes,
-		Digest: subjectDigest(s.Model, s.Seen, s.Unseen, s.Delays),
-		Seen:   Span{s.SeenFrom.UTC(), s.SeenFrom.Add(s.Seen.Duration()).UTC()},
-		Unseen: Span{s.UnseenFrom.UTC(), s.UnseenFrom.Add(s.Unseen.Duration()).UTC()},
+		Digest:   subjectDigest(s.Model, s.Training, s.HeldOut, s.Delays),
+		Training: Span{s.TrainingFrom.UTC(), s.TrainingFrom.Add(s.Training.Duration()).UTC()},
+		HeldOut:  Span{s.HeldOutFrom.UTC(), s.HeldOutFrom.Add(s.HeldOut.Duration()).UTC()},
 	}
 }
 
-func subjectDigest(model []byte, seen, unseen *workload.Workload, delays map[string]train.Delays) string {
+func subjectDigest(model []byte, training, heldOut *workload.Workload, delays map[string]train.Delays) string {
 	sum := sha256.New()
 	sum.Write(model)
 	// Numbers and names, which JSON can always hold.
-	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(seen), keptWorkload(unseen), delays})
+	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(training), keptWorkload(heldOut), delays})
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// rank puts the entries in order: by cost those that keep the SLO, then by how far
-// they are over it; marks the Pareto front; finds the rule to beat and compares
-// everybody with it; and ranks by mean pods as Scaling-Ops does.
+// rank sorts the entries: by cost those that meet the SLO, then the others by their share
+// over it. It marks the Pareto front, finds the rule to beat, compares every entry with
+// it, and ranks by mean pods as Scaling-Ops does.
 func (e *Evaluation) rank() {
 	slices.SortStableFunc(e.Entries, func(a, b Entry) int {
 		switch {
@@ -101,9 +101,9 @@ func (e *Entry) compareWith(rule *Entry) {
 	e.Against, e.Pairs = &i, len(off)
 }
 
-// Beats says whether the candidate is better than the rule on the unseen part: it
-// keeps the SLO, and the rule either does not or is dearer beyond doubt (the 95 %
-// interval of the cost, run by run, leaves out that it is not).
+// Beats reports whether the candidate is better than the rule on the held-out part: it
+// meets the SLO, and the rule either does not or costs significantly more (the 95 %
+// interval of the relative cost, run by run, lies below zero).
 func (e *Entry) Beats(rule *Entry) bool {
 	switch {
 	case !e.Met:

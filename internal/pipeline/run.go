@@ -22,15 +22,15 @@ const RunFormat = 1
 const (
 	RunFile        = "run.json"
 	TwinFile       = "twin.yaml"
-	SeenFile       = "seen.json"
-	UnseenFile     = "unseen.json"
+	TrainingFile   = "seen.json"
+	HeldOutFile    = "unseen.json"
 	CandidatesDir  = "candidates"
 	BenchDir       = "bench"
 	EvaluationFile = "evaluation.json"
 )
 
-// Run is a training as it is kept, run.json: what was learned on and who was
-// trained. With the files beside it, it can be judged without the history.
+// Run is a training run as it is stored, run.json: the training data and the candidates.
+// With the files beside it, it can be evaluated without the history.
 type Run struct {
 	Format     int       `json:"format"`
 	Program    string    `json:"program"`
@@ -44,8 +44,8 @@ type Summary struct {
 	Source   string                  `json:"source"`
 	Digest   string                  `json:"digest"` // of the model and of both parts
 	Services []string                `json:"services"`
-	Seen     Span                    `json:"seen"`
-	Unseen   Span                    `json:"unseen"`
+	Training Span                    `json:"seen"`
+	HeldOut  Span                    `json:"unseen"`
 	Delays   map[string]train.Delays `json:"delays"` // Scaling-Ops' model of each service
 	Notes    []string                `json:"notes,omitempty"`
 }
@@ -56,8 +56,8 @@ type Span struct {
 	To   time.Time `json:"to"`
 }
 
-// Outcome is a candidate with all its settings and, once it is trained, where its
-// model is and how it learned.
+// Outcome is a candidate with all its settings and, once it is trained, the
+// digest of its model and its learning curves.
 type Outcome struct {
 	Candidate
 	Result
@@ -69,13 +69,13 @@ type Result struct {
 	Curves []OutcomeCurve `json:"curves,omitempty"`
 }
 
-// UnmarshalJSON reads both parts: the candidate's own way of reading would be taken for
-// the whole.
+// UnmarshalJSON reads both parts: without it the candidate's UnmarshalJSON would be
+// promoted and read the whole.
 func (o *Outcome) UnmarshalJSON(text []byte) error {
 	return errors.Join(json.Unmarshal(text, &o.Candidate), json.Unmarshal(text, &o.Result))
 }
 
-// OutcomeCurve is how the learning of one brain went; what is not known is null.
+// OutcomeCurve is the learning curve of one network; unknown values are null.
 type OutcomeCurve struct {
 	Service string         `json:"service"`
 	Points  []OutcomePoint `json:"points"`
@@ -93,9 +93,9 @@ type OutcomePoint struct {
 type Folder struct {
 	Dir string
 	Run
-	App    *loadline.App
-	Seen   *workload.Workload
-	Unseen *workload.Workload
+	App      *loadline.App
+	Training *workload.Workload
+	HeldOut  *workload.Workload
 }
 
 // OtherVersionError: the folder was made by another version of the program.

@@ -127,8 +127,8 @@ func TestARunIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Unseen.Duration() != s.Unseen.Duration() || f.Seen.Max() != s.Seen.Max() || f.App.Name != "single" ||
-		!f.Subject.Unseen.From.Equal(s.UnseenFrom) {
+	if f.HeldOut.Duration() != s.HeldOut.Duration() || f.Training.Max() != s.Training.Max() || f.App.Name != "single" ||
+		!f.Subject.HeldOut.From.Equal(s.HeldOutFrom) {
 		t.Errorf("%+v", f.Subject)
 	}
 	if all, err := f.Trained(); err != nil || len(all) != 1 || !bytes.Equal(all[0].Settings, candidates[0].Settings) ||
@@ -161,7 +161,7 @@ func TestRunsThatDoNotFitAreRefused(t *testing.T) {
 	longer := smallLineUp(t, 2)
 	longer[1].Steps = 300
 	other := *s
-	other.Unseen = mustScale(t, s.Unseen, 2)
+	other.HeldOut = mustScale(t, s.HeldOut, 2)
 	for want, begin := range map[string]func() error{
 		"has candidate scaling-ops-2 with steps 200, this is 300": func() error {
 			_,
@@ -208,7 +208,7 @@ func TestChangedFilesOfARunAreNoticed(t *testing.T) {
 	if _, err := f.Trained(); err == nil || !strings.Contains(err.Error(), "no candidate") {
 		t.Error(err)
 	}
-	if err := writeJSON(filepath.Join(dir, UnseenFile), keptWorkload(mustScale(t, s.Unseen, 0.5)), ""); err != nil {
+	if err := writeJSON(filepath.Join(dir, HeldOutFile), keptWorkload(mustScale(t, s.HeldOut, 0.5)), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenRun(dir); err == nil || !strings.Contains(err.Error(), "do not belong together") {
@@ -242,7 +242,7 @@ func TestEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judging := Judging{
+	judging := EvaluationSettings{
 		Seeds: 2, Stretch: 5 * time.Minute, Program: "test", Workers: runtime.GOMAXPROCS(0), Baselines: []string{"hpa", "hpa@calibrated"},
 	}
 	e, err := Evaluate(context.Background(), f, judging)
@@ -307,7 +307,7 @@ func TestEvaluate(t *testing.T) {
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
 		t.Error("the other model was not run")
 	}
-	if _, err := Evaluate(context.Background(), f, Judging{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err,
+	if _, err := Evaluate(context.Background(), f, EvaluationSettings{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err,
 		new(*bench.OtherVersionError)) {
 		t.Errorf("runs of another version: %v", err)
 	}
@@ -318,12 +318,12 @@ func TestFromHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := FromHistory(h, Past{Name: "shop", Unseen: 0.25})
+	s, err := FromHistory(h, Past{Name: "shop", HeldOut: 0.25})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.App.Name != "shop" || s.History.Steps+len(s.Unseen.Rates) != h.Steps || !s.UnseenFrom.Equal(h.At(s.History.Steps-1)) {
-		t.Errorf("%d steps of %d seen, %d unseen from %v", s.History.Steps, h.Steps, len(s.Unseen.Rates), s.UnseenFrom)
+	if s.App.Name != "shop" || s.History.Steps+len(s.HeldOut.Rates) != h.Steps || !s.HeldOutFrom.Equal(h.At(s.History.Steps-1)) {
+		t.Errorf("%d steps of %d for training, %d held out from %v", s.History.Steps, h.Steps, len(s.HeldOut.Rates), s.HeldOutFrom)
 	}
 	d, known := s.Delays["server"]
 	if !known || !(d.SLA > 0) || d.Smoothing != 0.4 || !(d.MeanCPU > 0.05 && d.MeanCPU < 2) || !(d.MeanReplicas >= 1) {
@@ -335,15 +335,15 @@ func TestFromHistory(t *testing.T) {
 	if !strings.Contains(strings.Join(s.Notes, "\n"), "--objective") {
 		t.Errorf("an assumed objective is not named: %q", s.Notes)
 	}
-	s, err = FromHistory(h, Past{Unseen: 0.25, Objectives: []twin.Objective{{SLO: single().Kinds[0].SLO}}})
+	s, err = FromHistory(h, Past{HeldOut: 0.25, Objectives: []twin.Objective{{SLO: single().Kinds[0].SLO}}})
 	if err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "--objective") {
 		t.Errorf("with an objective: %v", err)
 	}
 	if _, err := FromHistory(h.Cut(0, 100), Past{}); err == nil || !strings.Contains(err.Error(), "too short") {
 		t.Error(err)
 	}
-	if _, err := FromHistory(h, Past{Unseen: 0.1}); err == nil || !strings.Contains(err.Error(), "--unseen") {
-		t.Errorf("too little to prove on: %v", err)
+	if _, err := FromHistory(h, Past{HeldOut: 0.1}); err == nil || !strings.Contains(err.Error(), "--held-out") {
+		t.Errorf("too little held out: %v", err)
 	}
 }
 
@@ -356,11 +356,11 @@ func TestFromAppRefusesWhatIsTooShort(t *testing.T) {
 	nothing := waves(2 * time.Hour)
 	clear(nothing.Rates)
 	if _, err := FromApp(ctx, single(), nothing, Model{}); err == nil || !strings.Contains(err.Error(),
-		"nobody asked for anything in the part to learn from") {
+		"the training part has no requests") {
 		t.Error(err)
 	}
-	if _, err := FromApp(ctx, single(), waves(2*time.Hour), Model{Unseen: 2}); err == nil || !strings.Contains(err.Error(),
-		"unseen share") {
+	if _, err := FromApp(ctx, single(), waves(2*time.Hour), Model{HeldOut: 2}); err == nil || !strings.Contains(err.Error(),
+		"held-out share") {
 		t.Error(err)
 	}
 }

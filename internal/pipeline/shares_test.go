@@ -16,7 +16,7 @@ func TestCandidatesLearnWithShares(t *testing.T) {
 	name := s.App.Services[0].Name
 	shares := &formulation.Shares{App: s.App.Name, Way: "even", Rate: 1,
 		Services: []formulation.Share{{Service: name, Percentile: 95, Latency: 0.123}}}
-	places, err := placesOf(s.App, s.Seen, shares)
+	places, err := placesOf(s.App, s.Training, shares)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func wholeWay(b *testing.B, h *history.History, limit time.Duration) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		e, err := Evaluate(ctx, folder, Judging{Program: "bench", Workers: runtime.GOMAXPROCS(0)})
+		e, err := Evaluate(ctx, folder, EvaluationSettings{Program: "bench", Workers: runtime.GOMAXPROCS(0)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Stretch of a workload that policies are tried on, request by request.
+// Stretch is a part of a workload on which policies are run in the event engine.
 type Stretch struct {
 	Name string        `json:"name"` // what it is: peak, steepest, typical, or several of them
 	From time.Duration `json:"from_ns"`
@@ -18,11 +18,11 @@ type Stretch struct {
 	Load *workload.Workload
 }
 
-// DefaultStretch is how long a stretch is that is judged.
+// DefaultStretch is the length of a stretch.
 const DefaultStretch = time.Hour
 
-// leadOf is how long before a stretch a run begins: everybody begins with the same
-// replicas, and how long it takes to mend that once is not what is judged.
+// leadOf is how long before a stretch a run begins: every policy begins with the same
+// replicas, and the time to correct them once is not evaluated.
 func leadOf(length time.Duration) time.Duration { return min(10*time.Minute, length/6) }
 
 // Names of stretches.
@@ -159,11 +159,11 @@ func (v *viewOver) typical(taken []Stretch) int {
 }
 
 // validationStretches are what rules are calibrated on: the busiest and the
-// steepest stretch of the last of the seen part, a day of it at least if it has
-// one.
-func validationStretches(seen *workload.Workload, unseen, length time.Duration) ([]*workload.Workload, error) {
-	from := max(0, seen.Duration()-max(24*time.Hour, unseen))
-	last, err := seen.Slice(from, seen.Duration())
+// steepest stretch at the end of the training part, of its last day at least if it
+// is that long.
+func validationStretches(training *workload.Workload, heldOut, length time.Duration) ([]*workload.Workload, error) {
+	from := max(0, training.Duration()-max(24*time.Hour, heldOut))
+	last, err := training.Slice(from, training.Duration())
 	if err != nil {
 		return nil, err
 	}

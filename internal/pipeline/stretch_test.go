@@ -104,15 +104,15 @@ func mustScale(t *testing.T, w *workload.Workload, factor float64) *workload.Wor
 
 func TestRemarksOnPoorPasts(t *testing.T) {
 	s := smallSubject(t)
-	flat := *s.Seen
-	flat.Rates = make([]float64, len(s.Seen.Rates))
+	flat := *s.Training
+	flat.Rates = make([]float64, len(s.Training.Rates))
 	for i := range flat.Rates {
 		flat.Rates[i] = 5
 	}
-	s.Seen, s.Notes = &flat, nil
+	s.Training, s.Notes = &flat, nil
 	s.remark()
 	text := strings.Join(s.Notes, "\n")
-	for _, want := range []string{"the load hardly moves", "policies are proven on more than they learned from"} {
+	for _, want := range []string{"the load is nearly constant", "policies are evaluated above the load that they were trained on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
 		}

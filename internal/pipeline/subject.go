@@ -12,20 +12,20 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Subject is an application to learn to scale: its model, its users' requests and
-// what was measured while another autoscaler was in charge.
+// Subject is the application that candidates are trained for: its model, its load and
+// its history under another autoscaler.
 type Subject struct {
-	Name    string
-	Source  string // where its past comes from
-	App     *loadline.App
-	Seen    *workload.Workload // requests to learn from
-	Unseen  *workload.Workload // requests that come after, kept for the proof
-	History *history.History   // of the seen part
-	Delays  map[string]train.Delays
+	Name     string
+	Source   string // where its history comes from
+	App      *loadline.App
+	Training *workload.Workload // load of the training part
+	HeldOut  *workload.Workload // load of the held-out part, which follows
+	History  *history.History   // of the training part
+	Delays   map[string]train.Delays
 
-	SeenFrom, UnseenFrom time.Time // when the two begin
-	Model                []byte    // the application as a model file, with where its figures come from
-	Notes                []string  // what a person should know before trusting the outcome
+	TrainingFrom, HeldOutFrom time.Time // when the parts begin
+	Model                     []byte    // the application as a model file, with where its figures come from
+	Notes                     []string  // limits of the history that a user should know
 }
 
 // Smoothing is Scaling-Ops' alpha.
@@ -41,27 +41,27 @@ func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Share
 	return train.ServiceScenarios(formulation.NewTopology(app).With(shares), load, w.Duration()), nil
 }
 
-// The least that there must be to learn from and to prove on.
+// Least durations of the two parts.
 const (
-	leastSeen   = time.Hour
-	leastUnseen = 20 * time.Minute
+	minTraining = time.Hour
+	minHeldOut  = 20 * time.Minute
 )
 
-// Check says what is wrong with a subject before anything is trained on it.
+// Check reports every fault of a subject before anything is trained on it.
 func (s *Subject) Check() error {
 	var faults []error
-	if s.Seen.Duration() < leastSeen {
-		faults = append(faults, fmt.Errorf("there is %v to learn from, must be at least %v: give a longer history", s.Seen.Duration(),
-			leastSeen))
+	if s.Training.Duration() < minTraining {
+		faults = append(faults, fmt.Errorf("the training part is %v long, must be at least %v: give a longer history", s.Training.Duration(),
+			minTraining))
 	}
-	if s.Seen.Max() == 0 {
-		faults = append(faults, errors.New("nobody asked for anything in the part to learn from: give a history with requests in it"))
+	if s.Training.Max() == 0 {
+		faults = append(faults, errors.New("the training part has no requests: give a history with requests in it"))
 	}
-	if s.Unseen != nil && s.Unseen.Duration() < leastUnseen {
-		faults = append(faults, fmt.Errorf("there is %v to prove policies on, must be at least %v: give a longer history, or hold out more of it with --unseen", s.Unseen.Duration(), leastUnseen))
+	if s.HeldOut != nil && s.HeldOut.Duration() < minHeldOut {
+		faults = append(faults, fmt.Errorf("the held-out part is %v long, must be at least %v: give a longer history, or hold out more of it with --held-out", s.HeldOut.Duration(), minHeldOut))
 	}
-	if s.Unseen != nil && s.Unseen.Max() == 0 {
-		faults = append(faults, errors.New("nobody asked for anything in the part to prove policies on: give a history that ends with requests in it"))
+	if s.HeldOut != nil && s.HeldOut.Max() == 0 {
+		faults = append(faults, errors.New("the held-out part has no requests: give a history that ends with requests in it"))
 	}
 	return errors.Join(faults...)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteText writes the tables that people read, and what to do.
+// WriteText writes the tables of an evaluation.
 func (e *Evaluation) WriteText(w io.Writer) error {
 	var b strings.Builder
 	e.writePods(&b)
@@ -22,7 +22,7 @@ func (e *Evaluation) WriteText(w io.Writer) error {
 
 // writePods is the paper's table.
 func (e *Evaluation) writePods(b *strings.Builder) {
-	b.WriteString("On ENV2, Scaling-Ops' equations, over the whole unseen part: by mean pods, as the paper ranks\n")
+	b.WriteString("On ENV2, Scaling-Ops' equations, over the whole held-out part: by mean pods, as the paper ranks\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  \tpolicy\tmean pods\tover SLA\tdelay\tat min\tat max\t")
 	for i, label := range e.ByPods {
@@ -52,20 +52,20 @@ func (e *Evaluation) writePods(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// writeCost is the proof: request by request.
+// writeCost writes the figures of the event engine.
 func (e *Evaluation) writeCost(b *strings.Builder) {
 	seeds := fmt.Sprintf("%d seeds", e.Seeds)
 	if e.Seeds == 1 {
 		seeds = "1 seed"
 	}
-	fmt.Fprintf(b, "Request by request on stretches of the unseen part, %s each:\n", seeds)
+	fmt.Fprintf(b, "Request by request on stretches of the held-out part, %s each:\n", seeds)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, s := range e.Stretches {
 		fmt.Fprintf(t, "  %s\t%s to %s\tmean %.3g requests/s, at most %.3g\n", s.Name, stamp(s.From), s.To.UTC().Format("15:04"),
 			float64(s.MeanRate), float64(s.MaxRate))
 	}
 	t.Flush()
-	fmt.Fprintf(b, "By cost with the SLO kept (at most %.0f %% of the requests over it in every run):\n", 100*result.CountsIf)
+	fmt.Fprintf(b, "By cost with the SLO met (at most %.0f %% of the requests over it in every run):\n", 100*result.CountsIf)
 	t = tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	against := "against the rule"
 	if rule := e.Entry(e.Rule); rule != nil {
@@ -116,10 +116,10 @@ func (e *Entry) difference() string {
 func (e *Entry) remark() string {
 	var words []string
 	if !e.Met {
-		words = append(words, "SLO broken")
+		words = append(words, "SLO violated")
 	}
 	if e.Role == RoleReference {
-		words = append(words, "knows the load")
+		words = append(words, "oracle")
 	}
 	if on := sitsOn(e.Bound); on != "" {
 		words = append(words, on)
@@ -131,7 +131,7 @@ func sitsOn(bound string) string {
 	if bound == "" {
 		return ""
 	}
-	return "sits on its " + bound
+	return "stays at its " + bound
 }
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.3g ms", 1000*seconds) }

@@ -47,13 +47,13 @@ func Train(ctx context.Context, s *Subject, c Candidate, from policy.Model, prog
 	return &Trained{Candidate: c, Trained: trained}, nil
 }
 
-// scenario that candidates are trained on: the seen part.
+// scenario that candidates are trained on: the training part.
 func (s *Subject) scenario() (train.Scenario, error) {
-	load, err := s.Seen.For(s.App)
+	load, err := s.Training.For(s.App)
 	if err != nil {
 		return train.Scenario{}, err
 	}
-	return train.Scenario{App: s.App, Load: load, Duration: s.Seen.Duration(), Source: fmt.Sprintf("%s: %s", s.Name, s.Source)}, nil
+	return train.Scenario{App: s.App, Load: load, Duration: s.Training.Duration(), Source: fmt.Sprintf("%s: %s", s.Name, s.Source)}, nil
 }
 
 // shares adds up how far each candidate is.

@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Clairvoyant is the oracle: it follows a schedule that was made before the run from the
-// rate of requests at every instant, though not from the single arrivals. It shows what
-// a perfect forecast could gain.
+// Oracle follows a schedule that was made before the run from the rate of requests
+// at every instant, though not from the arrival times of single requests: the gain
+// that a perfect forecast would leave.
 //
 // Every service gets, in each step of 5 s, the fewest replicas that keep the CPU
 // work of that step at or below a level, a share of their CPU limits. Replicas
@@ -21,7 +21,7 @@ import (
 //
 // With axes=replicas+cpu it sizes too: the smallest request, since what is used
 // is paid for anyhow, and the largest limit.
-type Clairvoyant struct {
+type Oracle struct {
 	app      *loadline.App
 	cpu      bool
 	level    []float64 // by service
@@ -31,10 +31,11 @@ type Clairvoyant struct {
 	schedule [][]int // by service, then step; nil = nothing was foreseen
 }
 
-const clairvoyantStep = 5 * time.Second
+const oracleStep = 5 * time.Second
 
 var oracleMethod = Method{
-	Name:   "clairvoyant",
+	Name:   "oracle",
+	Alias:  "clairvoyant",
 	About:  "knows the rate of requests beforehand: the schedule that the others are measured by",
 	Oracle: true,
 	Options: func(app *loadline.App) []Option {
@@ -52,7 +53,7 @@ var oracleMethod = Method{
 		return options
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
-		p := &Clairvoyant{
+		p := &Oracle{
 			app: app, cpu: v["axes"] == "replicas+cpu", level: make([]float64, len(app.Services)),
 			lead: v.Float("lead"), ignore: v.Span("ignore"),
 		}
@@ -67,11 +68,11 @@ var oracleMethod = Method{
 }
 
 // Name of the policy.
-func (*Clairvoyant) Name() string { return "clairvoyant" }
+func (*Oracle) Name() string { return "oracle" }
 
 // Needs no metrics; the figures are those of a usual Prometheus.
-func (*Clairvoyant) Needs() loadline.Needs {
-	return loadline.Needs{Period: clairvoyantStep, Scrape: 15 * time.Second, Window: 15 * time.Second}
+func (*Oracle) Needs() loadline.Needs {
+	return loadline.Needs{Period: oracleStep, Scrape: 15 * time.Second, Window: 15 * time.Second}
 }
 
 // Rate is the load of a run: requests per second of a kind (index into App.Kinds)
@@ -87,9 +88,9 @@ type DemandChange struct {
 
 // SetFuture tells the policy the load of the whole run, and what will become of the
 // services' demands.
-func (p *Clairvoyant) SetFuture(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
+func (p *Oracle) SetFuture(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
 	p.start = start
-	steps := int((duration + clairvoyantStep - 1) / clairvoyantStep)
+	steps := int((duration + oracleStep - 1) / oracleStep)
 	work := workPerRequest(p.app, true)
 	cores := make([][]float64, len(p.app.Services)) // by service, then step
 	for s := range cores {
@@ -97,15 +98,15 @@ func (p *Clairvoyant) SetFuture(start time.Time, duration time.Duration, rate Ra
 	}
 	for k := range p.app.Kinds {
 		for i := range steps {
-			from := time.Duration(i) * clairvoyantStep
-			mean := requestsWithin(rate, k, from, from+clairvoyantStep) / clairvoyantStep.Seconds()
+			from := time.Duration(i) * oracleStep
+			mean := requestsWithin(rate, k, from, from+oracleStep) / oracleStep.Seconds()
 			for s := range cores {
 				cores[s][i] += mean * work[k][s].mean
 			}
 		}
 	}
 	for _, c := range changes {
-		for i := int(c.At / clairvoyantStep); i < steps; i++ {
+		for i := int(c.At / oracleStep); i < steps; i++ {
 			cores[c.Service][i] *= c.Factor
 		}
 	}
@@ -128,7 +129,7 @@ func requestsWithin(rate Rate, kind int, from, to time.Duration) float64 {
 }
 
 // plan is one service's replicas, step by step.
-func (p *Clairvoyant) plan(service int, cores []float64) []int {
+func (p *Oracle) plan(service int, cores []float64) []int {
 	s := &p.app.Services[service]
 	capacity := p.capacity(s) * p.level[service]
 	need := make([]int, len(cores))
@@ -140,11 +141,11 @@ func (p *Clairvoyant) plan(service int, cores []float64) []int {
 		n, _ = withinReplicas(s.Bounds, n)
 		need[i] = n
 	}
-	need = dropShort(need, int(p.ignore/clairvoyantStep))
+	need = dropShort(need, int(p.ignore/oracleStep))
 	// What is started now must be ready when it is needed, even if this pod is a
 	// slow one.
 	startup := p.lead * float64(s.Startup.Mean) * (1 + 2*s.Startup.CV)
-	ahead := 1 + int(math.Ceil(startup/float64(clairvoyantStep)))
+	ahead := 1 + int(math.Ceil(startup/float64(oracleStep)))
 	plan := make([]int, len(need))
 	for i := range need {
 		for _, n := range need[i:min(i+ahead+1, len(need))] {
@@ -176,7 +177,7 @@ func dropShort(need []int, steps int) []int {
 }
 
 // capacity is the cores that one replica may use.
-func (p *Clairvoyant) capacity(s *loadline.Service) float64 {
+func (p *Oracle) capacity(s *loadline.Service) float64 {
 	limit := s.Size.CPULimit
 	if p.cpu {
 		limit = s.Bounds.MaxCPU
@@ -193,7 +194,7 @@ func (p *Clairvoyant) capacity(s *loadline.Service) float64 {
 
 // ReplicaSteps is what the schedule comes to for one service: two schedules with
 // the same figure are, for all practical purposes, the same.
-func (p *Clairvoyant) ReplicaSteps(service int) (sum, least int) {
+func (p *Oracle) ReplicaSteps(service int) (sum, least int) {
 	low, _ := withinReplicas(p.app.Services[service].Bounds, 0)
 	for _, n := range p.schedule[service] {
 		sum += n
@@ -203,12 +204,12 @@ func (p *Clairvoyant) ReplicaSteps(service int) (sum, least int) {
 }
 
 // Decide says what the schedule says.
-func (p *Clairvoyant) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+func (p *Oracle) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	if p.schedule == nil {
 		return proposal, fmt.Errorf("%w: nothing was foreseen", loadline.ErrNoData)
 	}
-	step := int(now.Sub(p.start) / clairvoyantStep)
+	step := int(now.Sub(p.start) / oracleStep)
 	for i := range p.schedule {
 		if step < 0 || step >= len(p.schedule[i]) {
 			continue

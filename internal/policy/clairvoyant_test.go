@@ -21,19 +21,19 @@ func stepRate(_ int, t time.Duration) (float64, time.Duration) {
 	return 20, math.MaxInt64
 }
 
-func seen(t *testing.T, spec string, rate Rate) *Clairvoyant {
+func seen(t *testing.T, spec string, rate Rate) *Oracle {
 	t.Helper()
 	p, err := New(spec, boundApp())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.(*Clairvoyant)
+	c := p.(*Oracle)
 	c.SetFuture(scenarioStart, 3*time.Minute, rate, nil)
 	return c
 }
 
-func TestClairvoyantStartsAheadAndLeavesInTime(t *testing.T) {
-	plan := seen(t, "clairvoyant:level=0.5", stepRate).schedule[0]
+func TestOracleStartsAheadAndLeavesInTime(t *testing.T) {
+	plan := seen(t, "oracle:level=0.5", stepRate).schedule[0]
 	// 2 cores of work at half of 0.5 cores each are 8 replicas; 0.2 are one. They
 	// take 10 s to start, two steps; one more is for the step itself.
 	want := slices.Concat(slices.Repeat([]int{1}, 12-3), slices.Repeat([]int{8}, 12+3), slices.Repeat([]int{1}, 12))
@@ -42,8 +42,8 @@ func TestClairvoyantStartsAheadAndLeavesInTime(t *testing.T) {
 	}
 }
 
-func TestClairvoyantKeepsToItsLevels(t *testing.T) {
-	c := seen(t, "clairvoyant:level=0.5,web=1,stars=0.25", stepRate)
+func TestOracleKeepsToItsLevels(t *testing.T) {
+	c := seen(t, "oracle:level=0.5,web=1,stars=0.25", stepRate)
 	if most := []int{slices.Max(c.schedule[0]), slices.Max(c.schedule[1]), slices.Max(c.schedule[2])}; !slices.Equal(most,
 		[]int{4, 1, 16}) {
 		t.Errorf("at most %v replicas", most)
@@ -53,8 +53,8 @@ func TestClairvoyantKeepsToItsLevels(t *testing.T) {
 	}
 }
 
-func TestClairvoyantSizesWithTheCPUAmongItsAxes(t *testing.T) {
-	c := seen(t, "clairvoyant:axes=replicas+cpu,level=1", stepRate)
+func TestOracleSizesWithTheCPUAmongItsAxes(t *testing.T) {
+	c := seen(t, "oracle:axes=replicas+cpu,level=1", stepRate)
 	p, err := c.Decide(scenarioStart.Add(time.Minute), loadline.Situation{App: c.app})
 	if err != nil {
 		t.Fatal(err)
@@ -64,22 +64,22 @@ func TestClairvoyantSizesWithTheCPUAmongItsAxes(t *testing.T) {
 	}
 }
 
-func TestClairvoyantHoldsWhatItHasNotForeseen(t *testing.T) {
-	p, err := New("clairvoyant", boundApp())
+func TestOracleHoldsWhatItHasNotForeseen(t *testing.T) {
+	p, err := New("oracle", boundApp())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Decide(scenarioStart, loadline.Situation{}); !errors.Is(err, loadline.ErrNoData) {
 		t.Errorf("err %v", err)
 	}
-	c := seen(t, "clairvoyant", stepRate)
+	c := seen(t, "oracle", stepRate)
 	if p, err := c.Decide(scenarioStart.Add(time.Hour), loadline.Situation{App: c.app}); err != nil || len(p.Services) != 0 {
 		t.Errorf("after the end: %+v, %v", p, err)
 	}
 }
 
-func TestClairvoyantKnowsOfAHeavierVersion(t *testing.T) {
-	c := seen(t, "clairvoyant:level=0.5", constantRate(20))
+func TestOracleKnowsOfAHeavierVersion(t *testing.T) {
+	c := seen(t, "oracle:level=0.5", constantRate(20))
 	before := slices.Max(c.schedule[0])
 	c.SetFuture(scenarioStart, 3*time.Minute, constantRate(20), []DemandChange{{At: 90 * time.Second, Service: 0, Factor: 4}})
 	if first, last := c.schedule[0][0], c.schedule[0][35]; before != 1 || first != 1 || last != 4 {

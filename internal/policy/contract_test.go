@@ -27,7 +27,7 @@ var contractSpecs = []string{
 	"vpa", "vpa:half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",
-	"clairvoyant", "clairvoyant:axes=replicas+cpu,s1=0.3",
+	"oracle", "oracle:axes=replicas+cpu,s1=0.3",
 	"model", "model:elastic-dqn", "model:serverless-vertical", "model:loadline-dqn",
 	"drpc", "drpc:who=teacher",
 	"msars", "msars:none",

@@ -27,6 +27,7 @@ import (
 // how it is trained, and nothing else.
 type Method struct {
 	Name  string
+	Alias string // an earlier name, which is accepted and not listed; "" = none
 	About string
 
 	// Options are the settings, which may depend on the application. A method that
@@ -107,7 +108,7 @@ func (m Method) check() error {
 		fault("it is trained and reads no model file")
 	}
 	for _, other := range registered {
-		if other.Name == m.Name {
+		if other.called(m.Name) || m.Alias != "" && other.called(m.Alias) {
 			fault("a method of this name is there already")
 		}
 		if m.ReadsFile() && other.Kind == m.Kind {
@@ -119,6 +120,18 @@ func (m Method) check() error {
 
 // ReadsFile says whether the method's policies come from a model file.
 func (m Method) ReadsFile() bool { return m.Kind != "" }
+
+func (m Method) called(name string) bool { return m.Name == name || m.Alias != "" && m.Alias == name }
+
+// Canonical is a policy with the current name of its method in place of an alias.
+// Unknown names stay as they are.
+func Canonical(spec string) string {
+	name, _, _ := strings.Cut(spec, ":")
+	if m, err := Named(name); err == nil && m.Alias == name {
+		return m.Name + spec[len(name):]
+	}
+	return spec
+}
 
 // decides: policies are made by this name.
 func (m Method) decides() bool { return m.ReadBy == "" }
@@ -205,7 +218,7 @@ func Trainable(name string) (Method, error) {
 }
 
 func find(name string) (Method, error) {
-	i := slices.IndexFunc(registered, func(m Method) bool { return m.Name == name })
+	i := slices.IndexFunc(registered, func(m Method) bool { return m.called(name) })
 	if i < 0 {
 		return Method{}, fmt.Errorf("unknown method %q", name)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// writeCard writes what people should know of a version, as Markdown.
+// writeCard writes the model card of a version, as Markdown.
 func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	var b strings.Builder
 	about := model.About()
 	fmt.Fprintf(&b, "# %s, version %d: %s\n\n", p.App, p.Version, p.Candidate)
 	fmt.Fprintf(&b, "%s\n\n", p.Verdict)
 	if p.Forced {
-		b.WriteString("**It was promoted by force: it does not beat the rule on the past that it was judged on.**\n\n")
+		b.WriteString("**Promoted with --force: it does not beat the baseline on the held-out history.**\n\n")
 	}
 	fmt.Fprintf(&b, "| | |\n|---|---|\n")
 	row := func(name, value string) { fmt.Fprintf(&b, "| %s | %s |\n", name, value) }
@@ -37,7 +37,7 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 		row("follows", fmt.Sprintf("version %d", p.Former))
 	}
 	row("model", fmt.Sprintf("%s, SHA-256 %s", modelFile, p.SHA256))
-	b.WriteString("\n## How it did\n\n| measure | value | against | on |\n|---|---|---|---|\n")
+	b.WriteString("\n## Results\n\n| measure | value | against | on |\n|---|---|---|---|\n")
 	for _, r := range p.Results {
 		against := "-"
 		if r.Baseline != "" {
@@ -45,7 +45,7 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 		}
 		fmt.Fprintf(&b, "| %s | %.4g | %s | %s |\n", r.Name, r.Value, against, r.On)
 	}
-	b.WriteString("\n## What it must be able to see\n\n| feature | meaning |\n|---|---|\n")
+	b.WriteString("\n## Features\n\n| feature | meaning |\n|---|---|\n")
 	known := formulation.Features()
 	for _, name := range about.Features {
 		text := about.Meanings[name]
@@ -54,7 +54,7 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", name, text)
 	}
-	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## What it decides for\n\n", about.Absent)
+	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## Services\n\n", about.Absent)
 	for _, service := range about.Services {
 		fmt.Fprintf(&b, "- %s\n", service)
 	}
@@ -62,7 +62,7 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	return err
 }
 
-// trainedOn is a past with its beginning and end, or what was simulated.
+// trainedOn names the history with its beginning and end, or what was simulated.
 func trainedOn(t modelfile.Training) string {
 	if t.From.IsZero() && t.To.IsZero() {
 		return t.Data

@@ -1,17 +1,17 @@
 // Package registry keeps the policies that were promoted: a folder with one
-// folder for each application, in it every version that ever was in charge, and
-// current.json that says which one is now.
+// folder for each application, in it every promoted version, and current.json,
+// which names the current one.
 //
-//	registry/APP/current.json               the version in charge
+//	registry/APP/current.json               the current version
 //	registry/APP/0001/model.safetensors     its policy, the card completed with results
 //	registry/APP/0001/promotion.json        where it comes from and why it was promoted
-//	registry/APP/0001/card.md               the same for people
+//	registry/APP/0001/card.md               the same in readable form
 //
 // A promotion is whole or not at all: the version's folder is made under another
 // name and moved into place, and then current.json is replaced. Killed anywhere,
-// the former version or the new one is in charge. Versions are never changed or
-// deleted, so that one can go back.
+// it leaves the former version or the new one as the current one. Versions are never
+// changed or deleted, so that a rollback is possible.
 //
-// Reading order: registry.go (what is there), promote.go (putting one in charge,
-// and going back), card.go (what people read).
+// Reading order: registry.go (reading), promote.go (promotion and rollback), card.go
+// (the model card).
 package registry

@@ -19,18 +19,18 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Offer is a policy that is to be put in charge.
+// Offer is a policy to be promoted.
 type Offer struct {
 	App    *loadline.App
 	Model  string // path of its file
-	SHA256 string // of the file that was judged
+	SHA256 string // of the file that was evaluated
 	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The
 	// rest is filled in, and so are results that the model has where none are given.
 	Promotion Promotion
 }
 
-// Promote puts a policy in charge of its application. What was in charge stays in
-// the folder for going back.
+// Promote makes a policy the current version of its application. The former versions
+// stay in the folder for a rollback.
 func (r *Registry) Promote(o Offer) (Promotion, error) {
 	name := o.App.Name
 	if err := checkName(name); err != nil {
@@ -56,24 +56,24 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	p.Formulation, p.Training, p.Results = model.Method(), file.Card.Training, file.Card.Results
 	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model,
 		p.Results, now.Versions[i].SHA256) {
-		// A file that is torn is no policy in charge: promoting again is the remedy.
+		// A damaged file is not current: promoting again repairs it.
 		if _, _, err := r.intact(name, now.Current); err == nil {
-			return now.Versions[i], fmt.Errorf("%w as version %d of %s: nothing was changed", ErrInCharge, now.Current, name)
+			return now.Versions[i], fmt.Errorf("%w, %d of %s: nothing was changed", ErrInCharge, now.Current, name)
 		}
 	}
 	if err := r.place(&p, model); err != nil {
-		return p, fmt.Errorf("promote %s: %w; the former version is still in charge", p.Candidate, err)
+		return p, fmt.Errorf("promote %s: %w; the former version is still current", p.Candidate, err)
 	}
 	if err := r.put(name, p.Version, p.At); err != nil {
-		return p, fmt.Errorf("promote %s: %w; the former version is still in charge", p.Candidate, err)
+		return p, fmt.Errorf("promote %s: %w; the former version is still current", p.Candidate, err)
 	}
 	return p, nil
 }
 
-// ErrInCharge is what promoting a policy gives that is in charge.
-var ErrInCharge = errors.New("this policy is in charge already")
+// ErrInCharge is returned when the promoted policy is already the current version.
+var ErrInCharge = errors.New("this policy is already the current version")
 
-// sameModel says whether a model would make the file of this digest.
+// sameModel reports whether a model encodes to the file of this digest.
 func sameModel(m policy.Model, results []modelfile.Result, digest string) bool {
 	file, err := m.File(results)
 	if err != nil {
@@ -83,21 +83,21 @@ func sameModel(m policy.Model, results []modelfile.Result, digest string) bool {
 	return file.Encode(sum) == nil && hex.EncodeToString(sum.Sum(nil)) == digest
 }
 
-// accept reads the model and refuses one that is torn, of another version or of
-// another application, or not the one that was judged.
+// accept reads the model and rejects one that is damaged, of another version or of
+// another application, or not the one that was evaluated.
 func accept(o Offer) (policy.Model, error) {
 	if digestOf(o.Model) != o.SHA256 && o.SHA256 != "" {
 		if _, err := os.Stat(o.Model); err != nil {
 			return nil, fmt.Errorf("the model is gone: %w; train it again", err)
 		}
-		return nil, fmt.Errorf("%s is not the file that was evaluated: it is torn or was changed since; evaluate again", o.Model)
+		return nil, fmt.Errorf("%s is not the file that was evaluated: it is damaged or was changed since; evaluate again", o.Model)
 	}
 	m, err := policy.OpenModel(o.Model)
 	if err != nil {
 		return nil, err
 	}
 	if of := m.TrainedFor(); of != o.App.Name {
-		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on its own history", o.Model, of, o.App.Name)
+		return nil, fmt.Errorf("%s was trained for %s, this is %s: train one on the history of this application", o.Model, of, o.App.Name)
 	}
 	if _, err := m.Policy(o.App); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Model, err)
@@ -148,14 +148,14 @@ func (r *Registry) place(p *Promotion, model policy.Model) error {
 	return nil
 }
 
-// put a version in charge.
+// put makes a version current.
 func (r *Registry) put(name string, version int, at time.Time) error {
 	return r.do("switch to it", func() error {
 		return writeJSON(filepath.Join(r.dir, name, currentFile), current{Format, name, version, at.UTC()})
 	})
 }
 
-// Rollback puts the version in charge that was before the present one.
+// Rollback makes the version current that was promoted before the present one.
 func (r *Registry) Rollback(name string, at time.Time) (Promotion, error) {
 	now, err := r.current(name)
 	if err != nil {
@@ -169,14 +169,14 @@ func (r *Registry) Rollback(name string, at time.Time) (Promotion, error) {
 		return Promotion{}, err
 	}
 	if present.Former == 0 {
-		return Promotion{}, fmt.Errorf("version %d of %s is the first: there is nothing to go back to; take the rule that you had before, or promote another candidate", now.Version, name)
+		return Promotion{}, fmt.Errorf("version %d of %s is the first: there is no version to roll back to; use the baseline that ran before, or promote another candidate", now.Version, name)
 	}
 	former, _, err := r.intact(name, present.Former)
 	if err != nil {
 		return Promotion{}, err
 	}
 	if err := r.put(name, former.Version, at); err != nil {
-		return Promotion{}, fmt.Errorf("go back to version %d: %w; version %d is still in charge", former.Version, err, now.Version)
+		return Promotion{}, fmt.Errorf("roll back to version %d: %w; version %d is still current", former.Version, err, now.Version)
 	}
 	return former, nil
 }

@@ -46,7 +46,7 @@ type Promotion struct {
 	Format  int    `json:"format"`
 	App     string `json:"app"`
 	Version int    `json:"version"`
-	Former  int    `json:"former"` // version that was in charge before; 0 = none
+	Former  int    `json:"former"` // version that was current before; 0 = none
 
 	Candidate   string             `json:"candidate"`
 	Formulation string             `json:"formulation"`
@@ -60,7 +60,7 @@ type Promotion struct {
 	By          string             `json:"by"`
 }
 
-// current says which version is in charge, current.json.
+// current names the current version, current.json.
 type current struct {
 	Format  int       `json:"format"`
 	App     string    `json:"app"`
@@ -75,7 +75,7 @@ type App struct {
 	Versions []Promotion `json:"versions"` // rising
 }
 
-// ErrNone is what asking for a version gives where nothing was promoted.
+// ErrNone is returned where no version was promoted.
 var ErrNone = errors.New("nothing was promoted")
 
 // Apps lists what the registry holds, by name.
@@ -134,7 +134,7 @@ func (r *Registry) App(name string) (App, error) {
 	return a, nil
 }
 
-// Current is the version in charge of an application and the path of its model,
+// Current is the current version of an application and the path of its model,
 // which is checked to be what was promoted.
 func (r *Registry) Current(name string) (Promotion, string, error) {
 	now, err := r.current(name)
@@ -147,7 +147,7 @@ func (r *Registry) Current(name string) (Promotion, string, error) {
 	return r.intact(name, now.Version)
 }
 
-// Version is one of an application's versions, in charge or not, and the path of
+// Version is one of an application's versions, current or not, and the path of
 // its model, which is checked to be what was promoted.
 func (r *Registry) Version(name string, version int) (Promotion, string, error) {
 	return r.intact(name, version)
@@ -161,7 +161,7 @@ func (r *Registry) intact(name string, version int) (Promotion, string, error) {
 	}
 	path := r.modelPath(name, version)
 	if digestOf(path) != p.SHA256 {
-		return p, "", fmt.Errorf("%s is not the model that was promoted: it is missing, torn or changed; promote again, or go back with --rollback", path)
+		return p, "", fmt.Errorf("%s is not the model that was promoted: it is missing, damaged or changed; promote again, or roll back with --rollback", path)
 	}
 	return p, path, nil
 }
@@ -196,7 +196,7 @@ func (r *Registry) current(name string) (current, error) {
 		return current{}, nil
 	}
 	if err == nil && (c.App != name || c.Version < 1) {
-		err = fmt.Errorf("%s speaks of version %d of %s, not of %s: it was copied or changed; promote again", path, c.Version, c.App, name)
+		err = fmt.Errorf("%s names version %d of %s, not of %s: it was copied or changed; promote again", path, c.Version, c.App, name)
 	}
 	return c, err
 }

@@ -143,7 +143,7 @@ func TestKilledAnywhere(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, full) || !strings.Contains(err.Error(), "the former version is still in charge") {
+		if !errors.Is(err, full) || !strings.Contains(err.Error(), "the former version is still current") {
 			t.Errorf("step %d: %v", failing, err)
 		}
 		r.before = func(string) error { return nil }
@@ -167,7 +167,7 @@ func TestAFailedGoingBackChangesNothing(t *testing.T) {
 		}
 	}
 	r.before = func(string) error { return errors.New("no") }
-	if _, err := r.Rollback("shop", noon); err == nil || !strings.Contains(err.Error(), "version 2 is still in charge") {
+	if _, err := r.Rollback("shop", noon); err == nil || !strings.Contains(err.Error(), "version 2 is still current") {
 		t.Error(err)
 	}
 	r.before = func(string) error { return nil }
@@ -227,7 +227,7 @@ func TestARegistryOfAnotherVersionIsRefused(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"format":2}`: "has format 2, and this program reads 1",
 		`{"form`:       "cannot be read",
-		`{"format":1,"app":"garage","version":1}`: "speaks of version 1 of garage",
+		`{"format":1,"app":"garage","version":1}`: "names version 1 of garage",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -43,7 +44,7 @@ func newBuilder(results *bench.Results) *builder {
 			Scene: b.scene(c), Policy: b.policy(c), Settings: c.Policy, Met: row.Met,
 			Values: triples(row.Measures, s.Measures), Against: triples(row.Against, s.Measures),
 		})
-		s.Rows[i].OverBest = optional(row.OverClairvoyant)
+		s.Rows[i].OverBest = optional(row.OverOracle)
 		s.Rows[i].Bound = optional(row.Bound)
 		b.seeds = append(b.seeds, map[uint64]figures{})
 		b.latency = append(b.latency, map[string]*buckets{})
@@ -81,13 +82,16 @@ func (b *builder) policy(c bench.Case) int {
 	if i < 0 {
 		i = len(s.Policies)
 		family, _, _ := strings.Cut(c.Policy, ":")
-		s.Policies = append(s.Policies, Policy{Label: c.Label, Family: family, Reference: family == clairvoyant})
+		s.Policies = append(s.Policies, Policy{Label: c.Label, Family: family, Reference: isOracle(family)})
 	}
 	return i
 }
 
-// clairvoyant is the name of the oracle, the policy that knows the load in advance.
-const clairvoyant = "clairvoyant"
+// isOracle reports whether a policy is given the load in advance.
+func isOracle(name string) bool {
+	m, err := policy.Named(name)
+	return err == nil && m.Oracle
+}
 
 // run is what is kept of a record: its story packed, and what is summed up.
 type run struct {

@@ -104,8 +104,8 @@ func TestStoryKeepsItsShape(t *testing.T) {
 	if s.Load[1] != 20.1 || !slices.Equal(s.Changed, []int{0, 1, 0}) || s.Decisions != 6 {
 		t.Errorf("load %v, changed %v, %d decisions", s.Load, s.Changed, s.Decisions)
 	}
-	r.Story.T = []result.Number{15, 30, 46}
-	if s, err = storyOf(&r); err != nil || !slices.Equal(s.T, r.Story.T) {
+	r.Timeline.T = []result.Number{15, 30, 46}
+	if s, err = storyOf(&r); err != nil || !slices.Equal(s.T, r.Timeline.T) {
 		t.Errorf("uneven time: %v, %v", s.T, err)
 	}
 	r.Decisions = slices.Repeat(r.Decisions, 10*mostDecisions)

@@ -47,26 +47,26 @@ const mostDecisions = 600
 const pictureDigits = 3
 
 func storyOf(r *bench.Record) (*story, error) {
-	if err := checkStory(&r.Story); err != nil {
+	if err := checkStory(&r.Timeline); err != nil {
 		return nil, err
 	}
 	s := &story{
-		Steps: len(r.Story.T),
-		Load:  allSignificant(r.Story.Load, pictureDigits), Failed: allSignificant(r.Story.Failed, pictureDigits),
-		Used: allSignificant(r.Story.Used, pictureDigits), Asked: allSignificant(r.Story.Asked, pictureDigits),
+		Steps: len(r.Timeline.T),
+		Load:  allSignificant(r.Timeline.Load, pictureDigits), Failed: allSignificant(r.Timeline.Failed, pictureDigits),
+		Used: allSignificant(r.Timeline.Used, pictureDigits), Asked: allSignificant(r.Timeline.Asked, pictureDigits),
 		Replicas: map[string][]result.Number{}, AtSLO: map[string][]result.Number{},
-		Changed: make([]int, len(r.Story.T)), Decisions: len(r.Decisions) + r.DecisionsLeftOut,
+		Changed: make([]int, len(r.Timeline.T)), Decisions: len(r.Decisions) + r.DecisionsLeftOut,
 	}
-	s.From, s.Step, s.T = even(r.Story.T)
-	for name, list := range r.Story.Replicas {
+	s.From, s.Step, s.T = even(r.Timeline.T)
+	for name, list := range r.Timeline.Replicas {
 		s.Replicas[name] = allSignificant(list, pictureDigits)
 	}
-	for name, list := range r.Story.AtSLO {
+	for name, list := range r.Timeline.AtSLO {
 		s.AtSLO[name] = allSignificant(list, pictureDigits)
 	}
 	at := 0
 	for i, d := range r.Decisions {
-		for at < len(r.Story.T)-1 && r.Story.T[at] < d.T {
+		for at < len(r.Timeline.T)-1 && r.Timeline.T[at] < d.T {
 			at++
 		}
 		if s.Steps > 0 {
@@ -81,7 +81,7 @@ func storyOf(r *bench.Record) (*story, error) {
 }
 
 // checkStory names every series that is not as long as time.
-func checkStory(s *bench.Story) error {
+func checkStory(s *bench.Timeline) error {
 	var faults []error
 	check := func(name string, list []result.Number) {
 		if len(list) != len(s.T) {

@@ -31,7 +31,7 @@ func tinyBench(t testing.TB, contenders ...contender) (dir string) {
 			Against: map[string]bench.Interval{}, Met: c.over <= result.CountsIf,
 		}
 		if c.times > 0 {
-			row.OverClairvoyant = &bench.Interval{Mean: result.Number(c.times), Low: result.Number(c.times), High: result.Number(c.times)}
+			row.OverOracle = &bench.Interval{Mean: result.Number(c.times), Low: result.Number(c.times), High: result.Number(c.times)}
 		}
 		for seed, cost := range c.cost {
 			r := tinyRun(fmt.Sprintf("run-%d-%d", n, seed), row.Case, uint64(seed+1), cost, c.over)
@@ -60,7 +60,7 @@ func tinyRun(key string, c bench.Case, seed uint64, cost, over float64) bench.Re
 			CoreHours: result.Number(cost), OverSLORatio: result.Number(over),
 			Kinds: []result.Kind{{Name: "get", SLO: result.SLO{Percentile: 99, Latency: 250}}},
 		},
-		Story: bench.Story{
+		Timeline: bench.Timeline{
 			T: []result.Number{15, 30, 45}, Load: []result.Number{10, 20.12345, 30}, Failed: []result.Number{0, 0, 1},
 			Used: []result.Number{1, 2, 3}, Asked: []result.Number{4, 4, 5},
 			Replicas: map[string][]result.Number{"web": {1, 2, 2}}, AtSLO: map[string][]result.Number{"get": {20, 30, 400}},

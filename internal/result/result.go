@@ -1,5 +1,5 @@
 // Package result is what a run came to: the object that commands print as JSON
-// and the table that people read.
+// and the table for reading.
 package result
 
 import (

@@ -105,7 +105,7 @@ func TestVerdict(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if r.SLOMet() || !strings.Contains(b.String(), "BROKEN") || !strings.Contains(b.String(), "does not count") {
+	if r.SLOMet() || !strings.Contains(b.String(), "VIOLATED") || !strings.Contains(b.String(), "does not count") {
 		t.Errorf("1.1 %% over passed:\n%s", b.String())
 	}
 }

@@ -11,13 +11,13 @@ import (
 )
 
 // CountsIf is the share of requests over the SLO up to which a run's cost
-// counts in a comparison: whoever lets requests wait can always be cheap.
+// counts in a comparison: violating the SLO always looks cheap.
 const CountsIf = 0.01
 
-// SLOMet says whether the run's cost counts.
+// SLOMet reports whether the run's cost counts.
 func (r *Result) SLOMet() bool { return float64(r.OverSLORatio) <= CountsIf }
 
-// Met says whether the kind kept its SLO over the whole run.
+// Met reports whether the kind met its SLO over the whole run.
 func (k *Kind) Met() bool { return float64(k.OverSLORatio) <= 1-float64(k.SLO.Percentile)/100+1e-12 }
 
 // WriteJSON writes one object, indented, in the order of the fields.
@@ -30,7 +30,7 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the summary that people read.
+// WriteText writes the summary as text.
 func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s, workload %s, %s, %s engine, seed %d\n\n", r.Policy, r.App, r.Workload,
@@ -47,7 +47,7 @@ func (r *Result) writeKinds(b *strings.Builder) {
 	for _, k := range r.Kinds {
 		verdict := "met"
 		if !k.Met() {
-			verdict = "BROKEN"
+			verdict = "VIOLATED"
 		}
 		if math.IsNaN(float64(k.OverSLORatio)) {
 			verdict = "no requests"
@@ -89,7 +89,7 @@ func (r *Result) writeVerdict(b *strings.Builder) {
 	over := float64(r.OverSLORatio)
 	switch {
 	case math.IsNaN(over):
-		fmt.Fprintln(b, "No requests ended: there is nothing to judge.")
+		fmt.Fprintln(b, "No requests ended: the SLO cannot be evaluated.")
 	case r.SLOMet():
 		fmt.Fprintf(b, "The cost counts: %s of all requests over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), 100*CountsIf)
 	default:
@@ -97,7 +97,11 @@ func (r *Result) writeVerdict(b *strings.Builder) {
 			100*CountsIf)
 	}
 	if !math.IsNaN(float64(r.WindowsViolatedRatio)) {
-		fmt.Fprintf(b, "%s of the minutes broke it.", Percent(r.WindowsViolatedRatio))
+		if r.WindowsViolatedRatio == 0 {
+			fmt.Fprint(b, "The SLO was met in every minute.")
+		} else {
+			fmt.Fprintf(b, "The SLO was violated in %s of the minutes.", Percent(r.WindowsViolatedRatio))
+		}
 		if d := float64(r.OptionalDroppedRatio); d > 0 {
 			fmt.Fprintf(b, " %s of the optional calls were dropped.", Percent(r.OptionalDroppedRatio))
 		}
@@ -138,7 +142,7 @@ func whole(percent Number) string {
 	return fixed(percent, 0) + " %"
 }
 
-// Percent writes a ratio for people.
+// Percent formats a ratio as a percentage.
 func Percent(n Number) string {
 	v := 100 * float64(n)
 	switch {

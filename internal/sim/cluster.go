@@ -8,7 +8,7 @@ import (
 )
 
 // Cluster is a simulated cluster as the loop sees a real one: something that
-// can be observed through its metrics and told what to be. It is its own
+// can be observed through its metrics and accepts plans. It is its own
 // clock: waiting means simulating.
 type Cluster struct {
 	engine   Engine
@@ -25,7 +25,7 @@ func NewCluster(app *loadline.App, engine Engine, metrics Metrics, seed uint64) 
 }
 
 // OnScrape has f called with every reading, as the exporters show it: before
-// loss, lag and noise. The reading is valid during the call only. Nobody else
+// loss, lag and noise. The reading is valid during the call only. Nothing else
 // may read the engine, because a fluid engine's quantiles are those since the
 // last read.
 func (c *Cluster) OnScrape(f func(*Reading)) { c.onScrape = f }
@@ -81,7 +81,7 @@ func (c *Cluster) Apply(ctx context.Context, plan loadline.Plan) error {
 	return nil
 }
 
-// Allocation appends what each service has been told to be.
+// Allocation appends the desired allocation of each service.
 func (c *Cluster) Allocation(into []loadline.Allocation) []loadline.Allocation {
 	return append(into, c.engine.ControlPlane().Allocation()...)
 }

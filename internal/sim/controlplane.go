@@ -28,8 +28,8 @@ type Pod struct {
 	meteredCPU, meteredMem float64       // usage counters at that instant
 }
 
-// Kubelet is the engine's side of the control plane: it is told what becomes of
-// pods and answers what they use.
+// Kubelet is the engine's side of the control plane: it is notified of changes of pods
+// and reports what they use.
 type Kubelet interface {
 	PodReady(slot int)
 	// PodDraining: no new visits; the engine calls Drained once it is empty.
@@ -42,8 +42,7 @@ type Kubelet interface {
 	PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64)
 }
 
-// ControlPlane turns what services are told to be into pods on nodes: it
-// places, starts, resizes, drains and restarts them, and counts their cost.
+// ControlPlane turns desired allocations into pods on nodes: it places, starts, resizes, drains and restarts them, and counts their cost.
 // Both engines use it, so that they differ in physics only.
 type ControlPlane struct {
 	app     *loadline.App
@@ -88,7 +87,7 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 }
 
 // Start creates the initial pods. It is apart from NewControlPlane because the
-// engine is told of each.
+// engine is notified of each.
 func (c *ControlPlane) Start() {
 	for i := range c.app.Services {
 		for range c.alloc[i].Replicas {
@@ -101,7 +100,7 @@ func (c *ControlPlane) Start() {
 	c.Run(0)
 }
 
-// Allocation is what each service has been told to be.
+// Allocation is the desired allocation of each service.
 func (c *ControlPlane) Allocation() []loadline.Allocation { return c.alloc }
 
 // Slots are the pods of a service, in order of creation.
@@ -110,7 +109,7 @@ func (c *ControlPlane) Slots(service int) []int { return c.byService[service] }
 // Pod returns the pod in a slot.
 func (c *ControlPlane) Pod(slot int) *Pod { return &c.pods[slot] }
 
-// NodeLost says whether a node is gone.
+// NodeLost reports whether a node is gone.
 func (c *ControlPlane) NodeLost(node int) bool { return c.nodes[node].lost }
 
 // Ready counts the pods of a service that serve.
@@ -143,10 +142,9 @@ func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 	}
 }
 
-// Wake gives a service that has been told to have no replicas one, as Knative's
-// activator and KEDA's activation do: whoever holds a request for it asks for
-// it, whatever the policy decides and whenever it decides next. It is no change
-// of the policy's and is not counted as one.
+// Wake gives a service with no desired replicas one, as Knative's activator and KEDA's
+// activation do: a held request triggers it, whatever the policy decides and whenever it
+// decides next. It is no change of the policy's and is not counted as one.
 func (c *ControlPlane) Wake(service int, now time.Duration) {
 	if a := &c.alloc[service]; a.Replicas == 0 {
 		a.Replicas = 1
@@ -167,7 +165,7 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 	}
 }
 
-// reconcile creates or removes pods until a service has as many as it was told.
+// reconcile creates or removes pods until a service has the desired number.
 func (c *ControlPlane) reconcile(service int, now time.Duration) {
 	want := c.alloc[service].Replicas
 	have := 0

@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Window is the length of the windows whose percentile is held against the SLO.
+// Window is the length of the windows whose percentile is compared with the SLO.
 const Window = time.Minute
 
 // meterBits is the resolution of the latencies that results are made of.
@@ -133,14 +133,14 @@ func (m *Meter) ended(k *KindMeter, now time.Duration, ended, over float64) {
 	k.windowOver += over
 }
 
-// closeWindows judges the window that has ended. Windows without traffic are
+// closeWindows evaluates the window that has ended. Windows without traffic are
 // not counted.
 func (m *Meter) closeWindows(now time.Duration) {
-	m.judgeWindow()
+	m.evaluateWindow()
 	m.windowEnds += (now - m.windowEnds + Window) / Window * Window
 }
 
-func (m *Meter) judgeWindow() {
+func (m *Meter) evaluateWindow() {
 	traffic, violated := false, false
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
@@ -160,8 +160,8 @@ func (m *Meter) judgeWindow() {
 	}
 }
 
-// Finish judges the last, possibly shorter window. Call it once, at the end.
-func (m *Meter) Finish() { m.judgeWindow() }
+// Finish evaluates the last, possibly shorter window. Call it once, at the end.
+func (m *Meter) Finish() { m.evaluateWindow() }
 
 // InFlight is the number of requests of a kind that have not ended.
 func (k *KindMeter) InFlight() float64 { return k.Arrived - k.Completed - k.Failed }

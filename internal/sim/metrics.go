@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Metrics is how a metrics system sees the cluster: how often it looks, over
+// Metrics configures a metrics system: how often it scrapes, over
 // what it averages, how late it is and what it loses.
 type Metrics struct {
 	Scrape time.Duration // between scrapes; 0 = 15 s
@@ -39,7 +39,7 @@ func (m Metrics) withDefaults() Metrics {
 	return m
 }
 
-// Validate says what is wrong, all of it.
+// Validate reports what is wrong, all of it.
 func (m Metrics) Validate() error {
 	var faults []error
 	if m.Lag < 0 {

@@ -104,7 +104,7 @@ func (o *observer) span(now time.Duration, has func(i int) bool) (oldest, newest
 		case at > visible:
 			continue
 		case newest < 0 && at < visible-o.metrics.Window:
-			return -1, -1 // too old to speak of now
+			return -1, -1 // stale
 		case newest >= 0 && at < o.at(newest).At-o.metrics.Window:
 			return oldest, newest
 		case !has(i):

@@ -3,7 +3,7 @@
 // and go (ControlPlane), what exporters would show (Reading), what a metrics
 // system makes of that (Cluster), and what is measured of a run (Meter).
 //
-// sim/event follows every request and is the truth; sim/fluid advances a whole
+// sim/event follows every request and is the reference; sim/fluid advances a whole
 // step in closed form and is for training.
 package sim
 
@@ -27,7 +27,7 @@ type Engine interface {
 	Meter() *Meter
 	// Finish counts what is still open at the end of a run. Call it once.
 	Finish()
-	// ControlPlane holds the pods and what each service has been told to be.
+	// ControlPlane holds the pods and the desired allocation of each service.
 	ControlPlane() *ControlPlane
 }
 
@@ -38,7 +38,7 @@ type Arrivals interface {
 	Rate(kind int, t time.Duration) (perSecond float64, until time.Duration)
 }
 
-// CPUModel says how a CPU limit holds a replica.
+// CPUModel is how a CPU limit is enforced.
 type CPUModel int
 
 const (

@@ -159,7 +159,7 @@ func TestLostMetricsUnderTheGuards(t *testing.T) {
 	if last := out.Rungs[len(out.Rungs)-1]; last.To != guard.Floor {
 		t.Errorf("it ends on %v", last)
 	}
-	ready := out.Story.Ready[0]
+	ready := out.Timeline.Ready[0]
 	for i := 1; i < len(ready); i++ {
 		if ready[i] < ready[i-1] {
 			t.Errorf("from %v to %v replicas with nothing to see", ready[i-1], ready[i])

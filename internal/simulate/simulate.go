@@ -75,11 +75,11 @@ type Hooks struct {
 
 // Outcome is the result of a run.
 type Outcome struct {
-	Result result.Result
-	Meter  *sim.Meter
-	Story  *Story
-	Effort Effort
-	Rungs  []guard.Transition // steps on the guard's ladder
+	Result   result.Result
+	Meter    *sim.Meter
+	Timeline *Timeline
+	Effort   Effort
+	Rungs    []guard.Transition // steps on the guard's ladder
 }
 
 // given is a split of the SLO that the user has chosen.
@@ -88,8 +88,8 @@ type given []loadline.SLO
 // Split implements loop.Splitter.
 func (g given) Split(time.Time, loadline.Situation) []loadline.SLO { return g }
 
-// seer is a policy that knows the load beforehand.
-type seer interface {
+// oracle is a policy that is given the load of the whole run in advance.
+type oracle interface {
 	SetFuture(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
 }
 
@@ -161,9 +161,9 @@ func (s Spec) decider() (loadline.Policy, error) {
 // title is the name of the policy in the result.
 func (s Spec) title() string {
 	if s.Guard == "" {
-		return s.Policy
+		return policy.Canonical(s.Policy)
 	}
-	return s.Policy + " guarded by " + s.Guard
+	return policy.Canonical(s.Policy) + " guarded by " + s.Guard
 }
 
 // guarded puts the guards around a policy, or returns nil if there are to be none.
@@ -195,7 +195,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := policy.(seer); ok {
+	if p, ok := policy.(oracle); ok {
 		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
 	guarded, err := s.guarded(policy)
@@ -213,9 +213,9 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
 	cluster := sim.NewCluster(s.App, engine, metrics, s.Seed)
 
-	out := &Outcome{Story: newStory(s.App, s.Duration)}
+	out := &Outcome{Timeline: newTimeline(s.App, s.Duration)}
 	cluster.OnScrape(func(r *sim.Reading) {
-		out.Story.watch(r, engine.ControlPlane())
+		out.Timeline.watch(r, engine.ControlPlane())
 		if s.Hooks.Scrape != nil {
 			s.Hooks.Scrape(r, engine.ControlPlane())
 		}
@@ -256,7 +256,7 @@ func (o *Outcome) note(d *loadline.Decision, also func(*loadline.Decision)) {
 	o.Effort.CPUTime += d.CPUTime
 	o.Effort.Longest = max(o.Effort.Longest, d.CPUTime)
 	if !d.Applied.IsZero() {
-		o.Story.Changes = append(o.Story.Changes, sim.Since(d.Applied))
+		o.Timeline.Changes = append(o.Timeline.Changes, sim.Since(d.Applied))
 	}
 	if also != nil {
 		also(d)

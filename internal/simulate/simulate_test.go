@@ -71,12 +71,12 @@ func TestEveryEngineRunsUnderTheLoop(t *testing.T) {
 			if out.Effort.Decisions != 40 {
 				t.Errorf("%d decisions, want one each 15 s", out.Effort.Decisions)
 			}
-			checkStory(t, out.Story)
+			checkStory(t, out.Timeline)
 		})
 	}
 }
 
-func checkStory(t *testing.T, s *Story) {
+func checkStory(t *testing.T, s *Timeline) {
 	t.Helper()
 	n := len(s.At)
 	if n < 30 || len(s.Load) != n || len(s.Used) != n || len(s.Asked) != n || len(s.Ready[0]) != n || len(s.Latency[0]) != n {

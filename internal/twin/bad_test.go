@@ -76,7 +76,7 @@ func TestWhatCannotBeFittedIsRefused(t *testing.T) {
 			[]string{`"buyy"`, `did you mean "buy"`}},
 		{"an objective that none can meet", twoKinds(2000), Options{Objectives: []Objective{{"buy", loadline.SLO{Percentile: 100}}}},
 			[]string{"between 0 and 100"}},
-		{"an unseen share of everything", twoKinds(2000), Options{Unseen: 1}, []string{"unseen share 1", "at most 0.9"}},
+		{"a held-out share of everything", twoKinds(2000), Options{HeldOut: 1}, []string{"held-out share 1", "at most 0.9"}},
 		{"a delay that is none", twoKinds(2000), Options{Delay: history.Memory}, []string{"memory", "mean or a percentile"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

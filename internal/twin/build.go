@@ -23,7 +23,7 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 	app := &loadline.App{
 		Name: p.options.Name, Routing: p.options.Routing,
 		Description: fmt.Sprintf("Fitted to %v of history (%s), of which the last %.0f %% were held out.", p.h.Duration(), source(p),
-			100*p.options.Unseen),
+			100*p.options.HeldOut),
 	}
 	parallel := make([]bool, len(models))
 	for i := range models {
@@ -91,7 +91,7 @@ func service(p *past, i int, m *model) loadline.Service {
 		MinMemory: max(m.size.MemoryRequest/4, 1<<20), MaxMemory: 4 * max(m.size.MemoryRequest, m.size.MemoryLimit),
 	}
 	m.notes.assume(field+".bounds", fmt.Sprintf("replicas %d..%d", s.Bounds.MinReplicas, s.Bounds.MaxReplicas),
-		"twice what was seen and at least ten; a quarter to four times the CPU and memory")
+		"twice the measured maximum and at least ten; a quarter to four times the CPU and memory")
 	m.notes.assume(field+".optionalPrice", 1, "nothing is known to be optional")
 	return s
 }
@@ -114,7 +114,7 @@ func (p *past) lastReplicas(i int) int {
 	return 1
 }
 
-// addNodes makes room for twice the replicas that were seen.
+// addNodes makes room for twice the measured replicas.
 func addNodes(app *loadline.App, n *notes) {
 	cores, memory, large, wide := 0.0, int64(0), float64(nodeCores), int64(nodeMemory)
 	for i := range app.Services {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// coverage is what was ever seen of a service, in the part that is fitted.
+// coverage is the range of a service's measurements in the part that is fitted.
 type coverage struct {
 	lowest, highest float64 // requests per second, of one replica
 	busiest         float64 // share of the CPU limit
@@ -33,18 +33,18 @@ func (t *track) coverage(p *past, m *model) coverage {
 	c.lowest = min(c.lowest, c.highest)
 	c.busiest = m.busy(c.highest)
 	if len(c.replicas) < 2 {
-		m.notes.warn("service %s: fewer than two replica counts were seen (%v): that CPU spreads evenly over replicas (the linear model's CPU' = CPU*r/r') is untested. A history with several replica counts would test it", t.name, c.replicas)
+		m.notes.warn("service %s: fewer than two replica counts occurred (%v): that CPU spreads evenly over replicas (the linear model's CPU' = CPU*r/r') is untested. A history with several replica counts would test it", t.name, c.replicas)
 	}
 	return c
 }
 
-// slack is how far beyond what was seen still counts as seen.
+// slack is how far beyond the measured range still counts as measured.
 const slack = 0.02
 
-// Extrapolates says whether a load of one replica, in requests per second, is
+// Extrapolates reports whether a load of one replica, in requests per second, is
 // outside what the history ever showed of a service. What the twin says there
-// follows from queueing theory and has not been held against a measurement. An
-// unknown service was never seen at all.
+// follows from queueing theory and has not been compared with a measurement. An
+// unknown service was never measured.
 func (t *Twin) Extrapolates(service string, ratePerReplica float64) bool {
 	for i := range t.Report.Services {
 		if r := &t.Report.Services[i]; r.Service == service {

@@ -9,7 +9,7 @@ import (
 )
 
 // MaxHold is the longest gap that is filled with the value before it. A longer
-// one is not load that anybody knows.
+// one is unknown load.
 const MaxHold = 15 * time.Minute
 
 // Gap is a stretch in which no request rate was measured at all.

@@ -23,7 +23,7 @@ type entry struct {
 	p99  history.Series
 }
 
-// maxKinds is how many kinds of requests are told apart; the rarest beyond it
+// maxKinds is how many kinds of requests are distinguished; the rarest beyond it
 // are pooled, service by service.
 const maxKinds = 20
 
@@ -163,7 +163,7 @@ func (p *past) poolRare() {
 func (p *past) addUnexplained() {
 	measured := len(p.entries) > 0
 	if measured && len(p.edges) == 0 {
-		return // who calls whom is regressed from the rates
+		return // the call graph is regressed from the rates
 	}
 	for i, t := range p.tracks {
 		rest := p.rest(i)

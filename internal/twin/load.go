@@ -171,7 +171,7 @@ func (r perKind) workload(h *history.History, app *loadline.App, from, to int) (
 		for _, v := range share {
 			sum += v
 		}
-		if sum == 0 { // nobody came: the shares do not matter, but there must be some
+		if sum == 0 { // no requests: any shares will do
 			for k := range share {
 				share[k] = app.Kinds[k].Share
 			}

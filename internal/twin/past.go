@@ -27,7 +27,7 @@ const still = 0.03
 type past struct {
 	h       *history.History
 	options Options
-	cut     int // the first step that is not seen
+	cut     int // the first held-out step
 	step    float64
 	tracks  []*track // the services that are fitted
 	edges   []edge   // calls between them
@@ -69,7 +69,7 @@ func prepare(h *history.History, o Options) (*past, error) {
 	if h.Step <= 0 || h.Steps == 0 || len(h.Services) == 0 {
 		return nil, errors.New("the history is empty: pull or record one that has services and steps")
 	}
-	p.cut = h.Steps - int(math.Round(o.Unseen*float64(h.Steps)))
+	p.cut = h.Steps - int(math.Round(o.HeldOut*float64(h.Steps)))
 	if fitted := time.Duration(p.cut) * h.Step; p.cut < MinSteps || fitted < MinDuration {
 		return nil, fmt.Errorf("the history is too short: %v in %d steps, of which %v are fitted; at least %v and %d steps are needed: use a longer one (a week shows what a day hides)",
 			h.Duration(), h.Steps, fitted, MinDuration, MinSteps)
@@ -178,7 +178,7 @@ func addSeries(a, b history.Series) history.Series {
 }
 
 // vanished returns the last step in which a service was there, or -1 if it was
-// there to the end: nobody asked it and no replica served in the last tenth.
+// there to the end: it had no requests and no ready replica in the last tenth.
 func (p *past) vanished(t *track) int {
 	last := -1
 	for i := p.h.Steps - 1; i >= 0; i-- {
@@ -192,7 +192,7 @@ func (p *past) vanished(t *track) int {
 	}
 	for i := last + 1; i < p.h.Steps; i++ {
 		if t.at(history.Ready, i) > 0 {
-			return -1 // it is there, and nobody asks
+			return -1 // it is there, without requests
 		}
 	}
 	return last

@@ -181,7 +181,7 @@ func (p *past) calleeAt(service, steps int, windows func(func(int) bool)) callee
 		return calleeTime{mean: mean, cv: lognormalCV(p99 / mean)}
 	}
 	// No lognormal has such a tail: a few visits stall, as under a CPU quota.
-	// The others are told from the lower percentiles.
+	// The others follow from the lower percentiles.
 	sigma := math.Log(max(p90/p50, 1)) / 1.2816
 	quick := min(p50*math.Exp(sigma*sigma/2), mean)
 	stall := 0.8 * p99

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// graph is who calls whom, and how often.
+// graph is the call graph, and how often.
 type graph struct {
 	kinds []kind
 	order []int // services, callers before callees
@@ -33,7 +33,7 @@ type callsTo struct {
 const ratioSpan = 60.0
 
 // callGraph finds the calls per visit, kind by kind. Calls are counted by pairs
-// of services, not by kinds, so that kinds are told apart by how the calls
+// of services, not by kinds, so that kinds are distinguished by how the calls
 // follow the changing mix of requests; what the mix leaves open stays at the
 // average over kinds.
 func (p *past) callGraph() *graph {
@@ -75,7 +75,7 @@ func (p *past) callGraph() *graph {
 	return g
 }
 
-// stillMix says whether no kind's share of the requests ever moved by more than
+// stillMix reports whether no kind's share of the requests ever moved by more than
 // a per cent, not even by chance.
 func stillMix(rates [][]float64) bool {
 	for k := range rates {
@@ -159,7 +159,7 @@ func mean(values []float64) float64 {
 }
 
 // leaning is how many calls of each kind are expected beforehand, over the
-// average: a kind that takes long makes many. It is told by the response times
+// average: a kind that takes long makes many. It is derived from the response times
 // of the kinds, handed down from callers to callees.
 func (g *graph) leaning(p *past, service int) []float64 {
 	lean := slices.Repeat([]float64{1}, len(g.kinds))

@@ -25,7 +25,7 @@ type replayed struct {
 
 // replay runs the twin in the fluid engine over the steps from up to but not
 // including to, with the users' requests and the replicas that were really
-// there: nobody scales it.
+// there: it is not scaled.
 func replay(app *loadline.App, p *past, from, to int) *replayed {
 	quick, load, counts := p.replayable(app, from, to)
 	engine := fluid.New(sim.Config{App: quick, Load: load, CPU: p.options.CPU}, p.h.Step)
@@ -46,7 +46,7 @@ func replay(app *loadline.App, p *past, from, to int) *replayed {
 // replicas of a step, and pods are there when they were there.
 func (p *past) replayable(app *loadline.App, from, to int) (*loadline.App, driven, []int) {
 	quick := *app
-	quick.Nodes = nil // room for everybody: what was there, was there
+	quick.Nodes = nil // no placement limits: the recorded pods did run
 	quick.Services = append([]loadline.Service(nil), app.Services...)
 	counts := make([]int, len(quick.Services))
 	for i := range quick.Services {

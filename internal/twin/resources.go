@@ -113,7 +113,7 @@ func (t *track) startup(p *past, n *notes) loadline.Dist {
 		}
 	}
 	if len(seen) == 0 {
-		n.assume(field, "5s", "no start was seen")
+		n.assume(field, "5s", "no start was measured")
 		return loadline.Dist{Mean: 5 * time.Second, CV: 0.2}
 	}
 	// A start that hung for minutes (an image pull, a full node) is not how
@@ -129,7 +129,7 @@ func (t *track) startup(p *past, n *notes) loadline.Dist {
 	}
 	d := loadline.Dist{Mean: seconds(mean).Round(time.Millisecond), CV: 0.2}
 	if len(kept) < 5 {
-		n.assume(field+".cv", d.CV, "fewer than five starts were seen")
+		n.assume(field+".cv", d.CV, "fewer than five starts were measured")
 		return d
 	}
 	d.CV = round(math.Sqrt(squares/float64(len(kept)-1))/mean, 3)

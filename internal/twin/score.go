@@ -18,13 +18,13 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// Report is what there is to know about a twin besides its figures.
+// Report is the quality of a twin: its errors, warnings and assumptions.
 type Report struct {
 	From  time.Time `json:"from"`
 	Cut   time.Time `json:"unseen_from"` // what comes after was held out
 	Until time.Time `json:"until"`
 
-	Stretches int `json:"stretches"` // of the unseen part that were replayed request by request
+	Stretches int `json:"stretches"` // of the held-out part that were replayed request by request
 
 	Services []ServiceReport `json:"services"`
 	Kinds    []KindReport    `json:"kinds"`
@@ -33,22 +33,22 @@ type Report struct {
 	Gaps     []Gap           `json:"gaps,omitempty"`
 }
 
-// ServiceReport is one service: what was seen, and how far off the models are
-// on the part that they have not seen.
+// ServiceReport is one service: what was measured, and the error of the models on the
+// held-out part.
 type ServiceReport struct {
 	Service string   `json:"service"`
 	Changes []Change `json:"changes,omitempty"` // of the CPU time of a request
 	Rows    int      `json:"rows"`              // minutes that CPU was fitted to
 	Misfit  Number   `json:"misfit"`            // of response times, where they were fitted; null = nothing to fit to
 
-	LowestRate  Number `json:"lowest_rate"`  // per replica, ever seen
-	HighestRate Number `json:"highest_rate"` // per replica, ever seen
-	Busiest     Number `json:"busiest"`      // share of the CPU limit, ever seen
-	Replicas    []int  `json:"replicas"`     // counts ever seen
-	Beyond      Number `json:"beyond"`       // share of the unseen minutes outside of what was seen
+	LowestRate  Number `json:"lowest_rate"`  // per replica, of all steps
+	HighestRate Number `json:"highest_rate"` // per replica, of all steps
+	Busiest     Number `json:"busiest"`      // share of the CPU limit, of all steps
+	Replicas    []int  `json:"replicas"`     // counts that occurred
+	Beyond      Number `json:"beyond"`       // share of the held-out minutes outside of the fitted range
 
 	Twin   Scores `json:"twin"`
-	Events Scores `json:"twin_events"` // the twin request by request, on stretches of the unseen part
+	Events Scores `json:"twin_events"` // the twin request by request, on stretches of the held-out part
 	Linear Scores `json:"linear"`      // as in the paper: the intercept dropped
 	Kept   Scores `json:"linear_kept"` // with its intercept
 
@@ -74,7 +74,7 @@ type KindReport struct {
 	Mean Score  `json:"mean"`
 	P99  Score  `json:"p99"`
 
-	EventMean Number `json:"event_mean"` // request by request, on stretches of the unseen part
+	EventMean Number `json:"event_mean"` // request by request, on stretches of the held-out part
 	EventP99  Number `json:"event_p99"`
 }
 
@@ -85,7 +85,7 @@ type Scores struct {
 	P99  Score `json:"p99"`
 }
 
-// Score is the median absolute relative error over the minutes of the unseen
+// Score is the median absolute relative error over the minutes of the held-out
 // part, far from saturation and near it (from [nearLoad] of the CPU limit on).
 // Null = there was no such minute.
 type Score struct {
@@ -118,7 +118,7 @@ func (e *misses) score() Score {
 	}
 }
 
-// score holds both models against the part that they have not seen. Both are
+// score evaluates both models on the held-out part. Both are
 // given the same: the requests of users, and the replicas that were there.
 func (t *Twin) score(p *past, models []model) {
 	seen := replay(t.App, p, p.cut, p.h.Steps)
@@ -179,7 +179,7 @@ func (t *Twin) score(p *past, models []model) {
 
 func scores(e [3]misses) Scores { return Scores{e[0].score(), e[1].score(), e[2].score()} }
 
-// near says whether a service was near saturation: by the CPU that it used
+// near reports whether a service was near saturation: by the CPU that it used
 // where it has a limit, by what the twin says of its load where it has none.
 func (p *past) near(w *window, m *model) bool {
 	if m.size.CPULimit > 0 && !math.IsNaN(w.cpu) {

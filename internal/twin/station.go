@@ -51,7 +51,7 @@ func fitStation(p *past, g *graph, i int, m *model) station {
 		s.remark(t, name, m)
 	}
 	if known == 0 && s.workers == manyWorkers {
-		m.notes.assume(field+".workers", s.workers, "no request was seen to wait for a worker")
+		m.notes.assume(field+".workers", s.workers, "no request waited for a worker")
 	}
 	s.backlog = max(100, s.workers)
 	m.notes.assume(field+".backlog", s.backlog, "metrics do not tell when a service refuses")
@@ -85,7 +85,7 @@ func (t *track) workers(p *past, m *model) (known, least int) {
 	return 0, max(1, int(most))
 }
 
-// goodFit is a misfit that nobody would look for reasons of.
+// goodFit is a misfit that needs no explanation.
 const goodFit = 0.02
 
 // search finds the best guess; then, where it is not good, whether few workers
@@ -162,7 +162,7 @@ func (t *trial) inCalls(pt *point) float64 {
 	return ratio(sum, rate)
 }
 
-// overlaps says whether the calls cannot all have been made one after the
+// overlaps reports whether the calls cannot all have been made one after the
 // other: together they take longer than the whole visit.
 func (t *trial) overlaps() bool {
 	if len(t.callees) == 1 && t.g.bulky(t.service) {
@@ -195,7 +195,7 @@ func (t *trial) descend(g guess) (guess, float64) {
 		better := false
 		for m, move := range moves {
 			if m == 2 && g.wait < 0.01*base {
-				continue // how nothing varies cannot be told
+				continue // a constant has no variation to fit
 			}
 			for _, by := range []float64{step, -step} {
 				next := g

@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// The fluid engine that replays the whole unseen part is an approximation of its
+// The fluid engine that replays the whole held-out part is an approximation of its
 // own. So that its errors are not taken for the twin's, some stretches are also
 // replayed request by request, from the quietest to the busiest.
 const (
@@ -22,7 +22,7 @@ const (
 	stretchVisits = 1_000_000 // of all services in all stretches, at most; but two stretches at least
 )
 
-// stretch is a part of the unseen steps.
+// stretch is a part of the held-out steps.
 type stretch struct {
 	from, to int
 	visits   float64 // per second

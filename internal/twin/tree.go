@@ -75,7 +75,7 @@ func sideBySide(stages [][]loadline.Call) [][]loadline.Call {
 	return [][]loadline.Call{side}
 }
 
-// bulky says whether some kind's repeated calls of a service have too much under
+// bulky reports whether some kind's repeated calls of a service have too much under
 // them to be written side by side.
 func (g *graph) bulky(service int) bool {
 	for k := range g.kinds {

@@ -54,7 +54,7 @@ func (t *trial) run(gs guess) []answer {
 }
 
 // climb runs all points one after the other in one engine, the lowest first. At
-// random routing one replica speaks for all.
+// random routing one replica represents all.
 func (t *trial) climb(gs guess, out []answer) {
 	load := make(stairs, len(t.points))
 	for i := range load {

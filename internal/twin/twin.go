@@ -1,17 +1,16 @@
-// Package twin makes an application out of its past: a [loadline.App] that the
-// simulator runs, fitted to a [history.History], and beside it Scaling-Ops'
-// regressor, both scored on the last part of the history, which neither has
-// seen.
+// Package twin fits an application to its history: a [loadline.App] that the simulator
+// runs, made from a [history.History], and beside it Scaling-Ops' regressor, both scored
+// on the held-out last part of the history.
 //
 // Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go
 // make the history ready and refuse what cannot be fitted; graph.go, ratios.go
-// and tree.go find who calls whom; demand.go and change.go CPU per request and
+// and tree.go find the call graph; demand.go and change.go CPU per request and
 // releases that changed it; station.go, points.go and trial.go the load-latency
 // profile; resources.go memory, start-up and sizes; objective.go what is
 // promised; linear.go Scaling-Ops' regressor; build.go puts the application
 // together; replay.go, score.go
-// and stretch.go hold both models against the unseen part;
-// coverage.go says where the twin extrapolates; load.go turns the past into a
+// and stretch.go evaluate both models on the held-out part;
+// coverage.go says where the twin extrapolates; load.go turns the history into a
 // workload; origins.go says of every figure where it comes from; robust.go is
 // the arithmetic.
 //
@@ -35,7 +34,7 @@ import (
 type Options struct {
 	Name       string      // of the application; "twin"
 	Objectives []Objective // none: assumed, see [UsualFactor]
-	Unseen     float64     // share of the history, at its end, that is held out to score on; 0.2
+	HeldOut    float64     // share of the history, at its end, that is held out to score on; 0.2
 	Without    []string    // services to leave out
 
 	// Delay is what the linear model is fitted to: LatencyMean, or one of the
@@ -54,8 +53,8 @@ type Objective struct {
 	SLO  loadline.SLO
 }
 
-// DefaultUnseen is the share of a history that is held out.
-const DefaultUnseen = 0.2
+// DefaultHeldOut is the share of a history that is held out.
+const DefaultHeldOut = 0.2
 
 // Twin is an application fitted to its past.
 type Twin struct {
@@ -69,7 +68,7 @@ type Twin struct {
 	marks   map[string]string // from field to origin
 }
 
-// Fit makes a twin of a history. The last part, as much as Options.Unseen says,
+// Fit makes a twin of a history. The last part, Options.HeldOut of it,
 // is used for nothing but the scores.
 func Fit(h *history.History, o Options) (*Twin, error) {
 	o, err := o.withDefaults()
@@ -97,11 +96,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Name == "" {
 		o.Name = "twin"
 	}
-	if o.Unseen == 0 {
-		o.Unseen = DefaultUnseen
+	if o.HeldOut == 0 {
+		o.HeldOut = DefaultHeldOut
 	}
-	if !(o.Unseen > 0 && o.Unseen <= 0.9) {
-		faults = append(faults, fmt.Errorf("unseen share %v must be above 0 and at most 0.9", o.Unseen))
+	if !(o.HeldOut > 0 && o.HeldOut <= 0.9) {
+		faults = append(faults, fmt.Errorf("held-out share %v must be above 0 and at most 0.9", o.HeldOut))
 	}
 	if o.Delay == 0 {
 		o.Delay = history.LatencyMean

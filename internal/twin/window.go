@@ -101,7 +101,7 @@ func (p *past) average(t *track, from, to int) window {
 	return w
 }
 
-// evenReplicas says whether the replicas were the same in all steps and as many
+// evenReplicas reports whether the replicas were the same in all steps and as many
 // as were asked for. What is absent does not say otherwise.
 func (p *past) evenReplicas(t *track, from, to int) bool {
 	first := math.NaN()

@@ -67,7 +67,7 @@ func newRecent(size int) *recent {
 	return &recent{seed: maphash.MakeSeed(), known: make(map[uint64]struct{}), size: size}
 }
 
-// add says whether the id is new.
+// add reports whether the id is new.
 func (r *recent) add(id []byte) bool {
 	h := maphash.Bytes(r.seed, id)
 	if _, ok := r.known[h]; ok {

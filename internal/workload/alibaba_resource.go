@@ -39,7 +39,7 @@ var alibaba2022Resource = &format{
 	open:    resourceRows,
 }
 
-// looks2022 says whether a row names its service as the 2022 files do; those
+// looks2022 reports whether a row names its service as the 2022 files do; those
 // of 2021 are 64 hexadecimal digits.
 func looks2022(head, row []string) bool {
 	for i, name := range head {

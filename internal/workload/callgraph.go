@@ -58,7 +58,7 @@ type CallGraphReport struct {
 	BadRows int64
 	Traces  int            // seen
 	Used    int            // became part of the application
-	Dropped map[string]int // traces, by what is broken in them
+	Dropped map[string]int // traces, by fault
 
 	KindsLeftOut    int // beyond MaxKinds
 	RequestsLeftOut int // traces of those kinds
@@ -188,7 +188,7 @@ func (in *input) span(names interner) (traceID string, s span, ok bool) {
 	return string(in.fields[in.position("traceid")]), s, true
 }
 
-// What is broken in a trace.
+// Faults of a trace.
 var (
 	errUnknownName   = errors.New("unknown name")
 	errMissingParent = errors.New("missing parent")

@@ -44,7 +44,7 @@ const (
 
 // traceGroups gathers the rows of each trace in bounded memory: rows of a
 // trace are near each other, so when too many are held the oldest trace is
-// taken as complete. A row that comes later still makes a broken trace, which
+// taken as complete. A row that comes later still makes an invalid trace, which
 // is counted.
 type traceGroups struct {
 	open  map[string]*trace
@@ -85,7 +85,7 @@ func (g *traceGroups) closeAll() {
 	}
 }
 
-// unknown says whether a name stands for nothing.
+// unknown reports whether a name stands for nothing.
 func unknown(name string) bool {
 	switch strings.ToUpper(name) {
 	case "", "(?)", "NAN", "UNKNOWN", "NONE", "NULL":
@@ -94,7 +94,7 @@ func unknown(name string) bool {
 	return false
 }
 
-// fromUser says whether a caller is outside the application.
+// fromUser reports whether a caller is outside the application.
 func fromUser(name string) bool { return unknown(name) || strings.EqualFold(name, "USER") }
 
 // tree puts the calls of a trace in their places by rpc id.

@@ -139,7 +139,7 @@ func (t *csvTable) row() {
 		return
 	}
 	// A bad value keeps its place: the file is refused, but the times around it
-	// are still judged.
+	// are still checked.
 	t.place(at, before == 0)
 }
 
@@ -235,7 +235,7 @@ func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', -1, 64)
 }
 
-// fill lays the rows out in bins, gaps filled as told, and makes rates.
+// fill lays the rows out in bins, gaps filled as configured, and makes rates.
 func (t *csvTable) fill(s *Series) {
 	width := len(t.columns)
 	bins := int((t.lastAt-t.firstAt)/int64(s.Step)) + 1

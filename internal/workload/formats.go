@@ -42,7 +42,7 @@ type format struct {
 	lines   bool     // rows are not comma-separated columns; the format parses the line
 	keys    []string // columns to select by; the first is what a bare value means
 	metrics []string // readings to choose from; the first is the default
-	// looks says whether a first row without a header could be this format's.
+	// looks reports whether a first row without a header could be this format's.
 	looks func(fields []string) bool
 	// open prepares to read a file and returns what to do with each row.
 	open func(in *input) (row func())

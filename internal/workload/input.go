@@ -169,7 +169,7 @@ func (in *input) next() bool {
 	}
 }
 
-// selected says whether the current row is wanted, given the values of the
+// selected reports whether the current row is wanted, given the values of the
 // keys by position, and counts it.
 func (in *input) selected(value func(position int) []byte) bool {
 	for _, k := range in.keep {

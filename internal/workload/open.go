@@ -45,7 +45,7 @@ func ReadFile(path string, o Options) (*Workload, Report, error) {
 }
 
 // ReadFiles reads a trace that is published in parts. Days of Azure Functions
-// 2019 follow each other; parts of the other formats speak of the same time
+// 2019 follow each other; parts of the other formats refer to the same time
 // and are read as one file.
 func ReadFiles(name string, paths []string, o Options) (*Workload, Report, error) {
 	parts := make([]source, len(paths))
@@ -96,7 +96,7 @@ func readInTurn(name string, parts []source, o Options) (*Workload, Report, erro
 	return w, total, err
 }
 
-// isSpec says whether a name begins as a specification does: with the name of
+// isSpec reports whether a name begins as a specification does: with the name of
 // a built-in or a generator.
 func isSpec(name string) bool {
 	word := name

@@ -33,7 +33,7 @@ type Options struct {
 	Gaps Gaps
 
 	// SkipBad leaves out rows that are faulty and counts them in the report,
-	// for public traces with a few torn rows. Without it they are an error.
+	// for public traces with a few damaged rows. Without it they are an error.
 	SkipBad bool
 
 	// Profile turns utilisation into requests.
@@ -70,7 +70,7 @@ const (
 	CombineMean    Combine = "mean" // over the selected rows
 )
 
-// Gaps is what becomes of a bin that no row speaks of.
+// Gaps is what becomes of a bin that no row refers to.
 type Gaps string
 
 const (

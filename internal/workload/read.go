@@ -63,7 +63,7 @@ func read(name string, parts []source, o Options, needRequests bool) (*Series, e
 	}
 	faults.File = name
 	var series *Series
-	if len(faults.List) == 0 || in.format == plainCSV { // which still has the order of its times to judge
+	if len(faults.List) == 0 || in.format == plainCSV { // the order of its times is still to be checked
 		series = in.finish()
 	}
 	if err := faults.err(); err != nil {
@@ -222,7 +222,7 @@ func (in *input) binned() *Series {
 	return s
 }
 
-// faultNothing says why no row was left.
+// faultNothing reports why no row was left.
 func (in *input) faultNothing() {
 	switch {
 	case in.report.Rows == 0:
@@ -247,7 +247,7 @@ func coarser(cells []cell, first, n int64) []cell {
 	return out
 }
 
-// filled divides sums by weights and treats gaps as told.
+// filled divides sums by weights and treats gaps as configured.
 func (in *input) filled(s *Series, cells []cell) []float64 {
 	if in.opts.Gaps == GapsRefuse {
 		for _, gap := range blanks(cells) {

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// Figures are what one engine says of one cell.
+// Figures are the results of one engine for one cell.
 type Figures struct {
 	CPU        float64 // cores in use, all services
 	Throughput float64 // completed requests per second

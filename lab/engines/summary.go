@@ -36,9 +36,9 @@ func Compare(ctx context.Context, o Options) (Report, error) {
 	if o.Seeds == 0 {
 		o.Seeds = 10
 	}
-	cells, stories := Grid(o.Quick), Transients()
-	r := Report{Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(stories))}
-	jobs := len(cells) + len(stories)
+	cells, transients := Grid(o.Quick), Transients()
+	r := Report{Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients))}
+	jobs := len(cells) + len(transients)
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func Compare(ctx context.Context, o Options) (Report, error) {
 				if i < len(cells) {
 					r.Steady[i] = Steady(cells[i], o.Requests, o.Seed+uint64(i))
 				} else {
-					r.Transients[i-len(cells)] = stories[i-len(cells)].Run(o.Seeds)
+					r.Transients[i-len(cells)] = transients[i-len(cells)].Run(o.Seeds)
 				}
 				n := int(done.Add(1))
 				if o.Progress != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// Transient is one story over time: a load that changes, and plans on the way.
+// Transient is one scenario over time: a load that changes, and plans on the way.
 type Transient struct {
 	Name  string
 	Cell  Cell
@@ -43,8 +43,8 @@ func (p pieces) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return p[at].rate, sim.Never
 }
 
-// TransientResult is one story in both engines: the share of requests over the
-// SLO is what counts, for that is what policies are judged by.
+// TransientResult is one scenario in both engines. It compares the share of requests
+// over the SLO, by which policies are evaluated.
 type TransientResult struct {
 	Transient          Transient
 	Event, Fluid       float64 // share of requests over the SLO, failures included
@@ -84,7 +84,7 @@ func replicasOf(c Cell, n int) loadline.Plan {
 	return p
 }
 
-// Run plays the story in both engines, the event engine with several seeds.
+// Run runs the scenario in both engines, the event engine with several seeds.
 func (tr Transient) Run(seeds int) TransientResult {
 	res := TransientResult{Transient: tr}
 	sum := sim.NewHistogram(7)

@@ -89,7 +89,7 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 			}
 			return err
 		}
-		found, err := calibrate.Foresee(ctx, calibrate.Foresight{
+		found, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{
 			App: s.app, Policy: "clairvoyant:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
 			Load: calibrate.Load{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})
@@ -155,7 +155,7 @@ func (s *drpcSetup) enter(ctx context.Context, o Options, c drpcContender, seed 
 		failedAll: 100 * float64(r.FailedRatio), meanAll: float64(l.Mean), over: 100 * float64(r.OverSLORatio),
 		minutes:   100 * float64(r.WindowsViolatedRatio),
 		coreHours: float64(r.CoreHours), gibHours: float64(r.GiBHours), replicas: float64(r.MeanReplicas), changes: float64(r.Changes),
-		volatile: watch.volatility(warmUp), unsteady: unsteady(out.Story, warmUp), decisionUs: math.NaN(),
+		volatile: watch.volatility(warmUp), unsteady: unsteady(out.Timeline, warmUp), decisionUs: math.NaN(),
 	}
 	x.successAll = float64(r.Requests) * (1 - float64(r.FailedRatio)) / (length - warmUp).Seconds()
 	x.table4 = []float64{float64(l.P50), float64(l.P66), float64(l.P75), float64(l.P80), float64(l.P90), float64(l.P95), float64(l.P99),
@@ -189,7 +189,7 @@ func withinSpans(m *sim.Meter) []float64 {
 }
 
 // unsteady is the standard deviation of all ready replicas over their mean.
-func unsteady(story *simulate.Story, from time.Duration) float64 {
+func unsteady(story *simulate.Timeline, from time.Duration) float64 {
 	var totals []float64
 	for i, at := range story.At {
 		if at <= from {

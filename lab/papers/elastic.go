@@ -314,7 +314,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	if err != nil {
 		return "", "", err
 	}
-	seen, err := calibrate.Foresee(ctx, calibrate.Foresight{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
+	seen, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
 	if err != nil {
 		return "", "", err
 	}

@@ -206,14 +206,14 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {
 	i := s.service(kind)
 	b := s.app.Services[i].Bounds
-	rewards := make([]float64, len(out.Story.At))
+	rewards := make([]float64, len(out.Timeline.At))
 	for t := range rewards {
-		late := out.Story.Latency[kind][t] / s.app.Kinds[kind].SLO.Latency.Seconds()
+		late := out.Timeline.Latency[kind][t] / s.app.Kinds[kind].SLO.Latency.Seconds()
 		quality := -1.0
 		if late <= 1 {
 			quality = 1 - math.Pow(late, 0.4)
 		}
-		rewards[t] = quality - out.Story.Ready[i][t]/float64(b.MaxReplicas)
+		rewards[t] = quality - out.Timeline.Ready[i][t]/float64(b.MaxReplicas)
 	}
 	return rewards
 }
@@ -221,7 +221,7 @@ func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {
 // between is the mean of a story's values from one instant to another.
 func between(out *simulate.Outcome, values []float64, from, to time.Duration) float64 {
 	var some []float64
-	for t, at := range out.Story.At {
+	for t, at := range out.Timeline.At {
 		if at > from && at <= to {
 			some = append(some, values[t])
 		}

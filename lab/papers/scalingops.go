@@ -215,7 +215,7 @@ func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.
 		return nil, err
 	}
 	return pipeline.TrainAll(ctx, &pipeline.Subject{
-		Name: "bookinfo", App: app, Seen: r.past, Unseen: r.past, History: w.history(r),
+		Name: "bookinfo", App: app, Training: r.past, HeldOut: r.past, History: w.history(r),
 		Delays: map[string]train.Delays{opsService: delays},
 	}, candidates, 1, nil)
 }
@@ -235,7 +235,7 @@ func (r *opsRun) live(ctx context.Context, policy string, m *formulation.Model) 
 		pods := float64(s.MeanReplicas)
 		used := 1000 * float64(s.UsedCoreHours) / (pods * r.test.Duration().Hours())
 		return []float64{float64(out.Result.Latency.Mean), pods, used, 100 * float64(out.Result.OverSLORatio),
-			100 * atBound(out.Story.Ready[i], r.app.Services[i].Bounds)}, nil
+			100 * atBound(out.Timeline.Ready[i], r.app.Services[i].Bounds)}, nil
 	}
 	return nil, fmt.Errorf("the run has no figures of %s", opsService)
 }

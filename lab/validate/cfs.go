@@ -78,7 +78,7 @@ func (r *cfsRun) simulate(o Overhead, cpu sim.CPUModel, seeds int) latencies {
 
 // CFS fits the overhead and reports the errors: once on all runs, as there is
 // nothing else to fit, and once on each half, so that every run is also
-// predicted by a fit that has not seen it.
+// predicted by a fit without it.
 func CFS(ctx context.Context, o CFSOptions) (*CFSReport, error) {
 	runs, err := readCFS(strings.NewReader(cfsQuota))
 	if err != nil {

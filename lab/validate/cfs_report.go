@@ -27,7 +27,7 @@ type CFSReport struct {
 }
 
 // CFSPerfect is what a perfect model would show: one simulated run of each kind
-// is taken for the measured one, and the model's answer held against it, for
+// is taken for the measured one, and the model's answer compared with it, for
 // every seed. Runs of 35 s differ that much by chance.
 type CFSPerfect struct {
 	Mean      float64    `json:"mean"` // median error, in the median over seeds

@@ -1,4 +1,4 @@
-// Package validate holds the simulator against measured data and says how far
+// Package validate compares the simulator with measured data and reports how far
 // off it is.
 //
 // There are three measurements: processes under a kernel CPU quota (cfs.go and

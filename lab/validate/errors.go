@@ -9,7 +9,7 @@ import (
 // ErrNoData means that the measured data is not where it was looked for.
 var ErrNoData = errors.New("no validation data")
 
-// Errors says how far predictions are from measurements. An error is
+// Errors are the distances of predictions from measurements. An error is
 // |predicted/measured - 1|, as a share.
 type Errors struct {
 	N      int     `json:"n"`

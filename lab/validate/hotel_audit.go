@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// HotelAudit says what the data can support.
+// HotelAudit lists what the data can support.
 type HotelAudit struct {
 	Windows    int `json:"windows"`
 	MeanKnown  int `json:"mean_known"` // latencies that look measured

@@ -18,7 +18,7 @@ const (
 	hotelOffered = 2977.6
 )
 
-// hotelPolicies: the parameters are fitted on the first ones and held against
+// hotelPolicies: the parameters are fitted on the first ones and evaluated on
 // the others.
 var hotelFitted = []string{"mssile", "propfair"}
 var hotelHeld = []string{"ucbopt", "msevoopt"}
@@ -39,7 +39,7 @@ func (w *hotelWindow) missing() float64 { return max(0, 1-w.Completed/hotelOffer
 // Latencies at both ends of the data do not look measured: means below 70 ms
 // are spread evenly over 50-70 and p99s below 120 ms over 100-120, whatever
 // their standard deviation, and above some 5 and 6 s the same happens again.
-// Only what lies between is held against the model.
+// Only what lies between is compared with the model.
 func (w *hotelWindow) meanKnown() bool { return w.MeanMs >= 70 && w.MeanMs < 4500 }
 
 func (w *hotelWindow) p99Known() bool {

@@ -14,7 +14,7 @@ func (r *HotelReport) WriteText(w io.Writer) error {
 	p.printf("  %d have a mean and %d a p99 that look measured; the others are spread evenly over fixed ranges, whatever their deviation.\n", a.MeanKnown, a.P99Known)
 	p.printf("  In %d mean, p99 and standard deviation contradict each other.\n", a.Impossible)
 	p.printf("  %d are overloaded (less than 97 %% of the offered load came out), %d are full (99 %%).\n", a.Overloaded, a.Full)
-	p.printf("  In %d of the overloaded ones some service has fewer replicas than it is known to do with.\n", a.Explicable)
+	p.printf("  In %d of the overloaded ones some service has fewer replicas than a measured run shows it needs.\n", a.Explicable)
 	p.printf("  The %d windows with 8 replicas of everything: median throughput from %d/s to %d/s, depending on the run.\n", a.Same,
 		a.SameLow, a.SameHigh)
 	p.printf("  %s of the variance of %s's throughput lies between allocations.\n\n", percent(a.Between), hotelFitted[0])
@@ -28,7 +28,7 @@ func (r *HotelReport) WriteText(w io.Writer) error {
 	p.flush()
 
 	p.printf("\nThe services' part: throughput and mean latency from the allocation. Error, median (90 %%):\n\n")
-	p.row("", "n", "throughput: model", "median", "n", "mean latency: model", "average", "overloads foretold")
+	p.row("", "n", "throughput: model", "median", "n", "mean latency: model", "average", "overloads predicted")
 	for _, e := range r.Allocation {
 		p.row(e.Windows, fmt.Sprint(e.Throughput.N), e.Throughput.text(), e.ByMedian.text(),
 			fmt.Sprint(e.Mean.N), e.Mean.text(), e.MeanByMedian.text(), percent(e.Foretold))

@@ -156,7 +156,7 @@ func (r *OpenFaaSReport) WriteText(w io.Writer) error {
 	}
 	p.flush()
 	o := r.Overload
-	p.printf("\nOverloaded: foretold %d of %d, falsely %d of %d.\n", o.Right, o.Right+o.Missed, o.False, o.False+o.None)
+	p.printf("\nOverloads predicted: %d of %d, false alarms: %d of %d.\n", o.Right, o.Right+o.Missed, o.False, o.False+o.None)
 	return p.err()
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // The CPU that metrics attribute to functions is not all that a request costs:
-// the kernel's work for networks and for new processes is on nobody's account,
+// the kernel's work for networks and for new processes is accounted to no container,
 // and yet it is what a full node runs out of. Usage cannot show it; latencies
 // near saturation do. So each function has a factor on its demand, found by
 // coordinate search with the event engine. It is at least 1: a request takes

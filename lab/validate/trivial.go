@@ -29,7 +29,7 @@ func (t *trivial) predict(rate float64) [3]float64 {
 // trivialFaaS are the trivial predictors of functions, by machine and function.
 type trivialFaaS struct{ cpu, latency map[string]*trivial }
 
-// key: the trivial predictors are told the function and the machine.
+// key: the trivial predictors are given the function and the machine.
 func (trivialFaaS) key(s *faasSample, f *faasFunction) string { return s.Class + "/" + f.Name }
 
 func fitTrivialFaaS(samples []faasSample) trivialFaaS {

@@ -53,7 +53,7 @@ var suffixes = map[string][]struct {
 	"count": {{"_count", 1}},
 }
 
-// isTable says whether a first line is the header of our CSV layout: it has a
+// isTable reports whether a first line is the header of our CSV layout: it has a
 // column for the time by its name. Traces have none, or call it otherwise.
 func isTable(line []byte) bool {
 	names := splitHeader(line)
@@ -225,7 +225,7 @@ func (h *header) check(names []string, f *faults) {
 	}
 	switch long := h.metric >= 0 && h.value >= 0; {
 	case h.value >= 0 && h.metric < 0:
-		f.add(1, "columns", all, "must have a column metric beside value, or be told by --metric which it is: "+
+		f.add(1, "columns", all, "must have a column metric beside value, or --metric must name it: "+
 			strings.Join(metricNames(h.ofCalls), ", "))
 	case h.metric >= 0 && h.value < 0:
 		f.add(1, "columns", all, "must have a column value beside metric")

@@ -28,14 +28,14 @@ import (
 
 // Options say how to read files that leave something open.
 type Options struct {
-	Service string           // the service that a file without a column for it speaks of; empty = the file's name
+	Service string           // the service that a file without a column for it refers to; empty = the file's name
 	Step    time.Duration    // 0 = the most common time between rows
 	Start   time.Time        // of traces, which have a clock of their own; zero = that of simulations
 	Cores   float64          // of the machines in a utilisation trace, at 100 %; 0 = 1
 	Trace   workload.Options // Metric also names a CSV's lone column value; gaps are absent by default
 }
 
-// Files reads files into one history. They may speak of different services,
+// Files reads files into one history. They may refer to different services,
 // calls, metrics or spans, but not twice of the same.
 func Files(paths []string, o Options) (*history.History, error) {
 	var all []*sheet

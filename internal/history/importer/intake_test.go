@@ -289,7 +289,7 @@ func TestALoneValueIsNamedByAnOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, h, "db", history.CPU, 0, 0.132)
-	for metric, want := range map[string]string{"": "told by --metric which it is", "cpuu": "did you mean cpu"} {
+	for metric, want := range map[string]string{"": "--metric must name it", "cpuu": "did you mean cpu"} {
 		if _, err := files(t, Options{Trace: workload.Options{Metric: metric}}, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("metric %q: error %v, want %q in it", metric, err, want)
 		}

@@ -75,7 +75,7 @@ func (t *table) read(r io.Reader) error {
 		t.header = readHeader(names, t.only, t.faults)
 	}
 	if err := t.faults.err(); err != nil {
-		return err // the rows would be judged by the wrong columns
+		return err // the rows would be checked by the wrong columns
 	}
 	width := len(names)
 	for err == nil {
@@ -93,11 +93,11 @@ func (t *table) read(r io.Reader) error {
 			}
 		}
 	}
-	var broken *csv.ParseError
+	var malformed *csv.ParseError
 	switch {
 	case err == nil || errors.Is(err, io.EOF):
-	case errors.As(err, &broken):
-		t.faults.add(broken.Line, "", "", "must be a row of values: "+broken.Err.Error())
+	case errors.As(err, &malformed):
+		t.faults.add(malformed.Line, "", "", "must be a row of values: "+malformed.Err.Error())
 	default:
 		t.faults.add(0, "", "", "cannot be read: "+err.Error())
 	}

@@ -1,9 +1,9 @@
 // Package record keeps what a simulated cluster showed as a history: the same
 // that a metrics system would have kept of a real one, in the same shape, so
-// that everything that learns from histories can be held against a cluster
-// whose truth is known.
+// that everything that learns from histories can be compared with a cluster
+// whose parameters are known.
 //
-// Reading order: record.go (one run), tape.go (readings become steps), sums.go
+// Reading order: record.go (one run), recorder.go (readings become steps), sums.go
 // (what is added up during a step).
 package record
 
@@ -57,10 +57,10 @@ func Run(ctx context.Context, s Spec) (*history.History, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	tape := newTape(s)
+	rec := newRecorder(s)
 	spec := s.simulation()
 	spec.Hooks.Scrape = func(r *sim.Reading, cp *sim.ControlPlane) {
-		if err := tape.watch(r, cp); err != nil {
+		if err := rec.watch(r, cp); err != nil {
 			stop(err)
 		}
 	}
@@ -70,7 +70,7 @@ func Run(ctx context.Context, s Spec) (*history.History, error) {
 		}
 		return nil, err
 	}
-	h := tape.history()
+	h := rec.history()
 	if h.Steps == 0 {
 		return nil, fmt.Errorf("no step of %v was over before the last scrape of %v: record for longer", s.Step, s.Duration)
 	}
@@ -85,7 +85,7 @@ func (s Spec) simulation() simulate.Spec {
 	}
 }
 
-// Validate says everything that is wrong, before anything is run.
+// Validate reports everything that is wrong, before anything is run.
 func (s Spec) Validate() error {
 	var faults []error
 	switch {

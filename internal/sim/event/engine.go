@@ -1,8 +1,8 @@
-// Package event follows every request through every service: the truth that
+// Package event follows every request through every service: the reference that
 // evaluations rest on.
 //
 // Reading order: engine.go (the run), requests.go (users come and give up),
-// visit.go (one call at one service), hold.go (those for whom no replica is
+// visit.go (one call at one service), hold.go (visits that no replica is
 // ready), replica.go (its CPU), node.go (cores that
 // replicas share), kubelet.go (pods come and go), read.go (what exporters
 // show), queue.go and tree.go (data structures).

@@ -76,7 +76,7 @@ func (e *Engine) handOver(slot int32) {
 	s.held.giving = false
 }
 
-// letGo drops a held visit whose user has given up: nobody has begun it.
+// letGo drops a held visit whose user has given up before it was begun.
 func (e *Engine) letGo(i int32) {
 	service := e.calls[e.visits[i].call].service
 	s := &e.services[service]
@@ -93,7 +93,7 @@ func (e *Engine) letGo(i int32) {
 
 // serveHolders sees to the services that hold visits after pods have come or
 // gone: replicas that have become ready take what they can, and a service that
-// has been told to have none is woken.
+// has no desired replicas is woken.
 func (e *Engine) serveHolders() {
 	for _, i := range e.holders {
 		for at := 0; e.services[i].held.count > 0 && at < len(e.services[i].ready); at++ {

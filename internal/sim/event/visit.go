@@ -205,7 +205,7 @@ func (e *Engine) nextStage(i int32) {
 	}
 }
 
-// dropHand ends one pending call of a visit. It says whether the visit may go
+// dropHand ends one pending call of a visit. It reports whether the visit may go
 // on to its next stage at once.
 func (e *Engine) dropHand(i int32) bool {
 	v := &e.visits[i]
@@ -356,7 +356,7 @@ func (e *Engine) killAll(slot int32) {
 	}
 }
 
-// kill ends one visit of a stopped replica. Its caller is told at once; its
+// kill ends one visit of a stopped replica. Its caller is notified at once; its
 // place is kept while a timer or calls that are still under way refer to it.
 func (e *Engine) kill(i int32, s *service) {
 	v := &e.visits[i]

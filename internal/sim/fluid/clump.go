@@ -17,7 +17,7 @@ type clump struct {
 // alone is a service whose visits come one by one.
 var alone = clump{size: 1}
 
-// quantum is how finely clumps are told apart: a curve belongs to one.
+// quantum is how finely clumps are distinguished: a curve belongs to one.
 const quantum = 20
 
 func (c clump) rounded() (c2 clump, size, cv int) {
@@ -110,7 +110,7 @@ func (e *Engine) countBelow(k int, n int32, visits float64) (seconds float64) {
 	return seconds
 }
 
-// mixChanged says whether the shares of the kinds have moved by more than a few
+// mixChanged reports whether the shares of the kinds have moved by more than a few
 // per cent since clumps were set.
 func (e *Engine) mixChanged() bool {
 	now, then := 0.0, 0.0

@@ -2,8 +2,7 @@ package fluid
 
 import "math"
 
-// mergeCohorts joins replicas that have become alike, and drops cohorts that
-// nobody is left in.
+// mergeCohorts joins replicas that have become alike, and drops empty cohorts.
 func (e *Engine) mergeCohorts() {
 	for i := range e.services {
 		s := &e.services[i]
@@ -14,7 +13,7 @@ func (e *Engine) mergeCohorts() {
 			}
 			for a := range b {
 				x, y := &s.cohorts[a], &s.cohorts[b]
-				if x.told == y.told && x.quota == y.quota && math.Abs(x.crowd-y.crowd) <= closeCrowd(x.crowd, y.crowd) {
+				if x.ownLimit == y.ownLimit && x.quota == y.quota && math.Abs(x.crowd-y.crowd) <= closeCrowd(x.crowd, y.crowd) {
 					e.merge(i, a, b)
 					break
 				}

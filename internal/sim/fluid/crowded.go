@@ -46,7 +46,7 @@ func (e *Engine) shareNodes() {
 	for n := range e.nodes {
 		level := e.fillLevel(n)
 		e.eachPod(n, func(s *service, c *cohort, weight, want float64) {
-			got := c.told
+			got := c.ownLimit
 			if give := level * weight; give < want {
 				got = min(got, give)
 			} else if !c.quota && e.nodes[n].wants > 0 {
@@ -60,8 +60,8 @@ func (e *Engine) shareNodes() {
 		s := &e.services[i]
 		for k := range s.cohorts {
 			c := &s.cohorts[k]
-			limit := c.told
-			if c.grant > 0 && c.grant < c.told*0.999 {
+			limit := c.ownLimit
+			if c.grant > 0 && c.grant < c.ownLimit*0.999 {
 				limit = c.grant
 			}
 			if math.Abs(limit-c.limit) > 0.005*c.limit {
@@ -111,7 +111,7 @@ func (e *Engine) eachPod(n int, f func(s *service, c *cohort, weight, want float
 				continue
 			}
 			c := &s.cohorts[e.pods[slot].cohort]
-			want := min(c.told, c.in*s.work.cpu+c.extra*s.work.cpu/max(e.step.Seconds(), 1))
+			want := min(c.ownLimit, c.in*s.work.cpu+c.extra*s.work.cpu/max(e.step.Seconds(), 1))
 			f(s, c, max(info.Size.CPURequest, 0.002), want)
 		}
 	}
@@ -156,8 +156,8 @@ func (e *Engine) overfull(service, at int) int {
 	return -1
 }
 
-// leastMemory is a lower bound of the pods' limits: what services are told to
-// be, or what their pods still have while a resize is under way.
+// leastMemory is a lower bound of the pods' limits: the desired one, or
+// the one that pods still have while a resize is under way.
 func (s *service) leastMemory(cp *sim.ControlPlane, service int) float64 {
 	least := math.Inf(1)
 	for _, slot := range cp.Slots(service) {

@@ -28,7 +28,7 @@ type kind struct {
 	orphans    float64 // requests that failed with a stopped caller, their calls still going on, since the last step
 	ghosts     float64 // such requests still in the system
 	waits      float64 // mean seconds of a request in waiting times
-	unhindered float64 // seconds that a request takes with nobody in its way, one call after the other
+	unhindered float64 // seconds that a request takes without contention, one call after the other
 	lastRate   float64 // when clumps were set; -1 = never
 	pending    float64 // completed, not yet counted with the present distribution
 
@@ -49,8 +49,8 @@ func newKind(k *loadline.Kind) kind {
 	return out
 }
 
-// judge takes over a new distribution of the latency.
-func (k *kind) judge(d *dist) {
+// setLatency takes over a new distribution of the latency.
+func (k *kind) setLatency(d *dist) {
 	k.late, k.over, k.usual = 0, 0, d.mean
 	if !math.IsInf(k.timeout, 1) {
 		k.late = d.above(k.timeout)
@@ -133,7 +133,7 @@ func (k *kind) giveUp(late, h float64) float64 {
 	if k.late < 1e-9 {
 		zombies = 0
 	}
-	zombies = max(zombies, k.zombies-late) // nobody takes it back
+	zombies = max(zombies, k.zombies-late) // a decision is not taken back
 	n := late + zombies - k.zombies
 	k.zombies = zombies
 	return n

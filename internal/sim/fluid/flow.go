@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// setRates takes the load of the next h, and says whether it has jumped.
+// setRates takes the load of the next h, and reports whether it has jumped.
 func (e *Engine) setRates(from, h time.Duration) (jump bool) {
 	for k := range e.kinds {
 		kd := &e.kinds[k]
@@ -246,7 +246,7 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 	return left
 }
 
-// rest is a step of a service that nobody calls.
+// rest is a step of a service without calls.
 func (e *Engine) rest(i int, h float64) {
 	s := &e.services[i]
 	for c := range s.cohorts {

@@ -318,7 +318,7 @@ func (e *Engine) wakeHolders() {
 
 // holdStep is the longest step that the services that hold visits allow: one
 // that sleeps is followed to the instant at which it is woken, and the waits of
-// a start-up and the drain after it are told apart.
+// a start-up and the drain after it are distinguished.
 func (e *Engine) holdStep() time.Duration {
 	step := math.Inf(1)
 	for _, i := range e.holders {
@@ -362,7 +362,7 @@ func (e *Engine) addHeld(s *service, out *dist) {
 }
 
 // forget lets the last trace of visits go that the flow leaves in a replica
-// when nobody comes: whoever looks for an idle service is to find one.
+// without arrivals, so that an idle service is recognised as such.
 func (c *cohort) forget(in, h float64) {
 	const trace = 1e-6
 	if in == 0 && c.crowd+c.calling < trace {

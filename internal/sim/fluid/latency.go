@@ -46,7 +46,7 @@ func (e *Engine) latencies() {
 	}
 	for k := range e.kinds {
 		if root := e.p.shapeOf[e.p.roots[k]]; e.wholeDirty[root] {
-			e.kinds[k].judge(&e.whole[root])
+			e.kinds[k].setLatency(&e.whole[root])
 		}
 	}
 	for i := range e.wholeDirty {
@@ -55,7 +55,7 @@ func (e *Engine) latencies() {
 	e.allDirty = false
 }
 
-// combine brings the latency of one call tree up to date, and says whether it
+// combine brings the latency of one call tree up to date, and reports whether it
 // has changed by more than can be left to the next time.
 func (e *Engine) combine(i int) bool {
 	sh := &e.p.shapes[i]
@@ -102,7 +102,7 @@ func (e *Engine) boundLatency(i int) {
 }
 
 // ownLatency takes the distribution of a service's own part of a visit from the
-// curves of its replicas, and says whether it has changed.
+// curves of its replicas, and reports whether it has changed.
 func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	c := &s.cohorts[0]
 	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0 && s.held.share == 0
@@ -138,9 +138,9 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	return true
 }
 
-// faint is a flow, in visits a second, that is none. The crowd of replicas that
-// nobody visits any more halves and halves; as weights such numbers become 0, and
-// their parts no numbers at all.
+// faint is a flow, in visits a second, that counts as none. The crowd of replicas
+// without visits halves again and again; as weights such numbers underflow to 0, and
+// their ratios become NaN.
 const faint = 1e-100
 
 // cohortLatency is the own part of visits to one cohort: what the surface says

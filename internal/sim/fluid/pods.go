@@ -62,9 +62,9 @@ func (e *Engine) cohortFor(s *service, limit float64, quota bool, crowd float64)
 	one := e.app.Routing == loadline.RouteLeastRequest
 	for i := range s.cohorts {
 		c := &s.cohorts[i]
-		alike := c.told == limit && c.quota == quota && math.Abs(c.crowd-crowd) <= closeCrowd(c.crowd, crowd)
+		alike := c.ownLimit == limit && c.quota == quota && math.Abs(c.crowd-crowd) <= closeCrowd(c.crowd, crowd)
 		if c.pods == 0 {
-			// Empty ones are kept only until somebody needs the place.
+			// Empty ones are kept only until their place is needed.
 			e.empty(s, i, limit, quota)
 			return i
 		}
@@ -81,7 +81,7 @@ func (e *Engine) cohortFor(s *service, limit float64, quota bool, crowd float64)
 }
 
 func (e *Engine) empty(s *service, i int, limit float64, quota bool) {
-	s.cohorts[i] = cohort{limit: limit, told: limit, quota: quota, curve: e.curveFor(s, limit, quota)}
+	s.cohorts[i] = cohort{limit: limit, ownLimit: limit, quota: quota, curve: e.curveFor(s, limit, quota)}
 }
 
 func closeCrowd(a, b float64) float64 { return 0.05*max(a, b) + 0.02 }
@@ -93,9 +93,9 @@ func (e *Engine) join(s *service, slot, at int) {
 	c.crowd -= c.crowd * share
 	c.extra -= c.extra * share
 	c.calling -= c.calling * share
-	if limit, _ := e.limitOf(slot); limit != c.told {
-		c.told += (limit - c.told) * share
-		c.limit = c.told
+	if limit, _ := e.limitOf(slot); limit != c.ownLimit {
+		c.ownLimit += (limit - c.ownLimit) * share
+		c.limit = c.ownLimit
 		c.curve = e.curveFor(s, c.limit, c.quota)
 	}
 	c.pods++
@@ -254,7 +254,7 @@ func (e *Engine) PodResized(slot int) {
 	s := &e.services[info.Service]
 	limit, quota := e.limitOf(slot)
 	c := &s.cohorts[e.pods[slot].cohort]
-	if c.told == limit && c.quota == quota {
+	if c.ownLimit == limit && c.quota == quota {
 		e.checkNodes()
 		return
 	}

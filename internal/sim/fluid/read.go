@@ -71,7 +71,7 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 
 // countPeriods counts quota periods: those that a replica ran in, and those that
 // were cut short. A period is not run in if the replica is empty when it begins
-// and nobody comes before it ends. In an overload every one is cut short.
+// and no visit arrives before it ends. In an overload every one is cut short.
 func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 	period := sim.QuotaPeriod.Seconds()
 	active := 1 - math.Exp(-c.in*period/together-c.crowd)

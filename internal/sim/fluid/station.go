@@ -6,12 +6,12 @@ import "math"
 // crowd. Replicas that became ready at different times differ while a backlog
 // lasts, since random routing leaves it where it is.
 type cohort struct {
-	pods  int
-	limit float64 // cores for visits
-	told  float64 // the same, by the pods' own limits alone
-	quota bool    // the limit is held by the kernel's quota, not as a speed
-	curve *curve
-	grant float64 // cores that the nodes leave it, while they are shared out
+	pods     int
+	limit    float64 // cores for visits
+	ownLimit float64 // the same, by the pods' own limits alone
+	quota    bool    // the limit is held by the kernel's quota, not as a speed
+	curve    *curve
+	grant    float64 // cores that the nodes leave it, while they are shared out
 
 	crowd   float64 // visits per replica before and on the CPU: the state
 	in      float64 // visits that came, per replica and second

@@ -90,7 +90,7 @@ function columnsOf(store: Store, looks: Look[]): Column[] {
   const columns: Column[] = [policyColumn(store, looks), sloColumn()];
   if (cost) {
     columns.push(costColumn(cost, looks));
-    if (summary.rows.some((r) => r.over_clairvoyant)) columns.push(clairvoyantColumn());
+    if (summary.rows.some((r) => r.over_clairvoyant)) columns.push(oracleColumn());
     if (summary.baseline) columns.push(againstColumn(store, cost));
   }
   if (state.everything && summary.rows.some((r) => r.bound)) columns.push(boundColumn());
@@ -146,11 +146,11 @@ function costColumn(cost: Measure, looks: Look[]): Column {
   };
 }
 
-function clairvoyantColumn(): Column {
+function oracleColumn(): Column {
   return {
-    key: "clairvoyant",
+    key: "oracle",
     counts: true,
-    name: "× clairvoyant",
+    name: "× oracle",
     about: "Cost as a multiple of the cost of an oracle that knows the load in advance",
     number: (row) => row.over_clairvoyant?.[0] ?? null,
     cell: (row) => {

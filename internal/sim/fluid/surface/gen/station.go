@@ -65,7 +65,7 @@ func (s station) measure(seed, index uint64, visits float64) surface.Cell {
 	return cell
 }
 
-// step moves to the next event and says whether that is the arrival. The event
+// step moves to the next event and reports whether that is the arrival. The event
 // sets what it is about exactly, so that rounding can never make it recur.
 func (r *running) step(arrival float64) bool {
 	n := float64(len(r.jobs))

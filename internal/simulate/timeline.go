@@ -8,9 +8,9 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Story is a run over time, as exporters saw it: no lag, no loss. It is for
-// people to look at.
-type Story struct {
+// Timeline is a run over time, as exporters show it: no lag, no loss. It is for
+// plots and reports.
+type Timeline struct {
 	Step    time.Duration
 	At      []time.Duration // end of each step
 	Load    []float64       // requests that arrived, per second
@@ -38,15 +38,15 @@ type before struct {
 }
 
 // storyPoints is about how many steps a picture can show.
-const storyPoints = 720
+const timelinePoints = 720
 
-func newStory(app *loadline.App, duration time.Duration) *Story {
-	step := min(max(duration/storyPoints, 15*time.Second), time.Minute).Truncate(15 * time.Second)
+func newTimeline(app *loadline.App, duration time.Duration) *Timeline {
+	step := min(max(duration/timelinePoints, 15*time.Second), time.Minute).Truncate(15 * time.Second)
 	if duration < 15*time.Minute {
 		step = 5 * time.Second
 	}
 	kinds := len(app.Kinds)
-	return &Story{
+	return &Timeline{
 		Step: step, app: app, first: true,
 		Ready: make([][]float64, len(app.Services)), Latency: make([][]float64, kinds),
 		last: before{
@@ -57,7 +57,7 @@ func newStory(app *loadline.App, duration time.Duration) *Story {
 }
 
 // watch takes a reading and closes a step when one is over.
-func (s *Story) watch(r *sim.Reading, cp *sim.ControlPlane) {
+func (s *Timeline) watch(r *sim.Reading, cp *sim.ControlPlane) {
 	for k := range r.Kinds {
 		l := &r.Kinds[k].Latency
 		if ended := l.Count - s.last.count[k]; ended > 0 && !math.IsNaN(l.AtSLO) {
@@ -78,7 +78,7 @@ func (s *Story) watch(r *sim.Reading, cp *sim.ControlPlane) {
 	s.remember(r)
 }
 
-func (s *Story) close(r *sim.Reading, cp *sim.ControlPlane) {
+func (s *Timeline) close(r *sim.Reading, cp *sim.ControlPlane) {
 	seconds := (r.At - s.last.at).Seconds()
 	arrived, failed := requests(r)
 	s.At = append(s.At, r.At)
@@ -100,7 +100,7 @@ func (s *Story) close(r *sim.Reading, cp *sim.ControlPlane) {
 	}
 }
 
-func (s *Story) latency(r *sim.Reading, k int) float64 {
+func (s *Timeline) latency(r *sim.Reading, k int) float64 {
 	if h := r.Kinds[k].Latency.Histogram; h != nil {
 		since := sim.NewHistogram(sim.ExporterBits)
 		since.CopyFrom(h)
@@ -110,7 +110,7 @@ func (s *Story) latency(r *sim.Reading, k int) float64 {
 	return s.last.weighted[k] / s.last.weightSum[k]
 }
 
-func (s *Story) remember(r *sim.Reading) {
+func (s *Timeline) remember(r *sim.Reading) {
 	s.last.at = r.At
 	s.last.arrived, s.last.failed = requests(r)
 	s.last.cpu = cores(r)

@@ -1,4 +1,4 @@
-// Package suggest finds what somebody meant who misspelt a name.
+// Package suggest finds the known name closest to a misspelt one.
 package suggest
 
 import (

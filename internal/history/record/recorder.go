@@ -12,34 +12,34 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// tape turns readings into steps. Counters between two readings are taken to
+// recorder turns readings into steps. Counters between two readings are taken to
 // have grown evenly: a step that ends between them gets its share. Gauges hold
 // from the reading before up to the reading that shows them.
-type tape struct {
+type recorder struct {
 	spec     Spec
 	began    bool
-	at       time.Duration // of the last reading
-	steps    int           // that are over
-	services []serviceTape // in the order of the app
-	kinds    []callTape    // in the order of the app
-	edges    []callTape    // in the order of sim.Edges
-	pods     []int64       // by slot: the pod that was last seen ready there
+	at       time.Duration     // of the last reading
+	steps    int               // that are over
+	services []serviceRecorder // in the order of the app
+	kinds    []callRecorder    // in the order of the app
+	edges    []callRecorder    // in the order of sim.Edges
+	pods     []int64           // by slot: the pod that was last seen ready there
 	rng      *rand.Rand
 
 	shown   []shown                  // by exporters
 	columns []loadline.ServiceMetric // of the history
 }
 
-// serviceTape is one service: what its counters last said, the step that is
+// serviceRecorder is one service: what its counters last said, the step that is
 // open, and the steps that are over.
-type serviceTape struct {
+type serviceRecorder struct {
 	last sim.ServiceReading
 	open serviceSums
 	done [history.ServiceMetrics]history.Series
 }
 
-// callTape is one kind of request, or the calls along one edge.
-type callTape struct {
+// callRecorder is one kind of request, or the calls along one edge.
+type callRecorder struct {
 	from, to, operation string
 	last                callReading
 	open                callSums
@@ -52,11 +52,11 @@ type callReading struct {
 	latency       sim.LatencyReading
 }
 
-func newTape(s Spec) *tape {
-	t := &tape{
+func newRecorder(s Spec) *recorder {
+	t := &recorder{
 		spec:     s,
-		services: make([]serviceTape, len(s.App.Services)),
-		kinds:    make([]callTape, len(s.App.Kinds)),
+		services: make([]serviceRecorder, len(s.App.Services)),
+		kinds:    make([]callRecorder, len(s.App.Kinds)),
 		rng:      sim.Stream(s.Seed, sim.StreamMetrics, 1),
 		shown:    shownMetrics(),
 		columns:  loadline.ServiceTable.Columns(),
@@ -68,16 +68,16 @@ func newTape(s Spec) *tape {
 		}
 	}
 	for k, kind := range s.App.Kinds {
-		t.kinds[k] = newCallTape("", s.App.Services[kind.Root.Service].Name, kind.Name, steps)
+		t.kinds[k] = newCallRecorder("", s.App.Services[kind.Root.Service].Name, kind.Name, steps)
 	}
 	for _, e := range sim.Edges(s.App) {
-		t.edges = append(t.edges, newCallTape(s.App.Services[e.From].Name, s.App.Services[e.To].Name, "", steps))
+		t.edges = append(t.edges, newCallRecorder(s.App.Services[e.From].Name, s.App.Services[e.To].Name, "", steps))
 	}
 	return t
 }
 
-func newCallTape(from, to, operation string, steps int) callTape {
-	c := callTape{from: from, to: to, operation: operation}
+func newCallRecorder(from, to, operation string, steps int) callRecorder {
+	c := callRecorder{from: from, to: to, operation: operation}
 	for m := range c.done {
 		c.done[m] = make(history.Series, 0, steps)
 	}
@@ -86,7 +86,7 @@ func newCallTape(from, to, operation string, steps int) callTape {
 
 // watch takes a reading. It refuses steps that are shorter than the time
 // between readings: their values would be made up.
-func (t *tape) watch(r *sim.Reading, cp *sim.ControlPlane) error {
+func (t *recorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	if !t.began {
 		t.began = true
 		t.keep(r)
@@ -112,7 +112,7 @@ func (t *tape) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 }
 
 // add takes what happened in a part of the time since the last reading.
-func (t *tape) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
+func (t *recorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
 	share := float64(until-from) / float64(r.At-t.at)
 	seconds := (until - from).Seconds()
 	for i := range t.services {
@@ -140,7 +140,7 @@ func (t *tape) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Durati
 }
 
 // addReading takes a share of what counters grew by, and gauges for so long.
-func (s *serviceTape) addReading(shown []shown, now *sim.ServiceReading, share, seconds float64) {
+func (s *serviceRecorder) addReading(shown []shown, now *sim.ServiceReading, share, seconds float64) {
 	o, last := &s.open, &s.last
 	for _, v := range shown {
 		if v.gauge {
@@ -175,7 +175,7 @@ func shownMetrics() []shown {
 }
 
 // addSize takes one pod's size. A limit of 0 is none, which is not a number.
-func (s *serviceTape) addSize(z loadline.Size, seconds float64) {
+func (s *serviceRecorder) addSize(z loadline.Size, seconds float64) {
 	m := &s.open.means
 	m[history.CPURequest].add(z.CPURequest, seconds)
 	m[history.MemoryRequest].add(float64(z.MemoryRequest), seconds)
@@ -191,7 +191,7 @@ func (s *serviceTape) addSize(z loadline.Size, seconds float64) {
 // restarted becomes ready again, long after its creation: that is no start-up.
 // Those that a run begins with were not seen starting: without a function they
 // are only remembered.
-func (t *tape) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
+func (t *recorder) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
 	for i := range t.services {
 		for _, slot := range cp.Slots(i) {
 			p := cp.Pod(slot)
@@ -220,19 +220,19 @@ func edgeReading(c *sim.CallReading) callReading {
 	}}
 }
 
-func (c *callTape) add(now callReading, share float64) {
+func (c *callRecorder) add(now callReading, share float64) {
 	c.open.count += share * (now.count - c.last.count)
 	c.open.failed += share * (now.failed - c.last.failed)
 	c.open.latency.add(&c.last.latency, &now.latency, share)
 }
 
-func (c *callTape) keep(now callReading) {
+func (c *callRecorder) keep(now callReading) {
 	c.last.count, c.last.failed = now.count, now.failed
 	keepLatency(&c.last.latency, &now.latency)
 }
 
 // keep remembers a reading.
-func (t *tape) keep(r *sim.Reading) {
+func (t *recorder) keep(r *sim.Reading) {
 	t.at = r.At
 	for i := range t.services {
 		last := &t.services[i].last
@@ -251,7 +251,7 @@ func (t *tape) keep(r *sim.Reading) {
 }
 
 // close ends a step.
-func (t *tape) close() {
+func (t *recorder) close() {
 	seconds := t.spec.Step.Seconds()
 	for i := range t.services {
 		s := &t.services[i]
@@ -278,7 +278,7 @@ func (t *tape) close() {
 	t.steps++
 }
 
-func (c *callTape) close(seconds float64, lost bool) {
+func (c *callRecorder) close(seconds float64, lost bool) {
 	l := &c.open.latency
 	values := [history.CallMetrics]float64{
 		history.CallRate:   c.open.count / seconds,
@@ -297,8 +297,8 @@ func (c *callTape) close(seconds float64, lost bool) {
 	c.open = callSums{latency: latency}
 }
 
-// draw says whether a step of one target is lost, and how far off its CPU is.
-func (t *tape) draw() (lost bool, noise float64) {
+// draw reports whether a step of one target is lost, and how far off its CPU is.
+func (t *recorder) draw() (lost bool, noise float64) {
 	p := &t.spec.Perturb
 	noise = 1
 	if p.MetricsLoss > 0 {
@@ -318,7 +318,7 @@ func kept(v float64, lost bool) float32 {
 }
 
 // history is all that was kept.
-func (t *tape) history() *history.History {
+func (t *recorder) history() *history.History {
 	h := &history.History{
 		Start: sim.Epoch.Add(t.spec.Step), Step: t.spec.Step, Steps: t.steps,
 		Manifest: history.Manifest{Version: history.Version, Source: t.spec.source()},

@@ -17,21 +17,21 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Foresight is the search for the schedule of one who knows the load: levels of
-// utilisation, one per service, that make the cheapest run within the SLO.
+// OracleSearch is the search for the schedule of an oracle: levels of utilisation, one
+// per service, that make the cheapest run within the SLO.
 //
 // First one level for all, by bisection; then service by service as high as it
 // goes, while that saves anything; all in the fluid engine. The result is
-// verified in the event engine with other seeds than the run's, because who
-// knows the rates does not know the arrivals, and corrected there: down until it
-// is feasible, or up while it stays so and saves.
-type Foresight struct {
+// verified in the event engine with other seeds than the run's, because the oracle
+// knows the rates and not the arrivals, and corrected there: down until it is
+// feasible, or up while it stays so and saves.
+type OracleSearch struct {
 	App     *loadline.App
-	Policy  string // clairvoyant, with axes if not the default
+	Policy  string // oracle, with axes if not the default
 	Load    Load   // of the run itself
 	CPU     sim.CPUModel
 	WarmUp  time.Duration
-	Perturb simulate.Perturb // what happens to the cluster is foreseen too
+	Perturb simulate.Perturb // disturbances are known to the oracle too
 }
 
 // Levels that are tried for all services together, from wasteful to reckless.
@@ -42,21 +42,21 @@ const (
 	evaluationsAtMost   = 120
 )
 
-type foresight struct {
-	Foresight
+type oracleSearch struct {
+	OracleSearch
 	ctx   context.Context
 	cache map[string]Try // by schedule
 	tried []Try
 	runs  int
 }
 
-// Foresee finds the schedule.
-func Foresee(ctx context.Context, task Foresight) (*Found, error) {
+// SearchOracle finds the schedule.
+func SearchOracle(ctx context.Context, task OracleSearch) (*Found, error) {
 	name, _, _ := strings.Cut(task.Policy, ":")
-	if name != "clairvoyant" {
-		return nil, fmt.Errorf("only clairvoyant foresees, not %s", name)
+	if m, err := policy.Named(name); err != nil || !m.Oracle {
+		return nil, fmt.Errorf("policy %s is not an oracle: only the schedule of oracle is searched", name)
 	}
-	f := &foresight{Foresight: task, ctx: ctx, cache: map[string]Try{}}
+	f := &oracleSearch{OracleSearch: task, ctx: ctx, cache: map[string]Try{}}
 	// Noise, loss and lag of metrics mean nothing to it; pods that start slowly do.
 	f.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
 	levels, err := f.commonLevel()
@@ -73,17 +73,17 @@ func Foresee(ctx context.Context, task Foresight) (*Found, error) {
 	return &Found{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
 }
 
-// foreseen is the margin of a schedule. It is tighter than that of a calibration:
+// scheduleMargin is the margin of a schedule. It is tighter than that of a calibration:
 // a schedule that is searched to its edge falls off it with other arrivals.
-const foreseen = 0.6
+const scheduleMargin = 0.6
 
-func keeps(t Try) bool { return t.Over <= foreseen*result.CountsIf }
+func keeps(t Try) bool { return t.Over <= scheduleMargin*result.CountsIf }
 
 // evaluator tries levels in one engine.
 type evaluator func(levels []float64) (Try, error)
 
 // commonLevel is the highest level that is feasible for all services alike.
-func (f *foresight) commonLevel() ([]float64, error) {
+func (f *oracleSearch) commonLevel() ([]float64, error) {
 	at := func(i int) []float64 {
 		level := levelLow * math.Pow(levelHigh/levelLow, float64(i)/levelSteps)
 		return slices.Repeat([]float64{level}, len(f.App.Services))
@@ -106,7 +106,7 @@ func (f *foresight) commonLevel() ([]float64, error) {
 
 // serviceBy raises the levels one service at a time while it saves, the one
 // with most to save first.
-func (f *foresight) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
+func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
 	best, err := try(levels)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (f *foresight) serviceBy(levels []float64, try evaluator, factors []float64
 
 // bySavings lists the services that have more than their fewest replicas at
 // some time, those with most above first.
-func (f *foresight) bySavings(levels []float64) []int {
+func (f *oracleSearch) bySavings(levels []float64) []int {
 	p := f.policy(levels)
 	saving := make([]float64, len(levels))
 	var order []int
@@ -159,7 +159,7 @@ func (f *foresight) bySavings(levels []float64) []int {
 }
 
 // verify corrects levels in the event engine.
-func (f *foresight) verify(levels []float64) (Try, error) {
+func (f *oracleSearch) verify(levels []float64) (Try, error) {
 	f.runs, f.cache = 0, map[string]Try{}
 	best, err := f.inEvents(levels)
 	if err != nil {
@@ -190,13 +190,13 @@ func (f *foresight) verify(levels []float64) (Try, error) {
 	return f.inEvents(levels)
 }
 
-func (f *foresight) inFluid(levels []float64) (Try, error) {
+func (f *oracleSearch) inFluid(levels []float64) (Try, error) {
 	return f.try(levels, "fluid", f.Load.Seed)
 }
 
 // inEvents tries with three seeds that are not the run's, and the worst counts;
 // with one, if the run is long: its many requests say as much.
-func (f *foresight) inEvents(levels []float64) (Try, error) {
+func (f *oracleSearch) inEvents(levels []float64) (Try, error) {
 	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003, f.Load.Seed + 3_000_017}
 	if f.Load.Duration.Hours() > 6 {
 		seeds = seeds[:1]
@@ -204,7 +204,7 @@ func (f *foresight) inEvents(levels []float64) (Try, error) {
 	return f.try(levels, "event", seeds...)
 }
 
-func (f *foresight) try(levels []float64, engine string, seeds ...uint64) (Try, error) {
+func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Try, error) {
 	key := engine + f.schedule(levels)
 	if t, known := f.cache[key]; known {
 		t.Spec = f.spec(levels)
@@ -229,7 +229,7 @@ func (f *foresight) try(levels []float64, engine string, seeds ...uint64) (Try, 
 }
 
 // spec with the levels rounded, which are then what is tried.
-func (f *foresight) spec(levels []float64) string {
+func (f *oracleSearch) spec(levels []float64) string {
 	var b strings.Builder
 	b.WriteString(f.Policy)
 	join := ":"
@@ -268,19 +268,19 @@ func mostCommon(levels []float64) float64 {
 	return best
 }
 
-// policy that has foreseen the load.
-func (f *foresight) policy(levels []float64) *policy.Clairvoyant {
+// policy that has been given the load.
+func (f *oracleSearch) policy(levels []float64) *policy.Oracle {
 	p, err := policy.New(f.spec(levels), f.App)
 	if err != nil {
 		panic(err) // the levels are ours; the rest has been checked
 	}
-	c := p.(*policy.Clairvoyant)
+	c := p.(*policy.Oracle)
 	c.SetFuture(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
 	return c
 }
 
 // schedule as a text that two equal ones share.
-func (f *foresight) schedule(levels []float64) string {
+func (f *oracleSearch) schedule(levels []float64) string {
 	p := f.policy(levels)
 	var b strings.Builder
 	for s := range levels {
@@ -291,9 +291,8 @@ func (f *foresight) schedule(levels []float64) string {
 	return b.String()
 }
 
-// CheckForesight says what is wrong with a clairvoyant that is to be searched
-// for.
-func CheckForesight(spec string, app *loadline.App) error {
+// CheckOracle reports what is wrong with an oracle whose schedule is to be searched.
+func CheckOracle(spec string, app *loadline.App) error {
 	_, settings, _ := strings.Cut(spec, ":")
 	if strings.Contains(","+settings, ",level=") {
 		return errors.New("the level is what is searched")
