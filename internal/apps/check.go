@@ -97,7 +97,8 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 	}
 	for s, needed := range needed(app) {
 		if svc := &app.Services[s]; needed && svc.Hold == 0 && svc.Bounds.MinReplicas == 0 {
-			list = append(list, fmt.Sprintf("service %s may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 replica at least", svc.Name))
+			list = append(list, fmt.Sprintf("service %s may go to 0 replicas, and requests that need it fail then: give it a hold, "+
+				"or 1 replica at least", svc.Name))
 		}
 	}
 	for _, o := range r.Origins {

@@ -38,7 +38,8 @@ func (r *reader) checkPlacement(top object, app *loadline.App) {
 		for placed := range s.Replicas {
 			if !place(left, s.Size) {
 				r.fault(keyLine(a, s.Name), a.path+"."+s.Name+".replicas", fmt.Sprint(s.Replicas), fmt.Sprintf(
-					"so few that they fit the nodes: %d of them do, at %s cores and %s each beside the larger services; add nodes or lower the requests",
+					"so few that they fit the nodes: %d of them do, at %s cores and %s each beside the larger services; add nodes or "+
+						"lower the requests",
 					placed, formatCores(s.Size.CPURequest), formatMemory(s.Size.MemoryRequest)))
 				return
 			}

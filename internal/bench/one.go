@@ -80,7 +80,8 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 		record.Decisions = []Decision{}
 	}
 	if cost := float64(out.Result.CoreHours); out.Result.SLOMet() && cost < bound.Least() {
-		return nil, fmt.Errorf("%s on %s, workload %s, seed %d costs %.6g core-hours, less than the bound of %.6g: this is a bug, in the simulator or in the bound",
+		return nil, fmt.Errorf("%s on %s, workload %s, seed %d costs %.6g core-hours, less than the bound of %.6g: this is a bug, in "+
+			"the simulator or in the bound",
 			spec.Policy, app.Name, spec.Workload, spec.Seed, cost, bound.Least())
 	}
 	return record, nil

@@ -56,7 +56,8 @@ func Suites() []Suite {
 		{
 			Name: "rivals",
 			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
-				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are available; 5 seeds, the SLO evaluated from the sixth minute on",
+				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are available; 5 " +
+				"seeds, the SLO evaluated from the sixth minute on",
 			apps: []string{"bookinfo", "boutique", "trainticket"},
 			matrix: Matrix{
 				Policies: rivals(), Seeds: 5, WarmUp: settled,
@@ -84,8 +85,10 @@ func Suites() []Suite {
 		},
 		{
 			Name: "drpc",
-			About: "DRPC and its rivals that learn, as far as this program has them, and MSARS, each trained with the same steps and tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the oracle, " +
-				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models of each; about an hour, nearly all of it training",
+			About: "DRPC and its rivals that learn, as far as this program has them, and MSARS, each trained with the same steps and " +
+				"tuning trials on other draws of the load, beside HPA at 75 %, HPA calibrated, doing nothing and the oracle, " +
+				"on bookinfo and trainticket: an hour of diurnal and bursty load at a peak of about 80 requests/s; 5 seeds, 3 models " +
+				"of each; about an hour, nearly all of it training",
 			apps: []string{"bookinfo", "trainticket"},
 			matrix: Matrix{
 				Policies: registered(

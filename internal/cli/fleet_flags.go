@@ -27,7 +27,8 @@ func (f *fleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tlsCA, "tls-ca", "", "CA file for the servers' certificates; default: the system's CAs")
 	flags.StringVar(&f.cert, "tls-cert", "", "file of the client certificate")
 	flags.StringVar(&f.key, "tls-key", "", "file of its key")
-	flags.Int64Var(&f.maxExperience, "max-experience", c.MaxMessages, "maximum number of decisions in the stream, if this command creates it")
+	flags.Int64Var(&f.maxExperience, "max-experience", c.MaxMessages,
+		"maximum number of decisions in the stream, if this command creates it")
 	flags.Int64Var(&f.perService, "per-service", c.PerService, "maximum number of decisions of one service in the stream")
 	flags.IntVar(&f.replicas, "replicas", 0, "replicas of the stream, if this command creates it; 0 = 3 in a cluster, else 1")
 	flags.IntVar(&f.inFlight, "in-flight", c.InFlight, "decisions under way that no server has acknowledged")

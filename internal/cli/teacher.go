@@ -358,7 +358,8 @@ func (d *teacherCommand) printLearning(w io.Writer, s *teacher.Status) {
 	if s.Silent != "" {
 		silent = " (the last without decisions of " + s.Silent + ")"
 	}
-	fmt.Fprintf(w, "learned from %d periods of %d scenes; %d incomplete%s, %d interrupted, %d decisions late, %d scenes of another application\n",
+	fmt.Fprintf(w, "learned from %d periods of %d scenes; %d incomplete%s, %d interrupted, %d decisions late, %d scenes of another "+
+		"application\n",
 		s.Learned, s.Scenes, s.Incomplete, silent, s.Broken, s.Late, s.Rejected)
 	fmt.Fprintf(w, "recent: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; trained again %d times, best evaluation %.3f\n\n",
 		s.Reward, s.Novelty, s.Imitation, s.Drift, s.Retrained, s.Best)

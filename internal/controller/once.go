@@ -69,7 +69,8 @@ func (f *Finding) fill(v *view, status v1alpha1.LoadLineStatus, a *application) 
 		at := a.App.ServiceIndex(s.Name)
 		f.Services = append(f.Services, ServiceFinding{
 			Service: s.Name, State: s.State, Seen: s.Seen, Has: s.Applied, Wanted: s.Wanted, Why: s.Why,
-			Change: changeOf(v.services[at].before, planOf(v.plan, at)), Applied: v.applied && a.cluster.act && !planOf(v.plan, at).Empty(),
+			Change: changeOf(v.services[at].before, planOf(v.plan, at)), Applied: v.applied && a.cluster.act && !planOf(v.plan,
+				at).Empty(),
 		})
 	}
 }

@@ -20,7 +20,8 @@ func (d *decider) read(file *modelfile.File, app *loadline.App) error {
 		return err
 	}
 	if unknown := withoutCalls(app, model.About().OnPaths); len(unknown) > 0 {
-		return fmt.Errorf("%s judges services by their part of the objective, which needs the application's calls, and none are known to %s: "+
+		return fmt.Errorf("%s judges services by their part of the objective, which needs the application's calls, and none are "+
+			"known to %s: "+
 			"name the twin that the model was trained on in spec.twin", model.Method(), strings.Join(unknown, ", "))
 	}
 	if d.policy, err = model.Policy(app); err != nil {

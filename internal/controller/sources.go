@@ -65,7 +65,8 @@ func (n named) get(ctx context.Context, kind, name string, into client.Object) e
 	case apierrors.IsNotFound(err):
 		return missingError{fmt.Errorf("the %s %s/%s does not exist", kind, n.namespace, name)}
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the %s %s/%s may not be read: name it in deploy/rbac/namespace-secrets.yaml and apply that to the namespace: %w", kind, n.namespace, name, err)
+		return fmt.Errorf("the %s %s/%s may not be read: name it in deploy/rbac/namespace-secrets.yaml and apply that to the "+
+			"namespace: %w", kind, n.namespace, name, err)
 	}
 	return err
 }

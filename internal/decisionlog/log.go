@@ -47,7 +47,8 @@ func (o Options) Validate() error {
 		faults = append(faults, fmt.Errorf("decision log: segment bytes %d must be above 0", o.SegmentBytes))
 	}
 	if o.TotalBytes < 2*o.SegmentBytes {
-		faults = append(faults, fmt.Errorf("decision log: total bytes %d must be at least twice the segment bytes %d, so that something is left when a segment is dropped", o.TotalBytes, o.SegmentBytes))
+		faults = append(faults, fmt.Errorf("decision log: total bytes %d must be at least twice the segment bytes %d, so that "+
+			"something is left when a segment is dropped", o.TotalBytes, o.SegmentBytes))
 	}
 	if o.SegmentSpan < 0 || o.Keep < 0 {
 		faults = append(faults, fmt.Errorf("decision log: segment span %v and keep %v must not be negative", o.SegmentSpan, o.Keep))

@@ -24,7 +24,8 @@ func (l *Log) makeRoom(r *Record, appIncluded bool) error {
 		}
 	}
 	if n := int64(l.buffer.Len()); n > l.options.SegmentBytes {
-		return fmt.Errorf("decision log: a record of %d bytes with its application is larger than a segment, which may have %d: allow larger segments", n, l.options.SegmentBytes)
+		return fmt.Errorf("decision log: a record of %d bytes with its application is larger than a segment, which may have %d: "+
+			"allow larger segments", n, l.options.SegmentBytes)
 	}
 	if err := l.drop(int64(l.buffer.Len()), r.At); err != nil {
 		return err

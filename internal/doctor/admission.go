@@ -20,7 +20,8 @@ func (e *exam) admission(ctx context.Context) {
 		e.unseen(a, "admission-policy", "admission policies", err, "")
 		return
 	case !there:
-		a.note("admission-policy", "", "The cluster has no MutatingAdmissionPolicy (stable from Kubernetes 1.%d): pods get their size right after they are created.", policiesStable)
+		a.note("admission-policy", "", "The cluster has no MutatingAdmissionPolicy (stable from Kubernetes 1.%d): pods get their "+
+			"size right after they are created.", policiesStable)
 		return
 	case !e.defined:
 		a.ok("admission-policy", "The cluster has MutatingAdmissionPolicy, which can give pods their size when they are created.")

@@ -57,7 +57,8 @@ var remedies = map[string]remedy{
 		"run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
 	v1alpha1.ReasonTeacherTrouble: {Warning,
 		"look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
-	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with --controllers 1"},
+	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with " +
+		"--controllers 1"},
 	// Paused
 	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false when it may go on"},
 	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},

@@ -36,7 +36,8 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	if s.MovedBy != v1alpha1.ByKEDA {
 		for _, o := range e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef") {
-			a.when(state, "conflict", fmt.Sprintf("set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or kubectl -n %s delete scaledobject %s", l.Namespace, o.GetName()),
+			a.when(state, "conflict", fmt.Sprintf("set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or kubectl -n %s "+
+				"delete scaledobject %s", l.Namespace, o.GetName()),
 				"ScaledObject %s moves the replicas of %s, and movedBy is Scale.", o.GetName(), t)
 		}
 	}

@@ -65,7 +65,8 @@ func (g grant) apply() string {
 	if name, optional := strings.CutPrefix(path.Base(g.file), "optional-"); optional {
 		also = " and " + strings.TrimSuffix(name, ".yaml") + ": true"
 	}
-	return fmt.Sprintf("helm upgrade with %s among namespaces%s in the chart's values; without the chart, give the account a Role in %s with the rules of %s", g.in, also, g.in, g.file)
+	return fmt.Sprintf("helm upgrade with %s among namespaces%s in the chart's values; without the chart, give the account a Role in "+
+		"%s with the rules of %s", g.in, also, g.in, g.file)
 }
 
 // grants reads the files. Roles are asked for in the namespace of the installation,

@@ -32,11 +32,13 @@ func (e *exam) installation(ctx context.Context) {
 	}
 	switch {
 	case e.deployment == nil && !e.defined:
-		a.note("controller", install, "Loadline is not installed: there is neither the resource LoadLine nor a controller in the namespace %s.", e.Namespace)
+		a.note("controller", install, "Loadline is not installed: there is neither the resource LoadLine nor a controller in the "+
+			"namespace %s.", e.Namespace)
 		e.mayInstall(ctx, a)
 		return
 	case e.deployment == nil:
-		a.fault("controller", install+"; if it runs elsewhere, name the place: loadline doctor --install-namespace NAMESPACE --service-account NAME",
+		a.fault("controller", install+"; if it runs elsewhere, name the place: loadline doctor --install-namespace NAMESPACE "+
+			"--service-account NAME",
 			"No Deployment of the namespace %s runs under the account %s: nobody looks at LoadLines.", e.Namespace, e.ServiceAccount)
 		return
 	case !e.defined:

@@ -39,7 +39,8 @@ func (e *exam) metrics(ctx context.Context, a about, l *v1alpha1.LoadLine, app *
 			"The queries that the resource names cannot be used: %v", err)
 		return
 	}
-	s := subject{client: c, options: live.OptionsFor(app, &l.Spec.Prometheus, l.Namespace, preset), targets: make([]*target, len(app.Targets))}
+	s := subject{client: c, options: live.OptionsFor(app, &l.Spec.Prometheus, l.Namespace, preset),
+		targets: make([]*target, len(app.Targets))}
 	for i, service := range app.Targets {
 		if service != nil {
 			s.targets[i] = targets[service.Name]

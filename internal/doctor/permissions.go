@@ -207,7 +207,8 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 			g, do := like.inside(""), fmt.Sprintf("copy %s, put %s and %s in it, and apply it", like.file, group, plural)
 			if len(e.namespaces) > 0 {
 				g = like.inside(e.lines[i].Namespace)
-				do = fmt.Sprintf("put {group: %s, resource: %s} among otherTargets in the chart's values and helm upgrade; without the chart, give the account a Role%s with the rules of %s, for %s", group, plural, g.place(), like.file, plural)
+				do = fmt.Sprintf("put {group: %s, resource: %s} among otherTargets in the chart's values and helm upgrade; without "+
+					"the chart, give the account a Role%s with the rules of %s, for %s", group, plural, g.place(), like.file, plural)
 			}
 			if seen[group+plural+g.in] {
 				continue
@@ -249,7 +250,8 @@ func (e *exam) named(ctx context.Context, a about, w who) {
 			continue // that you may or may not read them says nothing
 		}
 		for _, line := range byResource(denied) {
-			a.fault("rbac", fmt.Sprintf("put the name into deploy/rbac/namespace-secrets.yaml, and kubectl apply -n %s -f deploy/rbac/namespace-secrets.yaml", l.Namespace),
+			a.fault("rbac", fmt.Sprintf("put the name into deploy/rbac/namespace-secrets.yaml, and kubectl apply -n %s -f "+
+				"deploy/rbac/namespace-secrets.yaml", l.Namespace),
 				"%s may not %s, which LoadLine %s names.", upper(w.name), line, key(l))
 		}
 	}

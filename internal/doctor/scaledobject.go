@@ -125,7 +125,8 @@ func (e *exam) kedaFallback(a about, o *unstructured.Unstructured) {
 			"ScaledObject %s has no fallback: without Loadline replicas stay as they are, and nothing raises them.", o.GetName())
 	case replicas == 0 && least == 0:
 		a.fault("scaledobject", "set fallback.replicas to what carries your peak",
-			"ScaledObject %s has fallback.replicas 0 and minReplicaCount 0: KEDA takes an error for \"nothing is wanted\", and the service to zero.", o.GetName())
+			"ScaledObject %s has fallback.replicas 0 and minReplicaCount 0: KEDA takes an error for \"nothing is wanted\", and the "+
+				"service to zero.", o.GetName())
 	case behaviour != "currentReplicasIfHigher":
 		a.note("scaledobject", "set fallback.behavior to currentReplicasIfHigher (KEDA 2.17 or later)",
 			"The fallback of ScaledObject %s may take replicas away from a service that nobody can see.", o.GetName())

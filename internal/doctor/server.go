@@ -64,7 +64,8 @@ func (e *exam) resize(context.Context) {
 		a.note("in-place-resize", "move sizes only after a trial, or upgrade to Kubernetes 1.33 or later",
 			"Pods can be resized in place, which is alpha before Kubernetes 1.33.")
 	default:
-		do := "upgrade to Kubernetes 1.33 or later, or turn on the feature gate InPlacePodVerticalScaling; until then keep axes: [Horizontal]"
+		do := "upgrade to Kubernetes 1.33 or later, or turn on the feature gate InPlacePodVerticalScaling; until then keep axes: " +
+			"[Horizontal]"
 		if e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return vertical(s) }) {
 			a.fault("in-place-resize", do, "Pods cannot be resized in place, and a LoadLine has vertical axes.")
 		} else {

@@ -66,8 +66,10 @@ func (e *exam) refusedByClass(a about, s *v1alpha1.Service, t *target) {
 		a.fault("resize", "give its containers resources.requests in the template",
 			"Its pods are best effort (no requests, no limits), and such pods cannot be resized.")
 	case class == corev1.PodQOSGuaranteed && !(requests && limits):
-		a.fault("resize", "set axes to [VerticalRequests, VerticalLimits] (beside Horizontal), or make the template's limits higher than its requests",
-			"Its pods are Guaranteed (requests equal limits): to stay so, requests and limits must be moved together, and only one of them may be.")
+		a.fault("resize", "set axes to [VerticalRequests, VerticalLimits] (beside Horizontal), or make the template's limits higher "+
+			"than its requests",
+			"Its pods are Guaranteed (requests equal limits): to stay so, requests and limits must be moved together, and only one "+
+				"of them may be.")
 	case class == corev1.PodQOSBurstable && requests && !limits && e.wouldMeet(s, t):
 		a.warn("resize", "lower the upper bounds below the limits, or add VerticalLimits to axes",
 			"Its bounds reach its limits: with requests equal to limits the pods would become Guaranteed, and that resize is refused.")
@@ -126,7 +128,8 @@ func classOf(t *target) corev1.PodQOSClass {
 func (e *exam) restarts(a about, s *v1alpha1.Service, t *target) {
 	for _, p := range t.container.ResizePolicy {
 		if p.RestartPolicy == corev1.RestartContainer && slices.Contains(moved(s), p.ResourceName) {
-			a.warn("resize", fmt.Sprintf("set resizePolicy of %s to NotRequired in the template if the program can do without, or take bounds.%s out", p.ResourceName, p.ResourceName),
+			a.warn("resize", fmt.Sprintf("set resizePolicy of %s to NotRequired in the template if the program can do without, or "+
+				"take bounds.%s out", p.ResourceName, p.ResourceName),
 				"Container %s asks to be restarted whenever its %s is resized (resizePolicy RestartContainer).", t.container.Name,
 				p.ResourceName)
 		}

@@ -67,7 +67,8 @@ func (g Graph) SVG() []byte {
 	return d.out.Bytes()
 }
 
-const graphShapes = ".ll .box{stroke-width:1.2}.ll .alert{stroke-width:2}.ll .hollow{fill-opacity:0}.ll .dashed{stroke-dasharray:5 4}.ll .tip{stroke:none}"
+const graphShapes = ".ll .box{stroke-width:1.2}.ll .alert{stroke-width:2}.ll .hollow{fill-opacity:0}.ll .dashed{stroke-dasharray:5 " +
+	"4}.ll .tip{stroke:none}"
 
 // arrow draws a smooth line through its points, with a tip at the end.
 func (d *drawing) arrow(a *Arrow, path []spot, left, top float64) {

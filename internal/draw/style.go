@@ -28,7 +28,8 @@ var dark = palette{
 // picture put into a page does not restyle it.
 var style = light.css() + "@media (prefers-color-scheme:dark){" + dark.css() + "}" + shapes
 
-const shapes = ".ll text{font:12px ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}" +
+const shapes = ".ll text{font:12px ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu " +
+	"Sans',sans-serif;font-variant-numeric:tabular-nums}" +
 	".ll .title{font-size:16px;font-weight:600}.ll .head{font-weight:600}.ll tspan.soft{font-weight:400}" +
 	".ll .grid{stroke-width:1}.ll .faint{stroke-opacity:.55}.ll .axis{stroke-width:1}" +
 	".ll .line{fill:none;stroke-width:1.4;stroke-linejoin:round;stroke-linecap:round}" +

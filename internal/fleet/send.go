@@ -93,7 +93,8 @@ const (
 )
 
 // errTooLong: the stream was created for shorter messages.
-var errTooLong = fmt.Errorf("the stream takes no message of that length: nats stream edit --max-msg-size=%d, or give the fleet another name", maxMessage)
+var errTooLong = fmt.Errorf("the stream takes no message of that length: nats stream edit --max-msg-size=%d, or give the fleet "+
+	"another name", maxMessage)
 
 func tooLong(err error) bool {
 	var answer *jetstream.APIError

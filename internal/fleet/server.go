@@ -83,7 +83,8 @@ func (c ServerConfig) options() (*server.Options, error) {
 		faults = append(faults, fmt.Errorf("fleet: the server may keep %d bytes, must be at least 1048576", c.MaxStore))
 	}
 	if (c.Cert == "") != (c.Key == "") || c.CA != "" && c.Cert == "" {
-		faults = append(faults, fmt.Errorf("fleet: the server's certificate, key and CA are %q, %q and %q: a certificate needs its key, and a CA both", c.Cert, c.Key, c.CA))
+		faults = append(faults, fmt.Errorf("fleet: the server's certificate, key and CA are %q, %q and %q: a certificate needs its "+
+			"key, and a CA both", c.Cert, c.Key, c.CA))
 	}
 	if c.Address != "" {
 		host, port, err := net.SplitHostPort(c.Address)
@@ -94,7 +95,8 @@ func (c ServerConfig) options() (*server.Options, error) {
 		case err != nil || o.Port < 0 || o.Port > 65535:
 			faults = append(faults, fmt.Errorf("fleet: the server's address is %q, must be HOST:PORT", c.Address))
 		case !loopback(host) && c.CA == "":
-			faults = append(faults, fmt.Errorf("fleet: a server at %q would serve everybody who reaches it: give certificate, key and a CA that clients must have theirs from, or listen at 127.0.0.1", c.Address))
+			faults = append(faults, fmt.Errorf("fleet: a server at %q would serve everybody who reaches it: give certificate, key "+
+				"and a CA that clients must have theirs from, or listen at 127.0.0.1", c.Address))
 		}
 		o.Host = host
 		if o.Port == 0 {

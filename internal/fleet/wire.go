@@ -70,7 +70,8 @@ func readWeights(b []byte, schema string) (drpc.Weights, error) {
 	}
 	w.Service = texts[0]
 	if texts[1] != schema {
-		return w, fmt.Errorf("weights %d of %s are for students that are %q, this one is %q: %w; run teacher and agents of the same release", w.Version, w.Service, texts[1], schema, drpc.ErrUnfit)
+		return w, fmt.Errorf("weights %d of %s are for students that are %q, this one is %q: %w; run teacher and agents of the same "+
+			"release", w.Version, w.Service, texts[1], schema, drpc.ErrUnfit)
 	}
 	size, err := take(4)
 	if err != nil {

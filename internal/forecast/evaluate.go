@@ -117,7 +117,8 @@ func Score(frame Frame, plan Plan, walks []Walk) ([]Errors, error) {
 	for i := range all {
 		for _, a := range all[i].Horizons {
 			if a.Samples == 0 {
-				return nil, fmt.Errorf("forecast: nothing could be scored %v ahead: no forecast of all models has an outcome; test longer, or shorter horizons: %w", a.Ahead, ErrNoData)
+				return nil, fmt.Errorf("forecast: nothing could be scored %v ahead: no forecast of all models has an outcome; test "+
+					"longer, or shorter horizons: %w", a.Ahead, ErrNoData)
 			}
 		}
 		all[i].finish(high - low)

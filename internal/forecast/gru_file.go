@@ -93,7 +93,8 @@ func LoadGRU(file *modelfile.File) (*GRU, error) {
 func (m *GRU) takeScale(features []modelfile.Feature, s gruSettings) error {
 	bad := func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }
 	if len(features) == 0 || len(s.Change) != len(m.task.Horizons) || slices.ContainsFunc(s.Change, bad) || s.Step <= 0 {
-		return fmt.Errorf("forecast: a GRU of %d series, step %v and %d changes for %d horizons: must have a series, a step above 0 and a change above 0 for each horizon",
+		return fmt.Errorf("forecast: a GRU of %d series, step %v and %d changes for %d horizons: must have a series, a step above 0 "+
+			"and a change above 0 for each horizon",
 			len(features), s.Step, len(s.Change), len(m.task.Horizons))
 	}
 	m.step, m.series = s.Step, len(features)

@@ -55,8 +55,9 @@ var formulations = []Formulation{
 		Moves:    verticalMoves, Params: serverlessParams, PerService: true, reward: serverlessReward,
 	},
 	{
-		Name:   "loadline-dqn",
-		About:  "Loadline's own DQN: load by the model, its trend, latency over budget; chooses how full the replicas may be, and lets what they ask for follow what they use",
+		Name: "loadline-dqn",
+		About: "Loadline's own DQN: load by the model, its trend, latency over budget; chooses how full the replicas may be, and " +
+			"lets what they ask for follow what they use",
 		Period: 15 * time.Second, Window: 30 * time.Second, Keep: 21,
 		Features: []string{"load", "need", "cpu_limit", "latency", "starting", "trend", "trend_5m", "fill"},
 		Moves:    fillMoves, Params: costParams, reward: costReward,

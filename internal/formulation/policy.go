@@ -27,7 +27,8 @@ type serviceNetwork struct {
 // NewPolicy makes a policy of a model. Services without a network stay unchanged; it is
 // an error if no service has one.
 func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
-	p := &Policy{problem: m.Problem, topology: NewTopology(app).With(m.Problem.Shares), networks: make([]serviceNetwork, len(app.Services))}
+	p := &Policy{problem: m.Problem, topology: NewTopology(app).With(m.Problem.Shares),
+		networks: make([]serviceNetwork, len(app.Services))}
 	spaces := m.Problem.Spaces()
 	found := false
 	for i := range app.Services {

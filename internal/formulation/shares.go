@@ -60,7 +60,8 @@ func (s *Shares) Validate() error {
 	}
 	for i, of := range s.Services {
 		if !(of.Percentile > 0 && of.Percentile < 100) || !(of.Latency > 0) || math.IsInf(of.Latency, 0) {
-			faults = append(faults, fmt.Errorf("services[%d], %s: p%v within %v s: the percentile must be between 0 and 100, the time above 0", i, of.Service, of.Percentile, of.Latency))
+			faults = append(faults, fmt.Errorf("services[%d], %s: p%v within %v s: the percentile must be between 0 and 100, the "+
+				"time above 0", i, of.Service, of.Percentile, of.Latency))
 		}
 		if slices.ContainsFunc(s.Services[:i], func(other Share) bool { return other.Service == of.Service }) {
 			faults = append(faults, fmt.Errorf("services[%d], %s, has a share already", i, of.Service))

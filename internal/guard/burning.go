@@ -44,7 +44,8 @@ func (g *Burning) Check(_ time.Time, s loadline.Situation, service int, want loa
 	kind, rate, over, known := g.burn.Worst(g.Window)
 	switch {
 	case !known && !g.Unmeasured:
-		return withoutReductions(want, is), fmt.Sprintf("not reduced: no share of requests over the SLO has been measured for %v", g.Window)
+		return withoutReductions(want, is), fmt.Sprintf("not reduced: no share of requests over the SLO has been measured for %v",
+			g.Window)
 	case rate >= g.Rate && over >= g.MinOver:
 		return withoutReductions(want, is), fmt.Sprintf("not reduced: %s burns its error budget %.3g times as fast as allowed over %v",
 			s.App.Kinds[kind].Name, rate, g.Window)

@@ -295,7 +295,8 @@ func (l *Ladder) judgeBurn(at time.Duration) {
 		}
 		short, _, _ := l.burn.Rate(kind, which.Short)
 		long, _, _ := l.burn.Rate(kind, which.Long)
-		l.burned.raise(at, fmt.Sprintf("%s burned its error budget %.3g times as fast as allowed over %v and %.3g times over %v (%g is the limit)",
+		l.burned.raise(at, fmt.Sprintf("%s burned its error budget %.3g times as fast as allowed over %v and %.3g times over %v (%g "+
+			"is the limit)",
 			l.app.Kinds[kind].Name, short, which.Short, long, which.Long, which.Rate))
 	}
 	if l.burned.consider(at, l.recovery, l.burnFinding(firing)) {

@@ -132,7 +132,8 @@ func (g *Observed) holdCPU(s loadline.Situation, service int, want *loadline.Set
 	byCPU := room > 0 && knownCPU
 	if !byCPU && !byWorkers {
 		*want = withoutReductions(*want, is)
-		*why = append(*why, "not reduced: there is no measured CPU with a request or limit to compare it with, nor busy workers of a known number")
+		*why = append(*why, "not reduced: there is no measured CPU with a request or limit to compare it with, nor busy workers of a "+
+			"known number")
 		return
 	}
 	if byCPU && cores > float64(next.Replicas)*room && next.Size != is.Size {

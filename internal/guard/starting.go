@@ -74,7 +74,8 @@ func (g *Starting) Check(now time.Time, s loadline.Situation, service int, want 
 	case starting > 0:
 		return withoutReductions(want, is), fmt.Sprintf("not reduced: %d of its pods are starting", starting)
 	case g.missing[service].within(g.clock.at, g.Patience):
-		return withoutReductions(want, is), fmt.Sprintf("not reduced: %d of its %d pods are there", alive(o), s.Allocation[service].Replicas)
+		return withoutReductions(want, is), fmt.Sprintf("not reduced: %d of its %d pods are there", alive(o),
+			s.Allocation[service].Replicas)
 	}
 	return want, ""
 }

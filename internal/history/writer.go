@@ -46,7 +46,8 @@ func NewWriter(dir string, m Manifest) (*Writer, error) {
 			dir, there.Source, there.Steps, there.Start.Format(time.RFC3339))
 	}
 	if err := sameHistory(there, m); err != nil {
-		return nil, fmt.Errorf("%s holds an unfinished history that is not this one: %w; finish that one, choose another folder or remove it", dir, err)
+		return nil, fmt.Errorf("%s holds an unfinished history that is not this one: %w; finish that one, choose another folder or "+
+			"remove it", dir, err)
 	}
 	return &Writer{dir: dir, manifest: there}, nil
 }

@@ -104,7 +104,8 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 			}{{"cpu", s.Bounds.CPU}, {"memory", s.Bounds.Memory}} {
 				if o.has(on.resource) && t.moves(v1alpha1.VerticalRequests, on.bounds) {
 					c.add(service, v1alpha1.ReasonCPUTrigger,
-						"ScaledObject %s has a %s trigger, which depends on the requests that Loadline changes: remove the trigger, or VerticalRequests from axes", o.name, on.resource)
+						"ScaledObject %s has a %s trigger, which depends on the requests that Loadline changes: remove the trigger, "+
+							"or VerticalRequests from axes", o.name, on.resource)
 				}
 			}
 		}

@@ -48,7 +48,8 @@ func resizeFault(pod *corev1.Pod, t target) (Outcome, bool) {
 		return o, true
 	case corev1.PodQOSGuaranteed:
 		if requests != slices.Contains(t.service.Axes, v1alpha1.VerticalLimits) {
-			o.Result, o.Why = Refused, "a pod of QoS class Guaranteed must keep requests and limits alike: give the service both VerticalRequests and VerticalLimits"
+			o.Result, o.Why = Refused, "a pod of QoS class Guaranteed must keep requests and limits alike: give the service both "+
+				"VerticalRequests and VerticalLimits"
 			return o, true
 		}
 	}

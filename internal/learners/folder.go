@@ -31,7 +31,8 @@ type Folder struct {
 // code: what another one trained is not taken.
 func OpenFolder(dir, program string) (*Folder, error) {
 	if strings.Contains(dir, ",") {
-		return nil, fmt.Errorf("folder %q for trained models: must not have a comma in its name, since policies separate their settings by commas", dir)
+		return nil, fmt.Errorf("folder %q for trained models: must not have a comma in its name, since policies separate their "+
+			"settings by commas", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open a folder for trained models: %w", err)

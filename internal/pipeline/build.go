@@ -32,7 +32,8 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	if p.HeldOut == 0 {
 		p.HeldOut = twin.DefaultHeldOut
 	}
-	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, HeldOut: p.HeldOut, Without: p.Without, Progress: p.Progress})
+	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, HeldOut: p.HeldOut, Without: p.Without,
+		Progress: p.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,8 @@ func (s *Subject) longest(h *history.History, what string) (*workload.Workload, 
 	}
 	best := slices.MaxFunc(stretches, func(a, b twin.Stretch) int { return (a.To - a.From) - (b.To - b.From) })
 	if len(stretches) > 1 {
-		s.Notes = append(s.Notes, fmt.Sprintf("the part %s has %d gaps that are too long to fill: the longest stretch between them is used, %v from %s",
+		s.Notes = append(s.Notes, fmt.Sprintf("the part %s has %d gaps that are too long to fill: the longest stretch between them "+
+			"is used, %v from %s",
 			what, len(stretches)-1, best.Load.Duration(), h.At(best.From).UTC().Format(time.RFC3339)))
 	}
 	return best.Load, h.At(best.From).Add(-h.Step), nil
@@ -193,10 +195,12 @@ func (s *Subject) remark() {
 		i = to
 	}
 	if high-low < stillLoad*high {
-		add("the load is nearly constant (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned about peaks; give a history with a busy day in it", low, high)
+		add("the load is nearly constant (%.3g to %.3g requests/s): a fixed number of replicas serves it, and nothing is learned "+
+			"about peaks; give a history with a busy day in it", low, high)
 	}
 	if heldOut := s.HeldOut.Max(); heldOut > 1.2*s.Training.Max() {
-		add("the held-out part goes up to %.3g requests/s, the training part only to %.3g: policies are evaluated above the load that they were trained on",
+		add("the held-out part goes up to %.3g requests/s, the training part only to %.3g: policies are evaluated above the load "+
+			"that they were trained on",
 			heldOut, s.Training.Max())
 	}
 }
@@ -211,7 +215,8 @@ func (s *Subject) remarkReplicas() {
 		}
 	}
 	if len(fixed) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("fewer than two replica counts were recorded of %s: the history shows little about scaling; give one with a load that makes the autoscaler scale",
+		s.Notes = append(s.Notes, fmt.Sprintf("fewer than two replica counts were recorded of %s: the history shows little about "+
+			"scaling; give one with a load that makes the autoscaler scale",
 			listed(fixed)))
 	}
 }

@@ -127,10 +127,12 @@ func verdictOn(c, rule *Entry) string {
 	name := RuleName(rule.Policy)
 	switch {
 	case !c.Met && rule.Met:
-		return fmt.Sprintf("%s has %s of its requests over the SLO in its worst run on the held-out part, where %s meets the SLO: keep %s.",
+		return fmt.Sprintf("%s has %s of its requests over the SLO in its worst run on the held-out part, where %s meets the SLO: "+
+			"keep %s.",
 			c.Label, result.Percent(c.WorstOver), name, name)
 	case !c.Met:
-		return fmt.Sprintf("Neither %s nor %s meets the SLO on the held-out part (%s has %s of its requests over it in its worst run, %s has %s): check the bounds and the objective first.",
+		return fmt.Sprintf("Neither %s nor %s meets the SLO on the held-out part (%s has %s of its requests over it in its worst "+
+			"run, %s has %s): check the bounds and the objective first.",
 			c.Label, name, c.Label, result.Percent(c.WorstOver), name, result.Percent(rule.WorstOver))
 	case !rule.Met:
 		return fmt.Sprintf("%s meets the SLO on the held-out part, %s does not (%s of its requests are over it in its worst run).",

@@ -146,7 +146,8 @@ func (j EvaluationSettings) matrix(f *Folder, candidates []Outcome, on []Stretch
 	for _, c := range candidates {
 		path := f.ModelPath(c.Name)
 		if strings.Contains(path, ",") {
-			return m, fmt.Errorf("the path %s has a comma in it, which separates the settings of a policy: give the run's folder another name", path)
+			return m, fmt.Errorf("the path %s has a comma in it, which separates the settings of a policy: give the run's folder "+
+				"another name", path)
 		}
 		method, err := policy.Trainable(c.Method)
 		if err != nil {

@@ -66,7 +66,8 @@ func (f *Folder) takeOver(before *Run) error {
 		return &OtherVersionError{path, before.Format, before.Program, f.Program}
 	}
 	if before.Subject.Digest != f.Subject.Digest {
-		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or begin it anew with --redo",
+		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or "+
+			"begin it anew with --redo",
 			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.HeldOut.From), f.Subject.Name, f.Subject.Source,
 			stamp(f.Subject.HeldOut.From))
 	}
@@ -222,7 +223,8 @@ func (f *Folder) Trained() ([]Outcome, error) {
 			return nil, fmt.Errorf("candidate %s: %w; the command that trained the run makes it again", c.Name, err)
 		}
 		if fileDigest(path) != c.SHA256 {
-			return nil, fmt.Errorf("%s is not the file that was trained: it was changed or damaged since; the command that trained the run makes it again", path)
+			return nil, fmt.Errorf("%s is not the file that was trained: it was changed or damaged since; the command that trained "+
+				"the run makes it again", path)
 		}
 		all = append(all, c)
 	}

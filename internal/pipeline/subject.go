@@ -51,14 +51,16 @@ const (
 func (s *Subject) Check() error {
 	var faults []error
 	if s.Training.Duration() < minTraining {
-		faults = append(faults, fmt.Errorf("the training part is %v long, must be at least %v: give a longer history", s.Training.Duration(),
+		faults = append(faults, fmt.Errorf("the training part is %v long, must be at least %v: give a longer history",
+			s.Training.Duration(),
 			minTraining))
 	}
 	if s.Training.Max() == 0 {
 		faults = append(faults, errors.New("the training part has no requests: give a history with requests in it"))
 	}
 	if s.HeldOut != nil && s.HeldOut.Duration() < minHeldOut {
-		faults = append(faults, fmt.Errorf("the held-out part is %v long, must be at least %v: give a longer history, or hold out more of it with --held-out", s.HeldOut.Duration(), minHeldOut))
+		faults = append(faults, fmt.Errorf("the held-out part is %v long, must be at least %v: give a longer history, or hold out "+
+			"more of it with --held-out", s.HeldOut.Duration(), minHeldOut))
 	}
 	if s.HeldOut != nil && s.HeldOut.Max() == 0 {
 		faults = append(faults, errors.New("the held-out part has no requests: give a history that ends with requests in it"))

@@ -44,7 +44,8 @@ var hpaVPAMethod = Method{
 func shareNoResource(hpa *HPA, vpa *VPA) (faults []error) {
 	for _, m := range hpa.cfg.metrics {
 		if m.source == sourceCPU && vpa.cfg.cpu {
-			faults = append(faults, errors.New("cpu=on with an HPA on CPU utilisation: each would undo the other; set target=off and another metric, or cpu=off"))
+			faults = append(faults, errors.New("cpu=on with an HPA on CPU utilisation: each would undo the other; set target=off and "+
+				"another metric, or cpu=off"))
 		}
 		if m.source == sourceMemory && vpa.cfg.memory {
 			faults = append(faults, errors.New("memory=on with memory-target: each would undo the other; set one of them"))

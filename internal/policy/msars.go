@@ -19,7 +19,8 @@ import (
 // to its part.
 var msarsMethod = Method{
 	Name: "msars",
-	About: "MSARS: the SLO is divided among the services, anew when a profile, a size or the load changes, and TD3 scales each to its part; " +
+	About: "MSARS: the SLO is divided among the services, anew when a profile, a size or the load changes, and TD3 scales each to " +
+		"its part; " +
 		"replicas first, then CPU, memory",
 	Options: func(*loadline.App) []Option { return []Option{DelayOption()} },
 	Kind:    msars.FileKind,

@@ -39,7 +39,8 @@ func (p *Profile) Curve() (*Curve, error) {
 		weights = append(weights, 1/max(pt.Error*pt.Error+blur*blur, 1e-18))
 	}
 	if len(c.Loads) == 0 {
-		return nil, fmt.Errorf("%s is saturated at the lowest load that was measured, %.4g visits/s: measure lower ones, or give its instances more CPU", p.Service, p.Points[0].Load)
+		return nil, fmt.Errorf("%s is saturated at the lowest load that was measured, %.4g visits/s: measure lower ones, or give its "+
+			"instances more CPU", p.Service, p.Points[0].Load)
 	}
 	isotonic(c.Latencies, weights)
 	return c, nil

@@ -160,7 +160,8 @@ func isolate(app *loadline.App, service int) (alone *loadline.App, most float64,
 	alone.Kinds = []loadline.Kind{{Name: "visit", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: time.Second}, Root: root}}
 	most = capacity(&s, g, node.Cores-1)
 	if !(most > 0) || math.IsInf(most, 0) {
-		return nil, 0, fmt.Errorf("%s cannot be profiled: its visits take neither CPU nor time, or its instances have no CPU left beside their idle load of %v cores", s.Name, s.IdleCPU)
+		return nil, 0, fmt.Errorf("%s cannot be profiled: its visits take neither CPU nor time, or its instances have no CPU left "+
+			"beside their idle load of %v cores", s.Name, s.IdleCPU)
 	}
 	return alone, most, nil
 }

@@ -169,7 +169,8 @@ func (r *Registry) Rollback(name string, at time.Time) (Promotion, error) {
 		return Promotion{}, err
 	}
 	if present.Former == 0 {
-		return Promotion{}, fmt.Errorf("version %d of %s is the first: there is no version to roll back to; use the baseline that ran before, or promote another candidate", now.Version, name)
+		return Promotion{}, fmt.Errorf("version %d of %s is the first: there is no version to roll back to; use the baseline that "+
+			"ran before, or promote another candidate", now.Version, name)
 	}
 	former, _, err := r.intact(name, present.Former)
 	if err != nil {

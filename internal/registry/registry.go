@@ -161,7 +161,8 @@ func (r *Registry) intact(name string, version int) (Promotion, string, error) {
 	}
 	path := r.modelPath(name, version)
 	if digestOf(path) != p.SHA256 {
-		return p, "", fmt.Errorf("%s is not the model that was promoted: it is missing, damaged or changed; promote again, or roll back with --rollback", path)
+		return p, "", fmt.Errorf("%s is not the model that was promoted: it is missing, damaged or changed; promote again, or roll "+
+			"back with --rollback", path)
 	}
 	return p, path, nil
 }
@@ -225,7 +226,8 @@ func readVersioned(path string, into any) error {
 		return fmt.Errorf("%s cannot be read: %w; restore it, or promote into another --registry", path, err)
 	}
 	if made.Format != Format {
-		return fmt.Errorf("%s has format %d, and this program reads %d: use the loadline that wrote it, or promote into another --registry", path, made.Format, Format)
+		return fmt.Errorf("%s has format %d, and this program reads %d: use the loadline that wrote it, or promote into another "+
+			"--registry", path, made.Format, Format)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s cannot be read: %w; restore it, or promote into another --registry", path, err)

@@ -84,7 +84,8 @@ func Results(dir string) (*bench.Results, error) {
 			return nil, fmt.Errorf("%s has no results.json, so it is not a bench directory: create one with `loadline bench --out %s`",
 				dir, dir)
 		}
-		return nil, fmt.Errorf("%s has %d runs but no results.json: the bench is incomplete; run it again with the same flags and --out %s to resume it", dir, len(runs), dir)
+		return nil, fmt.Errorf("%s has %d runs but no results.json: the bench is incomplete; run it again with the same flags and "+
+			"--out %s to resume it", dir, len(runs), dir)
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +109,8 @@ func readRun(dir, key string) (*run, error) {
 	err := readJSON(path, &record, func() int { return record.Format })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is missing although results.json lists it; run the bench again with --out %s, which repeats only missing runs", path, dir)
+		return nil, fmt.Errorf("%s is missing although results.json lists it; run the bench again with --out %s, which repeats only "+
+			"missing runs", path, dir)
 	case err != nil:
 		return nil, err
 	case record.Key != key:
@@ -140,7 +142,8 @@ func readJSON(path string, into any, format func() int) error {
 		}
 	}
 	if version != bench.FormatVersion {
-		return fmt.Errorf("%s has format %d, and this program reads format %d; use the program that wrote it, or run the bench again into another directory", path, version, bench.FormatVersion)
+		return fmt.Errorf("%s has format %d, and this program reads format %d; use the program that wrote it, or run the bench again "+
+			"into another directory", path, version, bench.FormatVersion)
 	}
 	var torn *json.SyntaxError
 	switch {

@@ -74,7 +74,8 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 		return Verdict{Winner: -1, Sentence: "Only the oracle ran here: there is nothing to compare."}
 	case len(met) == 0:
 		nearest := slices.MinFunc(contenders, func(i, j int) int { return cmp.Compare(b.worst(i), b.worst(j)) })
-		return Verdict{Winner: -1, Sentence: fmt.Sprintf("No policy meets the SLO. %s comes closest, with %s of requests over it%s, where %s is allowed.",
+		return Verdict{Winner: -1, Sentence: fmt.Sprintf("No policy meets the SLO. %s comes closest, with %s of requests over it%s, "+
+			"where %s is allowed.",
 			b.label(nearest), percent(b.worst(nearest)), b.inWorstRun(nearest), percent(result.CountsIf))}
 	case len(met) == 1 && len(contenders) > 1:
 		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s is the only one of %d that meets the SLO, at %s%s.",
@@ -86,11 +87,13 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 	best, next := met[0], met[1]
 	toNext := pairedCost(b.seeds[best], b.seeds[next])
 	if toNext.pairs < 2 {
-		return Verdict{Winner: best, Sentence: fmt.Sprintf("%s is cheapest with the SLO met, in one run each: %s, %s than the next, %s%s. One seed gives no interval.",
+		return Verdict{Winner: best, Sentence: fmt.Sprintf("%s is cheapest with the SLO met, in one run each: %s, %s than the next, "+
+			"%s%s. One seed gives no interval.",
 			b.label(best), b.cost(best), toNext.words(), b.label(next), b.aboveClairvoyant(best))}
 	}
 	if !toNext.clear() {
-		return Verdict{Winner: -1, Sentence: fmt.Sprintf("The cost of %s and %s, the cheapest with the SLO met, does not differ significantly: %s and %s%s.",
+		return Verdict{Winner: -1, Sentence: fmt.Sprintf("The cost of %s and %s, the cheapest with the SLO met, does not differ "+
+			"significantly: %s and %s%s.",
 			b.label(best), b.label(next), b.cost(best), b.cost(next), undecided(toNext))}
 	}
 	text := fmt.Sprintf("%s is cheapest with the SLO met: %s, %s than the next, %s", b.label(best), b.cost(best), toNext.words(),

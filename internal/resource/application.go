@@ -70,7 +70,8 @@ func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 	if len(f) == 0 { // only a valid application can be checked against the rest
 		f.wrap("spec.guard", a.Guard.Validate(a.App))
 		if a.Needs.Scrape >= a.Guard.Data.MaxAge {
-			f.add("spec.prometheus.scrapeInterval %v must be shorter than guard.data.maxAge %v, or every sample would be absent: raise maxAge", a.Needs.Scrape, a.Guard.Data.MaxAge)
+			f.add("spec.prometheus.scrapeInterval %v must be shorter than guard.data.maxAge %v, or every sample would be absent: "+
+				"raise maxAge", a.Needs.Scrape, a.Guard.Data.MaxAge)
 		}
 		a.tryPolicies(l, &f)
 	}

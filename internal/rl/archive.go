@@ -35,7 +35,8 @@ func Save(what interface{ Archive(*Archive) }) []byte {
 func Restore(data []byte, what interface{ Archive(*Archive) }) error {
 	body := len(data) - 8
 	if body < len(archiveFormat) || string(data[:len(archiveFormat)]) != archiveFormat {
-		return errors.New("rl: not a saved state of this version: another version of loadline saved it, or it is another kind of file; start again without it")
+		return errors.New("rl: not a saved state of this version: another version of loadline saved it, or it is another kind of " +
+			"file; start again without it")
 	}
 	if crc64.Checksum(data[:body], archiveSum) != binary.LittleEndian.Uint64(data[body:]) {
 		return errors.New("rl: the saved state is damaged: its checksum does not fit")

@@ -53,7 +53,8 @@ func (c *Chain) Validate() error {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if !(s.Visits > 0) || !(s.Load >= 0) || !(s.Cost >= 0) || s.Min < 0 || s.Max < max(s.Min, 1) {
-			faults = append(faults, fmt.Errorf("%s: %v visits, %v visits/s, cost %v, %d to %d instances: visits must be above 0, load and cost at least 0, and at least one instance allowed", s.Name, s.Visits, s.Load, s.Cost, s.Min, s.Max))
+			faults = append(faults, fmt.Errorf("%s: %v visits, %v visits/s, cost %v, %d to %d instances: visits must be above 0, "+
+				"load and cost at least 0, and at least one instance allowed", s.Name, s.Visits, s.Load, s.Cost, s.Min, s.Max))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -65,7 +65,8 @@ func (Proportional) Split(c *Chain) (Shares, error) {
 		return nil, err
 	}
 	if !(c.Whole > 0) {
-		return nil, fmt.Errorf("chain of %s: its requests take no time without queueing, so a proportional split is undefined; split it evenly", c.Kind)
+		return nil, fmt.Errorf("chain of %s: its requests take no time without queueing, so a proportional split is undefined; split "+
+			"it evenly", c.Kind)
 	}
 	shares := make(Shares, len(c.Steps))
 	for i := range shares {

@@ -46,7 +46,8 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 			Root: root})
 	}
 	if sequential {
-		n.warn("calls of one service are assumed to be sequential, unless its response time shows otherwise: metrics do not contain the order")
+		n.warn("calls of one service are assumed to be sequential, unless its response time shows otherwise: metrics do not contain " +
+			"the order")
 	}
 	addNodes(app, n)
 	if p.options.Routing == loadline.RouteRandom {

@@ -33,7 +33,8 @@ func (t *track) coverage(p *past, m *model) coverage {
 	c.lowest = min(c.lowest, c.highest)
 	c.busiest = m.busy(c.highest)
 	if len(c.replicas) < 2 {
-		m.notes.warn("service %s: fewer than two replica counts occurred (%v): that CPU spreads evenly over replicas (the linear model's CPU' = CPU*r/r') is untested. A history with several replica counts would test it", t.name, c.replicas)
+		m.notes.warn("service %s: fewer than two replica counts occurred (%v): that CPU spreads evenly over replicas (the linear "+
+			"model's CPU' = CPU*r/r') is untested. A history with several replica counts would test it", t.name, c.replicas)
 	}
 	return c
 }

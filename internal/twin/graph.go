@@ -180,7 +180,8 @@ func (p *past) addUnexplained() {
 	}
 	if !measured && len(p.tracks) > 1 {
 		if len(p.edges) == 0 {
-			p.notes.warn("the history has neither user requests nor calls between services: all services are assumed to be called by users directly, and end-to-end response times are unknown")
+			p.notes.warn("the history has neither user requests nor calls between services: all services are assumed to be called by " +
+				"users directly, and end-to-end response times are unknown")
 		} else {
 			p.notes.warn("the history has no user requests: requests without a measured caller are assumed to come from users")
 		}

@@ -18,7 +18,8 @@ const mixSpan = 5 * time.Minute
 type GapError struct{ Gap Gap }
 
 func (e *GapError) Error() string {
-	return fmt.Sprintf("no requests were measured for %v, longer than the %v that may be filled with the previous value: cut the history there, or use the segments between the gaps (Loads)", e.Gap, MaxHold)
+	return fmt.Sprintf("no requests were measured for %v, longer than the %v that may be filled with the previous value: cut the "+
+		"history there, or use the segments between the gaps (Loads)", e.Gap, MaxHold)
 }
 
 // Load is the users' requests of a history as a workload for its twin: the rate
@@ -130,7 +131,8 @@ func kindRates(h *history.History, app *loadline.App) (perKind, error) {
 			return rates, nil
 		}
 	}
-	return nil, fmt.Errorf("the history has no requests of any kind in %s: use the history that the twin was fitted to, or one of the same application", app.Name)
+	return nil, fmt.Errorf("the history has no requests of any kind in %s: use the history that the twin was fitted to, or one of "+
+		"the same application", app.Name)
 }
 
 // callsInto sums everything that is known to ask a service.

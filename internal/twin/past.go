@@ -71,7 +71,8 @@ func prepare(h *history.History, o Options) (*past, error) {
 	}
 	p.cut = h.Steps - int(math.Round(o.HeldOut*float64(h.Steps)))
 	if fitted := time.Duration(p.cut) * h.Step; p.cut < MinSteps || fitted < MinDuration {
-		return nil, fmt.Errorf("the history is too short: %v in %d steps, of which %v are fitted; at least %v and %d steps are needed: use a longer one (a week shows what a day hides)",
+		return nil, fmt.Errorf("the history is too short: %v in %d steps, of which %v are fitted; at least %v and %d steps are "+
+			"needed: use a longer one (a week shows what a day hides)",
 			h.Duration(), h.Steps, fitted, MinDuration, MinSteps)
 	}
 	if err := p.checkWithout(); err != nil {
@@ -131,7 +132,8 @@ func (p *past) findTracks() error {
 			}
 		}
 		if gone := p.vanished(t); gone >= 0 {
-			p.notes.warn("service %s disappeared: it has no data after %s and is left out of the twin. If it still runs, fix its metrics and pull again",
+			p.notes.warn("service %s disappeared: it has no data after %s and is left out of the twin. If it still runs, fix its "+
+				"metrics and pull again",
 				t.name, p.h.At(gone).UTC().Format(time.RFC3339))
 			continue
 		}
@@ -139,7 +141,8 @@ func (p *past) findTracks() error {
 		p.tracks = append(p.tracks, t)
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("the history has no request rate (metric %q) of %s: %s. Pull it with a query that measures it, or exclude the service (--without %s)",
+		return fmt.Errorf("the history has no request rate (metric %q) of %s: %s. Pull it with a query that measures it, or exclude "+
+			"the service (--without %s)",
 			history.Rate, strings.Join(without, ", "), history.Rate.About().Cost, without[0])
 	}
 	if len(p.tracks) == 0 {
@@ -206,7 +209,8 @@ func (p *past) replicasOf(t *track) history.Series {
 		p.notes.warn("service %s: ready replicas (metric %q) are absent: %s", t.name, history.Ready, history.Ready.About().Cost)
 		return t.series[history.Desired]
 	}
-	p.notes.warn("service %s: neither ready nor desired replicas were measured: one replica is assumed throughout, so the capacity of a replica is unknown", t.name)
+	p.notes.warn("service %s: neither ready nor desired replicas were measured: one replica is assumed throughout, so the capacity "+
+		"of a replica is unknown", t.name)
 	one := make(history.Series, p.h.Steps)
 	for i := range one {
 		one[i] = 1
@@ -237,14 +241,16 @@ func (p *past) checkLoad() error {
 		if quantile(rates, 0.98)-quantile(rates, 0.02) > still*4*quantile(rates, 0.5) {
 			moving = true
 		} else {
-			p.notes.warn("service %s: its load is constant, about %.3g requests/s: the effect of load on CPU and latency cannot be estimated", t.name, quantile(rates, 0.5))
+			p.notes.warn("service %s: its load is constant, about %.3g requests/s: the effect of load on CPU and latency cannot be "+
+				"estimated", t.name, quantile(rates, 0.5))
 		}
 	}
 	switch {
 	case !loaded:
 		return errors.New("the history has no requests in the part to fit: use one from a time with load")
 	case !moving:
-		return errors.New("the load of the history is constant: neither CPU per request nor the load-latency profile can be estimated. Use a history that covers a day and a night, or a load test that ramps up")
+		return errors.New("the load of the history is constant: neither CPU per request nor the load-latency profile can be " +
+			"estimated. Use a history that covers a day and a night, or a load test that ramps up")
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (p *past) callGraph() *graph {
 			calls: make([][]callsTo, len(p.tracks))})
 	}
 	if len(rates) > 1 && len(p.tracks) > 1 && stillMix(rates) {
-		p.notes.warn("the shares of the kinds of requests never changed: the calls of each kind are estimated from response times, so percentiles of single kinds are unreliable")
+		p.notes.warn("the shares of the kinds of requests never changed: the calls of each kind are estimated from response times, " +
+			"so percentiles of single kinds are unreliable")
 	}
 	if len(p.edges) == 0 && len(p.tracks) > 1 && len(p.h.Calls) > 0 {
 		p.starGraph(g, rates, bins)
@@ -454,7 +455,8 @@ func (p *past) starGraph(g *graph, rates [][]float64, bins [][2]int) {
 			}
 		}
 	}
-	p.notes.warn("calls between services were not measured: visits are regressed from the rates, and all calls are assumed to come from the entry service")
+	p.notes.warn("calls between services were not measured: visits are regressed from the rates, and all calls are assumed to come " +
+		"from the entry service")
 }
 
 func (g *graph) unreached(services int) []int {

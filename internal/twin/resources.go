@@ -109,7 +109,8 @@ func (t *track) startup(p *past, n *notes) loadline.Dist {
 	}
 	if len(seen) == 0 {
 		if seen = t.lags(p); len(seen) > 0 {
-			n.warn("service %s: start-up times were not measured; estimated from the time between desired and ready replicas, with a resolution of %v", t.name, p.h.Step)
+			n.warn("service %s: start-up times were not measured; estimated from the time between desired and ready replicas, with a "+
+				"resolution of %v", t.name, p.h.Step)
 		}
 	}
 	if len(seen) == 0 {

@@ -220,7 +220,9 @@ func (t *trial) descend(g guess) (guess, float64) {
 func (s *station) remark(t *trial, name string, m *model) {
 	top := t.points[len(t.points)-1].load
 	if top < kneeLoad {
-		m.notes.warn("service %s was never near its limits: at most %.0f %% of its CPU limit was in use; the knee of its load-latency profile is that of queueing theory, not a measured one. A load test up to its limit would show it", name, 100*top)
+		m.notes.warn("service %s was never near its limits: at most %.0f %% of its CPU limit was in use; the knee of its "+
+			"load-latency profile is that of queueing theory, not a measured one. A load test up to its limit would show it", name,
+			100*top)
 	}
 	if m.size.CPULimit == 0 {
 		m.notes.warn("service %s has no CPU limit: its knee depends on the nodes, which are not in the history", name)
@@ -229,9 +231,12 @@ func (s *station) remark(t *trial, name string, m *model) {
 		m.notes.warn("service %s: its calls take longer together than the whole visit, so they are assumed to be parallel", name)
 	}
 	if s.misfit > 0.25 && t.clumped {
-		m.notes.warn("service %s: the error of the fluid engine is %.0f %% on average where the service was fitted: requests visit it several times in a row, for which it overestimates latency under a CPU limit; rely on the scores of the event engine", name, 100*s.misfit)
+		m.notes.warn("service %s: the error of the fluid engine is %.0f %% on average where the service was fitted: requests visit "+
+			"it several times in a row, for which it overestimates latency under a CPU limit; rely on the scores of the event engine",
+			name, 100*s.misfit)
 	} else if s.misfit > 0.25 {
-		m.notes.warn("service %s: the error of the simulator's profile is %.0f %% on average where it was fitted: something other than queueing for CPU and workers slows the service down", name, 100*s.misfit)
+		m.notes.warn("service %s: the error of the simulator's profile is %.0f %% on average where it was fitted: something other "+
+			"than queueing for CPU and workers slows the service down", name, 100*s.misfit)
 	}
 	if s.wait == 0 {
 		s.waitCV = 0

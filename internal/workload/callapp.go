@@ -67,7 +67,8 @@ func (t *callTrees) app(o CallGraphOptions, report *CallGraphReport) *loadline.A
 		fmt.Sprintf("%v of a visit's own time is CPU, the rest waiting", o.CPUShare),
 		"a response time of 0 (under 1 ms) is 0.5 ms",
 		fmt.Sprintf("SLO: 99 %% within %v times the mean response time of the kind; time-out at 20 times the SLO", o.SLOFactor),
-		"per service: 16 workers, 128 backlog places, 128 MiB and 1 MiB per request, start-up 5 s (CV 0.3), 1 replica of 0.5 to 1 core and 512 MiB, 1 to 50 replicas",
+		"per service: 16 workers, 128 backlog places, 128 MiB and 1 MiB per request, start-up 5 s (CV 0.3), 1 replica of 0.5 to 1 " +
+			"core and 512 MiB, 1 to 50 replicas",
 		"nodes of 16 cores and 64 GiB, one for every 8 services; least-request routing",
 	}
 	return app

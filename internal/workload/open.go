@@ -21,7 +21,8 @@ func Open(name string, o Options) (*Workload, Report, error) {
 		} else if paths, _ := filepath.Glob(name); len(paths) > 0 && strings.ContainsAny(name, "*?[") {
 			return ReadFiles(name, paths, o)
 		} else if looksLikePath(name) {
-			return nil, Report{}, fmt.Errorf("workload %s: must be a file that exists, a built-in workload (%s) or a sum of generators such as %s",
+			return nil, Report{}, fmt.Errorf("workload %s: must be a file that exists, a built-in workload (%s) or a sum of "+
+				"generators such as %s",
 				quoted(name), strings.Join(builtinNames(), ", "), exampleSpec)
 		}
 	}

@@ -161,7 +161,8 @@ func ProfileFromApp(app *loadline.App) (*Profile, error) {
 		perRequest += seconds
 	}
 	if !(cores > idle) || !(perRequest > 0) || math.IsInf(perRequest, 0) {
-		return nil, fmt.Errorf("profile of %s: must have cores beyond those its idle replicas use (%v of %v) and CPU per request above 0 (%v s)", app.Name, idle, cores, perRequest)
+		return nil, fmt.Errorf("profile of %s: must have cores beyond those its idle replicas use (%v of %v) and CPU per request "+
+			"above 0 (%v s)", app.Name, idle, cores, perRequest)
 	}
 	points := []Pair{{1, (cores - idle) / perRequest}, {idle / cores, 0}}
 	if idle > 0 {

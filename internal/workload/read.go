@@ -183,7 +183,8 @@ func (in *input) needRequests() {
 	switch {
 	case in.unit == Utilisation && in.opts.Profile == nil:
 		in.faults.add(0, "profile", "", "must be given: format "+in.format.name+
-			" holds utilisation, not requests; pass a profile fitted to pairs of utilisation and rate, one of the application (CPU per request and cores), or one in proportion to a peak")
+			" holds utilisation, not requests; pass a profile fitted to pairs of utilisation and rate, one of the application (CPU "+
+			"per request and cores), or one in proportion to a peak")
 	case in.unit == Normalised && in.opts.Peak == 0:
 		in.faults.add(0, "peak", "", "must be given: format "+in.format.name+
 			" holds rates divided by an unpublished constant; pass the requests per second of the highest bin")

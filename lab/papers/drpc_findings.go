@@ -118,7 +118,8 @@ func (r *drpcResult) findStudents(to *Report, said func(string, int, func(*drpcO
 	}
 	to.find("Students get more requests through than their central teacher, with less volatility.",
 		together(pair(lost), pair(volatile), pair(unsteady)),
-		fmt.Sprintf("%s requests/s against %s (%s without its delay); volatility of success %s %% against %s, of replicas %s %% against %s.", said(drpcStudents, 2, success), said(drpcTeacher, 2, success), said(drpcTeacherQuick, 2, success),
+		fmt.Sprintf("%s requests/s against %s (%s without its delay); volatility of success %s %% against %s, of replicas %s %% "+
+			"against %s.", said(drpcStudents, 2, success), said(drpcTeacher, 2, success), said(drpcTeacherQuick, 2, success),
 			said(drpcStudents, 2, volatile), said(drpcTeacher, 2, volatile), said(drpcStudents, 1, unsteady), said(drpcTeacher, 1,
 				unsteady)))
 	over := func(x *drpcOutcome) float64 { return x.over }
@@ -158,7 +159,8 @@ func (r *drpcResult) findLearning(to *Report) {
 		verdict = Not
 	}
 	to.find("It converges within about 300 episodes, at a reward of about 0.7.", verdict,
-		fmt.Sprintf("%s episodes, and a reward of %s: more, since the best possible depends on the application, its load and the utilisation that is preferred.", spread(episodes, 0), spread(reward, 3)))
+		fmt.Sprintf("%s episodes, and a reward of %s: more, since the best possible depends on the application, its load and the "+
+			"utilisation that is preferred.", spread(episodes, 0), spread(reward, 3)))
 }
 
 func (r *drpcResult) findEffort(to *Report) {
@@ -167,7 +169,9 @@ func (r *drpcResult) findEffort(to *Report) {
 	verdict, because := Undecided, "The time was not measured."
 	if ours.Mean > 0 && firm.Mean > 0 { // neither is absent
 		verdict = below(ours, firm)
-		because = fmt.Sprintf("%s µs for everything that is due at a beat against FIRM's %s µs for one service, both with looking at the application; a student's own decision takes a fraction of a microsecond (docs/drpc.md).", spread(ours, 1), spread(firm, 1))
+		because = fmt.Sprintf("%s µs for everything that is due at a beat against FIRM's %s µs for one service, both with looking at "+
+			"the application; a student's own decision takes a fraction of a microsecond (docs/drpc.md).", spread(ours, 1), spread(firm,
+			1))
 	}
 	to.find("A decision takes 60 µs of CPU against FIRM's 4 ms.", verdict, because)
 }

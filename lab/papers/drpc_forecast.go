@@ -69,7 +69,9 @@ func (s *drpcSetup) forecastTable(ctx context.Context, o Options) (*Table, error
 	t := &Table{
 		Name: "Forecast error: MSE of the utilisation, where what was learned from goes from 0 to 1", Of: "model",
 		Measures: []Measure{{"5 min", 4}, {"10 min", 4}, {"15 min", 4}, {"20 min", 4}, {"25 min", 4}},
-		Note:     "The mean utilisation of the cluster in bins of 5 min; the last quarter is forecast, from what came before. The paper says neither which machines it forecasts nor what its utilisation is normalised by; the range that was seen, as here, makes errors larger than shares of a machine would.",
+		Note: "The mean utilisation of the cluster in bins of 5 min; the last quarter is forecast, from what came before. The " +
+			"paper says neither which machines it forecasts nor what its utilisation is normalised by; the range that was seen, as " +
+			"here, makes errors larger than shares of a machine would.",
 	}
 	for i, name := range names {
 		row := Row{Name: name, Paper: none(len(t.Measures)), Ours: intervals(values[i])}

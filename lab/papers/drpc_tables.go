@@ -67,7 +67,9 @@ func (r *drpcResult) tables() []Table {
 	}
 	nan := math.NaN()
 	all := []Table{
-		r.table("Everything together", "Requests that succeed, fail (refused or given up on), take so long on the mean, are over their SLO (failures among them); minutes in which some kind of request broke its SLO; and what the paper leaves out: the cost. A cost counts only if at most 1 % of requests are over the SLO.",
+		r.table("Everything together", "Requests that succeed, fail (refused or given up on), take so long on the mean, are over "+
+			"their SLO (failures among them); minutes in which some kind of request broke its SLO; and what the paper leaves out: "+
+			"the cost. A cost counts only if at most 1 % of requests are over the SLO.",
 			[]Measure{{"success/s", 1}, {"failed %", 2}, {"mean ms", 0}, {"over SLO %", 2}, {"minutes broken %", 0}, {"core-hours", 1},
 				{"GiB-hours", 0}, {"replicas", 1}, {"changes", 0}},
 			func(x *drpcOutcome) []float64 {
@@ -102,7 +104,9 @@ func (r *drpcResult) tables() []Table {
 // studentsTable is students against their teacher (its Fig. 3d).
 func (r *drpcResult) studentsTable() Table {
 	t := r.table("Students against their teacher (its Fig. 3d)",
-		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after one second like the others.", r.setup.centralDelay()),
+		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of "+
+			"all ready replicas. The teacher's decisions take effect after %v, or, to see what that does, after one second like the "+
+			"others.", r.setup.centralDelay()),
 		[]Measure{{"success/s", 2}, {"volatility of success %", 2}, {"volatility of replicas %", 1}, {"mean ms", 0}, {"over SLO %", 2},
 			{"changes", 0}},
 		func(x *drpcOutcome) []float64 {
@@ -124,7 +128,9 @@ func (r *drpcResult) index(name string) int {
 func (r *drpcResult) growthTable() Table {
 	t := Table{
 		Name: "Mean response in ms as requests grow (its Fig. 1 and 4b)", Of: "policy",
-		Note: fmt.Sprintf("Requests rise from %.0f/s to each of these within a minute; measured over the %v from the rise on, of requests that completed. The last column is the coefficient of the square in a parabola through the means, in ms for (100 requests/s)^2.", r.growth.levels[0], growthHold),
+		Note: fmt.Sprintf("Requests rise from %.0f/s to each of these within a minute; measured over the %v from the rise on, of "+
+			"requests that completed. The last column is the coefficient of the square in a parabola through the means, in ms for "+
+			"(100 requests/s)^2.", r.growth.levels[0], growthHold),
 	}
 	for _, l := range r.growth.levels {
 		t.Measures = append(t.Measures, Measure{fmt.Sprintf("%.0f/s", l), 0})
@@ -149,7 +155,9 @@ func (r *drpcResult) learningTable() Table {
 		Name: "Learning: DRPC's reward on held-out episodes (its Fig. 4c)", Of: "learner",
 		Measures: []Measure{{"reward", 3}, {"episodes to converge", 0}, {"CPU %", 0}, {"memory %", 0}, {"teacher's reward", 3},
 			{"reward of doing nothing", 3}},
-		Note: "Every learner is evaluated by DRPC's reward here, whatever its own is. A curve has converged when it has made nine tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
+		Note: "Every learner is evaluated by DRPC's reward here, whatever its own is. A curve has converged when it has made nine " +
+			"tenths of its way from its first evaluation to the mean of its last quarter; the paper does not define it, and an " +
+			"episode is 40 steps here (120 of FIRM's, which are shorter). CPU and memory are used over asked for.",
 	}
 	for _, p := range r.models {
 		row := Row{Name: p.method.Name, Paper: none(len(t.Measures)), Note: p.chosen.Name + ", of " + trialsText(p)}
@@ -199,7 +207,8 @@ func trialsText(p *drpcModels) string {
 // curveTable is all learning curves, by steps.
 func (r *drpcResult) curveTable() Table {
 	t := Table{Name: "Learning curves: DRPC's reward without exploring, by environment steps", Of: "steps",
-		Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. A row is the last evaluation up to so many steps."}
+		Note: "DRPC's are its teachers' curves, which end where the teacher has levelled off, or its share of the steps is used up. " +
+			"A row is the last evaluation up to so many steps."}
 	most := 0
 	for _, p := range r.models {
 		t.Measures = append(t.Measures, Measure{p.method.Name, 3})
@@ -237,7 +246,9 @@ func (r *drpcResult) effortTable() Table {
 	t := Table{
 		Name: "What deciding takes", Of: "policy",
 		Measures: []Measure{{"parameters", 0}, {"CPU us per decision", 1}, {"bytes per decision", 0}},
-		Note:     "Parameters of one decider: one student, the teacher, all of FIRM's actors together, a table. A decision is one call of the policy, observing the whole application included, and as many students as are due. Bytes between students and teacher in training, weights included. The times are of this machine and do not repeat.",
+		Note: "Parameters of one decider: one student, the teacher, all of FIRM's actors together, a table. A decision is one " +
+			"call of the policy, observing the whole application included, and as many students as are due. Bytes between students " +
+			"and teacher in training, weights included. The times are of this machine and do not repeat.",
 	}
 	for c := range r.all {
 		name, learner, central := r.all[c].name, r.all[c].name, false
@@ -287,12 +298,23 @@ func (r *drpcResult) describe(steps int, length time.Duration) []string {
 		users += fmt.Sprintf("%s %.0f %%", u.name, 100*u.share)
 	}
 	return []string{
-		fmt.Sprintf("%s on %d workers of %g cores and %d GiB. A replica asks for the memory that it uses and a quarter more, and is held to that: some %d fit, where the application has %d services. At most %d replicas of a service; CPU from 50m to 2 cores each.", s.app.Name, drpcNodes, drpcCores, drpcMemory>>30, fits(s), len(s.app.Services), drpcReplicas),
-		fmt.Sprintf("%s Its peak is %g requests/s. Four kinds of users in drifting proportions (%s on the mean; they swing over the day and over %v), each with the pages that such a user sees. Days 3 to 5 are learned on, a lively stretch of day 6 is for calibrating, and everything is evaluated on a lively stretch of days 7 and 8.", s.whence, s.peak, users, drpcSwing),
-		fmt.Sprintf("Runs last %v in the event engine, in %d periods of %v (the paper's last 1000 min each); the first %v count for the cost only.", length, drpcPeriods, length/drpcPeriods, warmUpOf(length)),
-		fmt.Sprintf("Central deciders (drpc's teacher, firm, coscal, asarsa) see their decisions take effect %v after the observation: a second, like all, and %v for each of the services that they collect from, one after the other. The paper gives no figure; it samples every 200 ms, and that is how it is read. Students decide locally.", s.centralDelay(), drpcPerService),
-		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), compared by DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' and the examples that they are distilled from.", steps, len(r.models[0].trials)),
-		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the clairvoyant knows the rates, and moves replicas and CPU.",
+		fmt.Sprintf("%s on %d workers of %g cores and %d GiB. A replica asks for the memory that it uses and a quarter more, and is "+
+			"held to that: some %d fit, where the application has %d services. At most %d replicas of a service; CPU from 50m to 2 "+
+			"cores each.", s.app.Name, drpcNodes, drpcCores, drpcMemory>>30, fits(s), len(s.app.Services), drpcReplicas),
+		fmt.Sprintf("%s Its peak is %g requests/s. Four kinds of users in drifting proportions (%s on the mean; they swing over the "+
+			"day and over %v), each with the pages that such a user sees. Days 3 to 5 are learned on, a lively stretch of day 6 is "+
+			"for calibrating, and everything is evaluated on a lively stretch of days 7 and 8.", s.whence, s.peak, users, drpcSwing),
+		fmt.Sprintf("Runs last %v in the event engine, in %d periods of %v (the paper's last 1000 min each); the first %v count for "+
+			"the cost only.", length, drpcPeriods, length/drpcPeriods, warmUpOf(length)),
+		fmt.Sprintf("Central deciders (drpc's teacher, firm, coscal, asarsa) see their decisions take effect %v after the "+
+			"observation: a second, like all, and %v for each of the services that they collect from, one after the other. The paper "+
+			"gives no figure; it samples every 200 ms, and that is how it is read. Students decide locally.", s.centralDelay(),
+			drpcPerService),
+		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), compared by "+
+			"DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' "+
+			"and the examples that they are distilled from.", steps, len(r.models[0].trials)),
+		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the clairvoyant knows " +
+			"the rates, and moves replicas and CPU.",
 	}
 }
 

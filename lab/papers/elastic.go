@@ -115,11 +115,18 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "elastic-dqn", Title: "Elastic-DQN: mean response, cost and QoS violations (its Table 1)", Seeds: o.Seeds,
 		Setup: []string{
-			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is evaluated on one of the last 20 %: of all stretches of the part, one in ten moves more.",
-			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours over those of HPA at its default in the same run.", length, min(elasticWarmUp, length/4)),
-			fmt.Sprintf("elastic-dqn: its state, its actions (one replica more, less, none, every 30 s), reward -latency - l2*cost, both as ratios, discount 0.94, soft target 0.01, one network for all services, %d steps in the fluid engine. l2 is not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
+			whence + " Its first 60 % is learned on; settings are chosen on a lively stretch of the next 20 %, and everything is " +
+				"evaluated on one of the last 20 %: of all stretches of the part, one in ten moves more.",
+			fmt.Sprintf("Stretches last %v, the first %v of which count for the cost only. The event engine, the kernel's CPU quota; "+
+				"mean response of all completed requests; QoS violations are requests over their SLO or failed; cost is core-hours "+
+				"over those of HPA at its default in the same run.", length, min(elasticWarmUp, length/4)),
+			fmt.Sprintf("elastic-dqn: its state, its actions (one replica more, less, none, every 30 s), reward -latency - l2*cost, "+
+				"both as ratios, discount 0.94, soft target 0.01, one network for all services, %d steps in the fluid engine. l2 is "+
+				"not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, "+
+				"as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
 			elasticRivalSetup(steps),
-			"HPA calibrated, and the clairvoyant's levels, are searched for once per application, the former on the validation stretch; Autothrottle's tower learns as it goes.",
+			"HPA calibrated, and the clairvoyant's levels, are searched for once per application, the former on the validation " +
+				"stretch; Autothrottle's tower learns as it goes.",
 		},
 	}
 	measures := []Measure{{"mean response ms", 1}, {"cost", 2}, {"QoS violations %", 2}, {"replicas", 1}, {"changes", 0}}

@@ -41,7 +41,8 @@ func elasticFindings(r *Report, app string, rows []Row) {
 	case meets && below(ours[1], calibrated[1]) == Not:
 		v = Not
 	}
-	r.find(fmt.Sprintf("On %s, it also beats a threshold that was calibrated on the same validation data, within the SLO (at most 1 %% of requests over it).", app), v,
+	r.find(fmt.Sprintf("On %s, it also beats a threshold that was calibrated on the same validation data, within the SLO (at most 1 "+
+		"%% of requests over it).", app), v,
 		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the clairvoyant needs %s.", spread(ours[1], 2),
 			spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(clairvoyant[1], 2)))
 

@@ -117,7 +117,8 @@ func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps i
 
 // learners makes one agent per function: from a model's networks, or from nothing with scales that a
 // short random walk in the fluid engine gives.
-func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool, seed uint64) (*onlinePolicy,
+func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool,
+	seed uint64) (*onlinePolicy,
 	error) {
 	n := &onlinePolicy{problem: s.problem, topology: s.topology, agents: make([]*onlineAgent, len(s.app.Services))}
 	places, err := s.places(w)

@@ -84,17 +84,31 @@ func msarsReport(o Options, trained []*trainedSplitters, how map[string]manner) 
 	r := &Report{
 		Name: "msars", Title: "MSARS: how its allocator adapts (its section 5.2), and what steering by it brings (5.3)", Seeds: o.Seeds,
 		Setup: []string{
-			fmt.Sprintf("Sock Shop in %d releases, its five main chains, instances of three sizes, loads and SLOs at random: a task is a chain in a release with instances of some sizes, 70 %% of its samples to learn from and 30 %% to be tested on. Labels are parslo's; one sample of each chain of a release is measured in the event engine to find how much its budget may exceed the SLO. Profiles are measured in the event engine.", learned.ShopReleases),
-			"A network sees of each service its profile at six loads, its load, cost and visits, and of the chain its SLO and graph. It divides what is left when every service is as fast as its bounds allow; the error is the part of that which goes to the wrong service.",
-			"Most of meta's tasks show the profiles of another release, as a monitor has them until it has measured the new one; what is best must then be found out from samples. gcn and fnn are trained on true profiles, and again on the same tasks as meta.",
-			fmt.Sprintf("A stream has %d slots; after each third another release is deployed, with instances of other sizes, that nothing was trained or chosen on. Each slot shows %d samples, and a network takes one step on the last %d. It has recovered when it has made nine tenths of the way, for three slots on end, from the least error that any method has at the jump to the lowest that any reaches in that stretch: the same level for all.", 3*o.slots(), slotSamples, slotMemory),
+			fmt.Sprintf("Sock Shop in %d releases, its five main chains, instances of three sizes, loads and SLOs at random: a task "+
+				"is a chain in a release with instances of some sizes, 70 %% of its samples to learn from and 30 %% to be tested on. "+
+				"Labels are parslo's; one sample of each chain of a release is measured in the event engine to find how much its "+
+				"budget may exceed the SLO. Profiles are measured in the event engine.", learned.ShopReleases),
+			"A network sees of each service its profile at six loads, its load, cost and visits, and of the chain its SLO and graph. " +
+				"It divides what is left when every service is as fast as its bounds allow; the error is the part of that which goes " +
+				"to the wrong service.",
+			"Most of meta's tasks show the profiles of another release, as a monitor has them until it has measured the new one; " +
+				"what is best must then be found out from samples. gcn and fnn are trained on true profiles, and again on the same " +
+				"tasks as meta.",
+			fmt.Sprintf("A stream has %d slots; after each third another release is deployed, with instances of other sizes, that "+
+				"nothing was trained or chosen on. Each slot shows %d samples, and a network takes one step on the last %d. It has "+
+				"recovered when it has made nine tenths of the way, for three slots on end, from the least error that any method has "+
+				"at the jump to the lowest that any reaches in that stretch: the same level for all.", 3*o.slots(), slotSamples,
+				slotMemory),
 		},
 	}
 	r.Setup = append(r.Setup, describeSteering(o))
 	for _, method := range msarsAll {
-		r.Setup = append(r.Setup, fmt.Sprintf("%s: %v. Chosen of %d rates, with and without a new beginning, by the steps it takes on releases of their own.", method, how[method], len(msarsPaces(method))))
+		r.Setup = append(r.Setup, fmt.Sprintf("%s: %v. Chosen of %d rates, with and without a new beginning, by the steps it takes "+
+			"on releases of their own.", method, how[method], len(msarsPaces(method))))
 	}
-	r.Setup = append(r.Setup, "meta has a context: some numbers for each service of a chain, zero as it is trained, that only adapting moves. The paper's GCN has none; gcn+context is one that has, trained to convergence like gcn. It is there to tell architecture from training, and counts for no level and no verdict.")
+	r.Setup = append(r.Setup, "meta has a context: some numbers for each service of a chain, zero as it is trained, that only "+
+		"adapting moves. The paper's GCN has none; gcn+context is one that has, trained to convergence like gcn. It is there to tell "+
+		"architecture from training, and counts for no level and no verdict.")
 	if o.Now != nil {
 		var took []float64
 		for _, c := range trained {
@@ -161,7 +175,8 @@ func (s *msarsStage) jumpTable(ctx context.Context, o Options, trained []*traine
 		return nil, err
 	}
 	name, note := "Profiles that jump and are seen late",
-		"The networks are shown the profiles of the release before for the whole stretch. One step is taken in each slot of a minute, so steps are minutes; a method that never recovers counts with all its steps."
+		"The networks are shown the profiles of the release before for the whole stretch. One step is taken in each slot of a "+
+			"minute, so steps are minutes; a method that never recovers counts with all its steps."
 	if !late {
 		name, note = "Profiles that jump and are seen at once",
 			"The same, but the networks are shown the new profiles from the first slot on."
@@ -281,7 +296,8 @@ func (s *msarsStage) shapeTable(ctx context.Context, o Options, trained []*train
 		return nil
 	})
 	t := &Table{Name: "Chains of unseen structure",
-		Note: fmt.Sprintf("The other way through an order of Sock Shop, bookinfo's page, and four of boutique's: %d chains, their profiles seen as they are, %d slots each.", len(subjects), slots), Of: "method", Measures: measures}
+		Note: fmt.Sprintf("The other way through an order of Sock Shop, bookinfo's page, and four of boutique's: %d chains, their "+
+			"profiles seen as they are, %d slots each.", len(subjects), slots), Of: "method", Measures: measures}
 	for _, m := range msarsMethods {
 		t.Rows = append(t.Rows, Row{Name: m, Paper: none(len(measures)), Ours: intervals(values[m])})
 	}
@@ -373,7 +389,10 @@ func (s *msarsStage) costTable(ctx context.Context, o Options, trained []*traine
 	})
 	t := &Table{
 		Name: "What splits cost", Of: "way", Measures: measures,
-		Note: fmt.Sprintf("%d chains of up to five services, of releases or applications that nothing was trained on, %d loads and SLOs each, against exhaustive search over whole instances, by the profiles. Adjusted as slo split does it, with the profiles' sum in place of the event engine. meta after %d steps on %d neighbours of the chain that parslo solves.", len(s.shortSubjects()), each, trained[0].both["meta"].Settings.Steps, learned.AroundSamples),
+		Note: fmt.Sprintf("%d chains of up to five services, of releases or applications that nothing was trained on, %d loads and "+
+			"SLOs each, against exhaustive search over whole instances, by the profiles. Adjusted as slo split does it, with the "+
+			"profiles' sum in place of the event engine. meta after %d steps on %d neighbours of the chain that parslo solves.",
+			len(s.shortSubjects()), each, trained[0].both["meta"].Settings.Steps, learned.AroundSamples),
 	}
 	for _, w := range ways {
 		t.Rows = append(t.Rows, Row{Name: w, Paper: none(len(measures)), Ours: intervals(values[w])})
@@ -409,7 +428,9 @@ func (s *msarsStage) tailTable(ctx context.Context, o Options, c *trainedSplitte
 	})
 	return &Table{
 		Name: "meta, measured in the event engine", Of: "chain", Measures: measures, Rows: rows,
-		Note: fmt.Sprintf("Split and adjusted with the first seed's model; parslo beside it in the same way; then numbers of instances that are cheaper and can bear the load are measured too, on the same seeds and by the same rule, those first that are fastest by their profiles, %d at most.", all.tried),
+		Note: fmt.Sprintf("Split and adjusted with the first seed's model; parslo beside it in the same way; then numbers of "+
+			"instances that are cheaper and can bear the load are measured too, on the same seeds and by the same rule, those first "+
+			"that are fastest by their profiles, %d at most.", all.tried),
 	}, err
 }
 
@@ -430,13 +451,17 @@ func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 		verdict = Not
 	}
 	r.find("After a jump of the profiles, meta adapts in 40 % less time than a converged GCN and an FNN.", verdict,
-		fmt.Sprintf("Where new profiles are seen late, it takes %s of the steps of the better of the two, %s: %s against %s. To half of the way %s, to three quarters %s.", spread(ratio, 2), other, spread(late.steps["meta"], 1), spread(late.steps[other], 1), spread(late.ratios[0], 2), spread(late.ratios[1], 2)))
+		fmt.Sprintf("Where new profiles are seen late, it takes %s of the steps of the better of the two, %s: %s against %s. To half "+
+			"of the way %s, to three quarters %s.", spread(ratio, 2), other, spread(late.steps["meta"], 1), spread(late.steps[other],
+			1), spread(late.ratios[0], 2), spread(late.ratios[1], 2)))
 	at := func(j *jumpResult, method string, measure int) bench.Interval {
 		return j.table.Rows[slices.Index(msarsMethods, method)].Ours[measure]
 	}
 	start := once.story.Rows[0].Ours[slices.Index(msarsMethods, "gcn")]
 	r.find("A jump of the profiles distorts what a converged GCN predicts.", below(start, at(once, "gcn", 1)),
-		fmt.Sprintf("Where it sees the new profiles, its error as trained is %s %% after a jump, and %s %% on the release that the stream begins with. There, meta takes %s steps to recover and gcn %s.", spread(at(once, "gcn", 1), 1), spread(start, 1), spread(once.steps["meta"], 1), spread(once.steps["gcn"], 1)))
+		fmt.Sprintf("Where it sees the new profiles, its error as trained is %s %% after a jump, and %s %% on the release that the "+
+			"stream begins with. There, meta takes %s steps to recover and gcn %s.", spread(at(once, "gcn", 1), 1), spread(start,
+			1), spread(once.steps["meta"], 1), spread(once.steps["gcn"], 1)))
 	row := func(t *Table, method string, measure int) bench.Interval {
 		return t.Rows[slices.Index(msarsMethods, method)].Ours[measure]
 	}

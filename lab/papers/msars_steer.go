@@ -99,7 +99,10 @@ func (s *steerSetup) releases(slots int, seed uint64) []sim.Disturbance {
 }
 
 func describeSteering(o Options) string {
-	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since no policy breaks the original ones. Each seed trains msars with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps), steerPeak, 3*o.slots())
+	return fmt.Sprintf("Steering: Sock Shop with its SLOs times %g, since no policy breaks the original ones. Each seed trains msars "+
+		"with its own meta, TD3 without the split and DRPC for %d steps on a day with a peak of %g requests/s; hpa is at its "+
+		"defaults. All of them then run %d minutes of another day from 08:00 in the event engine.", steerTight, o.steps(steerSteps),
+		steerPeak, 3*o.slots())
 }
 
 // steerModels are what one seed's agents became.
@@ -198,11 +201,14 @@ func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSpl
 func (s *msarsStage) steerTable(ctx context.Context, o Options, setup *steerSetup, models [][]steerModels, wild bool) (*Table, error) {
 	t := &Table{
 		Name: "Steering while nothing is released (its Fig. 6)", Of: "policy", Measures: steerMeasures,
-		Note: "Requests over their SLO, failures among them; minutes in which some kind of request broke its SLO; cost is core-hours, and GiB-hours at what memory costs beside a core. The paper gives msars 38 % fewer violations and 8 % less cost than TD3.",
+		Note: "Requests over their SLO, failures among them; minutes in which some kind of request broke its SLO; cost is " +
+			"core-hours, and GiB-hours at what memory costs beside a core. The paper gives msars 38 % fewer violations and 8 % less " +
+			"cost than TD3.",
 	}
 	if wild {
 		t.Name = fmt.Sprintf("Steering while releases make profiles jump at slots %d and %d", o.slots(), 2*o.slots())
-		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; the policies are not informed."
+		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; the policies " +
+			"are not informed."
 	}
 	values := make([][][]float64, len(steerers)) // by who and seed
 	for i := range values {

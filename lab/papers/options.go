@@ -54,11 +54,15 @@ type Experiment struct {
 // Papers whose experiments can be run.
 func Papers() []Experiment {
 	return []Experiment{
-		{"scaling-ops", "one service under recurring slopes: HPA at 70 %, Model 1, Model 2; whether ENV2 foretells the event engine; about 2 minutes", ScalingOps},
-		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about 4 minutes", Serverless},
+		{"scaling-ops", "one service under recurring slopes: HPA at 70 %, Model 1, Model 2; whether ENV2 foretells the event engine; " +
+			"about 2 minutes", ScalingOps},
+		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about " +
+			"4 minutes", Serverless},
 		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace, DRPC and MSARS in it; about 25 minutes", ElasticDQN},
-		{"drpc", "Train Ticket on four small workers: DRPC's students, teacher and rivals with equal training; percentiles, failures, growing requests, learning curves, forecasts; about 40 minutes", DRPC},
-		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their splits cost, and what TD3 gains by them; about 40 minutes", MSARS},
+		{"drpc", "Train Ticket on four small workers: DRPC's students, teacher and rivals with equal training; percentiles, " +
+			"failures, growing requests, learning curves, forecasts; about 40 minutes", DRPC},
+		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their " +
+			"splits cost, and what TD3 gains by them; about 40 minutes", MSARS},
 	}
 }
 

@@ -395,10 +395,18 @@ func ScalingOps(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "scaling-ops", Title: "Scaling-Ops: offline models against HPA at 70 % (its Table I)", Seeds: o.Seeds,
 		Setup: []string{
-			fmt.Sprintf("Bookinfo's %s is scaled from 1 to 10 replicas, the services behind it have enough and stay as they are. A pod asks for 200 millicores and may use no more; the paper prints no size, but its HPA at 70 %% keeps 135 millicores.", opsService),
-			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is evaluated.", opsSlope, pastOf(length), length),
-			fmt.Sprintf("Per seed and reading: Model 1, and Model 2 that starts from its weights; each %d steps of ENV1, decisions every minute. The last two columns of Table I are ours; the paper ranks by mean pods to see policies that sit on a bound, and the last shows it.", steps),
-			"Readings: as printed; without the factor alpha = 0.4 of eq. 5; with the regressor's intercept; learned from a sweep, an hour each under 2 to 6 replicas, in which requests had to queue, instead of from HPA's history; and trained in the simulated cluster (fluid engine) instead of ENV1, with the same state, actions and reward.",
+			fmt.Sprintf("Bookinfo's %s is scaled from 1 to 10 replicas, the services behind it have enough and stay as they are. A "+
+				"pod asks for 200 millicores and may use no more; the paper prints no size, but its HPA at 70 %% keeps 135 millicores.",
+				opsService),
+			fmt.Sprintf("The load climbs and falls in straight lines every %v, as in its Fig. 4, between 20 and 60 to 110 "+
+				"requests/s; %v of it under HPA, recorded every 15 s in the event engine, is the history; %v of other noise is "+
+				"evaluated.", opsSlope, pastOf(length), length),
+			fmt.Sprintf("Per seed and reading: Model 1, and Model 2 that starts from its weights; each %d steps of ENV1, decisions "+
+				"every minute. The last two columns of Table I are ours; the paper ranks by mean pods to see policies that sit on a "+
+				"bound, and the last shows it.", steps),
+			"Readings: as printed; without the factor alpha = 0.4 of eq. 5; with the regressor's intercept; learned from a sweep, an " +
+				"hour each under 2 to 6 replicas, in which requests had to queue, instead of from HPA's history; and trained in the " +
+				"simulated cluster (fluid engine) instead of ENV1, with the same state, actions and reward.",
 		},
 	}
 	r.Tables = append(r.Tables, opsTable(seeds), opsENV2Table(seeds), opsReadingTable(seeds))
@@ -483,13 +491,18 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 			fmt.Sprintf("Three models of one seed are trained in %s s.", spread(took, 1)))
 	}
 	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, in ENV1 as printed.", opsVerdict(one, hpa), fmt.Sprintf(
-		"Replicas %s against %s, delay %s ms against %s ms; Model 1 spends %s %% of the time at a bound, and Model 2, grown from it, %s %%. Eq. 4 lets CPU grow beyond what a pod can use, eq. 1 pays for CPU and charges 0.3 a replica, so every replica less pays until the delay reaches 250 ms; a straight line through HPA's calm past, times 0.4, does not get there. Live, CPU ends at the pod's limit, and a single overloaded pod looks like a well-used one: the policy stays. Without the 0.4, or with the intercept, the same trap closes.",
+		"Replicas %s against %s, delay %s ms against %s ms; Model 1 spends %s %% of the time at a bound, and Model 2, grown from it, "+
+			"%s %%. Eq. 4 lets CPU grow beyond what a pod can use, eq. 1 pays for CPU and charges 0.3 a replica, so every replica "+
+			"less pays until the delay reaches 250 ms; a straight line through HPA's calm past, times 0.4, does not get there. Live, "+
+			"CPU ends at the pod's limit, and a single overloaded pod looks like a well-used one: the policy stays. Without the 0.4, "+
+			"or with the intercept, the same trap closes.",
 		spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[4], 0), spread(two[4], 0)))
 	n := len(rows)
 	one, two = rows[n-2].Ours, rows[n-1].Ours
 	r.find("Model 1 uses fewer replicas than HPA, fuller, and is slower, if it is trained in the simulated cluster.",
 		opsVerdict(one, hpa), fmt.Sprintf(
-			"The same state, actions and reward: replicas %s against %s, delay %s ms against %s ms, CPU %s against %s millicores, at a bound %s %% of the time.",
+			"The same state, actions and reward: replicas %s against %s, delay %s ms against %s ms, CPU %s against %s millicores, at "+
+				"a bound %s %% of the time.",
 			spread(one[1], 2), spread(hpa[1], 2), spread(one[0], 0), spread(hpa[0], 0), spread(one[2], 0), spread(hpa[2],
 				0), spread(one[4], 0)))
 	quicker, more := below(two[0], one[0]), below(one[1], two[1])
@@ -503,7 +516,8 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 		v = Not
 	}
 	r.find("Model 2, grown from Model 1, gives some replicas back and is quicker (in the simulated cluster).", v, fmt.Sprintf(
-		"Delay %s ms against %s ms, replicas %s against %s. Model 2 has the same reward and the same world: it is Model 1 trained for longer.",
+		"Delay %s ms against %s ms, replicas %s against %s. Model 2 has the same reward and the same world: it is Model 1 trained "+
+			"for longer.",
 		spread(two[0], 0), spread(one[0], 0), spread(two[1], 2), spread(one[1], 2)))
 
 	last := r.Tables[1].Rows[len(r.Tables[1].Rows)-1].Ours

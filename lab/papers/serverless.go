@@ -37,9 +37,14 @@ func Serverless(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		Name: "serverless", Title: "Serverless: vertical and horizontal agents for functions", Seeds: o.Seeds,
 		Setup: []string{
-			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 objective are the paper's, one DQN agent for each function. The event engine throughout; agents that are pre-trained are so in the fluid engine.",
-			fmt.Sprintf("Every network that is trained beforehand has %d steps. Reward: -1 if p90 is over the objective, else 1 - (p90/objective)^0.4, less the CPU held over the most that is allowed (the published code has no such term: weight 0).", steps),
-			"Settled: from there on nine of ten steps are within tolerance of the median of the last third: the setting within one move (a quarter of the CPU, one container), p90 within half of its level, the reward within 0.1. A run has 60 steps.",
+			"The nine functions of the online shop on Knative, scale to zero and cold starts included; state, 10 s steps and p90 " +
+				"objective are the paper's, one DQN agent for each function. The event engine throughout; agents that are " +
+				"pre-trained are so in the fluid engine.",
+			fmt.Sprintf("Every network that is trained beforehand has %d steps. Reward: -1 if p90 is over the objective, else 1 - "+
+				"(p90/objective)^0.4, less the CPU held over the most that is allowed (the published code has no such term: weight 0).",
+				steps),
+			"Settled: from there on nine of ten steps are within tolerance of the median of the last third: the setting within one " +
+				"move (a quarter of the CPU, one container), p90 within half of its level, the reward within 0.1. A run has 60 steps.",
 		},
 	}
 	settle, err := settling(ctx, o.part(0, 0.6), steps)
@@ -90,7 +95,8 @@ func settling(ctx context.Context, o Options, steps int) (Table, error) {
 		Name: "When things settle, in steps of 10 s (median over nine functions)", Of: "agent",
 		Measures: []Measure{{"action", 0}, {"p90", 0}, {"reward", 0}, {"CPU or containers at the end, share of the most", 2},
 			{"p90 over objective at the end", 2}, {"mean reward of the last third", 2}},
-		Note: "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
+		Note: "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with " +
+			"a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
 	}
 	values := make([][][]float64, len(settleArms))
 	for i := range values {
@@ -207,7 +213,9 @@ func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 		Name: "Bootstrapping: taking over from the default autoscaler, horizontal", Of: "from then on",
 		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3},
 			{"requests over objective %", 2}, {"core-hours", 2}},
-		Note: fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from what users saw, alike for all.", functionPast(length), functionUsual, length),
+		Note: fmt.Sprintf("%v of %s on adservice, checkoutservice and currencyservice under waves of 20 min is the past; then %v, in "+
+			"which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from "+
+			"what users saw, alike for all.", functionPast(length), functionUsual, length),
 	}
 	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
@@ -310,7 +318,8 @@ func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 		Name: "A function comes: currencyservice joins adservice and checkoutservice", Of: "the newcomer",
 		Measures: []Measure{{"others' reward before", 3}, {"others' reward after", 3}, {"newcomer's reward, first 5 min", 3},
 			{"newcomer's reward after", 3}, {"newcomer settles after steps", 0}},
-		Note: "It is at zero containers until its first request, halfway through the run. One agent for each function: nine have 27 values to learn between them, where the paper's joint action would have 3^9 = 19,683.",
+		Note: "It is at zero containers until its first request, halfway through the run. One agent for each function: nine have 27 " +
+			"values to learn between them, where the paper's joint action would have 3^9 = 19,683.",
 	}
 	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
@@ -400,7 +409,8 @@ func chains(ctx context.Context, o Options, steps int) (Table, error) {
 	t := Table{
 		Name: "Chains: video analytics, streaming to decoder to six recognitions", Of: "scaled by",
 		Measures: []Measure{{"fragments over 2 s %", 2}, {"p90 ms", 0}, {"core-hours", 2}, {"containers", 1}},
-		Note:     fmt.Sprintf("Waves of 2 to 6 fragments a second, %v. The end-to-end objective is divided among the functions by the time that each takes when nothing waits; calls to others count as waiting while an agent learns.", length),
+		Note: fmt.Sprintf("Waves of 2 to 6 fragments a second, %v. The end-to-end objective is divided among the functions by "+
+			"the time that each takes when nothing waits; calls to others count as waiting while an agent learns.", length),
 	}
 	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
@@ -476,28 +486,37 @@ func serverlessFindings(r *Report) {
 		return Undecided
 	}
 	r.find("Vertical actions settle after about 10 steps.", around(restart[0], 5, 15),
-		fmt.Sprintf("%s steps with a restart on resize, %s in place, for pre-trained agents; %s for one that learns live from nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
+		fmt.Sprintf("%s steps with a restart on resize, %s in place, for pre-trained agents; %s for one that learns live from "+
+			"nothing, with the published exploration.", spread(restart[0], 0), spread(place[0], 0), spread(settle[4].Ours[0], 0)))
 	twenty := around(restart[1], 15, 25)
 	if other := around(restart[2], 15, 25); other != twenty {
 		twenty = Partly
 	}
 	r.find("p90 and reward settle after about 20.", twenty,
-		fmt.Sprintf("p90 after %s and the reward after %s steps with restarts. At the end p90 is %s times the objective with restarts and %s in place: in an overload the reward is -1 however late requests are, so only the CPU term has a slope, and it points down; where the backlog does not drain within the steps that an agent looks ahead, some cut the CPU to its least and stay there, and some resize, and so restart, for ever.", spread(restart[1], 0), spread(restart[2], 0), spread(restart[4], 2), spread(place[4], 2)))
+		fmt.Sprintf("p90 after %s and the reward after %s steps with restarts. At the end p90 is %s times the objective with "+
+			"restarts and %s in place: in an overload the reward is -1 however late requests are, so only the CPU term has a slope, "+
+			"and it points down; where the backlog does not drain within the steps that an agent looks ahead, some cut the CPU to "+
+			"its least and stay there, and some resize, and so restart, for ever.", spread(restart[1], 0), spread(restart[2],
+			0), spread(restart[4], 2), spread(place[4], 2)))
 	r.find("They settle later than the actions because a resize restarts the container.", lag(restart, place),
-		fmt.Sprintf("p90 follows the actions by %.0f steps with restarts and by %.0f in place: queues have to drain and metrics look back 30 s, restarts or not.", restart[1].Mean-restart[0].Mean, place[1].Mean-place[0].Mean))
+		fmt.Sprintf("p90 follows the actions by %.0f steps with restarts and by %.0f in place: queues have to drain and metrics look "+
+			"back 30 s, restarts or not.", restart[1].Mean-restart[0].Mean, place[1].Mean-place[0].Mean))
 	r.find("The CPU term is why the agent does not scale for ever.", below(restart[3], settle[2].Ours[3]),
 		fmt.Sprintf("It ends at %s of the largest limit with the term and at %s without; containers at %s with and %s without.",
 			spread(restart[3], 2), spread(settle[2].Ours[3], 2), spread(settle[5].Ours[3], 2), spread(settle[6].Ours[3], 2)))
 	r.find("Open problem: an agent's beginning is bad; learning off-line from the default autoscaler mends it.",
 		below(boot[1].Ours[1], boot[2].Ours[1]),
-		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after pre-training in the fluid engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1], 3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
+		fmt.Sprintf("Mean reward of the first 20 min: %s from nothing, %s after learning from %s, %s after pre-training in the fluid "+
+			"engine, %s if the autoscaler stays.", spread(boot[1].Ours[1], 3), spread(boot[2].Ours[1],
+			3), functionUsual, spread(boot[3].Ours[1], 3), spread(boot[0].Ours[1], 3)))
 	before, after := come[0].Ours[0], come[0].Ours[1]
 	v := Not
 	if math.Abs(float64(before.Mean-after.Mean)) < 0.05 {
 		v = Holds
 	}
 	r.find("Open problem: functions come and go; with one agent each the others are not disturbed.", v,
-		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after pre-training.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
+		fmt.Sprintf("The others' reward is %s before and %s after; the newcomer's in its first 5 min is %s from nothing and %s after "+
+			"pre-training.", spread(before, 3), spread(after, 3), spread(come[0].Ours[2], 3), spread(come[1].Ours[2], 3)))
 	v = Undecided
 	switch agents := chain[2].Ours; {
 	case agents[0].High <= 10:
@@ -505,7 +524,8 @@ func serverlessFindings(r *Report) {
 	case agents[0].Low > 10:
 		v = Not
 	}
-	r.find("Open problem: chains; agents that know only their part of the objective keep the end-to-end one (at most 10 % of the fragments over it).", v,
+	r.find("Open problem: chains; agents that know only their part of the objective keep the end-to-end one (at most 10 % of the "+
+		"fragments over it).", v,
 		fmt.Sprintf("%s %% over for %s core-hours; KPA %s %% for %s, HPA %s %% for %s.", spread(chain[2].Ours[0], 2),
 			spread(chain[2].Ours[2], 2), spread(chain[1].Ours[0], 2), spread(chain[1].Ours[2], 2), spread(chain[0].Ours[0],
 				2), spread(chain[0].Ours[2], 2)))

@@ -37,7 +37,10 @@ const (
 )
 
 // Convergence is what the studies mean by it.
-const Convergence = "Converged: the first evaluation (greedy, 10 episodes of 60 steps, every fortieth of the training), smoothed by the median of three, that has made nine tenths of the way from the mean return of networks before any update to the run's final level, the mean of its last quarter. Steps are steps in the environment, the first eighth of which only fills the replay; the paper does not say what its steps are, so where the best is counts, not the figures."
+const Convergence = "Converged: the first evaluation (greedy, 10 episodes of 60 steps, every fortieth of the training), smoothed by " +
+	"the median of three, that has made nine tenths of the way from the mean return of networks before any update to the run's final " +
+	"level, the mean of its last quarter. Steps are steps in the environment, the first eighth of which only fills the replay; the " +
+	"paper does not say what its steps are, so where the best is counts, not the figures."
 
 // studyTask is Elastic-DQN's problem on an application under the cluster trace.
 func studyTask(o Options, steps int) (rl.Task, string, error) {
@@ -101,7 +104,8 @@ func grid(ctx context.Context, o Options, steps, places int, key string, values 
 func studyReport(o Options, name, title, whence string, steps int, more ...string) *Report {
 	return &Report{Name: name, Title: title, Seeds: o.Seeds, Setup: append([]string{
 		whence,
-		fmt.Sprintf("elastic-dqn in the fluid engine on the services of %s at a peak of %g requests/s, 30 s a step, l2 = %g, %d steps of training a run.", studyApp, studyPeak, studyWeight, steps),
+		fmt.Sprintf("elastic-dqn in the fluid engine on the services of %s at a peak of %g requests/s, 30 s a step, l2 = %g, %d "+
+			"steps of training a run.", studyApp, studyPeak, studyWeight, steps),
 	}, more...)}
 }
 
@@ -187,7 +191,8 @@ func studyGamma(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "gamma", "Elastic-DQN, Fig. 2: the discount", whence, steps, Convergence,
-		"Returns are not discounted, so that they can be compared. The paper gives no figures, only that 0.94 converges in the fewest steps and has the highest return.")
+		"Returns are not discounted, so that they can be compared. The paper gives no figures, only that 0.94 converges in the "+
+			"fewest steps and has the highest return.")
 	t := Table{Name: "Discount", Of: "gamma", Measures: convergenceMeasures}
 	converged := convergence(g)
 	for i, c := range g.Cells {
@@ -245,7 +250,8 @@ func studyLoss(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "loss", "Elastic-DQN, Fig. 5: the loss", whence, steps,
-		"An epoch is a 200th of the training; the loss is the Huber error of the Bellman targets, mean over the epoch. The paper shows a curve without figures.")
+		"An epoch is a 200th of the training; the loss is the Huber error of the Bellman targets, mean over the epoch. The paper "+
+			"shows a curve without figures.")
 	t := Table{Name: "Loss", Of: "epoch", Measures: []Measure{{"loss", 4}, {"return", 2}}}
 	losses := make([][]float64, 0, o.Seeds)
 	for _, out := range g.Cells[0].Outcomes {
@@ -290,7 +296,8 @@ func studyLoss(ctx context.Context, o Options) (*Report, error) {
 		v = Not
 	}
 	r.find("The loss falls most within the first 50 epochs.", v,
-		fmt.Sprintf("By epoch 50 it has made %s of its way from its highest value (at epoch %.0f on the mean) to its level after 150. The first %d epochs only fill the replay and have no loss.", spread(e, 2), mean(peak), epochs/8))
+		fmt.Sprintf("By epoch 50 it has made %s of its way from its highest value (at epoch %.0f on the mean) to its level after "+
+			"150. The first %d epochs only fill the replay and have no loss.", spread(e, 2), mean(peak), epochs/8))
 	l := bench.IntervalOf(late)
 	v = Not
 	if l.Low <= 1.1 && l.High >= 0.9 && l.High < 1.25 {
@@ -376,8 +383,10 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "sampling", "Elastic-DQN, Fig. 4: the sampling interval", whence, steps,
-		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if it is shorter. Evaluated in the event engine over %v of held-out load.", length),
-		"The paper's latencies are normalised by something that it does not name: its and ours are shown over those at 1 s. Its value at 10 s is not printed.")
+		fmt.Sprintf("The interval is the time between decisions; metrics are scraped as often and averaged over it, or over 5 s if "+
+			"it is shorter. Evaluated in the event engine over %v of held-out load.", length),
+		"The paper's latencies are normalised by something that it does not name: its and ours are shown over those at 1 s. Its "+
+			"value at 10 s is not printed.")
 	papers := []float64{0.51, 0.54, 0.61, math.NaN(), 0.74}
 	for half, name := range []string{"Sampling interval, discount 0.94 a step",
 		"Sampling interval, the same discount a second (0.94 in 20 s)"} {
@@ -485,7 +494,8 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := studyReport(o, "data-size", "Elastic-DQN: the size of the training data", whence, steps,
-		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; evaluated in the event engine over %v of held-out load. The paper names the test and prints no result.", length))
+		fmt.Sprintf("Every run trains for as many steps, on the first so many hours of the trace; evaluated in the event engine over "+
+			"%v of held-out load. The paper names the test and prints no result.", length))
 	t := Table{Name: "Training data", Of: "hours of trace", Measures: []Measure{{"mean response ms", 1}, {"QoS violations %", 2},
 		{"core-hours", 2}}}
 	for i, size := range sizes {

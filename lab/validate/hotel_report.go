@@ -11,7 +11,8 @@ func (r *HotelReport) WriteText(w io.Writer) error {
 	a := r.Audit
 	p.printf("Hotel reservation: the model beside DeathStarBench on a real cluster\n\n")
 	p.printf("What the data can support, of %d windows of 30 s:\n", a.Windows)
-	p.printf("  %d have a mean and %d a p99 that look measured; the others are spread evenly over fixed ranges, whatever their deviation.\n", a.MeanKnown, a.P99Known)
+	p.printf("  %d have a mean and %d a p99 that look measured; the others are spread evenly over fixed ranges, whatever their "+
+		"deviation.\n", a.MeanKnown, a.P99Known)
 	p.printf("  In %d mean, p99 and standard deviation contradict each other.\n", a.Impossible)
 	p.printf("  %d are overloaded (less than 97 %% of the offered load came out), %d are full (99 %%).\n", a.Overloaded, a.Full)
 	p.printf("  In %d of the overloaded ones some service has fewer replicas than a measured run shows it needs.\n", a.Explicable)

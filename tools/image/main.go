@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&s.platforms, "platforms", "linux/amd64,linux/arm64",
 		"for which machines, with commas between them; Docker without containerd's store loads the first")
 	flags.StringVar(&s.pkg, "package", "./cmd/loadline", "the program")
-	flags.StringVar(&s.ca, "ca", "", "file of the certificate authorities that HTTPS is checked against, or \"none\" (default: this machine's)")
+	flags.StringVar(&s.ca, "ca", "", "file of the certificate authorities that HTTPS is checked against, or \"none\" (default: this "+
+		"machine's)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

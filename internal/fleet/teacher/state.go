@@ -100,7 +100,8 @@ func (t *Teacher) resume(scenario *train.Scenario) error {
 	case errors.Is(err, errAnotherModel):
 		t.record(Event{What: "started again with the weights of another model: critics are trained in the simulated application"})
 	case errors.Is(err, trainer.ErrAnother):
-		return fmt.Errorf("teacher: %s was written for %s with other settings or another load: %w; give the same settings and load, or another folder, "+
+		return fmt.Errorf("teacher: %s was written for %s with other settings or another load: %w; give the same settings and load, "+
+			"or another folder, "+
 			"or remove the file to begin with the weights of the model (what was counted stays)", path, scenario.App.Name, err)
 	case err != nil:
 		return fmt.Errorf("teacher: %s cannot be used: %w; remove it to begin with the weights of the model", path, err)

@@ -29,7 +29,8 @@ func join(sheets []*sheet, step time.Duration) (*history.History, error) {
 	first, last, points := bounds(sheets)
 	steps := (last.at-first.at+every/2)/every + 1
 	if most := min(mostSteps, mostSparse*int64(points)); steps > most {
-		return nil, fmt.Errorf("%s: line %d: time: %s must lie within %d steps of %v of the first (%s in line %d of %s): a stray time stamp, or a step that is too short",
+		return nil, fmt.Errorf("%s: line %d: time: %s must lie within %d steps of %v of the first (%s in line %d of %s): a stray "+
+			"time stamp, or a step that is too short",
 			last.file, last.line, show(last.at), most, time.Duration(every)*time.Millisecond, show(first.at), first.line, first.file)
 	}
 	g := &grid{

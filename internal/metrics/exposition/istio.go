@@ -13,7 +13,8 @@ const (
 
 const (
 	helpRequests = "Requests that ended, by both proxies."
-	helpDuration = "Time of requests in milliseconds. By the destination's proxy: of the callee; where several call it, each caller has its share of the callee's buckets. By the source's proxy: sum and count only."
+	helpDuration = "Time of requests in milliseconds. By the destination's proxy: of the callee; where several call it, each caller " +
+		"has its share of the callee's buckets. By the source's proxy: sum and count only."
 )
 
 // arrivalSeen is what one caller has sent to a service so far, and its share of

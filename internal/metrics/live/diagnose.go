@@ -182,7 +182,10 @@ func (s *Source) kindMetrics(a *answers, places []place, o *loadline.Observation
 		add := func(metric string, x loadline.Sample, question int) {
 			t := s.newTally(a, loadline.OfKind, metric)
 			t.add(name, x)
-			list = append(list, t.diagnoses(func([]string) (string, string) { return a.reason(question, nil, []string{s.entrance(i)}) })...)
+			list = append(list, t.diagnoses(func([]string) (string, string) {
+				return a.reason(question, nil,
+					[]string{s.entrance(i)})
+			})...)
 		}
 		add("rate", k.Rate, m.rate)
 		add("failed", k.Failed, m.errors)

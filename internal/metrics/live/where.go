@@ -110,7 +110,8 @@ func (s *Source) rest(kind int, places []place, seen []entry, taken map[entry]bo
 	for other := range places {
 		if other != kind && s.o.Kinds[other].Service == "" && len(s.stated(other, seen)) == 0 && !s.isDirect(other) &&
 			s.entrance(other) == entrance {
-			return place{why: fmt.Sprintf("the metrics do not tell it from %s, which arrives at %s too: say by which operation they differ, with queries that tell operations apart", s.o.App.Kinds[other].Name, entrance)}
+			return place{why: fmt.Sprintf("the metrics do not tell it from %s, which arrives at %s too: say by which operation they "+
+				"differ, with queries that tell operations apart", s.o.App.Kinds[other].Name, entrance)}
 		}
 	}
 	if !s.users {

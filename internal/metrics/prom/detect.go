@@ -79,9 +79,11 @@ func (c *Client) nothing(ctx context.Context, p *Preset, namespace string, start
 	}
 	switch {
 	case slices.Contains(known, namespace):
-		return fmt.Errorf("%w: namespace %s has metrics %s, but not those of the presets that were tried (%s); are they scraped? Give queries of your own, or take resources alone with the preset cadvisor-ksm", ErrNothing, namespace, when, presets)
+		return fmt.Errorf("%w: namespace %s has metrics %s, but not those of the presets that were tried (%s); are they scraped? "+
+			"Give queries of your own, or take resources alone with the preset cadvisor-ksm", ErrNothing, namespace, when, presets)
 	case len(known) == 0:
-		return fmt.Errorf("%w: the server has nothing with the label %s %s (tried for: %s); check the times that were asked for, how long the server keeps its data, and the preset", ErrNothing, label, when, presets)
+		return fmt.Errorf("%w: the server has nothing with the label %s %s (tried for: %s); check the times that were asked for, how "+
+			"long the server keeps its data, and the preset", ErrNothing, label, when, presets)
 	}
 	return fmt.Errorf("%w: the server knows no namespace %q %s (label %s)%s", ErrNothing, namespace, when, label,
 		suggest.Hint(namespace, known))

@@ -79,9 +79,11 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	case seen.code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: %s answers 401 (%s); check the token, or the user and the password", ErrRefused, c.URL(), said)
 	case seen.code == http.StatusForbidden:
-		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.URL(), said)
+		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: "+
+			"cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.URL(), said)
 	case seen.code == http.StatusNotFound:
-		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics cluster: .../select/0/prometheus)", c.URL())
+		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics "+
+			"cluster: .../select/0/prometheus)", c.URL())
 	case seen.code == http.StatusRequestEntityTooLarge,
 		seen.code/100 >= 4 && tooMuch(said+" "+seen.body):
 		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.URL(), seen.code, said)}

@@ -239,7 +239,8 @@ func (p *Pull) parts(ctx context.Context, w *history.Writer, list []*job, seen *
 		done := i * len(list)
 		if w.Has(i) {
 			if !seen.loaded {
-				return fmt.Errorf("%s holds parts of a pull but no %s, without which it is not known what is absent in them; remove the folder and pull again", p.Dir, stateFile)
+				return fmt.Errorf("%s holds parts of a pull but no %s, without which it is not known what is absent in them; remove "+
+					"the folder and pull again", p.Dir, stateFile)
 			}
 			report.Kept++
 			continue
@@ -313,7 +314,8 @@ func (s *Seen) sameQueries(list []*job, dir string) error {
 	}
 	sum := fmt.Sprintf("%x", hash.Sum(nil))
 	if s.Queries != "" && s.Queries != sum {
-		return fmt.Errorf("the pull in %s was begun with other queries; give the same preset, queries and variables, choose another folder or remove it", dir)
+		return fmt.Errorf("the pull in %s was begun with other queries; give the same preset, queries and variables, choose another "+
+			"folder or remove it", dir)
 	}
 	s.Queries = sum
 	return nil

@@ -45,7 +45,8 @@ func (c *Client) Range(ctx context.Context, query string, span Span, expected in
 		var much errTooMuch
 		if errors.As(err, &much) {
 			if n == 1 {
-				return warnings, fmt.Errorf("query %s: even a single point is too much for the server: %w; raise its limits (--query.max-samples), or narrow the query with --queries", short(query), err)
+				return warnings, fmt.Errorf("query %s: even a single point is too much for the server: %w; raise its limits "+
+					"(--query.max-samples), or narrow the query with --queries", short(query), err)
 			}
 			if much.slow {
 				slow++

@@ -132,7 +132,8 @@ func (d *Divider) Forget() {
 // Released tells that a visit to a service takes so many times the work that its
 // profiles were measured with.
 func (d *Divider) Released(service int, work float64) {
-	d.observe(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name, work/d.work[service]))
+	d.observe(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name,
+		work/d.work[service]))
 	d.work[service] = work
 	if d.adapt != nil {
 		d.adapt.releases[service]++
@@ -198,7 +199,8 @@ func (d *Divider) Resize(desired []loadline.Allocation) {
 			continue
 		}
 		if d.parts[i].Whole > 0 && size.CPULimit != desired[i].Size.CPULimit {
-			d.observe(fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit, desired[i].Size.CPULimit))
+			d.observe(fmt.Sprintf("%s was resized from %.3g to %.3g cores", d.app.Services[i].Name, size.CPULimit,
+				desired[i].Size.CPULimit))
 		}
 		*size = desired[i].Size
 	}

@@ -26,7 +26,8 @@ func (m *Model) fits(app *loadline.App) error {
 	library := newLibrary(app, m.Division.Profiles)
 	for _, n := range Needed(app) {
 		if err := library.missing(n, app.Services[n.Service].Size); err != nil {
-			faults = append(faults, fmt.Errorf("%w: the model was trained with other objectives, calls or sizes; give it those, or train one for these", err))
+			faults = append(faults, fmt.Errorf("%w: the model was trained with other objectives, calls or sizes; give it those, or "+
+				"train one for these", err))
 		}
 	}
 	return errors.Join(faults...)
@@ -55,7 +56,8 @@ func (m *Model) knows(app *loadline.App) error {
 	if len(has) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the model was trained for the services of %s, %s has %s; train one for it, or give the application that it was trained on (a LoadLine's spec.twin)", m.App, app.Name, strings.Join(has, " and "))
+	return fmt.Errorf("the model was trained for the services of %s, %s has %s; train one for it, or give the application that it "+
+		"was trained on (a LoadLine's spec.twin)", m.App, app.Name, strings.Join(has, " and "))
 }
 
 // Passed says whether requests with an SLO passed a service where the model was

@@ -113,7 +113,8 @@ func NewAgent(net *nn.Net, w *Steering, services int) (*Agent, error) {
 		}
 	}
 	if inputs*services != w.Width() || net.Outputs() != drpc.Axes {
-		return nil, fmt.Errorf("msars: an agent of %d inputs and %d outputs cannot decide on %d values for each of %d services; train it again", inputs, net.Outputs(), w.Width()/services, services)
+		return nil, fmt.Errorf("msars: an agent of %d inputs and %d outputs cannot decide on %d values for each of %d services; "+
+			"train it again", inputs, net.Outputs(), w.Width()/services, services)
 	}
 	return &Agent{rows: services, runs: net.NewContext()}, nil
 }

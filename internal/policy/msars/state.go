@@ -12,7 +12,8 @@ import (
 // the users' SLO.
 var Features = []formulation.Feature{
 	{Name: "partial_slo", About: "time that a visit may take without its calls, over the users' SLO; 1 where nothing is split"},
-	{Name: "need", About: "replicas that keep the part under the load that is expected, by the profile, over those asked for; 0 = not known"},
+	{Name: "need", About: "replicas that keep the part under the load that is expected, by the profile, over those asked for; 0 = " +
+		"not known"},
 	{Name: "floor", About: "replicas at the least over those asked for: 1 = none can be taken away"},
 }
 

@@ -50,7 +50,8 @@ func Fit(h *history.History, service string, o Options, rng *rand.Rand) ([]profi
 	}
 	o = o.WithDefaults()
 	if len(past.Windows) == 0 {
-		return nil, []profile.Missing{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps, past.Skipped)}}, nil
+		return nil, []profile.Missing{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps,
+			past.Skipped)}}, nil
 	}
 	var sizes []profile.Size
 	for i := range past.Windows {

@@ -192,7 +192,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	}
 	if s.Sight != Whole && s.Sight != Bare || s.Hidden < 2 || s.Steps < 0 || !(s.Rate >= 0) || s.Traits < 0 ||
 		!(s.Keep >= 0 && s.Keep < 1) {
-		return nil, fmt.Errorf("its settings are %+v, must be a sight of whole or bare, a width of at least 2, steps, rate and traits from 0 on, and keep from 0 to below 1; train it again", s)
+		return nil, fmt.Errorf("its settings are %+v, must be a sight of whole or bare, a width of at least 2, steps, rate and "+
+			"traits from 0 on, and keep from 0 to below 1; train it again", s)
 	}
 	var names []string
 	for _, f := range file.Card.Features {

@@ -43,9 +43,11 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 	held := len(examples) / 5
 	svm, err := rivals.TrainSVM(config, examples[held:], rng.Rand)
 	if err != nil {
-		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the critical path is the culprit", taken), nil
+		return nil, taken, fmt.Sprintf("users never waited for more than one reason in %d labelled steps: the first service of the "+
+			"critical path is the culprit", taken), nil
 	}
-	return svm, taken, fmt.Sprintf("the support vector machine classifies %.0f %% of %d held-out examples correctly, mean over both classes", 100*svm.Accuracy(examples[:held]), held), nil
+	return svm, taken, fmt.Sprintf("the support vector machine classifies %.0f %% of %d held-out examples correctly, mean over both "+
+		"classes", 100*svm.Accuracy(examples[:held]), held), nil
 }
 
 // visitedServices are those that any request comes by.

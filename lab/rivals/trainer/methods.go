@@ -13,8 +13,10 @@ import (
 // Methods are the learned rivals, for policy.Register: CoScal, FIRM and A-SARSA.
 func Methods() []policy.Method {
 	return []policy.Method{
-		method(rivals.CoScalName, "CoScal: Q-learning over four levels of utilisation, with a GRU, every 5 min; replicas, CPU, memory, brownout"),
-		method(rivals.FIRMName, "FIRM: finds the culprit on the critical path, and DDPG changes one resource of it, every 5 s; replicas, CPU, memory"),
+		method(rivals.CoScalName, "CoScal: Q-learning over four levels of utilisation, with a GRU, every 5 min; replicas, CPU, "+
+			"memory, brownout"),
+		method(rivals.FIRMName, "FIRM: finds the culprit on the critical path, and DDPG changes one resource of it, every 5 s; "+
+			"replicas, CPU, memory"),
 		method(rivals.ASARSAName, "A-SARSA: SARSA over the CPU and response time that ARIMA expects, every minute; replicas"),
 	}
 }

@@ -144,7 +144,8 @@ func linkFlags(version string) string {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	flags := "-s -w"
 	for _, p := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		flags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitCommit=module -X %[1]s.gitTreeState=clean", p, version, parts[0], parts[1])
+		flags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitCommit=module "+
+			"-X %[1]s.gitTreeState=clean", p, version, parts[0], parts[1])
 	}
 	return flags
 }

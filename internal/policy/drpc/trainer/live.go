@@ -63,7 +63,9 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 		return nil, err
 	}
 	if have, want := m.Teacher.Size(), len(s.teacher.Weights()); have != want {
-		return nil, fmt.Errorf("drpc trainer: the model's teacher has %d weights, one of these settings %d: give the settings that it was trained with (%d services of shape %s, layers of %v)", have, want, len(m.Services), config.Shape, config.Teacher.Hidden)
+		return nil, fmt.Errorf("drpc trainer: the model's teacher has %d weights, one of these settings %d: give the settings that "+
+			"it was trained with (%d services of shape %s, layers of %v)", have, want, len(m.Services), config.Shape,
+			config.Teacher.Hidden)
 	}
 	copy(s.teacher.Weights(), m.Teacher.Params())
 	copy(s.reference.Net.Params(), m.Teacher.Params())
