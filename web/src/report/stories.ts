@@ -73,7 +73,7 @@ function column(store: Store, looks: Look[], side: Side, found: Found | null, st
   const outcome = h(
     "p",
     { class: "outcome" },
-    found && h("span", {}, `${figure(found.run.core_hours)} core-hours, ${percent(found.run.over_slo_ratio)} over the SLO`, (found.run.over_slo_ratio ?? 1) > store.summary.counts_if && h("span", { class: "broken" }, " ✗ broken")),
+    found && h("span", {}, `${figure(found.run.core_hours)} core-hours, ${percent(found.run.over_slo_ratio)} over the SLO`, (found.run.over_slo_ratio ?? 1) > store.summary.counts_if && h("span", { class: "broken" }, " ✗ violated")),
     found && h("span", { class: "settings", title: found.row.settings }, found.row.settings),
   );
   if (!story) body.append(h("p", { class: "soft" }, "Nothing chosen."));

@@ -123,7 +123,7 @@ function sloColumn(): Column {
     name: "SLO",
     about: "Whether at most the allowed share of requests was over the SLO",
     number: (row) => (row.met ? 0 : 1),
-    cell: (row) => h("span", { class: row.met ? "kept" : "broken" }, row.met ? "✓ met" : "✗ broken"),
+    cell: (row) => h("span", { class: row.met ? "kept" : "broken" }, row.met ? "✓ met" : "✗ violated"),
   };
 }
 

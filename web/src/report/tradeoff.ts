@@ -55,7 +55,7 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
 function standing(store: Store, row: Row): string {
   const runs = row.runs ?? [];
   const broken = runs.filter((r) => !((r.over_slo_ratio ?? 1) <= store.summary.counts_if)).length;
-  if (!row.met) return broken < runs.length ? `✗ broken in ${broken} of ${runs.length} runs` : "✗ broken in every run";
+  if (!row.met) return broken < runs.length ? `✗ violated in ${broken} of ${runs.length} runs` : "✗ violated in every run";
   return row.front ? "on the front" : "";
 }
 
