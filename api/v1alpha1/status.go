@@ -221,8 +221,8 @@ type Seen struct {
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// The service's 99th percentile of latency divided by its share of the objective,
-	// or by the whole objective if it is not split.
+	// The p99 latency of the service relative to its share of the objective, or to the
+	// whole objective if it is not split: above 1 the share is exceeded.
 	// +optional
 	P99OverSLO Measured `json:"p99OverSLO,omitempty"`
 

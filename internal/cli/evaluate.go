@@ -51,7 +51,7 @@ are marked.
 
 --prefer chooses a candidate among those that meet the SLO:
   cost      the cheapest
-  latency   the lowest ratio of latency to SLO, of those that cost no more than the
+  latency   the lowest latency relative to the SLO, at no more than the cost of the
             baseline
   balanced  the lowest sum of cost relative to the baseline and latency relative to
             the SLO

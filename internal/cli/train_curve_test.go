@@ -52,7 +52,7 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 }
 
 func TestIdleIsTold(t *testing.T) {
-	nobody := train.Result{Policy: train.NoChange, Reward: 0.8}
+	unchanged := train.Result{Policy: train.NoChange, Reward: 0.8}
 	for _, c := range []struct {
 		reward float64
 		want   string
@@ -61,7 +61,7 @@ func TestIdleIsTold(t *testing.T) {
 		{0.8, "warning: students did no better than changing nothing (reward 0.800, without changes 0.800)"},
 		{0.5, "reward 0.500, without changes 0.800"},
 	} {
-		got := NoGain(nobody, train.Result{Policy: "students", Reward: c.reward})
+		got := NoGain(unchanged, train.Result{Policy: "students", Reward: c.reward})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%v: %q, want %q in it", c.reward, got, c.want)
 		}

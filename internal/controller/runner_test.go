@@ -77,7 +77,7 @@ func ready(t *testing.T, c *Controller, l *v1alpha1.LoadLine) metav1.Condition {
 	return *condition
 }
 
-// flaky panics in every pass while it is told to.
+// flaky panics in every pass while its switch is on.
 type flaky struct {
 	loadline.Policy
 	broken *bool

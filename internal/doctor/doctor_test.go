@@ -126,7 +126,7 @@ func TestFindings(t *testing.T) {
 		"a controller at zero": {func(p *patient) { p.change("Deployment", "loadline", int64(0), "spec", "replicas") },
 			want{Fault, "controller", "", "scaled to zero", "scale deployment loadline"}},
 		"nobody holds the lease": {func(p *patient) { p.remove("Lease", "loadline.dev") },
-			want{Fault, "lease", "", "nobody acts", "logs"}},
+			want{Fault, "lease", "", "no controller is active", "logs"}},
 		"a lease that ran out": {func(p *patient) {
 			p.change("Lease", "loadline.dev", "2026-03-01T11:50:00.000000Z", "spec", "renewTime")
 		}, want{Fault, "lease", "", "last renewed 10m ago by loadline-1", "logs"}},
@@ -204,7 +204,7 @@ func TestFindings(t *testing.T) {
 			want{Fault, "rbac", "", "nothing of what deploy/rbac/cluster-role.yaml gives.",
 				"kubectl apply -f deploy/rbac/cluster-role.yaml"}},
 		"a LoadLine where nobody looks": {func(p *patient) { p.restrict("--namespaces=orders", "--namespaces=$(POD_NAMESPACE)") },
-			want{Fault, "namespaces", "", "does not look at the namespace shop, only at loadline-system, orders",
+			want{Fault, "namespaces", "", "does not watch the namespace shop, only loadline-system, orders",
 				"add shop to namespaces in the chart's values and helm upgrade"}},
 
 		// The application.
@@ -469,7 +469,7 @@ func TestFindings(t *testing.T) {
 
 		// KEDA's end.
 		"no ScaledObject": {func(p *patient) { p.remove("ScaledObject", "cart") },
-			want{Fault, "scaledobject", "cart", "nobody moves it", "docs/keda.md"}},
+			want{Fault, "scaledobject", "cart", "it is not scaled", "docs/keda.md"}},
 		"a ScaledObject without our trigger": {func(p *patient) {
 			p.change("ScaledObject", "cart", []any{map[string]any{"type": "cron"}}, "spec", "triggers")
 		}, want{Fault, "scaledobject", "cart", "no trigger of Loadline", "docs/keda.md"}},
@@ -504,7 +504,7 @@ func TestFindings(t *testing.T) {
 		"no fallback": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "fallback") },
 			want{Note, "scaledobject", "cart", "has no fallback", "docs/keda.md"}},
 		"a fallback that takes away": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "fallback", "behavior") },
-			want{Note, "scaledobject", "cart", "may take replicas away", "currentReplicasIfHigher"}},
+			want{Note, "scaledobject", "cart", "may reduce a service", "currentReplicasIfHigher"}},
 		"no tolerance": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "advanced") },
 			want{Warning, "scaledobject", "cart", "no tolerance 0 in scaleUp and scaleDown", "overshoot"}},
 		"a tolerance that the cluster dropped": {func(p *patient) {

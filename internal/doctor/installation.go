@@ -72,7 +72,7 @@ func (e *exam) mayInstall(ctx context.Context, a about) {
 		}
 	}
 	if len(denied) > 0 {
-		a.warn("may-install", "ask somebody who may to apply deploy/", "You may not create %s, so you cannot install Loadline.",
+		a.warn("may-install", "ask a cluster administrator to apply deploy/", "You may not create %s, so you cannot install Loadline.",
 			strings.Join(denied, ", "))
 		return
 	}
@@ -149,7 +149,7 @@ func (e *exam) lease(ctx context.Context, a about) {
 	}
 	logs := fmt.Sprintf("kubectl -n %s logs deployment/%s", e.Namespace, e.deployment.Name)
 	if lease == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || lease.Spec.RenewTime == nil {
-		a.fault("lease", logs, "No replica of the controller holds the lease: nobody acts.")
+		a.fault("lease", logs, "No replica of the controller holds the lease: no controller is active.")
 		return
 	}
 	holder, age := *lease.Spec.HolderIdentity, e.Now.Sub(lease.Spec.RenewTime.Time)
@@ -159,7 +159,7 @@ func (e *exam) lease(ctx context.Context, a about) {
 	}
 	// Two clocks are compared: a few seconds say nothing.
 	if age > lasts+10*time.Second {
-		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: nobody acts.", lease.Name, round(age), holder,
+		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: no controller is active.", lease.Name, round(age), holder,
 			lasts)
 		return
 	}

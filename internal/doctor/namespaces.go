@@ -76,6 +76,6 @@ func (e *exam) looksAt(namespace string) bool {
 func (e *exam) overlooked(a about, l *v1alpha1.LoadLine) {
 	do := fmt.Sprintf("add %s to namespaces in the chart's values and helm upgrade; without the chart, add it to --namespaces of "+
 		"Deployment %s/%s and give the account a Role there", l.Namespace, e.deployment.Namespace, e.deployment.Name)
-	a.fault("namespaces", do, "The controller does not look at the namespace %s, only at %s: nobody follows this LoadLine, and its "+
-		"conditions are not kept.", l.Namespace, some(e.namespaces))
+	a.fault("namespaces", do, "The controller does not watch the namespace %s, only %s: this LoadLine is ignored, and its "+
+		"conditions are not updated.", l.Namespace, some(e.namespaces))
 }

@@ -22,7 +22,7 @@ func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, 
 	all := e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef")
 	if len(all) == 0 {
 		a.fault("scaledobject", "apply the ScaledObject in "+kedaPage,
-			"Replicas are left to KEDA, and no ScaledObject names %s: nobody moves it.", t)
+			"Replicas are left to KEDA, and no ScaledObject names %s: it is not scaled.", t)
 		return
 	}
 	o := &all[0]
@@ -129,7 +129,7 @@ func (e *exam) kedaFallback(a about, o *unstructured.Unstructured) {
 				"service to zero.", o.GetName())
 	case behaviour != "currentReplicasIfHigher":
 		a.note("scaledobject", "set fallback.behavior to currentReplicasIfHigher (KEDA 2.17 or later)",
-			"The fallback of ScaledObject %s may take replicas away from a service that nobody can see.", o.GetName())
+			"The fallback of ScaledObject %s may reduce a service whose metrics are unavailable.", o.GetName())
 	}
 }
 

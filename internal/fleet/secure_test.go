@@ -94,7 +94,7 @@ func TestTheServerInThisProcessAsksForCertificates(t *testing.T) {
 	wait(t, known)
 	publish(t, known, experience("cart", 1, 1))
 	stranger := link(t, func(c *Config) { c.URL, c.CA = s.URL(), p.ca })
-	eventually(t, "a stranger is told why", func() bool { return stranger.Err() != nil })
+	eventually(t, "an unknown client gets the reason", func() bool { return stranger.Err() != nil })
 	if _, err := stranger.Publish(experience("cart", 1, 2)); err == nil {
 		t.Error("a stranger may publish")
 	}

@@ -105,7 +105,7 @@ func contractDRPC(t *testing.T, settings string) string {
 }
 
 // contractMSARS is a file with an agent that has learned nothing, and profiles that
-// fit nobody.
+// match no service.
 func contractMSARS(t *testing.T, way string) string {
 	app := policytest.App()
 	encoder, err := drpc.NewEncoder(app)

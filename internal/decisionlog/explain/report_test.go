@@ -31,9 +31,9 @@ func TestReportedConcernsTheService(t *testing.T) {
 			t.Errorf("%s: %s", service, got)
 		}
 	}
-	record.Absent = []loadline.Diagnosis{{State: loadline.MetricAbsent, Why: "nobody answers"}}
+	record.Absent = []loadline.Diagnosis{{State: loadline.MetricAbsent, Why: "the server does not answer"}}
 	got := reported(decisionlog.Entry{App: app, Record: record}, "web")
-	if len(got) != 1 || got[0] != "The metrics report: every metric is absent: nobody answers." {
+	if len(got) != 1 || got[0] != "The metrics report: every metric is absent: the server does not answer." {
 		t.Errorf("a reading that failed: %q", got)
 	}
 }

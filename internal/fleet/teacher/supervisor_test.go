@@ -166,7 +166,7 @@ func TestASupervisorSurvivesAPanic(t *testing.T) {
 	v.until("it works after a restart", func(st Status) bool { return st.Restarts == 1 && st.Doing == collecting && st.Problem == "" })
 }
 
-// TestAFirstStartThatFailsIsReturned where somebody can correct it.
+// TestAFirstStartThatFailsIsReturned: the command line reports it instead of retrying.
 func TestAFirstStartThatFailsIsReturned(t *testing.T) {
 	t.Parallel()
 	s, app, dir := serve(t), shop(t), t.TempDir()

@@ -45,7 +45,7 @@ func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, l, dir, m, config)
 	defer c.Close()
-	until(t, c, "they are taught", func(st Status) bool { return st.Retrained > 0 && st.Published > 1 })
+	until(t, c, "the students are retrained", func(st Status) bool { return st.Retrained > 0 && st.Published > 1 })
 	st := c.Status()
 	if st.Learned < 20 || st.Incomplete > 2 || st.Rejected > 0 || st.Problem != "" {
 		t.Errorf("%+v", st)

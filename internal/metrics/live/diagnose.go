@@ -41,8 +41,8 @@ func (t *tally) add(name string, x loadline.Sample) {
 	}
 }
 
-// diagnoses of the metric, one for each state that occurs. If all share a state,
-// nobody is named.
+// diagnoses of the metric, one for each state that occurs. Without names if all share
+// a state.
 func (t *tally) diagnoses(why func(names []string) (reason, remedy string)) []loadline.Diagnosis {
 	var list []loadline.Diagnosis
 	all := len(t.present) + len(t.stale) + len(t.absent)

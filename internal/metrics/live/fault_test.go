@@ -133,9 +133,9 @@ func TestNothingCanBeAsked(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"nobody is there": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop", Preset: preset,
+		"no server": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop", Preset: preset,
 			Scrape: time.Second}), prom.ErrUnreachable, "cannot be reached"},
-		"nobody is there to find a preset at": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop"}),
+		"no server to choose a preset for": {source(t, gone.URL, Options{App: application("web"), Namespace: "shop"}),
 			prom.ErrUnreachable, "cannot be reached"},
 		"not let in":      {answering(401), prom.ErrRefused, "401"},
 		"no right":        {answering(403), prom.ErrRefused, "403"},

@@ -156,5 +156,5 @@ func (s *Source) noOperation(kind int, seen []entry) string {
 	if len(known) == 0 {
 		return fmt.Sprintf("users' requests to %s are not in the metrics at present", w.Service)
 	}
-	return fmt.Sprintf("nobody asks %s for %q at present%s", w.Service, w.Operation, suggest.Hint(w.Operation, known))
+	return fmt.Sprintf("%s receives no requests for %q at present%s", w.Service, w.Operation, suggest.Hint(w.Operation, known))
 }

@@ -24,7 +24,7 @@ func TestPaceFollowsTheLoad(t *testing.T) {
 		{"one that doubles in a minute, as often as can be", func(s float64) float64 { return 1000 * math.Pow(2, s/60) }, 1, false,
 			false, 10 * time.Second},
 		{"what is expected counts", func(float64) float64 { return 1000 }, 1.5, false, false, 40 * time.Second},
-		{"whoever has just changed something looks when it shows", func(float64) float64 { return 1000 }, 1, true, false,
+		{"after a change, the next decision comes when its effect shows", func(float64) float64 { return 1000 }, 1, true, false,
 			30 * time.Second},
 		{"whoever is late looks at once", func(float64) float64 { return 1000 }, 1, true, true, 10 * time.Second},
 	} {
