@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -29,8 +30,10 @@ type identity struct {
 	Duration time.Duration
 	WarmUp   time.Duration
 	Seed     uint64
-	Guard    string `json:",omitempty"`
-	Extra    any    `json:",omitempty"` // of what is prepared rather than run
+	Guard    string          `json:",omitempty"` // the rule, by content as the policy is
+	Settings *guard.Settings `json:",omitempty"` // of the guard
+	Partial  []loadline.SLO  `json:",omitempty"`
+	Extra    any             `json:",omitempty"` // of what is prepared rather than run
 }
 
 // digest is short enough for a file name and long enough never to meet another.
@@ -50,13 +53,20 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	rule := s.Guard
+	if rule != "" {
+		if rule, err = policyByContent(rule); err != nil {
+			return "", err
+		}
+	}
 	code, err := codeVersion()
 	if err != nil {
 		return "", err
 	}
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
-		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Guard: s.Guard, Extra: extra,
+		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Guard: rule, Settings: s.GuardSettings, Partial: s.Partial,
+		Extra: extra,
 	})
 }
 

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/simulate"
 )
 
 func init() {
@@ -59,13 +61,49 @@ func TestKeyHasTheVersionOfTheCode(t *testing.T) {
 	}
 }
 
+// TestKeyOfTheGuard: the rule's model file, the guard's settings and partial SLOs
+// determine a run as well.
+func TestKeyOfTheGuard(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	rule := "bench-test:file=" + path
+	strict := guard.Defaults()
+	strict.Data.MaxAge *= 2
+	keys := map[string]string{}
+	for name, row := range map[string]struct {
+		model  string
+		change func(*simulate.Spec)
+	}{
+		"a model as the rule":       {"one", func(s *simulate.Spec) { s.Guard = rule }},
+		"the rule trained again":    {"two", func(s *simulate.Spec) { s.Guard = rule }},
+		"other settings":            {"one", func(s *simulate.Spec) { s.Guard, s.GuardSettings = rule, &strict }},
+		"partial SLOs":              {"one", func(s *simulate.Spec) { s.Partial = []loadline.SLO{{Percentile: 99}} }},
+		"neither guard nor a split": {"one", func(*simulate.Spec) {}},
+	} {
+		if err := os.WriteFile(path, []byte(row.model), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		key := keyOfSpec(t, "hpa", row.change)
+		if other, twice := keys[key]; twice {
+			t.Errorf("%s and %s have the same key", name, other)
+		}
+		keys[key] = name
+	}
+}
+
 func keyOfPolicy(t *testing.T, spec string) string {
+	t.Helper()
+	return keyOfSpec(t, spec, func(*simulate.Spec) {})
+}
+
+func keyOfSpec(t *testing.T, spec string, change func(*simulate.Spec)) string {
 	t.Helper()
 	m := smallMatrix("hpa").withDefaults()
 	w := given(t, smallBursts, 1)
 	c := &cell{app: App{Name: "small", Model: &loadline.App{}}}
 	c.loads = append(c.loads, w)
-	key, err := keyOf(m.spec(c, spec, 0), w, nil)
+	run := m.spec(c, spec, 0)
+	change(&run)
+	key, err := keyOf(run, w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
