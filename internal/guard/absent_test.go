@@ -45,10 +45,4 @@ func TestAbsent(t *testing.T) {
 		sc.web().Rate = loadline.Sample{}
 		sc.expect(t, g, toReplicas(8), toReplicas(8), "")
 	})
-	t.Run("not even the bounds take anything away", func(t *testing.T) {
-		sc := newFixture()
-		sc.set(50)
-		sc.blind()
-		sc.expect(t, g, toReplicas(60), loadline.Setting{}, "neither")
-	})
 }

@@ -56,7 +56,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 	g.burn.See(now, s)
 	if !g.begun {
 		g.begun = true
-		g.resume(s)
+		g.takeOver(s)
 	}
 	kind, rate, over, known := g.burn.Worst(g.Window)
 	if !known {
@@ -86,9 +86,9 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 	}
 }
 
-// resume takes over the state that another process left: services that are off count as the
+// takeOver counts what another process left: services that are off count as the
 // first steps.
-func (g *Brownout) resume(s loadline.Situation) {
+func (g *Brownout) takeOver(s loadline.Situation) {
 	slices.SortStableFunc(g.optional, func(a, b int) int {
 		switch is, other := s.InFlight[a].Brownout, s.InFlight[b].Brownout; {
 		case is && !other:

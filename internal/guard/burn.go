@@ -17,20 +17,25 @@ type BurnWindows struct {
 // Burn measures how fast each kind of request spends its error budget: the
 // share of requests over the SLO, divided by the share that the SLO allows.
 type Burn struct {
-	width   time.Duration // of a bucket
-	maxAge  time.Duration
-	clock   clock
-	budgets []float64 // by kind
-	kinds   []spending
+	width       time.Duration // of a bucket
+	maxAge      time.Duration
+	gap         gap
+	interrupted bool // passes are missing before the last one
+	clock       clock
+	slos        []loadline.SLO // by kind
+	budgets     []float64      // likewise
+	kinds       []spending
 }
 
 // spending is one kind's requests, bucket by bucket.
 type spending struct {
 	ring     []bucket
 	newest   int64
+	begun    bool
 	counted  time.Time // the sample that was counted last
 	rate     float64   // last seen, requests per second
 	measured instant
+	covered  instant // since when every pass has measured it
 }
 
 type bucket struct{ over, all float64 } // requests
@@ -40,9 +45,11 @@ type bucket struct{ over, all float64 } // requests
 func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
 	b := &Burn{width: max(shortest/6, time.Second), maxAge: maxAge}
 	b.budgets = make([]float64, len(app.Kinds))
+	b.slos = make([]loadline.SLO, len(app.Kinds))
 	b.kinds = make([]spending, len(app.Kinds))
 	for i := range b.kinds {
 		const least = 1e-6 // an SLO of 100 % would burn infinitely with one request
+		b.slos[i] = app.Kinds[i].SLO
 		b.budgets[i] = max(1-app.Kinds[i].SLO.Percentile/100, least)
 		b.kinds[i].ring = make([]bucket, int(longest/b.width)+2)
 		b.kinds[i].rate = 1
@@ -53,13 +60,14 @@ func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
 // See adds an observation.
 func (b *Burn) See(now time.Time, s loadline.Situation) {
 	at := b.clock.advance(now)
+	b.interrupted = b.gap.interrupted(at)
 	for i := range b.kinds {
 		k := &b.kinds[i]
-		k.turn(int64(at / b.width))
-		if len(s.Window) == 0 || i >= len(s.Now().Kinds) {
-			continue
+		k.turn(bucketAt(at, b.width))
+		if len(s.Window) > 0 && i < len(s.Now().Kinds) {
+			b.count(k, at, now, &s.Now().Kinds[i])
 		}
-		b.count(k, at, now, &s.Now().Kinds[i])
+		k.covered.keep(at, !b.interrupted, k.measured.set && k.measured.at == at)
 	}
 }
 
@@ -87,7 +95,7 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 	}
 	k.counted = over.At
 	all := k.rate * elapsed.Seconds()
-	bucket := &k.ring[k.newest%int64(len(k.ring))]
+	bucket := &k.ring[place(k.newest, int64(len(k.ring)))]
 	bucket.all += all
 	bucket.over += all * over.Value
 }
@@ -95,8 +103,11 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 // turn empties expired buckets.
 func (k *spending) turn(n int64) {
 	size := int64(len(k.ring))
+	if !k.begun {
+		k.newest, k.begun = n, true
+	}
 	for i := max(k.newest+1, n-size+1); i <= n; i++ {
-		k.ring[i%size] = bucket{}
+		k.ring[place(i, size)] = bucket{}
 	}
 	k.newest = max(k.newest, n)
 }
@@ -109,10 +120,7 @@ func (b *Burn) Rate(kind int, window time.Duration) (rate, over float64, known b
 	all := 0.0
 	size := int64(len(k.ring))
 	for i := range min(int64(window/b.width)+1, size) {
-		if k.newest-i < 0 {
-			break
-		}
-		bucket := &k.ring[(k.newest-i)%size]
+		bucket := &k.ring[place(k.newest-i, size)]
 		over += bucket.over
 		all += bucket.all
 	}
@@ -144,6 +152,17 @@ func (b *Burn) lost(window time.Duration) int {
 	return -1
 }
 
+// uncovered names a kind that was measured once, and not in every pass of the window,
+// or -1. What was not measured may have burned.
+func (b *Burn) uncovered(window time.Duration) int {
+	for i := range b.kinds {
+		if k := &b.kinds[i]; k.measured.set && !k.covered.reaches(b.clock.at, window) {
+			return i
+		}
+	}
+	return -1
+}
+
 // Firing returns the first condition that holds, and the kind for which it does. minOver
 // excludes a high share of very few requests. Time before the first observation counts as
 // within the SLO: five minutes of data do not fill a window of an hour.
@@ -152,7 +171,7 @@ func (b *Burn) Firing(conditions []BurnWindows, minOver float64) (kind int, whic
 		for i := range b.kinds {
 			short, _, _ := b.Rate(i, c.Short)
 			long, over, _ := b.Rate(i, c.Long)
-			long *= min(1, float64(b.clock.at+b.width)/float64(c.Long))
+			long *= min(1, float64(b.clock.at-b.clock.origin+b.width)/float64(c.Long))
 			if short >= c.Rate && long >= c.Rate && over >= minOver {
 				return i, c, true
 			}

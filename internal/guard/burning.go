@@ -49,6 +49,10 @@ func (g *Burning) Check(_ time.Time, s loadline.Situation, service int, want loa
 	case rate >= g.Rate && over >= g.MinOver:
 		return withoutReductions(want, is), fmt.Sprintf("not reduced: %s burns its error budget %.3g times as fast as allowed over %v",
 			s.App.Kinds[kind].Name, rate, g.Window)
+	case !g.Unmeasured && g.burn.uncovered(g.Window) >= 0:
+		k := g.burn.uncovered(g.Window)
+		return withoutReductions(want, is), fmt.Sprintf("not reduced: the share of %s over the SLO has not been measured without a gap "+
+			"for %v", s.App.Kinds[k].Name, g.Window)
 	}
 	return want, ""
 }

@@ -19,8 +19,11 @@ func TestBurning(t *testing.T) {
 		sc.later(15 * time.Second)
 	}
 	nothing := loadline.Setting{}
+	for range 8 {
+		step(100, 0, toReplicas(8), nothing, "without a gap")
+	}
 	step(100, 0, toReplicas(8), toReplicas(8), "")
-	step(100, 0.05, toReplicas(8), nothing, "buy burns its error budget")
+	step(100, 0.5, toReplicas(8), nothing, "buy burns its error budget")
 	step(100, 0.05, toReplicas(12), toReplicas(12), "")
 	step(100, 0.05, loadline.Setting{Brownout: loadline.Some(true)}, loadline.Setting{Brownout: loadline.Some(true)}, "")
 	for range 8 {
@@ -32,6 +35,9 @@ func TestBurning(t *testing.T) {
 	sc.blind()
 	sc.set(10)
 	sc.expect(t, g, toReplicas(8), nothing, "no share of requests over the SLO has been measured")
+	for range 8 {
+		step(0.01, 1, toReplicas(8), nothing, "without a gap")
+	}
 	step(0.01, 1, toReplicas(8), toReplicas(8), "") // a few requests at night are no fire
 }
 
@@ -43,5 +49,7 @@ func TestBurningWithoutAnSLO(t *testing.T) {
 	// There are no requests: there is no share over the SLO, and that is known.
 	sc = newFixture()
 	sc.Now().Kinds[0] = loadline.KindObservation{Rate: sc.sample(0)}
-	sc.expect(t, guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1}, webApp(), maxAge), toReplicas(8), toReplicas(8), "")
+	g := guard.NewBurning(guard.Burning{Window: time.Minute, Rate: 1}, webApp(), maxAge)
+	sc.watch(g, time.Minute)
+	sc.expect(t, g, toReplicas(8), toReplicas(8), "")
 }

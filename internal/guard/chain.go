@@ -10,7 +10,8 @@ import (
 
 // Chain returns the guards of an application in the order in which they are called:
 //
-//  1. sense: implausible values are dropped before anything is derived from them.
+//  1. sense, bounds: implausible values are dropped before anything is derived from
+//     them, and the target is within the user's bounds.
 //  2. disagreement: what is wanted at all, before how fast. It may lower a
 //     proposal, and what it lowers has to pass the rest like any reduction.
 //  3. observed, starting, burning: may the service be reduced at all, and to
@@ -20,15 +21,15 @@ import (
 //  5. brownout: optional services off under overload. It does not conflict with the
 //     guards above, since it changes an axis of its own.
 //  6. absent, clamp: no other guard may undo them, so none comes after. Clamp
-//     is last: from within the bounds it can only shorten a step, so
-//     the step limits hold after it too.
+//     is last: from within the bounds it can only shorten a step, and it takes
+//     nothing below what the others allowed, so their limits hold after it too.
 //
 // The rule may be nil; then there is no disagreement. The settings are
 // valid.
 func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	n, maxAge := len(app.Services), set.Data.MaxAge
 	b := &set.Burn
-	chain := []loop.Guard{Sense{}}
+	chain := []loop.Guard{Sense{}, Bounds{}}
 	add := func(g loop.Guard) {
 		if set.has(g.Name()) {
 			chain = append(chain, g)
@@ -39,7 +40,7 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	}
 	add(NewObserved(Observed{
 		Window: set.Observed.Window, MaxAge: maxAge, OfLimit: set.Observed.OfLimit, OfRequest: set.Observed.OfRequest,
-		OfWorkers: set.Observed.OfWorkers, OfMemory: set.Observed.OfMemory,
+		OfWorkers: set.Observed.OfWorkers, OfMemory: set.Observed.OfMemory, Settle: set.Starting.Settle,
 	}, n))
 	add(NewStarting(set.Starting.Patience, n))
 	add(NewBurning(Burning{Window: b.ScaleInWindow, Rate: b.ScaleInRate, MinOver: b.MinOver, Unmeasured: b.Unmeasured}, app, maxAge))
@@ -53,7 +54,7 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 		add(NewBrownout(Brownout{Window: d.Window, Rate: d.Rate, MinOver: b.MinOver, Recovered: min(b.ScaleInRate, d.Rate),
 			Recovery: d.Recovery}, app, d.Services, maxAge))
 	}
-	return append(chain, Absent{MaxAge: maxAge}, Clamp{})
+	return append(chain, Absent{MaxAge: maxAge, Settle: set.Starting.Settle}, Clamp{AtOnce: set.Bounds.AtOnce})
 }
 
 // Guarded is the ladder, the guards and the filter of one application.
@@ -61,6 +62,8 @@ type Guarded struct {
 	Ladder *Ladder
 	Guards []loop.Guard
 	Filter func(now time.Time, o *loadline.Observation)
+
+	resumed time.Time // the pass after which another process left them
 }
 
 // Around returns them for a model, which may be nil, and a rule.
@@ -72,16 +75,33 @@ func Around(set Settings, app *loadline.App, model, rule loadline.Policy) (*Guar
 		return nil, err
 	}
 	ladder := NewLadder(set, app, model, rule)
-	return &Guarded{Ladder: ladder, Guards: Chain(set, app, ladder), Filter: Filter(set)}, nil
+	g := &Guarded{Ladder: ladder, Guards: Chain(set, app, ladder), Filter: Filter(set)}
+	g.noticeGaps(func() time.Duration { return ladder.needs.Period })
+	return g, nil
 }
 
-// Filter returns the filter of observations: see Fresh and IgnoreStartupCPU.
+// noticeGaps lets the guards with windows notice passes that are missing.
+func (g *Guarded) noticeGaps(period func() time.Duration) {
+	for _, guard := range g.Guards {
+		switch guard := guard.(type) {
+		case *Observed:
+			guard.gap.period = period
+		case *Burning:
+			guard.burn.gap.period = period
+		case *Gray:
+			guard.burn.gap.period = period
+		}
+	}
+}
+
+// Filter returns the filter of observations: see Fresh, IgnoreStartupCPU and Complete.
 func Filter(set Settings) func(now time.Time, o *loadline.Observation) {
 	return func(now time.Time, o *loadline.Observation) {
 		Fresh(now, set.Data.MaxAge, o)
 		if set.has("startup-cpu") {
 			IgnoreStartupCPU(set.Starting.Settle, o)
 		}
+		Complete(now, set.Data.MaxAge, set.Starting.Settle, o)
 	}
 }
 

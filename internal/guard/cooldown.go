@@ -18,7 +18,10 @@ type CoolDown struct {
 	last  []lastChange // by service
 }
 
-type lastChange struct{ up, down instant }
+type lastChange struct {
+	up, down instant
+	recalled bool // the raise was planned by an earlier process, and may not have been applied
+}
 
 // NewCoolDown returns the guard for a number of services.
 func NewCoolDown(up, down time.Duration, services int) *CoolDown {
@@ -34,7 +37,7 @@ func (g *CoolDown) Watch(now time.Time, _ loadline.Situation) { g.clock.advance(
 // Check drops changes that come too soon after the last one.
 func (g *CoolDown) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is, last, at := &s.InFlight[service], g.last[service], g.clock.at
-	hotUp := last.up.within(at, g.Up)
+	hotUp := !last.recalled && last.up.within(at, g.Up)
 	hotDown := last.up.within(at, g.Down) || last.down.within(at, g.Down)
 	if !hotUp && !hotDown {
 		return want, ""
@@ -67,6 +70,7 @@ func (g *CoolDown) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan
 		for a := range axes {
 			if a.raises(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].up.mark(g.clock.at)
+				g.last[p.Service].recalled = false
 			}
 			if a.reduces(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].down.mark(g.clock.at)

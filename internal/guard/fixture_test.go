@@ -107,3 +107,38 @@ func (sc *fixture) expect(t *testing.T, g loop.Guard, want, expected loadline.Se
 		t.Errorf("%s gives the reason %q, want %q", g.Name(), why, reason)
 	}
 }
+
+// watch lets a guard see the situation for some time, pass by pass, so that its windows
+// are filled.
+func (sc *fixture) watch(g loop.Guard, d time.Duration) {
+	o := *sc.Now()
+	for until := sc.now.Add(d); sc.now.Before(until); sc.later(15 * time.Second) {
+		sc.restamp()
+		sc.pass(g, loadline.Setting{})
+	}
+	*sc.Now() = o
+	sc.restamp()
+}
+
+// restamp gives all samples the present time.
+func (sc *fixture) restamp() {
+	fresh := func(samples ...*loadline.Sample) {
+		for _, v := range samples {
+			if v.Present() {
+				v.At = sc.now
+			}
+		}
+	}
+	o := sc.Now()
+	o.At = sc.now
+	for i := range o.Services {
+		s := &o.Services[i]
+		fresh(&s.Rate, &s.CPU, &s.Concurrency)
+		for j := range s.Pods {
+			fresh(&s.Pods[j].CPU, &s.Pods[j].Memory, &s.Pods[j].Busy)
+		}
+	}
+	for i := range o.Kinds {
+		fresh(&o.Kinds[i].Rate, &o.Kinds[i].OverSLO)
+	}
+}

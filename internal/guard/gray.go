@@ -60,13 +60,14 @@ func (g *Gray) Watch(now time.Time, s loadline.Situation) {
 	g.burn.See(now, s)
 	_, rate, over, known := g.burn.Worst(g.Window)
 	burning := known && rate >= g.Rate && over >= g.MinOver
+	seen := known && !g.burn.interrupted && g.burn.uncovered(0) < 0
 	for i := range g.of {
 		d := &g.of[i]
 		elapsed := at - d.since
 		switch watched := d.stage == watchingFirst || d.stage == watchingSecond; {
 		case watched && burning:
 			d.enter(reverted, at)
-		case watched && !known:
+		case watched && !seen:
 			d.since = at // time without measurements does not count
 		case d.stage == watchingFirst && elapsed >= g.Span:
 			d.enter(approved, at)

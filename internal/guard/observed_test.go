@@ -51,7 +51,9 @@ func TestObserved(t *testing.T) {
 			if row.change != nil {
 				row.change(sc)
 			}
-			sc.expect(t, observedGuard(), row.want, row.got, row.why)
+			g := observedGuard()
+			sc.watch(g, 3*time.Minute)
+			sc.expect(t, g, row.want, row.got, row.why)
 		})
 	}
 }
@@ -60,7 +62,7 @@ func TestObserved(t *testing.T) {
 func TestObservedRemembersThePeak(t *testing.T) {
 	sc := newFixture()
 	g := observedGuard()
-	sc.pass(g, loadline.Setting{})
+	sc.watch(g, 3*time.Minute)
 	sc.later(2 * time.Minute)
 	sc.observe(10, 0.5, 0)
 	sc.expect(t, g, toReplicas(1), toReplicas(7), "are too few")

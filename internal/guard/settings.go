@@ -13,11 +13,12 @@ import (
 // Settings of the ladder and of every guard. Defaults are those for an
 // application of which nothing is known; docs/guard.md gives their reasons.
 type Settings struct {
-	// Off names guards that are left out. The ladder, sense, absent and clamp
-	// cannot be.
+	// Off names guards that are left out. The ladder, sense, bounds, absent and
+	// clamp cannot be.
 	Off []string
 
 	Data         DataSettings
+	Bounds       BoundsSettings
 	Floor        map[string]Safe // by service; one that is not named has the replicas of the application's model
 	Faults       FaultSettings
 	Burn         BurnSettings
@@ -36,6 +37,11 @@ type DataSettings struct {
 	HoldFor    time.Duration // without data for the model, before the rule takes over
 	Recovery   time.Duration // with data again, before the model does
 	FloorAfter time.Duration // without a policy that can decide, before services are raised to their floors
+}
+
+// BoundsSettings are about the user's bounds.
+type BoundsSettings struct {
+	AtOnce bool // a lowered maximum is reached in one step, past the guards
 }
 
 // FaultSettings define when a model is faulty.

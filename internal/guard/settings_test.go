@@ -85,12 +85,12 @@ func TestChainOrder(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	if got, want := names(guard.Defaults(),
-		says{}), "sense disagreement observed starting burning gray cool-down step absent clamp"; got != want {
+		says{}), "sense bounds disagreement observed starting burning gray cool-down step absent clamp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	s := guard.Defaults()
 	s.Off = []string{"gray", "observed", "startup-cpu"}
-	if got, want := names(s, nil), "sense starting burning cool-down step absent clamp"; got != want {
+	if got, want := names(s, nil), "sense bounds starting burning cool-down step absent clamp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if _, err := guard.Around(guard.Defaults(), webApp(), nil, nil); err == nil {

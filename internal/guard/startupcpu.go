@@ -11,9 +11,9 @@ import (
 // which use even more of it.
 //
 // The CPU of a pod that is not ready, or has been ready for less than settle, becomes
-// absent. The CPU of the service becomes what its ready pods would use if all of them
+// absent. The CPU of the service becomes what its measured pods would use if all of them
 // were as busy as the settled ones. Without a settled pod the load is unknown, and the
-// CPU of the service is absent.
+// CPU of the service is absent. Complete adds the pods that are not measured.
 func IgnoreStartupCPU(settle time.Duration, o *loadline.Observation) {
 	for i := range o.Services {
 		ignoreStartup(settle, &o.Services[i])
@@ -26,7 +26,7 @@ func ignoreStartup(settle time.Duration, s *loadline.ServiceObservation) {
 	var at time.Time
 	for j := range s.Pods {
 		p := &s.Pods[j]
-		if p.Phase == loadline.PodReady {
+		if p.Phase == loadline.PodReady && p.CPU.Present() {
 			ready++
 		}
 		switch {
