@@ -56,7 +56,7 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 	g.burn.See(now, s)
 	if !g.begun {
 		g.begun = true
-		g.takeOver(s)
+		g.takeOver(func(service int) bool { return s.InFlight[service].Brownout })
 	}
 	kind, rate, over, known := g.burn.Worst(g.Window)
 	if !known {
@@ -88,9 +88,9 @@ func (g *Brownout) Watch(now time.Time, s loadline.Situation) {
 
 // takeOver counts what another process left: services that are off count as the
 // first steps.
-func (g *Brownout) takeOver(s loadline.Situation) {
+func (g *Brownout) takeOver(isOff func(service int) bool) {
 	slices.SortStableFunc(g.optional, func(a, b int) int {
-		switch is, other := s.InFlight[a].Brownout, s.InFlight[b].Brownout; {
+		switch is, other := isOff(a), isOff(b); {
 		case is && !other:
 			return -1
 		case other && !is:
@@ -98,7 +98,7 @@ func (g *Brownout) takeOver(s loadline.Situation) {
 		}
 		return 0
 	})
-	for g.off < len(g.optional) && s.InFlight[g.optional[g.off]].Brownout {
+	for g.off < len(g.optional) && isOff(g.optional[g.off]) {
 		g.off++
 	}
 	g.why = "done without before, and not recovered since"

@@ -17,21 +17,18 @@ type BurnWindows struct {
 // Burn measures how fast each kind of request spends its error budget: the
 // share of requests over the SLO, divided by the share that the SLO allows.
 type Burn struct {
-	width       time.Duration // of a bucket
-	maxAge      time.Duration
-	gap         gap
-	interrupted bool // passes are missing before the last one
-	clock       clock
-	slos        []loadline.SLO // by kind
-	budgets     []float64      // likewise
-	kinds       []spending
+	width   time.Duration // of a bucket
+	maxAge  time.Duration
+	clock   clock
+	slos    []loadline.SLO // by kind
+	budgets []float64      // likewise
+	kinds   []spending
 }
 
 // spending is one kind's requests, bucket by bucket.
 type spending struct {
 	ring     []bucket
 	newest   int64
-	begun    bool
 	counted  time.Time // the sample that was counted last
 	rate     float64   // last seen, requests per second
 	measured instant
@@ -60,14 +57,13 @@ func NewBurn(app *loadline.App, maxAge, shortest, longest time.Duration) *Burn {
 // See adds an observation.
 func (b *Burn) See(now time.Time, s loadline.Situation) {
 	at := b.clock.advance(now)
-	b.interrupted = b.gap.interrupted(at)
 	for i := range b.kinds {
 		k := &b.kinds[i]
-		k.turn(bucketAt(at, b.width))
+		k.turn(int64(at / b.width))
 		if len(s.Window) > 0 && i < len(s.Now().Kinds) {
 			b.count(k, at, now, &s.Now().Kinds[i])
 		}
-		k.covered.keep(at, !b.interrupted, k.measured.set && k.measured.at == at)
+		k.covered.keep(at, !b.clock.interrupted, k.measured.set && k.measured.at == at)
 	}
 }
 
@@ -87,15 +83,18 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 	}
 	k.measured.mark(at)
 	elapsed := b.width
-	if !k.counted.IsZero() {
+	if !k.counted.IsZero() && !over.At.Before(k.counted) { // else the clock was set back
 		elapsed = min(over.At.Sub(k.counted), b.maxAge)
 	}
-	if elapsed <= 0 {
+	if b.clock.interrupted {
+		elapsed = min(elapsed, b.width) // it says nothing about the time between
+	}
+	if elapsed == 0 {
 		return
 	}
 	k.counted = over.At
 	all := k.rate * elapsed.Seconds()
-	bucket := &k.ring[place(k.newest, int64(len(k.ring)))]
+	bucket := &k.ring[k.newest%int64(len(k.ring))]
 	bucket.all += all
 	bucket.over += all * over.Value
 }
@@ -103,11 +102,8 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 // turn empties expired buckets.
 func (k *spending) turn(n int64) {
 	size := int64(len(k.ring))
-	if !k.begun {
-		k.newest, k.begun = n, true
-	}
 	for i := max(k.newest+1, n-size+1); i <= n; i++ {
-		k.ring[place(i, size)] = bucket{}
+		k.ring[i%size] = bucket{}
 	}
 	k.newest = max(k.newest, n)
 }
@@ -120,7 +116,10 @@ func (b *Burn) Rate(kind int, window time.Duration) (rate, over float64, known b
 	all := 0.0
 	size := int64(len(k.ring))
 	for i := range min(int64(window/b.width)+1, size) {
-		bucket := &k.ring[place(k.newest-i, size)]
+		if k.newest-i < 0 {
+			break
+		}
+		bucket := &k.ring[(k.newest-i)%size]
 		over += bucket.over
 		all += bucket.all
 	}
@@ -171,7 +170,7 @@ func (b *Burn) Firing(conditions []BurnWindows, minOver float64) (kind int, whic
 		for i := range b.kinds {
 			short, _, _ := b.Rate(i, c.Short)
 			long, over, _ := b.Rate(i, c.Long)
-			long *= min(1, float64(b.clock.at-b.clock.origin+b.width)/float64(c.Long))
+			long *= min(1, float64(b.clock.at+b.width)/float64(c.Long))
 			if short >= c.Rate && long >= c.Rate && over >= minOver {
 				return i, c, true
 			}

@@ -80,16 +80,21 @@ func Around(set Settings, app *loadline.App, model, rule loadline.Policy) (*Guar
 	return g, nil
 }
 
-// noticeGaps lets the guards with windows notice passes that are missing.
+// noticeGaps lets the timers that delay reductions stand still while passes are
+// missing. Those of a brownout do not: they end one.
 func (g *Guarded) noticeGaps(period func() time.Duration) {
 	for _, guard := range g.Guards {
 		switch guard := guard.(type) {
 		case *Observed:
-			guard.gap.period = period
+			guard.clock.period = period
+		case *Starting:
+			guard.clock.period = period
 		case *Burning:
-			guard.burn.gap.period = period
+			guard.burn.clock.period = period
 		case *Gray:
-			guard.burn.gap.period = period
+			guard.clock.period, guard.burn.clock.period = period, period
+		case *CoolDown:
+			guard.clock.period = period
 		}
 	}
 }

@@ -2,27 +2,52 @@ package guard
 
 import "time"
 
-// clock is monotonic: a system clock that is set back neither ends a cool-down early nor
-// prolongs it. The timers of the guards use it.
+// clock counts the time that was observed. The timers of the guards use it. It never
+// runs backwards, and a pass counts for little more than the period of the loop: while
+// passes are missing, because the process was stopped or the cluster could not be read,
+// or when the machine's clock was set, no cool-down ends.
 type clock struct {
-	last   time.Time
-	at     time.Duration
-	origin time.Duration // where it began: 0, or where another process had got to
-	begun  bool
+	period func() time.Duration // of the loop; nil = all time counts
+
+	last        time.Time
+	at          time.Duration
+	begun       bool
+	interrupted bool // passes are missing before the last one: what happened then is not known
 }
 
-// farthest is the most that one step counts: longer than every timer, and far below the
-// maximum of a Duration.
-const farthest = 30 * 24 * time.Hour
+const (
+	// farthest is the most that one step counts: longer than every timer, and far below
+	// the maximum of a Duration.
+	farthest = 30 * 24 * time.Hour
+	// leastGap is never taken for missing passes: rates are means over longer times.
+	leastGap = 15 * time.Second
+)
 
 // advance sets the clock to an instant and returns the time on it, 0 at first.
 func (c *clock) advance(now time.Time) time.Duration {
-	if c.begun && now.After(c.last) {
-		c.at += min(now.Sub(c.last), farthest)
+	elapsed := now.Sub(c.last)
+	if !c.begun {
+		elapsed = 0
 	}
 	c.last, c.begun = now, true
+	most := farthest
+	if c.period != nil {
+		most = max(c.period()*7/4, leastGap)
+	}
+	c.interrupted = c.period != nil && (elapsed < 0 || elapsed > most)
+	c.at += min(max(elapsed, 0), most)
 	return c.at
 }
+
+// begin the clock at an instant, if it does not run yet.
+func (c *clock) begin(t time.Time) {
+	if !c.begun {
+		c.last, c.begun = t, true
+	}
+}
+
+// adopt goes on where another clock has got to.
+func (c *clock) adopt(from clock) { c.last, c.at, c.begun = from.last, from.at, from.begun }
 
 // instant is a time on the clock, or unset.
 type instant struct {
@@ -48,23 +73,3 @@ func (i *instant) keep(at time.Duration, uninterrupted, holds bool) {
 
 // reaches reports whether the instant was a span ago or more.
 func (i instant) reaches(at, span time.Duration) bool { return i.set && at-i.at >= span }
-
-// gap notices passes that did not take place: the process was down or stopped, or the
-// cluster could not be observed. What happened in between is not known.
-type gap struct {
-	period func() time.Duration // of the loop; nil = gaps are not looked for
-	last   instant
-}
-
-// leastGap is never taken for a missing pass: rates are means over longer times.
-const leastGap = 15 * time.Second
-
-// interrupted reports whether passes are missing before this one.
-func (g *gap) interrupted(at time.Duration) bool {
-	was := g.last
-	g.last.mark(at)
-	if g.period == nil || !was.set {
-		return false
-	}
-	return at-was.at > max(g.period()*7/4, leastGap)
-}

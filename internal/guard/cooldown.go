@@ -20,7 +20,7 @@ type CoolDown struct {
 
 type lastChange struct {
 	up, down instant
-	recalled bool // the raise was planned by an earlier process, and may not have been applied
+	elapsed  bool // the raise may be longer ago than the clock says, or not have been applied
 }
 
 // NewCoolDown returns the guard for a number of services.
@@ -31,13 +31,21 @@ func NewCoolDown(up, down time.Duration, services int) *CoolDown {
 // Name returns the name of the guard in records.
 func (*CoolDown) Name() string { return "cool-down" }
 
-// Watch advances the clock.
-func (g *CoolDown) Watch(now time.Time, _ loadline.Situation) { g.clock.advance(now) }
+// Watch advances the clock. If passes are missing, reductions wait longer, and raises no
+// more: more time may have passed than the clock counts.
+func (g *CoolDown) Watch(now time.Time, _ loadline.Situation) {
+	g.clock.advance(now)
+	if g.clock.interrupted {
+		for i := range g.last {
+			g.last[i].elapsed = true
+		}
+	}
+}
 
 // Check drops changes that come too soon after the last one.
 func (g *CoolDown) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	is, last, at := &s.InFlight[service], g.last[service], g.clock.at
-	hotUp := !last.recalled && last.up.within(at, g.Up)
+	hotUp := !last.elapsed && last.up.within(at, g.Up)
 	hotDown := last.up.within(at, g.Down) || last.down.within(at, g.Down)
 	if !hotUp && !hotDown {
 		return want, ""
@@ -70,7 +78,7 @@ func (g *CoolDown) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan
 		for a := range axes {
 			if a.raises(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].up.mark(g.clock.at)
-				g.last[p.Service].recalled = false
+				g.last[p.Service].elapsed = false
 			}
 			if a.reduces(&p.Setting, &s.InFlight[p.Service]) {
 				g.last[p.Service].down.mark(g.clock.at)

@@ -29,9 +29,12 @@ type Gray struct {
 type descent struct {
 	stage  stage
 	since  time.Duration
+	broken bool                // the watch was interrupted
 	before loadline.Allocation // the first step
 	asked  loadline.Allocation // in the check under way
 	target loadline.Allocation // which the first step was part of the way to
+	last   loadline.Allocation // before the last step
+	low    int                 // replicas after it
 }
 
 type stage int
@@ -42,6 +45,7 @@ const (
 	approved             // the rest may follow
 	watchingSecond       // the second step is being watched
 	reverted             // a step was taken back
+	unwatched            // a step is over that was not watched all the time: the next is short, and the last of two
 )
 
 // NewGray watches an application.
@@ -60,25 +64,53 @@ func (g *Gray) Watch(now time.Time, s loadline.Situation) {
 	g.burn.See(now, s)
 	_, rate, over, known := g.burn.Worst(g.Window)
 	burning := known && rate >= g.Rate && over >= g.MinOver
-	seen := known && !g.burn.interrupted && g.burn.uncovered(0) < 0
+	seen := known && !g.clock.interrupted && !g.burn.clock.interrupted && g.burn.uncovered(0) < 0
 	for i := range g.of {
 		d := &g.of[i]
 		elapsed := at - d.since
-		switch watched := d.stage == watchingFirst || d.stage == watchingSecond; {
+		watched := d.stage == watchingFirst || d.stage == watchingSecond
+		waits := d.stage == approved || d.stage == unwatched
+		switch {
+		case (watched || waits) && (!lower(&s.InFlight[i], &d.before) || s.InFlight[i].Replicas > d.low):
+			d.enter(idle, at) // the reduction was not applied, or replicas are wanted again
 		case watched && burning:
 			d.enter(reverted, at)
 		case watched && !seen:
-			d.since = at // time without measurements does not count
+			d.since, d.broken = at, true // time without measurements does not count
+		case d.stage == approved && !seen:
+			d.enter(unwatched, at)
+		case watched && elapsed >= g.Span && d.broken:
+			d.enter(unwatched, at)
 		case d.stage == watchingFirst && elapsed >= g.Span:
 			d.enter(approved, at)
-		case d.stage == watchingSecond && elapsed >= g.Span, d.stage == approved && elapsed >= g.Span,
-			d.stage == reverted && elapsed >= g.Retreat:
+		case (d.stage == watchingSecond || waits) && elapsed >= g.Span, d.stage == reverted && elapsed >= g.Retreat:
 			d.enter(idle, at)
 		}
 	}
 }
 
-func (d *descent) enter(to stage, at time.Duration) { d.stage, d.since = to, at }
+// lower reports whether an allocation is less than another on any axis.
+func lower(is, before *loadline.Allocation) bool {
+	for a := range axes {
+		if a.of(is) < a.of(before) {
+			return true
+		}
+	}
+	return false
+}
+
+// higher is the larger of two allocations on every axis.
+func higher(a, b loadline.Allocation) loadline.Allocation {
+	var set loadline.Setting
+	for x := range axes {
+		if x.of(&a) > x.of(&b) {
+			x.set(&set, x.of(&a))
+		}
+	}
+	return b.With(set)
+}
+
+func (d *descent) enter(to stage, at time.Duration) { d.stage, d.since, d.broken = to, at, false }
 
 // Check shortens a first step down, holds while a step is watched, and reverts it if the
 // error budget burned.
@@ -97,6 +129,12 @@ func (g *Gray) Check(_ time.Time, s loadline.Situation, service int, want loadli
 			g.Span-(g.clock.at-d.since))
 	case approved:
 		return g.secondStep(is, d, want)
+	case unwatched: // part of the way again, and no further than planned before
+		want, why := g.firstStep(is, want)
+		if to, limited := g.secondStep(is, d, want); limited != "" {
+			return to, limited
+		}
+		return want, why
 	default:
 		return g.firstStep(is, want)
 	}
@@ -109,12 +147,11 @@ func (g *Gray) goBack(is *loadline.Allocation, d *descent, want loadline.Setting
 	changed := false
 	for a := range axes {
 		v, set := a.wanted(&want)
-		was, now := a.of(&d.before), a.of(is)
-		switch {
+		switch was, now := a.of(&d.before), a.of(is); {
 		case now < was && (!set || v < was):
 			a.set(&want, was)
 			changed = true
-		case now >= was && set && v < was:
+		case set && v < now:
 			a.unset(&want)
 			changed = true
 		}
@@ -130,7 +167,14 @@ func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Set
 	why := ""
 	for a := range axes {
 		v, _ := a.wanted(&want)
-		if to := a.of(&d.target); a.reduces(&want, is) && v < to && to < a.of(is) {
+		if !a.reduces(&want, is) {
+			continue
+		}
+		switch to := a.of(&d.target); {
+		case to >= a.of(is): // no part of the first step was on this axis
+			a.unset(&want)
+			why = "second of two steps, and only what was planned"
+		case v < to:
 			a.set(&want, to)
 			why = "second of two steps, no further than planned"
 		}
@@ -167,17 +211,23 @@ func (g *Gray) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan) {
 	for i := range plan.Services {
 		p := &plan.Services[i]
 		d, is := &g.of[p.Service], &s.InFlight[p.Service]
-		switch down := reduces(&p.Setting, is); {
-		case down && d.stage == idle:
+		if !reduces(&p.Setting, is) {
+			continue
+		}
+		switch d.stage {
+		case idle:
 			d.before, d.target = *is, d.asked
 			d.enter(watchingFirst, at)
 			if is.With(p.Setting) == d.target {
 				d.enter(watchingSecond, at)
 			}
-		case down && d.stage == approved:
+		case unwatched:
+			d.before, d.target = higher(d.last, *is), d.asked
 			d.enter(watchingSecond, at)
-		case !down && d.stage != reverted && replicas.raises(&p.Setting, is):
-			d.enter(idle, at) // it is wanted again
+			d.broken = true
+		case approved:
+			d.enter(watchingSecond, at)
 		}
+		d.last, d.low = *is, is.With(p.Setting).Replicas
 	}
 }

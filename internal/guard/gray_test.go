@@ -77,5 +77,5 @@ func TestGrayWaitsForMeasurements(t *testing.T) {
 	sc.expect(t, g, toReplicas(4), loadline.Setting{}, "watched")
 	sc.later(time.Minute)
 	sc.observe(100, 5, 0)
-	sc.expect(t, g, toReplicas(4), toReplicas(4), "")
+	sc.expect(t, g, toReplicas(4), toReplicas(6), "first of two steps") // it was not watched all the time
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -34,20 +35,27 @@ type ServiceMemory struct {
 
 // Watch is a reduction in two steps that is under way or was taken back.
 type Watch struct {
-	Stage          string        // first, approved, second or reverted
+	Stage          string        // first, approved, second, reverted or unwatched
 	Age            time.Duration // of the stage
+	Interrupted    bool          // it was not measured all the time, and the second step does not follow
 	Before, Target loadline.Allocation
+	Last           loadline.Allocation // before the last step
+	Low            int                 // replicas after it
 }
 
-// BrownoutMemory is how long ago the last service was switched, and for how long the
-// SLO has been met since.
-type BrownoutMemory struct{ Switched, Met loadline.Opt[time.Duration] }
+// BrownoutMemory is which services are to be off, how long ago the last one was
+// switched, and for how long the SLO has been met since.
+type BrownoutMemory struct {
+	Off           []string // in the order in which they were switched
+	Switched, Met loadline.Opt[time.Duration]
+}
 
 // keeper is a guard with something to remember.
 type keeper interface {
 	save(app *loadline.App, m *Memory)
-	// resume takes over from a memory, with a clock that was started already.
-	resume(app *loadline.App, m *Memory, c clock)
+	// resume takes over from a memory. Windows begin at an instant, timers go on from
+	// the memory.
+	resume(app *loadline.App, m *Memory, begin time.Time)
 	// adopt takes over everything from the guard of the same name in this process, or
 	// reports that it was set differently.
 	adopt(old loop.Guard, same mapping) bool
@@ -55,21 +63,11 @@ type keeper interface {
 
 // Memory of the guards after a pass.
 func (g *Guarded) Memory(at time.Time) Memory {
-	m := Memory{At: at, Clock: g.clockAt(), Services: map[string]ServiceMemory{}, app: g.Ladder.app, kept: g.Guards, burn: g.Ladder.burn}
+	m := Memory{At: at, Services: map[string]ServiceMemory{}, app: g.Ladder.app, kept: g.Guards, burn: g.Ladder.burn}
 	for _, k := range keepers(g.Guards) {
 		k.save(g.Ladder.app, &m)
 	}
 	return m
-}
-
-// clockAt is the time on the guards' clocks, which all began at the first pass.
-func (g *Guarded) clockAt() time.Duration {
-	for _, guard := range g.Guards {
-		if o, ok := guard.(*Observed); ok {
-			return o.clock.at
-		}
-	}
-	return g.Ladder.burn.clock.at
 }
 
 // Resume takes over what an earlier process, or earlier settings in this process, have
@@ -84,16 +82,14 @@ func (g *Guarded) Resume(m Memory, begin, now time.Time) {
 	if begin.After(now) {
 		begin = now // the clock was set back
 	}
-	at := m.Clock - min(max(m.At.Sub(begin), 0), now.Sub(begin))
-	c := clock{last: begin, at: at, origin: at, begun: true}
 	same := mapNames(m.app, g.Ladder.app)
 	g.resumed = m.At
 	if !g.Ladder.burn.adopt(m.burn, same) {
-		g.Ladder.burn.resume(g.Ladder.app, &m, c)
+		g.Ladder.burn.resume(g.Ladder.app, &m, begin)
 	}
 	for _, k := range keepers(g.Guards) {
 		if old := named(m.kept, k.(loop.Guard).Name()); old == nil || !k.adopt(old, same) {
-			k.resume(g.Ladder.app, &m, c)
+			k.resume(g.Ladder.app, &m, begin)
 		}
 	}
 }
@@ -104,10 +100,14 @@ func (g *Guarded) Resume(m Memory, begin, now time.Time) {
 func (g *Guarded) Replay(at time.Time, o *loadline.Observation, is []loadline.Allocation) {
 	g.Filter(at, o)
 	s := loadline.Situation{App: g.Ladder.app, Window: []loadline.Observation{*o}, Allocation: is, InFlight: is}
-	known := !at.After(g.resumed) // what the memory contains already is not done again
+	known := !at.After(g.resumed) // it fills windows; what was done then is in the memory
 	for _, guard := range g.Guards {
 		switch guard := guard.(type) {
 		case *Starting: // how many pods were desired then is not known
+		case *Observed:
+			guard.Watch(at, s)
+		case *Burning:
+			guard.Watch(at, s)
 		case *Gray:
 			if known {
 				guard.burn.See(at, s)
@@ -121,7 +121,9 @@ func (g *Guarded) Replay(at time.Time, o *loadline.Observation, is []loadline.Al
 				guard.Watch(at, s)
 			}
 		case loop.Watcher:
-			guard.Watch(at, s)
+			if !known {
+				guard.Watch(at, s)
+			}
 		}
 	}
 	g.Ladder.burn.See(at, s)
@@ -205,10 +207,8 @@ func aged(i instant, at time.Duration) loadline.Opt[time.Duration] {
 	return loadline.Some(at - i.at)
 }
 
-// ago is an age as an instant on a clock.
-func ago(age loadline.Opt[time.Duration], at time.Duration) instant {
-	return instant{at - age.Value, age.Set}
-}
+// ago is an age as an instant on a clock that begins now.
+func ago(age loadline.Opt[time.Duration]) instant { return instant{-age.Value, age.Set} }
 
 // update changes one service's memory.
 func (m *Memory) update(name string, change func(*ServiceMemory)) {
@@ -231,36 +231,38 @@ func (g *CoolDown) save(app *loadline.App, m *Memory) {
 	}
 }
 
-func (g *CoolDown) resume(app *loadline.App, m *Memory, c clock) {
-	g.clock = c
+func (g *CoolDown) resume(app *loadline.App, m *Memory, _ time.Time) {
+	g.clock.begin(m.At)
 	for i := range g.last {
 		s := m.Services[app.Services[i].Name]
-		g.last[i] = lastChange{up: ago(s.Raised, m.Clock), down: ago(s.Reduced, m.Clock), recalled: true}
+		g.last[i] = lastChange{up: ago(s.Raised), down: ago(s.Reduced), elapsed: true}
 	}
 }
 
 func (g *CoolDown) adopt(old loop.Guard, same mapping) bool {
 	from := old.(*CoolDown)
-	g.clock = from.clock
+	g.clock.adopt(from.clock)
 	adoptAll(g.last, from.last, same.services)
 	return true
 }
 
-var stageNames = map[stage]string{watchingFirst: "first", approved: "approved", watchingSecond: "second", reverted: "reverted"}
+var stageNames = map[stage]string{watchingFirst: "first", approved: "approved", watchingSecond: "second", reverted: "reverted",
+	unwatched: "unwatched"}
 
 func (g *Gray) save(app *loadline.App, m *Memory) {
 	for i := range g.of {
 		if d := &g.of[i]; d.stage != idle {
 			m.update(app.Services[i].Name, func(s *ServiceMemory) {
-				s.Watch = &Watch{Stage: stageNames[d.stage], Age: g.clock.at - d.since, Before: d.before, Target: d.target}
+				s.Watch = &Watch{Stage: stageNames[d.stage], Age: g.clock.at - d.since, Interrupted: d.broken, Before: d.before,
+					Target: d.target, Last: d.last, Low: d.low}
 			})
 		}
 	}
 }
 
-func (g *Gray) resume(app *loadline.App, m *Memory, c clock) {
-	g.clock = c
-	g.burn.resume(app, m, c)
+func (g *Gray) resume(app *loadline.App, m *Memory, begin time.Time) {
+	g.clock.begin(m.At)
+	g.burn.resume(app, m, begin)
 	for i := range g.of {
 		w := m.Services[app.Services[i].Name].Watch
 		if w == nil {
@@ -268,7 +270,8 @@ func (g *Gray) resume(app *loadline.App, m *Memory, c clock) {
 		}
 		for s, name := range stageNames {
 			if name == w.Stage {
-				g.of[i] = descent{stage: s, since: m.Clock - w.Age, before: w.Before, target: w.Target}
+				g.of[i] = descent{stage: s, since: -w.Age, broken: w.Interrupted, before: w.Before, target: w.Target, last: w.Last,
+					low: w.Low}
 			}
 		}
 	}
@@ -276,7 +279,7 @@ func (g *Gray) resume(app *loadline.App, m *Memory, c clock) {
 
 func (g *Gray) adopt(old loop.Guard, same mapping) bool {
 	from := old.(*Gray)
-	g.clock = from.clock
+	g.clock.adopt(from.clock)
 	g.burn.adopt(from.burn, same)
 	adoptAll(g.of, from.of, same.services)
 	return true
@@ -284,14 +287,16 @@ func (g *Gray) adopt(old loop.Guard, same mapping) bool {
 
 func (*Observed) save(*loadline.App, *Memory) {}
 
-func (g *Observed) resume(_ *loadline.App, _ *Memory, c clock) { g.clock = c }
+func (g *Observed) resume(_ *loadline.App, _ *Memory, begin time.Time) {
+	g.clock.begin(begin)
+}
 
 func (g *Observed) adopt(old loop.Guard, same mapping) bool {
 	from := old.(*Observed)
 	if from.Window != g.Window {
 		return false
 	}
-	g.clock, g.gap.last = from.clock, from.gap.last
+	g.clock.adopt(from.clock)
 	adoptAll(g.peaks, from.peaks, same.services)
 	return true
 }
@@ -304,7 +309,9 @@ func (g *Burning) save(app *loadline.App, m *Memory) {
 	}
 }
 
-func (g *Burning) resume(app *loadline.App, m *Memory, c clock) { g.burn.resume(app, m, c) }
+func (g *Burning) resume(app *loadline.App, m *Memory, begin time.Time) {
+	g.burn.resume(app, m, begin)
+}
 
 func (g *Burning) adopt(old loop.Guard, same mapping) bool {
 	return g.burn.adopt(old.(*Burning).burn, same)
@@ -312,38 +319,50 @@ func (g *Burning) adopt(old loop.Guard, same mapping) bool {
 
 func (*Starting) save(*loadline.App, *Memory) {}
 
-func (*Starting) resume(*loadline.App, *Memory, clock) {}
+func (*Starting) resume(*loadline.App, *Memory, time.Time) {}
 
 func (g *Starting) adopt(old loop.Guard, same mapping) bool {
-	g.clock = old.(*Starting).clock
+	g.clock.adopt(old.(*Starting).clock)
 	adoptAll(g.missing, old.(*Starting).missing, same.services)
 	return true
 }
 
-func (g *Brownout) save(_ *loadline.App, m *Memory) {
+func (g *Brownout) save(app *loadline.App, m *Memory) {
 	m.Brownout = BrownoutMemory{Switched: aged(g.step, g.clock.at), Met: aged(g.calm, g.clock.at)}
+	for _, service := range g.optional[:g.off] {
+		m.Brownout.Off = append(m.Brownout.Off, app.Services[service].Name)
+	}
 }
 
-func (g *Brownout) resume(app *loadline.App, m *Memory, c clock) {
-	g.clock = c
-	g.burn.resume(app, m, c)
-	g.step, g.calm = ago(m.Brownout.Switched, m.Clock), ago(m.Brownout.Met, m.Clock)
+func (g *Brownout) resume(app *loadline.App, m *Memory, begin time.Time) {
+	g.clock.begin(m.At)
+	g.burn.resume(app, m, begin)
+	g.step, g.calm = ago(m.Brownout.Switched), ago(m.Brownout.Met)
+	g.begun = true
+	g.takeOver(func(service int) bool { return slices.Contains(m.Brownout.Off, app.Services[service].Name) })
 }
 
 func (g *Brownout) adopt(old loop.Guard, same mapping) bool {
 	from := old.(*Brownout)
-	g.clock, g.step, g.calm = from.clock, from.step, from.calm
+	g.clock.adopt(from.clock)
+	g.step, g.calm = from.step, from.calm
+	off := map[int]bool{}
+	for _, service := range from.optional[:from.off] {
+		off[service] = true
+	}
+	g.begun = from.begun
+	g.takeOver(func(service int) bool { return same.services[service] >= 0 && off[same.services[service]] })
 	g.burn.adopt(from.burn, same)
 	return true
 }
 
 // resume notes which kinds have been measured, so that their absence is noticed.
-func (b *Burn) resume(app *loadline.App, m *Memory, c clock) {
-	b.clock = c
+func (b *Burn) resume(app *loadline.App, m *Memory, begin time.Time) {
+	b.clock.begin(begin)
 	for i := range b.kinds {
 		for _, name := range m.Kinds {
 			if app.Kinds[i].Name == name {
-				b.kinds[i].measured = instant{at: c.at - farthest, set: true}
+				b.kinds[i].measured = instant{at: -farthest, set: true}
 			}
 		}
 	}
@@ -354,11 +373,39 @@ func (b *Burn) adopt(old *Burn, same mapping) bool {
 	if old == nil || old.width != b.width || old.maxAge != b.maxAge {
 		return false
 	}
-	b.clock, b.gap.last = old.clock, old.gap.last
+	b.clock.adopt(old.clock)
 	for i, j := range same.kinds {
 		if j >= 0 && len(old.kinds[j].ring) == len(b.kinds[i].ring) {
 			b.kinds[i] = old.kinds[j]
 		}
 	}
 	return true
+}
+
+// longestReplay bounds what is asked of the metrics after a long downtime.
+const longestReplay = 5 * time.Minute
+
+// ReplayFrom is the time from which passes should be replayed before the first one, so
+// that the windows are filled and nothing is missed that happened since the memory was
+// saved.
+func (g *Guarded) ReplayFrom(m Memory, now time.Time) time.Time {
+	set := &g.Ladder.set
+	window := max(set.Observed.Window, set.Burn.ScaleInWindow) + g.Ladder.needs.Period
+	from := now.Add(-window)
+	if m.At.IsZero() {
+		return from
+	}
+	if since := m.At.Add(-window); since.Before(from) {
+		from = since
+	}
+	if earliest := now.Add(-longestReplay); from.Before(earliest) {
+		from = earliest
+	}
+	return from
+}
+
+// ReducedSince reports whether a service was reduced at an instant or later.
+func (m *Memory) ReducedSince(service string, at time.Time) bool {
+	s := m.Services[service]
+	return s.Reduced.Set && !m.At.Add(-s.Reduced.Value).Before(at)
 }

@@ -22,7 +22,6 @@ type Observed struct {
 	Settle    time.Duration // after becoming ready, for which a pod's CPU is start-up and not load
 
 	clock clock
-	gap   gap
 	peaks []loadPeaks // by service
 }
 
@@ -50,7 +49,7 @@ func (*Observed) Name() string { return "observed" }
 // Watch records the load.
 func (g *Observed) Watch(now time.Time, s loadline.Situation) {
 	at := g.clock.advance(now)
-	interrupted := g.gap.interrupted(at)
+	interrupted := g.clock.interrupted
 	for i := range g.peaks {
 		p := &g.peaks[i]
 		o := observed(s, i)

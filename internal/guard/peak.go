@@ -15,37 +15,22 @@ const peakBuckets = 7 // a span is six of them, and one is being filled
 
 func (p *peak) add(at, span time.Duration, v float64) {
 	n := p.turn(at, span)
-	if slot := &p.highest[place(n, peakBuckets)]; v > *slot {
+	if slot := &p.highest[n%peakBuckets]; v > *slot {
 		*slot = v
 	}
-	p.last = at
+	p.begun, p.last = true, at
 }
 
 // turn drops expired buckets and returns the number of the newest.
 func (p *peak) turn(at, span time.Duration) int64 {
-	n := bucketAt(at, max(span/(peakBuckets-1), 1))
-	if !p.begun {
-		p.newest, p.begun = n, true
-	}
+	width := max(span/(peakBuckets-1), 1)
+	n := int64(at / width)
 	for k := max(p.newest+1, n-peakBuckets+1); k <= n; k++ {
-		p.highest[place(k, peakBuckets)] = 0
+		p.highest[k%peakBuckets] = 0
 	}
 	p.newest = max(p.newest, n)
 	return p.newest
 }
-
-// bucketAt is the number of the bucket of a time, which may be before 0: a clock that
-// was taken over may be shown times from before.
-func bucketAt(at, width time.Duration) int64 {
-	n := at / width
-	if at%width < 0 {
-		n--
-	}
-	return int64(n)
-}
-
-// place of a bucket in a ring.
-func place(n, size int64) int64 { return (n%size + size) % size }
 
 // get returns the highest value, if one came within the span.
 func (p *peak) get(at, span time.Duration) (float64, bool) {
