@@ -15,6 +15,10 @@ type GuardSettings struct {
 	// +optional
 	Data *DataSettings `json:"data,omitempty"`
 
+	// The user's bounds.
+	// +optional
+	Bounds *BoundsSettings `json:"bounds,omitempty"`
+
 	// When a model counts as broken.
 	// +optional
 	Faults *FaultSettings `json:"faults,omitempty"`
@@ -86,6 +90,15 @@ type DataSettings struct {
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('24h')",message="must be longer than 0s and at most 24h"
 	FloorAfter *Duration `json:"floorAfter,omitempty"`
+}
+
+// BoundsSettings are about the user's bounds.
+type BoundsSettings struct {
+	// Bring a service that is above a maximum, because that was lowered, to it in one
+	// step, whatever its load is. Otherwise it is reached in guarded steps, and only as
+	// far as the load permits.
+	// +optional
+	AtOnce bool `json:"atOnce,omitempty"`
 }
 
 // FaultSettings define when a model counts as broken.

@@ -36,6 +36,11 @@ type LoadLineStatus struct {
 	// +optional
 	Ladder *LadderStatus `json:"ladder,omitempty"`
 
+	// What the guards must not forget when the controller ends. A restarted one
+	// continues from here.
+	// +optional
+	Memory *GuardMemory `json:"memory,omitempty"`
+
 	// Whether all objectives were met at the last decision: True, False or Unknown.
 	// +optional
 	// +kubebuilder:validation:Enum=True;False;Unknown
@@ -204,6 +209,92 @@ type ServiceStatus struct {
 	// Until when a manual change is respected.
 	// +optional
 	ManualUntil *metav1.Time `json:"manualUntil,omitempty"`
+
+	// What the guards must not forget of the service.
+	// +optional
+	Memory *ServiceMemory `json:"memory,omitempty"`
+}
+
+// GuardMemory is what the guards of an application must not forget. That of a
+// service is with the service.
+type GuardMemory struct {
+	// The pass that it is of.
+	// +required
+	Time metav1.MicroTime `json:"time"`
+
+	// Kinds of requests whose share over the SLO has been measured. While one of them
+	// is not, nothing is reduced.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
+	Kinds []string `json:"kinds,omitempty"`
+
+	// Optional services that are to be off, in the order in which they were switched
+	// off.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MaxLength=63
+	BrownedOut []string `json:"brownedOut,omitempty"`
+
+	// When an optional service was last switched off or on.
+	// +optional
+	Switched *metav1.MicroTime `json:"switched,omitempty"`
+
+	// Since when the objectives have been met during a brownout.
+	// +optional
+	MetSince *metav1.MicroTime `json:"metSince,omitempty"`
+}
+
+// ServiceMemory is what the guards must not forget of one service.
+type ServiceMemory struct {
+	// When it was last raised.
+	// +optional
+	Raised *metav1.MicroTime `json:"raised,omitempty"`
+
+	// When it was last reduced.
+	// +optional
+	Reduced *metav1.MicroTime `json:"reduced,omitempty"`
+
+	// The gradual scale-in that is under way, or was taken back.
+	// +optional
+	ScaleIn *ScaleIn `json:"scaleIn,omitempty"`
+}
+
+// ScaleIn is a reduction in two steps.
+type ScaleIn struct {
+	// The stage. first, second: the step is being watched. approved: the second step
+	// may follow. reverted: a step was taken back. unwatched: a step is over that was
+	// not measured all the time.
+	// +required
+	// +kubebuilder:validation:Enum=first;approved;second;reverted;unwatched
+	Stage string `json:"stage"`
+
+	// Since when.
+	// +required
+	Since metav1.MicroTime `json:"since"`
+
+	// The step was not measured all the time.
+	// +optional
+	Interrupted bool `json:"interrupted,omitempty"`
+
+	// The allocation before the first step, which a reversal returns to.
+	// +required
+	Before Amounts `json:"before"`
+
+	// The allocation that both steps lead to.
+	// +required
+	Target Amounts `json:"target"`
+
+	// The allocation before the last step.
+	// +required
+	Last Amounts `json:"last"`
+
+	// Replicas after the last step.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Low int32 `json:"low"`
 }
 
 // Seen is an observation of a service. Values that were not measured are left
@@ -230,6 +321,14 @@ type Seen struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
+
+	// How many of the ready pods are behind the figures: "7/14". Pods that are too new
+	// to be measured do not count. If more than one in ten is missing, the service is
+	// not reduced, and its figures are scaled to all pods. Left out if the figures are
+	// not measured pod by pod.
+	// +optional
+	// +kubebuilder:validation:MaxLength=24
+	MeasuredPods string `json:"measuredPods,omitempty"`
 }
 
 // Amounts are the replicas of a service, and the resources of each.

@@ -36,6 +36,9 @@ func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings
 		setSpan(&set.Data.Recovery, d.Recovery)
 		setSpan(&set.Data.FloorAfter, d.FloorAfter)
 	}
+	if d := g.Bounds; d != nil {
+		set.Bounds.AtOnce = d.AtOnce
+	}
 	if d := g.Faults; d != nil {
 		setCount(&set.Faults.Most, d.Most)
 		setSpan(&set.Faults.Recovery, d.Recovery)
