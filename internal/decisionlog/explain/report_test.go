@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
@@ -35,5 +36,32 @@ func TestReportedConcernsTheService(t *testing.T) {
 	got := reported(decisionlog.Entry{App: app, Record: record}, "web")
 	if len(got) != 1 || got[0] != "The metrics report: every metric is absent: the server does not answer." {
 		t.Errorf("a reading that failed: %q", got)
+	}
+}
+
+// Figures that stand on part of the pods are said to.
+func TestPartOfThePodsIsSaid(t *testing.T) {
+	sc := newScene()
+	pods := sc.s.Window[0].Services[0].Pods
+	for i := range pods {
+		pods[i].Ready = noon.Add(-time.Hour)
+	}
+	of := func() []string {
+		r := decisionlog.Of(&sc.d, sc.s)
+		return covered(&r.Services[0])
+	}
+	if got := of(); got != nil {
+		t.Errorf("nothing is measured by pod, and it says %q", got)
+	}
+	pods[0].CPU = sample(0.1, time.Second)
+	pods[2].Ready = noon
+	want := "The CPU of 1 of 2 ready pods was measured (50%), and the figures are scaled to all of them; nothing is reduced while more " +
+		"than one in ten is missing."
+	if got := of(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	pods[1].CPU = sample(0.1, time.Second)
+	if got := of(); got != nil {
+		t.Errorf("a new pod is not missing, and it says %q", got)
 	}
 }

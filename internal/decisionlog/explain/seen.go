@@ -51,6 +51,7 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	all := []string{}
 	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Desired.Replicas)))
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
+	all = append(all, covered(s)...)
 	if len(v.absent) > 0 {
 		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
 		all = append(all, reported(e, s.Name)...)
@@ -63,6 +64,34 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 			strings.Join(axes(s.Desired.Allocation(), s.Expecting.Allocation()), ", ")))
 	}
 	return append(all, users(e, s)...)
+}
+
+// newFor is how long a ready pod may be without a sample before it is missing rather
+// than new.
+const newFor = 75 * time.Second
+
+// covered says how many of the ready pods are behind the figures, if not all are.
+func covered(s *decisionlog.Service) []string {
+	measured, missing := 0, 0
+	for i := range s.Seen.Pods {
+		p := &s.Seen.Pods[i]
+		switch {
+		case p.Phase != loadline.PodReady.String():
+		case p.Samples.Of(loadline.PodCPU).Present:
+			measured++
+		case p.Ready == nil || time.Duration(*p.Ready) >= newFor:
+			missing++
+		}
+	}
+	if measured == 0 || missing == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("The CPU of %d of %d ready pods was measured (%.0f%%), and the figures are scaled to all of them", measured,
+		measured+missing, 100*float64(measured)/float64(measured+missing))
+	if 10*missing > measured+missing {
+		text += "; nothing is reduced while more than one in ten is missing"
+	}
+	return []string{text + "."}
 }
 
 // shown are the metrics of a service that a paragraph has figures of.
