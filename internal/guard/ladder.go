@@ -322,6 +322,14 @@ func (l *Ladder) burnFinding(firing bool) finding {
 	return away
 }
 
+// SLOBurns reports whether the error budget burned over the window in which nothing is
+// reduced then.
+func (l *Ladder) SLOBurns() bool {
+	b := &l.set.Burn
+	_, rate, over, known := l.burn.Worst(b.ScaleInWindow)
+	return known && rate >= b.ScaleInRate && over >= b.MinOver
+}
+
 // choose the policy to follow, with the reason in parts so that no text is built
 // while nothing changes.
 func (l *Ladder) choose(at time.Duration, model, rule answer) (Rung, cause) {
