@@ -30,7 +30,12 @@ func Prepare(p loadline.Policy, now time.Time, s *loadline.Situation) {
 	splitFor(p, now, s)
 }
 
-func (l *Loop) forecast(p *Pass) { forecastFor(l.Policy, p.Decision.At, &p.Situation) }
+func (l *Loop) forecast(p *Pass) {
+	if l.Forecaster != nil {
+		p.Situation.Forecast = l.Forecaster.Forecast(p.Decision.At, p.Situation.Window)
+	}
+	forecastFor(l.Policy, p.Decision.At, &p.Situation)
+}
 
 func (l *Loop) split(p *Pass) {
 	if l.Splitter != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
@@ -23,7 +24,12 @@ type ArenaConfig struct {
 	LookBack  time.Duration  // simulated before the first decision
 	Resize    Resize         // sizes that an episode begins with; nil = as the application says
 	Forecasts *ForecastTable // nil = no forecasts
+	Splitter  loop.Splitter  // of the SLO; nil = it is not split
 	Noise     Noise
+
+	// Guards makes the guards of each episode, which may have a memory; nil = none.
+	// An agent learns from what they let through.
+	Guards func() []loop.Guard
 
 	ResizeDelay    loadline.Dist // zero = the engine's own
 	ResizeRestarts bool          // a changed size restarts the replica
@@ -43,7 +49,8 @@ func WholeApplication(s Scenario, needs loadline.Needs, steps int) ArenaConfig {
 // fluidStep is how far the engine advances at once.
 const fluidStep = 5 * time.Second
 
-// Arena simulates one episode after the other. It is for one goroutine.
+// Arena simulates one episode after the other: the loop runs a policy whose
+// proposals are an agent's actions. It is for one goroutine.
 type Arena struct {
 	config   ArenaConfig
 	topology *formulation.Topology
@@ -51,28 +58,47 @@ type Arena struct {
 	app      *loadline.App // of the episode: with other replicas and sizes
 	services []loadline.Service
 	start    time.Duration // of the episode in the load
-	cluster  *sim.Cluster
-	window   []loadline.Observation
-	spare    []loadline.Observation // their memory is used again
-	desired  []loadline.Allocation
-	forecast []loadline.Forecast
-	plan     loadline.Plan
+	loop     loop.Loop     // on the episode's cluster
+	pass     *loop.Pass    // begun, and finished by the next proposal
+	agent    agent
 	steps    int        // taken in this episode
 	rng      *rand.Rand // of the episode's noise
 }
 
+// agent is the policy of an arena's loop. It proposes what was chosen outside of
+// the loop.
+type agent struct {
+	needs    loadline.Needs
+	proposal loadline.Proposal
+}
+
+// Name implements loadline.Policy.
+func (*agent) Name() string { return "agent" }
+
+// Needs implements loadline.Policy.
+func (g *agent) Needs() loadline.Needs { return g.needs }
+
+// Decide implements loadline.Policy.
+func (g *agent) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return g.proposal, nil
+}
+
 // NewArena checks that the scenario is long enough. Begin comes next.
 func NewArena(config ArenaConfig) (*Arena, error) {
-	a := &Arena{
-		config: config, app: config.App, topology: formulation.NewTopology(config.App),
-		forecast: make([]loadline.Forecast, len(config.App.Services)),
+	a := &Arena{config: config, app: config.App, topology: formulation.NewTopology(config.App), agent: agent{needs: config.Needs}}
+	a.loop = loop.Loop{Policy: &a.agent, Splitter: config.Splitter}
+	if config.Noise.Latency {
+		a.loop.Filter = a.blur
+	}
+	if config.Forecasts != nil {
+		a.loop.Forecaster = &episodeForecasts{arena: a, forecasts: make([]loadline.Forecast, len(config.App.Services))}
 	}
 	var faults []error
 	if config.Steps < 1 {
 		faults = append(faults, fmt.Errorf("arena: episodes of %d steps, must be at least 1", config.Steps))
 	}
-	if n := config.Needs; n.Period < time.Second || n.Delay < 0 || n.Delay > n.Period {
-		faults = append(faults, fmt.Errorf("arena: a period of %v with a delay of %v, must be at least 1s and no shorter than the delay", n.Period, n.Delay))
+	if n := config.Needs; n.Period < time.Second || n.Delay < 0 {
+		faults = append(faults, fmt.Errorf("arena: a period of %v with a delay of %v, must be at least 1s and 0s", n.Period, n.Delay))
 	}
 	if config.Duration < a.episode() {
 		faults = append(faults, fmt.Errorf("arena: the load of %s lasts %v, an episode %v: give a longer load or shorter episodes",
@@ -127,32 +153,55 @@ func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	if c.Noise.Latency {
 		engine.AddNoise()
 	}
-	a.cluster = sim.NewCluster(a.app, engine, metrics, rng.Uint64())
-	a.spare, a.window = append(a.spare, a.window...), a.window[:0]
+	a.enter(sim.NewCluster(a.app, engine, metrics, rng.Uint64()))
+}
+
+// enter begins the episode's first pass after the look back.
+func (a *Arena) enter(cluster *sim.Cluster) {
+	a.loop.Reset()
+	a.loop.App, a.loop.Cluster, a.loop.Clock, a.loop.Guards = a.app, cluster, cluster, nil
+	if a.config.Guards != nil {
+		a.loop.Guards = a.config.Guards()
+	}
 	a.steps = 0
-	a.wait(c.LookBack)
+	a.wait(a.Now().Add(a.config.LookBack))
 	a.observe()
 }
 
-// Act applies a proposal as the loop would: it takes effect after its delay, and the
-// step lasts a period.
+// Act proposes, and a step of the policy's period passes.
 func (a *Arena) Act(p loadline.Proposal) {
-	a.Tick(p, a.config.Needs.Period, a.config.Needs.Delay)
+	a.Propose(p)
+	a.Advance(a.config.Needs.Period)
 	a.CountStep()
 }
 
-// Tick applies a proposal and lets some time pass. It does not count as a step.
-func (a *Arena) Tick(p loadline.Proposal, length, delay time.Duration) {
-	a.plan.Services = a.plan.Services[:0]
-	for _, s := range p.Services {
-		a.plan.Services = append(a.plan.Services, loadline.ServicePlan{Service: s.Service, Setting: s.Setting})
-	}
-	a.wait(delay)
-	if len(a.plan.Services) > 0 {
-		_ = a.cluster.Apply(context.Background(), a.plan) // fails only when the context is done
-	}
-	a.wait(length - delay)
+// Propose decides in the present situation. The plan of the decision is what the
+// guards let through; it is applied after the policy's delay. The decision and the
+// situation are valid until Advance.
+func (a *Arena) Propose(p loadline.Proposal) *loadline.Decision {
+	a.agent.proposal = p
+	_ = a.loop.Finish(context.Background()) // fails only when the context is done
+	return &a.pass.Decision
+}
+
+// Advance simulates for some time after a proposal and observes. It does not count
+// as a step.
+func (a *Arena) Advance(length time.Duration) {
+	now := a.Now()
+	// Engines draw noise whenever they stop. They stop here with and without a plan, so
+	// that an action does not change the noise that follows it.
+	a.wait(now.Add(min(a.config.Needs.Delay, length)))
+	a.wait(now.Add(length))
 	a.observe()
+}
+
+func (a *Arena) wait(until time.Time) {
+	_ = a.loop.WaitUntil(context.Background(), until) // fails only when the context is done
+}
+
+// observe begins the next pass.
+func (a *Arena) observe() {
+	a.pass, _ = a.loop.Begin(context.Background()) // fails only when the context is done
 }
 
 // CountStep counts a step that was made of ticks.
@@ -165,7 +214,7 @@ func (a *Arena) Over() bool { return a.steps >= a.config.Steps }
 func (a *Arena) StepsTaken() int { return a.steps }
 
 // Now is the episode's time.
-func (a *Arena) Now() time.Time { return a.cluster.Now() }
+func (a *Arena) Now() time.Time { return a.loop.Clock.Now() }
 
 // App of the episode; before the first, that of the scenario.
 func (a *Arena) App() *loadline.App { return a.app }
@@ -176,36 +225,5 @@ func (a *Arena) Topology() *formulation.Topology { return a.topology }
 // Needs of the policy that decides.
 func (a *Arena) Needs() loadline.Needs { return a.config.Needs }
 
-// Situation is valid until the next tick.
-func (a *Arena) Situation() loadline.Situation {
-	s := loadline.Situation{App: a.app, Window: a.window, Allocation: a.desired, InFlight: a.desired}
-	if a.config.Forecasts != nil {
-		s.Forecast = a.forecast
-	}
-	return s
-}
-
-func (a *Arena) wait(d time.Duration) {
-	_ = a.cluster.WaitUntil(context.Background(), a.cluster.Now().Add(d)) // fails only when the context is done
-}
-
-// observe adds what is measured now to the window. The observation that falls out
-// gives its memory to the new one.
-func (a *Arena) observe() {
-	var o loadline.Observation
-	switch n := len(a.spare); {
-	case len(a.window) >= max(a.config.Needs.Keep, 1):
-		o = a.window[0]
-		copy(a.window, a.window[1:])
-		a.window = a.window[:len(a.window)-1]
-	case n > 0:
-		o, a.spare = a.spare[n-1], a.spare[:n-1]
-	}
-	_ = a.cluster.Observe(context.Background(), &o) // fails only when the context is done
-	a.blur(&o)
-	a.window = append(a.window, o)
-	a.desired = a.cluster.Allocation(a.desired[:0])
-	if a.config.Forecasts != nil {
-		a.config.Forecasts.fill(a.start+sim.Since(a.cluster.Now()), a.cluster.Now(), a.forecast)
-	}
-}
+// Situation is valid until Advance.
+func (a *Arena) Situation() loadline.Situation { return a.pass.Situation }

@@ -155,6 +155,19 @@ func (a *ForecastTable) fill(at time.Duration, now time.Time, into []loadline.Fo
 	}
 }
 
+// episodeForecasts is the part of an arena's table that an episode is in. It is the
+// forecaster of the arena's loop.
+type episodeForecasts struct {
+	arena     *Arena
+	forecasts []loadline.Forecast
+}
+
+// Forecast implements loop.Forecaster.
+func (f *episodeForecasts) Forecast(now time.Time, _ []loadline.Observation) []loadline.Forecast {
+	f.arena.config.Forecasts.fill(f.arena.start+sim.Since(now), now, f.forecasts)
+	return f.forecasts
+}
+
 // NewForecastTable makes the table of a load with forecasters that are fitted already,
 // by service; nil = none. A load that is too short has no forecasts.
 func NewForecastTable(s Scenario, f ForecastSpec, models []*forecast.GRU) *ForecastTable {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"time"
 
 	"github.com/loadline/loadline"
 )
@@ -22,11 +23,9 @@ const (
 )
 
 // blur makes response times as uncertain as measured ones are: the 99th percentile of
-// a few visits is random, and an agent not trained with that mistakes it for load.
-func (a *Arena) blur(o *loadline.Observation) {
-	if !a.config.Noise.Latency {
-		return
-	}
+// a few visits is random, and an agent not trained with that mistakes it for load. It
+// is the filter of an arena's loop.
+func (a *Arena) blur(_ time.Time, o *loadline.Observation) {
 	factor := func(rate loadline.Sample) float64 {
 		visits := rate.Or(0) * a.config.Needs.Window.Seconds()
 		return math.Exp(mostBlur / math.Sqrt(1+visits/fewVisits) * a.rng.NormFloat64())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -20,6 +21,8 @@ type ServiceEnvConfig struct {
 	CPUNoise       float64 // relative deviation of CPU readings, so that nothing is learned by heart
 	MetricsLoss    float64 // share of scrapes that are lost
 	StartupFactor  float64 // on start-up times; 0 = 1
+
+	Guards func() []loop.Guard // of each episode; nil = none
 }
 
 // ServiceEnv is an environment of one service at a time. Each episode is one of a
@@ -45,7 +48,7 @@ func NewServiceEnv(config ServiceEnvConfig) (*ServiceEnv, error) {
 		a, err := NewArena(ArenaConfig{
 			Scenario: s.Scenario, Needs: needs, Steps: config.Steps, LookBack: max(needs.Window, 2*needs.Period),
 			Noise:          Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
-			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor,
+			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor, Guards: config.Guards,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("service %s: %w", s.Service, err)
@@ -73,23 +76,35 @@ func (e *ServiceEnv) Reset(rng *rand.Rand, observation []float32) {
 	e.see(observation)
 }
 
-// Step implements rl.Env.
+// Step implements rl.Env. Where a guard changes what the action stands for, the action
+// becomes the one that comes nearest to what is applied.
 func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
 	problem := e.config.Problem
-	before := e.arena.desired[0]
-	setting := before.Changes(problem.Setting(e.arena.topology, e.arena.Situation(), 0, action.Choice))
-	e.proposal.Services = e.proposal.Services[:0]
-	if !setting.Empty() {
-		e.proposal.Services = append(e.proposal.Services, loadline.ServiceProposal{Setting: setting})
-	}
-	e.arena.Act(e.proposal)
-	now := before.With(setting)
+	now, changed := e.propose(action)
+	e.arena.Advance(e.arena.config.Needs.Period)
+	e.arena.CountStep()
 	reward := problem.Reward(e.arena.topology, e.arena.Situation(), 0, formulation.Spend{
 		Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest),
-		Changed: setting.Replicas.Set, Reference: e.scenario.Reference,
+		Changed: changed, Reference: e.scenario.Reference,
 	})
 	e.see(observation)
 	return rl.Result{Reward: reward, Truncated: e.arena.Over()}
+}
+
+// propose what an action stands for. It returns what the service has once the plan is
+// applied, and whether that changes the number of replicas.
+func (e *ServiceEnv) propose(action *rl.Action) (now loadline.Allocation, changed bool) {
+	s := e.arena.Situation()
+	e.proposal.Services[0].Setting = e.config.Problem.Setting(e.arena.topology, s, 0, action.Choice)
+	decision := e.arena.Propose(e.proposal)
+	now = s.InFlight[0]
+	for _, p := range decision.Plan.Services {
+		now, changed = now.With(p.Setting), p.Setting.Replicas.Set
+	}
+	if len(decision.Changed) > 0 {
+		action.Choice = e.config.Problem.ChoiceOf(e.arena.topology, s, 0, now)
+	}
+	return now, changed
 }
 
 // see fills in the features. Where one is absent, the last complete ones stand: a

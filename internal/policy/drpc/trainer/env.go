@@ -117,8 +117,9 @@ func (w *Env) observe() {
 }
 
 // beat lets a policy's proposal be carried out, and a beat pass.
-func (w *Env) beat(p loadline.Proposal, delay time.Duration) {
-	w.Tick(p, w.config.Beat, delay)
+func (w *Env) beat(p loadline.Proposal) {
+	w.Propose(p)
+	w.Advance(w.config.Beat)
 	w.observe()
 }
 

@@ -87,7 +87,7 @@ func (f *field) step(w *Env, up drpc.Uplink) error {
 		if err != nil {
 			proposal.Services = nil // nothing was measured: they hold
 		}
-		w.beat(proposal, f.policy.Needs().Delay)
+		w.beat(proposal)
 		for i := range f.outbox {
 			if up == nil {
 				break
