@@ -176,11 +176,6 @@ func (p stagedPolicy) Split(_ time.Time, s loadline.Situation) []loadline.SLO {
 	return []loadline.SLO{{Percentile: 99, Latency: time.Second}, {}}
 }
 
-// fixed is a split that never changes.
-type fixed []loadline.SLO
-
-func (f fixed) Split(time.Time, loadline.Situation) []loadline.SLO { return f }
-
 // constant is a forecast that never changes.
 type constant []loadline.Forecast
 
@@ -200,9 +195,9 @@ func TestThePolicysStagesFillInTheSituation(t *testing.T) {
 		{"both", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, nil, 2, own},
 		{"no need", loadline.Needs{}, nil, nil, 0, 0},
 		{"a split that lacks what it depends on", loadline.Needs{PartialSLO: true}, nil, nil, 0, 0},
-		{"the loop's split where the policy has none", loadline.Needs{}, nil, fixed{{Latency: other}, {}}, 0, other},
+		{"the loop's split where the policy has none", loadline.Needs{}, nil, loop.FixedSplit{{Latency: other}, {}}, 0, other},
 		{"the loop's forecast where the policy has none", loadline.Needs{}, constant{{}}, nil, 1, 0},
-		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, fixed{{Latency: other}, {}}, 2, own},
+		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, loop.FixedSplit{{Latency: other}, {}}, 2, own},
 		{"the policy's forecast goes first", loadline.Needs{Forecast: forecast}, constant{{}}, nil, 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

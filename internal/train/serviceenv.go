@@ -47,7 +47,7 @@ func NewServiceEnv(config ServiceEnvConfig) (*ServiceEnv, error) {
 	for _, s := range config.Scenarios {
 		a, err := NewArena(ArenaConfig{
 			Scenario: s.Scenario, Needs: needs, Steps: config.Steps, LookBack: max(needs.Window, 2*needs.Period),
-			Noise:          Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
+			Splitter: loop.FixedSplit(formulation.NewTopology(s.App).Partial()), Noise: Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
 			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor, Guards: config.Guards,
 		})
 		if err != nil {

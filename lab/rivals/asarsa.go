@@ -12,7 +12,8 @@ import (
 // ASARSA scales horizontally by a table over the CPU utilisation and the response
 // time that ARIMA expects at the next step (Zhang et al., "A-SARSA: A predictive
 // container auto-scaling algorithm based on reinforcement learning", 2020). All
-// services share the table.
+// services share the table. Its forecasts are not of visits, as those of a
+// loop.Forecaster are, so it makes them itself.
 type ASARSA struct {
 	decisionState
 	period time.Duration
@@ -87,7 +88,9 @@ func (a *ASARSA) Name() string { return string(ASARSAName) }
 
 // Needs implements loadline.Policy.
 func (a *ASARSA) Needs() loadline.Needs {
-	return loadline.Needs{Period: a.period, Scrape: 15 * time.Second, Window: max(30*time.Second, a.period), Delay: a.delay, Keep: 1}
+	return loadline.Needs{
+		Period: a.period, Scrape: 15 * time.Second, Window: max(30*time.Second, a.period), Delay: a.delay, Keep: 1, PartialSLO: true,
+	}
 }
 
 // Spaces implements Rival.

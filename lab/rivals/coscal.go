@@ -18,7 +18,7 @@ type CoScal struct {
 	decisionState
 	period time.Duration
 	table  Table
-	ahead  *rateForecasts
+	rates  *rateForecasts
 	state  *formulation.FeatureSet // what is decided by
 	score  *formulation.FeatureSet // inputs of its reward
 	values []float32
@@ -69,7 +69,7 @@ func newCoScal(m *Model, app *loadline.App, delay time.Duration) (*CoScal, error
 		return nil, err
 	}
 	c := &CoScal{decisionState: s, period: m.Period, table: m.Table, state: state, score: score}
-	if c.ahead, err = newRateForecasts(m, s.at); err != nil {
+	if c.rates, err = newRateForecasts(m, s.at); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -80,7 +80,15 @@ func (c *CoScal) Name() string { return string(CoScalName) }
 
 // Needs implements loadline.Policy.
 func (c *CoScal) Needs() loadline.Needs {
-	return loadline.Needs{Period: c.period, Scrape: 15 * time.Second, Window: min(time.Minute, c.period), Delay: c.delay, Keep: 1}
+	return loadline.Needs{
+		Period: c.period, Scrape: 15 * time.Second, Window: min(time.Minute, c.period), Delay: c.delay, Keep: 1,
+		Forecast: c.rates.horizon(), PartialSLO: true,
+	}
+}
+
+// Forecast implements loop.Forecaster with the model's forecasters.
+func (c *CoScal) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	return c.rates.forecast(now, &window[len(window)-1])
 }
 
 // Spaces implements Rival.
@@ -91,15 +99,12 @@ func (c *CoScal) Spaces() rl.Spaces {
 // Begin implements Rival.
 func (c *CoScal) Begin() {
 	c.forget()
-	c.ahead.begin()
+	c.rates.begin()
 }
 
 // Decide implements loadline.Policy. Each service is decided for by itself.
-func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+func (c *CoScal) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	c.forget()
-	if len(s.Forecast) == 0 {
-		c.ahead.observe(now, s.Now())
-	}
 	var proposal loadline.Proposal
 	absent := ""
 	for i, at := range c.at {
@@ -150,20 +155,11 @@ func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 
 // growth is what is expected over what is: 1 without a forecast.
 func (c *CoScal) growth(s loadline.Situation, service int) float64 {
-	o := &s.Now().Services[service]
-	rate := visits(o)
-	expected := loadline.Sample{}
-	if len(s.Forecast) > service {
-		if median := s.Forecast[service].Median; len(median) > 0 {
-			expected = median[0]
-		}
-	} else {
-		expected = c.ahead.expected(service)
-	}
-	if !expected.Present() || rate.Or(0) <= 0 {
+	rate := visits(&s.Now().Services[service])
+	if len(s.Forecast) <= service || len(s.Forecast[service].Median) == 0 || rate.Or(0) <= 0 {
 		return 1
 	}
-	return expected.Value / rate.Value
+	return s.Forecast[service].Median[0].Value / rate.Value
 }
 
 // visits that came or would have come, had they not been dropped.

@@ -108,7 +108,7 @@ func (f *FIRM) Name() string { return string(FIRMName) }
 // Needs implements loadline.Policy.
 func (f *FIRM) Needs() loadline.Needs {
 	return loadline.Needs{Period: f.period, Scrape: min(5*time.Second, f.period), Window: max(30*time.Second, f.period), Delay: f.delay,
-		Keep: firmObservations}
+		Keep: firmObservations, PartialSLO: true}
 }
 
 // Spaces implements Rival.

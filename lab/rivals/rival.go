@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -37,6 +38,7 @@ type Taken struct {
 // observations and rewards. It is for one goroutine.
 type Rival interface {
 	loadline.Policy
+	loop.Splitter
 
 	// Spaces of the problem of one service.
 	Spaces() rl.Spaces
@@ -72,6 +74,7 @@ func New(m *Model, app *loadline.App, delay time.Duration) (Rival, error) {
 type decisionState struct {
 	app      *loadline.App
 	topology *formulation.Topology
+	parts    []loadline.SLO // of the SLO, in proportion
 	moves    *moves
 	delay    time.Duration
 	at       []int // by service: place in the model; -1 = left as it is
@@ -87,6 +90,7 @@ func newDecisionState(m *Model, app *loadline.App, delay time.Duration, width in
 		app: app, topology: formulation.NewTopology(app), moves: newMoves(app), delay: delay,
 		at: make([]int, n), observed: make([][]float32, n), known: make([]bool, n),
 	}
+	s.parts = s.topology.Partial()
 	if s.delay == 0 {
 		s.delay = time.Second
 	}
@@ -103,8 +107,11 @@ func newDecisionState(m *Model, app *loadline.App, delay time.Duration, width in
 	return s, nil
 }
 
-// Partial are the budgets that rivals are trained with: those in proportion.
-func (s *decisionState) Partial() []loadline.SLO { return s.topology.Partial() }
+// Partial are the parts of the SLO that rivals are trained with: those in proportion.
+func (s *decisionState) Partial() []loadline.SLO { return s.parts }
+
+// Split implements loop.Splitter.
+func (s *decisionState) Split(time.Time, loadline.Situation) []loadline.SLO { return s.parts }
 
 // Explore implements Rival.
 func (s *decisionState) Explore(choose ChooseAction) { s.choose = choose }

@@ -105,10 +105,10 @@ func (p *trainer) open(resizes bool, a *train.ForecastTable) (err error) {
 	needs := p.rival.Needs()
 	// A load may be too short for CoScal's episodes, of which each step takes long.
 	steps := max(1, min(p.config.Episode, int((p.subject.Duration-needs.Window)/needs.Period)))
-	if p.world, err = newWorld(p.subject, needs, steps, resizes, a); err != nil {
+	if p.world, err = newWorld(p.subject, p.rival, steps, resizes, a); err != nil {
 		return err
 	}
-	p.evaluation, err = newWorld(p.subject, needs, steps, resizes, a)
+	p.evaluation, err = newWorld(p.subject, p.rival, steps, resizes, a)
 	return err
 }
 

@@ -20,9 +20,9 @@ type world struct {
 	score drpc.Score
 }
 
-func newWorld(subject train.Scenario, needs loadline.Needs, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
-	config := train.WholeApplication(subject, needs, steps)
-	config.Forecasts, config.Noise.Users = forecasts, true
+func newWorld(subject train.Scenario, rival rivals.Rival, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
+	config := train.WholeApplication(subject, rival.Needs(), steps)
+	config.Forecasts, config.Splitter, config.Noise.Users = forecasts, rival, true
 	if resizes {
 		config.Resize = train.RandomSize
 	}

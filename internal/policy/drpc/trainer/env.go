@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/train"
@@ -49,16 +50,14 @@ func NewEnv(config EnvConfig) (*Env, error) {
 	needs.Scrape = min(needs.Scrape, config.Beat)
 	w := &Env{config: config, scaler: drpc.NewScaler(config.App, config.Scale), locals: make([]drpc.Local, len(config.App.Services))}
 	var err error
-	arena := train.WholeApplication(config.Scenario, needs, config.Steps)
-	arena.Resize, arena.Forecasts = train.RandomSize, config.Forecasts
-	if w.Arena, err = train.NewArena(arena); err != nil {
-		return nil, err
-	}
 	if w.encoder, err = drpc.NewEncoder(config.App); err != nil {
 		return nil, err
 	}
 	w.encoder.UseShares(config.Shares)
-	return w, nil
+	arena := train.WholeApplication(config.Scenario, needs, config.Steps)
+	arena.Resize, arena.Forecasts, arena.Splitter = train.RandomSize, config.Forecasts, loop.FixedSplit(w.encoder.Topology.Partial())
+	w.Arena, err = train.NewArena(arena)
+	return w, err
 }
 
 // Parts that a teacher's networks may share.
