@@ -22,11 +22,15 @@ type TrainingConfig struct {
 	Gain           float64  // over the best score that counts as one
 }
 
+// Explorer runs an episode of exploring and learning, and counts it.
+type Explorer interface {
+	Explore(e *Episode) error
+}
+
 // Trainee is what a training trains: one agent in one environment ([Single]), or
 // several that learn together.
 type Trainee interface {
-	// Explore runs one episode of exploring and learning, and counts it.
-	Explore(e *Episode) error
+	Explorer
 
 	// Evaluate scores the policy as it is now, without exploring. Higher is better.
 	Evaluate(seed uint64, c TrainingConfig) (score float64, err error)
@@ -135,17 +139,8 @@ func (t *Training) LevelledOff() bool { return t.config.Patience > 0 && t.stale 
 
 // Next is one episode, and an evaluation if it is time for one.
 func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
-	t.rng.Reseed(t.seed, trainingStream+uint64(t.episodes))
-	e := &Episode{Rand: t.rng.Rand, training: t}
-	if err := t.trainee.Explore(e); err != nil {
+	if err := t.Explore(t.trainee, trainingStream); err != nil {
 		return false, err
-	}
-	t.episodes++
-	t.since.returns += e.sum
-	t.since.steps += e.steps
-	t.since.episodes++
-	if t.run != nil {
-		t.run.last = e.sum
 	}
 	if evaluated = t.due(); evaluated {
 		if err := t.addPoint(hooks); err != nil {
@@ -156,6 +151,24 @@ func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
 		hooks.AtEpisode(t)
 	}
 	return evaluated, nil
+}
+
+// Explore runs one episode and counts it, and does not evaluate. The explorer may be
+// another than the trainee, such as its students: it has a random stream of its own.
+func (t *Training) Explore(x Explorer, stream uint64) error {
+	t.rng.Reseed(t.seed, stream+uint64(t.episodes))
+	e := &Episode{Rand: t.rng.Rand, training: t}
+	if err := x.Explore(e); err != nil {
+		return err
+	}
+	t.episodes++
+	t.since.returns += e.sum
+	t.since.steps += e.steps
+	t.since.episodes++
+	if t.run != nil {
+		t.run.last = e.sum
+	}
+	return nil
 }
 
 // due says whether it is time for a point of the curve: the steps of one have
@@ -242,11 +255,8 @@ func (t *Training) AdoptBest() {
 	}
 }
 
-// Advance counts steps and episodes that were learned from outside of Run.
-func (t *Training) Advance(steps, episodes int) {
-	t.steps += steps
-	t.episodes += episodes
-}
+// Advance counts steps that were taken outside of the training's episodes.
+func (t *Training) Advance(steps int) { t.steps += steps }
 
 // Restart begins another round of at most so many steps: the environment may have
 // changed, so that earlier scores do not count.

@@ -162,7 +162,7 @@ func (p *trainer) prepareASARSA(ctx context.Context) error {
 		return err
 	}
 	p.model.ARIMA = fits
-	p.training.Advance(taken, 0)
+	p.training.Advance(taken)
 	p.report.Events = append(p.report.Events, fmt.Sprintf("ARIMA was fitted to %d steps under a plain rule", taken))
 	return p.open(false, nil)
 }
@@ -192,7 +192,7 @@ func (p *trainer) prepareFIRM() error {
 	if svm != nil {
 		p.model.SVM = svm
 	}
-	p.training.Advance(taken, 0)
+	p.training.Advance(taken)
 	p.report.Events = append(p.report.Events, what)
 	return p.open(true, nil)
 }

@@ -100,6 +100,7 @@ func (s *Trainer) AddExperience(from, to *drpc.View, mix drpc.Mix, done []float3
 	sample.Reward = reward
 	// The users' cluster has no episodes: nothing is truncated.
 	s.learnFrom(rl.Transition{Observation: observation, Action: rl.Action{Values: done}, Next: next, Result: rl.Result{Reward: reward}})
+	s.training.Advance(1)
 	s.stage2.taken++
 	return s.stage2.notifier.Notify(sample)
 }

@@ -37,7 +37,7 @@ type field struct {
 }
 
 func (s *Trainer) newField() (*field, error) {
-	// The environment provides forecasts, so no forecasters are needed.
+	// The arena's loop forecasts, so no forecasters are needed.
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace,
 		Steps: s.config.Steps, Shares: s.config.Shares,
@@ -53,7 +53,7 @@ func (s *Trainer) newField() (*field, error) {
 		return nil, err
 	}
 	for i := range f.outbox {
-		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()), Most: 256}
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()) + 1, Most: 256}
 	}
 	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
@@ -120,14 +120,38 @@ func (t *stage2) begin(s *Trainer, before float64) {
 	}
 }
 
-// act is an episode of stage 2 (lines 11 to 14): students act on their own, their
-// experience flows back and the teacher learns from it, until the notifier calls or
-// the steps are done.
+// act is an episode of stage 2 (lines 11 to 14). The stage ends when the notifier calls,
+// or with its steps.
 func (s *Trainer) act() error {
 	t := &s.stage2
+	x := actors{trainer: s}
+	if err := s.training.Explore(&x, actStream); err != nil {
+		return err
+	}
+	if len(x.called) > 0 {
+		s.endStage2(x.called)
+		return nil
+	}
+	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
+	if t.acted+t.taken >= s.config.Stage2.Steps {
+		s.endStage2(nil)
+	}
+	return nil
+}
+
+// actors are the students in stage 2: they act on their own, their experience flows
+// back, and the teacher learns from it.
+type actors struct {
+	trainer *Trainer
+	called  []drpc.Reason // why the notifier has ended the episode
+}
+
+// Explore implements rl.Explorer.
+func (x *actors) Explore(e *rl.Episode) error {
+	s := x.trainer
+	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
-	s.env.Reset(rl.NewRNG(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
-	s.training.Advance(0, 1)
+	s.env.Reset(e.Rand, observation)
 	f, err := s.newField()
 	if err != nil {
 		return err
@@ -146,34 +170,32 @@ func (s *Trainer) act() error {
 		t.collector.Take(s.action.Values)
 		s.env.fill(next)
 		sample.Reward = s.env.score.Reward
-		s.learnFrom(rl.Transition{
+		e.Step()
+		e.Reward(sample.Reward)
+		e.Learned(s.learnFrom(rl.Transition{
 			Observation: observation, Action: s.action, Next: next,
 			Result: rl.Result{Reward: sample.Reward, Truncated: s.env.Over()},
-		})
+		}))
 		observation, next = next, observation
 		t.taken++
-		if why := t.notifier.Notify(sample); len(why) > 0 {
-			s.endStage2(why)
+		if x.called = t.notifier.Notify(sample); len(x.called) > 0 {
 			return nil
 		}
 	}
 	for i := range f.outbox {
 		s.report.Carried.Lost += f.outbox[i].Lost
 	}
-	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
-	if t.acted+t.taken >= s.config.Stage2.Steps {
-		s.endStage2(nil)
-	}
 	return nil
 }
 
-// learnFrom lets the teacher learn from the students' experience.
-func (s *Trainer) learnFrom(t rl.Transition) {
+// learnFrom lets the teacher learn from the students' experience. It returns the last
+// update's loss.
+func (s *Trainer) learnFrom(t rl.Transition) (loss float64, updated bool) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
-		s.teacher.Update()
+		loss, updated = s.teacher.Update(), true
 	}
-	s.training.Advance(1, 0)
+	return loss, updated
 }
 
 // endStage2 goes back to stage 1 for a reason, or on without one.

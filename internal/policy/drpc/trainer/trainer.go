@@ -88,7 +88,7 @@ type Trainer struct {
 	live            drpc.Mix // of requests in the environment; nil = as the load has it
 	forecasts       []*forecast.GRU
 
-	training *rl.Training // the loop of stage 1; it counts the steps and episodes of all phases
+	training *rl.Training // the loop of stage 1, which runs the episodes of stage 2 and of the warm-up too
 	explorer explorer     // what it trains
 
 	phase        phase
@@ -289,7 +289,7 @@ func (s *Trainer) unit() error {
 	case evaluating:
 		return s.finish()
 	case warming:
-		s.warmUp()
+		return s.warmUp()
 	}
 	return nil
 }
