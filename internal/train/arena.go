@@ -27,8 +27,8 @@ type ArenaConfig struct {
 	Splitter  loop.Splitter  // of the SLO; nil = it is not split
 	Noise     Noise
 
-	// Guards makes the guards of each episode, which may have a memory; nil = none.
-	// An agent learns from what they let through.
+	// Guards makes the guards of each episode, which may have a memory; nil = none. An
+	// environment must learn from the plan that they leave: see Propose.
 	Guards func() []loop.Guard
 
 	ResizeDelay    loadline.Dist // zero = the engine's own
@@ -66,10 +66,11 @@ type Arena struct {
 }
 
 // agent is the policy of an arena's loop. It proposes what was chosen outside of
-// the loop.
+// the loop, or what another policy decides.
 type agent struct {
 	needs    loadline.Needs
 	proposal loadline.Proposal
+	policy   loadline.Policy // instead of the proposal; nil = none
 }
 
 // Name implements loadline.Policy.
@@ -79,7 +80,10 @@ func (*agent) Name() string { return "agent" }
 func (g *agent) Needs() loadline.Needs { return g.needs }
 
 // Decide implements loadline.Policy.
-func (g *agent) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+func (g *agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	if g.policy != nil {
+		return g.policy.Decide(now, s)
+	}
 	return g.proposal, nil
 }
 
@@ -179,7 +183,18 @@ func (a *Arena) Act(p loadline.Proposal) {
 // guards let through; it is applied after the policy's delay. The decision and the
 // situation are valid until Advance.
 func (a *Arena) Propose(p loadline.Proposal) *loadline.Decision {
-	a.agent.proposal = p
+	a.agent.proposal, a.agent.policy = p, nil
+	return a.finish()
+}
+
+// Follow is Propose for what a policy decides: one that cannot decide holds. The
+// forecasts and the split that it sees are the arena's.
+func (a *Arena) Follow(p loadline.Policy) *loadline.Decision {
+	a.agent.policy = p
+	return a.finish()
+}
+
+func (a *Arena) finish() *loadline.Decision {
 	_ = a.loop.Finish(context.Background()) // fails only when the context is done
 	return &a.pass.Decision
 }

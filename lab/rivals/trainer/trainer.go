@@ -179,7 +179,7 @@ func (p *trainer) own(s loadline.Situation) float64 {
 
 // Evaluate implements rl.Trainee by the rival's own reward.
 func (p *trainer) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
-	p.latest = p.evaluate(evaluationStream, p.rival.Decide)
+	p.latest = p.evaluate(evaluationStream, p.rival)
 	return p.latest.Reward, nil
 }
 
@@ -192,19 +192,15 @@ func (p *trainer) Weights() [][]float32 {
 	return all
 }
 
-// evaluate lets a policy decide without exploring, on the episodes of a stream.
-func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situation) (loadline.Proposal, error)) Result {
+// evaluate a policy, without exploring, on the episodes of a stream.
+func (p *trainer) evaluate(stream uint64, policy loadline.Policy) Result {
 	var r Result
 	steps := 0.0
 	for e := range p.config.Episodes {
 		p.evaluation.begin(rl.NewRNG(p.config.Seed, stream+uint64(e)).Rand, train.NoCulprit)
 		p.rival.Begin()
 		for !p.evaluation.Over() {
-			proposal, err := decide(p.evaluation.Now(), p.evaluation.Situation())
-			if err != nil {
-				proposal.Services = nil
-			}
-			p.evaluation.act(proposal)
+			p.evaluation.follow(policy)
 			w := p.evaluation.score
 			r.Add(p.own(p.evaluation.Situation()), w.QoS, w.CPU, w.Memory)
 			r.CommonReward += w.Reward
@@ -214,13 +210,21 @@ func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situat
 	return Result{r.Mean(steps), r.CommonReward / steps}
 }
 
+// noChange is a policy with the needs of another that changes nothing.
+type noChange struct{ loadline.Policy }
+
+// Decide implements loadline.Policy.
+func (noChange) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{}, nil
+}
+
 // finish takes the best weights and evaluates the rival and the baseline on held-out
 // episodes.
 func (p *trainer) finish() (*rivals.Model, *Report, error) {
 	p.training.AdoptBest()
-	idle := p.evaluate(finalStream, func(time.Time, loadline.Situation) (loadline.Proposal, error) { return loadline.Proposal{}, nil })
+	idle := p.evaluate(finalStream, noChange{p.rival})
 	idle.Policy = train.NoChange
-	trained := p.evaluate(finalStream, p.rival.Decide)
+	trained := p.evaluate(finalStream, p.rival)
 	trained.Policy = string(p.model.Rival)
 	p.report.Results = []Result{idle, trained}
 	m := p.model

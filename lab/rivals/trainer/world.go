@@ -41,6 +41,14 @@ func (w *world) act(p loadline.Proposal) {
 	w.weigh()
 }
 
+// follow takes a step as a policy decides.
+func (w *world) follow(p loadline.Policy) {
+	w.Follow(p)
+	w.Advance(w.Needs().Period)
+	w.CountStep()
+	w.weigh()
+}
+
 // weigh the last window. Where nothing was measured, the last value
 // stands.
 func (w *world) weigh() {

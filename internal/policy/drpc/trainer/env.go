@@ -115,13 +115,6 @@ func (w *Env) observe() {
 	}
 }
 
-// beat lets a policy's proposal be carried out, and a beat pass.
-func (w *Env) beat(p loadline.Proposal) {
-	w.Propose(p)
-	w.Advance(w.config.Beat)
-	w.observe()
-}
-
 // Score of the last step.
 func (w *Env) Score() drpc.Score { return w.score }
 

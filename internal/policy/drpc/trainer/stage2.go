@@ -83,11 +83,9 @@ func (f *field) watch(store drpc.WeightStore) error {
 // step lets the students act for one period of the teacher, in beats of their own.
 func (f *field) step(w *Env, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
-		proposal, err := f.policy.Decide(w.Now(), w.Situation())
-		if err != nil {
-			proposal.Services = nil // nothing was measured: they hold
-		}
-		w.beat(proposal)
+		w.Follow(f.policy)
+		w.Advance(w.config.Beat)
+		w.observe()
 		for i := range f.outbox {
 			if up == nil {
 				break
