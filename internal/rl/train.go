@@ -22,15 +22,11 @@ type TrainingConfig struct {
 	Gain           float64  // over the best score that counts as one
 }
 
-// Explorer runs an episode of exploring and learning, and counts it.
-type Explorer interface {
-	Explore(e *Episode) error
-}
-
 // Trainee is what a training trains: one agent in one environment ([Single]), or
 // several that learn together.
 type Trainee interface {
-	Explorer
+	// Explore runs one episode of exploring and learning, and counts it.
+	Explore(e *Episode) error
 
 	// Evaluate scores the policy as it is now, without exploring. Higher is better.
 	Evaluate(seed uint64, c TrainingConfig) (score float64, err error)
@@ -151,24 +147,6 @@ func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
 		hooks.AtEpisode(t)
 	}
 	return evaluated, nil
-}
-
-// Explore runs one episode and counts it, and does not evaluate. The explorer may be
-// another than the trainee, such as its students: it has a random stream of its own.
-func (t *Training) Explore(x Explorer, stream uint64) error {
-	t.rng.Reseed(t.seed, stream+uint64(t.episodes))
-	e := &Episode{Rand: t.rng.Rand, training: t}
-	if err := x.Explore(e); err != nil {
-		return err
-	}
-	t.episodes++
-	t.since.returns += e.sum
-	t.since.steps += e.steps
-	t.since.episodes++
-	if t.run != nil {
-		t.run.last = e.sum
-	}
-	return nil
 }
 
 // due says whether it is time for a point of the curve: the steps of one have
