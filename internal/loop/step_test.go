@@ -197,7 +197,8 @@ func TestThePolicysStagesFillInTheSituation(t *testing.T) {
 		{"a split that lacks what it depends on", loadline.Needs{PartialSLO: true}, nil, nil, 0, 0},
 		{"the loop's split where the policy has none", loadline.Needs{}, nil, loop.FixedSplit{{Latency: other}, {}}, 0, other},
 		{"the loop's forecast where the policy has none", loadline.Needs{}, constant{{}}, nil, 1, 0},
-		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, loop.FixedSplit{{Latency: other}, {}}, 2, own},
+		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil,
+			loop.FixedSplit{{Latency: other}, {}}, 2, own},
 		{"the policy's forecast goes first", loadline.Needs{Forecast: forecast}, constant{{}}, nil, 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -7,26 +7,25 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
-// AgentOf is the agent of a formulation: that of its paper, as far as the paper says.
-// Deviations that all share: exploration falls linearly from 1 to 0.02 within 8,000
-// steps, since the papers explore for longer than a training here lasts; what a paper
-// leaves open is as in dqn.Default. Experiments with another budget override it where
-// they are described.
+// AgentOf is the agent of a formulation, as its paper specifies it. What a paper does not
+// specify is as in dqn.Default. All deviate in one point: exploration falls linearly from
+// 1 to 0.02 within 8,000 steps, because the papers explore for longer than a whole
+// training here. Experiments with another number of steps override that.
 func AgentOf(formulation string) dqn.Config {
 	a := dqn.Default()
 	a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: 8_000}
 	switch {
 	case formulation == "scaling-ops":
-		// Scaling-Ops names a target network and nothing else; widths, discount and
-		// the interval between copies are ours.
+		// Scaling-Ops specifies a target network only; widths, discount and the interval
+		// between copies are ours.
 		a.Hidden, a.Double, a.Discount = []int{32, 32}, false, 0.95
 		a.Copy, a.Soft = 200, 0
 	case formulation == "elastic-dqn":
 		// Elastic-DQN: plain DQN, discount 0.94, soft targets.
 		a.Hidden, a.Double, a.Discount, a.Soft = []int{64, 64}, false, 0.94, 0.01
 	case strings.HasPrefix(formulation, "serverless-"):
-		// The serverless papers' published code, but for the discount and the
-		// exploration, which there lasts a thousand episodes.
+		// As in the serverless papers' published code, except for the discount and the
+		// exploration, which lasts a thousand episodes there.
 		a.Hidden, a.Double, a.Discount, a.Soft = []int{128, 128}, false, 0.95, 0.005
 	case strings.HasPrefix(formulation, "loadline"):
 		a.Hidden, a.Dueling, a.Discount, a.Steps = []int{64, 64}, true, 0.9, 3

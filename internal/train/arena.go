@@ -15,14 +15,14 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// ArenaConfig is what episodes are made of.
+// ArenaConfig configures the episodes of an Arena.
 type ArenaConfig struct {
 	Scenario
 
 	Needs     loadline.Needs // of the policy that decides
 	Steps     int            // of an episode
 	LookBack  time.Duration  // simulated before the first decision
-	Resize    Resize         // sizes that an episode begins with; nil = as the application says
+	Resize    Resize         // initial sizes of an episode; nil = the application's
 	Forecasts *ForecastTable // nil = no forecasts
 	Splitter  loop.Splitter  // of the SLO; nil = it is not split
 	Noise     Noise
@@ -31,14 +31,14 @@ type ArenaConfig struct {
 	// environment must learn from the plan that they leave: see Propose.
 	Guards func() []loop.Guard
 
-	ResizeDelay    loadline.Dist // zero = the engine's own
-	ResizeRestarts bool          // a changed size restarts the replica
+	ResizeDelay    loadline.Dist // zero = the engine's default
+	ResizeRestarts bool          // resizing restarts the replica
 	StartupFactor  float64       // on start-up times; 0 = 1
 }
 
 // WholeApplication is the arena of a policy that decides for all services. A resize
-// takes its mean time: the engine stops at every event, and dozens of replicas that
-// are resized each at an instant of its own would cost more than all the rest.
+// always takes its mean time: the engine stops at every event, and resizing dozens of
+// replicas at different instants would dominate the cost of a step.
 func WholeApplication(s Scenario, needs loadline.Needs, steps int) ArenaConfig {
 	return ArenaConfig{
 		Scenario: s, Needs: needs, Steps: steps, LookBack: needs.Window, Noise: Noise{CPU: 0.05, Latency: true},
@@ -46,7 +46,7 @@ func WholeApplication(s Scenario, needs loadline.Needs, steps int) ArenaConfig {
 	}
 }
 
-// fluidStep is how far the engine advances at once.
+// fluidStep is the longest step of the engine.
 const fluidStep = 5 * time.Second
 
 // Arena simulates one episode after the other: the loop runs a policy whose
@@ -55,11 +55,11 @@ type Arena struct {
 	config   ArenaConfig
 	topology *formulation.Topology
 
-	app      *loadline.App // of the episode: with other replicas and sizes
+	app      *loadline.App // of the episode, with its initial replicas and sizes
 	services []loadline.Service
-	start    time.Duration // of the episode in the load
+	start    time.Duration // offset of the episode in the load
 	loop     loop.Loop     // on the episode's cluster
-	pass     *loop.Pass    // begun, and finished by the next proposal
+	pass     *loop.Pass    // the present one: begun, and finished by the next proposal
 	agent    agent
 	steps    int        // taken in this episode
 	rng      *rand.Rand // of the episode's noise
@@ -87,7 +87,7 @@ func (g *agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 	return g.proposal, nil
 }
 
-// NewArena checks that the scenario is long enough. Begin comes next.
+// NewArena checks the configuration. An episode starts with Begin.
 func NewArena(config ArenaConfig) (*Arena, error) {
 	a := &Arena{config: config, app: config.App, topology: formulation.NewTopology(config.App), agent: agent{needs: config.Needs}}
 	a.loop = loop.Loop{Policy: &a.agent, Splitter: config.Splitter}
@@ -111,13 +111,13 @@ func NewArena(config ArenaConfig) (*Arena, error) {
 	return a, errors.Join(faults...)
 }
 
-// episode is how long one lasts, with the look back before its first decision.
+// episode is the duration of an episode, including LookBack.
 func (a *Arena) episode() time.Duration {
 	return a.config.LookBack + time.Duration(a.config.Steps)*a.config.Needs.Period
 }
 
-// Lengthen makes episodes last so many steps, or as many as the load allows, until
-// undone.
+// Lengthen sets the number of steps of an episode, limited by the load, until undo is
+// called.
 func (a *Arena) Lengthen(steps int) (undo func()) {
 	usual := a.config.Steps
 	most := int((a.config.Duration - a.config.LookBack) / a.config.Needs.Period)
@@ -125,15 +125,15 @@ func (a *Arena) Lengthen(steps int) (undo func()) {
 	return func() { a.config.Steps = usual }
 }
 
-// Shorten makes episodes last at most so many steps, until undone.
+// Shorten limits the number of steps of an episode until undo is called.
 func (a *Arena) Shorten(steps int) (undo func()) {
 	usual := a.config.Steps
 	a.config.Steps = min(usual, steps)
 	return func() { a.config.Steps = usual }
 }
 
-// begin an episode at a random instant of the load; initial sets what each service
-// begins with.
+// begin starts an episode at a random instant of the load; initial sets the initial
+// replicas and size of each service.
 func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	c := &a.config
 	latest := c.Duration - a.episode()
@@ -160,7 +160,7 @@ func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	a.enter(sim.NewCluster(a.app, engine, metrics, rng.Uint64()))
 }
 
-// enter begins the episode's first pass after the look back.
+// enter simulates LookBack on the episode's cluster and begins the first pass.
 func (a *Arena) enter(cluster *sim.Cluster) {
 	a.loop.Reset()
 	a.loop.App, a.loop.Cluster, a.loop.Clock, a.loop.Guards = a.app, cluster, cluster, nil
@@ -172,7 +172,7 @@ func (a *Arena) enter(cluster *sim.Cluster) {
 	a.observe()
 }
 
-// Act proposes, and a step of the policy's period passes.
+// Act makes one step: it proposes and advances by the policy's period.
 func (a *Arena) Act(p loadline.Proposal) {
 	a.Propose(p)
 	a.Advance(a.config.Needs.Period)
@@ -219,26 +219,26 @@ func (a *Arena) observe() {
 	a.pass, _ = a.loop.Begin(context.Background()) // fails only when the context is done
 }
 
-// CountStep counts a step that was made of ticks.
+// CountStep counts a step that was made with Propose or Follow, and Advance.
 func (a *Arena) CountStep() { a.steps++ }
 
-// Over says whether the episode is.
+// Over reports whether the episode has ended.
 func (a *Arena) Over() bool { return a.steps >= a.config.Steps }
 
-// StepsTaken in this episode.
+// StepsTaken is the number of steps in this episode so far.
 func (a *Arena) StepsTaken() int { return a.steps }
 
-// Now is the episode's time.
+// Now is the simulated time.
 func (a *Arena) Now() time.Time { return a.loop.Clock.Now() }
 
-// App of the episode; before the first, that of the scenario.
+// App is the episode's application; before the first episode, the scenario's.
 func (a *Arena) App() *loadline.App { return a.app }
 
-// Topology of the scenario's application.
+// Topology is that of the scenario's application.
 func (a *Arena) Topology() *formulation.Topology { return a.topology }
 
-// Needs of the policy that decides.
+// Needs are those of the policy that decides.
 func (a *Arena) Needs() loadline.Needs { return a.config.Needs }
 
-// Situation is valid until Advance.
+// Situation is the one to decide on. It is valid until Advance.
 func (a *Arena) Situation() loadline.Situation { return a.pass.Situation }

@@ -53,7 +53,7 @@ func begin(t testing.TB, c ArenaConfig, seed uint64, culprit int) *Arena {
 	return a
 }
 
-func TestAStepIsCarriedOutAndSeen(t *testing.T) {
+func TestAStepIsAppliedAndObserved(t *testing.T) {
 	a := begin(t, configOf(t), 1, NoCulprit)
 	before, began := a.Situation().Allocation[0].Replicas, a.Now()
 	a.Act(loadline.Proposal{Services: []loadline.ServiceProposal{{Service: 0,
@@ -69,7 +69,7 @@ func TestAStepIsCarriedOutAndSeen(t *testing.T) {
 		a.Advance(10 * time.Second)
 	}
 	if a.Over() || a.StepsTaken() != 1 {
-		t.Errorf("beats were counted: %d", a.StepsTaken())
+		t.Errorf("%d steps were counted after Advance, want 1", a.StepsTaken())
 	}
 	if s := a.Situation(); len(s.Window) != 3 || !s.Now().Services[0].Rate.Present() || s.Window[0].At.After(s.Now().At) {
 		t.Errorf("a window of %d", len(s.Window))
@@ -182,7 +182,7 @@ func TestTheSameSeedIsTheSameEpisode(t *testing.T) {
 	}
 }
 
-func TestACulpritHasTooLittle(t *testing.T) {
+func TestACulpritIsUnderprovisioned(t *testing.T) {
 	c := configOf(t)
 	culprit := c.App.ServiceIndex("reviews")
 	for seed := range uint64(5) {
@@ -194,12 +194,12 @@ func TestACulpritHasTooLittle(t *testing.T) {
 			t.Errorf("seed %d: the culprit is at %.2f of its limit", seed, full(culprit))
 		}
 		if front := c.App.ServiceIndex("productpage"); full(front) > 0.85 {
-			t.Errorf("seed %d: somebody else is at %.2f of its limit", seed, full(front))
+			t.Errorf("seed %d: another service is at %.2f of its limit", seed, full(front))
 		}
 	}
 }
 
-func TestEpisodesMayLast(t *testing.T) {
+func TestEpisodesCanBeLengthenedAndShortened(t *testing.T) {
 	a := begin(t, configOf(t), 1, NoCulprit)
 	undo := a.Lengthen(1_000_000)
 	if got, want := a.episode(), time.Hour; got > want || got < want-time.Minute {
@@ -217,7 +217,7 @@ func TestEpisodesMayLast(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePractisedOnIsRefused(t *testing.T) {
+func TestInvalidArenasAreRejected(t *testing.T) {
 	c := configOf(t)
 	c.Steps, c.Duration, c.Needs.Delay = 0, time.Second, -time.Second
 	_, err := NewArena(c)
@@ -226,7 +226,7 @@ func TestWhatCannotBePractisedOnIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAlmanacKnowsNoMoreThanWasMeasured(t *testing.T) {
+func TestForecastsUseOnlyWhatWasMeasured(t *testing.T) {
 	c := configOf(t)
 	f := ForecastSpec{
 		Step: time.Minute, Span: time.Minute, Whole: true, Task: forecast.Task{Horizons: []int{1, 2}, Levels: []float64{0.5}},

@@ -11,14 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Stage2 is how long students act in training.
+// Stage2 configures stage 2.
 type Stage2 struct {
-	Steps   int // of the teacher's period, in all
-	Updates int // of the teacher with each
-	Stream  int // experiences that the transport holds at most
+	Steps   int // of the teacher's period, in total
+	Updates int // of the teacher per step
+	Stream  int // capacity of the transport, in experiences
 }
 
-// publish lays out every student's weights.
+// publish puts every student's weights into the store.
 func (s *Trainer) publish() error {
 	s.version++
 	for _, student := range s.students {
@@ -29,8 +29,8 @@ func (s *Trainer) publish() error {
 	return nil
 }
 
-// field runs the students for an episode: copies of those in training, which
-// act on weights that came down and send up what they did.
+// field runs copies of the students for an episode: they act with published weights and
+// publish their experience.
 type field struct {
 	policy *drpc.Policy
 	outbox []drpc.Outbox
@@ -61,7 +61,7 @@ func (s *Trainer) newField() (*field, error) {
 	return f, nil
 }
 
-// watch takes new weights into force.
+// watch adopts newly published weights.
 func (f *field) watch(store drpc.WeightStore) error {
 	for i := range f.outbox {
 		w, err := store.Latest(f.outbox[i].Service)
@@ -80,7 +80,7 @@ func (f *field) watch(store drpc.WeightStore) error {
 	return nil
 }
 
-// step lets the students act for one period of the teacher, in beats of their own.
+// step lets the students act for one period of the teacher, one pass per beat.
 func (f *field) step(w *Env, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
 		w.Follow(f.policy)
@@ -99,16 +99,16 @@ func (f *field) step(w *Env, up drpc.Uplink) error {
 	return nil
 }
 
-// stage2 is how far it has come.
+// stage2 is the progress of stage 2.
 type stage2 struct {
-	acted     int     // steps, of all times that students were let act
-	taken     int     // of this time
-	before    float64 // the students' reward when they began
+	acted     int     // steps of all completed runs of stage 2
+	taken     int     // steps of the present run
+	before    float64 // the students' reward at its start
 	collector *drpc.Collector
 	notifier  *drpc.Notifier
 }
 
-// begin lets students act, if there are steps for it.
+// begin starts stage 2, or skips it if its steps are done.
 func (t *stage2) begin(s *Trainer, before float64) {
 	t.taken, t.before = 0, before
 	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
@@ -118,8 +118,8 @@ func (t *stage2) begin(s *Trainer, before float64) {
 	}
 }
 
-// act is an episode of stage 2 (lines 11 to 14). The stage ends when the notifier calls,
-// or with its steps.
+// act is an episode of stage 2 (lines 11 to 14). The stage ends when the notifier
+// triggers, or when its steps are done.
 func (s *Trainer) act() error {
 	t := &s.stage2
 	x := actors{trainer: s}
@@ -137,11 +137,11 @@ func (s *Trainer) act() error {
 	return nil
 }
 
-// actors are the students in stage 2: they act on their own, their experience flows
-// back, and the teacher learns from it.
+// actors are the students in stage 2: they act, and the teacher learns from their
+// experience.
 type actors struct {
 	trainer *Trainer
-	called  []drpc.Reason // why the notifier has ended the episode
+	called  []drpc.Reason // why the notifier ended the episode; empty = it did not
 }
 
 // Explore implements rl.Explorer.
@@ -186,8 +186,8 @@ func (x *actors) Explore(e *rl.Episode) error {
 	return nil
 }
 
-// learnFrom lets the teacher learn from the students' experience. It returns the last
-// update's loss.
+// learnFrom trains the teacher on the students' experience. It returns the loss of the
+// last update.
 func (s *Trainer) learnFrom(t rl.Transition) (loss float64, updated bool) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
@@ -196,7 +196,7 @@ func (s *Trainer) learnFrom(t rl.Transition) (loss float64, updated bool) {
 	return loss, updated
 }
 
-// endStage2 goes back to stage 1 for a reason, or on without one.
+// endStage2 returns to stage 1 if the notifier gave reasons, and else goes on.
 func (s *Trainer) endStage2(why []drpc.Reason) {
 	t := &s.stage2
 	t.acted += t.taken
@@ -213,9 +213,9 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 	s.beginStage1(s.config.Stage1.Refresh)
 }
 
-// signals is what the notifier needs of the state that students are about to act
-// in. They are compared with the teacher that trained them: the one that has been
-// listening since has moved on, and that is not their fault.
+// signals computes the notifier's inputs for the state that the students are about to act
+// in. Students are compared with the teacher at the time of their training, because the
+// teacher has learned since.
 func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Signals {
 	var g drpc.Signals
 	var want drpc.Action
@@ -236,8 +236,8 @@ func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.M
 	return g
 }
 
-// actFreely is what students achieve at their own pace, on the episodes of a
-// stream. Evaluations are not published.
+// actFreely evaluates the students at their own pace on the episodes of a stream. Their
+// experience is not published.
 func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
 	r, steps := train.Result{Policy: "students"}, 0.0
 	observation := make([]float32, s.evaluation.Spaces().Observation)

@@ -6,9 +6,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// warm is how far a teacher is that has come without its critics.
+// warm is the progress of the warm-up of a teacher without trained critics.
 type warm struct {
-	began, steps int       // of the training, and to do
+	began, steps int       // steps of the training at its start, and steps to do
 	held         []float32 // the actor's weights
 }
 

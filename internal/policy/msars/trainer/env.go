@@ -12,8 +12,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// env is an arena as an environment: the observations of the policy in production, three actions
-// of each service, one reward. Profiles are not monitored here: they are exact.
+// env is an arena as an environment: it observes what the policy in production observes,
+// and has three actions per service and one reward. Profiles are not monitored, because
+// they are exact here.
 type env struct {
 	*train.Arena
 	divider  *msars.Divider
@@ -21,7 +22,7 @@ type env struct {
 	services int
 
 	score drpc.Score
-	users drpc.Score // by DRPC's reward, which is judged by the users' SLO
+	users drpc.Score // by DRPC's reward, which is that of the users' SLO
 	fault error
 }
 
@@ -72,8 +73,8 @@ func (w *env) Split(now time.Time, s loadline.Situation) []loadline.SLO {
 	return parts
 }
 
-// observe what is measured now. Where something is absent, its last value stands: a
-// policy in production would hold.
+// observe updates the agent's observation and the scores. Where a metric is absent, its
+// last value is used: a policy in production would hold.
 func (w *env) observe() {
 	s := w.Situation()
 	if w.fault == nil {
