@@ -10,16 +10,15 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// CoScal looks up what to do in a table over four levels of utilisation: CPU now,
-// CPU as the GRU expects it at the next decision, and memory; and whether the
-// service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
+// CoScal decides by a table over four levels of utilisation (present CPU, CPU forecast by
+// a GRU for the next decision, memory) and whether the service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
 // with reinforcement learning", 2022). All services share the table.
 type CoScal struct {
 	decisionState
 	period time.Duration
 	table  Table
 	rates  *rateForecasts
-	state  *formulation.FeatureSet // what is decided by
+	state  *formulation.FeatureSet // inputs of the decision
 	score  *formulation.FeatureSet // inputs of its reward
 	values []float32
 }
@@ -27,13 +26,13 @@ type CoScal struct {
 // CoScalPeriod is the time between two decisions.
 const CoScalPeriod = 5 * time.Minute
 
-// Quarters are the edges of the four levels.
+// quarters are the edges of the four levels.
 var quarters = []float64{0.25, 0.5, 0.75}
 
-// CoScalLevels of CPU, expected CPU, memory, and brownout.
+// CoScalLevels has the levels of CPU, forecast CPU, memory, and brownout.
 func CoScalLevels() Levels { return Levels{4, 4, 4, 2} }
 
-// CoScalMoves by name, in the order of the table. The first does nothing.
+// CoScalMoves are the names of the actions, in the order of the table. The first changes nothing.
 var CoScalMoves = []string{"keep", "replicas up", "replicas down", "CPU up", "CPU down", "memory up", "memory down", "brownout"}
 
 const (
@@ -47,8 +46,8 @@ const (
 	coscalBrownout
 )
 
-// Replicas and sizes move by a quarter: a step of one replica every five minutes
-// would follow no load that doubles in that time.
+// Replicas and sizes change by a quarter: one replica every five minutes would not follow
+// a load that doubles in that time.
 const (
 	coscalShare = 0.25
 	coscalUp    = 1.25
@@ -136,7 +135,7 @@ func (c *CoScal) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, e
 	return proposal, nil
 }
 
-// see a service in levels.
+// see computes the levels of a service.
 func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	c.values, absent = c.state.Append(c.topology, s, service, c.values[:0])
 	if absent != "" {
@@ -153,7 +152,7 @@ func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	return ""
 }
 
-// growth is what is expected over what is: 1 without a forecast.
+// growth is the forecast rate over the present one; 1 without a forecast.
 func (c *CoScal) growth(s loadline.Situation, service int) float64 {
 	rate := visits(&s.Now().Services[service])
 	if len(s.Forecast) <= service || len(s.Forecast[service].Median) == 0 || rate.Or(0) <= 0 {
@@ -162,7 +161,7 @@ func (c *CoScal) growth(s loadline.Situation, service int) float64 {
 	return s.Forecast[service].Median[0].Value / rate.Value
 }
 
-// visits that came or would have come, had they not been dropped.
+// visits is the rate of visits including those that were dropped.
 func visits(o *loadline.ServiceObservation) loadline.Sample {
 	v := o.Rate
 	if v.Present() {
@@ -194,8 +193,8 @@ func (c *CoScal) move(s loadline.Situation, service, choice int) (loadline.Setti
 	return loadline.Setting{}, false
 }
 
-// Constants of the reward: the utilisation that is aimed at, and what dropped calls
-// weigh. They are those of DRPC, so that all aim at the same.
+// Constants of the reward: the target utilisation and the weight of dropped calls. They
+// are those of DRPC, so that all methods have the same target.
 const (
 	preferredCPU    = 0.60
 	preferredMemory = 0.75
@@ -223,5 +222,5 @@ func (c *CoScal) Reward(s loadline.Situation, service int) (float64, bool) {
 	return reward, true
 }
 
-// fullest is where utilisation ends: twice of what was asked for.
+// fullest limits the utilisation in the reward.
 const fullest = 2

@@ -12,7 +12,7 @@ import (
 // GRUTask is the task of CoScal's forecasters: the visits at the next decision.
 func GRUTask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
-// GRUConfig is a small GRU: there is one for every service.
+// GRUConfig configures a small GRU, since every service has one.
 func GRUConfig(seed uint64) forecast.GRUConfig {
 	return forecast.GRUConfig{Window: 6, Hidden: 12, Members: 1, Epochs: 30, Patience: 5, Seed: seed}
 }
@@ -21,7 +21,7 @@ func GRUConfig(seed uint64) forecast.GRUConfig {
 type rateForecasts struct {
 	period    time.Duration
 	models    []*forecast.GRU // by service; nil = none
-	last      []int64         // number of the decision that was shown last
+	last      []int64         // number of the last observed decision
 	observed  []bool
 	out       [][]float64
 	forecasts []loadline.Forecast
@@ -37,7 +37,7 @@ func newRateForecasts(m *Model, at []int) (*rateForecasts, error) {
 		if place < 0 || len(m.GRUs) == 0 || m.GRUs[place] == nil {
 			continue
 		}
-		// A forecaster has a state: each policy has its own.
+		// A forecaster has a state, so each policy has its own copy.
 		file, err := m.GRUs[place].File(m.Services[place], nil)
 		if err != nil {
 			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[place], err)
@@ -60,7 +60,7 @@ func (f *rateForecasts) begin() {
 	}
 }
 
-// longestGap is how many decisions may be missing before the past is forgotten.
+// longestGap is the number of missing decisions after which the history is discarded.
 const longestGap = 12
 
 // horizon of the forecasts: the next decision; zero if no service has a forecaster.

@@ -10,48 +10,47 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// forecastSpec is what CoScal's forecasters are given and forecast: the visits of the minute
-// before a decision, which is what is measured, and those at the next.
+// forecastSpec describes CoScal's forecasters: the input is the rate in the minute before a
+// decision, as it is measured, the output that before the next decision.
 var forecastSpec = train.ForecastSpec{Step: rivals.CoScalPeriod, Span: drpc.ForecastStep, Task: rivals.GRUTask(), Config: rivals.GRUConfig}
 
-// world is an arena with DRPC's reward, the common reward.
-type world struct {
+// env is an arena with DRPC's reward, the common reward.
+type env struct {
 	*train.Arena
 	score drpc.Score
 }
 
-func newWorld(subject train.Scenario, rival rivals.Rival, steps int, resizes bool, forecasts *train.ForecastTable) (*world, error) {
+func newEnv(subject train.Scenario, rival rivals.Rival, steps int, resizes bool, forecasts *train.ForecastTable) (*env, error) {
 	config := train.WholeApplication(subject, rival.Needs(), steps)
 	config.Forecasts, config.Splitter, config.Noise.Users = forecasts, rival, true
 	if resizes {
 		config.Resize = train.RandomSize
 	}
 	a, err := train.NewArena(config)
-	return &world{Arena: a}, err
+	return &env{Arena: a}, err
 }
 
-func (w *world) begin(rng *rand.Rand, culprit int) {
+func (w *env) begin(rng *rand.Rand, culprit int) {
 	w.Begin(rng, culprit)
 	w.score = drpc.Score{}
-	w.weigh()
+	w.updateScore()
 }
 
-func (w *world) act(p loadline.Proposal) {
+func (w *env) act(p loadline.Proposal) {
 	w.Act(p)
-	w.weigh()
+	w.updateScore()
 }
 
-// follow takes a step as a policy decides.
-func (w *world) follow(p loadline.Policy) {
+// follow makes a step with the decision of a policy.
+func (w *env) follow(p loadline.Policy) {
 	w.Follow(p)
 	w.Advance(w.Needs().Period)
 	w.CountStep()
-	w.weigh()
+	w.updateScore()
 }
 
-// weigh the last window. Where nothing was measured, the last value
-// stands.
-func (w *world) weigh() {
+// updateScore scores the last window. If a metric is absent, the last value is used.
+func (w *env) updateScore() {
 	if score, known := drpc.DefaultReward().Of(w.App(), w.Situation().Now()); known {
 		w.score = score
 	}
