@@ -25,8 +25,8 @@ type serviceNetwork struct {
 	scales []Scale
 }
 
-// NewPolicy makes a policy of a model. Services without a network stay unchanged; it is
-// an error if no service has one.
+// NewPolicy makes the policy of a model for an application. Services without a network
+// stay unchanged; it is an error if no service has one.
 func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
 	p := &Policy{problem: m.Problem, topology: NewTopology(app).With(m.Problem.Shares),
 		networks: make([]serviceNetwork, len(app.Services))}
@@ -61,7 +61,7 @@ func (m *Model) network(service string) *Network {
 	return nil
 }
 
-// Spaces of the problem.
+// Spaces are those of one service.
 func (p *Problem) Spaces() rl.Spaces {
 	return rl.Spaces{Observation: len(p.features), Choices: len(p.form.Moves)}
 }
@@ -104,8 +104,8 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return proposal, nil
 }
 
-// choose the move of the highest value, and name the next best that would have
-// done something else.
+// choose proposes the move with the highest value. The runner-up is the next best move
+// with another setting.
 func (p *Policy) choose(s loadline.Situation, service int, seen, values []float32) loadline.ServiceProposal {
 	best := rl.ArgMax(values)
 	setting := p.problem.Setting(p.topology, s, service, best)
