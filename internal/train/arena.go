@@ -203,8 +203,8 @@ func (a *Arena) finish() *loadline.Decision {
 // as a step.
 func (a *Arena) Advance(length time.Duration) {
 	now := a.Now()
-	// Engines draw noise whenever they stop. They stop here with and without a plan, so
-	// that an action does not change the noise that follows it.
+	// The engine draws the arrivals of each of its steps. It stops after the delay with and
+	// without a plan, so that whether there is one does not change the arrivals.
 	a.wait(now.Add(min(a.config.Needs.Delay, length)))
 	a.wait(now.Add(length))
 	a.observe()

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -103,6 +104,54 @@ func TestADelayLongerThanThePeriod(t *testing.T) {
 	a.Begin(rand.New(rand.NewPCG(1, 1)), NoCulprit)
 	if s := a.Situation(); s.InFlight[0].Replicas != before {
 		t.Errorf("an episode begins with %d replicas in flight, want %d", s.InFlight[0].Replicas, before)
+	}
+}
+
+// decider is a policy that counts how often it is asked, and keeps the split of the SLO.
+type decider struct {
+	agent
+	err   error
+	asked int
+	parts []loadline.SLO
+}
+
+func (d *decider) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	d.asked++
+	d.parts = s.PartialSLO
+	return d.proposal, d.err
+}
+
+// TestFollowAsksThePolicyInAPass: the loop asks it with the arena's split, applies its
+// proposal, and holds on an error.
+func TestFollowAsksThePolicyInAPass(t *testing.T) {
+	c := configOf(t)
+	parts := make([]loadline.SLO, len(c.App.Services))
+	parts[0] = loadline.SLO{Percentile: 99, Latency: time.Second}
+	c.Splitter = loop.FixedSplit(parts)
+	a := begin(t, c, 1, NoCulprit)
+	before := a.Situation().Allocation[0].Replicas
+	var d decider
+	propose := func(replicas int) {
+		d.proposal.Services = []loadline.ServiceProposal{{Setting: loadline.Setting{Replicas: loadline.Some(replicas)}}}
+	}
+	propose(before + 1)
+	decision := a.Follow(&d)
+	if decision.Err != nil || len(decision.Plan.Services) != 1 || !slices.Equal(d.parts, parts) {
+		t.Errorf("%+v, decided with the parts %v", decision, d.parts)
+	}
+	a.Advance(c.Needs.Period)
+	propose(before + 2)
+	d.err = loadline.ErrNoData
+	if decision := a.Follow(&d); !errors.Is(decision.Err, loadline.ErrNoData) || len(decision.Plan.Services) != 0 {
+		t.Errorf("a policy without data: %+v", decision)
+	}
+	a.Advance(c.Needs.Period)
+	if got := a.Situation().Allocation[0].Replicas; got != before+1 {
+		t.Errorf("%d replicas, want %d", got, before+1)
+	}
+	a.Act(loadline.Proposal{})
+	if d.asked != 2 {
+		t.Errorf("the policy was asked %d times, want 2: Act does not ask it", d.asked)
 	}
 }
 
