@@ -7,10 +7,11 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
-// AgentOf is the agent of a formulation, as its paper specifies it. What a paper does not
-// specify is as in dqn.Default. All deviate in one point: exploration falls linearly from
-// 1 to 0.02 within 8,000 steps, because the papers explore for longer than a whole
-// training here. Experiments with another number of steps override that.
+// AgentOf is the agent of a formulation: that of its paper, as far as the paper says.
+// Deviations that all share: exploration falls linearly from 1 to 0.02 within 8,000
+// steps, since the papers explore for longer than a training here lasts; what a paper
+// leaves open is as in dqn.Default. Experiments with another budget override it where
+// they are described.
 func AgentOf(formulation string) dqn.Config {
 	a := dqn.Default()
 	a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: 8_000}

@@ -8,27 +8,27 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
-// NetworkConfig configures the training of one network in an environment of a formulation.
+// NetworkConfig is how one network is trained in an environment of a formulation.
 type NetworkConfig struct {
-	Service       string // that it decides for; formulation.Every = all
+	Service       string // of the network: formulation.Every, or the one that it is for
 	Agent         dqn.Config
 	Seed          uint64
 	Steps         int
-	Episode       int // steps at most
-	ScaleEpisodes int // with random actions, to measure the features' scales
+	Episode       int // longest one, in steps
+	ScaleEpisodes int // random ones that the features' scales are measured in
 	Evaluations   int // over the whole training
 	Episodes      int // of an evaluation
 
-	From      *formulation.Network // initial weights and scales; nil = none
+	From      *formulation.Network // whose weights and scales it begins with; nil = none
 	Bootstrap func(*dqn.Agent, []formulation.Scale)
 	Progress  func(share float64)
 }
 
-// Network trains one network and returns it with its best weights.
+// Network trains one network and keeps the best weights that it had.
 func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Network, []rl.Point, error) {
 	var scales []formulation.Scale
 	if c.From != nil {
-		scales = c.From.Scales // the weights were trained with them
+		scales = c.From.Scales // the weights only mean something with them
 	} else {
 		scales = MeasureScales(env, c.Seed, c.ScaleEpisodes, c.Episode)
 	}
@@ -61,7 +61,7 @@ func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Netw
 	return formulation.Network{Service: c.Service, Scales: scales, Net: agent.Net()}, training.Curve(), nil
 }
 
-// EpisodeWithin limits the length of episodes to half of each load.
+// EpisodeWithin is the length of episodes that loads allow: at most half of each.
 func EpisodeWithin(scenarios []ServiceScenario, problem *formulation.Problem, steps int) int {
 	for _, s := range scenarios {
 		steps = min(steps, int(s.Duration/(2*problem.Period)))

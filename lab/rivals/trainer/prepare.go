@@ -25,7 +25,7 @@ type Config struct {
 	// exploration. It falls to 0 within the share Until of the steps.
 	Random, Until float64
 
-	Table tabular.Config // of CoScal and A-SARSA; the edges are the rival's
+	Table tabular.Config // of CoScal and A-SARSA; the edges are theirs
 	DDPG  td3.Config     // of FIRM
 	SVM   rivals.SVMConfig
 	// Together is the share of the steps in which FIRM's components share one agent;

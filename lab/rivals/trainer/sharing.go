@@ -5,11 +5,11 @@ import (
 	"github.com/loadline/loadline/internal/rl/tabular"
 )
 
-// sharing is SARSA(lambda) for one of several services that share a table. Each service
-// has its own eligibility traces, since its states follow from its own actions.
+// sharing is SARSA(lambda) for one of several services that share a table: each has
+// traces of its own, since what one service did did not lead to where another is.
 type sharing struct {
 	*tabular.SARSA
-	values []float32 // the shared table
+	values []float32 // of all
 }
 
 // Explore implements rl.Agent.
