@@ -15,6 +15,7 @@ type Policy struct {
 	problem  *Problem
 	topology *Topology
 	networks []serviceNetwork // by service
+	parts    []loadline.SLO   // of the SLO, that the model was trained with
 	values   []float32
 }
 
@@ -24,11 +25,12 @@ type serviceNetwork struct {
 	scales []Scale
 }
 
-// NewPolicy makes a policy of a model. Services without a network stay unchanged; it is
-// an error if no service has one.
+// NewPolicy makes the policy of a model for an application. Services without a network
+// stay unchanged; it is an error if no service has one.
 func NewPolicy(m *Model, app *loadline.App) (*Policy, error) {
 	p := &Policy{problem: m.Problem, topology: NewTopology(app).With(m.Problem.Shares),
 		networks: make([]serviceNetwork, len(app.Services))}
+	p.parts = p.topology.Partial()
 	spaces := m.Problem.Spaces()
 	found := false
 	for i := range app.Services {
@@ -59,7 +61,7 @@ func (m *Model) network(service string) *Network {
 	return nil
 }
 
-// Spaces of the problem.
+// Spaces are those of one service.
 func (p *Problem) Spaces() rl.Spaces {
 	return rl.Spaces{Observation: len(p.features), Choices: len(p.form.Moves)}
 }
@@ -67,8 +69,11 @@ func (p *Problem) Spaces() rl.Spaces {
 // Name implements loadline.Policy.
 func (p *Policy) Name() string { return p.problem.Formulation }
 
-// Partial are the budgets that it was trained with.
-func (p *Policy) Partial() []loadline.SLO { return p.topology.Partial() }
+// Partial are the parts of the SLO that it was trained with.
+func (p *Policy) Partial() []loadline.SLO { return p.parts }
+
+// Split implements loop.Splitter: the policy sees the parts that it was trained with.
+func (p *Policy) Split(time.Time, loadline.Situation) []loadline.SLO { return p.parts }
 
 // Needs implements loadline.Policy.
 func (p *Policy) Needs() loadline.Needs { return p.problem.Needs() }
@@ -76,8 +81,6 @@ func (p *Policy) Needs() loadline.Needs { return p.problem.Needs() }
 // Decide implements loadline.Policy. A service stays unchanged if a
 // feature of it was not measured.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
-	// It uses the budgets that it was trained with, not those of the situation.
-	s.PartialSLO = nil
 	var proposal loadline.Proposal
 	absent := ""
 	for i := range p.networks {
@@ -101,8 +104,8 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return proposal, nil
 }
 
-// choose the move of the highest value, and name the next best that would have
-// done something else.
+// choose proposes the move with the highest value. The runner-up is the next best move
+// with another setting.
 func (p *Policy) choose(s loadline.Situation, service int, seen, values []float32) loadline.ServiceProposal {
 	best := rl.ArgMax(values)
 	setting := p.problem.Setting(p.topology, s, service, best)

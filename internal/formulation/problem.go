@@ -81,7 +81,7 @@ func (p *Problem) Needs() loadline.Needs {
 	}
 	return loadline.Needs{
 		Period: p.Period, Scrape: min(15*time.Second, p.Period), Window: max(window, p.Period), Keep: p.form.Keep,
-		Delay: time.Second,
+		Delay: time.Second, PartialSLO: true,
 	}
 }
 

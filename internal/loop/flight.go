@@ -25,7 +25,7 @@ var ErrNotApplied = errors.New("the run ended before the plan was applied")
 // applied and recorded at once, as is a decision without a plan.
 func (l *Loop) apply(ctx context.Context, p *Pass) error {
 	if len(p.Decision.Plan.Services) == 0 {
-		l.record(&p.Decision)
+		l.recordPass(p)
 		return nil
 	}
 	due := p.Decision.At
@@ -59,19 +59,42 @@ func (l *Loop) WaitUntil(ctx context.Context, until time.Time) error {
 func (l *Loop) applyDue(ctx context.Context) error {
 	now := l.Clock.Now()
 	for len(l.inFlight) > 0 && !l.inFlight[0].due.After(now) {
-		f := l.inFlight[0]
+		l.landed = l.inFlight[0]
 		l.inFlight = slices.Delete(l.inFlight, 0, 1)
-		if err := l.Cluster.Apply(ctx, f.decision.Plan); err != nil {
-			f.decision.Err = fmt.Errorf("apply: %w", err)
+		d := &l.landed.decision
+		if err := l.Cluster.Apply(ctx, d.Plan); err != nil {
+			d.Err = fmt.Errorf("apply: %w", err)
 		} else {
-			f.decision.Applied = now
+			d.Applied = now
 		}
-		if f.pass == l.passes {
-			l.pass.Decision = f.decision
+		if l.landed.pass == l.passes {
+			l.pass.Decision = *d
+			l.recordPass(&l.pass)
+			continue
 		}
-		l.record(&f.decision)
+		l.record(d)
+		l.reuse(d.Plan)
 	}
 	return ctx.Err()
+}
+
+// reuse keeps a recorded plan's memory for the next one: training makes millions
+// of plans.
+func (l *Loop) reuse(plan loadline.Plan) {
+	if cap(plan.Services) > 0 {
+		l.spare = append(l.spare, plan.Services[:0])
+	}
+}
+
+// takeSpare is empty memory for a plan; nil if there is none.
+func (l *Loop) takeSpare() []loadline.ServicePlan {
+	n := len(l.spare)
+	if n == 0 {
+		return nil
+	}
+	plan := l.spare[n-1]
+	l.spare = l.spare[:n-1]
+	return plan
 }
 
 // dropInFlight records the plans that will not be applied.
@@ -81,7 +104,7 @@ func (l *Loop) dropInFlight() {
 		d.Err = ErrNotApplied
 		l.record(d)
 	}
-	l.inFlight = nil
+	l.inFlight = l.inFlight[:0]
 }
 
 // expecting is a cluster that knows of plans in flight which this loop has not

@@ -2,9 +2,13 @@
 // guard, apply, record. The same code runs over a simulated cluster, a recorded
 // one and a real one; only the two ends differ.
 //
-// Reading order: loop.go (Step is one pass, Run repeats it), stages.go (the
-// forecast and the split), watcher.go (guards with a memory), flight.go (plans
-// between deciding and applying).
+// Simulation, training, replay, run --once and the controller all use it: Step is
+// one pass, Run repeats it. Training has the halves of a pass, Begin and Finish,
+// apart, since its agents choose their actions between the two.
+//
+// Reading order: loop.go (the pass), stages.go (the forecast and the split),
+// watcher.go (guards with a memory), flight.go (plans between deciding and
+// applying).
 package loop
 
 import (
@@ -52,8 +56,9 @@ type Loop struct {
 	// Immediate applies plans without the policy's delay: in a real cluster
 	// collecting and deciding take the time that they take.
 	Immediate bool
-	// Splitter splits the SLO for a policy that brings no splitter of its own.
-	Splitter Splitter
+	// Forecaster and Splitter are for a policy that brings none of its own.
+	Forecaster Forecaster
+	Splitter   Splitter
 	// Filter corrects each observation before anything else reads it.
 	Filter func(now time.Time, o *loadline.Observation)
 	Guards []Guard
@@ -71,14 +76,17 @@ type Loop struct {
 
 	pass      Pass
 	passes    uint64
+	recorded  bool                   // the pass's decision is
 	window    []loadline.Observation // oldest first
 	allocated []loadline.Allocation
 	arriving  []loadline.Allocation
-	inFlight  []flight // decided and not yet applied, by due time
-	proposed  []bool   // services that the proposal contains
+	inFlight  []flight                 // decided and not yet applied, by due time
+	landed    flight                   // the last one that was applied
+	spare     [][]loadline.ServicePlan // memory of plans that are recorded
+	proposed  []bool                   // services that the proposal contains
 }
 
-// Pass is one pass of the loop. It is valid until the next Step.
+// Pass is one pass of the loop. It is valid until the next one begins.
 type Pass struct {
 	Situation loadline.Situation // the window is empty if nothing was observed
 	Decision  loadline.Decision  // Applied is zero while the plan is in flight
@@ -123,6 +131,16 @@ func NextTick(at time.Time, period time.Duration, now time.Time) time.Time {
 // Step does not wait: the caller advances the clock with WaitUntil, which
 // also applies the plans that fall due.
 func (l *Loop) Step(ctx context.Context) (*Pass, error) {
+	p, err := l.Begin(ctx)
+	if err != nil || !p.Observed() {
+		return p, err
+	}
+	return p, l.Finish(ctx)
+}
+
+// Begin is the first half of Step: all that is known before the policy is asked.
+// A pass that could not observe ends here.
+func (l *Loop) Begin(ctx context.Context) (*Pass, error) {
 	p := l.begin()
 	if err := l.observe(ctx, p); err != nil {
 		l.hold(p, err)
@@ -130,14 +148,32 @@ func (l *Loop) Step(ctx context.Context) (*Pass, error) {
 	}
 	l.forecast(p)
 	l.split(p)
+	l.watch(p)
+	return p, nil
+}
+
+// Finish is the second half of Step, for a pass that has observed.
+func (l *Loop) Finish(ctx context.Context) error {
+	p := &l.pass
 	l.decide(p)
 	l.guard(p)
 	l.announce(p)
-	return p, l.apply(ctx, p) // and record
+	return l.apply(ctx, p) // and record
+}
+
+// Reset forgets the window and drops the plans in flight, so that the next pass is
+// the first one of another cluster.
+func (l *Loop) Reset() {
+	l.dropInFlight()
+	l.window = l.window[:0]
 }
 
 func (l *Loop) begin() *Pass {
+	if l.recorded {
+		l.reuse(l.pass.Decision.Plan)
+	}
 	l.passes++
+	l.recorded = false
 	l.pass = Pass{Decision: loadline.Decision{At: l.Clock.Now(), Policy: l.Policy.Name()}}
 	return &l.pass
 }
@@ -146,12 +182,15 @@ func (l *Loop) begin() *Pass {
 // observation that leaves the window gives its memory to the new one.
 func (l *Loop) observe(ctx context.Context, p *Pass) error {
 	keep := max(l.Policy.Needs().Keep, 1)
-	if len(l.window) < keep {
-		l.window = append(l.window, loadline.Observation{})
-	} else {
+	switch n := len(l.window); {
+	case n >= keep:
 		oldest := l.window[0]
 		copy(l.window, l.window[1:])
-		l.window[len(l.window)-1] = oldest
+		l.window[n-1] = oldest
+	case n < cap(l.window):
+		l.window = l.window[:n+1] // with the memory of one that has left
+	default:
+		l.window = append(l.window, loadline.Observation{})
 	}
 	newest := &l.window[len(l.window)-1]
 	if err := l.Cluster.Observe(ctx, newest); err != nil {
@@ -174,12 +213,11 @@ func (l *Loop) observe(ctx context.Context, p *Pass) error {
 // hold records a pass in which nothing could be decided.
 func (l *Loop) hold(p *Pass, err error) {
 	p.Decision.Err = err
-	l.record(&p.Decision)
+	l.recordPass(p)
 }
 
 // decide asks the policy and measures its processor time.
 func (l *Loop) decide(p *Pass) {
-	l.watch(p)
 	d := &p.Decision
 	var before time.Duration
 	if l.CPUTime != nil {
@@ -237,6 +275,9 @@ func (l *Loop) guardService(p *Pass, service int, setting loadline.Setting) {
 		}
 	}
 	if change := p.Situation.InFlight[service].Changes(setting); !change.Empty() {
+		if d.Plan.Services == nil {
+			d.Plan.Services = l.takeSpare()
+		}
 		d.Plan.Services = append(d.Plan.Services, loadline.ServicePlan{Service: service, Setting: change})
 	}
 }
@@ -245,6 +286,12 @@ func (l *Loop) announce(p *Pass) {
 	if l.Decided != nil {
 		l.Decided(&p.Decision, p.Situation)
 	}
+}
+
+// recordPass records the decision of the present pass.
+func (l *Loop) recordPass(p *Pass) {
+	l.recorded = true
+	l.record(&p.Decision)
 }
 
 func (l *Loop) record(d *loadline.Decision) {

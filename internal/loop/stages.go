@@ -23,6 +23,12 @@ type Splitter interface {
 	Split(now time.Time, s loadline.Situation) []loadline.SLO
 }
 
+// FixedSplit is a split that does not change: one part per service.
+type FixedSplit []loadline.SLO
+
+// Split implements Splitter.
+func (f FixedSplit) Split(time.Time, loadline.Situation) []loadline.SLO { return f }
+
 // Prepare fills in the forecast and the partial SLOs of a situation, for those
 // who ask a policy without a loop.
 func Prepare(p loadline.Policy, now time.Time, s *loadline.Situation) {
@@ -30,7 +36,12 @@ func Prepare(p loadline.Policy, now time.Time, s *loadline.Situation) {
 	splitFor(p, now, s)
 }
 
-func (l *Loop) forecast(p *Pass) { forecastFor(l.Policy, p.Decision.At, &p.Situation) }
+func (l *Loop) forecast(p *Pass) {
+	if l.Forecaster != nil {
+		p.Situation.Forecast = l.Forecaster.Forecast(p.Decision.At, p.Situation.Window)
+	}
+	forecastFor(l.Policy, p.Decision.At, &p.Situation)
+}
 
 func (l *Loop) split(p *Pass) {
 	if l.Splitter != nil {

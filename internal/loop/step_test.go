@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,24 +49,69 @@ func TestStepEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// Training decides from outside: it advances the simulated clock and chooses each
-// action between two passes.
-func TestStepWithAnExternalDecider(t *testing.T) {
+// Training decides from outside: between the halves of a pass it chooses an action by
+// what was observed, and after the pass it advances the simulated clock.
+func TestBeginAndFinishAreOnePass(t *testing.T) {
 	var action int
-	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 4 * time.Second},
+	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 4 * time.Second},
 		func(time.Time, loadline.Situation) (loadline.Proposal, error) { return replicas(action), nil }})
 	for i, want := range []int{2, 3, 1} {
+		pass, err := l.Begin(t.Context())
+		if err != nil || !pass.Observed() || len(*records) != i {
+			t.Fatalf("%+v, %v, %d records", pass, err, len(*records))
+		}
 		action = want
-		pass, err := l.Step(t.Context())
-		if err != nil || !pass.Decision.Applied.IsZero() {
+		if err := l.Finish(t.Context()); err != nil || !pass.Decision.Applied.IsZero() {
 			t.Fatalf("applied before its delay: %+v, %v", pass.Decision, err)
 		}
 		if err := l.WaitUntil(t.Context(), start.Add(time.Duration(i+1)*10*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if c.alloc[0].Replicas != want {
+		if c.alloc[0].Replicas != want || pass.Decision.Applied.IsZero() {
 			t.Errorf("step %d: %d replicas, want %d", i, c.alloc[0].Replicas, want)
 		}
+	}
+	c.observeErr = errors.New("connection refused")
+	if pass, err := l.Begin(t.Context()); err != nil || pass.Observed() || len(*records) != 4 {
+		t.Errorf("a pass without an observation ends with its first half: %+v, %v, %d records", pass, err, len(*records))
+	}
+}
+
+// The memory of a plan is used again once it is recorded, never while it is in flight.
+func TestPlansInFlightKeepTheirMemory(t *testing.T) {
+	action := 0
+	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 25 * time.Second},
+		func(time.Time, loadline.Situation) (loadline.Proposal, error) { return replicas(action), nil }})
+	l.Guards = nil
+	var applied []int
+	l.Record = func(d *loadline.Decision) { applied = append(applied, d.Plan.Services[0].Setting.Replicas.Value) }
+	for action = 2; action < 10; action++ {
+		if _, err := l.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.WaitUntil(t.Context(), c.now.Add(10*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(applied, []int{2, 3, 4, 5, 6, 7}) || len(*records) != 0 {
+		t.Errorf("applied %v, want 2 to 7", applied)
+	}
+}
+
+func TestResetBeginsAnew(t *testing.T) {
+	l, c, records := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 15 * time.Second, Keep: 3}, oneMore})
+	for range 2 {
+		if _, err := l.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Reset()
+	if n := len(*records); n != 2 || !errors.Is((*records)[0].Err, loop.ErrNotApplied) {
+		t.Fatalf("%d records of plans in flight: %+v", n, *records)
+	}
+	pass, err := l.Begin(t.Context())
+	if err != nil || len(pass.Situation.Window) != 1 || pass.Situation.InFlight[0].Replicas != c.alloc[0].Replicas {
+		t.Errorf("%d observations, %d replicas in flight, %v", len(pass.Situation.Window), pass.Situation.InFlight[0].Replicas, err)
 	}
 }
 
@@ -130,26 +176,30 @@ func (p stagedPolicy) Split(_ time.Time, s loadline.Situation) []loadline.SLO {
 	return []loadline.SLO{{Percentile: 99, Latency: time.Second}, {}}
 }
 
-// fixed is a split that never changes.
-type fixed []loadline.SLO
+// constant is a forecast that never changes.
+type constant []loadline.Forecast
 
-func (f fixed) Split(time.Time, loadline.Situation) []loadline.SLO { return f }
+func (c constant) Forecast(time.Time, []loadline.Observation) []loadline.Forecast { return c }
 
 func TestThePolicysStagesFillInTheSituation(t *testing.T) {
 	forecast := loadline.Horizon{Step: time.Minute, Steps: 1}
 	own, other := time.Second, time.Minute
 	for _, row := range []struct {
-		name     string
-		needs    loadline.Needs
-		splitter loop.Splitter
-		forecast int
-		latency  time.Duration
+		name       string
+		needs      loadline.Needs
+		forecaster loop.Forecaster
+		splitter   loop.Splitter
+		forecast   int // services
+		latency    time.Duration
 	}{
-		{"both", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, 2, own},
-		{"no need", loadline.Needs{}, nil, 0, 0},
-		{"a split that lacks what it depends on", loadline.Needs{PartialSLO: true}, nil, 0, 0},
-		{"the loop's split where the policy has none", loadline.Needs{}, fixed{{Latency: other}, {}}, 0, other},
-		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, fixed{{Latency: other}, {}}, 2, own},
+		{"both", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil, nil, 2, own},
+		{"no need", loadline.Needs{}, nil, nil, 0, 0},
+		{"a split that lacks what it depends on", loadline.Needs{PartialSLO: true}, nil, nil, 0, 0},
+		{"the loop's split where the policy has none", loadline.Needs{}, nil, loop.FixedSplit{{Latency: other}, {}}, 0, other},
+		{"the loop's forecast where the policy has none", loadline.Needs{}, constant{{}}, nil, 1, 0},
+		{"the policy's split goes first", loadline.Needs{Forecast: forecast, PartialSLO: true}, nil,
+			loop.FixedSplit{{Latency: other}, {}}, 2, own},
+		{"the policy's forecast goes first", loadline.Needs{Forecast: forecast}, constant{{}}, nil, 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.needs.Period = 10 * time.Second
@@ -160,11 +210,11 @@ func TestThePolicysStagesFillInTheSituation(t *testing.T) {
 				seen = s
 				return loadline.Proposal{}, nil
 			}}}
-			l.Splitter = row.splitter
+			l.Forecaster, l.Splitter = row.forecaster, row.splitter
 			if _, err := l.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if len(seen.Forecast) != row.forecast || row.forecast > 0 && seen.Forecast[0].Median[0].Value != 120 {
+			if len(seen.Forecast) != row.forecast || row.forecast > 1 && seen.Forecast[0].Median[0].Value != 120 {
 				t.Errorf("forecast %+v", seen.Forecast)
 			}
 			var latency time.Duration

@@ -135,17 +135,8 @@ func (t *Training) LevelledOff() bool { return t.config.Patience > 0 && t.stale 
 
 // Next is one episode, and an evaluation if it is time for one.
 func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
-	t.rng.Reseed(t.seed, trainingStream+uint64(t.episodes))
-	e := &Episode{Rand: t.rng.Rand, training: t}
-	if err := t.trainee.Explore(e); err != nil {
+	if err := t.Explore(t.trainee, trainingStream); err != nil {
 		return false, err
-	}
-	t.episodes++
-	t.since.returns += e.sum
-	t.since.steps += e.steps
-	t.since.episodes++
-	if t.run != nil {
-		t.run.last = e.sum
 	}
 	if evaluated = t.due(); evaluated {
 		if err := t.addPoint(hooks); err != nil {
@@ -242,11 +233,8 @@ func (t *Training) AdoptBest() {
 	}
 }
 
-// Advance counts steps and episodes that were learned from outside of Run.
-func (t *Training) Advance(steps, episodes int) {
-	t.steps += steps
-	t.episodes += episodes
-}
+// Advance counts steps that were taken outside of the training's episodes.
+func (t *Training) Advance(steps int) { t.steps += steps }
 
 // Restart begins another round of at most so many steps: the environment may have
 // changed, so that earlier scores do not count.

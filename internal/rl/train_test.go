@@ -190,20 +190,46 @@ func TestWholeEpisodesAreNotCutOff(t *testing.T) {
 		}
 	}
 	training := rl.NewTrainingOf(newScored(1), 1, rl.TrainingConfig{Steps: 3, WholeEpisodes: true, Episodes: 1})
-	training.Advance(3, 0) // all steps were taken elsewhere
+	training.Advance(3) // all steps were taken elsewhere
 	if err := training.Run(t.Context(), rl.Hooks{}); err != nil || training.Steps() != 7 || len(training.Curve()) != 1 {
 		t.Errorf("%d steps, %v, want one episode", training.Steps(), err)
 	}
 }
 
+// others explore for five steps and keep the first random number of each episode.
+type others struct{ drawn []float64 }
+
+func (o *others) Explore(e *rl.Episode) error {
+	o.drawn = append(o.drawn, e.Rand.Float64())
+	for range 5 {
+		e.Step()
+		e.Reward(1)
+	}
+	return nil
+}
+
 func TestTrainingRestarts(t *testing.T) {
+	const otherStream = 7 << 32
+	var o others
 	s := newScored(3, 1, 2)
 	training := rl.NewTrainingOf(s, 1, rl.TrainingConfig{Steps: 4, WholeEpisodes: true, EvaluateEvery: 4, EvenlySpaced: true, Episodes: 1})
 	for range 2 {
 		if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
 			t.Fatal(err)
 		}
-		training.Advance(10, 2)
+		points := len(training.Curve())
+		for range 2 {
+			first := training.Episodes()
+			if err := training.Explore(&o, otherStream); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := o.drawn[len(o.drawn)-1], rl.NewRNG(1, otherStream+uint64(first)).Float64(); got != want {
+				t.Errorf("episode %d drew %v, its stream begins with %v", first, got, want)
+			}
+		}
+		if len(training.Curve()) != points {
+			t.Error("an episode of others was evaluated")
+		}
 		training.Restart(8)
 	}
 	if training.Steps() != 32 || training.Episodes() != 7 || training.Done() {

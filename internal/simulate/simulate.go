@@ -82,12 +82,6 @@ type Outcome struct {
 	Rungs    []guard.Transition // steps on the guard's ladder
 }
 
-// given is a split of the SLO that the user has chosen.
-type given []loadline.SLO
-
-// Split implements loop.Splitter.
-func (g given) Split(time.Time, loadline.Situation) []loadline.SLO { return g }
-
 // oracle is a policy that is given the load of the whole run in advance.
 type oracle interface {
 	SetFuture(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
@@ -231,7 +225,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		CPUTime: s.Hooks.CPUTime,
 	}
 	if s.Partial != nil {
-		run.Splitter = given(s.Partial)
+		run.Splitter = loop.FixedSplit(s.Partial)
 	}
 	if guarded != nil {
 		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }

@@ -10,29 +10,35 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// ArenaConfig is what episodes are made of.
+// ArenaConfig configures the episodes of an Arena.
 type ArenaConfig struct {
 	Scenario
 
 	Needs     loadline.Needs // of the policy that decides
 	Steps     int            // of an episode
 	LookBack  time.Duration  // simulated before the first decision
-	Resize    Resize         // sizes that an episode begins with; nil = as the application says
+	Resize    Resize         // initial sizes of an episode; nil = the application's
 	Forecasts *ForecastTable // nil = no forecasts
+	Splitter  loop.Splitter  // of the SLO; nil = it is not split
 	Noise     Noise
 
-	ResizeDelay    loadline.Dist // zero = the engine's own
-	ResizeRestarts bool          // a changed size restarts the replica
+	// Guards makes the guards of each episode, which may have a memory; nil = none. An
+	// environment must learn from the plan that they leave: see Propose.
+	Guards func() []loop.Guard
+
+	ResizeDelay    loadline.Dist // zero = the engine's default
+	ResizeRestarts bool          // resizing restarts the replica
 	StartupFactor  float64       // on start-up times; 0 = 1
 }
 
 // WholeApplication is the arena of a policy that decides for all services. A resize
-// takes its mean time: the engine stops at every event, and dozens of replicas that
-// are resized each at an instant of its own would cost more than all the rest.
+// always takes its mean time: the engine stops at every event, and resizing dozens of
+// replicas at different instants would dominate the cost of a step.
 func WholeApplication(s Scenario, needs loadline.Needs, steps int) ArenaConfig {
 	return ArenaConfig{
 		Scenario: s, Needs: needs, Steps: steps, LookBack: needs.Window, Noise: Noise{CPU: 0.05, Latency: true},
@@ -40,39 +46,63 @@ func WholeApplication(s Scenario, needs loadline.Needs, steps int) ArenaConfig {
 	}
 }
 
-// fluidStep is how far the engine advances at once.
+// fluidStep is the longest step of the engine.
 const fluidStep = 5 * time.Second
 
-// Arena simulates one episode after the other. It is for one goroutine.
+// Arena simulates one episode after the other: the loop runs a policy whose
+// proposals are an agent's actions. It is for one goroutine.
 type Arena struct {
 	config   ArenaConfig
 	topology *formulation.Topology
 
-	app      *loadline.App // of the episode: with other replicas and sizes
+	app      *loadline.App // of the episode, with its initial replicas and sizes
 	services []loadline.Service
-	start    time.Duration // of the episode in the load
-	cluster  *sim.Cluster
-	window   []loadline.Observation
-	spare    []loadline.Observation // their memory is used again
-	desired  []loadline.Allocation
-	forecast []loadline.Forecast
-	plan     loadline.Plan
+	start    time.Duration // offset of the episode in the load
+	loop     loop.Loop     // on the episode's cluster
+	pass     *loop.Pass    // the present one: begun, and finished by the next proposal
+	agent    agent
 	steps    int        // taken in this episode
 	rng      *rand.Rand // of the episode's noise
 }
 
-// NewArena checks that the scenario is long enough. Begin comes next.
+// agent is the policy of an arena's loop. It proposes what was chosen outside of
+// the loop, or what another policy decides.
+type agent struct {
+	needs    loadline.Needs
+	proposal loadline.Proposal
+	policy   loadline.Policy // instead of the proposal; nil = none
+}
+
+// Name implements loadline.Policy.
+func (*agent) Name() string { return "agent" }
+
+// Needs implements loadline.Policy.
+func (g *agent) Needs() loadline.Needs { return g.needs }
+
+// Decide implements loadline.Policy.
+func (g *agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	if g.policy != nil {
+		return g.policy.Decide(now, s)
+	}
+	return g.proposal, nil
+}
+
+// NewArena checks the configuration. An episode starts with Begin.
 func NewArena(config ArenaConfig) (*Arena, error) {
-	a := &Arena{
-		config: config, app: config.App, topology: formulation.NewTopology(config.App),
-		forecast: make([]loadline.Forecast, len(config.App.Services)),
+	a := &Arena{config: config, app: config.App, topology: formulation.NewTopology(config.App), agent: agent{needs: config.Needs}}
+	a.loop = loop.Loop{Policy: &a.agent, Splitter: config.Splitter}
+	if config.Noise.Latency {
+		a.loop.Filter = a.blur
+	}
+	if config.Forecasts != nil {
+		a.loop.Forecaster = &episodeForecasts{arena: a, forecasts: make([]loadline.Forecast, len(config.App.Services))}
 	}
 	var faults []error
 	if config.Steps < 1 {
 		faults = append(faults, fmt.Errorf("arena: episodes of %d steps, must be at least 1", config.Steps))
 	}
-	if n := config.Needs; n.Period < time.Second || n.Delay < 0 || n.Delay > n.Period {
-		faults = append(faults, fmt.Errorf("arena: a period of %v with a delay of %v, must be at least 1s and no shorter than the delay", n.Period, n.Delay))
+	if n := config.Needs; n.Period < time.Second || n.Delay < 0 {
+		faults = append(faults, fmt.Errorf("arena: a period of %v with a delay of %v, must be at least 1s and 0s", n.Period, n.Delay))
 	}
 	if config.Duration < a.episode() {
 		faults = append(faults, fmt.Errorf("arena: the load of %s lasts %v, an episode %v: give a longer load or shorter episodes",
@@ -81,13 +111,13 @@ func NewArena(config ArenaConfig) (*Arena, error) {
 	return a, errors.Join(faults...)
 }
 
-// episode is how long one lasts, with the look back before its first decision.
+// episode is the duration of an episode, including LookBack.
 func (a *Arena) episode() time.Duration {
 	return a.config.LookBack + time.Duration(a.config.Steps)*a.config.Needs.Period
 }
 
-// Lengthen makes episodes last so many steps, or as many as the load allows, until
-// undone.
+// Lengthen sets the number of steps of an episode, limited by the load, until undo is
+// called.
 func (a *Arena) Lengthen(steps int) (undo func()) {
 	usual := a.config.Steps
 	most := int((a.config.Duration - a.config.LookBack) / a.config.Needs.Period)
@@ -95,15 +125,15 @@ func (a *Arena) Lengthen(steps int) (undo func()) {
 	return func() { a.config.Steps = usual }
 }
 
-// Shorten makes episodes last at most so many steps, until undone.
+// Shorten limits the number of steps of an episode until undo is called.
 func (a *Arena) Shorten(steps int) (undo func()) {
 	usual := a.config.Steps
 	a.config.Steps = min(usual, steps)
 	return func() { a.config.Steps = usual }
 }
 
-// begin an episode at a random instant of the load; initial sets what each service
-// begins with.
+// begin starts an episode at a random instant of the load; initial sets the initial
+// replicas and size of each service.
 func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	c := &a.config
 	latest := c.Duration - a.episode()
@@ -127,85 +157,88 @@ func (a *Arena) begin(rng *rand.Rand, initial func(service int)) {
 	if c.Noise.Latency {
 		engine.AddNoise()
 	}
-	a.cluster = sim.NewCluster(a.app, engine, metrics, rng.Uint64())
-	a.spare, a.window = append(a.spare, a.window...), a.window[:0]
+	a.enter(sim.NewCluster(a.app, engine, metrics, rng.Uint64()))
+}
+
+// enter simulates LookBack on the episode's cluster and begins the first pass.
+func (a *Arena) enter(cluster *sim.Cluster) {
+	a.loop.Reset()
+	a.loop.App, a.loop.Cluster, a.loop.Clock, a.loop.Guards = a.app, cluster, cluster, nil
+	if a.config.Guards != nil {
+		a.loop.Guards = a.config.Guards()
+	}
 	a.steps = 0
-	a.wait(c.LookBack)
+	a.wait(a.Now().Add(a.config.LookBack))
 	a.observe()
 }
 
-// Act applies a proposal as the loop would: it takes effect after its delay, and the
-// step lasts a period.
+// Act makes one step: it proposes and advances by the policy's period.
 func (a *Arena) Act(p loadline.Proposal) {
-	a.Tick(p, a.config.Needs.Period, a.config.Needs.Delay)
+	a.Propose(p)
+	a.Advance(a.config.Needs.Period)
 	a.CountStep()
 }
 
-// Tick applies a proposal and lets some time pass. It does not count as a step.
-func (a *Arena) Tick(p loadline.Proposal, length, delay time.Duration) {
-	a.plan.Services = a.plan.Services[:0]
-	for _, s := range p.Services {
-		a.plan.Services = append(a.plan.Services, loadline.ServicePlan{Service: s.Service, Setting: s.Setting})
-	}
-	a.wait(delay)
-	if len(a.plan.Services) > 0 {
-		_ = a.cluster.Apply(context.Background(), a.plan) // fails only when the context is done
-	}
-	a.wait(length - delay)
+// Propose decides in the present situation. The plan of the decision is what the
+// guards let through; it is applied after the policy's delay. The decision and the
+// situation are valid until Advance.
+func (a *Arena) Propose(p loadline.Proposal) *loadline.Decision {
+	a.agent.proposal, a.agent.policy = p, nil
+	return a.finish()
+}
+
+// Follow is Propose for what a policy decides: one that cannot decide holds. The
+// forecasts and the split that it sees are the arena's.
+func (a *Arena) Follow(p loadline.Policy) *loadline.Decision {
+	a.agent.policy = p
+	return a.finish()
+}
+
+func (a *Arena) finish() *loadline.Decision {
+	_ = a.loop.Finish(context.Background()) // fails only when the context is done
+	return &a.pass.Decision
+}
+
+// Advance simulates for some time after a proposal and observes. It does not count
+// as a step.
+func (a *Arena) Advance(length time.Duration) {
+	now := a.Now()
+	// The engine draws the arrivals of each of its steps. It stops after the delay with and
+	// without a plan, so that whether there is one does not change the arrivals.
+	a.wait(now.Add(min(a.config.Needs.Delay, length)))
+	a.wait(now.Add(length))
 	a.observe()
 }
 
-// CountStep counts a step that was made of ticks.
+func (a *Arena) wait(until time.Time) {
+	_ = a.loop.WaitUntil(context.Background(), until) // fails only when the context is done
+}
+
+// observe begins the next pass.
+func (a *Arena) observe() {
+	a.pass, _ = a.loop.Begin(context.Background()) // fails only when the context is done
+}
+
+// CountStep counts a step that was made with Propose or Follow, and Advance.
 func (a *Arena) CountStep() { a.steps++ }
 
-// Over says whether the episode is.
+// Over reports whether the episode has ended.
 func (a *Arena) Over() bool { return a.steps >= a.config.Steps }
 
-// StepsTaken in this episode.
+// StepsTaken is the number of steps in this episode so far.
 func (a *Arena) StepsTaken() int { return a.steps }
 
-// Now is the episode's time.
-func (a *Arena) Now() time.Time { return a.cluster.Now() }
+// Now is the simulated time.
+func (a *Arena) Now() time.Time { return a.loop.Clock.Now() }
 
-// App of the episode; before the first, that of the scenario.
+// App is the episode's application; before the first episode, the scenario's.
 func (a *Arena) App() *loadline.App { return a.app }
 
-// Topology of the scenario's application.
+// Topology is that of the scenario's application.
 func (a *Arena) Topology() *formulation.Topology { return a.topology }
 
-// Needs of the policy that decides.
+// Needs are those of the policy that decides.
 func (a *Arena) Needs() loadline.Needs { return a.config.Needs }
 
-// Situation is valid until the next tick.
-func (a *Arena) Situation() loadline.Situation {
-	s := loadline.Situation{App: a.app, Window: a.window, Allocation: a.desired, InFlight: a.desired}
-	if a.config.Forecasts != nil {
-		s.Forecast = a.forecast
-	}
-	return s
-}
-
-func (a *Arena) wait(d time.Duration) {
-	_ = a.cluster.WaitUntil(context.Background(), a.cluster.Now().Add(d)) // fails only when the context is done
-}
-
-// observe adds what is measured now to the window. The observation that falls out
-// gives its memory to the new one.
-func (a *Arena) observe() {
-	var o loadline.Observation
-	switch n := len(a.spare); {
-	case len(a.window) >= max(a.config.Needs.Keep, 1):
-		o = a.window[0]
-		copy(a.window, a.window[1:])
-		a.window = a.window[:len(a.window)-1]
-	case n > 0:
-		o, a.spare = a.spare[n-1], a.spare[:n-1]
-	}
-	_ = a.cluster.Observe(context.Background(), &o) // fails only when the context is done
-	a.blur(&o)
-	a.window = append(a.window, o)
-	a.desired = a.cluster.Allocation(a.desired[:0])
-	if a.config.Forecasts != nil {
-		a.config.Forecasts.fill(a.start+sim.Since(a.cluster.Now()), a.cluster.Now(), a.forecast)
-	}
-}
+// Situation is the one to decide on. It is valid until Advance.
+func (a *Arena) Situation() loadline.Situation { return a.pass.Situation }

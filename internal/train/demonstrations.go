@@ -10,19 +10,19 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Demonstrations make experience of what another autoscaler did: an agent can learn
-// from it before it takes over. The application is that of the service alone.
+// Demonstrations convert a recorded history of another autoscaler to transitions, from
+// which an agent learns before it acts. The application consists of the service alone.
 type Demonstrations struct {
 	Problem  *formulation.Problem
 	Topology *formulation.Topology // of the service alone
 	History  *history.History
 	Service  string
-	// Reference is what the service needs on the mean, in cores.
+	// Reference is the mean CPU demand of the service, in cores.
 	Reference float64
 }
 
-// Each calls back for every step of the history whose features are all present, in the
-// order of time, and returns how many there were.
+// Each calls see for every step of the history whose features are all present, in
+// chronological order, and returns their number.
 func (p *Demonstrations) Each(see func(rl.Transition)) int {
 	service := p.History.Service(p.Service)
 	if service == nil {
@@ -51,7 +51,7 @@ func (p *Demonstrations) Each(see func(rl.Transition)) int {
 	return count
 }
 
-// moment is one step of the history as the loop would have seen it.
+// moment is one step of the history as the loop would have observed it.
 type moment struct {
 	window     []loadline.Observation
 	allocation []loadline.Allocation
@@ -62,8 +62,8 @@ func (s *moment) situation(app *loadline.App) loadline.Situation {
 	return loadline.Situation{App: app, Window: s.window, Allocation: s.allocation, InFlight: s.allocation}
 }
 
-// fill makes the moment that ends with step first+steps-1, means over the steps,
-// and says whether all features are there.
+// fill sets the moment that ends with step first+steps-1, with means over the steps, and
+// reports whether all features are present.
 func (s *moment) fill(p *Demonstrations, service *history.Service, first, steps int) bool {
 	at := p.History.At(first + steps - 1)
 	mean := func(m history.ServiceMetric) loadline.Sample { return meanOf(service.Series[m], first, steps, at) }

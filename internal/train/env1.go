@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Delays is Scaling-Ops' linear model of one service (eq. 3) and the means of its
-// history, which is all that the paper's environments know of it.
+// Delays is Scaling-Ops' linear model of one service (eq. 3) with the means of its
+// history. The paper's environments use nothing else of the service.
 type Delays struct {
 	CPUSlope     float64 // seconds per unit of utilisation, b0
 	RequestSlope float64 // seconds per request per second, b1
@@ -24,38 +24,38 @@ type Delays struct {
 	MeanReplicas float64
 }
 
-// Of is the delay that the model gives (eq. 5), in seconds.
+// Of is the delay by the model (eq. 5), in seconds.
 func (d *Delays) Of(cpu, requests float64) float64 {
 	return d.Smoothing * (d.Intercept + d.CPUSlope*cpu + d.RequestSlope*requests)
 }
 
-// HistoryRow of a history, as ENV1 draws it.
+// HistoryRow is one row of a history.
 type HistoryRow struct {
 	CPU      float64 // utilisation of a pod's request
 	Requests float64 // per second
 	Replicas float64
 }
 
-// ENV1Config is what Scaling-Ops trains on.
+// ENV1Config configures ENV1.
 type ENV1Config struct {
 	Rows        []HistoryRow
 	Delays      Delays
 	MinReplicas int
 	MaxReplicas int
-	Steps       int // K: the requests are held for so long
+	Steps       int // K: of an episode
 
 	Weight, Penalty float64 // of the reward: 0.3 and -2 in the paper
 }
 
 // ENV1 is Scaling-Ops' environment for training (eq. 4 and 5): an episode begins
-// with a row of the history and goes on with its requests held.
+// with a random row of the history and keeps its rate of requests.
 type ENV1 struct {
 	config ENV1Config
 	row    HistoryRow
 	steps  int
 }
 
-// NewENV1 checks that there is something to learn on.
+// NewENV1 checks the configuration.
 func NewENV1(config ENV1Config) (*ENV1, error) {
 	var faults []error
 	if len(config.Rows) == 0 {
@@ -88,8 +88,8 @@ func (e *ENV1) Reset(rng *rand.Rand, observation []float32) {
 	e.see(observation)
 }
 
-// Step implements rl.Env. A bound that holds the replicas changes the action to
-// what was applied.
+// Step implements rl.Env. Where a bound limits the replicas, the action becomes what was
+// applied.
 func (e *ENV1) Step(action *rl.Action, observation []float32) rl.Result {
 	c := &e.config
 	replicas := min(max(e.row.Replicas+float64(action.Choice-1), float64(c.MinReplicas)), float64(c.MaxReplicas))

@@ -11,19 +11,19 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// ENV2Config is what Scaling-Ops evaluates on.
+// ENV2Config configures ENV2.
 type ENV2Config struct {
 	Scenario ServiceScenario // the service and its requests
 	Delays   Delays
-	// AsPrinted divides the CPU by the mean replicas once more (eq. 7 as it is in
-	// the paper), which does not keep the units of a per-pod CPU.
+	// AsPrinted divides the CPU by the mean replicas once more, as eq. 7 does in the
+	// paper, although the result is no longer the CPU of a pod.
 	AsPrinted bool
 }
 
-// ENV2 is Scaling-Ops' environment for evaluation: everything is worked out from
-// a series of requests (eq. 6 to 8), pods come and go at once. It is a cluster to
-// the loop, so that any policy can be tried; what the equations do not give is
-// absent.
+// ENV2 is Scaling-Ops' environment for evaluation: all metrics are computed from a
+// series of requests (eq. 6 to 8), and pods start and stop at once. It implements
+// loop.Cluster, so that any policy can be evaluated; metrics that the equations do not
+// give are absent.
 type ENV2 struct {
 	config  ENV2Config
 	service *loadline.Service
@@ -34,18 +34,18 @@ type ENV2 struct {
 	seconds float64
 }
 
-// ENV2Score is how a policy did.
+// ENV2Score is the result of a policy.
 type ENV2Score struct {
 	MeanPods float64 `json:"mean_pods"`
 	Delay    float64 `json:"delay_s"`        // mean, seconds
 	OverSLA  float64 `json:"over_sla_share"` // of the time
 	AtMin    float64 `json:"at_min_share"`   // of the time with the fewest replicas allowed
 	AtMax    float64 `json:"at_max_share"`   // with the most
-	Held     int     `json:"held"`           // decisions that were not made for want of what ENV2 does not give
+	Held     int     `json:"held"`           // decisions that were not made because a metric is absent
 	Made     int     `json:"made"`
 }
 
-// Bound says which bound the policy sat on nearly all the time, if it did.
+// Bound is the bound of the replicas that the policy stayed at for over 95 % of the time, if any.
 func (s ENV2Score) Bound() string {
 	switch {
 	case s.AtMin > 0.95:
@@ -84,7 +84,7 @@ func EvaluateENV2(ctx context.Context, config ENV2Config, policy loadline.Policy
 	return s, nil
 }
 
-// state is what the equations give now.
+// state computes the present metrics.
 func (e *ENV2) state() (cpu, requests, delay float64) {
 	d := &e.config.Delays
 	asked, _ := e.config.Scenario.Load.Rate(0, e.now)
@@ -101,8 +101,8 @@ func (e *ENV2) state() (cpu, requests, delay float64) {
 // Now implements loop.Clock.
 func (e *ENV2) Now() time.Time { return sim.Time(e.now) }
 
-// WaitUntil implements loop.Clock. The series is looked at every few seconds,
-// like the metrics that it was made from.
+// WaitUntil implements loop.Clock. The series is sampled every fluidStep, like the metrics
+// of a simulated cluster.
 func (e *ENV2) WaitUntil(ctx context.Context, t time.Time) error {
 	until := sim.Since(t)
 	for e.now < until {

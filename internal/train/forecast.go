@@ -12,14 +12,14 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// ForecastTable holds the forecasts at every bin of a load. It is computed once: an
-// episode is too short for forecasters to fill their window.
+// ForecastTable holds the forecasts for every time bin of a load. They are computed in
+// advance, because an episode is too short to fill the forecasters' window.
 type ForecastTable struct {
 	step  time.Duration
 	ahead [][]float64 // by service and bin; NaN = none
 }
 
-// ForecastSpec is what forecasters are given and what they forecast.
+// ForecastSpec describes the input and the output of the forecasters.
 type ForecastSpec struct {
 	Step   time.Duration // of a bin
 	Span   time.Duration // before a bin's end over which visits are counted
@@ -28,20 +28,20 @@ type ForecastSpec struct {
 	Config func(seed uint64) forecast.GRUConfig
 }
 
-// ForecastError is how wrong a service's forecaster was on the last fifth of the
-// load, which it was not fitted on.
+// ForecastError is the error of a service's forecaster on the last fifth of the load,
+// which is held out.
 type ForecastError struct {
 	Service     string  `json:"service"`
-	MSE         float64 `json:"mse"` // at the last horizon, where the load goes from 0 to 1
+	MSE         float64 `json:"mse"` // at the last horizon, with the load scaled to at most 1
 	Persistence float64 `json:"persistence"`
 }
 
-// MinForecastBins is how long a load must be for a forecaster to learn anything.
+// MinForecastBins is the number of bins that fitting a forecaster takes at least.
 const MinForecastBins = 120
 
-// FitForecasts fits a GRU to every service that is visited, on the first four fifths of
-// the load, and makes the table of all of it. A load that is too short has no
-// forecasts.
+// FitForecasts fits a GRU for every service that is visited to the first four fifths of
+// the load, and computes the table of the whole load. Without MinForecastBins there are
+// no forecasts.
 func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, progress func(share float64)) ([]*forecast.GRU,
 	*ForecastTable, []ForecastError, error) {
 	app, bins := s.App, int(s.Duration/f.Step)
@@ -78,7 +78,7 @@ func FitForecasts(ctx context.Context, s Scenario, seed uint64, f ForecastSpec, 
 	return models, a, faults, nil
 }
 
-// visits to a service, bin by bin.
+// visits are the mean rates of visits to a service, by bin.
 func (f *ForecastSpec) visits(topology *formulation.Topology, service int, load sim.Arrivals, bins int) []float64 {
 	const looks = 4
 	values := make([]float64, bins)
@@ -100,7 +100,7 @@ func (f *ForecastSpec) visits(topology *formulation.Topology, service int, load 
 	return values
 }
 
-// walk gives a forecaster the load bin by bin.
+// walk feeds the load to a forecaster, bin by bin, and returns its forecasts.
 func (f *ForecastSpec) walk(gru *forecast.GRU, values []float64, seen int, most float64, e *ForecastError) []float64 {
 	raw := make([][]float64, len(f.Task.Horizons))
 	for h := range raw {
@@ -116,7 +116,7 @@ func (f *ForecastSpec) walk(gru *forecast.GRU, values []float64, seen int, most 
 	judged := 0.0
 	for b := range values {
 		gru.Observe(first+int64(b), []float64{values[b]})
-		known := b // the bin in which that is known
+		known := b // the bin in which the value is known
 		if f.Whole {
 			known++
 		}
@@ -143,7 +143,7 @@ func (f *ForecastSpec) walk(gru *forecast.GRU, values []float64, seen int, most 
 
 func square(v float64) float64 { return v * v }
 
-// fill sets the forecasts at an instant of the load.
+// fill sets the forecasts of the bin that contains an instant of the load.
 func (a *ForecastTable) fill(at time.Duration, now time.Time, into []loadline.Forecast) {
 	bin := int(at / a.step)
 	for i := range into {
@@ -155,8 +155,21 @@ func (a *ForecastTable) fill(at time.Duration, now time.Time, into []loadline.Fo
 	}
 }
 
-// NewForecastTable makes the table of a load with forecasters that are fitted already,
-// by service; nil = none. A load that is too short has no forecasts.
+// episodeForecasts looks up the forecasts of the arena's episode in its table. It is the
+// forecaster of the arena's loop.
+type episodeForecasts struct {
+	arena     *Arena
+	forecasts []loadline.Forecast
+}
+
+// Forecast implements loop.Forecaster.
+func (f *episodeForecasts) Forecast(now time.Time, _ []loadline.Observation) []loadline.Forecast {
+	f.arena.config.Forecasts.fill(f.arena.start+sim.Since(now), now, f.forecasts)
+	return f.forecasts
+}
+
+// NewForecastTable computes the table of a load with fitted forecasters, by service; nil
+// = none. It is nil without MinForecastBins.
 func NewForecastTable(s Scenario, f ForecastSpec, models []*forecast.GRU) *ForecastTable {
 	bins := int(s.Duration / f.Step)
 	if bins < MinForecastBins {

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 )
 
-// TestTableOfFittedForecasters: it is the one that fitting them gave.
+// TestTableOfFittedForecasters: it equals the one that FitForecasts returned with them.
 func TestTableOfFittedForecasters(t *testing.T) {
 	c := configOf(t)
 	f := ForecastSpec{

@@ -8,20 +8,19 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Resize gives a service of an episode another size.
+// Resize sets the initial size of a service in an episode.
 type Resize func(rng *rand.Rand, service int, s *loadline.Service)
 
-// NoCulprit is for episodes in which no service is starved on purpose.
+// NoCulprit is for episodes in which no service is underprovisioned on purpose.
 const NoCulprit = -1
 
-// tight is how often a service begins with too little. There are many services, and
-// one is enough to delay users: were it more often, there would be no episode in
-// which anything can be learned about the others.
+// tight is the probability that a service begins underprovisioned. One such service is
+// enough to violate the SLO: with a higher probability no episode of an application with
+// many services would begin without a violation.
 const tight = 0.03
 
-// Begin an episode with random replicas: enough for the load, rarely too few. A
-// culprit, if there is one, gets too little for its load, and every other service
-// enough.
+// Begin starts an episode with random replicas: enough for the load, rarely too few. A
+// culprit, if there is one, is underprovisioned, and every other service is not.
 func (a *Arena) Begin(rng *rand.Rand, culprit int) {
 	a.begin(rng, func(service int) {
 		if a.config.Resize != nil {
@@ -38,7 +37,7 @@ func (a *Arena) Begin(rng *rand.Rand, culprit int) {
 	})
 }
 
-// demand is how many cores a service's visits need at an instant of the episode.
+// demand is the CPU that a service's visits need at an instant of the episode, in cores.
 func (a *Arena) demand(service int, at time.Duration) float64 {
 	g := &a.topology.Services[service]
 	rate := 0.0
@@ -51,7 +50,7 @@ func (a *Arena) demand(service int, at time.Duration) float64 {
 	return rate * g.CPU
 }
 
-// capacity is how many cores one replica has.
+// capacity is the CPU that one replica can use, in cores.
 func capacity(s *loadline.Service) float64 {
 	if s.Size.CPULimit == 0 {
 		return max(s.Size.CPURequest, 1)
@@ -59,13 +58,13 @@ func capacity(s *loadline.Service) float64 {
 	return s.Size.CPULimit
 }
 
-// replicasWithin the service's bounds, at least one.
+// replicasWithin rounds up to whole replicas within the service's bounds, at least one.
 func replicasWithin(s *loadline.Service, n float64) int {
 	return min(max(int(math.Ceil(n)), 1, s.Bounds.MinReplicas), max(s.Bounds.MaxReplicas, 1))
 }
 
-// provision gives a service so many replicas that it begins at about that
-// utilisation. Where one replica is too many, a culprit's is made smaller instead.
+// provision sets the replicas of a service for about the given utilisation. Where one
+// replica is more than that, the culprit's CPU limit is lowered instead.
 func (a *Arena) provision(service int, utilisation float64, culprit bool) {
 	s, demand := &a.app.Services[service], a.demand(service, a.config.LookBack)
 	s.Replicas = replicasWithin(s, demand/capacity(s)/utilisation)
@@ -76,8 +75,8 @@ func (a *Arena) provision(service int, utilisation float64, culprit bool) {
 	}
 }
 
-// RandomSize is from half to twice of what the application says, so that an agent
-// sees what smaller and larger replicas do.
+// RandomSize draws CPU and memory from half to twice the application's own, so that an
+// agent learns how smaller and larger replicas perform.
 func RandomSize(rng *rand.Rand, _ int, s *loadline.Service) {
 	cpu, memory := math.Exp2(2*rng.Float64()-1), math.Exp2(2*rng.Float64()-1)
 	b, size := s.Bounds, &s.Size
@@ -99,7 +98,7 @@ func RandomSize(rng *rand.Rand, _ int, s *loadline.Service) {
 	}
 }
 
-// randomCPU is a size anywhere within the bounds, evenly by orders of magnitude.
+// randomCPU draws the CPU log-uniformly within the bounds.
 func randomCPU(rng *rand.Rand, s *loadline.Service) loadline.Size {
 	size := s.Size
 	low, high := s.Bounds.MinCPU, s.Bounds.MaxCPU

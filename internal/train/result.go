@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Point of a learning curve: what the curves of all trainers share.
+// Point of a learning curve, with the fields that all trainers have.
 type Point struct {
 	Steps      int     `json:"steps"`
 	Episodes   int     `json:"episodes"`
@@ -14,23 +14,23 @@ type Point struct {
 	Loss       float64 `json:"loss"`       // mean of the updates since then
 	Evaluation float64 `json:"evaluation"` // mean reward of a step, without exploring
 	QoS        float64 `json:"qos"`        // mean R_qos of that
-	CPU        float64 `json:"cpu"`        // mean utilisation of what was asked for
+	CPU        float64 `json:"cpu"`        // mean utilisation of what was requested
 	Memory     float64 `json:"memory"`
 }
 
 // NoChange is the baseline that changes nothing.
 const NoChange = "no change"
 
-// Result is what a policy achieved on held-out episodes.
+// Result is the evaluation of a policy on held-out episodes.
 type Result struct {
-	Policy string  `json:"who"`    // the policy
+	Policy string  `json:"who"`
 	Reward float64 `json:"reward"` // mean of a step
 	QoS    float64 `json:"qos"`
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`
 }
 
-// Add one step.
+// Add adds one step.
 func (r *Result) Add(reward, qos, cpu, memory float64) {
 	r.Reward += reward
 	r.QoS += qos
@@ -38,7 +38,7 @@ func (r *Result) Add(reward, qos, cpu, memory float64) {
 	r.Memory += memory
 }
 
-// Mean over the number of steps that were added.
+// Mean divides the sums by the number of steps.
 func (r Result) Mean(steps float64) Result {
 	r.Reward /= steps
 	r.QoS /= steps
@@ -47,7 +47,7 @@ func (r Result) Mean(steps float64) Result {
 	return r
 }
 
-// Point of the curve that this was evaluated at. Without updates the loss is 0.
+// Point is the point of the learning curve with this evaluation. Without updates the loss is 0.
 func (r Result) Point(p rl.Point) Point {
 	loss := p.Loss
 	if math.IsNaN(loss) {

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// ScaledEnv shows another environment's observations normalised.
+// ScaledEnv normalises the observations of an environment.
 type ScaledEnv struct {
 	rl.Env
 	Scales []formulation.Scale
@@ -27,11 +27,11 @@ func (s *ScaledEnv) Step(action *rl.Action, observation []float32) rl.Result {
 	return r
 }
 
-// scaleStream is apart from those of training and evaluation.
+// scaleStream is the random stream of MeasureScales, apart from those of training and evaluation.
 const scaleStream = 3 << 32
 
-// MeasureScales finds the scales of an environment's features by acting at random. A
-// feature that never moves keeps a spread of 1.
+// MeasureScales measures the scales of an environment's features with random actions. A
+// constant feature has a spread of 1.
 func MeasureScales(e rl.Env, seed uint64, episodes, longest int) []formulation.Scale {
 	spaces := e.Spaces()
 	observation, action := make([]float32, spaces.Observation), spaces.NewAction()

@@ -8,16 +8,16 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// ServiceScenario is an application of one service, and the visits to it as its load.
+// ServiceScenario is an application of one service, with the visits to it as its load.
 type ServiceScenario struct {
 	Scenario
 	Service   string
 	Reference float64 // mean demand of the visits, in cores
 }
 
-// NewServiceScenario takes a service out of its application. The time that its visits
-// spend in calls to others becomes waiting time, as it is when nothing queues there;
-// its part of the users' SLO becomes its SLO; its visits become its users' requests.
+// NewServiceScenario isolates a service of an application. The time that its visits
+// spend in calls to others, without queueing, becomes waiting time; its part of the
+// end-to-end SLO becomes its SLO; the visits to it become the requests.
 func NewServiceScenario(topology *formulation.Topology, service int, load sim.Arrivals, duration time.Duration) ServiceScenario {
 	g, s := topology.Services[service], topology.App.Services[service]
 	s.Wait.Mean += time.Duration(g.Below * float64(time.Second))
@@ -51,7 +51,7 @@ func NewServiceScenario(topology *formulation.Topology, service int, load sim.Ar
 	return p
 }
 
-// meanRate of the visits over the whole load.
+// meanRate is the mean rate of visits over the load.
 func (p *ServiceScenario) meanRate() float64 {
 	sum := 0.0
 	for t := time.Duration(0); t < p.Duration; {
@@ -63,7 +63,7 @@ func (p *ServiceScenario) meanRate() float64 {
 	return sum / p.Duration.Seconds()
 }
 
-// ServiceScenarios are those of every service that is visited at all.
+// ServiceScenarios makes one for every service that is visited.
 func ServiceScenarios(topology *formulation.Topology, load sim.Arrivals, duration time.Duration) []ServiceScenario {
 	var scenarios []ServiceScenario
 	for i := range topology.Services {
@@ -78,7 +78,7 @@ func ServiceScenarios(topology *formulation.Topology, load sim.Arrivals, duratio
 	return scenarios
 }
 
-// visits are the requests that come to one service when users send theirs.
+// visits is the load of one service that results from the load of the application.
 type visits struct {
 	users sim.Arrivals
 	each  []float64 // visits of one request, by kind

@@ -7,23 +7,26 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// ServiceEnvConfig is what an agent that scales one service at a time is trained on.
+// ServiceEnvConfig configures the environment of an agent that scales one service at a time.
 type ServiceEnvConfig struct {
 	Problem   *formulation.Problem
 	Scenarios []ServiceScenario
 	Steps     int // of an episode
 
-	ResizeRestarts bool    // a changed size restarts the replica
-	CPUNoise       float64 // relative deviation of CPU readings, so that nothing is learned by heart
+	ResizeRestarts bool    // resizing restarts the replica
+	CPUNoise       float64 // relative deviation of CPU readings
 	MetricsLoss    float64 // share of scrapes that are lost
 	StartupFactor  float64 // on start-up times; 0 = 1
+
+	Guards func() []loop.Guard // of each episode; nil = none
 }
 
-// ServiceEnv is an environment of one service at a time. Each episode is one of a
-// random scenario's arena, with a random number of replicas.
+// ServiceEnv is an environment with one service. Each episode takes place in the arena
+// of a random scenario, with a random initial number of replicas.
 type ServiceEnv struct {
 	config ServiceEnvConfig
 	arenas []*Arena // by scenario
@@ -31,10 +34,10 @@ type ServiceEnv struct {
 	arena            *Arena // of the episode
 	scenario         *ServiceScenario
 	proposal         loadline.Proposal
-	features, latest []float32 // of now, and the last complete ones
+	features, latest []float32 // at present, and the last complete ones
 }
 
-// NewServiceEnv checks that there is something to learn on.
+// NewServiceEnv checks the scenarios.
 func NewServiceEnv(config ServiceEnvConfig) (*ServiceEnv, error) {
 	if len(config.Scenarios) == 0 {
 		return nil, errors.New("train: there is no service to train on")
@@ -44,8 +47,8 @@ func NewServiceEnv(config ServiceEnvConfig) (*ServiceEnv, error) {
 	for _, s := range config.Scenarios {
 		a, err := NewArena(ArenaConfig{
 			Scenario: s.Scenario, Needs: needs, Steps: config.Steps, LookBack: max(needs.Window, 2*needs.Period),
-			Noise:          Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
-			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor,
+			Splitter: loop.FixedSplit(formulation.NewTopology(s.App).Partial()), Noise: Noise{CPU: config.CPUNoise, Loss: config.MetricsLoss},
+			ResizeRestarts: config.ResizeRestarts, StartupFactor: config.StartupFactor, Guards: config.Guards,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("service %s: %w", s.Service, err)
@@ -73,26 +76,38 @@ func (e *ServiceEnv) Reset(rng *rand.Rand, observation []float32) {
 	e.see(observation)
 }
 
-// Step implements rl.Env.
+// Step implements rl.Env. Where a guard changes the setting of an action, the action
+// becomes the one that is nearest to what is applied.
 func (e *ServiceEnv) Step(action *rl.Action, observation []float32) rl.Result {
 	problem := e.config.Problem
-	before := e.arena.desired[0]
-	setting := before.Changes(problem.Setting(e.arena.topology, e.arena.Situation(), 0, action.Choice))
-	e.proposal.Services = e.proposal.Services[:0]
-	if !setting.Empty() {
-		e.proposal.Services = append(e.proposal.Services, loadline.ServiceProposal{Setting: setting})
-	}
-	e.arena.Act(e.proposal)
-	now := before.With(setting)
+	now, changed := e.propose(action)
+	e.arena.Advance(e.arena.config.Needs.Period)
+	e.arena.CountStep()
 	reward := problem.Reward(e.arena.topology, e.arena.Situation(), 0, formulation.Spend{
 		Replicas: float64(now.Replicas), CPU: now.Size.CPURequest, Memory: float64(now.Size.MemoryRequest),
-		Changed: setting.Replicas.Set, Reference: e.scenario.Reference,
+		Changed: changed, Reference: e.scenario.Reference,
 	})
 	e.see(observation)
 	return rl.Result{Reward: reward, Truncated: e.arena.Over()}
 }
 
-// see fills in the features. Where one is absent, the last complete ones stand: a
+// propose makes a proposal of an action. It returns the service's allocation once the
+// plan is applied, and whether that changes the number of replicas.
+func (e *ServiceEnv) propose(action *rl.Action) (now loadline.Allocation, changed bool) {
+	s := e.arena.Situation()
+	e.proposal.Services[0].Setting = e.config.Problem.Setting(e.arena.topology, s, 0, action.Choice)
+	decision := e.arena.Propose(e.proposal)
+	now = s.InFlight[0]
+	for _, p := range decision.Plan.Services {
+		now, changed = now.With(p.Setting), p.Setting.Replicas.Set
+	}
+	if len(decision.Changed) > 0 {
+		action.Choice = e.config.Problem.ChoiceOf(e.arena.topology, s, 0, now)
+	}
+	return now, changed
+}
+
+// see fills in the features. Where one is absent, the last complete ones are used: a
 // policy in production leaves the service unchanged then.
 func (e *ServiceEnv) see(observation []float32) {
 	var absent string

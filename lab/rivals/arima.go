@@ -7,20 +7,19 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 )
 
-// Fits are what A-SARSA's forecasters of one service have learned. The CPU is
-// forecast in cores: unlike utilisation, the cores do not depend on how many
-// replicas there were.
+// Fits are the fitted parameters of A-SARSA's forecasters for one service. The CPU is
+// forecast in cores, which unlike utilisation do not depend on the number of replicas.
 type Fits struct {
-	CPU      *forecast.ARIMAFit `json:"cpu,omitempty"` // nil = as it is now
+	CPU      *forecast.ARIMAFit `json:"cpu,omitempty"` // nil = the forecast is the present value
 	Response *forecast.ARIMAFit `json:"response,omitempty"`
 }
 
-// ARIMATask is what is asked of them: the next step.
+// ARIMATask is the task of the forecasters: the next step.
 func ARIMATask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
 // Forecasts runs the forecasters of a service.
 type Forecasts struct {
-	cpu, response forecast.Model // nil = what is expected is what is
+	cpu, response forecast.Model // nil = the forecast is the present value
 	steps         int64
 	out           [][]float64
 }
@@ -69,7 +68,7 @@ func (e *Forecasts) observe(cores, over loadline.Sample) {
 	show(e.response, over)
 }
 
-// expected at the next step: the present value without a forecast.
+// expected returns the forecasts for the next step; without one, the present value.
 func (e *Forecasts) expected(cores, over float64) (nextCores, nextOver float64) {
 	ask := func(m forecast.Model, now float64) float64 {
 		if m == nil || m.Predict(e.out) != nil || math.IsNaN(e.out[0][0]) {

@@ -10,9 +10,10 @@ import (
 )
 
 // ASARSA scales horizontally by a table over the CPU utilisation and the response
-// time that ARIMA expects at the next step (Zhang et al., "A-SARSA: A predictive
+// time that ARIMA forecasts for the next step (Zhang et al., "A-SARSA: A predictive
 // container auto-scaling algorithm based on reinforcement learning", 2020). All
-// services share the table.
+// services share the table. A loop.Forecaster forecasts visits, A-SARSA does not, so its
+// forecasts are part of Decide.
 type ASARSA struct {
 	decisionState
 	period time.Duration
@@ -25,11 +26,11 @@ type ASARSA struct {
 // ASARSAPeriod is the time between two decisions.
 const ASARSAPeriod = time.Minute
 
-// MostReplicas that one action of A-SARSA adds or takes away.
+// mostReplicas is the largest change by one action.
 const mostReplicas = 10
 
-// ASARSALevels of CPU and response time: ten of CPU, four of response time below the
-// SLA and two above.
+// ASARSALevels has ten levels of CPU, and of response time four below the SLA and two
+// above.
 func ASARSALevels() Levels { return Levels{10, 6} }
 
 var (
@@ -37,10 +38,10 @@ var (
 	responseEdges = []float64{0.25, 0.5, 0.75, 1, 1.5}
 )
 
-// ASARSAChoices are as many as there are actions.
+// ASARSAChoices is the number of actions.
 const ASARSAChoices = 2*mostReplicas + 1
 
-// ReplicasOf a choice: 0, -1, +1, -2, +2 and so on. The first does nothing.
+// ReplicasOf is the change of replicas by a choice: 0, -1, +1, -2, +2 and so on.
 func ReplicasOf(choice int) int {
 	n := (choice + 1) / 2
 	if choice%2 == 1 {
@@ -49,7 +50,7 @@ func ReplicasOf(choice int) int {
 	return n
 }
 
-// choiceOf so many replicas more is the inverse.
+// choiceOf is the inverse of ReplicasOf.
 func choiceOf(replicas int) int {
 	if replicas < 0 {
 		return -2*replicas - 1
@@ -87,7 +88,9 @@ func (a *ASARSA) Name() string { return string(ASARSAName) }
 
 // Needs implements loadline.Policy.
 func (a *ASARSA) Needs() loadline.Needs {
-	return loadline.Needs{Period: a.period, Scrape: 15 * time.Second, Window: max(30*time.Second, a.period), Delay: a.delay, Keep: 1}
+	return loadline.Needs{
+		Period: a.period, Scrape: 15 * time.Second, Window: max(30*time.Second, a.period), Delay: a.delay, Keep: 1, PartialSLO: true,
+	}
 }
 
 // Spaces implements Rival.
@@ -130,8 +133,8 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 					setting.Replicas.Value-desired.Replicas),
 			})
 		}
-		// A bound may have cut the action, or, where there were fewer replicas than
-		// allowed, made it larger than any.
+		// A bound may have limited the change, or, with fewer replicas than allowed, have
+		// made it larger than any action.
 		applied := min(max(setting.Replicas.Value-desired.Replicas, -mostReplicas), mostReplicas)
 		a.taken = append(a.taken, Taken{i, rl.Action{Choice: choiceOf(applied)}})
 	}
@@ -141,8 +144,8 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return proposal, nil
 }
 
-// see what is expected of a service: the CPU in use over what its replicas may use,
-// those that are on their way included, and its response time over its budget.
+// see forecasts a service: the CPU in use over what its desired replicas may use, and its
+// response time over its part of the SLO.
 func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, absent string) {
 	o := &s.Now().Services[service]
 	over := loadline.Sample{}
@@ -161,9 +164,9 @@ func (a *ASARSA) see(s loadline.Situation, service int) (cpu, response float64, 
 	return cpu, response, ""
 }
 
-// Reward implements Rival: utilisation while the response time is within the
-// budget, and what it is over it, below 0, when it is not. It is of what was
-// observed, not of what was expected.
+// Reward implements Rival: the utilisation while the response time is within its part of
+// the SLO, and otherwise the negative ratio of the two. It uses observed values, not
+// forecasts.
 func (a *ASARSA) Reward(s loadline.Situation, service int) (float64, bool) {
 	var absent string
 	if a.values, absent = a.sight.Append(a.topology, s, service, a.values[:0]); absent != "" {
@@ -175,5 +178,5 @@ func (a *ASARSA) Reward(s loadline.Situation, service int) (float64, bool) {
 	return min(float64(a.values[0]), 1), true
 }
 
-// worstOver is where being late ends.
+// worstOver limits the penalty of a late response.
 const worstOver = 3

@@ -10,16 +10,15 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// CoScal looks up what to do in a table over four levels of utilisation: CPU now,
-// CPU as the GRU expects it at the next decision, and memory; and whether the
-// service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
+// CoScal decides by a table over four levels of utilisation (present CPU, CPU forecast by
+// a GRU for the next decision, memory) and whether the service is browned out (Xu et al., "CoScal: Multifaceted scaling of microservices
 // with reinforcement learning", 2022). All services share the table.
 type CoScal struct {
 	decisionState
 	period time.Duration
 	table  Table
-	ahead  *rateForecasts
-	state  *formulation.FeatureSet // what is decided by
+	rates  *rateForecasts
+	state  *formulation.FeatureSet // inputs of the decision
 	score  *formulation.FeatureSet // inputs of its reward
 	values []float32
 }
@@ -27,13 +26,13 @@ type CoScal struct {
 // CoScalPeriod is the time between two decisions.
 const CoScalPeriod = 5 * time.Minute
 
-// Quarters are the edges of the four levels.
+// quarters are the edges of the four levels.
 var quarters = []float64{0.25, 0.5, 0.75}
 
-// CoScalLevels of CPU, expected CPU, memory, and brownout.
+// CoScalLevels has the levels of CPU, forecast CPU, memory, and brownout.
 func CoScalLevels() Levels { return Levels{4, 4, 4, 2} }
 
-// CoScalMoves by name, in the order of the table. The first does nothing.
+// CoScalMoves are the names of the actions, in the order of the table. The first changes nothing.
 var CoScalMoves = []string{"keep", "replicas up", "replicas down", "CPU up", "CPU down", "memory up", "memory down", "brownout"}
 
 const (
@@ -47,8 +46,8 @@ const (
 	coscalBrownout
 )
 
-// Replicas and sizes move by a quarter: a step of one replica every five minutes
-// would follow no load that doubles in that time.
+// Replicas and sizes change by a quarter: one replica every five minutes would not follow
+// a load that doubles in that time.
 const (
 	coscalShare = 0.25
 	coscalUp    = 1.25
@@ -69,7 +68,7 @@ func newCoScal(m *Model, app *loadline.App, delay time.Duration) (*CoScal, error
 		return nil, err
 	}
 	c := &CoScal{decisionState: s, period: m.Period, table: m.Table, state: state, score: score}
-	if c.ahead, err = newRateForecasts(m, s.at); err != nil {
+	if c.rates, err = newRateForecasts(m, s.at); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -80,7 +79,15 @@ func (c *CoScal) Name() string { return string(CoScalName) }
 
 // Needs implements loadline.Policy.
 func (c *CoScal) Needs() loadline.Needs {
-	return loadline.Needs{Period: c.period, Scrape: 15 * time.Second, Window: min(time.Minute, c.period), Delay: c.delay, Keep: 1}
+	return loadline.Needs{
+		Period: c.period, Scrape: 15 * time.Second, Window: min(time.Minute, c.period), Delay: c.delay, Keep: 1,
+		Forecast: c.rates.horizon(), PartialSLO: true,
+	}
+}
+
+// Forecast implements loop.Forecaster with the model's forecasters.
+func (c *CoScal) Forecast(now time.Time, window []loadline.Observation) []loadline.Forecast {
+	return c.rates.forecast(now, &window[len(window)-1])
 }
 
 // Spaces implements Rival.
@@ -91,15 +98,12 @@ func (c *CoScal) Spaces() rl.Spaces {
 // Begin implements Rival.
 func (c *CoScal) Begin() {
 	c.forget()
-	c.ahead.begin()
+	c.rates.begin()
 }
 
 // Decide implements loadline.Policy. Each service is decided for by itself.
-func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+func (c *CoScal) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	c.forget()
-	if len(s.Forecast) == 0 {
-		c.ahead.observe(now, s.Now())
-	}
 	var proposal loadline.Proposal
 	absent := ""
 	for i, at := range c.at {
@@ -131,7 +135,7 @@ func (c *CoScal) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return proposal, nil
 }
 
-// see a service in levels.
+// see computes the levels of a service.
 func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	c.values, absent = c.state.Append(c.topology, s, service, c.values[:0])
 	if absent != "" {
@@ -148,25 +152,16 @@ func (c *CoScal) see(s loadline.Situation, service int) (absent string) {
 	return ""
 }
 
-// growth is what is expected over what is: 1 without a forecast.
+// growth is the forecast rate over the present one; 1 without a forecast.
 func (c *CoScal) growth(s loadline.Situation, service int) float64 {
-	o := &s.Now().Services[service]
-	rate := visits(o)
-	expected := loadline.Sample{}
-	if len(s.Forecast) > service {
-		if median := s.Forecast[service].Median; len(median) > 0 {
-			expected = median[0]
-		}
-	} else {
-		expected = c.ahead.expected(service)
-	}
-	if !expected.Present() || rate.Or(0) <= 0 {
+	rate := visits(&s.Now().Services[service])
+	if len(s.Forecast) <= service || len(s.Forecast[service].Median) == 0 || rate.Or(0) <= 0 {
 		return 1
 	}
-	return expected.Value / rate.Value
+	return s.Forecast[service].Median[0].Value / rate.Value
 }
 
-// visits that came or would have come, had they not been dropped.
+// visits is the rate of visits including those that were dropped.
 func visits(o *loadline.ServiceObservation) loadline.Sample {
 	v := o.Rate
 	if v.Present() {
@@ -198,8 +193,8 @@ func (c *CoScal) move(s loadline.Situation, service, choice int) (loadline.Setti
 	return loadline.Setting{}, false
 }
 
-// Constants of the reward: the utilisation that is aimed at, and what dropped calls
-// weigh. They are those of DRPC, so that all aim at the same.
+// Constants of the reward: the target utilisation and the weight of dropped calls. They
+// are those of DRPC, so that all methods have the same target.
 const (
 	preferredCPU    = 0.60
 	preferredMemory = 0.75
@@ -227,5 +222,5 @@ func (c *CoScal) Reward(s loadline.Situation, service int) (float64, bool) {
 	return reward, true
 }
 
-// fullest is where utilisation ends: twice of what was asked for.
+// fullest limits the utilisation in the reward.
 const fullest = 2

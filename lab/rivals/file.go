@@ -9,10 +9,10 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// FileKind of a rival's model file.
+// FileKind is the kind of a rival's model file.
 func FileKind(n Name) string { return "policy/" + string(n) }
 
-// fileSettings are what the file keeps besides networks and arrays.
+// fileSettings is the content of the file besides networks and arrays.
 type fileSettings struct {
 	App       string                     `json:"app"`
 	Services  []string                   `json:"services"`
@@ -20,7 +20,7 @@ type fileSettings struct {
 	Kinds     int                        `json:"kinds,omitempty"`
 	SVM       *SVM                       `json:"svm,omitempty"`
 	ARIMA     []Fits                     `json:"arima,omitempty"`
-	Forecasts map[string]*modelfile.Card `json:"forecasts,omitempty"` // by service, their networks beside the others
+	Forecasts map[string]*modelfile.Card `json:"forecasts,omitempty"` // by service; their networks are among the others
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 
 func actorName(i int) string { return fmt.Sprintf("actor%d", i) }
 
-// File is the model as it is kept on disk.
+// File is the model as stored on disk.
 func (m *Model) File() (*modelfile.File, error) {
 	s := fileSettings{App: m.App, Services: m.Services, Period: m.Period, Kinds: m.Kinds, SVM: m.SVM, ARIMA: m.ARIMA}
 	file := modelfile.New(modelfile.Card{Kind: FileKind(m.Rival), Training: m.Training, Results: m.Results})
@@ -48,7 +48,7 @@ func (m *Model) File() (*modelfile.File, error) {
 	return file, err
 }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write stores the model at a path atomically.
 func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a rival's model from a path.
@@ -56,7 +56,7 @@ func Open(rival Name, path string) (*Model, error) {
 	return modelfile.Load(path, func(file *modelfile.File) (*Model, error) { return FromFile(rival, file) })
 }
 
-// FromFile takes a rival's model out of its file, or says what is wrong with it.
+// FromFile reads a rival's model from its file.
 func FromFile(rival Name, file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind(rival) {
 		return nil, fmt.Errorf("this is a model of kind %q, must be %q; give a file that loadline-lab train --formulation %s wrote",

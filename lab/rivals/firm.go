@@ -15,18 +15,17 @@ import (
 
 // FIRM changes one resource of one service at a time (Qiu et al., "FIRM: An
 // intelligent fine-grained resource management framework for SLO-oriented
-// microservices", 2020). While users wait too long it looks for the culprit among
-// the services on the critical path, by a support vector machine; otherwise services
-// have their turn one after the other. What is done to a service, its own actor
-// decides, trained by DDPG.
+// microservices", 2020). While the SLO is violated, a support vector machine selects the
+// culprit among the services on the critical path; otherwise services take turns. The
+// action on a service is decided by its own actor, trained with DDPG.
 type FIRM struct {
 	decisionState
 	period time.Duration
 	svm    SVM
 	actors []*rl.NetPolicy // by service
 	paths  pathFinder
-	order  []int // services by turn: those of the longest chain first
-	turn   int   // place in the order
+	order  []int // of turns: services of the longest chain first
+	turn   int   // position in the order
 	locate []float64
 	ratios *formulation.FeatureSet
 	values []float32
@@ -35,7 +34,7 @@ type FIRM struct {
 // FIRMPeriod is the time between two decisions.
 const FIRMPeriod = 5 * time.Second
 
-// firmObservations are how many observations services are compared over.
+// firmObservations is the number of observations over which services are compared.
 const firmObservations = 12
 
 // The axes of an action.
@@ -48,22 +47,22 @@ const (
 
 var firmAxisNames = [FIRMAxes]string{"CPU", "memory", "replicas"}
 
-// An action of 1 makes a size larger by half and one of -1 smaller by a third; replicas
-// go by one. Below the least, nothing is done.
+// An action of 1 increases a size by half, one of -1 decreases it by a third; replicas
+// change by one. Actions below the least have no effect.
 const (
 	firmStep  = 1.5
 	firmLeast = 0.1
 )
 
-// Of what an actor sees: usage over limit of three resources (CPU, memory, workers),
-// how far the service is from its bounds, how well the SLO is kept, how the arrival
-// rate changes; then the shares of the kinds of requests.
+// The observation of an actor: usage over limit of three resources (CPU, memory, workers),
+// the distance from the bounds, the ratio of the SLO to the latency, the change of the
+// arrival rate; then the shares of the kinds of requests.
 const (
 	firmRatios = 3
 	firmFixed  = firmRatios + 4
 )
 
-// FIRMWidth of what an actor sees on an application with so many kinds of requests.
+// FIRMWidth is the width of an actor's observation with the given number of kinds of requests.
 func FIRMWidth(kinds int) int { return firmFixed + kinds }
 
 func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
@@ -96,7 +95,7 @@ func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
 	return f, nil
 }
 
-// actorFits says whether a network can be an actor.
+// actorFits reports whether a network has the shape of an actor.
 func actorFits(net *nn.Net, kinds int) bool {
 	layers := net.Design().Layers
 	return len(layers) > 1 && layers[0].Width == FIRMWidth(kinds) && layers[len(layers)-1].Width == FIRMAxes
@@ -108,7 +107,7 @@ func (f *FIRM) Name() string { return string(FIRMName) }
 // Needs implements loadline.Policy.
 func (f *FIRM) Needs() loadline.Needs {
 	return loadline.Needs{Period: f.period, Scrape: min(5*time.Second, f.period), Window: max(30*time.Second, f.period), Delay: f.delay,
-		Keep: firmObservations}
+		Keep: firmObservations, PartialSLO: true}
 }
 
 // Spaces implements Rival.
@@ -160,7 +159,7 @@ func (f *FIRM) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 	return proposal, nil
 }
 
-// see what an actor is shown.
+// see computes the observation of an actor.
 func (f *FIRM) see(s loadline.Situation, service int) (absent string) {
 	if f.values, absent = f.ratios.Append(f.topology, s, service, f.values[:0]); absent != "" {
 		return absent
@@ -189,8 +188,8 @@ func (f *FIRM) see(s loadline.Situation, service int) (absent string) {
 	return ""
 }
 
-// over is the worst response time over its SLO, of the kinds that come by the
-// service. It is not known where no such kind was measured.
+// over is the worst response time over its SLO among the kinds that visit the service. It
+// is unknown if no such kind was measured.
 func (f *FIRM) over(o *loadline.Observation, service int) (worst float64, known bool) {
 	for k, n := range f.topology.Services[service].Visits {
 		if n <= 0 {
@@ -203,12 +202,12 @@ func (f *FIRM) over(o *loadline.Observation, service int) (worst float64, known 
 	return worst, known
 }
 
-// latest is where response times over the SLO end.
+// latest limits the ratio of response time and SLO.
 const latest = 10
 
-// OverSLO is a kind's response time at its SLO's percentile over the SLO's latency.
-// Where more requests fail than the percentile leaves out, they are given up on.
-// Where none came, none is late.
+// OverSLO is a kind's response time at its SLO's percentile over the SLO's latency. If
+// more requests fail than the percentile allows, it is the limit; without requests it is
+// 0.
 func OverSLO(kind *loadline.Kind, seen *loadline.KindObservation) (over float64, known bool) {
 	switch rate := seen.Rate; {
 	case !rate.Present():
@@ -234,8 +233,8 @@ func (f *FIRM) arrivals(s loadline.Situation, service int) float32 {
 	return 1
 }
 
-// whose turn it is, and why: the culprit's if users wait too long, otherwise
-// of every service in turn. -1 = none was observed.
+// whose returns the service to act on, and why: the culprit while the SLO is violated,
+// otherwise every service in turn; -1 = none was observed.
 func (f *FIRM) whose(s loadline.Situation) (service int, why string) {
 	if kind, late := f.paths.latest(s.Now()); late {
 		if service := f.culprit(s, kind); service >= 0 {
@@ -252,7 +251,7 @@ func (f *FIRM) whose(s loadline.Situation) (service int, why string) {
 	return -1, ""
 }
 
-// culprit is the service on the critical path that the machine is surest of.
+// culprit is the service on the critical path with the highest score of the SVM.
 func (f *FIRM) culprit(s loadline.Situation, kind int) int {
 	path, _ := f.paths.critical(s.Now(), kind)
 	best, score := -1, math.Inf(-1)
@@ -268,8 +267,8 @@ func (f *FIRM) culprit(s loadline.Situation, kind int) int {
 	return best
 }
 
-// move applies the axis that is furthest from 0 of those that can move: an actor that
-// wants beyond a bound would otherwise stand still for ever. -1 = nothing is done.
+// move applies the largest action among the axes that can change: otherwise an actor whose
+// largest action is blocked by a bound would never act. -1 = nothing changes.
 func (f *FIRM) move(s loadline.Situation, service int, wants []float32) (setting loadline.Setting, axis int, x float32) {
 	var order [FIRMAxes]int
 	for i := range order {
@@ -278,7 +277,7 @@ func (f *FIRM) move(s loadline.Situation, service int, wants []float32) (setting
 	slices.SortStableFunc(order[:], func(a, b int) int { return cmp.Compare(abs(wants[b]), abs(wants[a])) })
 	for _, axis := range order {
 		x := min(max(wants[axis], -1), 1)
-		if !(abs(x) >= firmLeast) { // not a number wants nothing
+		if !(abs(x) >= firmLeast) { // NaN has no effect
 			continue
 		}
 		if setting, moved := f.moveAxis(s, service, axis, float64(x)); moved {
@@ -304,7 +303,7 @@ func (f *FIRM) moveAxis(s loadline.Situation, service, axis int, x float64) (loa
 
 func abs(v float32) float32 { return max(v, -v) }
 
-// sloWeight is what the SLO weighs beside each resource's utilisation.
+// sloWeight is the weight of the SLO against the utilisation of each resource.
 const sloWeight = 5
 
 // Reward implements Rival: 5 times how well the SLO is kept, and usage over limit of
@@ -325,8 +324,8 @@ func (f *FIRM) Reward(s loadline.Situation, service int) (float64, bool) {
 	return reward, true
 }
 
-// Symptoms of every service on the critical path of the kind of request whose users
-// wait longest, to train the machine; nothing while the SLO is met.
+// Symptoms calls back with those of every service on the critical path of the kind with
+// the worst response time over its SLO, to train the SVM; not while the SLO is met.
 func (f *FIRM) Symptoms(s loadline.Situation, each func(service int, symptoms []float64)) {
 	kind, late := f.paths.latest(s.Now())
 	if !late {

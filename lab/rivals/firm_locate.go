@@ -6,18 +6,18 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// LocateWidth is how many symptoms a service has.
+// LocateWidth is the number of symptoms of a service.
 const LocateWidth = 2
 
-// LocateFeatures names them.
+// LocateFeatures are the names of the symptoms.
 var LocateFeatures = [LocateWidth]string{"correlation", "congestion"}
 
-// minObservations are needed before two series can be said to go together.
+// minObservations is the number of observations that a correlation takes at least.
 const minObservations = 4
 
-// symptoms of a service on a critical path: how its own response time goes together
-// with that of the path (Pearson), and how far its 99th percentile is from its
-// median, as a logarithm. What was not measured is 0, which is neither.
+// symptoms of a service on a critical path: the correlation of its own response time with
+// that of the path (Pearson), and the logarithm of its 99th percentile over its median.
+// What was not measured is 0, which is neutral.
 func (p pathFinder) symptoms(window []loadline.Observation, kind, service int, into []float64) []float64 {
 	var own, path []float64
 	for i := range window {
@@ -36,7 +36,7 @@ func (p pathFinder) symptoms(window []loadline.Observation, kind, service int, i
 	return append(into, Pearson(own, path), congestion)
 }
 
-// Pearson's correlation of two series; 0 where it is not defined.
+// Pearson's correlation of two series; 0 if undefined.
 func Pearson(a, b []float64) float64 {
 	n := float64(len(a))
 	if len(a) < minObservations {

@@ -7,9 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 )
 
-// pathFinder finds critical paths: the longest way through a request, over the
-// calls that return last and those that must have happened before them. Stages
-// happen one after the other, so that is the slowest call of every stage.
+// pathFinder finds critical paths: the longest path through a request, which consists of
+// the slowest call of every stage, since stages run one after the other.
 type pathFinder struct {
 	app      *loadline.App
 	unloaded formulation.Unloaded
@@ -19,14 +18,14 @@ func newPathFinder(app *loadline.App) pathFinder {
 	return pathFinder{app, formulation.Unloaded{App: app}}
 }
 
-// critical path of a kind, callers before those that they call and each service
-// once, and how long it takes by what was measured, in seconds.
+// critical returns the critical path of a kind, callers before callees and each service
+// once, and its measured duration in seconds.
 func (p pathFinder) critical(o *loadline.Observation, kind int) (services []int, seconds float64) {
 	seconds, services = p.walk(o, &p.app.Kinds[kind].Root, -1, nil)
 	return services, seconds
 }
 
-// walk a call: how long it takes on the mean, with the services on its path.
+// walk returns the mean duration of a call and adds the services on its path.
 func (p pathFinder) walk(o *loadline.Observation, c *loadline.Call, caller int, path []int) (float64, []int) {
 	seconds := o.Services[c.Service].Own.Mean.Or(0)
 	if !slices.Contains(path, c.Service) {
@@ -49,8 +48,8 @@ func (p pathFinder) walk(o *loadline.Observation, c *loadline.Call, caller int, 
 	return p.unloaded.Made(c, caller) * seconds, path
 }
 
-// latest is the kind of request whose users wait longest over its SLO, and whether
-// that is too long.
+// latest is the kind of request with the worst response time over its SLO, and whether
+// that violates the SLO.
 func (p pathFinder) latest(o *loadline.Observation) (kind int, late bool) {
 	worst := 1.0
 	for k := range p.app.Kinds {
@@ -61,8 +60,7 @@ func (p pathFinder) latest(o *loadline.Observation) (kind int, late bool) {
 	return kind, late
 }
 
-// longestChains is, by service, how many calls the longest chain has that it is part
-// of.
+// longestChains is, by service, the number of calls in the longest chain that contains it.
 func (p pathFinder) longestChains() []int {
 	longest := make([]int, len(p.app.Services))
 	var walk func(c *loadline.Call, above int) int

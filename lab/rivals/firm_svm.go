@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// SVM is a linear support vector machine: above 0 is yes. Inputs are normalised.
+// SVM is a linear support vector machine: a score above 0 is the positive class. Inputs are
+// normalised.
 type SVM struct {
 	Mean   []float64 `json:"mean"`
 	Spread []float64 `json:"spread"`
@@ -15,22 +16,22 @@ type SVM struct {
 	Bias   float64   `json:"bias"`
 }
 
-// Example of what a machine is to tell apart.
+// Example is a labelled example.
 type Example struct {
 	Inputs []float64
 	Yes    bool
 }
 
-// SVMConfig is how a machine learns.
+// SVMConfig configures the training of an SVM.
 type SVMConfig struct {
-	Decay float64 // lambda: what the squared weights cost
+	Decay float64 // lambda: the weight of the squared norm
 	Steps int
 }
 
-// DefaultSVM suits a few inputs and a few thousand examples.
+// DefaultSVM is for a few inputs and a few thousand examples.
 func DefaultSVM() SVMConfig { return SVMConfig{Decay: 1e-3, Steps: 20_000} }
 
-// Score is how far an example is on the side of yes.
+// Score is the signed distance of an example from the decision boundary.
 func (s *SVM) Score(inputs []float64) float64 {
 	sum := s.Bias
 	for i, x := range inputs {
@@ -40,9 +41,9 @@ func (s *SVM) Score(inputs []float64) float64 {
 }
 
 // TrainSVM minimises the hinge loss by steps of its subgradient (Pegasos,
-// Shalev-Shwartz et al., 2007): a step of 1/(lambda*t) on one example at a time, here
-// as often yes as no, since culprits are few; the machine is the mean of the second
-// half of the steps. The bias is learned as the weight of a constant.
+// Shalev-Shwartz et al., 2007): a step of 1/(lambda*t) on one example at a time, drawn
+// from both classes equally often, since culprits are rare; the result is the mean of the
+// second half of the steps. The bias is learned as the weight of a constant.
 func TrainSVM(config SVMConfig, examples []Example, rng *rand.Rand) (*SVM, error) {
 	var yes, no []int
 	for i, e := range examples {
@@ -58,7 +59,7 @@ func TrainSVM(config SVMConfig, examples []Example, rng *rand.Rand) (*SVM, error
 	width := len(examples[0].Inputs)
 	s := &SVM{Mean: make([]float64, width), Spread: make([]float64, width), Weight: make([]float64, width)}
 	s.normalise(examples)
-	// With the constant, weights are one more.
+	// One more weight than inputs: the bias.
 	weight, sum, input := make([]float64, width+1), make([]float64, width+1), make([]float64, width+1)
 	input[width] = 1
 	for t := 1; t <= config.Steps; t++ {
@@ -106,7 +107,7 @@ func (s *SVM) normalise(examples []Example) {
 	}
 }
 
-// Accuracy on examples, yes and no counting alike.
+// Accuracy is the mean of the accuracies of both classes.
 func (s *SVM) Accuracy(examples []Example) float64 {
 	var right, count [2]float64
 	for _, e := range examples {

@@ -12,32 +12,32 @@ import (
 // GRUTask is the task of CoScal's forecasters: the visits at the next decision.
 func GRUTask() forecast.Task { return forecast.Task{Horizons: []int{1}, Levels: []float64{0.5}} }
 
-// GRUConfig is a small GRU: there is one for every service.
+// GRUConfig configures a small GRU, since every service has one.
 func GRUConfig(seed uint64) forecast.GRUConfig {
 	return forecast.GRUConfig{Window: 6, Hidden: 12, Members: 1, Epochs: 30, Patience: 5, Seed: seed}
 }
 
-// rateForecasts feeds the forecasters with the visits at each decision, and keeps their forecasts.
+// rateForecasts gives the forecasters the visits at each decision, and keeps their forecasts.
 type rateForecasts struct {
 	period    time.Duration
 	models    []*forecast.GRU // by service; nil = none
-	last      []int64         // number of the decision that was shown last
+	last      []int64         // number of the last observed decision
 	observed  []bool
 	out       [][]float64
-	predicted []loadline.Sample
+	forecasts []loadline.Forecast
 }
 
 func newRateForecasts(m *Model, at []int) (*rateForecasts, error) {
 	n := len(at)
 	f := &rateForecasts{
 		period: m.Period, models: make([]*forecast.GRU, n), last: make([]int64, n), observed: make([]bool, n),
-		out: [][]float64{make([]float64, 1)}, predicted: make([]loadline.Sample, n),
+		out: [][]float64{make([]float64, 1)}, forecasts: make([]loadline.Forecast, n),
 	}
 	for i, place := range at {
 		if place < 0 || len(m.GRUs) == 0 || m.GRUs[place] == nil {
 			continue
 		}
-		// A forecaster has a state: each policy has its own.
+		// A forecaster has a state, so each policy has its own copy.
 		file, err := m.GRUs[place].File(m.Services[place], nil)
 		if err != nil {
 			return nil, fmt.Errorf("forecaster of %s: %w", m.Services[place], err)
@@ -52,7 +52,7 @@ func newRateForecasts(m *Model, at []int) (*rateForecasts, error) {
 
 func (f *rateForecasts) begin() {
 	clear(f.observed)
-	clear(f.predicted)
+	clear(f.forecasts)
 	for _, m := range f.models {
 		if m != nil {
 			m.Forget()
@@ -60,12 +60,22 @@ func (f *rateForecasts) begin() {
 	}
 }
 
-// longestGap is how many decisions may be missing before the past is forgotten.
+// longestGap is the number of missing decisions after which the history is discarded.
 const longestGap = 12
 
-// observe what was measured at a decision. What was not is missing, which is not
-// zero.
-func (f *rateForecasts) observe(now time.Time, o *loadline.Observation) {
+// horizon of the forecasts: the next decision; zero if no service has a forecaster.
+func (f *rateForecasts) horizon() loadline.Horizon {
+	for _, m := range f.models {
+		if m != nil {
+			return loadline.Horizon{Step: f.period, Steps: 1}
+		}
+	}
+	return loadline.Horizon{}
+}
+
+// forecast takes what was measured at a decision into account, and returns the
+// forecasts by service. What was not measured is missing, which is not zero.
+func (f *rateForecasts) forecast(now time.Time, o *loadline.Observation) []loadline.Forecast {
 	number := now.Unix() / max(1, int64(f.period/time.Second))
 	for i, m := range f.models {
 		if m == nil || f.observed[i] && number <= f.last[i] {
@@ -84,11 +94,12 @@ func (f *rateForecasts) observe(now time.Time, o *loadline.Observation) {
 			value = v.Value
 		}
 		m.Observe(number, []float64{value})
-		f.last[i], f.observed[i], f.predicted[i] = number, true, loadline.Sample{}
+		f.last[i], f.observed[i] = number, true
+		to := &f.forecasts[i]
+		to.Step, to.Median = f.period, to.Median[:0]
 		if m.Predict(f.out) == nil && !math.IsNaN(f.out[0][0]) {
-			f.predicted[i] = loadline.Sample{Value: max(0, f.out[0][0]), At: now}
+			to.Median = append(to.Median, loadline.Sample{Value: max(0, f.out[0][0]), At: now})
 		}
 	}
+	return f.forecasts
 }
-
-func (f *rateForecasts) expected(service int) loadline.Sample { return f.predicted[service] }

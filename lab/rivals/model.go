@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Model is the result of a training. Each rival has some of the parts.
+// Model is the result of a training. Each rival uses some of the fields.
 type Model struct {
 	Rival    Name
 	App      string
@@ -22,7 +22,7 @@ type Model struct {
 	GRUs  []*forecast.GRU // of CoScal, by service; nil = none
 	ARIMA []Fits          // of A-SARSA, by service; empty = none
 
-	// Of FIRM: actors by service, trained on so many kinds of requests.
+	// Of FIRM: actors by service, and the number of kinds of requests they were trained on.
 	SVM    *SVM
 	Actors []*nn.Net
 	Kinds  int
@@ -31,7 +31,7 @@ type Model struct {
 	Results  []modelfile.Result
 }
 
-// Parameters that decide: table entries or weights, forecasters apart.
+// Parameters is the number of table entries or weights, without forecasters.
 func (m *Model) Parameters() int {
 	n := len(m.Table.Values)
 	for _, net := range m.Actors {
@@ -40,7 +40,7 @@ func (m *Model) Parameters() int {
 	return n
 }
 
-// check that all parts are there and fit.
+// check that all fields of the rival are present and fit.
 func (m *Model) check() error {
 	var faults []error
 	if !slices.Contains(Names(), m.Rival) {

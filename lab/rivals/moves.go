@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// moves are what can be done to a service, within its bounds. The desired allocation counts
-// plans in flight. Each says whether anything would change.
+// moves computes the settings of actions on a service, within its bounds. The desired
+// allocation includes plans in flight. Each method reports whether anything would change.
 type moves struct {
 	app      *loadline.App
 	optional []bool // every call to the service may be dropped
@@ -17,7 +17,7 @@ func newMoves(app *loadline.App) *moves {
 	return &moves{app, app.Optional()}
 }
 
-// replicas more or less.
+// replicas changes the number of replicas.
 func (m *moves) replicas(service int, desired loadline.Allocation, n int) (loadline.Setting, bool) {
 	b := m.app.Services[service].Bounds
 	next := max(desired.Replicas+n, b.MinReplicas, 1)
@@ -27,7 +27,7 @@ func (m *moves) replicas(service int, desired loadline.Allocation, n int) (loadl
 	return loadline.Setting{Replicas: loadline.Some(next)}, next != desired.Replicas
 }
 
-// cpu limit by a factor. The request keeps the share of it that it has in the
+// cpu multiplies the CPU limit. The request keeps its share of the limit in the
 // application's own description.
 func (m *moves) cpu(service int, desired loadline.Allocation, factor float64) (loadline.Setting, bool) {
 	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
@@ -53,12 +53,12 @@ func (m *moves) cpu(service int, desired loadline.Allocation, factor float64) (l
 		request != desired.Size.CPURequest
 }
 
-// memoryRoom is how far above what a replica uses its memory limit stays: below
-// that it would be killed.
+// memoryRoom is the least ratio of the memory limit to what a replica uses, so that it is
+// not killed.
 const memoryRoom = 1.15
 
-// memory limit by a factor, but never to where replicas would be killed for what
-// they use; not down where that was not measured.
+// memory multiplies the memory limit, but never below what replicas use, and never down
+// if that was not measured.
 func (m *moves) memory(service int, desired loadline.Allocation, used loadline.Sample, factor float64) (loadline.Setting, bool) {
 	b, own := m.app.Services[service].Bounds, m.app.Services[service].Size
 	within := func(v float64) int64 {
@@ -91,12 +91,12 @@ func (m *moves) memory(service int, desired loadline.Allocation, used loadline.S
 		request != desired.Size.MemoryRequest
 }
 
-// brownout begins or ends, where every call to the service is optional.
+// brownout starts or ends a brownout, if every call to the service is optional.
 func (m *moves) brownout(service int, desired loadline.Allocation) (loadline.Setting, bool) {
 	return loadline.Setting{Brownout: loadline.Some(!desired.Brownout)}, m.optional[service]
 }
 
-// memoryOf is what the largest replica of a service uses.
+// memoryOf is the highest memory usage among the replicas of a service.
 func memoryOf(o *loadline.ServiceObservation) loadline.Sample {
 	var most loadline.Sample
 	for i := range o.Pods {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -21,10 +22,10 @@ const (
 	ASARSAName Name = "asarsa"
 )
 
-// Names of all rivals.
+// Names lists all rivals.
 func Names() []Name { return []Name{CoScalName, FIRMName, ASARSAName} }
 
-// ChooseAction an action for a service by what is seen of it.
+// ChooseAction chooses the action on a service by its observation.
 type ChooseAction func(service int, observation []float32, action *rl.Action)
 
 // Taken is the action on a service as applied, not as proposed.
@@ -37,17 +38,18 @@ type Taken struct {
 // observations and rewards. It is for one goroutine.
 type Rival interface {
 	loadline.Policy
+	loop.Splitter
 
-	// Spaces of the problem of one service.
+	// Spaces are those of one service.
 	Spaces() rl.Spaces
 	// Begin starts an episode and discards earlier observations.
 	Begin()
 	// Explore sets a function that chooses actions; nil = the learned policy chooses.
 	Explore(choose ChooseAction)
-	// Observed of a service when it decided last, until it decides again; nil = what it
-	// needs was not measured.
+	// Observed is the observation of a service at the last decision; nil = a metric that it
+	// needs was absent.
 	Observed(service int) []float32
-	// Taken when it decided last, until it decides again.
+	// Taken are the actions of the last decision.
 	Taken() []Taken
 	// Reward of a service in the situation that its last action led to.
 	Reward(s loadline.Situation, service int) (float64, bool)
@@ -68,13 +70,14 @@ func New(m *Model, app *loadline.App, delay time.Duration) (Rival, error) {
 	return newASARSA(m, app, delay)
 }
 
-// decisionState are what all rivals remember of their last decision.
+// decisionState is what all rivals have in common, with the last decision.
 type decisionState struct {
 	app      *loadline.App
 	topology *formulation.Topology
+	parts    []loadline.SLO // of the SLO, proportional
 	moves    *moves
 	delay    time.Duration
-	at       []int // by service: place in the model; -1 = left as it is
+	at       []int // by service: index in the model; -1 = the service stays unchanged
 	observed [][]float32
 	known    []bool
 	taken    []Taken
@@ -87,6 +90,7 @@ func newDecisionState(m *Model, app *loadline.App, delay time.Duration, width in
 		app: app, topology: formulation.NewTopology(app), moves: newMoves(app), delay: delay,
 		at: make([]int, n), observed: make([][]float32, n), known: make([]bool, n),
 	}
+	s.parts = s.topology.Partial()
 	if s.delay == 0 {
 		s.delay = time.Second
 	}
@@ -103,8 +107,11 @@ func newDecisionState(m *Model, app *loadline.App, delay time.Duration, width in
 	return s, nil
 }
 
-// Partial are the budgets that rivals are trained with: those in proportion.
-func (s *decisionState) Partial() []loadline.SLO { return s.topology.Partial() }
+// Partial are the parts of the SLO that rivals are trained with: proportional ones.
+func (s *decisionState) Partial() []loadline.SLO { return s.parts }
+
+// Split implements loop.Splitter.
+func (s *decisionState) Split(time.Time, loadline.Situation) []loadline.SLO { return s.parts }
 
 // Explore implements Rival.
 func (s *decisionState) Explore(choose ChooseAction) { s.choose = choose }
@@ -130,5 +137,5 @@ func (s *decisionState) noData(absent string) error {
 	return fmt.Errorf("%w: %s was not measured", loadline.ErrNoData, absent)
 }
 
-// anyKnown says whether something was seen at all.
+// anyKnown reports whether any service was observed.
 func (s *decisionState) anyKnown() bool { return slices.Contains(s.known, true) }

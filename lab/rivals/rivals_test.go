@@ -11,6 +11,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/nn"
 )
@@ -241,6 +242,52 @@ func TestCoScal(t *testing.T) {
 	s.Now().Services[2].Dropped = seen(10) // as many as came
 	if got, _ := p.Reward(s, 2); math.Abs(got-(1/(1+0.001+0.015625)-1.5)) > 1e-6 {
 		t.Errorf("reward with half of the calls dropped %v", got)
+	}
+}
+
+// TestCoScalsForecastIsAStage: the loop asks its forecasters before it decides, so that
+// the forecasts are in the situation, and in the decision log.
+func TestCoScalsForecastIsAStage(t *testing.T) {
+	app := chain()
+	m := model(CoScalName, app)
+	m.Table = NewTable(CoScalLevels().States(), len(CoScalMoves))
+	m.GRUs = make([]*forecast.GRU, len(app.Services))
+	var err error
+	if m.GRUs[0], err = forecast.NewGRU(GRUTask(), forecast.GRUConfig{Window: 3, Hidden: 4, Members: 1, Epochs: 5, Patience: 2,
+		Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	past := make([]float64, 120)
+	for i := range past {
+		past[i] = 10 + float64(i%12)
+	}
+	if err := m.GRUs[0].Fit(t.Context(), forecast.NewFrame("visits", noon.Add(-2*time.Hour), m.Period, past)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(m, app, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		now := noon.Add(time.Duration(i) * m.Period)
+		s := situation(app, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01)
+		loop.Prepare(p, now, &s)
+		if len(s.Forecast) != len(app.Services) || len(s.Forecast[1].Median) != 0 || !slices.Equal(s.PartialSLO, p.Split(now, s)) {
+			t.Fatalf("decision %d: forecasts %+v, parts %v", i, s.Forecast, s.PartialSLO)
+		}
+		if known := len(s.Forecast[0].Median) == 1; known != (i >= 2) {
+			t.Fatalf("decision %d: a window of 3 gives the forecast %+v", i, s.Forecast[0])
+		}
+		if _, err := p.Decide(now, s); err != nil {
+			t.Fatal(err)
+		}
+		growth := 1.0
+		if i >= 2 {
+			growth = s.Forecast[0].Median[0].Value / s.Now().Services[0].Rate.Value
+		}
+		if got, want := p.Observed(0)[1], level(0.5*growth, quarters...); got != want {
+			t.Errorf("decision %d: expected CPU in quarter %v, want %v with a growth of %v", i, got, want, growth)
+		}
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Levels are how many there are of each thing that is seen. What a tabular rival
-// sees is the number of a level, from 0.
+// Levels is the number of levels of each input. The observation of a tabular rival
+// consists of level numbers, from 0.
 type Levels []int
 
-// Edges are between the levels, for an agent that cuts observations into bins.
+// Edges are those between the levels, for an agent that discretises observations.
 func (l Levels) Edges() [][]float32 {
 	edges := make([][]float32, len(l))
 	for i, n := range l {
@@ -20,7 +20,7 @@ func (l Levels) Edges() [][]float32 {
 	return edges
 }
 
-// States are as many as there are combinations.
+// States is the number of combinations.
 func (l Levels) States() int {
 	states := 1
 	for _, n := range l {
@@ -37,7 +37,7 @@ func (l Levels) state(seen []float32) int {
 	return state
 }
 
-// level of a value: how many edges it has reached.
+// level of a value: the number of edges that it has reached.
 func level(v float64, edges ...float64) float32 {
 	n := 0
 	for n < len(edges) && v >= edges[n] {
@@ -46,14 +46,14 @@ func level(v float64, edges ...float64) float32 {
 	return float32(n)
 }
 
-// Table of action values. Tried says which were ever updated: the value of what was
-// never tried says nothing, and where rewards are below 0 it would look best of all.
+// Table of action values. Tried marks those that were updated: the initial value of an
+// untried action would be the best one where rewards are negative.
 type Table struct {
 	Values []float32
-	Tried  []float32 // 1 = was tried; as numbers, since that is what a model file holds
+	Tried  []float32 // 1 = tried; float32 because model files hold arrays of that type
 }
 
-// NewTable has tried nothing.
+// NewTable is a table without any tried action.
 func NewTable(states, choices int) Table {
 	return Table{Values: make([]float32, states*choices), Tried: make([]float32, states*choices)}
 }
@@ -66,14 +66,14 @@ func (t Table) check(states, choices int) error {
 	return nil
 }
 
-// Note that an action was tried.
+// Note marks an action as tried.
 func (t Table) Note(l Levels, seen []float32, choice int) {
 	t.Tried[l.state(seen)*(len(t.Values)/l.States())+choice] = 1
 }
 
-// best action of those that were tried in the state. Where none was, it is that of
-// the nearest state in which one was, by levels: a policy in an overload that it has
-// never seen must not stand still. An empty table does the first, which must be to do
+// best is the best action among those that were tried in the state. If none was, it is
+// that of the nearest state with a tried action: a policy must also act in an overload
+// that did not occur in training. For an empty table it is the first action, which changes
 // nothing.
 func (t Table) best(l Levels, seen []float32) int {
 	choices := len(t.Values) / l.States()
@@ -91,7 +91,7 @@ func (t Table) best(l Levels, seen []float32) int {
 	return found
 }
 
-// bestOf a state; -1 = nothing was tried in it.
+// bestOf is the best tried action of a state; -1 = none was tried.
 func (t Table) bestOf(state, choices int) int {
 	best, from := -1, state*choices
 	for c := range choices {
@@ -102,7 +102,7 @@ func (t Table) bestOf(state, choices int) int {
 	return best
 }
 
-// distance of a state from what is seen, in levels.
+// distance of a state from the observation, in levels.
 func (l Levels) distance(state int, seen []float32) int {
 	sum := 0
 	for i := len(l) - 1; i >= 0; i-- {

@@ -28,7 +28,7 @@ func TestWithoutMachinesAllReplicasAreOnOne(t *testing.T) {
 	app := shop()
 	see := func(s loadline.Situation) []float32 {
 		p := policy(t, single(t, app, drpc.Action{}), app)
-		seen, absent, err := p.steering.SplitAndObserve(noon, s)
+		seen, absent, err := splitAndObserve(p.steering, noon, s)
 		if err != nil || absent != "" {
 			t.Fatalf("%s, %v", absent, err)
 		}

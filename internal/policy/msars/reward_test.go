@@ -3,6 +3,7 @@ package msars
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/policy/drpc"
@@ -22,13 +23,21 @@ func steering(t *testing.T, app *loadline.App, of Division) *Steering {
 	return w
 }
 
+// splitAndObserve is what a pass of the loop does before the agent decides.
+func splitAndObserve(w *Steering, now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
+	if s.PartialSLO, err = w.Split(now, s); err != nil {
+		return s, "", err
+	}
+	return s, w.Observe(s), nil
+}
+
 func TestTheRewardIsOfTheParts(t *testing.T) {
 	app := shop()
 	w := steering(t, app, Division{Way: "parslo", Profiles: profiles(app)})
 	s := calm(app)
 	see := func() drpc.Score {
 		t.Helper()
-		seen, absent, err := w.SplitAndObserve(noon, s)
+		seen, absent, err := splitAndObserve(w, noon, s)
 		if err != nil || absent != "" {
 			t.Fatalf("%q, %v", absent, err)
 		}
@@ -61,7 +70,7 @@ func TestWithoutASplitTheRewardIsDRPCs(t *testing.T) {
 	s := calm(app)
 	s.Window[0].Services[1].Own.P99.Value = 3
 	s.Window[0].Kinds[0].AtSLO.Value = 0.9
-	seen, _, err := w.SplitAndObserve(noon, s)
+	seen, _, err := splitAndObserve(w, noon, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +84,7 @@ func TestWithoutASplitTheRewardIsDRPCs(t *testing.T) {
 func TestTheStateHoldsThePartAndWhatItNeeds(t *testing.T) {
 	app := shop()
 	w := steering(t, app, Division{Way: "parslo", Profiles: profiles(app)})
-	s, _, err := w.SplitAndObserve(noon, calm(app))
+	s, _, err := splitAndObserve(w, noon, calm(app))
 	if err != nil {
 		t.Fatal(err)
 	}

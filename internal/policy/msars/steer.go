@@ -46,15 +46,6 @@ func (w *Steering) Begin() {
 	}
 }
 
-// SplitAndObserve splits the SLO and observes all services, for training, which does both
-// at once.
-func (w *Steering) SplitAndObserve(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
-	if s.PartialSLO, err = w.Split(now, s); err != nil {
-		return s, "", err
-	}
-	return s, w.Observe(s), nil
-}
-
 // Split divides the SLO anew if something that the parts depend on has changed,
 // and returns each service's part. It is valid until the next call.
 func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, error) {

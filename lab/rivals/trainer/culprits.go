@@ -9,17 +9,17 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// Labelled runs, for FIRM's support vector machine: in each, one service has too
-// little and is to blame.
+// Labelled runs for FIRM's support vector machine: in each, one service, the culprit, is
+// underprovisioned.
 const (
 	labelShare = 0.1 // of the steps, at most
 	labelSteps = 24  // of a run
-	labelSkip  = 6   // first steps of it that are skipped: there is nothing yet to compare
+	labelSkip  = 6   // first steps that are skipped, because a correlation takes several observations
 )
 
-// labelRuns lets services be culprits in turn and trains the machine on what is
-// seen while users wait. It returns how many steps that took, and what came of it.
-func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, seed uint64) (*rivals.SVM, int, string, error) {
+// labelRuns makes each service the culprit in turn and trains the SVM on the symptoms
+// during SLO violations. It returns the number of steps and a summary.
+func labelRuns(w *env, firm *rivals.FIRM, config rivals.SVMConfig, steps int, seed uint64) (*rivals.SVM, int, string, error) {
 	visited := visitedServices(w)
 	var examples []rivals.Example
 	taken := 0
@@ -50,8 +50,8 @@ func labelRuns(w *world, firm *rivals.FIRM, config rivals.SVMConfig, steps int, 
 		"classes", 100*svm.Accuracy(examples[:held]), held), nil
 }
 
-// visitedServices are those that any request comes by.
-func visitedServices(w *world) []int {
+// visitedServices are the services that any kind of request visits.
+func visitedServices(w *env) []int {
 	var visited []int
 	for i := range w.Topology().Services {
 		if slices.ContainsFunc(w.Topology().Services[i].Visits, func(v float64) bool { return v > 0 }) {

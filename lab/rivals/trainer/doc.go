@@ -2,7 +2,7 @@
 // number of steps and with the same evaluations as DRPC itself, so that they differ by
 // method alone.
 //
-// Reading order: world.go (the environment), forecasts.go (what A-SARSA's forecasters are
+// Reading order: env.go (the environment), forecasts.go (what A-SARSA's forecasters are
 // fitted to), culprits.go (what FIRM's support vector machine learns from), trainer.go
 // (learning), prepare.go (agents and settings), report.go (the record).
 package trainer

@@ -15,16 +15,16 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// pastShare of the steps are a past under a plain rule, for A-SARSA's forecasters,
-// and mostPast is where that ends.
+// A-SARSA's forecasters are fitted to a recording under a simple rule: pastShare is its
+// share of the steps, and mostPast the most steps.
 const (
 	pastShare = 0.05
 	mostPast  = 480
 )
 
-// recordPast lets a plain rule decide for a while and fits ARIMA to what is seen of
-// every service. It returns how many steps that took.
-func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals.Fits, int, error) {
+// recordPast records an episode under a simple rule, fits ARIMA to the metrics of every
+// service, and returns the number of steps.
+func recordPast(ctx context.Context, w *env, steps int, seed uint64) ([]rivals.Fits, int, error) {
 	undo := w.Lengthen(steps)
 	defer undo()
 	sight, err := formulation.NewFeatureSet("latency")
@@ -58,7 +58,7 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 		}{{cores[i], &fits[i].CPU}, {response[i], &fits[i].Response}} {
 			fit, err := forecast.FitARIMA(ctx, forecast.NewFrame("past", sim.Epoch, w.Needs().Period, o.values))
 			switch {
-			case errors.Is(err, forecast.ErrNoData): // what is expected is what is
+			case errors.Is(err, forecast.ErrNoData): // the forecast is the present value
 			case err != nil:
 				return nil, 0, fmt.Errorf("forecaster of %s: %w", w.App().Services[i].Name, err)
 			default:
@@ -69,7 +69,7 @@ func recordPast(ctx context.Context, w *world, steps int, seed uint64) ([]rivals
 	return fits, w.StepsTaken(), nil
 }
 
-// rule keeps replicas at 60 % of what they ask for.
+// rule keeps the CPU at 60 % of the request.
 func rule(s loadline.Situation) loadline.Proposal {
 	const target = 0.6
 	var p loadline.Proposal

@@ -56,7 +56,7 @@ func trainMethod(ctx context.Context, name rivals.Name, t policy.Task) (*policy.
 	return trained, nil
 }
 
-// taskConfig fits the constants to the steps and the rate of a task.
+// taskConfig adapts the default settings to the steps and the learning rate of a task.
 func taskConfig(name rivals.Name, t policy.Task) Config {
 	c := Default(name)
 	c.Seed, c.Steps, c.Every = t.Seed, t.Steps, t.Every()
@@ -68,7 +68,7 @@ func taskConfig(name rivals.Name, t policy.Task) Config {
 	return c
 }
 
-// model of a rival as the registry of methods knows it.
+// model of a rival as a policy.Model.
 type model struct{ *rivals.Model }
 
 // Method implements policy.Model.

@@ -13,16 +13,16 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// Config is how a rival is trained.
+// Config configures the training of a rival.
 type Config struct {
-	Steps    int // in the environment, those for forecasts and labels included
+	Steps    int // in the environment, including those for forecasts and labels
 	Every    int // steps from one evaluation to the next
 	Episodes int // of an evaluation
 	Episode  int // steps
 	Seed     uint64
 
-	// Random is the probability that an action is drawn evenly from all, beside the
-	// agent's own exploration. It falls to 0 within a share of the steps.
+	// Random is the probability of a uniformly random action, besides the agent's own
+	// exploration. It falls to 0 within the share Until of the steps.
 	Random, Until float64
 
 	Table tabular.Config // of CoScal and A-SARSA; the edges are theirs
@@ -33,8 +33,8 @@ type Config struct {
 	Together float64
 }
 
-// Default has the rivals' documented constants, and as many steps as DRPC's training
-// takes by default, both stages together.
+// Default has the rivals' documented constants, and as many steps as both stages of DRPC
+// have by default.
 func Default(rival rivals.Name) Config {
 	c := Config{
 		Steps: 26_000, Every: 1_000, Episodes: 8, Episode: 40, Seed: 1, Random: 1, Until: 0.5,
@@ -42,15 +42,15 @@ func Default(rival rivals.Name) Config {
 	}
 	switch rival {
 	case rivals.CoScalName:
-		c.Table.Rate = 0.05 // with the documented 0.01, as many steps teach it nothing
+		c.Table.Rate = 0.05 // with the documented 0.01 it learns nothing in as many steps
 	case rivals.FIRMName:
-		c.Episode = 120 // of 5 s: shorter ones would end before anything has come of what was done
+		c.Episode = 120 // of 5 s: shorter episodes would end before actions take effect
 		c.Random = 0
 	}
 	c.DDPG.Hidden, c.DDPG.Discount = []int{40, 40}, 0.9
 	c.DDPG.ActorRate, c.DDPG.CriticRate = 3e-4, 3e-3
 	c.DDPG.Replay, c.DDPG.WarmUp, c.DDPG.Longest = 100_000, 500, 10
-	c.DDPG.Restraint = 0.3 // without it actors settle at the ends of tanh within two thousand steps
+	c.DDPG.Restraint = 0.3 // without it the actors saturate within two thousand steps
 	return c
 }
 
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// prepare makes the world, the rival, and the agents that it learns with.
+// prepare makes the environments, the rival and its agents.
 func (p *trainer) prepare(ctx context.Context, rival rivals.Name) error {
 	app := p.subject.App
 	p.model = rivals.Model{Rival: rival, App: app.Name}
@@ -97,18 +97,18 @@ func (p *trainer) prepare(ctx context.Context, rival rivals.Name) error {
 	return fmt.Errorf("rivals trainer: unknown rival %q, must be one of %v", rival, rivals.Names())
 }
 
-// open the world and sets the model to work in it.
+// open makes the policy of the model and its environments.
 func (p *trainer) open(resizes bool, a *train.ForecastTable) (err error) {
 	if p.rival, err = rivals.New(&p.model, p.subject.App, 0); err != nil {
 		return err
 	}
 	needs := p.rival.Needs()
-	// A load may be too short for CoScal's episodes, of which each step takes long.
+	// A load may be too short for whole episodes of CoScal, whose period is long.
 	steps := max(1, min(p.config.Episode, int((p.subject.Duration-needs.Window)/needs.Period)))
-	if p.world, err = newWorld(p.subject, needs, steps, resizes, a); err != nil {
+	if p.env, err = newEnv(p.subject, p.rival, steps, resizes, a); err != nil {
 		return err
 	}
-	p.evaluation, err = newWorld(p.subject, needs, steps, resizes, a)
+	p.evaluation, err = newEnv(p.subject, p.rival, steps, resizes, a)
 	return err
 }
 
@@ -157,12 +157,12 @@ func (p *trainer) prepareASARSA(ctx context.Context) error {
 		return err
 	}
 	p.progress(0, "forecasts")
-	fits, taken, err := recordPast(ctx, p.world, min(mostPast, int(pastShare*float64(p.config.Steps))), p.config.Seed)
+	fits, taken, err := recordPast(ctx, p.env, min(mostPast, int(pastShare*float64(p.config.Steps))), p.config.Seed)
 	if err != nil {
 		return err
 	}
 	p.model.ARIMA = fits
-	p.training.Advance(taken, 0)
+	p.training.Advance(taken)
 	p.report.Events = append(p.report.Events, fmt.Sprintf("ARIMA was fitted to %d steps under a plain rule", taken))
 	return p.open(false, nil)
 }
@@ -184,7 +184,7 @@ func (p *trainer) prepareFIRM() error {
 		return err
 	}
 	p.progress(0, "labelled runs")
-	svm, taken, what, err := labelRuns(p.world, p.rival.(*rivals.FIRM), p.config.SVM, int(labelShare*float64(p.config.Steps)),
+	svm, taken, what, err := labelRuns(p.env, p.rival.(*rivals.FIRM), p.config.SVM, int(labelShare*float64(p.config.Steps)),
 		p.config.Seed)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (p *trainer) prepareFIRM() error {
 	if svm != nil {
 		p.model.SVM = svm
 	}
-	p.training.Advance(taken, 0)
+	p.training.Advance(taken)
 	p.report.Events = append(p.report.Events, what)
 	return p.open(true, nil)
 }
@@ -201,7 +201,7 @@ func (p *trainer) firmSpaces() rl.Spaces {
 	return rl.Spaces{Observation: rivals.FIRMWidth(len(p.subject.App.Kinds)), Dimensions: rivals.FIRMAxes}
 }
 
-// transfer gives each component of FIRM an agent of its own, when it is time.
+// transfer gives each service an agent of its own, once FIRM has trained long enough together.
 func (p *trainer) transfer() error {
 	if p.model.Rival != rivals.FIRMName || p.transferred || float64(p.training.Steps()) < p.config.Together*float64(p.config.Steps) {
 		return nil
@@ -225,7 +225,7 @@ func (p *trainer) transfer() error {
 	return err
 }
 
-// note which actions a table has seen tried.
+// note marks the action of a step as tried in the table.
 func (p *trainer) note(o step) {
 	switch p.model.Rival {
 	case rivals.CoScalName:

@@ -2,14 +2,14 @@ package trainer
 
 import "github.com/loadline/loadline/internal/train"
 
-// Point of a learning curve, with DRPC's reward beside the rival's own: those
-// cannot be compared. QoS is of DRPC's reward too.
+// Point of a learning curve. The rivals' own rewards cannot be compared, so it contains
+// DRPC's reward, too; QoS is that of DRPC's reward.
 type Point struct {
 	train.Point
 	CommonReward float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
-// Result is what was achieved on held-out episodes.
+// Result is the evaluation of a policy on held-out episodes.
 type Result struct {
 	train.Result         // by the rival's own reward
 	CommonReward float64 `json:"yardstick"` // by DRPC's
@@ -23,5 +23,5 @@ type Report struct {
 	Events     []string              `json:"events"`
 	Results    []Result              `json:"results"`
 	Forecasts  []train.ForecastError `json:"forecasts,omitempty"`
-	Parameters int                   `json:"parameters"` // that decide
+	Parameters int                   `json:"parameters"` // without forecasters
 }

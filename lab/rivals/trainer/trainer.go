@@ -20,7 +20,7 @@ type Hooks struct {
 	Point    func(Point)
 }
 
-// Random streams, apart from those of the agents and of exploring.
+// Random streams, apart from those of the agents and of exploration.
 const (
 	evaluationStream = 2 << 32
 	finalStream      = 3 << 32
@@ -30,16 +30,16 @@ const (
 	randomStream     = 7 << 32
 )
 
-// trainer of one rival: agents by service that learn together.
+// trainer trains one rival: its agents, by service, learn in the same episodes.
 type trainer struct {
 	subject train.Scenario
 	config  Config
 
-	world, evaluation *world // to explore in, and to be evaluated in
-	rival             rivals.Rival
-	model             rivals.Model // with parts that the agents go on learning
-	agents            []rl.Agent   // by service; several may share one
-	transferred       bool         // FIRM: each component has its own agent
+	env, evaluation *env // to explore in, and to be evaluated in
+	rival           rivals.Rival
+	model           rivals.Model // whose weights the agents train
+	agents          []rl.Agent   // by service; several may share one
+	transferred     bool         // FIRM: each component has its own agent
 
 	training   *rl.Training
 	rng        *rl.RNG
@@ -85,7 +85,7 @@ func Run(ctx context.Context, rival rivals.Name, subject train.Scenario, config 
 	return p.finish()
 }
 
-// step of one service whose outcome is not yet known.
+// step is an action on one service whose outcome is not yet known.
 type step struct {
 	service     int
 	observation []float32
@@ -98,15 +98,15 @@ func (p *trainer) Explore(e *rl.Episode) error {
 	if err := p.transfer(); err != nil {
 		return err
 	}
-	p.world.begin(e.Rand, train.NoCulprit)
+	p.env.begin(e.Rand, train.NoCulprit)
 	p.rival.Begin()
 	p.rival.Explore(p.explore)
 	defer p.rival.Explore(nil)
 	clear(p.lastReward)
 	var open []step
 	for first := true; ; first = false {
-		s := p.world.Situation()
-		proposal, err := p.rival.Decide(p.world.Now(), s)
+		s := p.env.Situation()
+		proposal, err := p.rival.Decide(p.env.Now(), s)
 		if err != nil {
 			proposal.Services = nil // nothing was measured: it holds
 		}
@@ -114,7 +114,7 @@ func (p *trainer) Explore(e *rl.Episode) error {
 		if !first {
 			e.Reward(p.own(s))
 		}
-		if p.world.Over() {
+		if p.env.Over() {
 			break
 		}
 		open = open[:0]
@@ -122,15 +122,15 @@ func (p *trainer) Explore(e *rl.Episode) error {
 			open = append(open, step{t.Service, slices.Clone(p.rival.Observed(t.Service)),
 				rl.Action{Choice: t.Action.Choice, Values: slices.Clone(t.Action.Values)}})
 		}
-		p.world.act(proposal)
+		p.env.act(proposal)
 		e.Step()
 	}
 	p.report.Episodes = append(p.report.Episodes, e.Mean())
 	return nil
 }
 
-// explore as the agent of a service does, or, at times, whatever comes: values grow
-// with how often an action was tried, so that a table would keep to what it tried
+// explore chooses an action as the agent of the service does, or at random: values grow
+// with the number of updates, so that a table alone would repeat the action that it tried
 // first.
 func (p *trainer) explore(service int, observation []float32, action *rl.Action) {
 	p.agents[service].Explore(observation, action)
@@ -146,8 +146,8 @@ func (p *trainer) explore(service int, observation []float32, action *rl.Action)
 	}
 }
 
-// learn what came of the last actions. Where that was not measured, what was seen
-// last stands.
+// learn trains the agents on the outcomes of the last actions. Where a metric is absent,
+// the last values are used.
 func (p *trainer) learn(e *rl.Episode, s loadline.Situation, open []step) {
 	for _, o := range open {
 		if reward, known := p.rival.Reward(s, o.service); known {
@@ -159,13 +159,13 @@ func (p *trainer) learn(e *rl.Episode, s loadline.Situation, open []step) {
 		}
 		e.Learned(p.agents[o.service].Learn(rl.Transition{
 			Observation: o.observation, Action: o.action, Next: next, Result: rl.Result{Reward: p.lastReward[o.service],
-				Truncated: p.world.Over()},
+				Truncated: p.env.Over()},
 		}))
 		p.note(o)
 	}
 }
 
-// own is the rival's reward of a situation: the mean over services.
+// own is the rival's own reward in a situation: the mean over services.
 func (p *trainer) own(s loadline.Situation) float64 {
 	sum, n := 0.0, 0.0
 	for i := range s.App.Services {
@@ -179,7 +179,7 @@ func (p *trainer) own(s loadline.Situation) float64 {
 
 // Evaluate implements rl.Trainee by the rival's own reward.
 func (p *trainer) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
-	p.latest = p.evaluate(evaluationStream, p.rival.Decide)
+	p.latest = p.evaluate(evaluationStream, p.rival)
 	return p.latest.Reward, nil
 }
 
@@ -192,19 +192,15 @@ func (p *trainer) Weights() [][]float32 {
 	return all
 }
 
-// evaluate lets a policy decide without exploring, on the episodes of a stream.
-func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situation) (loadline.Proposal, error)) Result {
+// evaluate runs a policy, without exploration, on the episodes of a stream.
+func (p *trainer) evaluate(stream uint64, policy loadline.Policy) Result {
 	var r Result
 	steps := 0.0
 	for e := range p.config.Episodes {
 		p.evaluation.begin(rl.NewRNG(p.config.Seed, stream+uint64(e)).Rand, train.NoCulprit)
 		p.rival.Begin()
 		for !p.evaluation.Over() {
-			proposal, err := decide(p.evaluation.Now(), p.evaluation.Situation())
-			if err != nil {
-				proposal.Services = nil
-			}
-			p.evaluation.act(proposal)
+			p.evaluation.follow(policy)
 			w := p.evaluation.score
 			r.Add(p.own(p.evaluation.Situation()), w.QoS, w.CPU, w.Memory)
 			r.CommonReward += w.Reward
@@ -214,13 +210,21 @@ func (p *trainer) evaluate(stream uint64, decide func(time.Time, loadline.Situat
 	return Result{r.Mean(steps), r.CommonReward / steps}
 }
 
-// finish takes the best weights and evaluates the rival and the baseline on held-out
+// noChange is a policy with the needs of another that changes nothing.
+type noChange struct{ loadline.Policy }
+
+// Decide implements loadline.Policy.
+func (noChange) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{}, nil
+}
+
+// finish restores the best weights and evaluates the rival and the baseline on held-out
 // episodes.
 func (p *trainer) finish() (*rivals.Model, *Report, error) {
 	p.training.AdoptBest()
-	idle := p.evaluate(finalStream, func(time.Time, loadline.Situation) (loadline.Proposal, error) { return loadline.Proposal{}, nil })
+	idle := p.evaluate(finalStream, noChange{p.rival})
 	idle.Policy = train.NoChange
-	trained := p.evaluate(finalStream, p.rival.Decide)
+	trained := p.evaluate(finalStream, p.rival)
 	trained.Policy = string(p.model.Rival)
 	p.report.Results = []Result{idle, trained}
 	m := p.model

@@ -148,7 +148,7 @@ func TestSameSeedSameModel(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePractisedIsRefused(t *testing.T) {
+func TestInvalidConfigsAreRejected(t *testing.T) {
 	s := subject(t, "single", 100)
 	s.Duration = 20 * time.Second
 	for _, rival := range rivals.Names() {
@@ -164,7 +164,7 @@ func TestWhatCannotBePractisedIsRefused(t *testing.T) {
 	}
 }
 
-func TestPracticeCanBeInterrupted(t *testing.T) {
+func TestTrainingCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := Run(ctx, rivals.ASARSAName, subject(t, "single", 100), short(rivals.ASARSAName, 4_000),
 		Hooks{Point: func(Point) { cancel() }})

@@ -7,17 +7,17 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Distillation is how students are brought up to a teacher that has stopped changing.
+// Distillation configures the supervised training of students on a teacher that no longer changes.
 type Distillation struct {
-	Episodes int // in which examples are gathered
-	Steps    int // of each: longer than in stage 1, since students are at work for longer, and drift
+	Episodes int // in which examples are collected
+	Steps    int // of each: longer than in stage 1, because students in production run for longer, and drift
 	Batches  int // that each student learns from
 }
 
-// distillation is the progress of the distillation.
+// distillation is the progress of a distillation.
 type distillation struct {
-	unit   int     // episodes gathered, and then students trained on them
-	why    string  // there is one: how stage 1 ended; empty = because the teacher has gained
+	unit   int     // episodes collected, plus students trained on them
+	why    string  // how stage 1 ended; empty = the teacher has improved in stage 2
 	reward float64 // the teacher's reward
 	then   phase
 }
@@ -27,8 +27,8 @@ func (s *Trainer) beginDistillation(why string, reward float64, then phase) {
 	s.phase = distilling
 }
 
-// distil is a unit of a distillation: the first fill every deployment's buffer with what
-// the teacher does now, in the rest one student after the other learns from it.
+// distil is a unit of a distillation: the first units fill every student's buffer with
+// actions of the teacher, each of the others trains one student on its buffer.
 func (s *Trainer) distil() {
 	l, n := &s.distillation, s.config.Distil.Episodes
 	if l.unit < n {
@@ -44,8 +44,8 @@ func (s *Trainer) distil() {
 	}
 }
 
-// study lets a student learn. One that cannot, since nothing moves it any more (it may
-// have come with weights that are all nothing), begins once more from random weights.
+// study trains a student. If its loss stays high, as with weights that are all 0 and have
+// no gradient, it starts again from random weights.
 func (s *Trainer) study(i int) {
 	if loss := s.students[i].Train(s.config.Distil.Batches); loss > hopeless {
 		s.students[i].Forget(s.config.Seed + uint64(i))
@@ -53,13 +53,12 @@ func (s *Trainer) study(i int) {
 	}
 }
 
-// hopeless is a mean squared difference to the teacher that random weights have too.
+// hopeless is a mean squared difference to the teacher that random weights reach, too.
 const hopeless = 0.5
 
-// gather is an episode of examples. In every other one students act themselves, and
-// the teacher says what it would have done: a student that has only seen where its
-// teacher goes does not know what to do where it gets to by itself (DAgger, Ross,
-// Gordon and Bagnell, 2011).
+// gather is an episode that collects examples. In every other one the students act and
+// the teacher only labels: a student trained on the teacher's states alone does not learn
+// what to do in the states that it reaches itself (DAgger, Ross, Gordon and Bagnell, 2011).
 func (s *Trainer) gather(episode int) {
 	observation, action := s.newObservation(), s.evaluation.Spaces().NewAction()
 	defer s.evaluation.Lengthen(s.config.Distil.Steps)()
@@ -75,22 +74,22 @@ func (s *Trainer) gather(episode int) {
 		}
 		s.evaluation.Step(&action, observation)
 	}
-	if episode%4 == 3 { // so that acting students have been trained
+	if episode%4 == 3 { // the students that act next must have been trained
 		for _, student := range s.students {
 			student.Train(s.config.Distil.Batches / 10)
 		}
 	}
 }
 
-// decideAll is the action of all students in the evaluated state.
+// decideAll sets the actions of all students in the evaluation's state.
 func (s *Trainer) decideAll(actions []float32) {
 	for i, student := range s.students {
 		student.Decide(&s.evaluation.locals[i], (*drpc.Action)(actions[i*drpc.Axes:]))
 	}
 }
 
-// compare students with their teacher, service by service, in the states that the
-// teacher gets to.
+// compare measures the difference of students and teacher by service, in states that the
+// teacher reaches.
 func (s *Trainer) compare(stream uint64) []Imitation {
 	all := make([]Imitation, len(s.students))
 	steps := 0.0

@@ -7,27 +7,28 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
+	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/train"
 )
 
-// EnvConfig is what a teacher practises on.
+// EnvConfig configures the environment of a teacher.
 type EnvConfig struct {
 	train.Scenario
 	Forecasts *train.ForecastTable // nil = no forecasts
 
 	Shape  drpc.Shape
 	Period time.Duration // of the teacher's decisions
-	Beat   time.Duration // between scrapes, and of students
+	Beat   time.Duration // between scrapes, and the shortest period of students
 	Steps  int           // of an episode
 	Scale  drpc.Steps
 	Reward drpc.Reward
-	Shares *formulation.Shares // that response times are judged by; nil = in proportion
+	Shares *formulation.Shares // of the SLO; nil = proportional
 }
 
-// Env is an arena as an environment: the state of all services and machines,
-// three actions of each service, one reward.
+// Env is an arena as an environment: it observes all services and machines, and has
+// three actions per service and one reward.
 type Env struct {
 	*train.Arena
 	config  EnvConfig
@@ -39,7 +40,7 @@ type Env struct {
 	score    drpc.Score
 }
 
-// NewEnv checks that the scenario can be trained on.
+// NewEnv checks the configuration.
 func NewEnv(config EnvConfig) (*Env, error) {
 	if config.Beat < time.Second || config.Period%config.Beat != 0 {
 		return nil, fmt.Errorf("drpc trainer: a period of %v in beats of %v, must be whole beats of at least 1s", config.Period,
@@ -49,19 +50,17 @@ func NewEnv(config EnvConfig) (*Env, error) {
 	needs.Scrape = min(needs.Scrape, config.Beat)
 	w := &Env{config: config, scaler: drpc.NewScaler(config.App, config.Scale), locals: make([]drpc.Local, len(config.App.Services))}
 	var err error
-	arena := train.WholeApplication(config.Scenario, needs, config.Steps)
-	arena.Resize, arena.Forecasts = train.RandomSize, config.Forecasts
-	if w.Arena, err = train.NewArena(arena); err != nil {
-		return nil, err
-	}
 	if w.encoder, err = drpc.NewEncoder(config.App); err != nil {
 		return nil, err
 	}
 	w.encoder.UseShares(config.Shares)
-	return w, nil
+	arena := train.WholeApplication(config.Scenario, needs, config.Steps)
+	arena.Resize, arena.Forecasts, arena.Splitter = train.RandomSize, config.Forecasts, loop.FixedSplit(w.encoder.Topology.Partial())
+	w.Arena, err = train.NewArena(arena)
+	return w, err
 }
 
-// Parts that a teacher's networks may share.
+// Parts is the number of rows that share the teacher's network.
 func (w *Env) Parts() int { return w.encoder.Parts(w.config.Shape) }
 
 // Spaces implements rl.Env.
@@ -101,8 +100,8 @@ func (w *Env) fill(observation []float32) {
 	w.encoder.Global(w.config.Shape, w.Situation(), w.locals, observation[:0])
 }
 
-// observe sees what is measured now. Where something is absent, what was seen last
-// stands: in production that service is left unchanged.
+// observe updates the students' observations and the score. Where a metric is absent, the
+// last values are used: in production that service is left unchanged.
 func (w *Env) observe() {
 	s := w.Situation()
 	for i := range w.locals {
@@ -116,14 +115,8 @@ func (w *Env) observe() {
 	}
 }
 
-// beat lets a policy's proposal be carried out, and a beat pass.
-func (w *Env) beat(p loadline.Proposal, delay time.Duration) {
-	w.Tick(p, w.config.Beat, delay)
-	w.observe()
-}
-
-// Score of the last step.
+// Score is that of the last step.
 func (w *Env) Score() drpc.Score { return w.score }
 
-// Locals are what the students see now; not a copy.
+// Locals are the students' present observations; not a copy.
 func (w *Env) Locals() []drpc.Local { return w.locals }

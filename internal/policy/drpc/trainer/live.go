@@ -16,7 +16,7 @@ import (
 // experience is added from outside. Everything else, exploration included, happens in
 // simulation.
 
-// ConfigOf a model: how it was trained, as far as the file says.
+// ConfigOf is the configuration that a model was trained with, as far as its file contains it.
 func ConfigOf(m *drpc.Model) Config {
 	c := Default(m.Kind)
 	c.Shape, c.Period, c.Pace, c.Steps, c.Reward, c.Notifier, c.Shares = m.Shape, m.Period, m.Pace, m.Steps, m.Reward, m.Notifier, m.Shares
@@ -34,8 +34,8 @@ func ConfigOf(m *drpc.Model) Config {
 }
 
 // Reopen continues the training of a model. The trainer has the teacher's and the students'
-// weights, but no critics and an empty replay: those it gets in so many simulated steps
-// of Work, or by Restore.
+// weights, but untrained critics and an empty replay: Work trains them in warmUp simulated
+// steps, or Restore replaces them.
 func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, hooks Hooks) (*Trainer, error) {
 	if err := m.IsOf(subject.App); err != nil {
 		return nil, err
@@ -77,17 +77,17 @@ func Reopen(subject train.Scenario, config Config, m *drpc.Model, warmUp int, ho
 	return s, nil
 }
 
-// Busy says whether there is work to do before the trainer takes experience again.
+// Busy reports whether Work has something to do before the trainer accepts experience.
 func (s *Trainer) Busy() bool { return s.phase != acting }
 
-// Work until the trainer takes experience: warm up, retrain, distil. When the context
-// is done it stops between two units, and continues the next time.
+// Work runs until the trainer accepts experience: it warms up, retrains and distils. When
+// the context is done it stops between two units; the next call continues.
 func (s *Trainer) Work(ctx context.Context) error { return s.until(ctx, acting) }
 
-// Warming says whether it is only training its critics: students are unchanged.
+// Warming reports whether only the critics are being trained, so that students do not change.
 func (s *Trainer) Warming() bool { return s.phase == warming }
 
-// Encoder of the trainer's environment.
+// Encoder is that of the trainer's environment.
 func (s *Trainer) Encoder() *drpc.Encoder { return s.env.encoder }
 
 // AddExperience adds a transition of the users' cluster: the global state before and
@@ -100,6 +100,7 @@ func (s *Trainer) AddExperience(from, to *drpc.View, mix drpc.Mix, done []float3
 	sample.Reward = reward
 	// The users' cluster has no episodes: nothing is truncated.
 	s.learnFrom(rl.Transition{Observation: observation, Action: rl.Action{Values: done}, Next: next, Result: rl.Result{Reward: reward}})
+	s.training.Advance(1)
 	s.stage2.taken++
 	return s.stage2.notifier.Notify(sample)
 }
@@ -128,7 +129,7 @@ func (s *Trainer) Retrain(why []drpc.Reason, mix drpc.Mix) error {
 	return nil
 }
 
-// former is the weights before retraining, and the students' reward with them in the
+// former holds the weights before retraining, and the students' reward with them in the
 // present environment.
 type former struct {
 	reward            float64
@@ -143,8 +144,8 @@ func (s *Trainer) everyWeight() []float32 {
 	return all
 }
 
-// better says whether students have not lost by going back to stage 1; if they have,
-// all are again as they were.
+// better reports whether the retrained students are at least as good as before. If not,
+// all weights from before are restored.
 func (s *Trainer) better(students train.Result) bool {
 	f := s.former
 	s.former = former{}
@@ -163,8 +164,8 @@ func (s *Trainer) better(students train.Result) bool {
 	return false
 }
 
-// Evaluate the teacher in simulation. One that has gained is to teach
-// (Work); one that has lost much goes back to what it was at its best.
+// Evaluate evaluates the teacher in simulation. If it has gained, Work distils its
+// students; if it has lost much, its best weights are restored.
 func (s *Trainer) Evaluate() (reward float64, gained, lost bool) {
 	reward = s.evaluate(s.decider.Decide, evaluationStream).Reward
 	switch gain := s.config.Stage1.Gain; {
@@ -179,11 +180,11 @@ func (s *Trainer) Evaluate() (reward float64, gained, lost bool) {
 	return reward, gained, lost
 }
 
-// muchLost is how many gains a teacher may lose: TD3 is not steady.
+// muchLost is the loss of reward that is tolerated, in multiples of Gain: TD3 is unstable.
 const muchLost = 10
 
-// Best is the teacher's reward at its best, in the world as it is.
+// Best is the best reward of the teacher in the present environment.
 func (s *Trainer) Best() float64 { return s.training.Best() }
 
-// Steps of all stages, so far.
+// Steps is the number of steps of all stages so far.
 func (s *Trainer) Steps() int { return s.training.Steps() }

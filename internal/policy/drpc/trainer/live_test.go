@@ -135,9 +135,9 @@ func awake(t *testing.T) *Trainer {
 	return s
 }
 
-// TestWhatIsWorseIsLeft: students that have lost by going back to stage 1 are again
+// TestWorseStudentsAreDiscarded: students that have lost by going back to stage 1 are again
 // what they were, and so is their teacher.
-func TestWhatIsWorseIsLeft(t *testing.T) {
+func TestWorseStudentsAreDiscarded(t *testing.T) {
 	s := awake(t)
 	before, version := s.everyWeight(), s.version
 	teacher := slices.Clone(s.teacher.Weights())
@@ -185,8 +185,8 @@ func TestEvaluated(t *testing.T) {
 	}
 }
 
-// TestHopelessStudentsBeginOnceMore: weights that are all nothing cannot learn.
-func TestHopelessStudentsBeginOnceMore(t *testing.T) {
+// TestUntrainableStudentsStartAgain: weights that are all nothing cannot learn.
+func TestUntrainableStudentsStartAgain(t *testing.T) {
 	s := awake(t)
 	params := s.students[0].Net().Params()
 	clear(params)

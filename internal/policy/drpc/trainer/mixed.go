@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// scenario to train on: the subject, with the live mix of requests.
+// scenario is the subject with the live mix of requests.
 func (s *Trainer) scenario() train.Scenario {
 	scenario := s.subject
 	if s.live != nil {
@@ -17,7 +17,7 @@ func (s *Trainer) scenario() train.Scenario {
 	return scenario
 }
 
-// mixed is a load with as many requests, of other kinds.
+// mixed is a load with the same total rate and another mix of kinds.
 type mixed struct {
 	load sim.Arrivals
 	mix  drpc.Mix

@@ -14,13 +14,13 @@ type Point struct {
 	Imitation float64 `json:"imitation"` // mean squared difference of students to teacher, over services
 }
 
-// Event is a change of stage: what triggered it, and what came of it.
+// Event is a change of stage, with its trigger and its outcome.
 type Event struct {
 	Steps   int           `json:"steps"` // of both stages, so far
 	What    string        `json:"what"`
 	Reasons []drpc.Reason `json:"reasons,omitempty"`
-	Before  float64       `json:"before"` // mean reward of a step until then, of the teacher in stage 1
-	After   float64       `json:"after"`  // and of the students after retraining
+	Before  float64       `json:"before"` // mean reward of a step before, of the teacher in stage 1
+	After   float64       `json:"after"`  // mean reward of the students after retraining
 }
 
 func (e Event) String() string {
@@ -35,11 +35,11 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s; reward %.3f before, %.3f after", text, e.Before, e.After)
 }
 
-// Imitation is how well a student does what its teacher would do.
+// Imitation is how closely a student matches its teacher.
 type Imitation struct {
 	Service string  `json:"service"`
 	Error   float64 `json:"error"`  // mean squared difference of actions (eq. 9)
-	Agreed  float64 `json:"agreed"` // share of actions that do the same after the dead zone
+	Agreed  float64 `json:"agreed"` // share of actions with the same effect after the dead zone
 }
 
 // Report is the record of a training.
@@ -55,20 +55,20 @@ type Report struct {
 	Carried    Carried               `json:"carried"`
 }
 
-// Parameters of the deciding networks.
+// Parameters counts the parameters of the deciding networks.
 type Parameters struct {
 	Teacher int `json:"teacher"`
 	Student int `json:"student"`
 }
 
-// Carried is what went between students and teacher in stage 2.
+// Carried counts the messages between students and teacher in stage 2.
 type Carried struct {
 	Decisions uint64 `json:"decisions"`
 	Bytes     uint64 `json:"bytes"`
-	Lost      int    `json:"lost"` // not acknowledged and let go
+	Lost      int    `json:"lost"` // dropped without an acknowledgement
 }
 
-// MeanImitation over services.
+// MeanImitation is the mean over services.
 func MeanImitation(all []Imitation) (err, agreed float64) {
 	for _, i := range all {
 		err += i.Error / float64(len(all))

@@ -14,16 +14,14 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Save gives everything that the rest of a training depends on, between two units.
-// Forecasters are not in it: they are fitted to the scenario alone, and fitted
-// anew they are the same.
+// Save returns the state of the training between two units. It does not contain the
+// forecasters: they depend on the scenario only, and fitting them again gives the same.
 func (s *Trainer) Save() []byte { return rl.Save(s) }
 
-// ErrAnother is of a saved training of another scenario or other settings.
+// ErrAnother is returned for a saved training of another scenario or with other settings.
 var ErrAnother = errors.New("it is of another application, load or other settings")
 
-// Restore continues a saved training, which must be of the same scenario and
-// settings.
+// Restore continues a saved training. The scenario and the settings must be the same.
 func (s *Trainer) Restore(data []byte) error {
 	if err := rl.Restore(data, s); err != nil {
 		return fmt.Errorf("resume training: %w", err)
@@ -31,7 +29,7 @@ func (s *Trainer) Restore(data []byte) error {
 	return nil
 }
 
-// Fingerprint is of everything that determines the outcome of a training: its
+// Fingerprint is a digest of everything that determines the outcome of a training: its
 // scenario and its settings.
 func Fingerprint(subject train.Scenario, config Config) (string, error) {
 	h := sha256.New()
@@ -39,14 +37,14 @@ func Fingerprint(subject train.Scenario, config Config) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("drpc trainer: %w", err)
 	}
-	shares, err := json.Marshal(config.Shares) // by their content, not by where they are
+	shares, err := json.Marshal(config.Shares) // by content: the pointer differs from run to run
 	if err != nil {
 		return "", fmt.Errorf("drpc trainer: %w", err)
 	}
 	config.Shares = nil
 	h.Write(app)
 	fmt.Fprintf(h, "\n%v %v\n%+v\n%s\n", subject.Source, subject.Duration, config, shares)
-	// The load is what it is at every instant; a minute's grid tells two apart.
+	// One sample per minute distinguishes two loads.
 	for at := time.Duration(0); at <= subject.Duration; at += time.Minute {
 		for k := range subject.App.Kinds {
 			rate, _ := subject.Load.Rate(k, at)
@@ -88,7 +86,7 @@ func (s *Trainer) Archive(a *rl.Archive) {
 	archiveJSON(a, &s.report)
 }
 
-// archiveWhose refuses what is of another training.
+// archiveWhose rejects the state of another training.
 func (s *Trainer) archiveWhose(a *rl.Archive) {
 	whose, err := Fingerprint(s.subject, s.config)
 	a.Fail(err)
@@ -99,7 +97,7 @@ func (s *Trainer) archiveWhose(a *rl.Archive) {
 	}
 }
 
-// phaseOf a saved number.
+// phaseOf converts a saved number, which may be invalid.
 func phaseOf(a *rl.Archive, n int) phase {
 	if n < int(exploring) || n > int(warming) {
 		a.Fail(fmt.Errorf("drpc trainer: the saved state is in phase %d, which there is not", n))
@@ -141,7 +139,7 @@ func (t *stage2) archive(a *rl.Archive, s *Trainer) {
 	t.notifier.Archive(a)
 }
 
-// archiveJSON keeps what is reported, in which every number is exact.
+// archiveJSON archives a value as JSON, which keeps every number exactly.
 func archiveJSON[T any](a *rl.Archive, v *T) {
 	text, err := json.Marshal(v)
 	if !a.Restoring() {

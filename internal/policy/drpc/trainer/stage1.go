@@ -8,18 +8,18 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Stage1 is when the teacher has explored enough. The paper does not define it.
+// Stage1 configures stage 1 and its end, which the paper does not define.
 type Stage1 struct {
 	Steps     int     // at most
 	Every     int     // steps from one evaluation to the next
 	Episodes  int     // of an evaluation
 	Patience  int     // evaluations without gain after which the teacher has levelled off
-	Gain      float64 // of reward that counts as one
-	Imitation float64 // error that students must be below by then
-	Refresh   int     // steps at most when the notifier calls back to stage 1
+	Gain      float64 // least improvement of the reward that counts
+	Imitation float64 // error that students must be below at the end
+	Refresh   int     // steps at most after the notifier has restarted stage 1
 }
 
-// Random streams, apart from those of the agents and of exploring.
+// Random streams, apart from those of the agents and of exploration.
 const (
 	evaluationStream = 2 << 32
 	checkStream      = 3 << 32
@@ -29,10 +29,10 @@ const (
 	warmStream       = 8 << 32
 )
 
-// stage1 is the present round of it.
+// stage1 is the present run of stage 1.
 type stage1 struct {
 	limit int // steps at most
-	began int // at how many steps
+	began int // steps of the training at its start
 }
 
 func (s *Trainer) beginStage1(limit int) {
@@ -41,13 +41,13 @@ func (s *Trainer) beginStage1(limit int) {
 	s.phase = exploring
 }
 
-// explorer is the teacher in stage 1 (lines 4 to 9): it explores and acts, and each
-// student learns what the teacher does with its deployment.
+// explorer is the teacher in stage 1 (lines 4 to 9): it acts and explores, and each
+// student learns the teacher's actions for its service.
 type explorer struct {
 	rl.Single
 	trainer   *Trainer
 	latest    train.Result // of the last evaluation
-	imitation float64      // the students' error then
+	imitation float64      // the students' error at that point
 }
 
 // Explore implements rl.Trainee.
@@ -65,14 +65,14 @@ func (x *explorer) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
 	return x.latest.Reward, nil
 }
 
-// before each of the teacher's decisions.
+// before is called before each of the teacher's decisions.
 func (s *Trainer) before(observation []float32) {
 	s.note()
 	s.teach(observation)
 }
 
-// explore is an episode of stage 1. The stage ends when the teacher has levelled off
-// and students are near enough, or with its steps.
+// explore is an episode of stage 1. The stage ends when the teacher has converged and the
+// students' error is low enough, or when its steps are done.
 func (s *Trainer) explore() error {
 	st := &s.stage1
 	evaluated, err := s.training.Next(rl.Hooks{EveryPoint: s.point})
@@ -103,16 +103,16 @@ func (s *Trainer) point(at rl.Point) {
 		fmt.Sprintf("stage 1, reward %.3f", p.Evaluation))
 }
 
-// endStage1 gives the teacher its best weights, and the students learn from it.
+// endStage1 restores the best weights of the teacher and starts the distillation.
 func (s *Trainer) endStage1(why string) {
 	s.training.AdoptBest()
 	s.beginDistillation("stage 1 ended: "+why, s.evaluate(s.decider.Decide, checkStream).Reward, comparing)
 }
 
-// mixKept is how slowly the mix that was trained on follows.
+// mixKept is the weight of one observation in the moving average of the mix.
 const mixKept = 1e-3
 
-// note remembers which states and which mix of requests were trained on.
+// note records the states and the mix of requests that were trained on.
 func (s *Trainer) note() {
 	for i := range s.env.locals {
 		s.visits.Add(&s.env.locals[i])
@@ -122,8 +122,8 @@ func (s *Trainer) note() {
 	}
 }
 
-// teach lets every student learn what the teacher would do without exploring (line 8):
-// a student that imitated exploration would imitate noise.
+// teach trains every student on the teacher's action without exploration (line 8): with
+// it, students would imitate noise.
 func (s *Trainer) teach(observation []float32) {
 	s.decider.Decide(observation, s.wants)
 	for i, student := range s.students {
@@ -133,7 +133,7 @@ func (s *Trainer) teach(observation []float32) {
 	}
 }
 
-// evaluate lets a policy decide for all without exploring, on the episodes of a
+// evaluate runs a policy of all services, without exploration, on the episodes of a
 // stream.
 func (s *Trainer) evaluate(decide func(whole, actions []float32), stream uint64) train.Result {
 	var r train.Result

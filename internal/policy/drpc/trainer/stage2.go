@@ -11,14 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Stage2 is how long students act in training.
+// Stage2 configures stage 2.
 type Stage2 struct {
-	Steps   int // of the teacher's period, in all
-	Updates int // of the teacher with each
-	Stream  int // experiences that the transport holds at most
+	Steps   int // of the teacher's period, in total
+	Updates int // of the teacher per step
+	Stream  int // capacity of the transport, in experiences
 }
 
-// publish lays out every student's weights.
+// publish puts every student's weights into the store.
 func (s *Trainer) publish() error {
 	s.version++
 	for _, student := range s.students {
@@ -29,15 +29,15 @@ func (s *Trainer) publish() error {
 	return nil
 }
 
-// field runs the students for an episode: copies of those in training, which
-// act on weights that came down and send up what they did.
+// field runs copies of the students for an episode: they act with published weights and
+// publish their experience.
 type field struct {
 	policy *drpc.Policy
 	outbox []drpc.Outbox
 }
 
 func (s *Trainer) newField() (*field, error) {
-	// The environment provides forecasts, so no forecasters are needed.
+	// The arena's loop forecasts, so no forecasters are needed.
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Period: s.config.Period, Pace: s.config.Pace,
 		Steps: s.config.Steps, Shares: s.config.Shares,
@@ -53,7 +53,7 @@ func (s *Trainer) newField() (*field, error) {
 		return nil, err
 	}
 	for i := range f.outbox {
-		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()), Most: 256}
+		f.outbox[i] = drpc.Outbox{Service: m.Services[i], Epoch: uint64(s.training.Episodes()) + 1, Most: 256}
 	}
 	f.policy.Decided = func(service int, now time.Time, local *drpc.Local, done drpc.Action) {
 		f.outbox[service].Add(now, f.policy.Student(service).Version(), local, done)
@@ -61,7 +61,7 @@ func (s *Trainer) newField() (*field, error) {
 	return f, nil
 }
 
-// watch takes new weights into force.
+// watch adopts newly published weights.
 func (f *field) watch(store drpc.WeightStore) error {
 	for i := range f.outbox {
 		w, err := store.Latest(f.outbox[i].Service)
@@ -80,14 +80,12 @@ func (f *field) watch(store drpc.WeightStore) error {
 	return nil
 }
 
-// step lets the students act for one period of the teacher, in beats of their own.
+// step lets the students act for one period of the teacher, one pass per beat.
 func (f *field) step(w *Env, up drpc.Uplink) error {
 	for range w.config.Period / w.config.Beat {
-		proposal, err := f.policy.Decide(w.Now(), w.Situation())
-		if err != nil {
-			proposal.Services = nil // nothing was measured: they hold
-		}
-		w.beat(proposal, f.policy.Needs().Delay)
+		w.Follow(f.policy)
+		w.Advance(w.config.Beat)
+		w.observe()
 		for i := range f.outbox {
 			if up == nil {
 				break
@@ -101,16 +99,16 @@ func (f *field) step(w *Env, up drpc.Uplink) error {
 	return nil
 }
 
-// stage2 is how far it has come.
+// stage2 is the progress of stage 2.
 type stage2 struct {
-	acted     int     // steps, of all times that students were let act
-	taken     int     // of this time
-	before    float64 // the students' reward when they began
+	acted     int     // steps of all completed runs of stage 2
+	taken     int     // steps of the present run
+	before    float64 // the students' reward at its start
 	collector *drpc.Collector
 	notifier  *drpc.Notifier
 }
 
-// begin lets students act, if there are steps for it.
+// begin starts stage 2, or skips it if its steps are done.
 func (t *stage2) begin(s *Trainer, before float64) {
 	t.taken, t.before = 0, before
 	t.collector, t.notifier = drpc.NewCollector(s.subject.App), drpc.NewNotifier(s.config.Notifier)
@@ -120,14 +118,38 @@ func (t *stage2) begin(s *Trainer, before float64) {
 	}
 }
 
-// act is an episode of stage 2 (lines 11 to 14): students act on their own, their
-// experience flows back and the teacher learns from it, until the notifier calls or
-// the steps are done.
+// act is an episode of stage 2 (lines 11 to 14). The stage ends when the notifier
+// triggers, or when its steps are done.
 func (s *Trainer) act() error {
 	t := &s.stage2
+	x := actors{trainer: s}
+	if err := s.training.Explore(&x, actStream); err != nil {
+		return err
+	}
+	if len(x.called) > 0 {
+		s.endStage2(x.called)
+		return nil
+	}
+	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
+	if t.acted+t.taken >= s.config.Stage2.Steps {
+		s.endStage2(nil)
+	}
+	return nil
+}
+
+// actors are the students in stage 2: they act, and the teacher learns from their
+// experience.
+type actors struct {
+	trainer *Trainer
+	called  []drpc.Reason // why the notifier ended the episode; empty = it did not
+}
+
+// Explore implements rl.Explorer.
+func (x *actors) Explore(e *rl.Episode) error {
+	s := x.trainer
+	t := &s.stage2
 	observation, next := s.newObservation(), s.newObservation()
-	s.env.Reset(rl.NewRNG(s.config.Seed, actStream+uint64(s.training.Episodes())).Rand, observation)
-	s.training.Advance(0, 1)
+	s.env.Reset(e.Rand, observation)
 	f, err := s.newField()
 	if err != nil {
 		return err
@@ -146,37 +168,35 @@ func (s *Trainer) act() error {
 		t.collector.Take(s.action.Values)
 		s.env.fill(next)
 		sample.Reward = s.env.score.Reward
-		s.learnFrom(rl.Transition{
+		e.Step()
+		e.Reward(sample.Reward)
+		e.Learned(s.learnFrom(rl.Transition{
 			Observation: observation, Action: s.action, Next: next,
 			Result: rl.Result{Reward: sample.Reward, Truncated: s.env.Over()},
-		})
+		}))
 		observation, next = next, observation
 		t.taken++
-		if why := t.notifier.Notify(sample); len(why) > 0 {
-			s.endStage2(why)
+		if x.called = t.notifier.Notify(sample); len(x.called) > 0 {
 			return nil
 		}
 	}
 	for i := range f.outbox {
 		s.report.Carried.Lost += f.outbox[i].Lost
 	}
-	s.hooks.progress(stage1Until+(stage2Until-stage1Until)*min(1, float64(t.acted+t.taken)/float64(s.config.Stage2.Steps)), "stage 2")
-	if t.acted+t.taken >= s.config.Stage2.Steps {
-		s.endStage2(nil)
-	}
 	return nil
 }
 
-// learnFrom lets the teacher learn from the students' experience.
-func (s *Trainer) learnFrom(t rl.Transition) {
+// learnFrom trains the teacher on the students' experience. It returns the loss of the
+// last update.
+func (s *Trainer) learnFrom(t rl.Transition) (loss float64, updated bool) {
 	s.teacher.Remember(t)
 	for range s.config.Stage2.Updates {
-		s.teacher.Update()
+		loss, updated = s.teacher.Update(), true
 	}
-	s.training.Advance(1, 0)
+	return loss, updated
 }
 
-// endStage2 goes back to stage 1 for a reason, or on without one.
+// endStage2 returns to stage 1 if the notifier gave reasons, and else goes on.
 func (s *Trainer) endStage2(why []drpc.Reason) {
 	t := &s.stage2
 	t.acted += t.taken
@@ -193,9 +213,9 @@ func (s *Trainer) endStage2(why []drpc.Reason) {
 	s.beginStage1(s.config.Stage1.Refresh)
 }
 
-// signals is what the notifier needs of the state that students are about to act
-// in. They are compared with the teacher that trained them: the one that has been
-// listening since has moved on, and that is not their fault.
+// signals computes the notifier's inputs for the state that the students are about to act
+// in. Students are compared with the teacher at the time of their training, because the
+// teacher has learned since.
 func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.Mix) drpc.Signals {
 	var g drpc.Signals
 	var want drpc.Action
@@ -216,8 +236,8 @@ func (s *Trainer) signals(observation []float32, locals []drpc.Local, mix drpc.M
 	return g
 }
 
-// actFreely is what students achieve at their own pace, on the episodes of a
-// stream. Evaluations are not published.
+// actFreely evaluates the students at their own pace on the episodes of a stream. Their
+// experience is not published.
 func (s *Trainer) actFreely(stream uint64) (train.Result, error) {
 	r, steps := train.Result{Policy: "students"}, 0.0
 	observation := make([]float32, s.evaluation.Spaces().Observation)

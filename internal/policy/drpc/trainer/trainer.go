@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config is how DRPC is trained.
+// Config configures the training of DRPC.
 type Config struct {
 	Teacher teacher.Config
 	Shape   drpc.Shape
@@ -88,8 +88,8 @@ type Trainer struct {
 	live            drpc.Mix // of requests in the environment; nil = as the load has it
 	forecasts       []*forecast.GRU
 
-	training *rl.Training // the loop of stage 1; it counts the steps and episodes of all phases
-	explorer explorer     // what it trains
+	training *rl.Training // the loop of stage 1, which runs the episodes of stage 2 and of the warm-up too
+	explorer explorer     // the trainee of stage 1
 
 	phase        phase
 	version      uint64
@@ -98,12 +98,12 @@ type Trainer struct {
 	distillation distillation
 	stage2       stage2
 	warm         warm
-	called       *Event // by the notifier, until it is known what came of it
+	called       *Event // of the notifier, until its outcome is known
 	former       former
 
-	living bool // stage 2 is a real cluster
+	living bool // stage 2 takes place in a real cluster
 	hooks  Hooks
-	action rl.Action // room
+	action rl.Action // buffer
 	wants  []float32
 }
 
@@ -112,13 +112,13 @@ type phase int
 
 const (
 	exploring  phase = iota // stage 1
-	distilling              // students learn from a teacher that has stopped changing
-	comparing               // what that has come to
+	distilling              // students learn from a teacher that no longer changes
+	comparing               // the students are evaluated
 	acting                  // stage 2
-	tuning                  // whether the teacher has gained in it
-	evaluating              // all, on held-out episodes
+	tuning                  // the teacher is evaluated after stage 2
+	evaluating              // all are evaluated on held-out episodes
 	finished
-	warming // of a teacher that has come without its critics
+	warming // of a teacher without trained critics
 )
 
 // Hooks report on a training. They may be nil.
@@ -126,7 +126,7 @@ type Hooks struct {
 	Progress func(share float64, what string)
 	Point    func(Point)
 	Event    func(Event)
-	Unit     func(*Trainer) // between two units: the place to Save
+	Unit     func(*Trainer) // between two units, where Save may be called
 }
 
 func (h *Hooks) progress(share float64, what string) {
@@ -145,7 +145,7 @@ func Run(ctx context.Context, subject train.Scenario, config Config, hooks Hooks
 	return s.Run(ctx)
 }
 
-// New prepares a training. That takes a while where there are forecasts to learn.
+// New prepares a training. Fitting forecasters takes a while.
 func New(ctx context.Context, subject train.Scenario, config Config, hooks Hooks) (*Trainer, error) {
 	s, err := found(subject, config, hooks)
 	if err != nil {
@@ -178,14 +178,14 @@ func found(subject train.Scenario, config Config, hooks Hooks) (*Trainer, error)
 	return s, nil
 }
 
-// Shares of the time, for progress.
+// Shares of the whole training, for the progress bar.
 const (
 	forecastsUntil = 0.05
 	stage1Until    = 0.85
 	stage2Until    = 0.95
 )
 
-// forecastSpec is what the students' forecasters are given and forecast.
+// forecastSpec describes the students' forecasters.
 var forecastSpec = train.ForecastSpec{Step: drpc.ForecastStep, Span: drpc.ForecastStep, Whole: true, Task: drpc.ForecastTask(),
 	Config: drpc.ForecastConfig}
 
@@ -244,9 +244,9 @@ func (s *Trainer) enter() error {
 	return err
 }
 
-// Run is Algorithm 1: stage 1 until the teacher is ready, then stage 2, and back to
-// stage 1 whenever the notifier says so. When the context is done it stops after the
-// unit that it is in: what Save then gives goes on from there.
+// Run is Algorithm 1: stage 1, then stage 2, and stage 1 again whenever the notifier
+// triggers. When the context is done it stops after the present unit, and the training can
+// be saved and resumed.
 func (s *Trainer) Run(ctx context.Context) (*drpc.Model, *Report, error) {
 	if err := s.until(ctx, finished); err != nil {
 		return nil, nil, err
@@ -255,10 +255,10 @@ func (s *Trainer) Run(ctx context.Context) (*drpc.Model, *Report, error) {
 	return model, &s.report, err
 }
 
-// Report so far.
+// Report is the record so far.
 func (s *Trainer) Report() *Report { return &s.report }
 
-// until works, unit by unit, until a phase is reached.
+// until runs units until a phase is reached.
 func (s *Trainer) until(ctx context.Context, end phase) error {
 	for s.phase != end {
 		if err := ctx.Err(); err != nil {
@@ -289,7 +289,7 @@ func (s *Trainer) unit() error {
 	case evaluating:
 		return s.finish()
 	case warming:
-		s.warmUp()
+		return s.warmUp()
 	}
 	return nil
 }
@@ -327,7 +327,7 @@ func (s *Trainer) comparison() error {
 	return nil
 }
 
-// tune distils once more from a teacher that has gained in stage 2.
+// tune distils once more if the teacher has improved in stage 2.
 func (s *Trainer) tune() {
 	tuned := s.evaluate(s.decider.Decide, evaluationStream)
 	if tuned.Reward <= s.training.Best()+s.config.Stage1.Gain {
@@ -341,7 +341,7 @@ func (s *Trainer) tune() {
 
 // finish evaluates the teacher, the students and the baseline on held-out episodes.
 func (s *Trainer) finish() error {
-	if s.distillation.then == evaluating { // they have learned something since they were published
+	if s.distillation.then == evaluating { // they were trained after they had been published
 		if err := s.publish(); err != nil {
 			return err
 		}
@@ -361,7 +361,7 @@ func (s *Trainer) finish() error {
 	return nil
 }
 
-// Model of the teacher and the students as they are now.
+// Model is that of the present teacher and students.
 func (s *Trainer) Model() (*drpc.Model, error) {
 	m := &drpc.Model{
 		App: s.subject.App.Name, Kind: s.config.Teacher.Kind, Shape: s.config.Shape, Teacher: s.teacher.Net().Clone(),

@@ -43,7 +43,7 @@ func short(kind drpc.Kind) Config {
 	return c
 }
 
-func TestTrainingIsWorthTheWhile(t *testing.T) {
+func TestTrainingBeatsNoChange(t *testing.T) {
 	c := short(drpc.Continuous)
 	c.Stage1.Steps, c.Forecast = 1_600, false
 	model, report, err := Run(t.Context(), subject(t), c, Hooks{})

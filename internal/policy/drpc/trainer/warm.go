@@ -6,9 +6,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// warm is how far a teacher is that has come without its critics.
+// warm is the progress of the warm-up of a teacher without trained critics.
 type warm struct {
-	began, steps int       // of the training, and to do
+	began, steps int       // steps of the training at its start, and steps to do
 	held         []float32 // the actor's weights
 }
 
@@ -17,30 +17,26 @@ func (s *Trainer) beginWarm(steps int) {
 	s.phase = warming
 }
 
-// warmUp is an episode in which a teacher whose model file held nothing but what it
-// does gets to know what that is worth: replay is filled, critics learn, and what it
-// does is held as it was, since critics that know nothing would spoil it.
-func (s *Trainer) warmUp() {
+// warmUp is an episode of a teacher whose model file has its actor only: the replay
+// is filled and the critics learn. The actor's weights are restored after every step,
+// since untrained critics would spoil them.
+func (s *Trainer) warmUp() error {
 	w := &s.warm
-	observation, next := s.newObservation(), s.newObservation()
-	s.env.Reset(rl.NewRNG(s.config.Seed, warmStream+uint64(s.training.Episodes())).Rand, observation)
-	for over := false; !over; {
-		s.note()
-		s.teacher.Explore(observation, &s.action)
-		r := s.env.Step(&s.action, next)
-		s.teacher.Learn(rl.Transition{Observation: observation, Action: s.action, Result: r, Next: next})
-		copy(s.teacher.Weights(), w.held)
-		s.training.Advance(1, 0)
-		observation, next = next, observation
-		over = r.Ends()
+	err := s.training.Explore(&rl.Single{
+		Env: s.env, Agent: s.teacher,
+		Before: func([]float32) { s.note() },
+		After:  func() { copy(s.teacher.Weights(), w.held) },
+	}, warmStream)
+	if err != nil {
+		return err
 	}
-	s.training.Advance(0, 1)
 	s.hooks.progress(min(1, float64(s.training.Steps()-w.began)/float64(w.steps)),
 		fmt.Sprintf("warming up, %d steps", s.training.Steps()-w.began))
 	if s.training.Steps()-w.began < w.steps {
-		return
+		return nil
 	}
 	s.training.KeepBest(s.evaluate(s.decider.Decide, evaluationStream).Reward)
 	s.warm = warm{}
 	s.stage2.begin(s, s.training.Best())
+	return nil
 }

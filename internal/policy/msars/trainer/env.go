@@ -12,17 +12,17 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// env is an arena as an environment: the observations of the policy in production, three actions
-// of each service, one reward. Profiles are not monitored here: they are exact.
+// env is an arena as an environment: it observes what the policy in production observes,
+// and has three actions per service and one reward. Profiles are not monitored, because
+// they are exact here.
 type env struct {
 	*train.Arena
 	divider  *msars.Divider
 	steering *msars.Steering
 	services int
 
-	seen  loadline.Situation
 	score drpc.Score
-	users drpc.Score // by DRPC's reward, which is judged by the users' SLO
+	users drpc.Score // by DRPC's reward, which is that of the users' SLO
 	fault error
 }
 
@@ -31,7 +31,7 @@ func newEnv(subject train.Scenario, division msars.Division, c Config, forecasts
 	w := &env{services: len(subject.App.Services)}
 	var err error
 	config := train.WholeApplication(subject, needs, c.Episode)
-	config.Resize, config.Forecasts = train.RandomSize, forecasts
+	config.Resize, config.Forecasts, config.Splitter = train.RandomSize, forecasts, w
 	if w.Arena, err = train.NewArena(config); err != nil {
 		return nil, err
 	}
@@ -49,39 +49,47 @@ func (w *env) Spaces() rl.Spaces {
 
 // Reset implements rl.Env.
 func (w *env) Reset(rng *rand.Rand, observation []float32) {
-	w.Begin(rng, train.NoCulprit)
 	w.steering.Begin()
+	w.Begin(rng, train.NoCulprit)
 	w.score, w.users = drpc.Score{}, drpc.Score{}
 	w.observe()
-	w.steering.Fill(w.seen, observation[:0])
+	w.steering.Fill(w.Situation(), observation[:0])
 }
 
 // Step implements rl.Env. The action becomes what was applied of it.
 func (w *env) Step(action *rl.Action, observation []float32) rl.Result {
-	proposal, err := w.steering.Propose(w.Now(), w.seen, action.Values, false)
-	w.blame(err)
+	proposal, err := w.steering.Propose(w.Now(), w.Situation(), action.Values, false)
+	w.note(err)
 	w.Act(proposal)
 	w.observe()
-	w.steering.Fill(w.seen, observation[:0])
+	w.steering.Fill(w.Situation(), observation[:0])
 	return rl.Result{Reward: w.score.Reward, Truncated: w.Over()}
 }
 
-// observe at what is measured now. Where something is absent, what was seen last stands:
-// a policy in production would hold.
+// Split implements loop.Splitter, as the policy in production does.
+func (w *env) Split(now time.Time, s loadline.Situation) []loadline.SLO {
+	parts, err := w.steering.Split(now, s)
+	w.note(err)
+	return parts
+}
+
+// observe updates the agent's observation and the scores. Where a metric is absent, its
+// last value is used: a policy in production would hold.
 func (w *env) observe() {
-	seen, _, err := w.steering.SplitAndObserve(w.Now(), w.Situation())
-	w.blame(err)
-	w.seen = seen
-	if score, known := w.steering.Score(seen); known {
+	s := w.Situation()
+	if w.fault == nil {
+		w.steering.Observe(s)
+	}
+	if score, known := w.steering.Score(s); known {
 		w.score = score
 	}
-	if users, known := drpc.DefaultReward().Of(seen.App, seen.Now()); known {
+	if users, known := drpc.DefaultReward().Of(s.App, s.Now()); known {
 		w.users = users
 	}
 }
 
-// blame keeps the first fault, which ends the training: an environment has none.
-func (w *env) blame(err error) {
+// note keeps the first error, which ends the training: an environment returns none.
+func (w *env) note(err error) {
 	if w.fault == nil {
 		w.fault = err
 	}

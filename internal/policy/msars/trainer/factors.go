@@ -11,15 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Adjust is how long it is measured by how much parts may exceed the SLO.
+// Adjust configures the measurement of how much the parts may exceed the SLO in sum.
 type Adjust struct {
-	Runs     int // at most; 0 = not at all: parts sum to the SLO
+	Runs     int // at most; 0 = no measurement, and parts sum to the SLO
 	Seeds    int
 	Requests float64 // of the rarest kind in each run
 }
 
-// busiest are the rates of a load by kind when there are most requests: looked at every
-// five minutes. There it takes most instances, and it shows what parts are worth.
+// busiest are the rates by kind when the load is highest, sampled every five minutes.
 func busiest(app *loadline.App, load sim.Arrivals, duration time.Duration) []float64 {
 	const every = 5 * time.Minute
 	most, rates := 0.0, make([]float64, len(app.Kinds))
@@ -40,10 +39,10 @@ func busiest(app *loadline.App, load sim.Arrivals, duration time.Duration) []flo
 	return rates
 }
 
-// factors measures, under the heaviest load and with instances as the application says, by
-// how much the parts of each kind may exceed its SLO, since tails do not add. It is
-// found with parslo, whichever way splits later. An SLO that cannot be kept there is no
-// fault of the training: parts then sum to the SLO, and why comes back.
+// factors measures, under the highest load and with the application's own replicas, by
+// how much the parts of each kind may exceed its SLO in sum, because tails do not add. It
+// uses parslo, whichever way splits later. If the SLO cannot be met, parts sum to the SLO,
+// and why is the reason.
 func factors(ctx context.Context, app *loadline.App, perSecond []float64, set *profile.Set, a Adjust,
 	progress func(share float64)) (found map[string]float64, why string, err error) {
 	chains, err := slosplit.Cut(app, perSecond, func(service int, percentile float64) *profile.Profile {

@@ -7,20 +7,20 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Random streams of evaluations, apart from those of the agent and of exploring.
+// Random streams of evaluations, apart from those of the agent and of exploration.
 const (
 	evaluationStream = 2 << 32
 	finalStream      = 3 << 32
 )
 
-// trainee is MSARS' agent in its environment, evaluated by what the policy earns.
+// trainee is MSARS' agent in its environment, evaluated by its mean reward.
 type trainee struct {
 	rl.Single
 	trainer *trainer
 	latest  Result // of the last evaluation
 }
 
-// Explore implements rl.Trainee. A fault of the division ends the training.
+// Explore implements rl.Trainee. An error of the split ends the training.
 func (t *trainee) Explore(e *rl.Episode) error {
 	if err := t.Single.Explore(e); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (t *trainee) Evaluate(uint64, rl.TrainingConfig) (float64, error) {
 	return t.latest.Reward, err
 }
 
-// learn lets the agent explore until it has levelled off, or its steps are done. The
-// weights of the best evaluation are kept: TD3 is not steady.
+// learn trains the agent until it has converged or its steps are done. The weights of the
+// best evaluation are used, because TD3 is unstable.
 func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 	c := &s.config
 	agent := &trainee{Single: rl.Single{Env: s.env, Agent: s.agent}, trainer: s}
@@ -61,7 +61,7 @@ func (s *trainer) learn(ctx context.Context, report func(Point)) error {
 	return nil
 }
 
-// evaluate lets a policy decide without exploring, on the episodes of a stream.
+// evaluate runs a policy, without exploration, on the episodes of a stream.
 func (s *trainer) evaluate(decide func(seen, actions []float32), stream uint64) (Result, error) {
 	var r Result
 	env := s.evaluation

@@ -12,13 +12,12 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// sizes that a service is measured in, as factors on its CPU limit: the smallest and
-// the largest that its bounds allow, and some between them.
+// sizes of a service that are measured, as factors on its CPU limit; those at its bounds
+// are measured too.
 var sizes = []float64{0.25, 0.5, 1, 2, 4}
 
-// Loads and visits are fewer than loadline profile takes: there are five sizes of
-// everything, and a tail within some percent is what a window of a live service tells
-// at best.
+// Fewer loads and visits than loadline profile uses: each service has several sizes, and
+// the window of a live service does not measure tails more exactly than to some percent.
 var profileLoads = []float64{0.1, 0.3, 0.5, 0.65, 0.78, 0.88, 0.95, 1}
 
 const (
@@ -26,8 +25,8 @@ const (
 	profileSeeds  = 2
 )
 
-// sizesOf a service: its own and others within its bounds, its CPU request in
-// proportion to the limit. A service without a limit has one.
+// sizesOf are a service's own size and others within its bounds, with the CPU request in
+// proportion to the limit. A service without a limit has only its own.
 func sizesOf(s *loadline.Service) []loadline.Size {
 	list := []loadline.Size{s.Size}
 	if s.Size.CPULimit <= 0 {
@@ -49,7 +48,7 @@ func sizesOf(s *loadline.Service) []loadline.Size {
 		if b.MaxCPU > 0 {
 			limit = min(limit, b.MaxCPU)
 		}
-		// Below what it burns without any request there is nothing to measure.
+		// At less than the idle CPU no request is served.
 		near := func(o loadline.Size) bool { return limit > 0.8*o.CPULimit && limit < 1.25*o.CPULimit }
 		if limit <= 2*s.IdleCPU || slices.ContainsFunc(list, near) {
 			continue
@@ -68,9 +67,9 @@ func sizesOf(s *loadline.Service) []loadline.Size {
 	return list
 }
 
-// Complete a set with the profiles that it lacks, measured in the event engine. It says
-// how many these were. What is measured does not depend on how many are at a time.
-// Progress may be nil.
+// Complete adds the missing profiles to a set, measured in the event engine, and returns
+// their number. They are measured in parallel; the result does not depend on the number of
+// processors. Progress may be nil.
 func Complete(ctx context.Context, app *loadline.App, set *profile.Set, progress func(share float64)) (measured int, err error) {
 	type job struct {
 		need    msars.Need

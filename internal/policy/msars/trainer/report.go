@@ -9,7 +9,7 @@ type Point struct {
 	CommonReward float64 `json:"yardstick"` // mean of DRPC's reward
 }
 
-// Result is what a policy achieved on held-out episodes.
+// Result is the evaluation of a policy on held-out episodes.
 type Result struct {
 	train.Result
 	Users        float64 `json:"users"`     // mean R_qos of the users, by their own SLOs
@@ -19,14 +19,14 @@ type Result struct {
 // Report is the record of a training.
 type Report struct {
 	Way        string                `json:"way"`
-	Profiles   int                   `json:"profiles"`          // that were measured here
-	Factors    map[string]float64    `json:"factors,omitempty"` // time that parts may sum to over the SLO, by kind
+	Profiles   int                   `json:"profiles"`          // that were measured in this training
+	Factors    map[string]float64    `json:"factors,omitempty"` // sum of the parts over the SLO, by kind
 	Unadjusted string                `json:"unadjusted,omitempty"`
 	Curve      []Point               `json:"curve"`
-	Plateau    int                   `json:"plateau"` // steps at which the agent had levelled off; 0 = it had not
+	Plateau    int                   `json:"plateau"` // steps after which the agent had converged; 0 = it had not
 	Results    []Result              `json:"results"`
-	Divisions  int                   `json:"divisions"` // while exploring: how often the SLO was divided
-	Chains     int                   `json:"chains"`    // and how many chains were computed in them
+	Divisions  int                   `json:"divisions"` // splits of the SLO while exploring
+	Chains     int                   `json:"chains"`    // chains computed in them
 	Forecasts  []train.ForecastError `json:"forecasts"`
 	Parameters int                   `json:"parameters"`
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// Config is how MSARS is trained.
+// Config configures the training of MSARS.
 type Config struct {
 	Agent teacher.Config
 	Seed  uint64
 
 	Way    string
-	Net    *learned.Model // that splits, of meta and gcn
+	Net    *learned.Model // that splits, for the ways meta and gcn
 	Adjust Adjust
 
 	Period  time.Duration // between decisions
@@ -35,15 +35,15 @@ type Config struct {
 	Most     int     // steps of training
 	Every    int     // steps from one evaluation to the next
 	Episodes int     // of an evaluation
-	Patience int     // evaluations without gain after which the agent has levelled off
-	Gain     float64 // of reward that counts as one
-	Forecast bool    // a GRU for every service; without, what is expected is what is
+	Patience int     // evaluations without improvement after which the agent has converged
+	Gain     float64 // least improvement of the reward that counts
+	Forecast bool    // a GRU for every service; without, the forecast is the present rate
 }
 
-// Default has the constants of docs/msars.md. The agent is DRPC's teacher, but more
-// restrained, slower and less far-sighted: with replicas first, an actor that has
-// settled at one end has no other way to move, and on the way there it meets little but
-// ruin, since every part must be kept.
+// Default has the constants of docs/msars.md. The agent is DRPC's teacher with a stronger
+// penalty on large actions, a lower learning rate and a lower discount: with replicas
+// first, an actor that saturates cannot recover by other moves, and most of its rewards
+// are low because every part must be met.
 func Default(way string) Config {
 	agent := teacher.Default(drpc.Continuous)
 	agent.Restraint, agent.ActorRate, agent.Discount = 0.25, 7e-5, 0.8
@@ -95,7 +95,7 @@ type trainer struct {
 	progress        func(share float64, what string)
 }
 
-// Shares of the time, for progress.
+// Shares of the whole training, for the progress bar.
 const (
 	profiledUntil = 0.05
 	adjustedUntil = 0.15
@@ -103,9 +103,9 @@ const (
 	learnedUntil  = 0.97
 )
 
-// Run prepares profiles, the split and forecasts for a subject, and lets an agent learn
-// to steer by them. Profiles that are known already are not measured again; nil = none
-// are. The same seed gives the same model.
+// Run prepares profiles, the split and forecasts for a subject, and trains an agent with
+// them. Known profiles are not measured again; nil = none. The same seed gives the same
+// model.
 func Run(ctx context.Context, subject train.Scenario, known *profile.Set, config Config, hooks Hooks) (*msars.Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
@@ -130,8 +130,8 @@ func Run(ctx context.Context, subject train.Scenario, known *profile.Set, config
 	return s.model(), &s.report, nil
 }
 
-// divide makes what the split needs: profiles at several sizes, and by how much parts
-// may exceed the SLO.
+// divide prepares the split: profiles at several sizes, and the factors by which parts may
+// exceed the SLO in sum.
 func (s *trainer) divide(ctx context.Context, known *profile.Set, keep func(*profile.Set) error) error {
 	c := &s.config
 	s.division = msars.Division{Way: c.Way, Net: c.Net}

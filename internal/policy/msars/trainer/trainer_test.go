@@ -119,7 +119,7 @@ func TestSameSeedSameModel(t *testing.T) {
 	}
 }
 
-func TestOnlyProfilesThatLackAreMeasured(t *testing.T) {
+func TestOnlyMissingProfilesAreMeasured(t *testing.T) {
 	set, err := known()
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func equal(a, b []float64) bool {
 	return true
 }
 
-func TestWhatCannotBeKeptIsSaidAndLearnedAllTheSame(t *testing.T) {
+func TestAnInfeasibleSLOIsReportedAndTrained(t *testing.T) {
 	set, err := known()
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestWhatCannotBeKeptIsSaidAndLearnedAllTheSame(t *testing.T) {
 	}
 }
 
-func TestFaultsAreToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReported(t *testing.T) {
 	c := short("gcn")
 	c.Most, c.Episodes, c.Patience = 0, 0, 0
 	_, _, err := Run(t.Context(), subject(), nil, c, Hooks{})
