@@ -29,7 +29,7 @@ type Gray struct {
 type descent struct {
 	stage  stage
 	since  time.Duration
-	broken bool                // the watch was interrupted
+	broken bool                // the watch was interrupted, or the step is a single one: unwatched follows
 	before loadline.Allocation // the first step
 	asked  loadline.Allocation // in the check under way
 	target loadline.Allocation // which the first step was part of the way to
@@ -45,7 +45,7 @@ const (
 	approved             // the rest may follow
 	watchingSecond       // the second step is being watched
 	reverted             // a step was taken back
-	unwatched            // a step is over that was not watched all the time: the next is short, and the last of two
+	unwatched            // a single step is over, or one that was not watched all the time: the next is short
 )
 
 // NewGray watches an application.
@@ -129,12 +129,12 @@ func (g *Gray) Check(_ time.Time, s loadline.Situation, service int, want loadli
 			g.Span-(g.clock.at-d.since))
 	case approved:
 		return g.secondStep(is, d, want)
-	case unwatched: // part of the way again, and no further than planned before
-		want, why := g.firstStep(is, want)
-		if to, limited := g.secondStep(is, d, want); limited != "" {
-			return to, limited
+	case unwatched:
+		short, why := g.firstStep(is, want)
+		if planned, limited := g.secondStep(is, d, short); limited != "" {
+			return planned, limited
 		}
-		return want, why
+		return short, why
 	default:
 		return g.firstStep(is, want)
 	}
@@ -163,20 +163,21 @@ func (g *Gray) goBack(is *loadline.Allocation, d *descent, want loadline.Setting
 		g.Retreat-(g.clock.at-d.since))
 }
 
+// secondStep goes no further than was planned on the axes of the first step; on others
+// it is a first one.
 func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Setting) (loadline.Setting, string) {
 	why := ""
 	for a := range axes {
-		v, _ := a.wanted(&want)
 		if !a.reduces(&want, is) {
 			continue
 		}
+		v, _ := a.wanted(&want)
 		switch to := a.of(&d.target); {
-		case to >= a.of(is): // no part of the first step was on this axis
-			a.unset(&want)
-			why = "second of two steps, and only what was planned"
-		case v < to:
+		case to < a.of(is) && v < to:
 			a.set(&want, to)
 			why = "second of two steps, no further than planned"
+		case to >= a.of(is) && d.stage == approved && g.shorten(a, is, &want):
+			why = fmt.Sprintf("first of two steps, watched for %v before the second", g.Span)
 		}
 	}
 	return want, why
@@ -185,24 +186,32 @@ func (g *Gray) secondStep(is *loadline.Allocation, d *descent, want loadline.Set
 func (g *Gray) firstStep(is *loadline.Allocation, want loadline.Setting) (loadline.Setting, string) {
 	why := ""
 	for a := range axes {
-		v, _ := a.wanted(&want)
-		from := a.of(is)
-		if !a.reduces(&want, is) || math.IsInf(from, 1) {
-			continue // without a limit there is no way to go part of
-		}
-		step := (from - v) * g.Part
-		switch {
-		case a.isCount():
-			step = max(math.Floor(step), 1)
-		case a.isBytes():
-			step = math.Floor(step)
-		}
-		if to := from - step; to > v {
-			a.set(&want, to)
+		if a.reduces(&want, is) && g.shorten(a, is, &want) {
 			why = fmt.Sprintf("first of two steps, watched for %v before the second", g.Span)
 		}
 	}
 	return want, why
+}
+
+// shorten a reduction on an axis to part of the way, and report whether that changed it.
+func (g *Gray) shorten(a axis, is *loadline.Allocation, want *loadline.Setting) bool {
+	v, _ := a.wanted(want)
+	from := a.of(is)
+	if math.IsInf(from, 1) {
+		return false // without a limit there is no way to go part of
+	}
+	step := (from - v) * g.Part
+	switch {
+	case a.isCount():
+		step = max(math.Floor(step), 1)
+	case a.isBytes():
+		step = math.Floor(step)
+	}
+	if from-step <= v {
+		return false
+	}
+	a.set(want, from-step)
+	return true
 }
 
 // Decided starts or ends the watch according to the plan.
@@ -218,8 +227,9 @@ func (g *Gray) Decided(_ time.Time, s loadline.Situation, plan loadline.Plan) {
 		case idle:
 			d.before, d.target = *is, d.asked
 			d.enter(watchingFirst, at)
-			if is.With(p.Setting) == d.target {
+			if is.With(p.Setting) == d.target { // one step is enough
 				d.enter(watchingSecond, at)
+				d.broken = true
 			}
 		case unwatched:
 			d.before, d.target = higher(d.last, *is), d.asked

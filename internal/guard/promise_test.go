@@ -401,6 +401,24 @@ func decide(g *guard.Guarded, now time.Time, app *loadline.App, o loadline.Obser
 	return s, got, said
 }
 
+// watching reports whether the uninterrupted process watches a reduction of the service
+// or has taken one back. At other times the two may be at different steps: one may take
+// a short first step where the other takes the rest of a planned one.
+func (h *history) watching(service int) bool {
+	w := h.shadow.Memory(h.now).Services[h.app.Services[service].Name].Watch
+	return w != nil && (w.Stage == "first" || w.Stage == "second" || w.Stage == "reverted")
+}
+
+// ungraded is what is allowed if a whole reduction may follow in one step.
+func ungraded(g *guard.Guarded, now time.Time, s loadline.Situation, service int, want loadline.Setting) loadline.Setting {
+	for _, guard := range g.Guards {
+		if guard.Name() != "gray" {
+			want, _ = guard.Check(now, s, service, want)
+		}
+	}
+	return want
+}
+
 func decided(g *guard.Guarded, now time.Time, s loadline.Situation, plan loadline.Plan) {
 	for _, guard := range g.Guards {
 		if w, ok := guard.(loop.Watcher); ok {
@@ -430,7 +448,12 @@ func (h *history) pass() {
 	partial, allowed, ours := decide(h.subject, now, h.app, tick.observe(false, h.skew), h.alloc, want)
 	var plan loadline.Plan
 	for i := range want {
-		h.compare(i, want[i], h.alloc[i].With(allowed[i]), h.alloc[i].With(reference[i]), ours[i], theirs[i])
+		is := h.alloc[i]
+		least := is.With(reference[i])
+		if below(is.With(allowed[i]), least) && !h.watching(i) {
+			least = is.With(ungraded(h.shadow, h.now, whole, i, want[i]))
+		}
+		h.compare(i, want[i], is.With(allowed[i]), least, ours[i], theirs[i])
 		if change := h.alloc[i].Changes(allowed[i]); !change.Empty() {
 			plan.Services = append(plan.Services, loadline.ServicePlan{Service: i, Setting: change})
 		}
@@ -459,15 +482,19 @@ func (h *history) pass() {
 // compare what is allowed with what an uninterrupted, fully informed process allows.
 func (h *history) compare(service int, want loadline.Setting, allowed, reference loadline.Allocation, ours, theirs []string) {
 	is := h.alloc[service]
-	below := allowed.Replicas < reference.Replicas ||
-		allowed.Size.CPURequest < reference.Size.CPURequest-1e-9 || none(allowed.Size.CPULimit) < none(reference.Size.CPULimit)-1e-9 ||
-		allowed.Size.MemoryRequest < reference.Size.MemoryRequest || none(allowed.Size.MemoryLimit) < none(reference.Size.MemoryLimit) ||
-		allowed.Brownout && !reference.Brownout
-	if below {
+	if below(allowed, reference) {
 		h.t.Fatalf("case %d at %v: service %d has %+v, %+v is wanted, and %+v is allowed, below the %+v of an uninterrupted process "+
 			"(faults so far: %v)\nits guards: %q\nthose of the uninterrupted process: %q", h.seed, h.now.Sub(start), service, is, want,
 			allowed, reference, h.faults, ours, theirs)
 	}
+}
+
+// below reports whether an allocation is less than another on any axis.
+func below(a, than loadline.Allocation) bool {
+	return a.Replicas < than.Replicas ||
+		a.Size.CPURequest < than.Size.CPURequest-1e-9 || none(a.Size.CPULimit) < none(than.Size.CPULimit)-1e-9 ||
+		a.Size.MemoryRequest < than.Size.MemoryRequest || none(a.Size.MemoryLimit) < none(than.Size.MemoryLimit) ||
+		a.Brownout && !than.Brownout
 }
 
 // TestPromise: over thousands of random histories of faults, nothing is allowed that an
