@@ -131,7 +131,7 @@ func (m Matrix) checkCell(c *cell) error {
 		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
 		case p.Calibrated:
-			faults = append(faults, calibrate.Check(p.Spec, c.app.Model))
+			faults = append(faults, calibrate.CheckCalibration(p.Spec, c.app.Model))
 		case p.needsSearch():
 			faults = append(faults, calibrate.CheckOracle(p.Spec, c.app.Model))
 		}

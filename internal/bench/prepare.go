@@ -19,7 +19,7 @@ type Prepared struct {
 	App      string `json:"app"`
 	Workload string `json:"workload"`
 	Label    string `json:"label"`
-	calibrate.Found
+	calibrate.Calibration
 }
 
 // preparation is one search, and the jobs that wait for it. Calibrations are
@@ -29,7 +29,7 @@ type preparation struct {
 	key   string
 	first job // of those that wait for it
 	cost  float64
-	check func(ctx context.Context, share func(float64)) (*calibrate.Found, error)
+	check func(ctx context.Context, share func(float64)) (*calibrate.Calibration, error)
 
 	train func(ctx context.Context, share func(float64)) (*learners.Trained, error) // instead of check
 
@@ -105,10 +105,10 @@ func (p *preparation) wait(ctx context.Context) (spec string, err error) {
 }
 
 // search, or find it searched.
-func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*calibrate.Found, error) {
+func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*calibrate.Calibration, error) {
 	var kept Prepared
 	if found, err := r.store.read(preparedFolder, p.key, &kept); err != nil || found {
-		return &kept.Found, err
+		return &kept.Calibration, err
 	}
 	cell, label := p.first.cell, r.matrix.Policies[p.first.policy].Label
 	found, err := p.check(ctx, share)
@@ -117,7 +117,7 @@ func (r *runner) search(ctx context.Context, p *preparation, share func(float64)
 	}
 	kept = Prepared{
 		Format: FormatVersion, Program: r.options.Program, Key: p.key,
-		App: cell.app.Name, Workload: cell.workload, Label: label, Found: *found,
+		App: cell.app.Name, Workload: cell.workload, Label: label, Calibration: *found,
 	}
 	return found, r.store.write(preparedFolder, p.key, kept)
 }
@@ -141,7 +141,7 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := calibrate.Task{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task := calibrate.CalibrationTask{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
 	var keys []string
 	for i, w := range j.cell.validation {
 		spec := r.matrix.spec(j.cell, p.Spec, 0)
@@ -153,12 +153,12 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 		}
 		keys = append(keys, key)
 	}
-	key, err := digest([]any{calibrate.Version, keys})
+	key, err := digest([]any{calibrate.CalibrationVersion, keys})
 	return &preparation{
 		key: key, cost: costOfCalibration * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, share func(float64)) (*calibrate.Found, error) {
+		check: func(ctx context.Context, share func(float64)) (*calibrate.Calibration, error) {
 			task.Progress = share
-			return calibrate.Run(ctx, task)
+			return calibrate.Calibrate(ctx, task)
 		},
 	}, err
 }
@@ -174,23 +174,23 @@ func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
 	task := calibrate.OracleSearch{
 		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
-		Load: calibrate.Load{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
+		Load: calibrate.CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
 	}
 	spec.Seed = oracleSeed
-	key, err := keyOf(spec, w, []any{"foresight", calibrate.Version})
+	key, err := keyOf(spec, w, []any{"foresight", calibrate.CalibrationVersion})
 	return &preparation{
 		key: key, cost: costOfForesight * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, _ func(float64)) (*calibrate.Found, error) {
+		check: func(ctx context.Context, _ func(float64)) (*calibrate.Calibration, error) {
 			return calibrate.SearchOracle(ctx, task)
 		},
 	}, err
 }
 
-// CalibrationTask is the task of calibrating a policy outside a bench, on the
+// NewCalibrationTask is the task of calibrating a policy outside a bench, on the
 // same validation data as a bench would.
-func CalibrationTask(a App, w Workload, policy string) (calibrate.Task, error) {
-	task := calibrate.Task{App: a.Model, Policy: policy}
-	if err := calibrate.Check(policy, a.Model); err != nil {
+func NewCalibrationTask(a App, w Workload, policy string) (calibrate.CalibrationTask, error) {
+	task := calibrate.CalibrationTask{App: a.Model, Policy: policy}
+	if err := calibrate.CheckCalibration(policy, a.Model); err != nil {
 		return task, err
 	}
 	validation, err := new(opened).validation(w)
@@ -201,14 +201,14 @@ func CalibrationTask(a App, w Workload, policy string) (calibrate.Task, error) {
 	return task, err
 }
 
-func loadsOf(a App, validation []*workload.Workload) ([]calibrate.Load, error) {
-	var loads []calibrate.Load
+func loadsOf(a App, validation []*workload.Workload) ([]calibrate.CalibrationLoad, error) {
+	var loads []calibrate.CalibrationLoad
 	for i, w := range validation {
 		load, err := w.For(a.Model)
 		if err != nil {
 			return nil, err
 		}
-		loads = append(loads, calibrate.Load{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
+		loads = append(loads, calibrate.CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
 	}
 	return loads, nil
 }

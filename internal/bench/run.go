@@ -35,7 +35,7 @@ type runner struct {
 	options Options
 	store   *store
 	meter   *workMeter
-	models  *learners.Folder // nil = nothing is trained
+	models  *learners.ModelFolder // nil = nothing is trained
 }
 
 // Check reports everything that cannot be run, without running anything, and which
@@ -81,7 +81,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.models, err = learners.OpenFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
+		if r.models, err = learners.OpenModelFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
 			return nil, err
 		}
 	}

@@ -20,21 +20,21 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Version of the search: what was found by another one may differ.
-const Version = 2
+// CalibrationVersion of the search: what was found by another one may differ.
+const CalibrationVersion = 2
 
-// Load is one stretch of validation data.
-type Load struct {
+// CalibrationLoad is one stretch of validation data.
+type CalibrationLoad struct {
 	Rates    sim.Arrivals
 	Duration time.Duration
 	Seed     uint64 // of arrivals, demands and start-ups
 }
 
-// Task is what to calibrate.
-type Task struct {
+// CalibrationTask is what to calibrate.
+type CalibrationTask struct {
 	App    *loadline.App
-	Policy string // name:key=value,...; what is given stays as it is
-	Loads  []Load // never those of the test; the search is on the first, the rest is for confirmation
+	Policy string            // name:key=value,...; what is given stays as it is
+	Loads  []CalibrationLoad // never those of the test; the search is on the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
 
@@ -52,8 +52,8 @@ type Try struct {
 	point []float64
 }
 
-// Found is the outcome of a search.
-type Found struct {
+// Calibration is the outcome of a search.
+type Calibration struct {
 	Spec    string `json:"policy"`
 	Default Try    `json:"default"`
 	Best    Try    `json:"best"`
@@ -61,16 +61,16 @@ type Found struct {
 }
 
 // Feasible reports whether any setting met the SLO.
-func (f *Found) Feasible() bool { return f.Best.feasible() }
+func (f *Calibration) Feasible() bool { return f.Best.feasible() }
 
 // confirmed is how many of the best are tried again in the event engine.
 const confirmed = 3
 
-// Run searches: a coarse grid, then finer around the best, both in the engine
+// Calibrate searches: a coarse grid, then finer around the best, both in the engine
 // that suits the policy; the best three are confirmed in the event engine beside
 // the default. If none of them is feasible there, the three safest of the others
 // get their chance.
-func Run(ctx context.Context, task Task) (*Found, error) {
+func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) {
 	space, err := spaceOf(task.Policy, task.App)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func Run(ctx context.Context, task Task) (*Found, error) {
 	if len(task.Loads) == 0 {
 		return nil, errors.New("calibrate: there is no validation data")
 	}
-	s := &search{Task: task, space: space}
+	s := &search{CalibrationTask: task, space: space}
 	if err := s.grid(ctx); err != nil {
 		return nil, err
 	}
@@ -89,9 +89,9 @@ func Run(ctx context.Context, task Task) (*Found, error) {
 }
 
 type search struct {
-	Task
+	CalibrationTask
 	space space
-	found Found
+	found Calibration
 	tried []Try // in the searching engine
 }
 
@@ -120,7 +120,7 @@ func (s *search) grid(ctx context.Context) error {
 	if s.Policy != "ursa" { // with settings of its own it is not explored
 		return nil
 	}
-	specs, err := explored(ctx, s.Task)
+	specs, err := explored(ctx, s.CalibrationTask)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *search) bestPoint() []float64 {
 
 func (s *search) ranked() []Try { return rank(s.tried, s.space) }
 
-func (s *search) confirm(ctx context.Context) (*Found, error) {
+func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 	ranked := s.ranked()
 	candidates := []Try{s.tried[0]} // the default
 	for _, t := range ranked {
@@ -228,8 +228,8 @@ func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 	return again, err
 }
 
-// Check reports why a policy cannot be calibrated.
-func Check(spec string, app *loadline.App) error {
+// CheckCalibration reports why a policy cannot be calibrated.
+func CheckCalibration(spec string, app *loadline.App) error {
 	if _, err := policy.New(spec, app); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func Check(spec string, app *loadline.App) error {
 	return err
 }
 
-func (t Task) spec(policy, engine string, l Load) simulate.Spec {
+func (t CalibrationTask) spec(policy, engine string, l CalibrationLoad) simulate.Spec {
 	return simulate.Spec{
 		App: t.App, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
 	}

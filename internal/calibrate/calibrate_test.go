@@ -22,7 +22,7 @@ func (waves) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return 35 - 25*math.Cos(phase), (t/step + 1) * step
 }
 
-func smallApp() *loadline.App {
+func oneService() *loadline.App {
 	return &loadline.App{
 		Name: "small",
 		Services: []loadline.Service{{
@@ -39,21 +39,21 @@ func smallApp() *loadline.App {
 	}
 }
 
-func smallTask(policy string) Task {
-	return Task{
-		App: smallApp(), Policy: policy, Workers: 2,
-		Loads: []Load{{waves{}, 15 * time.Minute, 11}, {waves{}, 15 * time.Minute, 12}},
+func smallTask(policy string) CalibrationTask {
+	return CalibrationTask{
+		App: oneService(), Policy: policy, Workers: 2,
+		Loads: []CalibrationLoad{{waves{}, 15 * time.Minute, 11}, {waves{}, 15 * time.Minute, 12}},
 	}
 }
 
 func TestCalibratedIsFeasibleAndNoDearerThanTheDefault(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range CalibrationNames() {
 		t.Run(name, func(t *testing.T) {
-			found, err := Run(context.Background(), smallTask(name))
+			found, err := Calibrate(context.Background(), smallTask(name))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := policy.New(found.Spec, smallApp()); err != nil {
+			if _, err := policy.New(found.Spec, oneService()); err != nil {
 				t.Errorf("what was found cannot be run: %v", err)
 			}
 			d, b := found.Default, found.Best
@@ -72,7 +72,7 @@ func TestSameFindWhateverTheWorkers(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		task := smallTask("hpa")
 		task.Workers = workers
-		found, err := Run(context.Background(), task)
+		found, err := Calibrate(context.Background(), task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestSameFindWhateverTheWorkers(t *testing.T) {
 }
 
 func TestGivenSettingsStay(t *testing.T) {
-	found, err := Run(context.Background(), smallTask("hpa:tolerance=0.05,down-window=30s"))
+	found, err := Calibrate(context.Background(), smallTask("hpa:tolerance=0.05,down-window=30s"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,17 +109,17 @@ func TestWhatCannotBeCalibrated(t *testing.T) {
 		"hpa:target=60,down-window=30s": "everything that could be calibrated is given",
 		"hpa:target=x":                  "must be a number",
 	} {
-		if err := Check(policy, smallApp()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckCalibration(policy, oneService()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", policy, err, want)
 		}
 	}
-	if _, err := Run(context.Background(), Task{App: smallApp(), Policy: "hpa"}); err == nil {
+	if _, err := Calibrate(context.Background(), CalibrationTask{App: oneService(), Policy: "hpa"}); err == nil {
 		t.Error("no data, no error")
 	}
 }
 
 func TestSpaces(t *testing.T) {
-	s, err := spaceOf("hpa", smallApp())
+	s, err := spaceOf("hpa", oneService())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestSpaces(t *testing.T) {
 	if got := s.around([]float64{60, 0}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 30}}, slices.Equal) {
 		t.Errorf("around 0s: %v", got)
 	}
-	a, err := spaceOf("autothrottle", smallApp())
+	a, err := spaceOf("autothrottle", oneService())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,30 +163,30 @@ func TestRank(t *testing.T) {
 }
 
 func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
-	load := Load{waves{}, 15 * time.Minute, 21}
-	reference, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
+	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
+	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
 	}
 	task := smallTask("hpa")
-	task.Loads = []Load{load}
-	hpa, err := Run(context.Background(), task)
+	task.Loads = []CalibrationLoad{load}
+	hpa, err := Calibrate(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
 		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec, hpa.Best.CoreHours)
 	}
-	again, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
+	again, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil || again.Spec != reference.Spec {
 		t.Errorf("one load, two schedules: %s and %v, %v", reference.Spec, again, err)
 	}
 }
 
 func TestForesightOfWhatNobodyCanServe(t *testing.T) {
-	app := smallApp()
+	app := oneService()
 	app.Kinds[0].SLO.Latency = time.Millisecond
-	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle", Load: Load{waves{}, 2 * time.Minute, 1}})
+	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle", Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)
 	}

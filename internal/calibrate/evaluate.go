@@ -11,7 +11,7 @@ import (
 
 // evaluate tries settings, several at once. The order of the result is that of
 // the settings, whichever was ready first.
-func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads []Load) ([]Try, error) {
+func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads []CalibrationLoad) ([]Try, error) {
 	tries, faults := make([]Try, len(specs)), make([]error, len(specs))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -33,13 +33,13 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 	return tries, errors.Join(faults...)
 }
 
-func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads []Load) (Try, error) {
+func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads []CalibrationLoad) (Try, error) {
 	t := Try{Spec: spec, Engine: engine}
 	for _, load := range loads {
 		if err := ctx.Err(); err != nil {
 			return t, err
 		}
-		out, err := simulate.Run(ctx, s.Task.spec(spec, engine, load))
+		out, err := simulate.Run(ctx, s.CalibrationTask.spec(spec, engine, load))
 		if err != nil {
 			return t, describe(err, spec)
 		}

@@ -27,8 +27,8 @@ import (
 // feasible, or up while it stays so and saves.
 type OracleSearch struct {
 	App     *loadline.App
-	Policy  string // oracle, with axes if not the default
-	Load    Load   // of the run itself
+	Policy  string          // oracle, with axes if not the default
+	Load    CalibrationLoad // of the run itself
 	CPU     sim.CPUModel
 	WarmUp  time.Duration
 	Perturb simulate.Perturb // disturbances are known to the oracle too
@@ -51,7 +51,7 @@ type oracleSearch struct {
 }
 
 // SearchOracle finds the schedule.
-func SearchOracle(ctx context.Context, task OracleSearch) (*Found, error) {
+func SearchOracle(ctx context.Context, task OracleSearch) (*Calibration, error) {
 	name, _, _ := strings.Cut(task.Policy, ":")
 	if m, err := policy.Named(name); err != nil || !m.Oracle {
 		return nil, fmt.Errorf("policy %s is not an oracle: only the schedule of oracle is searched", name)
@@ -70,7 +70,7 @@ func SearchOracle(ctx context.Context, task OracleSearch) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Found{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
+	return &Calibration{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
 }
 
 // scheduleMargin is the margin of a schedule. It is tighter than that of a calibration:

@@ -13,8 +13,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Names of the policies that can be calibrated.
-func Names() []string {
+// CalibrationNames of the policies that can be calibrated.
+func CalibrationNames() []string {
 	var names []string
 	for _, m := range policy.Methods() {
 		if len(m.Search) > 0 {
@@ -40,10 +40,10 @@ func spaceOf(spec string, app *loadline.App) (space, error) {
 	name, settings, _ := strings.Cut(spec, ":")
 	m, err := policy.Named(name)
 	if err != nil {
-		return space{}, fmt.Errorf("unknown policy %q%s", name, suggest.Hint(name, Names()))
+		return space{}, fmt.Errorf("unknown policy %q%s", name, suggest.Hint(name, CalibrationNames()))
 	}
 	if len(m.Search) == 0 {
-		return space{}, fmt.Errorf("policy %s has nothing to calibrate; those that have: %s", name, strings.Join(Names(), ", "))
+		return space{}, fmt.Errorf("policy %s has nothing to calibrate; those that have: %s", name, strings.Join(CalibrationNames(), ", "))
 	}
 	s := space{policy: spec, engine: "fluid"}
 	if m.SearchEngine != "" {

@@ -9,7 +9,7 @@ import (
 
 // WriteText writes the policy that was found on a line of its own, and then the
 // table of what was tried.
-func (f *Found) WriteText(w io.Writer) error {
+func (f *Calibration) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", f.Spec)
 	fmt.Fprintf(&b, "core-hours %.4g, %.3f %% of the requests over the SLO; the default: %.4g, %.3f %%\n\n",

@@ -24,7 +24,7 @@ const exploreFor = time.Minute
 
 // explored settings of ursa for a task. A service that cannot keep its part of
 // the SLO at any load leaves nothing to choose: then there are none.
-func explored(ctx context.Context, task Task) ([]string, error) {
+func explored(ctx context.Context, task CalibrationTask) ([]string, error) {
 	measure := func(service int, perReplica, percentile float64) (time.Duration, error) {
 		return alone(ctx, task, service, perReplica, percentile)
 	}
@@ -47,7 +47,7 @@ func explored(ctx context.Context, task Task) ([]string, error) {
 }
 
 // expectedVisits of each service per second, over the first load.
-func expectedVisits(task Task) []float64 {
+func expectedVisits(task CalibrationTask) []float64 {
 	load := task.Loads[0]
 	visits := make([]float64, len(task.App.Services))
 	for k, perRequest := range apps.Visits(task.App) {
@@ -71,7 +71,7 @@ type constant float64
 func (c constant) Rate(int, time.Duration) (float64, time.Duration) { return float64(c), sim.Never }
 
 // alone measures one replica of a service by itself, without its calls.
-func alone(ctx context.Context, task Task, service int, perReplica, percentile float64) (time.Duration, error) {
+func alone(ctx context.Context, task CalibrationTask, service int, perReplica, percentile float64) (time.Duration, error) {
 	s := task.App.Services[service]
 	s.Replicas, s.Bounds.MinReplicas, s.Bounds.MaxReplicas = 1, 1, 1
 	app := &loadline.App{

@@ -31,7 +31,7 @@ func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, er
 	var fault error
 	recorder := &decisionlog.Recorder{
 		Log: log, App: spec.App, Needs: policy.Needs(),
-		Expect: (&expect.Twin{App: spec.App}).Of,
+		Expect: (&expect.Twin{App: spec.App}).Outlook,
 		Fault: func(err error) {
 			if fault == nil {
 				fault = fmt.Errorf("--decisions: %w", err)

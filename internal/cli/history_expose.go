@@ -63,7 +63,7 @@ func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	if err := errors.Join(missing, err); err != nil {
 		return err
 	}
-	metrics := exposition.New(spec.App, f.namespace)
+	metrics := exposition.NewExposition(spec.App, f.namespace)
 	spec.Hooks.Scrape = metrics.Watch
 	if _, err := f.simulate(ctx, spec, stderr); err != nil {
 		return err

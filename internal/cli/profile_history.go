@@ -83,7 +83,7 @@ func openPast(dir, service string) (*history.History, []string, error) {
 func fitAll(h *history.History, services []string, percentile float64) (*profile.Set, error) {
 	set := &profile.Set{}
 	for i, service := range services {
-		list, lacks, err := fromhistory.Fit(h, service, fromhistory.Options{Percentile: percentile},
+		list, lacks, err := fromhistory.Fit(h, service, fromhistory.FitOptions{Percentile: percentile},
 			sim.Stream(1, sim.StreamMetrics, uint64(i)))
 		if err != nil {
 			return nil, fmt.Errorf("profile of %s: %w", service, err)

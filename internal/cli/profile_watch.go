@@ -137,7 +137,7 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 
 // watch one service to the end of the history.
 func (f *profileWatchFlags) watch(h *history.History, service string, set *profile.Set, report *watchReport) error {
-	then, err := fromhistory.Of(h, service, f.percentile)
+	then, err := fromhistory.NewServiceHistory(h, service, f.percentile)
 	if err != nil {
 		return err
 	}

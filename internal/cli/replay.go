@@ -75,8 +75,8 @@ Policies:
 
 // replayed is all that the verb prints.
 type replayed struct {
-	Log    string        `json:"log"`
-	Replay replay.Report `json:"replay"`
+	Log    string              `json:"log"`
+	Replay replay.ReplayReport `json:"replay"`
 	// Closed is the closed loop, with --app.
 	Closed *closedLoop `json:"closed_loop,omitempty"`
 }
@@ -132,7 +132,7 @@ func (f *replayFlags) check() error {
 }
 
 // replay runs the policy over the records of the chosen time.
-func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed, stderr io.Writer) (*replay.Load, error) {
+func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed, stderr io.Writer) (*replay.RecordedLoad, error) {
 	from, to, err := f.span(reader)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 	defer bar.Done()
 	reader.Progress = bar.At
 	var r *replay.Replay
-	var load *replay.Load
+	var load *replay.RecordedLoad
 	var app *loadline.App
 	var period time.Duration
 	err = reader.Between(from, to, func(e decisionlog.Entry) error {
@@ -150,7 +150,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 		}
 		if e.App == nil {
 			return fmt.Errorf("the log is damaged: the application of the decision of %s is missing; start after it with --from",
-				explain.Instant(e.Record.At))
+				explain.FormatTime(e.Record.At))
 		}
 		if r == nil {
 			app = e.App
@@ -161,11 +161,11 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			if f.service != "" && app.ServiceIndex(f.service) < 0 {
 				return Usagef("%s has no service %q%s", app.Name, f.service, suggest.Hint(f.service, serviceNames(app)))
 			}
-			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
+			r, load = replay.NewReplay(app, policy, f.policy), replay.NewRecordedLoad(app)
 		}
 		if e.App != app && !reflect.DeepEqual(e.App, app) {
 			return fmt.Errorf("the application changed before %s, and a policy is for one application: "+
-				"replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+				"replay up to there with --to, or from there with --from", explain.FormatTime(e.Record.At))
 		}
 		period = time.Duration(e.Record.Needs.Period)
 		load.Add(e.Record)
@@ -175,7 +175,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 		return nil, err
 	}
 	if r == nil {
-		return nil, fmt.Errorf("there is no decision from %s to %s", explain.Instant(from), explain.Instant(to))
+		return nil, fmt.Errorf("there is no decision from %s to %s", explain.FormatTime(from), explain.FormatTime(to))
 	}
 	out.Replay = r.Report(period).Only(f.service)
 	return load, nil
@@ -207,13 +207,13 @@ func (f *replayFlags) span(reader *decisionlog.Reader) (from, to time.Time, err 
 	}
 	if from.After(last) || to.Before(first) || to.Before(from) {
 		return from, to, Usagef("the log reaches from %s to %s and has nothing from %s to %s",
-			explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
+			explain.FormatTime(first), explain.FormatTime(last), explain.FormatTime(from), explain.FormatTime(to))
 	}
 	return from, to, nil
 }
 
 // closeLoop drives the simulated cluster under the recorded load.
-func (f *replayFlags) closeLoop(ctx context.Context, load *replay.Load, stderr io.Writer) (*closedLoop, error) {
+func (f *replayFlags) closeLoop(ctx context.Context, load *replay.RecordedLoad, stderr io.Writer) (*closedLoop, error) {
 	if err := load.Check(); err != nil {
 		return nil, err
 	}

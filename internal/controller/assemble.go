@@ -192,7 +192,7 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 		},
 	}
 	if foresee {
-		a.recorder.Expect = (&expect.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Of
+		a.recorder.Expect = (&expect.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Outlook
 	}
 }
 

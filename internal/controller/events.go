@@ -43,7 +43,7 @@ func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 		for _, p := range v.plan.Services {
 			sv := &v.services[p.Service]
 			name := v.app.App.Services[p.Service].Name
-			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.desired))
+			note := fmt.Sprintf("%s: %s", name, explain.DescribeChange(sv.before, sv.desired))
 			if why := v.why(p.Service); why != "" {
 				note += " (" + why + ")"
 			}

@@ -147,7 +147,7 @@ func TestAMethodIsAddedByRegisteringIt(t *testing.T) {
 	folder := trainToys(t, subject)
 	path := folder.ModelPath("toy-1")
 
-	if err := calibrate.Check("toy:file="+path, model.App); err != nil {
+	if err := calibrate.CheckCalibration("toy:file="+path, model.App); err != nil {
 		t.Error(err)
 	}
 	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.EvaluationSettings{

@@ -85,5 +85,5 @@ func planOf(p loadline.Plan, service int) loadline.Setting {
 }
 
 func changeOf(before loadline.Allocation, set loadline.Setting) string {
-	return explain.Change(before, before.With(set))
+	return explain.DescribeChange(before, before.With(set))
 }

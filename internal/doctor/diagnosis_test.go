@@ -92,7 +92,7 @@ func (p *patient) pass(t *testing.T) (stale string, explained map[string]string)
 	explained = map[string]string{}
 	if err := log.Between(now.Add(-time.Hour), now.Add(time.Hour), func(e decisionlog.Entry) error {
 		for _, service := range []string{"web", "cart"} {
-			explained[service] = explain.Paragraph(e, service)
+			explained[service] = explain.Explain(e, service)
 		}
 		return nil
 	}); err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Folder keeps trained models: KEY.safetensors, and KEY.json with the record of
+// ModelFolder keeps trained models: KEY.safetensors, and KEY.json with the record of
 // it, written after it; beside them profiles of applications. Many may train into one
 // folder at once.
-type Folder struct {
+type ModelFolder struct {
 	dir     string
 	program string
 
@@ -27,9 +27,9 @@ type Folder struct {
 	atWork map[string]chan struct{} // by key; closed when it is done
 }
 
-// OpenFolder makes a folder if it is not there. The program is the version of the
+// OpenModelFolder makes a folder if it is not there. The program is the version of the
 // code: what another one trained is not taken.
-func OpenFolder(dir, program string) (*Folder, error) {
+func OpenModelFolder(dir, program string) (*ModelFolder, error) {
 	if strings.Contains(dir, ",") {
 		return nil, fmt.Errorf("folder %q for trained models: must not have a comma in its name, since policies separate their "+
 			"settings by commas", dir)
@@ -37,12 +37,12 @@ func OpenFolder(dir, program string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open a folder for trained models: %w", err)
 	}
-	return &Folder{dir: dir, program: program, atWork: map[string]chan struct{}{}}, nil
+	return &ModelFolder{dir: dir, program: program, atWork: map[string]chan struct{}{}}, nil
 }
 
 // Train a model, or find it trained. A caller that asks for one that another process is
 // training waits for it. Progress may be nil.
-func (f *Folder) Train(ctx context.Context, t Task, progress func(share float64)) (*Trained, error) {
+func (f *ModelFolder) Train(ctx context.Context, t TrainingTask, progress func(share float64)) (*Trained, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (f *Folder) Train(ctx context.Context, t Task, progress func(share float64)
 	return kept, nil
 }
 
-func (f *Folder) train(ctx context.Context, key string, t Task, progress func(float64)) error {
+func (f *ModelFolder) train(ctx context.Context, key string, t TrainingTask, progress func(float64)) error {
 	training, err := t.training(func(ctx context.Context, progress func(float64)) (*profile.Set, error) {
 		return f.profiles(ctx, t.App, progress)
 	}, progress)
@@ -91,8 +91,8 @@ func (f *Folder) train(ctx context.Context, key string, t Task, progress func(fl
 	if err != nil {
 		return err
 	}
-	made := recordOf(trained)
-	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = format, key, t.Method.Name, t.Setting, t.Steps, t.Seed
+	made := trainedOf(trained)
+	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = trainedFormat, key, t.Method.Name, t.Setting, t.Steps, t.Seed
 	if made.Sum, err = sumOf(f.model(key)); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (f *Folder) train(ctx context.Context, key string, t Task, progress func(fl
 }
 
 // claim a key, so that no other process trains it meanwhile.
-func (f *Folder) claim(ctx context.Context, key string) (done func(), err error) {
+func (f *ModelFolder) claim(ctx context.Context, key string) (done func(), err error) {
 	for {
 		f.mu.Lock()
 		other := f.atWork[key]
@@ -126,13 +126,13 @@ func (f *Folder) claim(ctx context.Context, key string) (done func(), err error)
 
 // find a model that is kept. What is absent, torn or does not fit its record is
 // trained again.
-func (f *Folder) find(key string) *Trained {
+func (f *ModelFolder) find(key string) *Trained {
 	text, err := os.ReadFile(f.record(key))
 	if err != nil {
 		return nil
 	}
 	t := &Trained{}
-	if json.Unmarshal(text, t) != nil || t.Format != format || t.Key != key {
+	if json.Unmarshal(text, t) != nil || t.Format != trainedFormat || t.Key != key {
 		return nil
 	}
 	if sum, err := sumOf(f.model(key)); err != nil || sum != t.Sum {
@@ -142,8 +142,8 @@ func (f *Folder) find(key string) *Trained {
 	return t
 }
 
-func (f *Folder) model(key string) string  { return filepath.Join(f.dir, key+".safetensors") }
-func (f *Folder) record(key string) string { return filepath.Join(f.dir, key+".json") }
+func (f *ModelFolder) model(key string) string  { return filepath.Join(f.dir, key+".safetensors") }
+func (f *ModelFolder) record(key string) string { return filepath.Join(f.dir, key+".json") }
 
 func sumOf(path string) (string, error) {
 	content, err := os.ReadFile(path)

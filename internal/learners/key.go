@@ -11,11 +11,11 @@ import (
 )
 
 // format of the records. Another one is trained again.
-const format = 1
+const trainedFormat = 1
 
-// identity is everything that determines a model. Names are not in it but the
+// modelIdentity is everything that determines a model. Names are not in it but the
 // method's, and the program is: training has no version of its own.
-type identity struct {
+type modelIdentity struct {
 	Format  int
 	Program string
 	App     *loadline.App
@@ -26,10 +26,10 @@ type identity struct {
 	Seed    uint64
 }
 
-func (t Task) key(program string) (string, error) {
+func (t TrainingTask) key(program string) (string, error) {
 	nameless := *t.Load
 	nameless.Name = ""
-	text, err := json.Marshal(identity{format, program, t.App, &nameless, t.Method.Name, t.Setting.Rate, t.Steps, t.Seed})
+	text, err := json.Marshal(modelIdentity{trainedFormat, program, t.App, &nameless, t.Method.Name, t.Setting.Rate, t.Steps, t.Seed})
 	if err != nil {
 		return "", fmt.Errorf("name a model of %s: %w", t.Method.Name, err)
 	}

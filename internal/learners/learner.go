@@ -11,31 +11,31 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Setting is one of those that every method may choose from: a factor on its learning
+// TrainingSetting is one of those that every method may choose from: a factor on its learning
 // rates. Methods have little else in common, and it is what all of them are most
 // sensitive to.
-type Setting struct {
+type TrainingSetting struct {
 	Name string  `json:"name"`
 	Rate float64 `json:"rate"`
 }
 
-// Settings are the tuning trials that every method gets, the default first.
-func Settings() []Setting {
-	return []Setting{{"rate as it comes", 1}, {"rate / 3", 1.0 / 3}, {"rate x 3", 3}}
+// TrainingSettings are the tuning trials that every method gets, the default first.
+func TrainingSettings() []TrainingSetting {
+	return []TrainingSetting{{"rate as it comes", 1}, {"rate / 3", 1.0 / 3}, {"rate x 3", 3}}
 }
 
-// Task is one training.
-type Task struct {
+// TrainingTask is one training.
+type TrainingTask struct {
 	Method  policy.Method
 	App     *loadline.App
 	Load    *workload.Workload
-	Setting Setting
+	Setting TrainingSetting
 	Steps   int // in the environment, in all
 	Seed    uint64
 }
 
 // Validate says what is wrong with a task.
-func (t Task) Validate() error {
+func (t TrainingTask) Validate() error {
 	if err := (policy.Task{Steps: t.Steps, Rate: t.Setting.Rate}).Validate(); err != nil {
 		return fmt.Errorf("train %s: %w", t.Method.Name, err)
 	}
@@ -44,7 +44,7 @@ func (t Task) Validate() error {
 
 // training of the task; profiles of the services are measured when they are asked for,
 // and kept.
-func (t Task) training(profiles func(context.Context, func(float64)) (*profile.Set, error), progress func(float64)) (policy.Task, error) {
+func (t TrainingTask) training(profiles func(context.Context, func(float64)) (*profile.Set, error), progress func(float64)) (policy.Task, error) {
 	load, err := t.Load.For(t.App)
 	if err != nil {
 		return policy.Task{}, err

@@ -22,7 +22,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-func task(t *testing.T, method string) Task {
+func task(t *testing.T, method string) TrainingTask {
 	t.Helper()
 	m, err := apps.Load("bookinfo")
 	if err != nil {
@@ -36,12 +36,12 @@ func task(t *testing.T, method string) Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Task{Method: of, App: m.App, Load: w, Setting: Settings()[0], Steps: policy.LeastSteps, Seed: 1}
+	return TrainingTask{Method: of, App: m.App, Load: w, Setting: TrainingSettings()[0], Steps: policy.LeastSteps, Seed: 1}
 }
 
-func folder(t *testing.T, dir, program string) *Folder {
+func folder(t *testing.T, dir, program string) *ModelFolder {
 	t.Helper()
-	f, err := OpenFolder(dir, program)
+	f, err := OpenModelFolder(dir, program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 	on := task(t, "drpc")
 	on.Method = counted(&times, nil)
 	dir := t.TempDir()
-	train := func(change func(*Task), program string) *Trained {
+	train := func(change func(*TrainingTask), program string) *Trained {
 		t.Helper()
 		other := on
 		change(&other)
@@ -129,18 +129,18 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 		}
 		return made
 	}
-	same := func(*Task) {}
+	same := func(*TrainingTask) {}
 	first := train(same, "a")
-	if again := train(func(x *Task) { renamed := *x.Load; renamed.Name = "another name"; x.Load = &renamed }, "a"); times != 1 ||
+	if again := train(func(x *TrainingTask) { renamed := *x.Load; renamed.Name = "another name"; x.Load = &renamed }, "a"); times != 1 ||
 		again.Path() != first.Path() {
 		t.Errorf("trained %d times: %s and %s", times, first.Path(), again.Path())
 	}
-	for name, change := range map[string]func(*Task){
-		"another seed":    func(x *Task) { x.Seed++ },
-		"more steps":      func(x *Task) { x.Steps++ },
-		"another setting": func(x *Task) { x.Setting = Settings()[1] },
-		"another load":    func(x *Task) { x.Load, _ = x.Load.Scale(2) },
-		"another app":     func(x *Task) { app := *x.App; app.Nodes = app.Nodes[:1]; x.App = &app },
+	for name, change := range map[string]func(*TrainingTask){
+		"another seed":    func(x *TrainingTask) { x.Seed++ },
+		"more steps":      func(x *TrainingTask) { x.Steps++ },
+		"another setting": func(x *TrainingTask) { x.Setting = TrainingSettings()[1] },
+		"another load":    func(x *TrainingTask) { x.Load, _ = x.Load.Scale(2) },
+		"another app":     func(x *TrainingTask) { app := *x.App; app.Nodes = app.Nodes[:1]; x.App = &app },
 	} {
 		before := times
 		if train(change, "a"); times != before+1 {
@@ -189,11 +189,11 @@ func TestTuneChoosesByTheYardstick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.Setting.Rate != 3 || made.Seed != 5 || times != len(Settings())+1 {
+	if made.Setting.Rate != 3 || made.Seed != 5 || times != len(TrainingSettings())+1 {
 		t.Errorf("%+v after %d trainings", made, times)
 	}
 	nan := result.Number(math.NaN())
-	if best := Best([]*Trained{{Seed: 1, Score: nan}, {Seed: 2, Score: 0.2}, {Seed: 3, Score: 0.2}}); best.Seed != 2 {
+	if best := BestTrained([]*Trained{{Seed: 1, Score: nan}, {Seed: 2, Score: 0.2}, {Seed: 3, Score: 0.2}}); best.Seed != 2 {
 		t.Errorf("best is %+v", best)
 	}
 }
@@ -203,11 +203,11 @@ func TestFaults(t *testing.T) {
 	on := task(t, "drpc")
 	on.Method = counted(&times, nil)
 	f := folder(t, t.TempDir(), "test")
-	for want, change := range map[string]func(*Task){
-		"steps is 3, must be at least 40": func(x *Task) { x.Steps = 3 },
-		"rate is 0, must be more than 0":  func(x *Task) { x.Setting = Setting{} },
-		"seed 13: bad luck":               func(x *Task) { x.Seed = 13 },
-		"must be a kind of request of book": func(x *Task) {
+	for want, change := range map[string]func(*TrainingTask){
+		"steps is 3, must be at least 40": func(x *TrainingTask) { x.Steps = 3 },
+		"rate is 0, must be more than 0":  func(x *TrainingTask) { x.Setting = TrainingSetting{} },
+		"seed 13: bad luck":               func(x *TrainingTask) { x.Seed = 13 },
+		"must be a kind of request of book": func(x *TrainingTask) {
 			w := *x.Load
 			w.Mix = &workload.Mix{Kinds: []string{"x"}, Step: time.Hour, Shares: []float64{1}}
 			x.Load = &w
@@ -219,7 +219,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := OpenFolder("a,b", "test"); err == nil || !strings.Contains(err.Error(), "comma") {
+	if _, err := OpenModelFolder("a,b", "test"); err == nil || !strings.Contains(err.Error(), "comma") {
 		t.Error(err)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
@@ -233,7 +233,7 @@ func TestProfilesAreMeasuredOnce(t *testing.T) {
 	app := task(t, "msars").App
 	f := folder(t, t.TempDir(), "test")
 	reported := 0
-	profiles := func(f *Folder) *profile.Set {
+	profiles := func(f *ModelFolder) *profile.Set {
 		t.Helper()
 		reported = 0
 		set, err := f.profiles(t.Context(), app, func(float64) { reported++ })

@@ -18,12 +18,12 @@ import (
 // profiles of an application's services, measured once for all models of the folder:
 // they depend on nothing else. Kept as profiles-KEY.json; one that cannot be read is
 // measured again. Progress may be nil.
-func (f *Folder) profiles(ctx context.Context, app *loadline.App, progress func(share float64)) (*profile.Set, error) {
+func (f *ModelFolder) profiles(ctx context.Context, app *loadline.App, progress func(share float64)) (*profile.Set, error) {
 	text, err := json.Marshal(struct {
 		Format  int
 		Program string
 		App     *loadline.App
-	}{format, f.program, app})
+	}{trainedFormat, f.program, app})
 	if err != nil {
 		return nil, fmt.Errorf("name profiles of %s: %w", app.Name, err)
 	}

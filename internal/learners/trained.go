@@ -9,13 +9,13 @@ import (
 
 // Trained is the record of a trained model, DIR/KEY.json.
 type Trained struct {
-	Format  int     `json:"format"`
-	Key     string  `json:"key"`
-	Learner string  `json:"learner"`
-	Setting Setting `json:"setting"`
-	Steps   int     `json:"steps"`
-	Seed    uint64  `json:"seed"`
-	Sum     string  `json:"sha256"` // of the model file
+	Format  int             `json:"format"`
+	Key     string          `json:"key"`
+	Learner string          `json:"learner"`
+	Setting TrainingSetting `json:"setting"`
+	Steps   int             `json:"steps"`
+	Seed    uint64          `json:"seed"`
+	Sum     string          `json:"sha256"` // of the model file
 
 	// CommonReward is the mean of DRPC's reward on held-out episodes; null = the method is
 	// not evaluated by that reward.
@@ -24,7 +24,7 @@ type Trained struct {
 	// best evaluation by the method's own reward where there is none.
 	Score       result.Number `json:"score"`
 	Evaluations []Evaluation  `json:"exams"`
-	Curve       []Point       `json:"curve"`
+	Curve       []CurvePoint  `json:"curve"`
 	// Episodes are the mean rewards of a step while exploring, by the method's own
 	// reward.
 	Episodes   []result.Number `json:"episodes"`
@@ -43,8 +43,8 @@ type Trained struct {
 // Path of the model file.
 func (t *Trained) Path() string { return t.path }
 
-// Point of a learning curve.
-type Point struct {
+// CurvePoint of a learning curve.
+type CurvePoint struct {
 	Steps        int           `json:"steps"`
 	Episodes     int           `json:"episodes"`
 	CommonReward result.Number `json:"yardstick"` // mean of DRPC's reward, without exploring
@@ -59,8 +59,8 @@ type Evaluation struct {
 	Memory       result.Number `json:"memory"`
 }
 
-// recordOf what was trained; unknown numbers are NaN, null in JSON.
-func recordOf(t *policy.Trained) *Trained {
+// trainedOf what was trained; unknown numbers are NaN, null in JSON.
+func trainedOf(t *policy.Trained) *Trained {
 	r := &Trained{
 		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation),
 		Agreed:           result.Number(t.Agreed),
@@ -68,7 +68,7 @@ func recordOf(t *policy.Trained) *Trained {
 	}
 	for _, c := range t.Curves {
 		for _, p := range c.Points {
-			r.Curve = append(r.Curve, Point{p.Steps, p.Episodes, result.Number(p.CommonReward)})
+			r.Curve = append(r.Curve, CurvePoint{p.Steps, p.Episodes, result.Number(p.CommonReward)})
 			if e := result.Number(p.Evaluation); !(e <= r.Score) && !math.IsNaN(float64(e)) {
 				r.Score = e
 			}

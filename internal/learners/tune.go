@@ -7,9 +7,9 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Best of several trainings of one method is the one with the highest score; of equals,
+// BestTrained of several trainings of one method is the one with the highest score; of equals,
 // the first.
-func Best(tried []*Trained) *Trained {
+func BestTrained(tried []*Trained) *Trained {
 	var best *Trained
 	for _, t := range tried {
 		if y := float64(t.Score); best == nil || y > float64(best.Score) || math.IsNaN(float64(best.Score)) && !math.IsNaN(y) {
@@ -22,8 +22,8 @@ func Best(tried []*Trained) *Trained {
 // Tune trains with every setting and returns the best. Callers that tune the same task
 // at the same time begin at different settings (from) and wait for each other's: the
 // work is shared.
-func (f *Folder) Tune(ctx context.Context, t Task, from int, progress func(share float64)) (*Trained, error) {
-	settings := Settings()
+func (f *ModelFolder) Tune(ctx context.Context, t TrainingTask, from int, progress func(share float64)) (*Trained, error) {
+	settings := TrainingSettings()
 	n := len(settings)
 	tried := make([]*Trained, n)
 	for i := range n {
@@ -35,14 +35,14 @@ func (f *Folder) Tune(ctx context.Context, t Task, from int, progress func(share
 			return nil, err
 		}
 	}
-	return Best(tried), nil
+	return BestTrained(tried), nil
 }
 
 // TuneAndTrain chooses a setting with one seed, and trains with it on another.
-func (f *Folder) TuneAndTrain(ctx context.Context, t Task, tuning uint64, from int, progress func(share float64)) (*Trained, error) {
+func (f *ModelFolder) TuneAndTrain(ctx context.Context, t TrainingTask, tuning uint64, from int, progress func(share float64)) (*Trained, error) {
 	first := t
 	first.Seed = tuning
-	share := float64(len(Settings())) / float64(len(Settings())+1)
+	share := float64(len(TrainingSettings())) / float64(len(TrainingSettings())+1)
 	best, err := f.Tune(ctx, first, from, policy.Part(progress, 0, share))
 	if err != nil {
 		return nil, err

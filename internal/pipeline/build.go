@@ -120,7 +120,7 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 	if err != nil {
 		return nil, err
 	}
-	s.History, err = record.Run(ctx, record.Spec{
+	s.History, err = record.RecordHistory(ctx, record.HistorySpec{
 		App: app, Load: load, Workload: w.Name, Policy: m.Policy, Engine: "fluid", Duration: s.Training.Duration(), Seed: m.Seed,
 		Progress: func(at time.Duration) {
 			if m.Progress != nil {

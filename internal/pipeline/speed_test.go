@@ -32,7 +32,7 @@ func recorded(tb testing.TB, app, spec string, duration time.Duration, scale flo
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h, err := record.Run(context.Background(), record.Spec{
+	h, err := record.RecordHistory(context.Background(), record.HistorySpec{
 		App: model.App, Load: load, Workload: spec, Policy: "hpa", Engine: "fluid", Duration: duration, Seed: 1,
 	})
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 )
 
 func TestCurvesAreMeansOverModels(t *testing.T) {
-	learned := func(label string, seed uint64, yardstick result.Number, curve ...learners.Point) bench.Learned {
+	learned := func(label string, seed uint64, yardstick result.Number, curve ...learners.CurvePoint) bench.Learned {
 		return bench.Learned{App: "shop", Workload: "day", Label: label, Setting: "rate / 3", Seed: seed, Yardstick: yardstick,
 			Curve: curve}
 	}
-	point := func(steps int, reward result.Number) learners.Point {
-		return learners.Point{Steps: steps, CommonReward: reward}
+	point := func(steps int, reward result.Number) learners.CurvePoint {
+		return learners.CurvePoint{Steps: steps, CommonReward: reward}
 	}
 	row := func(label, policy string) bench.Row {
 		return bench.Row{Case: bench.Case{App: "shop", Workload: "day", Label: label, Policy: policy}}

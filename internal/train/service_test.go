@@ -231,7 +231,7 @@ func TestENV2IsItsEquations(t *testing.T) {
 func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	single := app(t, "single")
 	users := load(t, single, "diurnal:low=20,high=600,period=2h", 6*time.Hour)
-	h, err := record.Run(context.Background(), record.Spec{
+	h, err := record.RecordHistory(context.Background(), record.HistorySpec{
 		App: single, Load: users, Workload: "day", Policy: "hpa", Engine: "fluid", Duration: 6 * time.Hour, Step: 15 * time.Second,
 		Seed: 1,
 	})

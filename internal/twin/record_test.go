@@ -34,7 +34,7 @@ func (r recording) run() (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(context.Background(), record.Spec{
+	return record.RecordHistory(context.Background(), record.HistorySpec{
 		App: r.app, Load: load, Workload: r.load, Policy: r.policy, Engine: r.engine, Duration: r.duration, Seed: 1, Perturb: r.perturb,
 	})
 }

@@ -12,7 +12,7 @@ import (
 // The bounds that the product states, on the quick part of the grid; the whole
 // grid is printed by `loadline-lab engines`.
 func TestTheFluidEngineAgreesWithTheEventEngine(t *testing.T) {
-	r, err := Compare(context.Background(), Options{Quick: true, Requests: 30_000, Seeds: 5, Seed: 1})
+	r, err := Engines(context.Background(), EnginesOptions{Quick: true, Requests: 30_000, Seeds: 5, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestTheFluidEngineAgreesWithTheEventEngine(t *testing.T) {
 }
 
 func TestTheQuickGridVisitsEveryValueOfEveryAxis(t *testing.T) {
-	axes := func(cells []Cell) []map[any]bool {
+	axes := func(cells []EngineCell) []map[any]bool {
 		out := make([]map[any]bool, 5)
 		for i := range out {
 			out[i] = map[any]bool{}
@@ -50,7 +50,7 @@ func TestTheQuickGridVisitsEveryValueOfEveryAxis(t *testing.T) {
 		}
 		return out
 	}
-	whole, quick := axes(Grid(false)), axes(Grid(true))
+	whole, quick := axes(EngineGrid(false)), axes(EngineGrid(true))
 	for i := range whole {
 		if len(whole[i]) != len(quick[i]) {
 			t.Errorf("axis %d: %d of %d values", i, len(quick[i]), len(whole[i]))
@@ -59,8 +59,8 @@ func TestTheQuickGridVisitsEveryValueOfEveryAxis(t *testing.T) {
 }
 
 func TestACellHasTheUtilisationItSays(t *testing.T) {
-	for _, c := range Grid(true)[:4] {
-		r := Steady(c, 5_000, 1)
+	for _, c := range EngineGrid(true)[:4] {
+		r := RunSteady(c, 5_000, 1)
 		services := c.Shape.Depth + c.Shape.FanOut
 		want := math.Min(c.Utilisation, 1) * c.Limit * float64(c.Replicas*services)
 		if math.Abs(r.Event.CPU/want-1) > 0.1 {
@@ -84,15 +84,15 @@ func TestPiecesChangeWhenTheySay(t *testing.T) {
 
 func TestSummaryByHand(t *testing.T) {
 	cell := func(u, eventP99, fluidP99, eventCPU, fluidCPU float64) SteadyResult {
-		return SteadyResult{Cell: Cell{Utilisation: u}, Event: Figures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1, Throughput: 100},
-			Fluid: Figures{CPU: fluidCPU, P99Ms: fluidP99, MeanMs: 1, Throughput: 98}}
+		return SteadyResult{Cell: EngineCell{Utilisation: u}, Event: EngineFigures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1, Throughput: 100},
+			Fluid: EngineFigures{CPU: fluidCPU, P99Ms: fluidP99, MeanMs: 1, Throughput: 98}}
 	}
-	s := Report{
+	s := EnginesReport{
 		Steady: []SteadyResult{cell(0.5, 100, 110, 1, 1.01), cell(0.9, 100, 60, 1, 1), cell(0.7, 100, 80, 1, 1),
 			cell(1.3, 1, 9, 1, 1)},
 		Transients: []TransientResult{{Event: 0.10, Fluid: 0.13}, {Event: 0.2, Fluid: 0.19}},
 	}.Summarise(nil)
-	want := Summary{Cells: 4, CPUWorst: 0.01, SaturationWorst: 0.02, P99Median: 0.2, P99Within: 2.0 / 3, OverSLOWorst: 0.03,
+	want := EnginesSummary{Cells: 4, CPUWorst: 0.01, SaturationWorst: 0.02, P99Median: 0.2, P99Within: 2.0 / 3, OverSLOWorst: 0.03,
 		OverSLOMedian: 0.02}
 	for what, pair := range map[string][2]float64{
 		"CPUWorst": {s.CPUWorst, want.CPUWorst}, "SaturationWorst": {s.SaturationWorst, want.SaturationWorst},

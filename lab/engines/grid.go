@@ -16,8 +16,8 @@ type Shape struct {
 	FanOut int // parallel calls made by the first one; 0 = a chain
 }
 
-// Cell is one steady state: an application of equal services at one load.
-type Cell struct {
+// EngineCell is one steady state: an application of equal services at one load.
+type EngineCell struct {
 	Shape       Shape
 	CPU         sim.CPUModel
 	Limit       float64 // cores per replica
@@ -27,7 +27,7 @@ type Cell struct {
 	Utilisation float64 // of each service's limit; above 1 the services are overloaded
 }
 
-func (c Cell) String() string {
+func (c EngineCell) String() string {
 	model := "quota"
 	if c.CPU == sim.Shared {
 		model = "shared"
@@ -44,10 +44,10 @@ var shapes = []Shape{
 	{Name: "fan-out 4", Depth: 1, FanOut: 4},
 }
 
-// Grid is the published one. Quick takes one cell in 23 of it, which still
+// EngineGrid is the published one. Quick takes one cell in 23 of it, which still
 // visits every value of every axis.
-func Grid(quick bool) []Cell {
-	var cells []Cell
+func EngineGrid(quick bool) []EngineCell {
+	var cells []EngineCell
 	n := 0
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
 		for _, shape := range shapes {
@@ -64,7 +64,7 @@ func Grid(quick bool) []Cell {
 						if quick && n%23 != 0 { // prime: no axis is in step with it
 							continue
 						}
-						cells = append(cells, Cell{Shape: shape, CPU: cpu, Limit: size.limit, Replicas: size.replicas,
+						cells = append(cells, EngineCell{Shape: shape, CPU: cpu, Limit: size.limit, Replicas: size.replicas,
 							Demand: demand.mean, CV: demand.cv, Utilisation: u})
 					}
 				}
@@ -76,7 +76,7 @@ func Grid(quick bool) []Cell {
 
 // App builds the cell's application. Every service has the same size and the
 // same demand, so that the utilisation is that of all.
-func (c Cell) App() *loadline.App {
+func (c EngineCell) App() *loadline.App {
 	app := &loadline.App{Name: c.String()}
 	service := func(name string) int {
 		app.Services = append(app.Services, loadline.Service{
@@ -115,13 +115,13 @@ func (c Cell) App() *loadline.App {
 }
 
 // Rate is the load, in requests per second, that gives the cell's utilisation.
-func (c Cell) Rate() float64 {
+func (c EngineCell) Rate() float64 {
 	return c.Utilisation * c.Limit * float64(c.Replicas) / c.Demand.Seconds()
 }
 
 // Duration is long enough for a p99 that is worth comparing: the number of
 // requests grows as the relaxation of a queue near saturation does.
-func (c Cell) Duration(requests float64) time.Duration {
+func (c EngineCell) Duration(requests float64) time.Duration {
 	slack := math.Max(1-math.Min(c.Utilisation, 0.95), 0.05)
 	n := requests / math.Sqrt(slack)
 	seconds := math.Max(n/c.Rate(), 60)

@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// Figures are the results of one engine for one cell.
-type Figures struct {
+// EngineFigures are the results of one engine for one cell.
+type EngineFigures struct {
 	CPU        float64 // cores in use, all services
 	Throughput float64 // completed requests per second
 	MeanMs     float64
@@ -21,12 +21,12 @@ type Figures struct {
 
 // SteadyResult is one cell in both engines.
 type SteadyResult struct {
-	Cell         Cell
-	Event, Fluid Figures
+	Cell         EngineCell
+	Event, Fluid EngineFigures
 }
 
-// Steady runs one cell.
-func Steady(c Cell, requests float64, seed uint64) SteadyResult {
+// RunSteady runs one cell.
+func RunSteady(c EngineCell, requests float64, seed uint64) SteadyResult {
 	app := c.App()
 	duration := c.Duration(requests)
 	warmUp := duration / 10
@@ -40,7 +40,7 @@ func Steady(c Cell, requests float64, seed uint64) SteadyResult {
 
 // figures runs an engine to the end and reads it. CPU and throughput are of the
 // time after warm-up: before it an overloaded cell is still filling its queues.
-func figures(e sim.Engine, duration time.Duration) Figures {
+func figures(e sim.Engine, duration time.Duration) EngineFigures {
 	warmUp := e.Meter().WarmUp
 	e.AdvanceTo(warmUp)
 	var before, after sim.Reading
@@ -51,7 +51,7 @@ func figures(e sim.Engine, duration time.Duration) Figures {
 	e.Read(&after)
 	seconds := (duration - warmUp).Seconds()
 	k := &e.Meter().Kinds[0]
-	f := Figures{
+	f := EngineFigures{
 		Throughput: (k.Completed - completed) / seconds,
 		MeanMs:     k.Latency.Mean() / 1e6,
 		P99Ms:      k.Latency.Quantile(0.99) / 1e6,

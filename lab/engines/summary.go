@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Options of a comparison.
-type Options struct {
+// EnginesOptions of a comparison.
+type EnginesOptions struct {
 	Quick    bool    // a part of the grid
 	Requests float64 // per cell in the event engine, more near saturation; 0 = 50,000
 	Seeds    int     // per transient in the event engine; 0 = 10
@@ -21,23 +21,23 @@ type Options struct {
 	Progress func(done, of int) // may be nil; called from one goroutine at a time
 }
 
-// Report is the comparison.
-type Report struct {
+// EnginesReport is the comparison.
+type EnginesReport struct {
 	Steady     []SteadyResult
 	Transients []TransientResult
 }
 
-// Compare runs the grid and the transients over all cores. Every cell has its
+// Engines runs the grid and the transients over all cores. Every cell has its
 // own seed, so the report does not depend on their number.
-func Compare(ctx context.Context, o Options) (Report, error) {
+func Engines(ctx context.Context, o EnginesOptions) (EnginesReport, error) {
 	if o.Requests == 0 {
 		o.Requests = 50_000
 	}
 	if o.Seeds == 0 {
 		o.Seeds = 10
 	}
-	cells, transients := Grid(o.Quick), Transients()
-	r := Report{Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients))}
+	cells, transients := EngineGrid(o.Quick), Transients()
+	r := EnginesReport{Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients))}
 	jobs := len(cells) + len(transients)
 	var next, done atomic.Int64
 	var mu sync.Mutex
@@ -50,7 +50,7 @@ func Compare(ctx context.Context, o Options) (Report, error) {
 					return
 				}
 				if i < len(cells) {
-					r.Steady[i] = Steady(cells[i], o.Requests, o.Seed+uint64(i))
+					r.Steady[i] = RunSteady(cells[i], o.Requests, o.Seed+uint64(i))
 				} else {
 					r.Transients[i-len(cells)] = transients[i-len(cells)].Run(o.Seeds)
 				}
@@ -67,8 +67,8 @@ func Compare(ctx context.Context, o Options) (Report, error) {
 	return r, ctx.Err()
 }
 
-// Summary is what the report comes to.
-type Summary struct {
+// EnginesSummary is what the report comes to.
+type EnginesSummary struct {
 	Cells                int
 	CPUWorst             float64 // largest relative error of CPU
 	SaturationWorst      float64 // of throughput, where the load is above capacity
@@ -80,8 +80,8 @@ type Summary struct {
 }
 
 // Summarise computes the errors of the cells that pass keep (nil = all).
-func (r Report) Summarise(keep func(Cell) bool) Summary {
-	var s Summary
+func (r EnginesReport) Summarise(keep func(EngineCell) bool) EnginesSummary {
+	var s EnginesSummary
 	var p99, mean, over []float64
 	var upTo90 []SteadyResult
 	for _, c := range r.Steady {
@@ -104,7 +104,7 @@ func (r Report) Summarise(keep func(Cell) bool) Summary {
 			within++
 		}
 	}
-	s.P99Median, s.MeanMedian = median(p99), median(mean)
+	s.P99Median, s.MeanMedian = medianOf(p99), medianOf(mean)
 	s.P99Within = float64(within) / float64(len(p99))
 	slices.SortStableFunc(upTo90, func(a, b SteadyResult) int {
 		return cmp.Compare(b.P99Error(), a.P99Error())
@@ -115,7 +115,7 @@ func (r Report) Summarise(keep func(Cell) bool) Summary {
 			over = append(over, math.Abs(t.Fluid-t.Event))
 		}
 	}
-	s.OverSLOMedian = median(over)
+	s.OverSLOMedian = medianOf(over)
 	if len(over) > 0 {
 		s.OverSLOWorst = slices.Max(over)
 	}
@@ -125,10 +125,12 @@ func (r Report) Summarise(keep func(Cell) bool) Summary {
 // P99Error is the absolute relative error of the p99.
 func (c SteadyResult) P99Error() float64 { return math.Abs(off(c.Fluid.P99Ms, c.Event.P99Ms)) }
 
-// Model keeps the cells of one CPU model.
-func Model(m sim.CPUModel) func(Cell) bool { return func(c Cell) bool { return c.CPU == m } }
+// OfModel keeps the cells of one CPU model.
+func OfModel(m sim.CPUModel) func(EngineCell) bool {
+	return func(c EngineCell) bool { return c.CPU == m }
+}
 
-func median(v []float64) float64 {
+func medianOf(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}

@@ -12,7 +12,7 @@ import (
 // Transient is one scenario over time: a load that changes, and plans on the way.
 type Transient struct {
 	Name  string
-	Cell  Cell
+	Cell  EngineCell
 	Load  pieces
 	Plans []timedPlan
 	Until time.Duration
@@ -57,7 +57,7 @@ func Transients() []Transient {
 	var out []Transient
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
 		for _, shape := range []Shape{shapes[0], shapes[1]} {
-			c := Cell{Shape: shape, CPU: cpu, Limit: 0.5, Replicas: 4, Demand: 10 * time.Millisecond, CV: 1}
+			c := EngineCell{Shape: shape, CPU: cpu, Limit: 0.5, Replicas: 4, Demand: 10 * time.Millisecond, CV: 1}
 			at := func(u float64) float64 { c.Utilisation = u; return c.Rate() }
 			out = append(out,
 				Transient{Name: "step from 40 % to 85 %", Cell: c, Until: 10 * time.Minute,
@@ -76,7 +76,7 @@ func Transients() []Transient {
 	return out
 }
 
-func replicasOf(c Cell, n int) loadline.Plan {
+func replicasOf(c EngineCell, n int) loadline.Plan {
 	var p loadline.Plan
 	for i := range c.App().Services {
 		p.Services = append(p.Services, loadline.ServicePlan{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(n)}})

@@ -77,12 +77,12 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 	if err != nil {
 		return "", "", err
 	}
-	first := calibrate.Load{Rates: validation, Duration: s.validation.Duration(), Seed: validationSeed + 1}
+	first := calibrate.CalibrationLoad{Rates: validation, Duration: s.validation.Duration(), Seed: validationSeed + 1}
 	second := first
 	second.Seed++
 	err = o.each(ctx, 2, func(job int) error {
 		if job == 0 {
-			found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second},
+			found, err := calibrate.Calibrate(ctx, calibrate.CalibrationTask{App: s.app, Policy: "hpa", Loads: []calibrate.CalibrationLoad{first, second},
 				WarmUp: warmUpOf(first.Duration)})
 			if err == nil {
 				hpa = found.Best.Spec
@@ -91,7 +91,7 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 		}
 		found, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{
 			App: s.app, Policy: "clairvoyant:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
-			Load: calibrate.Load{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
+			Load: calibrate.CalibrationLoad{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})
 		if err == nil {
 			clairvoyant = found.Best.Spec

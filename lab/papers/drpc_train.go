@@ -20,7 +20,7 @@ var drpcMethods = []string{"drpc", "drpc-branching", "coscal", "firm", "asarsa"}
 type drpcModels struct {
 	method policy.Method
 	trials []*learners.Trained // by setting
-	chosen learners.Setting
+	chosen learners.TrainingSetting
 	models []*learners.Trained // by seed
 }
 
@@ -30,11 +30,11 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 	if o.Models == "" {
 		return nil, errors.New("drpc needs a folder for trained models: give --out")
 	}
-	folder, err := learners.OpenFolder(o.Models, o.Program)
+	folder, err := learners.OpenModelFolder(o.Models, o.Program)
 	if err != nil {
 		return nil, err
 	}
-	settings := learners.Settings()
+	settings := learners.TrainingSettings()
 	if s.few {
 		settings = settings[:2]
 	}
@@ -47,8 +47,8 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		all = append(all, &drpcModels{method: m, trials: make([]*learners.Trained, len(settings)),
 			models: make([]*learners.Trained, o.Seeds)})
 	}
-	task := func(p *drpcModels, setting learners.Setting, seed uint64) learners.Task {
-		return learners.Task{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
+	task := func(p *drpcModels, setting learners.TrainingSetting, seed uint64) learners.TrainingTask {
+		return learners.TrainingTask{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
 	}
 	n := len(settings)
 	// The trials of all are as many trainings as n seeds, the first of which is among
@@ -63,7 +63,7 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		return nil, err
 	}
 	for _, p := range all {
-		best := learners.Best(p.trials)
+		best := learners.BestTrained(p.trials)
 		p.chosen, p.models[0] = best.Setting, best
 	}
 	left := o.Seeds - 1

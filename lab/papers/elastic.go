@@ -156,7 +156,7 @@ type elasticContender struct {
 }
 
 // elasticApp runs all contenders on one application.
-func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int,
+func elasticApp(ctx context.Context, o Options, folder *learners.ModelFolder, name string, peak float64, trace *workload.Workload, steps int,
 	length time.Duration) ([]Row, error) {
 	setup, err := newElasticSetup(name, peak, trace, length)
 	if err != nil {
@@ -301,9 +301,9 @@ func better(a, b *result.Result) bool {
 
 // search finds HPA's best setting on validation data, and the clairvoyant's levels.
 func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
-	load := func(w *workload.Workload, seed uint64) (calibrate.Load, error) {
+	load := func(w *workload.Workload, seed uint64) (calibrate.CalibrationLoad, error) {
 		rates, err := w.For(s.app)
-		return calibrate.Load{Rates: rates, Duration: w.Duration(), Seed: seed}, err
+		return calibrate.CalibrationLoad{Rates: rates, Duration: w.Duration(), Seed: seed}, err
 	}
 	first, err := load(s.validation, validationSeed+1)
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	second := first
 	second.Seed++
 	warmUp := min(elasticWarmUp, first.Duration/4)
-	found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second}, WarmUp: warmUp,
+	found, err := calibrate.Calibrate(ctx, calibrate.CalibrationTask{App: s.app, Policy: "hpa", Loads: []calibrate.CalibrationLoad{first, second}, WarmUp: warmUp,
 		Workers: o.Workers})
 	if err != nil {
 		return "", "", err

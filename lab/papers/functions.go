@@ -195,9 +195,9 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(ctx, record.Spec{
+	return record.RecordHistory(ctx, record.HistorySpec{
 		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period,
-			record.DefaultStep), Seed: seed,
+			record.DefaultHistoryStep), Seed: seed,
 	})
 }
 

@@ -108,7 +108,7 @@ func (r *opsRun) record(ctx context.Context, w *workload.Workload, policy string
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(ctx, record.Spec{
+	return record.RecordHistory(ctx, record.HistorySpec{
 		App: r.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: 15 * time.Second,
 		Seed: seed,
 	})

@@ -16,9 +16,9 @@ import (
 // state: what is foreseen is its latency within these two minutes, which is
 // over its SLO by far and grows from there.
 const (
-	step   = 5 * time.Second
-	settle = time.Minute // not judged
-	judged = time.Minute
+	outlookStep   = 5 * time.Second
+	outlookWarmUp = time.Minute // not judged
+	outlookSpan   = time.Minute
 )
 
 // Twin foresees by the fluid engine. It is for one goroutine.
@@ -30,9 +30,9 @@ type Twin struct {
 	Now    func() time.Time
 }
 
-// Of is a decisionlog.Expect. All pods are taken to be there and ready: it is
+// Outlook is a decisionlog.Expect. All pods are taken to be there and ready: it is
 // about where the allocation leads, not about the way there.
-func (t *Twin) Of(perSecond []float64, desired []loadline.Allocation) (decisionlog.Outlook, bool) {
+func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (decisionlog.Outlook, bool) {
 	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
 		return decisionlog.Outlook{}, false
 	}
@@ -41,9 +41,9 @@ func (t *Twin) Of(perSecond []float64, desired []loadline.Allocation) (decisionl
 		until := t.Now().Add(t.Budget)
 		late = func() bool { return t.Now().After(until) }
 	}
-	engine := fluid.New(sim.Config{App: t.as(desired), Load: constant(perSecond), WarmUp: settle}, step)
+	engine := fluid.New(sim.Config{App: t.as(desired), Load: constantLoad(perSecond), WarmUp: outlookWarmUp}, outlookStep)
 	engine.Apply(brownouts(desired))
-	for at := step; at <= settle+judged; at += step {
+	for at := outlookStep; at <= outlookWarmUp+outlookSpan; at += outlookStep {
 		if late() {
 			return decisionlog.Outlook{}, false
 		}
@@ -85,10 +85,12 @@ func brownouts(desired []loadline.Allocation) loadline.Plan {
 	return p
 }
 
-// constant is a load that never changes.
-type constant []float64
+// constantLoad is a load that never changes.
+type constantLoad []float64
 
-func (c constant) Rate(kind int, _ time.Duration) (float64, time.Duration) { return c[kind], sim.Never }
+func (c constantLoad) Rate(kind int, _ time.Duration) (float64, time.Duration) {
+	return c[kind], sim.Never
+}
 
 // outlook takes the kind of request with the highest latency relative to its SLO. A kind
 // of which no request completes is worse than any latency.
@@ -119,7 +121,7 @@ func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
 		o.Failed = decisionlog.Number(failed / ended)
 	}
 	for i := range m.Services {
-		o.Cores += decisionlog.Number(m.Services[i].CoreSeconds / (settle + judged).Seconds())
+		o.Cores += decisionlog.Number(m.Services[i].CoreSeconds / (outlookWarmUp + outlookSpan).Seconds())
 	}
 	return o, true
 }

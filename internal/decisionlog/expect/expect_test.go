@@ -28,8 +28,8 @@ func desired(replicas int, request, limit float64) []loadline.Allocation {
 
 func TestMoreReplicasAreQuickerAndDearer(t *testing.T) {
 	twin := &Twin{App: app()}
-	few, ok := twin.Of([]float64{150}, desired(2, 1, 1))
-	many, also := twin.Of([]float64{150}, desired(5, 1, 1))
+	few, ok := twin.Outlook([]float64{150}, desired(2, 1, 1))
+	many, also := twin.Outlook([]float64{150}, desired(5, 1, 1))
 	if !ok || !also {
 		t.Fatal("no outlook")
 	}
@@ -40,13 +40,13 @@ func TestMoreReplicasAreQuickerAndDearer(t *testing.T) {
 		t.Errorf("two replicas of one core each: %+v", few)
 	}
 	// A low request is not free: 150 requests/s of 10 ms use 1.5 cores.
-	if low, _ := twin.Of([]float64{150}, desired(5, 0.1, 1)); float64(low.Cores) < 1.4 || float64(low.Cores) > 1.6 {
+	if low, _ := twin.Outlook([]float64{150}, desired(5, 0.1, 1)); float64(low.Cores) < 1.4 || float64(low.Cores) > 1.6 {
 		t.Errorf("%v cores, want the usage", low.Cores)
 	}
 }
 
 func TestOverloadBreaksTheSLO(t *testing.T) {
-	o, ok := (&Twin{App: app()}).Of([]float64{150}, desired(1, 1, 1))
+	o, ok := (&Twin{App: app()}).Outlook([]float64{150}, desired(1, 1, 1))
 	if !ok || o.OverSLO < 2 || o.Failed < 0.05 {
 		t.Errorf("%+v, %v", o, ok)
 	}
@@ -60,16 +60,16 @@ func TestWhatCannotBeForeseenIsNot(t *testing.T) {
 		"a kind too many":  {1, 1},
 		"an infinite load": {inf()},
 	} {
-		if o, ok := twin.Of(rates, desired(1, 1, 1)); ok {
+		if o, ok := twin.Outlook(rates, desired(1, 1, 1)); ok {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
 	now := time.Unix(0, 0)
 	slow := &Twin{App: app(), Budget: time.Second, Now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
-	if o, ok := slow.Of([]float64{10}, desired(1, 1, 1)); ok {
+	if o, ok := slow.Outlook([]float64{10}, desired(1, 1, 1)); ok {
 		t.Errorf("over its time: %+v", o)
 	}
-	if _, ok := (&Twin{App: app(), Budget: time.Hour, Now: time.Now}).Of([]float64{10}, desired(1, 1, 1)); !ok {
+	if _, ok := (&Twin{App: app(), Budget: time.Hour, Now: time.Now}).Outlook([]float64{10}, desired(1, 1, 1)); !ok {
 		t.Error("within its time: no answer")
 	}
 }
@@ -78,7 +78,7 @@ func inf() float64 { zero := 0.0; return 1 / zero }
 
 func TestTheApplicationIsLeftAlone(t *testing.T) {
 	a := app()
-	if _, ok := (&Twin{App: a}).Of([]float64{10}, desired(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 ||
+	if _, ok := (&Twin{App: a}).Outlook([]float64{10}, desired(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 ||
 		a.Services[0].Size.CPULimit != 1 {
 		t.Errorf("changed to %+v", a.Services[0])
 	}
@@ -87,7 +87,7 @@ func TestTheApplicationIsLeftAlone(t *testing.T) {
 func BenchmarkExpect(b *testing.B) {
 	twin, rates, at := &Twin{App: app()}, []float64{150}, desired(3, 1, 1)
 	for b.Loop() {
-		if _, ok := twin.Of(rates, at); !ok {
+		if _, ok := twin.Outlook(rates, at); !ok {
 			b.Fatal("no outlook")
 		}
 	}

@@ -11,9 +11,9 @@ import (
 type tense int
 
 const (
-	done     tense = iota // it went
-	supposed              // it would have gone
-	toCome                // it was to go
+	happened    tense = iota // it went
+	conditional              // it would have gone
+	planned                  // it was to go
 )
 
 var (
@@ -23,18 +23,18 @@ var (
 	back    = [...]string{"resumed", "resumed", "resume"}
 )
 
-// change from one allocation to another, as a phrase with its verb.
-func change(before, after loadline.Allocation, t tense) string {
+// changePhrase from one allocation to another, as a phrase with its verb.
+func changePhrase(before, after loadline.Allocation, t tense) string {
 	var parts []string
 	if before.Replicas != after.Replicas {
-		parts = append(parts, fmt.Sprintf("%s from %d to %s", goes[t], before.Replicas, Replicas(after.Replicas)))
+		parts = append(parts, fmt.Sprintf("%s from %d to %s", goes[t], before.Replicas, DescribeReplicas(after.Replicas)))
 	}
 	var sizes []string
 	for _, a := range sizesOf(before, after) {
 		sizes = append(sizes, fmt.Sprintf("its %s from %s to %s", a.what, a.before, a.after))
 	}
 	if len(sizes) > 0 {
-		parts = append(parts, changed[t]+" "+list(sizes))
+		parts = append(parts, changed[t]+" "+joinWords(sizes))
 	}
 	if before.Brownout != after.Brownout {
 		verb := back
@@ -43,14 +43,14 @@ func change(before, after loadline.Allocation, t tense) string {
 		}
 		parts = append(parts, verb[t]+" serving optional calls")
 	}
-	return list(parts)
+	return joinWords(parts)
 }
 
 // axes that differ, each in a few words.
 func axes(before, after loadline.Allocation) []string {
 	var parts []string
 	if before.Replicas != after.Replicas {
-		parts = append(parts, fmt.Sprintf("%d to %s", before.Replicas, Replicas(after.Replicas)))
+		parts = append(parts, fmt.Sprintf("%d to %s", before.Replicas, DescribeReplicas(after.Replicas)))
 	}
 	for _, a := range sizesOf(before, after) {
 		parts = append(parts, fmt.Sprintf("%s %s to %s", a.what, a.before, a.after))
@@ -76,17 +76,17 @@ func sizesOf(before, after loadline.Allocation) []sizeChange {
 	}
 	x, y := before.Size, after.Size
 	add("CPU request", cores(x.CPURequest), cores(y.CPURequest))
-	add("CPU limit", limit(x.CPULimit, cores), limit(y.CPULimit, cores))
+	add("CPU limit", orNone(x.CPULimit, cores), orNone(y.CPULimit, cores))
 	add("memory request", mebibytes(x.MemoryRequest), mebibytes(y.MemoryRequest))
-	add("memory limit", limit(x.MemoryLimit, mebibytes), limit(y.MemoryLimit, mebibytes))
+	add("memory limit", orNone(x.MemoryLimit, mebibytes), orNone(y.MemoryLimit, mebibytes))
 	return all
 }
 
-// Setting in words: what is asked for, axis by axis.
-func Setting(s loadline.Setting) string {
+// DescribeSetting in words: what is asked for, axis by axis.
+func DescribeSetting(s loadline.Setting) string {
 	var parts []string
 	if s.Replicas.Set {
-		parts = append(parts, Replicas(s.Replicas.Value))
+		parts = append(parts, DescribeReplicas(s.Replicas.Value))
 	}
 	if s.CPURequest.Set {
 		parts = append(parts, "a CPU request of "+cores(s.CPURequest.Value))
@@ -109,7 +109,7 @@ func Setting(s loadline.Setting) string {
 	if len(parts) == 0 {
 		return "no change"
 	}
-	return list(parts)
+	return joinWords(parts)
 }
 
 // correction of a setting by a guard.
@@ -118,7 +118,7 @@ func correction(from, to loadline.Setting) string {
 		return "refused that"
 	}
 	if from.Empty() {
-		return "asked for " + Setting(to)
+		return "asked for " + DescribeSetting(to)
 	}
 	// Only what differs is worth saying.
 	a, b := from, to
@@ -130,13 +130,13 @@ func correction(from, to loadline.Setting) string {
 	same(&a.Brownout, &b.Brownout)
 	switch {
 	case b.Empty():
-		return "refused " + Setting(a)
+		return "refused " + DescribeSetting(a)
 	case a.Replicas.Set && b.Replicas.Set && a.Replicas.Value > b.Replicas.Value && onlyReplicas(b):
-		return fmt.Sprintf("cut that to %s", Replicas(b.Replicas.Value))
+		return fmt.Sprintf("cut that to %s", DescribeReplicas(b.Replicas.Value))
 	case a.Replicas.Set && b.Replicas.Set && onlyReplicas(b):
-		return fmt.Sprintf("raised that to %s", Replicas(b.Replicas.Value))
+		return fmt.Sprintf("raised that to %s", DescribeReplicas(b.Replicas.Value))
 	}
-	return "made that " + Setting(b)
+	return "made that " + DescribeSetting(b)
 }
 
 func onlyReplicas(s loadline.Setting) bool { return s == loadline.Setting{Replicas: s.Replicas} }
@@ -147,8 +147,8 @@ func same[T comparable](a, b *loadline.Opt[T]) {
 	}
 }
 
-// list joins words as people do.
-func list(parts []string) string {
+// joinWords joins words as people do.
+func joinWords(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
 	}

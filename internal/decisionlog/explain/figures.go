@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Replicas in words.
-func Replicas(n int) string {
+// DescribeReplicas in words.
+func DescribeReplicas(n int) string {
 	if n == 1 {
 		return "1 replica"
 	}
@@ -23,7 +23,7 @@ func cores(v float64) string {
 
 func mebibytes(v int64) string { return digits(float64(v)/(1<<20)) + " MiB" }
 
-func limit[T comparable](v T, write func(T) string) string {
+func orNone[T comparable](v T, write func(T) string) string {
 	var none T
 	if v == none {
 		return "none"

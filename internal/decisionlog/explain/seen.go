@@ -42,21 +42,21 @@ func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
 	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
 	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
 		return used("CPU", x,
-			ready(s)*float64(s.Desired.Size.CPURequest), cores)
+			readyPods(s)*float64(s.Desired.Size.CPURequest), cores)
 	})
 	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
-		return used("memory", x, ready(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
+		return used("memory", x, readyPods(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
 	})
-	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + part(s) })
+	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + ofPartialSLO(s) })
 	all := []string{}
-	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", ready(s), Replicas(s.Desired.Replicas)))
+	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", readyPods(s), DescribeReplicas(s.Desired.Replicas)))
 	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
 	if len(v.absent) > 0 {
-		all = append(all, capital(list(v.absent))+" "+was(len(v.absent))+" not measured.")
+		all = append(all, capital(joinWords(v.absent))+" "+wasOrWere(len(v.absent))+" not measured.")
 		all = append(all, reported(e, s.Name)...)
 	}
 	if len(v.broken) > 0 {
-		all = append(all, capital(list(v.broken))+" "+was(len(v.broken))+" not a number.")
+		all = append(all, capital(joinWords(v.broken))+" "+wasOrWere(len(v.broken))+" not a number.")
 	}
 	if s.Expecting != nil {
 		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.",
@@ -107,7 +107,7 @@ func concerns(d *loadline.Diagnosis, app *loadline.App, service string) bool {
 	return false
 }
 
-func part(s *decisionlog.Service) string {
+func ofPartialSLO(s *decisionlog.Service) string {
 	if s.PartialSLO == nil {
 		return ""
 	}
@@ -115,7 +115,7 @@ func part(s *decisionlog.Service) string {
 		millis(time.Duration(s.PartialSLO.Latency).Seconds()))
 }
 
-func ready(s *decisionlog.Service) float64 {
+func readyPods(s *decisionlog.Service) float64 {
 	n := 0.0
 	for i := range s.Seen.Pods {
 		if s.Seen.Pods[i].Phase == loadline.PodReady.String() {
@@ -194,9 +194,9 @@ func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
 		return all
 	}
 	next := s.Proposal.RunnerUp
-	text := "Next best was " + Setting(next.Setting.Setting())
+	text := "Next best was " + DescribeSetting(next.Setting.Setting())
 	if next.Reason != "" {
-		text += " (" + trim(next.Reason) + ")"
+		text += " (" + trimReason(next.Reason) + ")"
 	}
 	if next.Expected != nil {
 		text += ": expected " + outcome(next.Expected)
@@ -229,7 +229,7 @@ func dearer(more float64) string {
 	return cores(-more) + " less"
 }
 
-func was(n int) string {
+func wasOrWere(n int) string {
 	if n == 1 {
 		return "was"
 	}

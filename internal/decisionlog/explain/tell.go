@@ -14,17 +14,17 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// Instant as it is written everywhere.
-func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+// FormatTime as it is written everywhere.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Paragraph tells one service's part of a decision.
-func Paragraph(e decisionlog.Entry, service string) string {
+// Explain tells one service's part of a decision.
+func Explain(e decisionlog.Entry, service string) string {
 	r := e.Record
 	s := r.Service(service)
 	if s == nil {
-		return Pass(r)
+		return explainPass(r)
 	}
-	sentences := []string{what(r, s)}
+	sentences := []string{outcomeOf(r, s)}
 	sentences = append(sentences, seen(e, s)...)
 	sentences = append(sentences, foreseen(s)...)
 	sentences = append(sentences, wanted(r, s)...)
@@ -36,44 +36,44 @@ func Paragraph(e decisionlog.Entry, service string) string {
 	return strings.Join(sentences, " ")
 }
 
-// Pass tells of a decision that speaks of no service.
-func Pass(r *decisionlog.Record) string {
+// explainPass tells of a decision that speaks of no service.
+func explainPass(r *decisionlog.Record) string {
 	if r.Error != "" {
-		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", Instant(r.At), trim(r.Error))
+		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", FormatTime(r.At), trimReason(r.Error))
 	}
-	return fmt.Sprintf("At %s the policy %s had nothing to say.", Instant(r.At), r.Policy)
+	return fmt.Sprintf("At %s the policy %s had nothing to say.", FormatTime(r.At), r.Policy)
 }
 
-// what happened to the service.
-func what(r *decisionlog.Record, s *decisionlog.Service) string {
+// outcomeOf happened to the service.
+func outcomeOf(r *decisionlog.Record, s *decisionlog.Service) string {
 	before := s.Before()
 	if s.Plan == nil {
-		return fmt.Sprintf("At %s %s was left at %s.", Instant(r.At), s.Name, Replicas(before.Replicas))
+		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, DescribeReplicas(before.Replicas))
 	}
 	after := before.With(s.Plan.Setting())
 	switch {
 	case r.Applied.IsZero():
-		return fmt.Sprintf("At %s %s was to %s, but it was not applied%s.", Instant(r.At), s.Name, change(before, after, toCome),
+		return fmt.Sprintf("At %s %s was to %s, but it was not applied%s.", FormatTime(r.At), s.Name, changePhrase(before, after, planned),
 			because(r.Error))
 	case r.Mode != "" && r.Mode != "Act":
-		return fmt.Sprintf("At %s %s would have %s; in mode %s nothing is changed.", Instant(r.Applied), s.Name,
-			change(before, after, supposed), r.Mode)
+		return fmt.Sprintf("At %s %s would have %s; in mode %s nothing is changed.", FormatTime(r.Applied), s.Name,
+			changePhrase(before, after, conditional), r.Mode)
 	}
-	return fmt.Sprintf("At %s %s %s.", Instant(r.Applied), s.Name, change(before, after, done))
+	return fmt.Sprintf("At %s %s %s.", FormatTime(r.Applied), s.Name, changePhrase(before, after, happened))
 }
 
 // wanted is what the policy asked for.
 func wanted(r *decisionlog.Record, s *decisionlog.Service) []string {
 	switch {
 	case s.Proposal == nil && r.Error != "" && (s.Plan == nil || !r.Applied.IsZero()):
-		return []string{fmt.Sprintf("The policy %s could not decide: %s.", r.Policy, trim(r.Error))}
+		return []string{fmt.Sprintf("The policy %s could not decide: %s.", r.Policy, trimReason(r.Error))}
 	case s.Proposal == nil:
 		return []string{fmt.Sprintf("The policy %s said nothing of it.", r.Policy)}
 	}
 	want := s.Proposal.Setting.Setting()
 	asked := "no change"
 	if !want.Empty() {
-		asked = Setting(want)
+		asked = DescribeSetting(want)
 		if s.Before().Changes(want).Empty() {
 			asked += ", as it is"
 		}
@@ -94,10 +94,10 @@ func because(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + trim(reason)
+	return ": " + trimReason(reason)
 }
 
-func trim(reason string) string { return strings.TrimRight(strings.TrimSpace(reason), ".") }
+func trimReason(reason string) string { return strings.TrimRight(strings.TrimSpace(reason), ".") }
 
 // Short is a change in a few words, for lists: "3 to 5 replicas".
 func Short(s *decisionlog.Service) string {
@@ -105,11 +105,13 @@ func Short(s *decisionlog.Service) string {
 		return ""
 	}
 	before := s.Before()
-	return Change(before, before.With(s.Plan.Setting()))
+	return DescribeChange(before, before.With(s.Plan.Setting()))
 }
 
-// Change from one allocation to another in a few words.
-func Change(before, after loadline.Allocation) string { return strings.Join(axes(before, after), ", ") }
+// DescribeChange from one allocation to another in a few words.
+func DescribeChange(before, after loadline.Allocation) string {
+	return strings.Join(axes(before, after), ", ")
+}
 
 // services that a call visits, itself included.
 func visits(c *loadline.Call, service int) bool {
@@ -126,17 +128,17 @@ func visits(c *loadline.Call, service int) bool {
 	return false
 }
 
-// Since tells of a later decision that left the service as it was, or failed to
+// ExplainSince tells of a later decision that left the service as it was, or failed to
 // change it.
-func Since(e *decisionlog.Entry, service string) string {
+func ExplainSince(e *decisionlog.Entry, service string) string {
 	r, s := e.Record, e.Record.Service(service)
 	switch {
 	case s.Plan != nil:
-		return what(r, s)
+		return outcomeOf(r, s)
 	case r.Error != "":
-		return fmt.Sprintf("It was left so, last at %s: the policy %s could not decide: %s.", Instant(r.At), r.Policy, trim(r.Error))
+		return fmt.Sprintf("It was left so, last at %s: the policy %s could not decide: %s.", FormatTime(r.At), r.Policy, trimReason(r.Error))
 	case s.Proposal == nil:
-		return fmt.Sprintf("It was left so, last at %s, when the policy %s said nothing of it.", Instant(r.At), r.Policy)
+		return fmt.Sprintf("It was left so, last at %s, when the policy %s said nothing of it.", FormatTime(r.At), r.Policy)
 	}
-	return fmt.Sprintf("It was left so, last at %s%s.", Instant(r.At), because(s.Proposal.Reason))
+	return fmt.Sprintf("It was left so, last at %s%s.", FormatTime(r.At), because(s.Proposal.Reason))
 }

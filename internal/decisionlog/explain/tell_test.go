@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
-var noon = time.Date(2026, 3, 1, 12, 4, 14, 0, time.UTC)
+var explainedAt = time.Date(2026, 3, 1, 12, 4, 14, 0, time.UTC)
 
 func sample(v float64, age time.Duration) loadline.Sample {
-	return loadline.Sample{Value: v, At: noon.Add(-age)}
+	return loadline.Sample{Value: v, At: explainedAt.Add(-age)}
 }
 
 // scene is a decision that the rows below change.
@@ -30,7 +30,7 @@ type scene struct {
 	r *decisionlog.Record
 }
 
-func set(n int) loadline.Setting { return loadline.Setting{Replicas: loadline.Some(n)} }
+func setReplicas(n int) loadline.Setting { return loadline.Setting{Replicas: loadline.Some(n)} }
 
 func newScene() *scene {
 	app := &loadline.App{
@@ -43,22 +43,22 @@ func newScene() *scene {
 	size := loadline.Size{CPURequest: 0.2, CPULimit: 0.5, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20}
 	pods := make([]loadline.PodObservation, 3)
 	for i := range pods {
-		pods[i] = loadline.PodObservation{Phase: loadline.PodReady, Size: size, Created: noon, Ready: noon}
+		pods[i] = loadline.PodObservation{Phase: loadline.PodReady, Size: size, Created: explainedAt, Ready: explainedAt}
 	}
 	told := []loadline.Allocation{{Replicas: 3, Size: size}}
 	seven := 7 * time.Second
 	return &scene{
 		d: loadline.Decision{
-			At: noon, Applied: noon.Add(time.Second), Policy: "hpa",
-			Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: set(6),
+			At: explainedAt, Applied: explainedAt.Add(time.Second), Policy: "hpa",
+			Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: setReplicas(6),
 				Reason: "CPU at 91 % of the request, target 50 %"}}},
-			Changed: []loadline.GuardChange{{Guard: "step", From: set(6), To: set(5), Reason: "at most 2 more at a time"}},
-			Plan:    loadline.Plan{Services: []loadline.ServicePlan{{Setting: set(5)}}},
+			Changed: []loadline.GuardChange{{Guard: "step", From: setReplicas(6), To: setReplicas(5), Reason: "at most 2 more at a time"}},
+			Plan:    loadline.Plan{Services: []loadline.ServicePlan{{Setting: setReplicas(5)}}},
 		},
 		s: loadline.Situation{
 			App: app, Allocation: told, InFlight: told,
 			Window: []loadline.Observation{{
-				At: noon,
+				At: explainedAt,
 				Services: []loadline.ServiceObservation{{
 					Rate: sample(84.21, seven), CPU: sample(0.546, seven), Memory: sample(100<<20, seven+10*time.Second),
 					Latency: loadline.Latency{P99: sample(0.3104, seven)}, Pods: pods,
@@ -81,7 +81,7 @@ var scenes = []struct {
 }{
 	{"more replicas, cut by a guard", nil, nil},
 	{"a runner-up and what the twin expected", func(s *scene) {
-		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: set(4), Reason: "add one, valued 0.03 less"}
+		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: setReplicas(4), Reason: "add one, valued 0.03 less"}
 	}, func(r *decisionlog.Record) {
 		r.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99, Latency: decisionlog.Seconds(180 * time.Millisecond),
 			OverSLO: 0.72, Cores: 4.2}
@@ -90,12 +90,12 @@ var scenes = []struct {
 	}},
 	{"left as it is", func(s *scene) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
-		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: set(3), Reason: "within tolerance"}
+		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: setReplicas(3), Reason: "within tolerance"}
 	}, nil},
 	{"nothing measured: it holds", func(s *scene) {
 		*s.service() = loadline.ServiceObservation{Pods: s.service().Pods[:1]}
 		s.s.Window[0].Kinds = nil
-		s.d = loadline.Decision{At: noon, Policy: "hpa", Err: fmt.Errorf("%w: no pod has a usable sample", loadline.ErrNoData)}
+		s.d = loadline.Decision{At: explainedAt, Policy: "hpa", Err: fmt.Errorf("%w: no pod has a usable sample", loadline.ErrNoData)}
 	}, nil},
 	{"a figure that is none, and one of memory only", func(s *scene) {
 		s.service().CPU = sample(math.NaN(), 0)
@@ -112,12 +112,12 @@ var scenes = []struct {
 		s.d.Plan.Services[0].Setting = want
 	}, nil},
 	{"a guard refuses", func(s *scene) {
-		s.d.Changed = []loadline.GuardChange{{Guard: "roll-out", From: set(6), Reason: "a roll-out is under way"}}
+		s.d.Changed = []loadline.GuardChange{{Guard: "roll-out", From: setReplicas(6), Reason: "a roll-out is under way"}}
 		s.d.Plan, s.d.Applied = loadline.Plan{}, time.Time{}
 	}, nil},
 	{"a guard acts where the policy cannot", func(s *scene) {
 		s.d.Proposal, s.d.Err = loadline.Proposal{}, loadline.ErrNoData
-		s.d.Changed = []loadline.GuardChange{{Guard: "floor", To: set(5), Reason: "nothing was measured for 10 min"}}
+		s.d.Changed = []loadline.GuardChange{{Guard: "floor", To: setReplicas(5), Reason: "nothing was measured for 10 min"}}
 	}, func(r *decisionlog.Record) { r.Rung = "floor" }},
 	{"Recommend", nil, func(r *decisionlog.Record) { r.Mode = "Recommend" }},
 	{"a forecast, a part of the SLO, plans under way, one replica", func(s *scene) {
@@ -126,13 +126,13 @@ var scenes = []struct {
 		s.s.PartialSLO = []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond}}
 		s.s.InFlight = []loadline.Allocation{{Replicas: 2, Size: s.s.Allocation[0].Size}}
 		s.d.Changed = nil
-		s.d.Proposal.Services[0].Setting, s.d.Plan.Services[0].Setting = set(1), set(1)
+		s.d.Proposal.Services[0].Setting, s.d.Plan.Services[0].Setting = setReplicas(1), setReplicas(1)
 	}, nil},
 	{"the policy does not speak of it", func(s *scene) {
-		s.d = loadline.Decision{At: noon, Policy: "students"}
+		s.d = loadline.Decision{At: explainedAt, Policy: "students"}
 	}, nil},
 	{"nothing could be observed", func(s *scene) {
-		s.d = loadline.Decision{At: noon, Policy: "hpa", Err: errors.New("observe: connection refused")}
+		s.d = loadline.Decision{At: explainedAt, Policy: "hpa", Err: errors.New("observe: connection refused")}
 		s.s = loadline.Situation{}
 	}, nil},
 }
@@ -148,7 +148,7 @@ func TestSentences(t *testing.T) {
 		if row.record != nil {
 			row.record(s.r)
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n\n", row.name, Paragraph(decisionlog.Entry{App: s.s.App, Record: s.r}, "productpage"))
+		fmt.Fprintf(&b, "# %s\n%s\n\n", row.name, Explain(decisionlog.Entry{App: s.s.App, Record: s.r}, "productpage"))
 	}
 	const file = "testdata/sentences.txt"
 	if *update {
@@ -197,12 +197,12 @@ func FuzzParagraph(f *testing.F) {
 		}
 		for _, app := range []*loadline.App{nil, s.s.App} {
 			e := decisionlog.Entry{App: app, Record: &r}
-			if Paragraph(e, "none of them") == "" {
+			if Explain(e, "none of them") == "" {
 				t.Error("nothing is told")
 			}
 			for i := range r.Services {
 				name := r.Services[i].Name
-				if Paragraph(e, name) == "" || Since(&e, name) == "" {
+				if Explain(e, name) == "" || ExplainSince(&e, name) == "" {
 					t.Error("nothing is told")
 				}
 				Short(&r.Services[i])

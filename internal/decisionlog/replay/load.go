@@ -10,31 +10,31 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// Load is the recorded rate of users' requests, as a load for a simulated
+// RecordedLoad is the recorded rate of users' requests, as a load for a simulated
 // cluster that starts with the record.
-type Load struct {
+type RecordedLoad struct {
 	app   *loadline.App
 	start time.Time
 	end   time.Time
-	kinds [][]reading
+	kinds [][]rateReading
 
 	over, weight float64
 	desired      []loadline.Allocation
 }
 
-// reading is a rate that was measured up to an instant.
-type reading struct {
+// rateReading is a rate that was measured up to an instant.
+type rateReading struct {
 	until time.Duration // since the start
 	rate  float64
 }
 
-// NewLoad of an application's kinds of requests.
-func NewLoad(app *loadline.App) *Load {
-	return &Load{app: app, kinds: make([][]reading, len(app.Kinds))}
+// NewRecordedLoad of an application's kinds of requests.
+func NewRecordedLoad(app *loadline.App) *RecordedLoad {
+	return &RecordedLoad{app: app, kinds: make([][]rateReading, len(app.Kinds))}
 }
 
 // Add a record, in the order of the instants.
-func (l *Load) Add(r *decisionlog.Record) {
+func (l *RecordedLoad) Add(r *decisionlog.Record) {
 	if !r.Seen() {
 		return
 	}
@@ -56,13 +56,13 @@ func (l *Load) Add(r *decisionlog.Record) {
 		}
 		until := r.At.Add(-rate.Age).Sub(l.start)
 		if known := l.kinds[at]; until > 0 && (len(known) == 0 || until > known[len(known)-1].until) && rate.Value >= 0 {
-			l.kinds[at] = append(known, reading{until, rate.Value})
+			l.kinds[at] = append(known, rateReading{until, rate.Value})
 		}
 	}
 }
 
 // Check reports whether there is a load to run.
-func (l *Load) Check() error {
+func (l *RecordedLoad) Check() error {
 	if l.Duration() <= 0 {
 		return fmt.Errorf("replay: the stretch holds fewer than two observations, which is no load to run")
 	}
@@ -75,20 +75,20 @@ func (l *Load) Check() error {
 }
 
 // Duration of the load.
-func (l *Load) Duration() time.Duration { return l.end.Sub(l.start) }
+func (l *RecordedLoad) Duration() time.Duration { return l.end.Sub(l.start) }
 
 // OverSLO is the share of requests that was over its SLO as recorded; NaN = it
 // was not measured.
-func (l *Load) OverSLO() float64 { return l.over / l.weight }
+func (l *RecordedLoad) OverSLO() float64 { return l.over / l.weight }
 
 // Onto has another model of the same application take the load: a twin, say. It
 // must have the same services and kinds of requests, in any order.
-func (l *Load) Onto(app *loadline.App) error {
+func (l *RecordedLoad) Onto(app *loadline.App) error {
 	if len(app.Services) != len(l.app.Services) || len(app.Kinds) != len(l.app.Kinds) {
 		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
 			app.Name, len(app.Services), len(app.Kinds), l.app.Name, len(l.app.Services), len(l.app.Kinds))
 	}
-	desired, kinds := make([]loadline.Allocation, len(l.desired)), make([][]reading, len(l.kinds))
+	desired, kinds := make([]loadline.Allocation, len(l.desired)), make([][]rateReading, len(l.kinds))
 	for i := range l.app.Services {
 		at := app.ServiceIndex(l.app.Services[i].Name)
 		if at < 0 {
@@ -109,7 +109,7 @@ func (l *Load) Onto(app *loadline.App) error {
 
 // Rate implements the simulator's arrivals. A reading holds from the one before
 // it up to its own instant; the last one holds on.
-func (l *Load) Rate(kind int, t time.Duration) (float64, time.Duration) {
+func (l *RecordedLoad) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	k := l.kinds[kind]
 	i := sort.Search(len(k), func(i int) bool { return k[i].until > t })
 	if i >= len(k)-1 {
@@ -121,7 +121,7 @@ func (l *Load) Rate(kind int, t time.Duration) (float64, time.Duration) {
 const never = time.Duration(1<<63 - 1)
 
 // Start is the application in its desired state at the start of the record.
-func (l *Load) Start() *loadline.App {
+func (l *RecordedLoad) Start() *loadline.App {
 	app := *l.app
 	app.Services = slices.Clone(l.app.Services)
 	for i := range l.desired {

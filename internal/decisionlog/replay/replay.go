@@ -27,19 +27,19 @@ import (
 type Replay struct {
 	app    *loadline.App
 	loop   loop.Loop
-	now    recording
-	report Report
-	open   *pass // the last pass, which lasts until the next
+	now    recordedCluster
+	report ReplayReport
+	open   *replayPass // the last pass, which lasts until the next
 }
 
-// pass is what both policies proposed at one instant.
-type pass struct {
+// replayPass is what both policies proposed at one instant.
+type replayPass struct {
 	at         time.Time
 	was, other []loadline.Allocation
 }
 
-// Report is the result of a replay.
-type Report struct {
+// ReplayReport is the result of a replay.
+type ReplayReport struct {
 	Policy    string    `json:"policy"`    // the other one
 	Recorded  []string  `json:"recorded"`  // policies in the records
 	First     time.Time `json:"first"`     // instant of the first decision
@@ -50,12 +50,12 @@ type Report struct {
 	Differ    int       `json:"differ"`    // decisions in which some service differs
 	Remarks   []string  `json:"remarks,omitempty"`
 
-	Services    []Service    `json:"services"`
-	Differences []Difference `json:"differences"` // all of them, in order
+	Services    []ReplayedService `json:"services"`
+	Differences []Difference      `json:"differences"` // all of them, in order
 }
 
-// Service is one service over the replayed time.
-type Service struct {
+// ReplayedService is one service over the replayed time.
+type ReplayedService struct {
 	Name   string `json:"name"`
 	Differ int    `json:"differ"`
 	// What was proposed, from each decision to the next.
@@ -88,13 +88,13 @@ type Episode struct {
 	Times int
 }
 
-// New returns a replay of an application's records with another policy.
-func New(app *loadline.App, policy loadline.Policy, name string) *Replay {
-	r := &Replay{app: app, now: recording{app: app}}
+// NewReplay returns a replay of an application's records with another policy.
+func NewReplay(app *loadline.App, policy loadline.Policy, name string) *Replay {
+	r := &Replay{app: app, now: recordedCluster{app: app}}
 	r.loop = loop.Loop{App: app, Policy: policy, Cluster: &r.now, Clock: &r.now, Immediate: true}
 	r.report.Policy, r.report.Differences = name, []Difference{}
 	for i := range app.Services {
-		r.report.Services = append(r.report.Services, Service{Name: app.Services[i].Name})
+		r.report.Services = append(r.report.Services, ReplayedService{Name: app.Services[i].Name})
 	}
 	return r
 }
@@ -132,7 +132,7 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 		r.report.First = record.At
 	}
 	r.report.Last = record.At
-	now := &pass{at: record.At, was: slices.Clone(s.InFlight), other: slices.Clone(s.InFlight)}
+	now := &replayPass{at: record.At, was: slices.Clone(s.InFlight), other: slices.Clone(s.InFlight)}
 	wants := make([]loadline.ServiceProposal, len(r.app.Services))
 	for _, p := range proposal.Services {
 		wants[p.Service] = p
@@ -207,8 +207,8 @@ func (r *Replay) compareNeeds(record *decisionlog.Record) {
 	}
 }
 
-// Report ends the replay. The last decision lasts for one recorded period.
-func (r *Replay) Report(period time.Duration) Report {
+// ReplayReport ends the replay. The last decision lasts for one recorded period.
+func (r *Replay) Report(period time.Duration) ReplayReport {
 	if r.open != nil {
 		r.close(r.open.at.Add(period))
 		r.open = nil
@@ -217,12 +217,12 @@ func (r *Replay) Report(period time.Duration) Report {
 }
 
 // Only is the report of one service; "" = of all.
-func (r Report) Only(service string) Report {
+func (r ReplayReport) Only(service string) ReplayReport {
 	if service == "" {
 		return r
 	}
 	other := func(name string) bool { return name != service }
-	r.Services = slices.DeleteFunc(slices.Clone(r.Services), func(s Service) bool { return other(s.Name) })
+	r.Services = slices.DeleteFunc(slices.Clone(r.Services), func(s ReplayedService) bool { return other(s.Name) })
 	r.Differences = slices.DeleteFunc(slices.Clone(r.Differences), func(d Difference) bool { return other(d.Service) })
 	r.Differ = len(r.Differences)
 	return r
@@ -230,7 +230,7 @@ func (r Report) Only(service string) Report {
 
 // LargestFirst are the differences by size: replicas, then requested cores. The
 // same difference in consecutive decisions is one episode.
-func (r *Report) LargestFirst() []Episode {
+func (r *ReplayReport) LargestFirst() []Episode {
 	var all []Episode
 	last := map[string]int{} // by service: index of its last episode
 	for _, d := range r.Differences {

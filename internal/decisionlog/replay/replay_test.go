@@ -65,13 +65,13 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 	return app, all
 }
 
-func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Record) Report {
+func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Record) ReplayReport {
 	t.Helper()
 	policy, err := policy.New(spec, app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(app, policy, spec)
+	r := NewReplay(app, policy, spec)
 	for _, record := range records {
 		if err := r.Add(record); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func (climbing) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, er
 // recorded.
 func TestNothingThatIsReplayedIsInFlight(t *testing.T) {
 	app, records := recorded(t, "static:replicas=3")
-	r := New(app, climbing{must(policy.New("hpa", app))}, "climbing")
+	r := NewReplay(app, climbing{must(policy.New("hpa", app))}, "climbing")
 	for _, record := range records {
 		if err := r.Add(record); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestWhatSawNothingIsLeftOut(t *testing.T) {
 	if report := run(t, app, "hpa", records); report.Blind != 1 || report.Decisions != len(records)-1 {
 		t.Errorf("%+v", report)
 	}
-	r := New(app, nopolicy{}, "x")
+	r := NewReplay(app, nopolicy{}, "x")
 	if err := r.Add(records[1]); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (nopolicy) Decide(time.Time, loadline.Situation) (loadline.Proposal, error)
 
 func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	app, records := recorded(t, "hpa")
-	load := NewLoad(app)
+	load := NewRecordedLoad(app)
 	for _, r := range records {
 		load.Add(r)
 	}
@@ -228,7 +228,7 @@ func TestTheRecordedLoadRunsAgain(t *testing.T) {
 	if err := load.Onto(&loadline.App{Name: "other"}); err == nil || !strings.Contains(err.Error(), "other has 0 services") {
 		t.Errorf("onto another application: %v", err)
 	}
-	if err := NewLoad(app).Check(); err == nil {
+	if err := NewRecordedLoad(app).Check(); err == nil {
 		t.Error("no load, and no error")
 	}
 }

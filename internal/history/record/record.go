@@ -20,8 +20,8 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Spec is what to run and how finely to keep it.
-type Spec struct {
+// HistorySpec is what to run and how finely to keep it.
+type HistorySpec struct {
 	App      *loadline.App
 	Load     sim.Arrivals
 	Workload string // its name, for the manifest
@@ -43,21 +43,21 @@ type Spec struct {
 	Progress func(at time.Duration) // may be nil
 }
 
-// DefaultStep is the usual time between two scrapes.
-const DefaultStep = 15 * time.Second
+// DefaultHistoryStep is the usual time between two scrapes.
+const DefaultHistoryStep = 15 * time.Second
 
-// Run simulates and keeps every whole step. It ends early with the context's
+// RecordHistory simulates and keeps every whole step. It ends early with the context's
 // error.
-func Run(ctx context.Context, s Spec) (*history.History, error) {
+func RecordHistory(ctx context.Context, s HistorySpec) (*history.History, error) {
 	if s.Step == 0 {
-		s.Step = DefaultStep
+		s.Step = DefaultHistoryStep
 	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	rec := newRecorder(s)
+	rec := newHistoryRecorder(s)
 	spec := s.simulation()
 	spec.Hooks.Scrape = func(r *sim.Reading, cp *sim.ControlPlane) {
 		if err := rec.watch(r, cp); err != nil {
@@ -77,7 +77,7 @@ func Run(ctx context.Context, s Spec) (*history.History, error) {
 	return h, nil
 }
 
-func (s Spec) simulation() simulate.Spec {
+func (s HistorySpec) simulation() simulate.Spec {
 	return simulate.Spec{
 		App: s.App, Load: s.Load, Workload: s.Workload, Policy: s.Policy, Decider: s.Decider, Engine: s.Engine,
 		Duration: s.Duration, Seed: s.Seed, CPU: s.CPU, Perturb: s.Perturb,
@@ -86,7 +86,7 @@ func (s Spec) simulation() simulate.Spec {
 }
 
 // Validate reports everything that is wrong, before anything is run.
-func (s Spec) Validate() error {
+func (s HistorySpec) Validate() error {
 	var faults []error
 	switch {
 	case s.Step < time.Second || s.Step%time.Millisecond != 0:
@@ -101,7 +101,7 @@ func (s Spec) Validate() error {
 }
 
 // source is how the manifest names a recording: enough to make it again.
-func (s Spec) source() string {
+func (s HistorySpec) source() string {
 	words := []string{
 		"record", "app=" + s.App.Name, "workload=" + s.Workload, "policy=" + s.Policy, "engine=" + s.Engine, fmt.Sprintf("seed=%d",
 			s.Seed),

@@ -52,16 +52,16 @@ func twoServices() *loadline.App {
 	}
 }
 
-func spec(engine string) Spec {
-	return Spec{
+func spec(engine string) HistorySpec {
+	return HistorySpec{
 		App: twoServices(), Load: ramp{}, Workload: "ramp", Policy: "hpa", Engine: engine,
 		Duration: 10 * time.Minute, Step: 15 * time.Second, Seed: 3,
 	}
 }
 
-func run(t *testing.T, s Spec) *history.History {
+func run(t *testing.T, s HistorySpec) *history.History {
 	t.Helper()
-	h, err := Run(context.Background(), s)
+	h, err := RecordHistory(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,19 +245,19 @@ func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
 func TestBadSpecsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
-		change     func(*Spec)
+		change     func(*HistorySpec)
 	}{
-		{"a step below a second", "at least 1s", func(s *Spec) { s.Step = 10 * time.Millisecond }},
-		{"a step of broken milliseconds", "whole milliseconds", func(s *Spec) { s.Step = time.Second + time.Microsecond }},
-		{"a step longer than the run", "shorter than one step", func(s *Spec) { s.Step = time.Hour }},
-		{"a step shorter than the scrapes", "choose a step of at least 15s", func(s *Spec) { s.Step = 5 * time.Second }},
-		{"no such policy", "unknown policy", func(s *Spec) { s.Policy = "hpb" }},
-		{"no duration", "longer than 0", func(s *Spec) { s.Duration = 0 }},
+		{"a step below a second", "at least 1s", func(s *HistorySpec) { s.Step = 10 * time.Millisecond }},
+		{"a step of broken milliseconds", "whole milliseconds", func(s *HistorySpec) { s.Step = time.Second + time.Microsecond }},
+		{"a step longer than the run", "shorter than one step", func(s *HistorySpec) { s.Step = time.Hour }},
+		{"a step shorter than the scrapes", "choose a step of at least 15s", func(s *HistorySpec) { s.Step = 5 * time.Second }},
+		{"no such policy", "unknown policy", func(s *HistorySpec) { s.Policy = "hpb" }},
+		{"no duration", "longer than 0", func(s *HistorySpec) { s.Duration = 0 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := spec("fluid")
 			c.change(&s)
-			_, err := Run(context.Background(), s)
+			_, err := RecordHistory(context.Background(), s)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
@@ -273,7 +273,7 @@ func TestAStoppedRunGivesNoHistory(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := Run(ctx, s); !errors.Is(err, context.Canceled) {
+	if _, err := RecordHistory(ctx, s); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }

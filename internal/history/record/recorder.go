@@ -12,11 +12,11 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// recorder turns readings into steps. Counters between two readings are taken to
+// historyRecorder turns readings into steps. Counters between two readings are taken to
 // have grown evenly: a step that ends between them gets its share. Gauges hold
 // from the reading before up to the reading that shows them.
-type recorder struct {
-	spec     Spec
+type historyRecorder struct {
+	spec     HistorySpec
 	began    bool
 	at       time.Duration     // of the last reading
 	steps    int               // that are over
@@ -52,8 +52,8 @@ type callReading struct {
 	latency       sim.LatencyReading
 }
 
-func newRecorder(s Spec) *recorder {
-	t := &recorder{
+func newHistoryRecorder(s HistorySpec) *historyRecorder {
+	t := &historyRecorder{
 		spec:     s,
 		services: make([]serviceRecorder, len(s.App.Services)),
 		kinds:    make([]callRecorder, len(s.App.Kinds)),
@@ -86,7 +86,7 @@ func newCallRecorder(from, to, operation string, steps int) callRecorder {
 
 // watch takes a reading. It refuses steps that are shorter than the time
 // between readings: their values would be made up.
-func (t *recorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
+func (t *historyRecorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	if !t.began {
 		t.began = true
 		t.keep(r)
@@ -112,7 +112,7 @@ func (t *recorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 }
 
 // add takes what happened in a part of the time since the last reading.
-func (t *recorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
+func (t *historyRecorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
 	share := float64(until-from) / float64(r.At-t.at)
 	seconds := (until - from).Seconds()
 	for i := range t.services {
@@ -191,7 +191,7 @@ func (s *serviceRecorder) addSize(z loadline.Size, seconds float64) {
 // restarted becomes ready again, long after its creation: that is no start-up.
 // Those that a run begins with were not seen starting: without a function they
 // are only remembered.
-func (t *recorder) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
+func (t *historyRecorder) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
 	for i := range t.services {
 		for _, slot := range cp.Slots(i) {
 			p := cp.Pod(slot)
@@ -232,7 +232,7 @@ func (c *callRecorder) keep(now callReading) {
 }
 
 // keep remembers a reading.
-func (t *recorder) keep(r *sim.Reading) {
+func (t *historyRecorder) keep(r *sim.Reading) {
 	t.at = r.At
 	for i := range t.services {
 		last := &t.services[i].last
@@ -251,7 +251,7 @@ func (t *recorder) keep(r *sim.Reading) {
 }
 
 // close ends a step.
-func (t *recorder) close() {
+func (t *historyRecorder) close() {
 	seconds := t.spec.Step.Seconds()
 	for i := range t.services {
 		s := &t.services[i]
@@ -298,7 +298,7 @@ func (c *callRecorder) close(seconds float64, lost bool) {
 }
 
 // draw reports whether a step of one target is lost, and how far off its CPU is.
-func (t *recorder) draw() (lost bool, noise float64) {
+func (t *historyRecorder) draw() (lost bool, noise float64) {
 	p := &t.spec.Perturb
 	noise = 1
 	if p.MetricsLoss > 0 {
@@ -318,7 +318,7 @@ func kept(v float64, lost bool) float32 {
 }
 
 // history is all that was kept.
-func (t *recorder) history() *history.History {
+func (t *historyRecorder) history() *history.History {
 	h := &history.History{
 		Start: sim.Epoch.Add(t.spec.Step), Step: t.spec.Step, Steps: t.steps,
 		Manifest: history.Manifest{Version: history.Version, Source: t.spec.source()},

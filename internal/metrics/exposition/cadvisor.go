@@ -11,7 +11,7 @@ import (
 // cadvisor shows what the containers of a service use: every metric of services
 // that the table has a container series for. CPU and memory are counted by pod,
 // the others by service: its ready pods share them evenly.
-func (r *Recorder) cadvisor(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
+func (r *Exposition) cadvisor(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	ready := float64(max(1, cp.Ready(service)))
 	seen := &r.services[service]
 	shares := now.Of
@@ -40,7 +40,7 @@ func (r *Recorder) cadvisor(service int, now *sim.ServiceReading, cp *sim.Contro
 }
 
 // containers is the family of a metric, and the suffix of its series.
-func (r *Recorder) containers(m int) (f *family, suffix string) {
+func (r *Exposition) containers(m int) (f *family, suffix string) {
 	row := &loadline.ServiceTable[m].Metric
 	if row.Aggregation == loadline.Gauge {
 		return r.family(row.Series, "gauge", containerHelp(row)), ""
@@ -65,7 +65,7 @@ func containerHelp(row *loadline.Metric) string {
 
 // container shows one pod's values. The kernel counts quota periods where there is
 // a limit only; a container that is starting has no memory worth the name.
-func (r *Recorder) container(now *sim.ServiceReading, reading *sim.PodReading, p *sim.Pod, pod *podSeen, ready float64) {
+func (r *Exposition) container(now *sim.ServiceReading, reading *sim.PodReading, p *sim.Pod, pod *podSeen, ready float64) {
 	labels := []string{"namespace", r.namespace, "pod", pod.name, "container", "app", "node", r.node(p)}
 	serving := p.Phase == loadline.PodReady || p.Phase == loadline.PodDraining
 	for m := range loadline.ServiceTable {
@@ -97,7 +97,7 @@ func PodName(service string, id int64) string {
 }
 
 // pod is what is remembered of a pod.
-func (r *Recorder) pod(service int, p *sim.Pod) *podSeen {
+func (r *Exposition) pod(service int, p *sim.Pod) *podSeen {
 	seen, known := r.pods[p.ID]
 	if !known {
 		seen = &podSeen{name: PodName(r.app.Services[service].Name, p.ID)}
@@ -127,7 +127,7 @@ func safe(n uint64, length int) string {
 	return string(text)
 }
 
-func (r *Recorder) node(p *sim.Pod) string {
+func (r *Exposition) node(p *sim.Pod) string {
 	if p.Node < 0 || p.Node >= len(r.app.Nodes) {
 		return ""
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Recorder keeps what the exporters show, scrape by scrape. It holds eight
+// Exposition keeps what the exporters show, scrape by scrape. It holds eight
 // bytes for every sample: a week of a few services, or a day of forty, is what
 // fits.
-type Recorder struct {
+type Exposition struct {
 	app       *loadline.App
 	namespace string
 	edges     []sim.Edge
@@ -52,9 +52,9 @@ type podSeen struct {
 	restarts float64
 }
 
-// New makes a recorder for an application that runs in a namespace.
-func New(app *loadline.App, namespace string) *Recorder {
-	r := &Recorder{
+// NewExposition makes a recorder for an application that runs in a namespace.
+func NewExposition(app *loadline.App, namespace string) *Exposition {
+	r := &Exposition{
 		app: app, namespace: namespace, edges: sim.Edges(app),
 		entered: make([]bool, len(app.Services)),
 		byName:  map[string]*family{}, pods: map[int64]*podSeen{},
@@ -70,7 +70,7 @@ func New(app *loadline.App, namespace string) *Recorder {
 }
 
 // Watch keeps one scrape; it fits simulate.Hooks.Scrape.
-func (r *Recorder) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
+func (r *Exposition) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
 	if n := len(r.times); n > 0 && reading.At <= r.times[n-1] {
 		return // the same instant twice; Prometheus would refuse it
 	}
@@ -83,7 +83,7 @@ func (r *Recorder) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
 }
 
 // Samples counts what has been kept.
-func (r *Recorder) Samples() int {
+func (r *Exposition) Samples() int {
 	n := 0
 	for _, f := range r.families {
 		for _, s := range f.series {
@@ -94,7 +94,7 @@ func (r *Recorder) Samples() int {
 }
 
 // Write writes everything as OpenMetrics text.
-func (r *Recorder) Write(w io.Writer) error {
+func (r *Exposition) Write(w io.Writer) error {
 	if len(r.times) == 0 {
 		return fmt.Errorf("nothing was scraped of %s", r.app.Name)
 	}

@@ -36,7 +36,7 @@ func expose(t *testing.T, app, engine string) (string, sim.Reading) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(model.App, "shop")
+	r := NewExposition(model.App, "shop")
 	var last sim.Reading
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: model.App, Load: constant(20), Policy: "hpa", Engine: engine, Duration: 10 * time.Minute, Seed: 1,
@@ -208,7 +208,7 @@ func TestNothingScraped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := New(model.App, "shop").Write(&bytes.Buffer{}); err == nil {
+	if err := NewExposition(model.App, "shop").Write(&bytes.Buffer{}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -27,7 +27,7 @@ type arrivalSeen struct {
 }
 
 // callers of a service: services by index, and -1 for the users.
-func (r *Recorder) callers(service int) []int {
+func (r *Exposition) callers(service int) []int {
 	var callers []int
 	if r.entered[service] {
 		callers = append(callers, -1)
@@ -42,7 +42,7 @@ func (r *Recorder) callers(service int) []int {
 
 // istio shows what the proxies count: the callee's proxy all that arrives, the
 // caller's proxy what it sends.
-func (r *Recorder) istio(reading *sim.Reading) {
+func (r *Exposition) istio(reading *sim.Reading) {
 	requests := r.family("istio_requests", "counter", helpRequests)
 	duration := r.family("istio_request_duration_milliseconds", "histogram", helpDuration)
 	for s := range r.app.Services {
@@ -80,7 +80,7 @@ func (r *Recorder) istio(reading *sim.Reading) {
 // share divides what a service counted since the last scrape among its callers.
 // The engines count calls by edge but latencies by service, so a caller gets
 // its share of the callee's histogram; the sum over callers is exact.
-func (r *Recorder) share(service int, reading *sim.Reading) {
+func (r *Exposition) share(service int, reading *sim.Reading) {
 	seen := &r.services[service]
 	now := &reading.Services[service]
 	callers := r.callers(service)
@@ -115,7 +115,7 @@ func (r *Recorder) share(service int, reading *sim.Reading) {
 
 // weights are the shares of a service's callers in what has ended since the
 // last scrape.
-func (r *Recorder) weights(service int, callers []int, reading *sim.Reading) []float64 {
+func (r *Exposition) weights(service int, callers []int, reading *sim.Reading) []float64 {
 	weights := make([]float64, len(callers))
 	if len(callers) == 1 {
 		weights[0] = 1
@@ -140,7 +140,7 @@ func (r *Recorder) weights(service int, callers []int, reading *sim.Reading) []f
 }
 
 // sent is how many requests of a caller to a service have ended so far.
-func (r *Recorder) sent(from, to int, reading *sim.Reading) float64 {
+func (r *Exposition) sent(from, to int, reading *sim.Reading) float64 {
 	if from >= 0 {
 		if e := sim.EdgeIndex(r.edges, sim.Edge{From: from, To: to}); e >= 0 && e < len(reading.Calls) {
 			return reading.Calls[e].Count
@@ -157,7 +157,7 @@ func (r *Recorder) sent(from, to int, reading *sim.Reading) float64 {
 }
 
 // istioLabels are those of Istio's standard metrics.
-func (r *Recorder) istioLabels(reporter string, from, to int, code string) []string {
+func (r *Exposition) istioLabels(reporter string, from, to int, code string) []string {
 	source, sourceNamespace := gateway, gatewayNamespace
 	if from >= 0 {
 		source, sourceNamespace = r.app.Services[from].Name, r.namespace

@@ -7,11 +7,11 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// before is the age of the initial pods at the start: their start is not recorded.
-const before = time.Hour
+// sampledBefore is the age of the initial pods at the start: their start is not recorded.
+const sampledBefore = time.Hour
 
 // kubeState exposes the state of a service and its pods in the control plane.
-func (r *Recorder) kubeState(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
+func (r *Exposition) kubeState(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	name := r.app.Services[service].Name
 	deployment := []string{"namespace", r.namespace, "deployment", name}
 	r.add(r.family("kube_deployment_spec_replicas", "gauge", "Replicas asked for."), "", float64(cp.Allocation()[service].Replicas),
@@ -26,13 +26,13 @@ func (r *Recorder) kubeState(service int, now *sim.ServiceReading, cp *sim.Contr
 	}
 }
 
-func (r *Recorder) kubePod(service string, seen *podSeen, p *sim.Pod) {
+func (r *Exposition) kubePod(service string, seen *podSeen, p *sim.Pod) {
 	pod := []string{"namespace", r.namespace, "pod", seen.name}
 	r.add(r.family("kube_pod_owner", "gauge", "Owner of a pod."), "", 1,
 		append(pod[:4:4], "owner_kind", "ReplicaSet", "owner_name", replicaSet(service))...)
 	created, ready := p.Created, p.Ready
 	if created == 0 && ready == 0 {
-		created, ready = -before, -before+time.Second
+		created, ready = -sampledBefore, -sampledBefore+time.Second
 	}
 	r.add(r.family("kube_pod_created", "gauge", "When a pod was created."), "", seconds(created), pod...)
 	if ready != sim.Never {
@@ -60,7 +60,7 @@ func (r *Recorder) kubePod(service string, seen *podSeen, p *sim.Pod) {
 
 // restarts are counted by service; they belong to a pod that starts again, or
 // else to the oldest.
-func (r *Recorder) restarts(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
+func (r *Exposition) restarts(service int, now *sim.ServiceReading, cp *sim.ControlPlane) {
 	seen := &r.services[service]
 	fresh := now.Of[loadline.ServiceRestarts] - seen.restarts
 	seen.restarts = now.Of[loadline.ServiceRestarts]

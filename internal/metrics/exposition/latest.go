@@ -12,7 +12,7 @@ import (
 // WriteLatest writes the last scrape as exporters do: without timestamps. Families are those whose names begin with one of the
 // prefixes; without any, all. Earlier scrapes are dropped, so that memory is
 // bounded.
-func (r *Recorder) WriteLatest(w io.Writer, prefixes ...string) error {
+func (r *Exposition) WriteLatest(w io.Writer, prefixes ...string) error {
 	if len(r.times) == 0 {
 		return fmt.Errorf("nothing was scraped of %s", r.app.Name)
 	}
@@ -32,7 +32,7 @@ func (r *Recorder) WriteLatest(w io.Writer, prefixes ...string) error {
 }
 
 // forget drops every scrape but the last, and the series that were not in it.
-func (r *Recorder) forget() {
+func (r *Exposition) forget() {
 	last := len(r.times) - 1
 	for _, f := range r.families {
 		f.series = slices.DeleteFunc(f.series, func(s *series) bool {

@@ -17,7 +17,7 @@ func TestLatestIsTheEndOfTheWholeText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, live := New(model.App, "shop"), New(model.App, "shop")
+	whole, live := NewExposition(model.App, "shop"), NewExposition(model.App, "shop")
 	var latest bytes.Buffer
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: model.App, Load: constant(20), Policy: "hpa", Engine: "fluid", Duration: 10 * time.Minute, Seed: 1,
@@ -72,7 +72,7 @@ func TestLatestOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := New(model.App, "shop").WriteLatest(new(bytes.Buffer)); err == nil {
+	if err := NewExposition(model.App, "shop").WriteLatest(new(bytes.Buffer)); err == nil {
 		t.Error("nothing was scraped, and no error")
 	}
 }

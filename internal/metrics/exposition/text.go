@@ -25,7 +25,7 @@ type series struct {
 	values []float64
 }
 
-func (r *Recorder) family(name, kind, help string) *family {
+func (r *Exposition) family(name, kind, help string) *family {
 	f, known := r.byName[name]
 	if !known {
 		f = &family{name: name, kind: kind, help: help, index: map[string]*series{}}
@@ -37,7 +37,7 @@ func (r *Recorder) family(name, kind, help string) *family {
 
 // add keeps the value of one series at the present scrape. A counter never goes
 // down by rounding: Prometheus would take it for a restart.
-func (r *Recorder) add(f *family, suffix string, value float64, labels ...string) {
+func (r *Exposition) add(f *family, suffix string, value float64, labels ...string) {
 	name := seriesName(f.name+suffix, labels)
 	s, known := f.index[name]
 	now := len(r.times) - 1
@@ -71,7 +71,7 @@ func seriesName(name string, labels []string) string {
 	return b.String()
 }
 
-func (r *Recorder) writeText(w io.Writer) error {
+func (r *Exposition) writeText(w io.Writer) error {
 	stamps := make([]string, len(r.times))
 	for i, at := range r.times {
 		t := sim.Time(at)

@@ -41,7 +41,7 @@ func simulated(t *testing.T) (*loadline.App, []byte, []said) {
 		t.Fatal(err)
 	}
 	var list []said
-	metrics := exposition.New(model.App, "shop")
+	metrics := exposition.NewExposition(model.App, "shop")
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: model.App, Load: steady(30), Workload: "steady", Policy: "static", Engine: "event", Duration: 10 * time.Minute, Seed: 1,
 		Hooks: simulate.Hooks{

@@ -57,7 +57,7 @@ func TestAMetricIsARowOfTheTable(t *testing.T) {
 
 	engine := faulting{fluid.New(sim.Config{App: app, Load: steady(30)}, 5*time.Second), toy}
 	cluster := sim.NewCluster(app, engine, sim.Metrics{}, 1)
-	recorder := exposition.New(app, "shop")
+	recorder := exposition.NewExposition(app, "shop")
 	cluster.OnScrape(func(r *sim.Reading) { recorder.Watch(r, engine.ControlPlane()) })
 	ctx := context.Background()
 	if err := cluster.WaitUntil(ctx, cluster.Now().Add(5*time.Minute)); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Options are the options of a fit. The zero value is a usable default, except
+// FitOptions are the options of a fit. The zero value is a usable default, except
 // for Percentile.
-type Options struct {
+type FitOptions struct {
 	Percentile float64
 	Bins       int // of load at most; 0 = 12
 	LeastSteps int // that a bin must have; 0 = 12
@@ -20,7 +20,7 @@ type Options struct {
 }
 
 // WithDefaults sets defaults for zero fields.
-func (o Options) WithDefaults() Options {
+func (o FitOptions) WithDefaults() FitOptions {
 	if o.Bins == 0 {
 		o.Bins = 12
 	}
@@ -43,8 +43,8 @@ func (o Options) WithDefaults() Options {
 //
 // Insufficient data is reported with the reason, and nothing is made up. Versions
 // are not in a history: a profile is that of the mix that ran.
-func Fit(h *history.History, service string, o Options, rng *rand.Rand) ([]profile.Profile, []profile.Missing, error) {
-	past, err := Of(h, service, o.Percentile)
+func Fit(h *history.History, service string, o FitOptions, rng *rand.Rand) ([]profile.Profile, []profile.Missing, error) {
+	past, err := NewServiceHistory(h, service, o.Percentile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +87,7 @@ func Fit(h *history.History, service string, o Options, rng *rand.Rand) ([]profi
 
 // fitting is the steps of one size.
 type fitting struct {
-	options Options
+	options FitOptions
 	past    *ServiceHistory
 	rng     *rand.Rand
 	at      []int // indices into the windows, by time

@@ -36,13 +36,13 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	// A front that smooths nothing, so that details gets what users send.
 	page := m.App.ServiceIndex("productpage")
 	m.App.Services[page].Replicas = 8
-	h, err := record.Run(context.Background(), record.Spec{
+	h, err := record.RecordHistory(context.Background(), record.HistorySpec{
 		App: m.App, Load: wave{20, 110}, Workload: "wave", Policy: "static", Engine: "event", Duration: time.Hour, Seed: 5,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, missing, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, rng())
+	list, missing, err := fromhistory.Fit(h, "details", fromhistory.FitOptions{Percentile: 99}, rng())
 	if err != nil || len(list) != 1 || len(missing) > 0 {
 		t.Fatalf("%d profiles, lacking %v: %v", len(list), missing, err)
 	}
@@ -66,11 +66,11 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 			t.Errorf("%v visits/s: %v +- %v s, measured %v", pt.Load, pt.Latency, pt.Error, want)
 		}
 	}
-	again, _, err := fromhistory.Fit(h, "details", fromhistory.Options{Percentile: 99}, rng())
+	again, _, err := fromhistory.Fit(h, "details", fromhistory.FitOptions{Percentile: 99}, rng())
 	if err != nil || !slices.Equal(again[0].Points, p.Points) {
 		t.Errorf("another time it is another: %v", err)
 	}
-	callers, _, err := fromhistory.Fit(h, "reviews", fromhistory.Options{Percentile: 99}, rng())
+	callers, _, err := fromhistory.Fit(h, "reviews", fromhistory.FitOptions{Percentile: 99}, rng())
 	if err != nil || len(callers) != 1 || !callers[0].IncludesCalls {
 		t.Errorf("reviews calls ratings: %+v, %v", callers, err)
 	}
@@ -88,15 +88,15 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	details := m.App.ServiceIndex("details")
-	spec := record.Spec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event",
+	spec := record.HistorySpec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event",
 		Duration: time.Hour, Seed: 9}
 	spec.Perturb.Disturbances = []sim.Disturbance{{At: 40 * time.Minute, Version: &sim.VersionChange{Service: details, CPUFactor: 1.5}}}
-	h, err := record.Run(context.Background(), spec)
+	h, err := record.RecordHistory(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, service := range []string{"details", "ratings"} {
-		list, _, err := fromhistory.Fit(h.Cut(0, 100), service, fromhistory.Options{Percentile: 95}, rng())
+		list, _, err := fromhistory.Fit(h.Cut(0, 100), service, fromhistory.FitOptions{Percentile: 95}, rng())
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s: %v, %v", service, list, err)
 		}
@@ -104,7 +104,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		then, err := fromhistory.Of(h.Cut(100, h.Steps), service, 95)
+		then, err := fromhistory.NewServiceHistory(h.Cut(100, h.Steps), service, 95)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestFitByHand(t *testing.T) {
 		}, 1, 0, saturatedAbout25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, missing, err := fromhistory.Fit(hand(c.change), "web", fromhistory.Options{Percentile: 95}, rng())
+			list, missing, err := fromhistory.Fit(hand(c.change), "web", fromhistory.FitOptions{Percentile: 95}, rng())
 			if err != nil || len(list) != c.profiles || len(missing) != c.missing {
 				t.Fatalf("%+v, lacking %+v: %v", list, missing, err)
 			}
@@ -230,14 +230,14 @@ func saturatedAbout25(t *testing.T, list []profile.Profile, _ []profile.Missing)
 
 func TestPastRefuses(t *testing.T) {
 	h := hand(nil)
-	if _, err := fromhistory.Of(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
+	if _, err := fromhistory.NewServiceHistory(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := fromhistory.Of(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
+	if _, err := fromhistory.NewServiceHistory(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
 		t.Errorf("%v", err)
 	}
 	h.Calls = nil
-	if p, err := fromhistory.Of(h, "web", 95); err != nil || !p.IncludesCalls {
+	if p, err := fromhistory.NewServiceHistory(h, "web", 95); err != nil || !p.IncludesCalls {
 		t.Errorf("without any calls nobody knows whether it makes some: %v", err)
 	}
 }

@@ -42,8 +42,8 @@ var percentileMetrics = map[float64]history.ServiceMetric{
 	50: history.LatencyP50, 90: history.LatencyP90, 95: history.LatencyP95, 99: history.LatencyP99,
 }
 
-// Of returns the windows of a service in a history.
-func Of(h *history.History, service string, percentile float64) (*ServiceHistory, error) {
+// NewServiceHistory returns the windows of a service in a history.
+func NewServiceHistory(h *history.History, service string, percentile float64) (*ServiceHistory, error) {
 	s := h.Service(service)
 	if s == nil {
 		return nil, fmt.Errorf("the history has no service %q", service)
