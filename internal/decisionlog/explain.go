@@ -1,9 +1,4 @@
-// Package explain says in plain sentences what a decision was about, for the person
-// who asks why.
-//
-// Reading order: tell.go (the paragraph), change.go (what was changed), seen.go
-// (what was seen and expected), figures.go (how figures are written).
-package explain
+package decisionlog
 
 import (
 	"fmt"
@@ -11,14 +6,13 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // FormatTime as it is written everywhere.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // Explain tells one service's part of a decision.
-func Explain(e decisionlog.Entry, service string) string {
+func Explain(e Entry, service string) string {
 	r := e.Record
 	s := r.Service(service)
 	if s == nil {
@@ -37,7 +31,7 @@ func Explain(e decisionlog.Entry, service string) string {
 }
 
 // explainPass tells of a decision that speaks of no service.
-func explainPass(r *decisionlog.Record) string {
+func explainPass(r *Record) string {
 	if r.Error != "" {
 		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", FormatTime(r.At), trimReason(r.Error))
 	}
@@ -45,7 +39,7 @@ func explainPass(r *decisionlog.Record) string {
 }
 
 // outcomeOf happened to the service.
-func outcomeOf(r *decisionlog.Record, s *decisionlog.Service) string {
+func outcomeOf(r *Record, s *Service) string {
 	before := s.Before()
 	if s.Plan == nil {
 		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, DescribeReplicas(before.Replicas))
@@ -63,7 +57,7 @@ func outcomeOf(r *decisionlog.Record, s *decisionlog.Service) string {
 }
 
 // wanted is what the policy asked for.
-func wanted(r *decisionlog.Record, s *decisionlog.Service) []string {
+func wanted(r *Record, s *Service) []string {
 	switch {
 	case s.Proposal == nil && r.Error != "" && (s.Plan == nil || !r.Applied.IsZero()):
 		return []string{fmt.Sprintf("The policy %s could not decide: %s.", r.Policy, trimReason(r.Error))}
@@ -82,7 +76,7 @@ func wanted(r *decisionlog.Record, s *decisionlog.Service) []string {
 }
 
 // corrected is what each guard made of it.
-func corrected(s *decisionlog.Service) []string {
+func corrected(s *Service) []string {
 	var all []string
 	for _, g := range s.Guards {
 		all = append(all, fmt.Sprintf("The guard %s %s%s.", g.Name, correction(g.From.Setting(), g.To.Setting()), because(g.Reason)))
@@ -98,15 +92,6 @@ func because(reason string) string {
 }
 
 func trimReason(reason string) string { return strings.TrimRight(strings.TrimSpace(reason), ".") }
-
-// Short is a change in a few words, for lists: "3 to 5 replicas".
-func Short(s *decisionlog.Service) string {
-	if s.Plan == nil {
-		return ""
-	}
-	before := s.Before()
-	return DescribeChange(before, before.With(s.Plan.Setting()))
-}
 
 // DescribeChange from one allocation to another in a few words.
 func DescribeChange(before, after loadline.Allocation) string {
@@ -130,13 +115,14 @@ func visits(c *loadline.Call, service int) bool {
 
 // ExplainSince tells of a later decision that left the service as it was, or failed to
 // change it.
-func ExplainSince(e *decisionlog.Entry, service string) string {
+func ExplainSince(e *Entry, service string) string {
 	r, s := e.Record, e.Record.Service(service)
 	switch {
 	case s.Plan != nil:
 		return outcomeOf(r, s)
 	case r.Error != "":
-		return fmt.Sprintf("It was left so, last at %s: the policy %s could not decide: %s.", FormatTime(r.At), r.Policy, trimReason(r.Error))
+		return fmt.Sprintf("It was left so, last at %s: the policy %s could not decide: %s.", FormatTime(r.At), r.Policy,
+			trimReason(r.Error))
 	case s.Proposal == nil:
 		return fmt.Sprintf("It was left so, last at %s, when the policy %s said nothing of it.", FormatTime(r.At), r.Policy)
 	}

@@ -1,4 +1,4 @@
-package replay
+package decisionlog
 
 import (
 	"context"
@@ -9,14 +9,13 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
 
 // recorded is a simulated run of ten minutes as its log gives it back.
-func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) {
+func recorded(t *testing.T, spec string) (*loadline.App, []*Record) {
 	t.Helper()
 	m, err := apps.Load("bookinfo")
 	if err != nil {
@@ -35,12 +34,12 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	log, err := decisionlog.Open(dir, decisionlog.Options{SegmentBytes: 1 << 20, Sync: -1})
+	log, err := Open(dir, Options{SegmentBytes: 1 << 20, Sync: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	r := &decisionlog.Recorder{Log: log, App: m.App, Needs: policy.Needs(), Fault: func(err error) { t.Error(err) }}
+	r := &Recorder{Log: log, App: m.App, Needs: policy.Needs(), Fault: func(err error) { t.Error(err) }}
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: m.App, Load: load, Policy: spec, Engine: "fluid", Duration: 10 * time.Minute, Seed: 1,
 		Hooks: simulate.Hooks{Decided: r.Decided, Decision: r.Done},
@@ -48,13 +47,13 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := decisionlog.OpenReader(dir)
+	reader, err := OpenReader(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var app *loadline.App
-	var all []*decisionlog.Record
-	err = reader.Between(time.Time{}, time.Time{}, func(e decisionlog.Entry) error {
+	var all []*Record
+	err = reader.Between(time.Time{}, time.Time{}, func(e Entry) error {
 		app = e.App
 		all = append(all, e.Record)
 		return nil
@@ -65,7 +64,7 @@ func recorded(t *testing.T, spec string) (*loadline.App, []*decisionlog.Record) 
 	return app, all
 }
 
-func run(t *testing.T, app *loadline.App, spec string, records []*decisionlog.Record) ReplayReport {
+func run(t *testing.T, app *loadline.App, spec string, records []*Record) ReplayReport {
 	t.Helper()
 	policy, err := policy.New(spec, app)
 	if err != nil {
@@ -176,7 +175,7 @@ func must(p loadline.Policy, err error) loadline.Policy {
 
 func TestWhatSawNothingIsLeftOut(t *testing.T) {
 	app, records := recorded(t, "static:replicas=3")
-	records = append(records, &decisionlog.Record{At: records[len(records)-1].At.Add(time.Minute), Policy: "static",
+	records = append(records, &Record{At: records[len(records)-1].At.Add(time.Minute), Policy: "static",
 		Error: "observe: gone"})
 	if report := run(t, app, "hpa", records); report.Blind != 1 || report.Decisions != len(records)-1 {
 		t.Errorf("%+v", report)

@@ -1,4 +1,4 @@
-package explain
+package decisionlog
 
 import (
 	"fmt"

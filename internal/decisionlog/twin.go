@@ -1,13 +1,10 @@
-// Package expect asks the twin what an allocation will come to: the latency of
-// users and the cost, if the load stays as it is.
-package expect
+package decisionlog
 
 import (
 	"math"
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
@@ -21,7 +18,8 @@ const (
 	outlookSpan   = time.Minute
 )
 
-// Twin foresees by the fluid engine. It is for one goroutine.
+// Twin predicts the outcome of an allocation in the fluid engine, if the load stays as it
+// is. It is for one goroutine.
 type Twin struct {
 	App *loadline.App
 	// Budget of time for one answer, by the clock Now; 0 = however long it takes. A
@@ -30,11 +28,11 @@ type Twin struct {
 	Now    func() time.Time
 }
 
-// Outlook is a decisionlog.Expect. All pods are taken to be there and ready: it is
-// about where the allocation leads, not about the way there.
-func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (decisionlog.Outlook, bool) {
+// Outlook is an Expect. All pods are taken to be ready: it predicts the state that the
+// allocation leads to, not the transition.
+func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (Outlook, bool) {
 	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
-		return decisionlog.Outlook{}, false
+		return Outlook{}, false
 	}
 	late := func() bool { return false }
 	if t.Budget > 0 && t.Now != nil {
@@ -45,7 +43,7 @@ func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (deci
 	engine.Apply(brownouts(desired))
 	for at := outlookStep; at <= outlookWarmUp+outlookSpan; at += outlookStep {
 		if late() {
-			return decisionlog.Outlook{}, false
+			return Outlook{}, false
 		}
 		engine.AdvanceTo(at)
 	}
@@ -94,8 +92,8 @@ func (c constantLoad) Rate(kind int, _ time.Duration) (float64, time.Duration) {
 
 // outlook takes the kind of request with the highest latency relative to its SLO. A kind
 // of which no request completes is worse than any latency.
-func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
-	o := decisionlog.Outlook{OverSLO: decisionlog.Number(-1)}
+func outlook(app *loadline.App, m *sim.Meter) (Outlook, bool) {
+	o := Outlook{OverSLO: Number(-1)}
 	var ended, failed float64
 	for i := range m.Kinds {
 		k, slo := &m.Kinds[i], app.Kinds[i].SLO
@@ -110,18 +108,18 @@ func outlook(app *loadline.App, m *sim.Meter) (decisionlog.Outlook, bool) {
 			latency, over = time.Duration(ns), ns/float64(slo.Latency)
 		}
 		if over > float64(o.OverSLO) {
-			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, decisionlog.Number(slo.Percentile),
-				decisionlog.Seconds(latency), decisionlog.Number(over)
+			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, Number(slo.Percentile),
+				Seconds(latency), Number(over)
 		}
 	}
 	if ended == 0 {
-		return decisionlog.Outlook{}, false
+		return Outlook{}, false
 	}
 	if failed > 1e-9*ended {
-		o.Failed = decisionlog.Number(failed / ended)
+		o.Failed = Number(failed / ended)
 	}
 	for i := range m.Services {
-		o.Cores += decisionlog.Number(m.Services[i].CoreSeconds / (outlookWarmUp + outlookSpan).Seconds())
+		o.Cores += Number(m.Services[i].CoreSeconds / (outlookWarmUp + outlookSpan).Seconds())
 	}
 	return o, true
 }

@@ -1,13 +1,4 @@
-// Package replay runs another policy over recorded decisions, and compares what it
-// proposes with what was proposed then.
-//
-// It is open-loop: the loop runs over the recorded observations and allocations,
-// and nothing is applied. The outcome of the other policy needs a simulated
-// cluster.
-//
-// Reading order: replay.go (the comparison), recording.go (the recorded cluster),
-// load.go (the recorded load, for a simulated cluster).
-package replay
+package decisionlog
 
 import (
 	"cmp"
@@ -18,7 +9,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/loop"
 )
 
@@ -68,13 +58,13 @@ type ReplayedService struct {
 
 // Difference is one service at one decision.
 type Difference struct {
-	At      time.Time              `json:"at"`
-	Service string                 `json:"service"`
-	Before  decisionlog.Allocation `json:"before"`
-	Asked   decisionlog.Setting    `json:"asked"` // by the recorded policy
-	Reason  string                 `json:"reason,omitempty"`
-	Other   decisionlog.Setting    `json:"other"` // by the other one
-	Because string                 `json:"because,omitempty"`
+	At      time.Time  `json:"at"`
+	Service string     `json:"service"`
+	Before  Allocation `json:"before"`
+	Asked   Setting    `json:"asked"` // by the recorded policy
+	Reason  string     `json:"reason,omitempty"`
+	Other   Setting    `json:"other"` // by the other one
+	Because string     `json:"because,omitempty"`
 
 	pass     int // counts decisions
 	replicas int
@@ -100,7 +90,7 @@ func NewReplay(app *loadline.App, policy loadline.Policy, name string) *Replay {
 }
 
 // Add replays one record.
-func (r *Replay) Add(record *decisionlog.Record) error {
+func (r *Replay) Add(record *Record) error {
 	if r.open != nil && record.At.Before(r.open.at) {
 		return fmt.Errorf("replay: the decision of %v comes after that of %v", record.At, r.open.at)
 	}
@@ -126,7 +116,7 @@ func (r *Replay) Add(record *decisionlog.Record) error {
 	return nil
 }
 
-func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, proposal loadline.Proposal) {
+func (r *Replay) compare(record *Record, s loadline.Situation, proposal loadline.Proposal) {
 	r.close(record.At)
 	if r.report.Decisions++; r.report.Decisions == 1 {
 		r.report.First = record.At
@@ -142,9 +132,9 @@ func (r *Replay) compare(record *decisionlog.Record, s loadline.Situation, propo
 	for i := range r.app.Services {
 		of := record.Service(r.app.Services[i].Name)
 		d := Difference{At: record.At, Service: r.app.Services[i].Name, Because: wants[i].Reason,
-			Other: decisionlog.SettingOf(wants[i].Setting)}
+			Other: SettingOf(wants[i].Setting)}
 		if of != nil {
-			d.Before = decisionlog.AllocationOf(of.Before())
+			d.Before = AllocationOf(of.Before())
 			if of.Proposal != nil {
 				now.was[i] = now.was[i].With(of.Proposal.Setting.Setting())
 				d.Asked, d.Reason = of.Proposal.Setting, of.Proposal.Reason
@@ -190,7 +180,7 @@ func (r *Replay) close(until time.Time) {
 
 // compareNeeds adds a remark for each way in which the other policy's deployment
 // would observe differently from the record.
-func (r *Replay) compareNeeds(record *decisionlog.Record) {
+func (r *Replay) compareNeeds(record *Record) {
 	if r.report.Decisions > 0 {
 		return
 	}

@@ -1,22 +1,21 @@
-package replay
+package decisionlog
 
 import (
 	"context"
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // recordedCluster is a recorded cluster at the instant of one record, and its clock. It
 // is observed as it was, and does not change.
 type recordedCluster struct {
 	app       *loadline.App
-	record    *decisionlog.Record
+	record    *Record
 	situation loadline.Situation
 }
 
-func (r *recordedCluster) set(record *decisionlog.Record) {
+func (r *recordedCluster) set(record *Record) {
 	r.record, r.situation = record, record.Situation(r.app, nil)
 }
 

@@ -1,4 +1,4 @@
-package replay
+package decisionlog
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // RecordedLoad is the recorded rate of users' requests, as a load for a simulated
@@ -34,7 +33,7 @@ func NewRecordedLoad(app *loadline.App) *RecordedLoad {
 }
 
 // Add a record, in the order of the instants.
-func (l *RecordedLoad) Add(r *decisionlog.Record) {
+func (l *RecordedLoad) Add(r *Record) {
 	if !r.Seen() {
 		return
 	}

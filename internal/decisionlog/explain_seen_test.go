@@ -1,11 +1,10 @@
-package explain
+package decisionlog
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // The report on the metrics is printed as far as it concerns the service.
@@ -17,7 +16,7 @@ func TestReportedConcernsTheService(t *testing.T) {
 	of := func(scope loadline.Scope, metric string, names ...string) loadline.Diagnosis {
 		return loadline.Diagnosis{Scope: scope, Metric: metric, Names: names, State: loadline.MetricAbsent, Why: "it is not scraped"}
 	}
-	record := &decisionlog.Record{Absent: []loadline.Diagnosis{
+	record := &Record{Absent: []loadline.Diagnosis{
 		of(loadline.OfService, "queue"), of(loadline.OfService, "rate", "cart"),
 		of(loadline.OfPod, "cpu", "web"), of(loadline.OfKind, "rate", "buy"),
 	}}
@@ -26,13 +25,13 @@ func TestReportedConcernsTheService(t *testing.T) {
 		"cart": "service rate of cart is absent: it is not scraped; service queue is absent: it is not scraped; " +
 			"kind rate of buy is absent: it is not scraped",
 	} {
-		got := strings.Join(reported(decisionlog.Entry{App: app, Record: record}, service), " ")
+		got := strings.Join(reported(Entry{App: app, Record: record}, service), " ")
 		if got != "The metrics report: "+want+"." {
 			t.Errorf("%s: %s", service, got)
 		}
 	}
 	record.Absent = []loadline.Diagnosis{{State: loadline.MetricAbsent, Why: "the server does not answer"}}
-	got := reported(decisionlog.Entry{App: app, Record: record}, "web")
+	got := reported(Entry{App: app, Record: record}, "web")
 	if len(got) != 1 || got[0] != "The metrics report: every metric is absent: the server does not answer." {
 		t.Errorf("a reading that failed: %q", got)
 	}

@@ -1,10 +1,9 @@
-package explain
+package decisionlog
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -12,10 +11,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
 var explainedAt = time.Date(2026, 3, 1, 12, 4, 14, 0, time.UTC)
 
@@ -27,7 +23,7 @@ func sample(v float64, age time.Duration) loadline.Sample {
 type scene struct {
 	d loadline.Decision
 	s loadline.Situation
-	r *decisionlog.Record
+	r *Record
 }
 
 func setReplicas(n int) loadline.Setting { return loadline.Setting{Replicas: loadline.Some(n)} }
@@ -77,16 +73,16 @@ func (s *scene) service() *loadline.ServiceObservation { return &s.s.Window[0].S
 var scenes = []struct {
 	name   string
 	change func(*scene)
-	record func(*decisionlog.Record)
+	record func(*Record)
 }{
 	{"more replicas, cut by a guard", nil, nil},
 	{"a runner-up and what the twin expected", func(s *scene) {
 		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: setReplicas(4), Reason: "add one, valued 0.03 less"}
-	}, func(r *decisionlog.Record) {
-		r.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99, Latency: decisionlog.Seconds(180 * time.Millisecond),
+	}, func(r *Record) {
+		r.Expected = &Outlook{Kind: "page", Percentile: 99, Latency: Seconds(180 * time.Millisecond),
 			OverSLO: 0.72, Cores: 4.2}
-		r.Services[0].Proposal.RunnerUp.Expected = &decisionlog.Outlook{Kind: "page", Percentile: 99,
-			Latency: decisionlog.Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
+		r.Services[0].Proposal.RunnerUp.Expected = &Outlook{Kind: "page", Percentile: 99,
+			Latency: Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
 	}},
 	{"left as it is", func(s *scene) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
@@ -118,8 +114,8 @@ var scenes = []struct {
 	{"a guard acts where the policy cannot", func(s *scene) {
 		s.d.Proposal, s.d.Err = loadline.Proposal{}, loadline.ErrNoData
 		s.d.Changed = []loadline.GuardChange{{Guard: "floor", To: setReplicas(5), Reason: "nothing was measured for 10 min"}}
-	}, func(r *decisionlog.Record) { r.Rung = "floor" }},
-	{"Recommend", nil, func(r *decisionlog.Record) { r.Mode = "Recommend" }},
+	}, func(r *Record) { r.Rung = "floor" }},
+	{"Recommend", nil, func(r *Record) { r.Mode = "Recommend" }},
 	{"a forecast, a part of the SLO, plans under way, one replica", func(s *scene) {
 		s.s.Forecast = []loadline.Forecast{{Step: 150 * time.Second, Median: []loadline.Sample{sample(90, 0), sample(120, 0)},
 			High: []loadline.Sample{sample(100, 0), sample(140, 0)}}}
@@ -144,11 +140,11 @@ func TestSentences(t *testing.T) {
 		if row.change != nil {
 			row.change(s)
 		}
-		s.r = decisionlog.Of(&s.d, s.s)
+		s.r = Of(&s.d, s.s)
 		if row.record != nil {
 			row.record(s.r)
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n\n", row.name, Explain(decisionlog.Entry{App: s.s.App, Record: s.r}, "productpage"))
+		fmt.Fprintf(&b, "# %s\n%s\n\n", row.name, Explain(Entry{App: s.s.App, Record: s.r}, "productpage"))
 	}
 	const file = "testdata/sentences.txt"
 	if *update {
@@ -168,44 +164,30 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Events and lists have less room.
-func TestShort(t *testing.T) {
+// FuzzExplain: every readable record can be explained.
+func FuzzExplain(f *testing.F) {
 	s := newScene()
-	r := decisionlog.Of(&s.d, s.s)
-	if got := Short(&r.Services[0]); got != "3 to 5 replicas" {
-		t.Errorf("%q", got)
-	}
-	r.Services[0].Plan = nil
-	if got := Short(&r.Services[0]); got != "" {
-		t.Errorf("%q of nothing", got)
-	}
-}
-
-// FuzzParagraph: whatever a log holds can be told.
-func FuzzParagraph(f *testing.F) {
-	s := newScene()
-	text, err := json.Marshal(decisionlog.Of(&s.d, s.s))
+	text, err := json.Marshal(Of(&s.d, s.s))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(text)
 	f.Add([]byte(`{"services":[{"name":"a","plan":{},"proposal":{"runner_up":{}}}],"expected":{"over_slo":"+Inf"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var r decisionlog.Record
+		var r Record
 		if json.Unmarshal(text, &r) != nil {
 			return
 		}
 		for _, app := range []*loadline.App{nil, s.s.App} {
-			e := decisionlog.Entry{App: app, Record: &r}
+			e := Entry{App: app, Record: &r}
 			if Explain(e, "none of them") == "" {
-				t.Error("nothing is told")
+				t.Error("no text")
 			}
 			for i := range r.Services {
 				name := r.Services[i].Name
 				if Explain(e, name) == "" || ExplainSince(&e, name) == "" {
-					t.Error("nothing is told")
+					t.Error("no text")
 				}
-				Short(&r.Services[i])
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package explain
+package decisionlog
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // sight collects what was seen, what was not, and how old it is. An age is said
@@ -20,7 +19,7 @@ type sight struct {
 }
 
 // add a figure, and say whether there is one.
-func (v *sight) add(name string, s decisionlog.Sample, write func(float64) string) {
+func (v *sight) add(name string, s Sample, write func(float64) string) {
 	switch {
 	case !s.Present:
 		v.absent = append(v.absent, name)
@@ -37,7 +36,7 @@ func (v *sight) add(name string, s decisionlog.Sample, write func(float64) strin
 }
 
 // seen is what the policy was shown of the service and of its users.
-func seen(e decisionlog.Entry, s *decisionlog.Service) []string {
+func seen(e Entry, s *Service) []string {
 	var v sight
 	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
 	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
@@ -72,7 +71,7 @@ var shown = []string{loadline.ServiceRate.String(), loadline.ServiceCPU.String()
 // reported is the part of the report on the metrics that concerns a service: the
 // service itself, its pods, and the kinds of requests that visit it;
 // the metrics that are shown come first.
-func reported(e decisionlog.Entry, service string) []string {
+func reported(e Entry, service string) []string {
 	const most = 5
 	var parts, others []string
 	for i := range e.Record.Absent {
@@ -107,7 +106,7 @@ func concerns(d *loadline.Diagnosis, app *loadline.App, service string) bool {
 	return false
 }
 
-func ofPartialSLO(s *decisionlog.Service) string {
+func ofPartialSLO(s *Service) string {
 	if s.PartialSLO == nil {
 		return ""
 	}
@@ -115,7 +114,7 @@ func ofPartialSLO(s *decisionlog.Service) string {
 		millis(time.Duration(s.PartialSLO.Latency).Seconds()))
 }
 
-func readyPods(s *decisionlog.Service) float64 {
+func readyPods(s *Service) float64 {
 	n := 0.0
 	for i := range s.Seen.Pods {
 		if s.Seen.Pods[i].Phase == loadline.PodReady.String() {
@@ -135,12 +134,12 @@ func used(what string, v, requested float64, write func(float64) string) string 
 
 // users is the kind of request through this service that stood worst against its
 // SLO.
-func users(e decisionlog.Entry, s *decisionlog.Service) []string {
+func users(e Entry, s *Service) []string {
 	if e.App == nil {
 		return nil
 	}
 	service := e.App.ServiceIndex(s.Name)
-	var worst *decisionlog.Kind
+	var worst *Kind
 	var slo loadline.SLO
 	ratio := -1.0
 	for i := range e.Record.Kinds {
@@ -166,7 +165,7 @@ func users(e decisionlog.Entry, s *decisionlog.Service) []string {
 }
 
 // foreseen is the forecast, as far as it reaches.
-func foreseen(s *decisionlog.Service) []string {
+func foreseen(s *Service) []string {
 	f := s.Forecast
 	if f == nil || len(f.Median) == 0 {
 		return nil
@@ -184,7 +183,7 @@ func foreseen(s *decisionlog.Service) []string {
 }
 
 // expected is what the twin foresaw with the plan, and the runner-up beside it.
-func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
+func expected(r *Record, s *Service) []string {
 	var all []string
 	if s.Plan != nil && r.Expected != nil {
 		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected),
@@ -207,7 +206,7 @@ func expected(r *decisionlog.Record, s *decisionlog.Service) []string {
 	return append(all, text+".")
 }
 
-func outcome(o *decisionlog.Outlook) string {
+func outcome(o *Outlook) string {
 	text := "nothing of " + o.Kind + " to succeed"
 	if o.Latency > 0 {
 		text = fmt.Sprintf("p%g %s of %s (%s of the SLO)", float64(o.Percentile), millis(time.Duration(o.Latency).Seconds()), o.Kind,
