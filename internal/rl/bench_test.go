@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 var measuredPeak = sync.OnceValue(func() float64 { return gemm.MeasurePeak(time.Now) })
@@ -105,7 +105,7 @@ func BenchmarkDQNUpdate(b *testing.B) {
 
 // BenchmarkDQNOnCartPole is the full loop: acting, stepping, learning each step.
 func BenchmarkDQNOnCartPole(b *testing.B) {
-	env := classic.NewCartPole()
+	env := study.NewCartPole()
 	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)
@@ -120,7 +120,7 @@ func BenchmarkDQNOnCartPole(b *testing.B) {
 
 // BenchmarkCartPole is the environment alone, with a greedy policy.
 func BenchmarkCartPole(b *testing.B) {
-	env := classic.NewCartPole()
+	env := study.NewCartPole()
 	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 // subject is an agent under the contract that all agents keep.
@@ -84,7 +84,7 @@ func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), t
 
 // identity is the task that fits the agent's actions.
 func (s subject) identity(t testing.TB, seed uint64) (rl.Env, rl.Agent) {
-	for _, env := range []rl.Env{classic.NewIdentity(4), classic.NewIdentityContinuous(2)} {
+	for _, env := range []rl.Env{study.NewIdentity(4), study.NewIdentityContinuous(2)} {
 		if agent, err := s.new(env.Spaces(), seed); err == nil {
 			return env, agent
 		}

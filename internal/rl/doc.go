@@ -21,6 +21,6 @@
 // Reading order: env.go and agent.go (the contracts), train.go, episode.go and
 // evaluate.go (the training loop), replay.go with nstep.go and priority.go (memory),
 // schedule.go, settings.go, archive.go (checkpoints). The algorithms are in
-// packages of their own: dqn, td3, tabular, clone. Package lab/classic has
+// packages of their own: dqn, td3, tabular, clone. Package lab/study has
 // small environments with known answers; lab/study compares settings on them.
 package rl

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 var seeds = flag.Int("seeds", 1, "how many seeds must solve CartPole and Pendulum")
@@ -28,7 +28,7 @@ func solve(t *testing.T, env rl.Env, agent rl.Agent, seed uint64, steps int, goo
 
 func TestDQNSolvesCartPole(t *testing.T) {
 	for seed := range uint64(*seeds) {
-		env, config := classic.NewCartPole(), dqn.Default()
+		env, config := study.NewCartPole(), dqn.Default()
 		config.Steps = 3
 		agent, err := dqn.New(config, env.Spaces(), seed+1)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestDQNSolvesCartPole(t *testing.T) {
 
 func TestTD3SolvesPendulum(t *testing.T) {
 	for seed := range uint64(*seeds) {
-		env, config := classic.NewPendulum(), td3.Default()
+		env, config := study.NewPendulum(), td3.Default()
 		config.ActorRate, config.CriticRate, config.Batch, config.Soft = 1e-3, 1e-3, 64, 0.01
 		agent, err := td3.New(config, env.Spaces(), seed+1)
 		if err != nil {

@@ -1,4 +1,4 @@
-package engines
+package validate
 
 import (
 	"cmp"
@@ -104,7 +104,7 @@ func (r EnginesReport) Summarise(keep func(EngineCell) bool) EnginesSummary {
 			within++
 		}
 	}
-	s.P99Median, s.MeanMedian = medianOf(p99), medianOf(mean)
+	s.P99Median, s.MeanMedian = median(p99), median(mean)
 	s.P99Within = float64(within) / float64(len(p99))
 	slices.SortStableFunc(upTo90, func(a, b SteadyResult) int {
 		return cmp.Compare(b.P99Error(), a.P99Error())
@@ -115,9 +115,9 @@ func (r EnginesReport) Summarise(keep func(EngineCell) bool) EnginesSummary {
 			over = append(over, math.Abs(t.Fluid-t.Event))
 		}
 	}
-	s.OverSLOMedian = medianOf(over)
+	s.OverSLOMedian = math.NaN()
 	if len(over) > 0 {
-		s.OverSLOWorst = slices.Max(over)
+		s.OverSLOMedian, s.OverSLOWorst = median(over), slices.Max(over)
 	}
 	return s
 }
@@ -128,14 +128,4 @@ func (c SteadyResult) P99Error() float64 { return math.Abs(off(c.Fluid.P99Ms, c.
 // OfModel keeps the cells of one CPU model.
 func OfModel(m sim.CPUModel) func(EngineCell) bool {
 	return func(c EngineCell) bool { return c.CPU == m }
-}
-
-func medianOf(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	v = slices.Clone(v)
-	slices.Sort(v)
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
 }

@@ -1,4 +1,4 @@
-package engines
+package validate
 
 import (
 	"context"
@@ -84,7 +84,8 @@ func TestPiecesChangeWhenTheySay(t *testing.T) {
 
 func TestSummaryByHand(t *testing.T) {
 	cell := func(u, eventP99, fluidP99, eventCPU, fluidCPU float64) SteadyResult {
-		return SteadyResult{Cell: EngineCell{Utilisation: u}, Event: EngineFigures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1, Throughput: 100},
+		return SteadyResult{Cell: EngineCell{Utilisation: u}, Event: EngineFigures{CPU: eventCPU, P99Ms: eventP99, MeanMs: 1,
+			Throughput: 100},
 			Fluid: EngineFigures{CPU: fluidCPU, P99Ms: fluidP99, MeanMs: 1, Throughput: 98}}
 	}
 	s := EnginesReport{

@@ -1,4 +1,4 @@
-package oci
+package main
 
 import (
 	"archive/tar"

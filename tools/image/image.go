@@ -1,10 +1,4 @@
-// Package oci writes container images without a container engine: the layout of
-// the Open Container Initiative in one tar, which containerd, Podman, skopeo and
-// Docker read. The same input gives the same bytes.
-//
-// Reading order: image.go (what an image is made of), layer.go (its files),
-// layout.go (the tar), check.go (reading one back).
-package oci
+package main
 
 import (
 	"errors"

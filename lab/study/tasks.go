@@ -1,6 +1,4 @@
-// Package classic has small environments with known answers, to check agents
-// and to try settings on: [Tasks] lists them.
-package classic
+package study
 
 import (
 	"time"

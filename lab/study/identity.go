@@ -1,4 +1,4 @@
-package classic
+package study
 
 import (
 	"math/rand/v2"
