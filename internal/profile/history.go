@@ -1,4 +1,4 @@
-package fromhistory
+package profile
 
 import (
 	"fmt"
@@ -6,14 +6,13 @@ import (
 	"strconv"
 
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/profile"
 )
 
 // ServiceHistory is a service's history as windows: one for each usable step.
 type ServiceHistory struct {
 	Service string
-	Windows []profile.Window // by time
-	Failing []bool           // more visits failed in it than the percentile allows: it has no latency
+	Windows []Window // by time
+	Failing []bool   // more visits failed in it than the percentile allows: it has no latency
 	// Growing marks windows whose queue grew or shrank by more than a hundredth of
 	// their visits: then the latency depends on the queue, not on the load.
 	Growing []bool
@@ -58,7 +57,7 @@ func NewServiceHistory(h *history.History, service string, percentile float64) (
 		replicas = s.Series[history.Desired]
 	}
 	last := struct {
-		size     profile.Size
+		size     Size
 		replicas float64
 		known    bool
 	}{}
@@ -93,7 +92,7 @@ func NewServiceHistory(h *history.History, service string, percentile float64) (
 			p.Skipped.Missing++
 			continue
 		}
-		p.Windows = append(p.Windows, profile.Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
+		p.Windows = append(p.Windows, Window{At: h.At(i), Load: rate / n, Latency: latency, Visits: visits, Size: size})
 		p.Failing = append(p.Failing, failing)
 		p.Growing = append(p.Growing, grown > max(growthShare*visits, growthLeast))
 	}
@@ -142,8 +141,8 @@ func callsOthers(h *history.History, service string) bool {
 
 // sizeAt is the size of the instances. Absent limits mean none; a history without
 // requests has no sizes, and all of it then counts as one size.
-func sizeAt(s *history.Service, i int) (profile.Size, bool) {
-	var z profile.Size
+func sizeAt(s *history.Service, i int) (Size, bool) {
+	var z Size
 	cpu, known := s.Series[history.CPURequest].Get(i)
 	if !known && s.Series[history.CPURequest].Present() > 0 {
 		return z, false

@@ -1,4 +1,4 @@
-package fromhistory
+package profile
 
 import (
 	"fmt"
@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/profile"
 )
 
-// FitOptions are the options of a fit. The zero value is a usable default, except
+// FitOptions are the options of Fit. The zero value is a usable default, except
 // for Percentile.
 type FitOptions struct {
 	Percentile float64
@@ -43,24 +42,24 @@ func (o FitOptions) WithDefaults() FitOptions {
 //
 // Insufficient data is reported with the reason, and nothing is made up. Versions
 // are not in a history: a profile is that of the mix that ran.
-func Fit(h *history.History, service string, o FitOptions, rng *rand.Rand) ([]profile.Profile, []profile.Missing, error) {
+func Fit(h *history.History, service string, o FitOptions, rng *rand.Rand) ([]Profile, []Missing, error) {
 	past, err := NewServiceHistory(h, service, o.Percentile)
 	if err != nil {
 		return nil, nil, err
 	}
 	o = o.WithDefaults()
 	if len(past.Windows) == 0 {
-		return nil, []profile.Missing{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps,
+		return nil, []Missing{{Service: service, Reason: fmt.Sprintf("none of %d steps is usable: %v", h.Steps,
 			past.Skipped)}}, nil
 	}
-	var sizes []profile.Size
+	var sizes []Size
 	for i := range past.Windows {
 		if !slices.Contains(sizes, past.Windows[i].Size) {
 			sizes = append(sizes, past.Windows[i].Size)
 		}
 	}
-	var list []profile.Profile
-	var missing []profile.Missing
+	var list []Profile
+	var missing []Missing
 	for _, size := range sizes {
 		f := fitting{options: o, past: past, rng: rng}
 		for i := range past.Windows {
@@ -69,13 +68,13 @@ func Fit(h *history.History, service string, o FitOptions, rng *rand.Rand) ([]pr
 			}
 		}
 		if len(f.at) < o.LeastSteps {
-			missing = append(missing, profile.Missing{Service: service, Size: &size,
+			missing = append(missing, Missing{Service: service, Size: &size,
 				Reason: fmt.Sprintf("%d usable steps, at least %d are needed: %v", len(f.at), o.LeastSteps, past.Skipped)})
 			continue
 		}
-		p := profile.Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
+		p := Profile{Service: service, Size: size, Percentile: o.Percentile, IncludesCalls: past.IncludesCalls, Points: f.points()}
 		if len(p.Points) == 0 {
-			missing = append(missing, profile.Missing{Service: service, Size: &size,
+			missing = append(missing, Missing{Service: service, Size: &size,
 				Reason: fmt.Sprintf("its %d steps come from too few time ranges to estimate their uncertainty: record for longer",
 					len(f.at))})
 			continue
@@ -96,13 +95,13 @@ type fitting struct {
 // points returns the points of the profile: one for each bin, up to the first
 // saturated one. A bin is saturated if visits fail in most of its steps, or
 // queues grow and shrink in a third of them.
-func (f *fitting) points() []profile.Point {
+func (f *fitting) points() []Point {
 	bins := f.bins()
 	errors := f.bootstrap(bins)
-	var points []profile.Point
+	var points []Point
 	for b := range bins {
 		sum := f.sum(bins, b, f.at)
-		pt := profile.Point{Load: sum.load, Latency: sum.latency, Steps: sum.steps, Error: errors[b]}
+		pt := Point{Load: sum.load, Latency: sum.latency, Steps: sum.steps, Error: errors[b]}
 		if sum.failing*2 > sum.steps || sum.growing*3 > sum.steps {
 			pt.Latency, pt.Error, pt.Saturated = 0, 0, true
 		}

@@ -1,4 +1,4 @@
-package fromhistory_test
+package profile_test
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/profile/fromhistory"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -42,7 +41,7 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, missing, err := fromhistory.Fit(h, "details", fromhistory.FitOptions{Percentile: 99}, rng())
+	list, missing, err := profile.Fit(h, "details", profile.FitOptions{Percentile: 99}, rng())
 	if err != nil || len(list) != 1 || len(missing) > 0 {
 		t.Fatalf("%d profiles, lacking %v: %v", len(list), missing, err)
 	}
@@ -66,11 +65,11 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 			t.Errorf("%v visits/s: %v +- %v s, measured %v", pt.Load, pt.Latency, pt.Error, want)
 		}
 	}
-	again, _, err := fromhistory.Fit(h, "details", fromhistory.FitOptions{Percentile: 99}, rng())
+	again, _, err := profile.Fit(h, "details", profile.FitOptions{Percentile: 99}, rng())
 	if err != nil || !slices.Equal(again[0].Points, p.Points) {
 		t.Errorf("another time it is another: %v", err)
 	}
-	callers, _, err := fromhistory.Fit(h, "reviews", fromhistory.FitOptions{Percentile: 99}, rng())
+	callers, _, err := profile.Fit(h, "reviews", profile.FitOptions{Percentile: 99}, rng())
 	if err != nil || len(callers) != 1 || !callers[0].IncludesCalls {
 		t.Errorf("reviews calls ratings: %+v, %v", callers, err)
 	}
@@ -96,7 +95,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, service := range []string{"details", "ratings"} {
-		list, _, err := fromhistory.Fit(h.Cut(0, 100), service, fromhistory.FitOptions{Percentile: 95}, rng())
+		list, _, err := profile.Fit(h.Cut(0, 100), service, profile.FitOptions{Percentile: 95}, rng())
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%s: %v, %v", service, list, err)
 		}
@@ -104,7 +103,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		then, err := fromhistory.NewServiceHistory(h.Cut(100, h.Steps), service, 95)
+		then, err := profile.NewServiceHistory(h.Cut(100, h.Steps), service, 95)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +212,7 @@ func TestFitByHand(t *testing.T) {
 		}, 1, 0, saturatedAbout25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, missing, err := fromhistory.Fit(hand(c.change), "web", fromhistory.FitOptions{Percentile: 95}, rng())
+			list, missing, err := profile.Fit(hand(c.change), "web", profile.FitOptions{Percentile: 95}, rng())
 			if err != nil || len(list) != c.profiles || len(missing) != c.missing {
 				t.Fatalf("%+v, lacking %+v: %v", list, missing, err)
 			}
@@ -230,14 +229,14 @@ func saturatedAbout25(t *testing.T, list []profile.Profile, _ []profile.Missing)
 
 func TestPastRefuses(t *testing.T) {
 	h := hand(nil)
-	if _, err := fromhistory.NewServiceHistory(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
+	if _, err := profile.NewServiceHistory(h, "wob", 95); err == nil || !strings.Contains(err.Error(), `no service "wob"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := fromhistory.NewServiceHistory(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
+	if _, err := profile.NewServiceHistory(h, "web", 98); err == nil || !strings.Contains(err.Error(), "choose one of [50 90 95 99]") {
 		t.Errorf("%v", err)
 	}
 	h.Calls = nil
-	if p, err := fromhistory.NewServiceHistory(h, "web", 95); err != nil || !p.IncludesCalls {
+	if p, err := profile.NewServiceHistory(h, "web", 95); err != nil || !p.IncludesCalls {
 		t.Errorf("without any calls nobody knows whether it makes some: %v", err)
 	}
 }
