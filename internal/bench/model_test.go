@@ -1,4 +1,4 @@
-package learners
+package bench
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package learners
+package bench
 
 import (
 	"context"
@@ -44,7 +44,8 @@ func (t TrainingTask) Validate() error {
 
 // training of the task; profiles of the services are measured when they are asked for,
 // and kept.
-func (t TrainingTask) training(profiles func(context.Context, func(float64)) (*profile.Set, error), progress func(float64)) (policy.Task, error) {
+func (t TrainingTask) training(profiles func(context.Context, func(float64)) (*profile.Set, error),
+	progress func(float64)) (policy.Task, error) {
 	load, err := t.Load.For(t.App)
 	if err != nil {
 		return policy.Task{}, err

@@ -1,4 +1,4 @@
-package learners
+package bench
 
 import (
 	"context"
@@ -92,7 +92,8 @@ func (f *ModelFolder) train(ctx context.Context, key string, t TrainingTask, pro
 		return err
 	}
 	made := trainedOf(trained)
-	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = trainedFormat, key, t.Method.Name, t.Setting, t.Steps, t.Seed
+	made.Format, made.Key, made.Learner, made.Setting, made.Steps, made.Seed = trainedFormat, key, t.Method.Name, t.Setting, t.Steps,
+		t.Seed
 	if made.Sum, err = sumOf(f.model(key)); err != nil {
 		return err
 	}

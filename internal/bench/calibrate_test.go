@@ -1,4 +1,4 @@
-package calibrate
+package bench
 
 import (
 	"bytes"
@@ -175,7 +175,8 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
-		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec, hpa.Best.CoreHours)
+		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
+			hpa.Best.CoreHours)
 	}
 	again, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil || again.Spec != reference.Spec {
@@ -186,7 +187,8 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 func TestForesightOfWhatNobodyCanServe(t *testing.T) {
 	app := oneService()
 	app.Kinds[0].SLO.Latency = time.Millisecond
-	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle", Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
+	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle",
+		Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)
 	}

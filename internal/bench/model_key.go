@@ -1,16 +1,13 @@
-package learners
+package bench
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// format of the records. Another one is trained again.
+// trainedFormat of the records. A model of another one is trained again.
 const trainedFormat = 1
 
 // modelIdentity is everything that determines a model. Names are not in it but the
@@ -29,10 +26,9 @@ type modelIdentity struct {
 func (t TrainingTask) key(program string) (string, error) {
 	nameless := *t.Load
 	nameless.Name = ""
-	text, err := json.Marshal(modelIdentity{trainedFormat, program, t.App, &nameless, t.Method.Name, t.Setting.Rate, t.Steps, t.Seed})
+	key, err := digest(modelIdentity{trainedFormat, program, t.App, &nameless, t.Method.Name, t.Setting.Rate, t.Steps, t.Seed})
 	if err != nil {
 		return "", fmt.Errorf("name a model of %s: %w", t.Method.Name, err)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12]), nil
+	return key, nil
 }

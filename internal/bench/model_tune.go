@@ -1,4 +1,4 @@
-package learners
+package bench
 
 import (
 	"context"
@@ -39,7 +39,8 @@ func (f *ModelFolder) Tune(ctx context.Context, t TrainingTask, from int, progre
 }
 
 // TuneAndTrain chooses a setting with one seed, and trains with it on another.
-func (f *ModelFolder) TuneAndTrain(ctx context.Context, t TrainingTask, tuning uint64, from int, progress func(share float64)) (*Trained, error) {
+func (f *ModelFolder) TuneAndTrain(ctx context.Context, t TrainingTask, tuning uint64, from int,
+	progress func(share float64)) (*Trained, error) {
 	first := t
 	first.Seed = tuning
 	share := float64(len(TrainingSettings())) / float64(len(TrainingSettings())+1)

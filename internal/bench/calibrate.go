@@ -1,12 +1,4 @@
-// Package calibrate finds the best setting of a policy for an application and a
-// workload, so that no policy is compared with a weak baseline: the least core-hours
-// with at most 1 % of the requests over the SLO, on data that the comparison will
-// not be made on.
-//
-// Reading order: calibrate.go (the search), space.go (what may be set), rank.go
-// (what is better), evaluate.go (trying), oracle.go (the schedule of the
-// oracle).
-package calibrate
+package bench
 
 import (
 	"context"
@@ -20,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// CalibrationVersion of the search: what was found by another one may differ.
-const CalibrationVersion = 2
+// calibrationVersion of the search: what was found by another one may differ.
+const calibrationVersion = 2
 
 // CalibrationLoad is one stretch of validation data.
 type CalibrationLoad struct {
@@ -76,7 +68,7 @@ func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) 
 		return nil, err
 	}
 	if len(task.Loads) == 0 {
-		return nil, errors.New("calibrate: there is no validation data")
+		return nil, errors.New("calibrate: no validation data")
 	}
 	s := &search{CalibrationTask: task, space: space}
 	if err := s.grid(ctx); err != nil {
