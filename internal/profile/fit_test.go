@@ -11,9 +11,9 @@ import (
 
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
 )
 
 func rng() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
@@ -35,7 +35,7 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	// A front that smooths nothing, so that details gets what users send.
 	page := m.App.ServiceIndex("productpage")
 	m.App.Services[page].Replicas = 8
-	h, err := record.RecordHistory(context.Background(), record.HistorySpec{
+	h, err := simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: m.App, Load: wave{20, 110}, Workload: "wave", Policy: "static", Engine: "event", Duration: time.Hour, Seed: 5,
 	})
 	if err != nil {
@@ -87,10 +87,10 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	details := m.App.ServiceIndex("details")
-	spec := record.HistorySpec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event",
+	spec := simulate.HistorySpec{App: m.App, Load: wave{20, 80}, Workload: "wave", Policy: "static:replicas=3", Engine: "event",
 		Duration: time.Hour, Seed: 9}
 	spec.Perturb.Disturbances = []sim.Disturbance{{At: 40 * time.Minute, Version: &sim.VersionChange{Service: details, CPUFactor: 1.5}}}
-	h, err := record.RecordHistory(context.Background(), spec)
+	h, err := simulate.RecordHistory(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/simulate"
@@ -195,9 +194,9 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 	if err != nil {
 		return nil, err
 	}
-	return record.RecordHistory(ctx, record.HistorySpec{
+	return simulate.RecordHistory(ctx, simulate.HistorySpec{
 		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period,
-			record.DefaultHistoryStep), Seed: seed,
+			simulate.DefaultHistoryStep), Seed: seed,
 	})
 }
 

@@ -1,4 +1,4 @@
-package exposition
+package simulate
 
 import (
 	"bufio"
@@ -16,7 +16,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/simulate"
 )
 
 // constant load on the first kind.
@@ -38,9 +37,9 @@ func expose(t *testing.T, app, engine string) (string, sim.Reading) {
 	}
 	r := NewExposition(model.App, "shop")
 	var last sim.Reading
-	_, err = simulate.Run(context.Background(), simulate.Spec{
+	_, err = Run(context.Background(), Spec{
 		App: model.App, Load: constant(20), Policy: "hpa", Engine: engine, Duration: 10 * time.Minute, Seed: 1,
-		Hooks: simulate.Hooks{Scrape: func(reading *sim.Reading, cp *sim.ControlPlane) {
+		Hooks: Hooks{Scrape: func(reading *sim.Reading, cp *sim.ControlPlane) {
 			r.Watch(reading, cp)
 			last.At = reading.At
 			last.Services = append(last.Services[:0], reading.Services...)
@@ -174,7 +173,7 @@ func TestPromtoolTakesIt(t *testing.T) {
 	if err != nil {
 		t.Skip("promtool is not installed: apt-get install --no-install-recommends prometheus")
 	}
-	for _, engine := range simulate.Engines() {
+	for _, engine := range Engines() {
 		text, _ := expose(t, "single", engine)
 		dir := t.TempDir()
 		file := filepath.Join(dir, "metrics.txt")

@@ -1,11 +1,4 @@
-// Package record keeps what a simulated cluster showed as a history: the same
-// that a metrics system would have kept of a real one, in the same shape, so
-// that everything that learns from histories can be compared with a cluster
-// whose parameters are known.
-//
-// Reading order: record.go (one run), recorder.go (readings become steps), sums.go
-// (what is added up during a step).
-package record
+package simulate
 
 import (
 	"context"
@@ -17,7 +10,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/simulate"
 )
 
 // HistorySpec is what to run and how finely to keep it.
@@ -27,9 +19,9 @@ type HistorySpec struct {
 	Workload string // its name, for the manifest
 	Policy   string // name:key=value,...
 	// Decider decides instead of a policy by name, if there is one, as in
-	// simulate.Spec.
+	// Spec.
 	Decider  loadline.Policy
-	Engine   string // one of simulate.Engines
+	Engine   string // one of Engines
 	Duration time.Duration
 	Step     time.Duration // of the history; 0 = 15 s
 	Seed     uint64
@@ -38,7 +30,7 @@ type HistorySpec struct {
 	// Perturb is what goes wrong on purpose. Loss of metrics and noise in the
 	// CPU readings are kept in the history too: a service's step is lost with
 	// the probability of a lost scrape.
-	Perturb simulate.Perturb
+	Perturb Perturb
 
 	Progress func(at time.Duration) // may be nil
 }
@@ -64,7 +56,7 @@ func RecordHistory(ctx context.Context, s HistorySpec) (*history.History, error)
 			stop(err)
 		}
 	}
-	if _, err := simulate.Run(ctx, spec); err != nil {
+	if _, err := Run(ctx, spec); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -77,11 +69,11 @@ func RecordHistory(ctx context.Context, s HistorySpec) (*history.History, error)
 	return h, nil
 }
 
-func (s HistorySpec) simulation() simulate.Spec {
-	return simulate.Spec{
+func (s HistorySpec) simulation() Spec {
+	return Spec{
 		App: s.App, Load: s.Load, Workload: s.Workload, Policy: s.Policy, Decider: s.Decider, Engine: s.Engine,
 		Duration: s.Duration, Seed: s.Seed, CPU: s.CPU, Perturb: s.Perturb,
-		Hooks: simulate.Hooks{Progress: s.Progress},
+		Hooks: Hooks{Progress: s.Progress},
 	}
 }
 

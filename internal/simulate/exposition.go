@@ -1,14 +1,4 @@
-// Package exposition turns what a simulated cluster showed into the metrics
-// that a real one would have exposed: Istio's proxies, cAdvisor and
-// kube-state-metrics, as an OpenMetrics text whose samples carry their times.
-// Prometheus makes blocks of it ("promtool tsdb create-blocks-from
-// openmetrics"), so that everything that reads from Prometheus can be
-// compared with a cluster whose true state is known.
-//
-// Reading order: exposition.go (a recording), istio.go, cadvisor.go and
-// kubestate.go (what each exporter shows), buckets.go (histograms), text.go
-// (families and series), latest.go (scrapes of a running one).
-package exposition
+package simulate
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package exposition
+package simulate
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/simulate"
 )
 
 func TestLatestIsTheEndOfTheWholeText(t *testing.T) {
@@ -19,9 +18,9 @@ func TestLatestIsTheEndOfTheWholeText(t *testing.T) {
 	}
 	whole, live := NewExposition(model.App, "shop"), NewExposition(model.App, "shop")
 	var latest bytes.Buffer
-	_, err = simulate.Run(context.Background(), simulate.Spec{
+	_, err = Run(context.Background(), Spec{
 		App: model.App, Load: constant(20), Policy: "hpa", Engine: "fluid", Duration: 10 * time.Minute, Seed: 1,
-		Hooks: simulate.Hooks{Scrape: func(reading *sim.Reading, cp *sim.ControlPlane) {
+		Hooks: Hooks{Scrape: func(reading *sim.Reading, cp *sim.ControlPlane) {
 			whole.Watch(reading, cp)
 			live.Watch(reading, cp)
 			latest.Reset()

@@ -1,4 +1,4 @@
-package record
+package simulate
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/simulate"
 )
 
 // ramp is nothing for a minute, then a load that doubles at half time.
@@ -69,7 +68,7 @@ func run(t *testing.T, s HistorySpec) *history.History {
 }
 
 func eachEngine(t *testing.T, f func(t *testing.T, engine string)) {
-	for _, engine := range simulate.Engines() {
+	for _, engine := range Engines() {
 		t.Run(engine, func(t *testing.T) { f(t, engine) })
 	}
 }
@@ -78,7 +77,7 @@ func TestAHistoryHoldsWhatTheRunMeasured(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		s := spec(engine)
 		h := run(t, s)
-		out, err := simulate.Run(context.Background(), s.simulation())
+		out, err := Run(context.Background(), s.simulation())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +204,7 @@ func TestAnUnfinishedStepIsLeftOut(t *testing.T) {
 func TestLossAndNoiseAreKept(t *testing.T) {
 	clean, s := spec("fluid"), spec("fluid")
 	s.Policy, clean.Policy = "static", "static"
-	s.Perturb = simulate.Perturb{MetricsLoss: 0.2, CPUNoise: 0.1}
+	s.Perturb = Perturb{MetricsLoss: 0.2, CPUNoise: 0.1}
 	a, b := run(t, clean), run(t, s)
 	x, y := a.Service("web"), b.Service("web")
 	if n := y.Series[history.Rate].Present(); n == 40 || n < 20 {
