@@ -1,9 +1,7 @@
-package main
+package surface
 
 import (
 	"math"
-
-	"github.com/loadline/loadline/internal/sim/fluid/surface"
 )
 
 // tally counts sojourns in narrow buckets with their sums, so that the mean of
@@ -32,24 +30,24 @@ func (t *tally) mean() float64 {
 }
 
 // parts is the mean over each part of the distribution.
-func (t *tally) parts() (out [surface.Levels]float64) {
-	k, room, sum := 0, surface.Edges[1]*t.n, 0.0
+func (t *tally) parts() (out [Levels]float64) {
+	k, room, sum := 0, Edges[1]*t.n, 0.0
 	for b := range t.count {
 		left := t.count[b]
 		if left == 0 {
 			continue
 		}
 		mean := t.sum[b] / left
-		for left >= room && k < surface.Levels-1 {
+		for left >= room && k < Levels-1 {
 			left -= room
-			out[k] = (sum + room*mean) / ((surface.Edges[k+1] - surface.Edges[k]) * t.n)
+			out[k] = (sum + room*mean) / ((Edges[k+1] - Edges[k]) * t.n)
 			k++
-			room, sum = (surface.Edges[k+1]-surface.Edges[k])*t.n, 0
+			room, sum = (Edges[k+1]-Edges[k])*t.n, 0
 		}
 		room -= left
 		sum += left * mean
 	}
-	if held := (surface.Edges[k+1]-surface.Edges[k])*t.n - room; held > 0.5 {
+	if held := (Edges[k+1]-Edges[k])*t.n - room; held > 0.5 {
 		out[k] = sum / held
 	} else {
 		out[k] = out[k-1]

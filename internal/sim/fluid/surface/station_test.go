@@ -1,10 +1,8 @@
-package main
+package surface
 
 import (
 	"math"
 	"math/rand/v2"
-
-	"github.com/loadline/loadline/internal/sim/fluid/surface"
 )
 
 // station is one replica with Poisson arrivals and unbounded workers. The mean
@@ -33,7 +31,7 @@ type job struct{ finish, arrived float64 }
 
 // measure simulates until so many visits have been seen, divided by the free
 // share of the station: correlation grows as it fills up.
-func (s station) measure(seed, index uint64, visits float64) surface.Cell {
+func (s station) measure(seed, index uint64, visits float64) Cell {
 	rng := rand.New(rand.NewPCG(seed, index))
 	visits /= 1 - s.load
 	sigma2 := math.Log1p(s.cv * s.cv)
@@ -51,7 +49,7 @@ func (s station) measure(seed, index uint64, visits float64) surface.Cell {
 			}
 		}
 	}
-	cell := surface.Cell{Parts: r.sojourns.parts()}
+	cell := Cell{Parts: r.sojourns.parts()}
 	switch {
 	case s.period > 0:
 		cell.Throttled = r.cutShort / max(r.active, 1)
