@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Read reads what Write has written, and trusts nothing: every blob must be what
+// readImage reads what Write has written, and trusts nothing: every blob must be what
 // its name says and be pointed at, and every pointer must lead somewhere.
-func Read(r io.Reader) (*Image, error) {
+func readImage(r io.Reader) (*Image, error) {
 	files, err := readTar(r)
 	if err != nil {
 		return nil, fmt.Errorf("read the tar: %w", err)

@@ -38,7 +38,7 @@ func written(t *testing.T, i *Image) []byte {
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	want := sample()
-	got, err := Read(bytes.NewReader(written(t, want)))
+	got, err := readImage(bytes.NewReader(written(t, want)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,18 +119,18 @@ func TestDamageIsFound(t *testing.T) {
 		}
 		return &b
 	}
-	if _, err := Read(rewritten(func(map[string][]byte) {})); err != nil {
+	if _, err := readImage(rewritten(func(map[string][]byte) {})); err != nil {
 		t.Fatalf("nothing was changed: %v", err)
 	}
 	for name := range files {
-		if _, err := Read(rewritten(func(f map[string][]byte) { f[name][len(f[name])/2] ^= 1 })); err == nil {
+		if _, err := readImage(rewritten(func(f map[string][]byte) { f[name][len(f[name])/2] ^= 1 })); err == nil {
 			t.Errorf("a bit of %s was changed", name)
 		}
-		if _, err := Read(rewritten(func(f map[string][]byte) { delete(f, name) })); err == nil {
+		if _, err := readImage(rewritten(func(f map[string][]byte) { delete(f, name) })); err == nil {
 			t.Errorf("%s was left out", name)
 		}
 	}
-	if _, err := Read(rewritten(func(f map[string][]byte) { f["blobs/sha256/00"] = []byte("x") })); err == nil {
+	if _, err := readImage(rewritten(func(f map[string][]byte) { f["blobs/sha256/00"] = []byte("x") })); err == nil {
 		t.Error("a file was added")
 	}
 }

@@ -75,7 +75,7 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	img, err := Read(bytes.NewReader(data))
+	img, err := readImage(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.output, err)
 	}

@@ -45,7 +45,7 @@ func TestImageOfAProgram(t *testing.T) {
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("built twice, the bytes differ")
 	}
-	img, err := Read(bytes.NewReader(files[0]))
+	img, err := readImage(bytes.NewReader(files[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

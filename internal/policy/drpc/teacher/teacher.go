@@ -10,7 +10,6 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/td3"
 )
 
 // Teacher learns the whole application. Its actions are continuous ones, three of
@@ -37,7 +36,7 @@ type Config struct {
 	Explore   rl.Schedule // probability that a branch is drawn at random
 	Rate      float64     // of the critics, or the branches
 	ActorRate float64
-	Restraint float64 // of TD3: see td3.Config; divided among the parts, as is what one of them earns of the reward
+	Restraint float64 // of TD3: see rl.Config; divided among the parts, as is what one of them earns of the reward
 	Soft      float64
 	Replay    int
 	WarmUp    int
@@ -70,18 +69,18 @@ func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, erro
 	}
 	switch config.Kind {
 	case drpc.Continuous:
-		c := td3.Default()
+		c := rl.DefaultTD3()
 		c.Hidden, c.Parts, c.Discount, c.Noise, c.Soft = config.Hidden, parts, config.Discount, config.Noise, config.Soft
 		c.Replay, c.WarmUp, c.Every, c.Batch = config.Replay, config.WarmUp, config.Every, config.Batch
 		c.ActorRate, c.CriticRate, c.Longest, c.Restraint = config.ActorRate, config.Rate, 10, config.Restraint/float64(parts)
-		agent, err := td3.New(c, spaces, seed)
+		agent, err := rl.NewTD3(c, spaces, seed)
 		if err != nil {
 			return nil, err
 		}
 		if err := config.check(); err != nil {
 			return nil, err
 		}
-		return &continuous{Agent: agent, explore: config.Explore, rng: rl.NewRNG(seed, branchStream)}, nil
+		return &continuous{TD3: agent, explore: config.Explore, rng: rl.NewRNG(seed, branchStream)}, nil
 	case drpc.Discrete:
 		return newBranching(config, spaces, parts, seed)
 	}
@@ -96,7 +95,7 @@ const branchStream = 7 << 32
 // across the dead zone by any noise of a sensible size, so that it would never again
 // see what lies beyond.
 type continuous struct {
-	*td3.Agent
+	*rl.TD3
 	explore rl.Schedule
 	steps   int
 	rng     *rl.RNG
@@ -104,7 +103,7 @@ type continuous struct {
 
 // Explore implements rl.Agent.
 func (t *continuous) Explore(observation []float32, action *rl.Action) {
-	t.Agent.Explore(observation, action)
+	t.TD3.Explore(observation, action)
 	epsilon := t.explore.At(t.steps)
 	for i := range action.Values {
 		if t.rng.Float64() < epsilon {
@@ -119,7 +118,7 @@ func (t *continuous) Net() *nn.Net { return t.Actor() }
 
 // Archive implements rl.Agent.
 func (t *continuous) Archive(a *rl.Archive) {
-	t.Agent.Archive(a)
+	t.TD3.Archive(a)
 	t.rng.Archive(a)
 	a.Int(&t.steps)
 }

@@ -1,9 +1,7 @@
-package tabular
+package rl
 
 import (
 	"fmt"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
 // SARSA is SARSA(lambda) with a table (Rummery and Niranjan, 1994; Sutton and
@@ -19,7 +17,7 @@ import (
 //   - Traces below 1/1000 are dropped, so that an update costs as much as there
 //     are traces, and not as much as there are states.
 type SARSA struct {
-	table
+	stateTable
 	traces []float32 // e(s, a), as the values
 	traced []int     // places of those that are not 0
 	open   bool      // whether a step waits for the action that follows
@@ -30,18 +28,18 @@ type SARSA struct {
 const leastTrace = 1e-3
 
 // NewSARSA begins with an empty table.
-func NewSARSA(config Config, spaces rl.Spaces, seed uint64) (*SARSA, error) {
-	t, err := newTable(config, spaces, seed)
+func NewSARSA(config TabularConfig, spaces Spaces, seed uint64) (*SARSA, error) {
+	t, err := newStateTable(config, spaces, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &SARSA{table: t, traces: make([]float32, len(t.values)), traced: make([]int, 0, len(t.values))}, nil
+	return &SARSA{stateTable: t, traces: make([]float32, len(t.values)), traced: make([]int, 0, len(t.values))}, nil
 }
 
 // Learn closes the step before, now that the action that followed it is known,
 // and opens this one; at the end of an episode it closes this one too. It
 // returns the mean squared error of the steps it closed.
-func (s *SARSA) Learn(t rl.Transition) (loss float64, updated bool) {
+func (s *SARSA) Learn(t Transition) (loss float64, updated bool) {
 	s.steps++
 	place := s.state(t.Observation)*s.choices + t.Action.Choice
 	closed := 0
@@ -100,9 +98,9 @@ func (s *SARSA) forget() {
 	s.traced = s.traced[:0]
 }
 
-// Archive implements rl.Agent. At the end of an episode nothing is open and
+// Archive implements Agent. At the end of an episode nothing is open and
 // nothing traced, but a state may be saved at any time.
-func (s *SARSA) Archive(a *rl.Archive) {
+func (s *SARSA) Archive(a *Archive) {
 	s.archive(a, "SARSA")
 	a.Bool(&s.open)
 	a.Int(&s.place)

@@ -1,14 +1,12 @@
-package td3
+package rl
 
 import (
 	"errors"
 	"fmt"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config are the settings of TD3, and of DDPG as its special case.
-type Config struct {
+// TD3Config are the settings of TD3, and of DDPG as its special case.
+type TD3Config struct {
 	Hidden   []int // widths of the layers of actor and critics
 	Norm     bool  // layer normalisation in them
 	Critics  int   // 2; DDPG has 1
@@ -39,10 +37,10 @@ type Config struct {
 	Restraint float64
 }
 
-// Default has the constants of Fujimoto et al. (2018) and DRPC, with smaller
+// DefaultTD3 has the constants of Fujimoto et al. (2018) and DRPC, with smaller
 // networks and a shorter warm-up.
-func Default() Config {
-	return Config{
+func DefaultTD3() TD3Config {
+	return TD3Config{
 		Hidden: []int{64, 64}, Critics: 2, Discount: 0.99,
 		Noise: 0.1, Revert: 1, Smoothing: 0.2, Clip: 0.5, Delay: 2, Soft: 0.005,
 		Replay: 100_000, WarmUp: 1_000, Every: 1, Updates: 1, Batch: 256,
@@ -50,11 +48,11 @@ func Default() Config {
 	}
 }
 
-// DDPG is the special case of Lillicrap et al. (2016): one critic, no smoothing,
+// DefaultDDPG is the special case of Lillicrap et al. (2016): one critic, no smoothing,
 // no delay, and Ornstein-Uhlenbeck noise. Its constants are theirs but for the
 // networks' size.
-func DDPG() Config {
-	c := Default()
+func DefaultDDPG() TD3Config {
+	c := DefaultTD3()
 	c.Critics, c.Smoothing, c.Delay = 1, 0, 1
 	c.Noise, c.Revert = 0.2, 0.15
 	c.Batch, c.Soft = 64, 0.001
@@ -63,8 +61,8 @@ func DDPG() Config {
 }
 
 // Settings are all fields by name.
-func (c *Config) Settings() []rl.Setting {
-	return []rl.Setting{
+func (c *TD3Config) Settings() []Setting {
+	return []Setting{
 		{Key: "hidden", About: "widths of the hidden layers", Value: &c.Hidden},
 		{Key: "norm", About: "layer normalisation", Value: &c.Norm},
 		{Key: "critics", About: "2, or 1 as in DDPG", Value: &c.Critics},
@@ -87,12 +85,12 @@ func (c *Config) Settings() []rl.Setting {
 	}
 }
 
-func (c Config) replay() rl.ReplayConfig {
-	return rl.ReplayConfig{Capacity: c.Replay, Steps: 1, Discount: c.Discount}
+func (c TD3Config) replay() ReplayConfig {
+	return ReplayConfig{Capacity: c.Replay, Steps: 1, Discount: c.Discount}
 }
 
 // Validate reports every fault at once.
-func (c Config) Validate() error {
+func (c TD3Config) Validate() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {

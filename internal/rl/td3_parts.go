@@ -1,14 +1,13 @@
-package td3
+package rl
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// parts divide a large problem into like ones: the services of an application,
+// td3Parts divide a large problem into like ones: the services of an application,
 // each with as much of the whole in its observation as it needs. One actor and one
 // critic of a part serve all of them, so that every step teaches as often as there
 // are parts. The value of the whole is the sum of the parts' values (value
@@ -18,7 +17,7 @@ import (
 //
 // Batches are laid out sample by sample and part by part, which is what the
 // networks see as one larger batch: nothing is copied.
-type parts struct {
+type td3Parts struct {
 	count                   int
 	observation, dimensions int     // of one part
 	share                   float32 // of a part's value in the whole's
@@ -27,13 +26,13 @@ type parts struct {
 	slopes []float32 // by sample and part
 }
 
-func partsOf(config Config, spaces rl.Spaces) (parts, error) {
+func newTD3Parts(config TD3Config, spaces Spaces) (td3Parts, error) {
 	n := max(config.Parts, 1)
 	if spaces.Observation%n != 0 || spaces.Dimensions%n != 0 {
-		return parts{}, fmt.Errorf("td3: observations of %d and actions of %d values cannot be divided into %d parts",
+		return td3Parts{}, fmt.Errorf("td3: observations of %d and actions of %d values cannot be divided into %d parts",
 			spaces.Observation, spaces.Dimensions, n)
 	}
-	return parts{
+	return td3Parts{
 		count: n, observation: spaces.Observation / n, dimensions: spaces.Dimensions / n,
 		share: float32(1 / math.Sqrt(float64(n))),
 		sums:  make([]float32, config.Batch), slopes: make([]float32, config.Batch*n),
@@ -43,7 +42,7 @@ func partsOf(config Config, spaces rl.Spaces) (parts, error) {
 // acting is a workspace for one observation, which is a batch of its parts. It
 // prepares itself on its second use, and prepared rows may round otherwise: a
 // resumed run must not begin unprepared.
-func (p *parts) acting(actor *nn.Net) *nn.Context {
+func (p *td3Parts) acting(actor *nn.Net) *nn.Context {
 	c := actor.NewContext()
 	for range 2 {
 		c.Forward(p.count, make([]float32, p.count*p.observation))
@@ -52,7 +51,7 @@ func (p *parts) acting(actor *nn.Net) *nn.Context {
 }
 
 // sum is the values of the whole, sample by sample; until the next call.
-func (p *parts) sum(values []float32) []float32 {
+func (p *td3Parts) sum(values []float32) []float32 {
 	if p.count == 1 {
 		return values
 	}
@@ -68,7 +67,7 @@ func (p *parts) sum(values []float32) []float32 {
 
 // spread takes slopes with respect to the whole's values to those with respect to
 // the parts'.
-func (p *parts) spread(slopes []float32) []float32 {
+func (p *td3Parts) spread(slopes []float32) []float32 {
 	if p.count == 1 {
 		return slopes
 	}

@@ -1,76 +1,76 @@
-// Package td3 learns a deterministic policy for continuous actions: twin delayed
+package rl
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/nn"
+)
+
+// TD3 learns a deterministic policy for continuous actions: twin delayed
 // deep deterministic policy gradient.
 //
 // It follows Algorithm 3 of DRPC, with its line and equation numbers, which is
 // Algorithm 1 of Fujimoto, van Hoof and Meger, "Addressing function
 // approximation error in actor-critic methods" (2018). DDPG (Lillicrap et al.,
 // "Continuous control with deep reinforcement learning", 2016) is the special
-// case of one critic, no smoothing, no delay, and noise that remembers; [DDPG]
+// case of one critic, no smoothing, no delay, and noise that remembers; [DefaultDDPG]
 // is that configuration.
 //
-// Where it deviates:
+// Deviations:
 //   - Actions are within [-1, 1]; environments scale them.
-//   - rho of line 17 is 1 - Config.Soft.
+//   - rho of line 17 is 1 - TD3Config.Soft.
 //   - Line 15 counts updates, not steps of the episode.
-//   - Until Config.WarmUp transitions are remembered, actions are drawn evenly
+//   - Until TD3Config.WarmUp transitions are remembered, actions are drawn evenly
 //     from all (as Fujimoto et al. do, not in Algorithm 3).
 //   - An episode that is cut off is not taken to be terminated (d = 0).
 //   - The actor may be trained on what was applied where a guard changed an
 //     action, since that is what the replay holds.
-//   - With Config.Parts, observations and actions are so many like parts one after
+//   - With TD3Config.Parts, observations and actions are so many like parts one after
 //     the other, services for instance. The parts share one actor and one critic
 //     of a part each, and the value of the whole is the sum of the parts' values:
-//     see parts.go. Config.Restraint weighs the actions' squares. Both are off by
+//     see td3_parts.go. TD3Config.Restraint weighs the actions' squares. Both are off by
 //     default.
 //   - Of DDPG: actions enter the critic's first layer, not its second, and there
 //     is neither batch normalisation nor, by default, weight decay.
-package td3
+//
+// It is for one goroutine.
+type TD3 struct {
+	config  TD3Config
+	spaces  Spaces
+	rng     *RNG
+	replay  *Replay   // R
+	actor   Learner   // pi
+	critics []Learner // Q_theta1, Q_theta2
 
-import (
-	"fmt"
+	actorTarget   targetCritic // pi'
+	criticTargets []targetCritic
 
-	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/rl"
-)
-
-// Agent is one TD3 or DDPG. It is for one goroutine.
-type Agent struct {
-	config  Config
-	spaces  rl.Spaces
-	rng     *rl.RNG
-	replay  *rl.Replay   // R
-	actor   rl.Learner   // pi
-	critics []rl.Learner // Q_theta1, Q_theta2
-
-	actorTarget   target // pi'
-	criticTargets []target
-
-	parts          parts
+	parts          td3Parts
 	acting         *nn.Context
 	noise          []float32 // of the last exploration, for noise that remembers
 	steps, updates int
 
 	// Room for one update.
-	batch   *rl.Batch
+	batch   *Batch
 	actions []float32 // a'
 	targets []float32 // y
 	slopes  []float32 // of a critic's loss with respect to its value
 	ascent  []float32 // of the actor's loss with respect to the critic's value
 }
 
-// target is a network that follows another.
-type target struct {
+// targetCritic is a network that follows another.
+type targetCritic struct {
 	net     *nn.Net
 	context *nn.Context
 }
 
-func targetOf(net *nn.Net) target {
+func newTargetCritic(net *nn.Net) targetCritic {
 	clone := net.Clone()
-	return target{clone, clone.NewContext()}
+	return targetCritic{clone, clone.NewContext()}
 }
 
-// New initialises actor, critics, targets and replay buffer (lines 1 to 3).
-func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
+// NewTD3 initialises actor, critics, targets and replay buffer (lines 1 to 3).
+func NewTD3(config TD3Config, spaces Spaces, seed uint64) (*TD3, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if spaces.Discrete() {
 		return nil, fmt.Errorf("td3: needs a continuous action space, this one has %d choices", spaces.Choices)
 	}
-	parts, err := partsOf(config, spaces)
+	parts, err := newTD3Parts(config, spaces)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{
-		config: config, spaces: spaces, parts: parts, rng: rl.AgentRNG(seed), replay: rl.NewReplay(spaces, config.replay()),
+	a := &TD3{
+		config: config, spaces: spaces, parts: parts, rng: AgentRNG(seed), replay: NewReplay(spaces, config.replay()),
 		noise: make([]float32, spaces.Dimensions), actions: make([]float32, config.Batch*spaces.Dimensions),
 		targets: make([]float32, config.Batch), slopes: make([]float32, config.Batch), ascent: make([]float32, config.Batch*parts.count),
 	}
@@ -95,8 +95,8 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("td3: actor: %w", err)
 	}
-	a.actor = rl.NewLearner(actor, nn.AdamConfig{Rate: float32(config.ActorRate)}, config.Longest)
-	a.actorTarget, a.acting = targetOf(actor), parts.acting(actor)
+	a.actor = NewLearner(actor, nn.AdamConfig{Rate: float32(config.ActorRate)}, config.Longest)
+	a.actorTarget, a.acting = newTargetCritic(actor), parts.acting(actor)
 	for range config.Critics {
 		critic, err := nn.MLP{
 			Inputs: []int{parts.observation, parts.dimensions}, Hidden: config.Hidden, Outputs: 1, Norm: config.Norm,
@@ -105,8 +105,8 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 			return nil, fmt.Errorf("td3: critic: %w", err)
 		}
 		adam := nn.AdamConfig{Rate: float32(config.CriticRate), Decay: float32(config.Decay)}
-		a.critics = append(a.critics, rl.NewLearner(critic, adam, config.Longest))
-		a.criticTargets = append(a.criticTargets, targetOf(critic))
+		a.critics = append(a.critics, NewLearner(critic, adam, config.Longest))
+		a.criticTargets = append(a.criticTargets, newTargetCritic(critic))
 	}
 	for i := range a.ascent {
 		a.ascent[i] = -parts.share / float32(config.Batch)
@@ -118,7 +118,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 // Explore selects a = clip(pi(s) + epsilon, -1, 1) (line 7). DDPG's epsilon is an
 // Ornstein-Uhlenbeck process: each step it falls back by a share and is pushed
 // anew.
-func (a *Agent) Explore(observation []float32, action *rl.Action) {
+func (a *TD3) Explore(observation []float32, action *Action) {
 	if a.steps < a.config.WarmUp {
 		for i := range action.Values {
 			action.Values[i] = 2*a.rng.Float32() - 1
@@ -129,20 +129,20 @@ func (a *Agent) Explore(observation []float32, action *rl.Action) {
 	keep := float32(1 - a.config.Revert)
 	for i := range action.Values {
 		a.noise[i] = keep*a.noise[i] + float32(a.config.Noise*a.rng.NormFloat64())
-		action.Values[i] = clip(action.Values[i]+a.noise[i], 1)
+		action.Values[i] = clipAction(action.Values[i]+a.noise[i], 1)
 	}
 }
 
-func clip(v, bound float32) float32 { return min(max(v, -bound), bound) }
+func clipAction(v, bound float32) float32 { return min(max(v, -bound), bound) }
 
 // Decide is pi(s).
-func (a *Agent) Decide(observation []float32, action *rl.Action) {
+func (a *TD3) Decide(observation []float32, action *Action) {
 	copy(action.Values, a.acting.Forward(a.parts.count, observation))
 }
 
 // Learn stores the transition in R (line 9) and updates when it is time to
 // (line 10).
-func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
+func (a *TD3) Learn(t Transition) (loss float64, updated bool) {
 	a.Remember(t)
 	a.steps++
 	if t.Ends() {
@@ -159,14 +159,14 @@ func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
 
 // Remember stores a transition that need not be the agent's own: DRPC's teacher
 // learns from its students' too.
-func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
+func (a *TD3) Remember(t Transition) { a.replay.Add(t) }
 
 // Remembered is how many transitions there are.
-func (a *Agent) Remembered() int { return a.replay.Len() }
+func (a *TD3) Remembered() int { return a.replay.Len() }
 
 // Update learns from one batch (lines 11 to 17) and returns the critics' mean
 // loss. Something must be remembered.
-func (a *Agent) Update() float64 {
+func (a *TD3) Update() float64 {
 	a.replay.Draw(a.batch, a.rng)
 	a.setTargetActions()
 	a.setTargets()
@@ -182,7 +182,7 @@ func (a *Agent) Update() float64 {
 // setTargetActions smooths the target policy (line 12):
 //
 //	a' = clip(pi'(s') + clip(epsilon, -c, c), -1, 1)    (eq. 5)
-func (a *Agent) setTargetActions() {
+func (a *TD3) setTargetActions() {
 	copy(a.actions, a.actorTarget.context.Forward(a.batch.Size*a.parts.count, a.batch.Next))
 	if a.config.Smoothing == 0 {
 		return
@@ -190,7 +190,7 @@ func (a *Agent) setTargetActions() {
 	deviation, bound := float32(a.config.Smoothing), float32(a.config.Clip)
 	for i, action := range a.actions {
 		epsilon := deviation * float32(a.rng.NormFloat64())
-		a.actions[i] = clip(action+clip(epsilon, bound), 1)
+		a.actions[i] = clipAction(action+clipAction(epsilon, bound), 1)
 	}
 }
 
@@ -198,7 +198,7 @@ func (a *Agent) setTargetActions() {
 // (line 13):
 //
 //	y = r + gamma * (1 - d) * min_i Q'_i(s', a')    (eq. 6)
-func (a *Agent) setTargets() {
+func (a *TD3) setTargets() {
 	b := a.batch
 	rows := b.Size * a.parts.count
 	copy(a.targets, a.parts.sum(a.criticTargets[0].context.Forward(rows, b.Next, a.actions)))
@@ -215,7 +215,7 @@ func (a *Agent) setTargets() {
 // improveCritics minimises (line 14)
 //
 //	L(theta_i) = mean (Q_i(s, a) - y)^2    (eq. 7)
-func (a *Agent) improveCritics() float64 {
+func (a *TD3) improveCritics() float64 {
 	b, loss := a.batch, 0.0
 	for i := range a.critics {
 		critic := &a.critics[i]
@@ -233,7 +233,7 @@ func (a *Agent) improveCritics() float64 {
 // by way of the critic's gradient with respect to the action: the deterministic
 // policy gradient (Silver et al., 2014). With Config.Restraint it also minimises
 // the squares of the actions.
-func (a *Agent) improveActor() {
+func (a *TD3) improveActor() {
 	b, critic := a.batch, a.critics[0].Context
 	rows := b.Size * a.parts.count
 	actions := a.actor.Context.Forward(rows, b.Observations)
@@ -248,7 +248,7 @@ func (a *Agent) improveActor() {
 
 // moveTargets lets the targets follow (line 17): theta' = rho*theta' +
 // (1-rho)*theta.
-func (a *Agent) moveTargets() {
+func (a *TD3) moveTargets() {
 	soft := float32(a.config.Soft)
 	nn.SoftUpdate(a.actorTarget.net.Params(), a.actor.Net.Params(), soft)
 	for i := range a.critics {
@@ -257,14 +257,14 @@ func (a *Agent) moveTargets() {
 }
 
 // Actor is the policy's network itself.
-func (a *Agent) Actor() *nn.Net { return a.actor.Net }
+func (a *TD3) Actor() *nn.Net { return a.actor.Net }
 
-// Weights implements rl.Agent.
-func (a *Agent) Weights() []float32 { return a.actor.Net.Params() }
+// Weights implements Agent.
+func (a *TD3) Weights() []float32 { return a.actor.Net.Params() }
 
-// Archive implements rl.Agent.
-func (a *Agent) Archive(to *rl.Archive) {
-	to.Label("TD3 with " + rl.Describe(a.config.Settings()))
+// Archive implements Agent.
+func (a *TD3) Archive(to *Archive) {
+	to.Label("TD3 with " + Describe(a.config.Settings()))
 	if a.parts.count > 1 || a.config.Restraint > 0 {
 		to.Label(fmt.Sprintf("%d parts, restraint %v", a.parts.count, a.config.Restraint))
 	}

@@ -1,34 +1,28 @@
-// Package clone teaches a small network to do what another policy does:
-// behaviour cloning, as DRPC's students learn from their teacher.
-//
-// A student keeps what its teacher did in a buffer of (state, teacher's action)
-// and minimises the squared difference to what it would have done itself
-// (DRPC, eq. 9), which for deterministic actors compares actions, as the authors'
-// code does, though the equation writes Q.
-package clone
+package rl
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config are the settings of a student.
-type Config struct {
+// CloneConfig are the settings of a student.
+type CloneConfig struct {
 	Buffer int     // examples remembered
 	Batch  int     // examples in an update
 	Rate   float64 // of AdamW
 	Decay  float64 // of weights
 }
 
-// Default has the constants of DRPC's code.
-func Default() Config { return Config{Buffer: 10_000, Batch: 64, Rate: 1e-4, Decay: 0.01} }
+// DefaultClone has the constants of DRPC's code.
+func DefaultClone() CloneConfig {
+	return CloneConfig{Buffer: 10_000, Batch: 64, Rate: 1e-4, Decay: 0.01}
+}
 
 // Settings are all fields by name.
-func (c *Config) Settings() []rl.Setting {
-	return []rl.Setting{
+func (c *CloneConfig) Settings() []Setting {
+	return []Setting{
 		{Key: "buffer", About: "examples remembered", Value: &c.Buffer},
 		{Key: "batch", About: "examples in an update", Value: &c.Batch},
 		{Key: "rate", About: "learning rate", Value: &c.Rate},
@@ -37,7 +31,7 @@ func (c *Config) Settings() []rl.Setting {
 }
 
 // Validate reports every fault at once.
-func (c Config) Validate() error {
+func (c CloneConfig) Validate() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {
@@ -51,13 +45,20 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Student imitates. It is for one goroutine.
-type Student struct {
-	config  Config
-	spaces  rl.Spaces
-	rng     *rl.RNG
-	learner rl.Learner
-	acting  *rl.NetPolicy
+// Clone trains a small network to imitate another policy: behaviour cloning, as DRPC's
+// students learn from their teacher.
+//
+// A student keeps a buffer of (state, teacher's action) and minimises the squared difference to
+// its own action (DRPC, eq. 9), which for deterministic actors compares actions, as the
+// authors' code does, though the equation has Q.
+//
+// It is for one goroutine.
+type Clone struct {
+	config  CloneConfig
+	spaces  Spaces
+	rng     *RNG
+	learner Learner
+	acting  *NetPolicy
 
 	examples  []float32 // rows of state and action, a ring
 	count, at int
@@ -66,13 +67,13 @@ type Student struct {
 	states, actions, slopes []float32
 }
 
-// New makes a student with the given network, nn.Student() for DRPC's. It has
+// NewClone makes a student with the given network, nn.Student() for DRPC's. It has
 // one input, and its outputs are the values of an action.
-func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Student, error) {
+func NewClone(design nn.Design, config CloneConfig, spaces Spaces, seed uint64) (*Clone, error) {
 	if err := errors.Join(config.Validate(), spaces.Validate()); err != nil {
 		return nil, err
 	}
-	rng := rl.AgentRNG(seed)
+	rng := AgentRNG(seed)
 	net, err := design.Build(nn.PyTorchUniform, rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("clone: %w", err)
@@ -87,10 +88,10 @@ func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Stude
 		return nil, fmt.Errorf("clone: a network of %d inputs and %d outputs cannot act on observations of %d by %d dimensions",
 			inputs, net.Outputs(), spaces.Observation, spaces.Dimensions)
 	}
-	return &Student{
+	return &Clone{
 		config: config, spaces: spaces, rng: rng,
-		learner:  rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, 0),
-		acting:   rl.NewNetPolicy(net, spaces),
+		learner:  NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, 0),
+		acting:   NewNetPolicy(net, spaces),
 		examples: make([]float32, config.Buffer*(spaces.Observation+spaces.Dimensions)),
 		states:   make([]float32, config.Batch*spaces.Observation),
 		actions:  make([]float32, config.Batch*spaces.Dimensions), slopes: make([]float32, config.Batch*spaces.Dimensions),
@@ -98,24 +99,24 @@ func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Stude
 }
 
 // Remember keeps what the teacher did.
-func (s *Student) Remember(observation []float32, action rl.Action) {
+func (s *Clone) Remember(observation []float32, action Action) {
 	row := s.example(s.at)
 	copy(row[copy(row, observation):], action.Values)
 	s.at = (s.at + 1) % s.config.Buffer
 	s.count = min(s.count+1, s.config.Buffer)
 }
 
-func (s *Student) example(i int) []float32 {
+func (s *Clone) example(i int) []float32 {
 	width := s.spaces.Observation + s.spaces.Dimensions
 	return s.examples[i*width:][:width]
 }
 
 // Len is how many examples it remembers.
-func (s *Student) Len() int { return s.count }
+func (s *Clone) Len() int { return s.count }
 
 // Update learns from one batch and returns the mean squared difference that the
 // batch showed before. Something must be remembered.
-func (s *Student) Update() float64 {
+func (s *Clone) Update() float64 {
 	n, m := s.spaces.Observation, s.spaces.Dimensions
 	for i := range s.config.Batch {
 		row := s.example(s.rng.IntN(s.count))
@@ -128,17 +129,17 @@ func (s *Student) Update() float64 {
 	return float64(loss)
 }
 
-// Decide implements rl.Policy.
-func (s *Student) Decide(observation []float32, action *rl.Action) {
+// Decide implements Policy.
+func (s *Clone) Decide(observation []float32, action *Action) {
 	s.acting.Decide(observation, action)
 }
 
 // Net is the student's network itself.
-func (s *Student) Net() *nn.Net { return s.learner.Net }
+func (s *Clone) Net() *nn.Net { return s.learner.Net }
 
 // Archive saves or restores the student.
-func (s *Student) Archive(a *rl.Archive) {
-	a.Label("a student with " + rl.Describe(s.config.Settings()))
+func (s *Clone) Archive(a *Archive) {
+	a.Label("a student with " + Describe(s.config.Settings()))
 	s.rng.Archive(a)
 	s.learner.Archive(a)
 	a.Int(&s.count)

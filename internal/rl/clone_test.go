@@ -1,4 +1,4 @@
-package clone
+package rl
 
 import (
 	"bytes"
@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/rl"
 )
 
-var drpc = rl.Spaces{Observation: 5, Dimensions: 3}
+var drpc = Spaces{Observation: 5, Dimensions: 3}
 
 // teach lets a student see what a smooth teacher does.
-func teach(s *Student, rng *rand.Rand, examples int) {
+func teach(s *Clone, rng *rand.Rand, examples int) {
 	state, action := make([]float32, 5), drpc.NewAction()
 	for range examples {
 		for i := range state {
@@ -24,16 +23,16 @@ func teach(s *Student, rng *rand.Rand, examples int) {
 	}
 }
 
-func teacher(state []float32, action *rl.Action) {
+func teacher(state []float32, action *Action) {
 	for i := range action.Values {
 		action.Values[i] = float32(math.Tanh(2 * float64(state[i]-state[4])))
 	}
 }
 
-func TestStudentImitates(t *testing.T) {
-	config := Default()
+func TestCloneImitates(t *testing.T) {
+	config := DefaultClone()
 	config.Rate, config.Decay = 3e-3, 0
-	s, err := New(nn.Student(), config, drpc, 1)
+	s, err := NewClone(nn.Student(), config, drpc, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +65,9 @@ func TestStudentImitates(t *testing.T) {
 	}
 }
 
-func TestStudentResumes(t *testing.T) {
-	build := func(seed uint64) *Student {
-		s, err := New(nn.Student(), Default(), drpc, seed)
+func TestCloneResumes(t *testing.T) {
+	build := func(seed uint64) *Clone {
+		s, err := NewClone(nn.Student(), DefaultClone(), drpc, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,24 +79,24 @@ func TestStudentResumes(t *testing.T) {
 		s.Update()
 	}
 	resumed := build(2)
-	if err := rl.Restore(rl.Save(s), resumed); err != nil {
+	if err := Restore(Save(s), resumed); err != nil {
 		t.Fatal(err)
 	}
 	for range 50 {
 		s.Update()
 		resumed.Update()
 	}
-	if !bytes.Equal(rl.Save(s), rl.Save(resumed)) {
+	if !bytes.Equal(Save(s), Save(resumed)) {
 		t.Error("the resumed student differs")
 	}
 }
 
-func TestStudentRefusesWhatDoesNotFit(t *testing.T) {
-	if (Config{}).Validate() == nil {
+func TestCloneRefusesWhatDoesNotFit(t *testing.T) {
+	if (CloneConfig{}).Validate() == nil {
 		t.Error("took an empty config")
 	}
-	for _, spaces := range []rl.Spaces{{Observation: 4, Dimensions: 3}, {Observation: 5, Dimensions: 2}, {Observation: 5, Choices: 3}} {
-		if _, err := New(nn.Student(), Default(), spaces, 1); err == nil {
+	for _, spaces := range []Spaces{{Observation: 4, Dimensions: 3}, {Observation: 5, Dimensions: 2}, {Observation: 5, Choices: 3}} {
+		if _, err := NewClone(nn.Student(), DefaultClone(), spaces, 1); err == nil {
 			t.Errorf("took %+v", spaces)
 		}
 	}

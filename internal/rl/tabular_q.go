@@ -1,24 +1,22 @@
-package tabular
+package rl
 
 import (
 	"slices"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// Q is Q-learning (Watkins, 1989; Sutton and Barto, 2018, section 6.5).
+// TabularQ is Q-learning (Watkins, 1989; Sutton and Barto, 2018, section 6.5).
 //
 // Where it deviates: a state is a cell of an observation's bins; a cut-off
 // episode's last state has a value.
-type Q struct{ table }
+type TabularQ struct{ stateTable }
 
-// NewQ begins with an empty table.
-func NewQ(config Config, spaces rl.Spaces, seed uint64) (*Q, error) {
-	t, err := newTable(config, spaces, seed)
+// NewTabularQ begins with an empty table.
+func NewTabularQ(config TabularConfig, spaces Spaces, seed uint64) (*TabularQ, error) {
+	t, err := newStateTable(config, spaces, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &Q{t}, nil
+	return &TabularQ{t}, nil
 }
 
 // Learn makes one step of
@@ -26,7 +24,7 @@ func NewQ(config Config, spaces rl.Spaces, seed uint64) (*Q, error) {
 //	Q(s, a) += alpha * (r + gamma * max_a' Q(s', a') - Q(s, a))    (eq. 6.8)
 //
 // and returns the squared error.
-func (q *Q) Learn(t rl.Transition) (loss float64, updated bool) {
+func (q *TabularQ) Learn(t Transition) (loss float64, updated bool) {
 	q.steps++
 	target := t.Reward
 	if !t.Terminated {
@@ -38,5 +36,5 @@ func (q *Q) Learn(t rl.Transition) (loss float64, updated bool) {
 	return delta * delta, true
 }
 
-// Archive implements rl.Agent.
-func (q *Q) Archive(a *rl.Archive) { q.archive(a, "Q-learning") }
+// Archive implements Agent.
+func (q *TabularQ) Archive(a *Archive) { q.archive(a, "Q-learning") }

@@ -1,23 +1,21 @@
-package dqn
+package rl
 
 import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-var small = rl.Spaces{Observation: 2, Choices: 2}
+var small = Spaces{Observation: 2, Choices: 2}
 
-func smallConfig() Config {
-	c := Default()
+func smallConfig() DQNConfig {
+	c := DefaultDQN()
 	c.Hidden, c.WarmUp, c.Replay, c.Batch, c.Discount, c.Rate, c.Soft = []int{16}, 1, 100, 16, 0.5, 5e-3, 0.05
 	return c
 }
 
-func learned(t *testing.T, c Config, story []rl.Transition) *Agent {
-	agent, err := New(c, small, 1)
+func learned(t *testing.T, c DQNConfig, story []Transition) *DQN {
+	agent, err := NewDQN(c, small, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,41 +28,41 @@ func learned(t *testing.T, c Config, story []rl.Transition) *Agent {
 	return agent
 }
 
-// TestValues holds what is learned against values worked out by hand: from
+// TestDQNValues holds what is learned against values worked out by hand: from
 // state A both actions lead to B, from B only action 1 is rewarded.
-func TestValues(t *testing.T) {
+func TestDQNValues(t *testing.T) {
 	a, b := []float32{1, 0}, []float32{0, 1}
-	step := func(from []float32, choice int, reward float64, to []float32, terminated, truncated bool) rl.Transition {
-		return rl.Transition{Observation: from, Action: rl.Action{Choice: choice},
-			Result: rl.Result{Reward: reward, Terminated: terminated, Truncated: truncated}, Next: to}
+	step := func(from []float32, choice int, reward float64, to []float32, terminated, truncated bool) Transition {
+		return Transition{Observation: from, Action: Action{Choice: choice},
+			Result: Result{Reward: reward, Terminated: terminated, Truncated: truncated}, Next: to}
 	}
 	for name, row := range map[string]struct {
-		story  []rl.Transition
-		change func(*Config)
+		story  []Transition
+		change func(*DQNConfig)
 		want   [2][2]float64 // Q of A and of B
 	}{
 		"what terminates has no value after it": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
+			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, true, false)},
-			func(*Config) {}, [2][2]float64{{0.5, 0.5}, {0, 1}},
+			func(*DQNConfig) {}, [2][2]float64{{0.5, 0.5}, {0, 1}},
 		},
 		// Going round and round, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
 		"what is cut off has": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
+			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, false, true)},
-			func(*Config) {}, [2][2]float64{{2.0 / 3, 2.0 / 3}, {1.0 / 3, 4.0 / 3}},
+			func(*DQNConfig) {}, [2][2]float64{{2.0 / 3, 2.0 / 3}, {1.0 / 3, 4.0 / 3}},
 		},
 		"copies and squared errors come to the same": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
+			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, false, true)},
-			func(c *Config) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3},
+			func(c *DQNConfig) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3},
 				{1.0 / 3, 4.0 / 3}},
 		},
 		// Over two steps, what followed each action counts, good or bad.
 		"returns of two steps span them": {
-			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
+			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, true, false)},
-			func(c *Config) { c.Steps = 2 }, [2][2]float64{{0.5, 0}, {0, 1}},
+			func(c *DQNConfig) { c.Steps = 2 }, [2][2]float64{{0.5, 0}, {0, 1}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,12 +80,12 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestAgentAdoptsAnother(t *testing.T) {
-	first, err := New(smallConfig(), small, 1)
+func TestDQNAdoptsAnother(t *testing.T) {
+	first, err := NewDQN(smallConfig(), small, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := New(smallConfig(), small, 2)
+	second, err := NewDQN(smallConfig(), small, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +99,7 @@ func TestAgentAdoptsAnother(t *testing.T) {
 	}
 	c := smallConfig()
 	c.Hidden = []int{17}
-	other, err := New(c, small, 3)
+	other, err := NewDQN(c, small, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +108,11 @@ func TestAgentAdoptsAnother(t *testing.T) {
 	}
 }
 
-func TestConfigNamesEveryFault(t *testing.T) {
-	if err := Default().Validate(); err != nil {
+func TestDQNConfigNamesEveryFault(t *testing.T) {
+	if err := DefaultDQN().Validate(); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Hidden: []int{0}, Discount: 2, Rate: math.NaN(), Soft: 1, Copy: 5, Huber: -1, Priority: rl.Priority{Exponent: 3}}
+	c := DQNConfig{Hidden: []int{0}, Discount: 2, Rate: math.NaN(), Soft: 1, Copy: 5, Huber: -1, Priority: Priority{Exponent: 3}}
 	err := c.Validate()
 	if err == nil {
 		t.Fatal("no error")
@@ -125,21 +123,21 @@ func TestConfigNamesEveryFault(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	if _, err := New(Default(), rl.Spaces{Observation: 1, Dimensions: 1}, 1); err == nil {
+	if _, err := NewDQN(DefaultDQN(), Spaces{Observation: 1, Dimensions: 1}, 1); err == nil {
 		t.Error("took a continuous action space")
 	}
 }
 
-func TestSettingsReadWhatTheyWrite(t *testing.T) {
-	c := Default()
+func TestDQNSettingsReadWhatTheyWrite(t *testing.T) {
+	c := DefaultDQN()
 	c.Hidden, c.Steps, c.Double, c.Rate = []int{400, 300}, 3, false, 2.5e-4
-	var d Config
+	var d DQNConfig
 	for i, s := range c.Settings() {
 		if err := d.Settings()[i].Set(s.String()); err != nil {
 			t.Errorf("%s: %v", s.Key, err)
 		}
 	}
-	if got, want := rl.Describe(d.Settings()), rl.Describe(c.Settings()); got != want {
+	if got, want := Describe(d.Settings()), Describe(c.Settings()); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for i, bad := range []string{"64xx", "maybe", "2", "both", "x"} {

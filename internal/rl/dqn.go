@@ -1,10 +1,18 @@
-// Package dqn learns action values with a deep network.
+package rl
+
+import (
+	"fmt"
+
+	"github.com/loadline/loadline/internal/nn"
+)
+
+// DQN learns action values with a deep network.
 //
 // It follows Algorithm 1 of Mnih et al., "Human-level control through deep
 // reinforcement learning" (Nature 518, 2015), and the numbered equations of its
 // first version, "Playing Atari with deep reinforcement learning" (2013).
 //
-// Options, each off or on in [Config]:
+// Options, each off or on in [DQNConfig]:
 //   - soft target updates, theta' = tau*theta + (1-tau)*theta' (Elastic-DQN)
 //   - double DQN (van Hasselt, Guez and Silver, 2016, eq. 4 with the target
 //     network as the second one)
@@ -24,41 +32,33 @@
 //   - An episode that is cut off is not taken to be terminated: its last state
 //     has a value.
 //   - Exploration may fall exponentially (the Serverless paper's code).
-package dqn
-
-import (
-	"fmt"
-
-	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/rl"
-)
-
-// Agent is one DQN. It is for one goroutine.
-type Agent struct {
-	config Config
-	spaces rl.Spaces
-	rng    *rl.RNG
-	replay *rl.Replay // D
-	online rl.Learner // Q
-	target *nn.Net    // Q^
+//
+// It is for one goroutine.
+type DQN struct {
+	config DQNConfig
+	spaces Spaces
+	rng    *RNG
+	replay *Replay // D
+	online Learner // Q
+	target *nn.Net // Q^
 	loss   nn.Loss
 
-	targetRuns *nn.Context   // runs the target network
-	acting     *rl.NetPolicy // runs the online network on one observation
+	targetRuns *nn.Context // runs the target network
+	acting     *NetPolicy  // runs the online network on one observation
 
 	steps, updates int
 
 	// Room for one update.
-	batch   *rl.Batch
+	batch   *Batch
 	targets []float32 // y
 	errors  []float32 // Q(s, a) - y
 	slopes  []float32 // the loss's gradient with respect to Q
 	choices []int     // of double DQN
 }
 
-// New initialises replay memory, action-value function and target network
+// NewDQN initialises replay memory, action-value function and target network
 // (Algorithm 1, the first three lines).
-func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
+func NewDQN(config DQNConfig, spaces Spaces, seed uint64) (*DQN, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if !spaces.Discrete() {
 		return nil, fmt.Errorf("dqn: needs a discrete action space, this one has %d dimensions", spaces.Dimensions)
 	}
-	rng := rl.AgentRNG(seed)
+	rng := AgentRNG(seed)
 	design := nn.MLP{
 		Inputs: []int{spaces.Observation}, Hidden: config.Hidden, Outputs: spaces.Choices,
 		Norm: config.Norm, Dueling: config.Dueling,
@@ -77,10 +77,10 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dqn: %w", err)
 	}
-	a := &Agent{
-		config: config, spaces: spaces, rng: rng, replay: rl.NewReplay(spaces, config.replay()),
-		online: rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, config.Longest),
-		target: net.Clone(), loss: nn.MSE, acting: rl.NewNetPolicy(net, spaces),
+	a := &DQN{
+		config: config, spaces: spaces, rng: rng, replay: NewReplay(spaces, config.replay()),
+		online: NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate), Decay: float32(config.Decay)}, config.Longest),
+		target: net.Clone(), loss: nn.MSE, acting: NewNetPolicy(net, spaces),
 		targets: make([]float32, config.Batch), errors: make([]float32, config.Batch),
 		slopes: make([]float32, config.Batch*spaces.Choices), choices: make([]int, config.Batch),
 	}
@@ -93,7 +93,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 
 // Explore selects a random action with probability epsilon, otherwise
 // argmax_a Q(s, a; theta).
-func (a *Agent) Explore(observation []float32, action *rl.Action) {
+func (a *DQN) Explore(observation []float32, action *Action) {
 	if a.rng.Float64() < a.config.Explore.At(a.steps) {
 		action.Choice = a.rng.IntN(a.spaces.Choices)
 		return
@@ -102,12 +102,12 @@ func (a *Agent) Explore(observation []float32, action *rl.Action) {
 }
 
 // Decide is argmax_a Q(s, a; theta).
-func (a *Agent) Decide(observation []float32, action *rl.Action) {
+func (a *DQN) Decide(observation []float32, action *Action) {
 	a.acting.Decide(observation, action)
 }
 
 // Learn stores the transition in D and, when it is time to, updates.
-func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
+func (a *DQN) Learn(t Transition) (loss float64, updated bool) {
 	a.Remember(t)
 	a.steps++
 	if a.steps%a.config.Every != 0 || a.replay.Len() < max(1, a.config.WarmUp) {
@@ -121,11 +121,11 @@ func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
 
 // Remember stores a transition that need not be the agent's own: another
 // autoscaler's history, for instance. Episodes come one after the other.
-func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
+func (a *DQN) Remember(t Transition) { a.replay.Add(t) }
 
 // Update learns from one minibatch of what is remembered, and returns its loss.
 // There must be something.
-func (a *Agent) Update() float64 {
+func (a *DQN) Update() float64 {
 	b := a.batch
 	a.replay.Draw(b, a.rng)
 	a.setTargets()
@@ -148,28 +148,28 @@ func (a *Agent) Update() float64 {
 // setTargets sets y = r for a terminal state, otherwise r + gamma * max_a'
 // Q^(s', a'; theta^-). The replay has set the discount to 0 where nothing follows,
 // and summed up several steps' rewards if so asked.
-func (a *Agent) setTargets() {
+func (a *DQN) setTargets() {
 	b, n := a.batch, a.spaces.Choices
 	if a.config.Double {
 		// y = r + gamma * Q^(s', argmax_a' Q(s', a'; theta); theta^-)
 		// (van Hasselt et al., eq. 4).
 		q := a.online.Context.Forward(b.Size, b.Next)
 		for i := range a.choices {
-			a.choices[i] = rl.ArgMax(q[i*n:][:n])
+			a.choices[i] = ArgMax(q[i*n:][:n])
 		}
 	}
 	q := a.targetRuns.Forward(b.Size, b.Next)
 	for i := range a.targets {
 		choice := a.choices[i]
 		if !a.config.Double {
-			choice = rl.ArgMax(q[i*n:][:n])
+			choice = ArgMax(q[i*n:][:n])
 		}
 		a.targets[i] = b.Returns[i] + b.Discounts[i]*q[i*n+choice]
 	}
 }
 
 // moveTarget resets Q^ = Q every so many updates, or moves it a little.
-func (a *Agent) moveTarget() {
+func (a *DQN) moveTarget() {
 	switch {
 	case a.config.Soft > 0:
 		nn.SoftUpdate(a.target.Params(), a.online.Net.Params(), float32(a.config.Soft))
@@ -179,10 +179,10 @@ func (a *Agent) moveTarget() {
 }
 
 // Net is the online network itself.
-func (a *Agent) Net() *nn.Net { return a.online.Net }
+func (a *DQN) Net() *nn.Net { return a.online.Net }
 
 // Adopt starts from another network's weights, of the same design.
-func (a *Agent) Adopt(net *nn.Net) error {
+func (a *DQN) Adopt(net *nn.Net) error {
 	if err := a.online.Net.Load(net.Tensors()); err != nil {
 		return fmt.Errorf("dqn: start from another network: %w", err)
 	}
@@ -190,12 +190,12 @@ func (a *Agent) Adopt(net *nn.Net) error {
 	return nil
 }
 
-// Weights implements rl.Agent.
-func (a *Agent) Weights() []float32 { return a.online.Net.Params() }
+// Weights implements Agent.
+func (a *DQN) Weights() []float32 { return a.online.Net.Params() }
 
-// Archive implements rl.Agent.
-func (a *Agent) Archive(to *rl.Archive) {
-	to.Label("DQN with " + rl.Describe(a.config.Settings()))
+// Archive implements Agent.
+func (a *DQN) Archive(to *Archive) {
+	to.Label("DQN with " + Describe(a.config.Settings()))
 	a.rng.Archive(to)
 	a.online.Archive(to)
 	to.Floats(a.target.Params())

@@ -1,16 +1,14 @@
-package td3
+package rl
 
 import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-var small = rl.Spaces{Observation: 1, Dimensions: 1}
+var smallTD3 = Spaces{Observation: 1, Dimensions: 1}
 
-func smallConfig(c Config) Config {
+func smallTD3Config(c TD3Config) TD3Config {
 	c.Hidden, c.Batch, c.Replay, c.WarmUp, c.Discount = []int{16}, 16, 100, 1, 0.5
 	c.ActorRate, c.CriticRate, c.Soft = 1e-3, 5e-3, 0.05
 	return c
@@ -20,14 +18,14 @@ func smallConfig(c Config) Config {
 // of 1 each step is worth 1 if the episode terminates with it, and 1/(1-gamma)
 // if it is only cut off.
 func TestCriticValues(t *testing.T) {
-	for name, base := range map[string]Config{"TD3": Default(), "DDPG": DDPG()} {
-		for _, end := range []rl.Result{{Reward: 1, Terminated: true}, {Reward: 1, Truncated: true}} {
-			agent, err := New(smallConfig(base), small, 1)
+	for name, base := range map[string]TD3Config{"TD3": DefaultTD3(), "DDPG": DefaultDDPG()} {
+		for _, end := range []Result{{Reward: 1, Terminated: true}, {Reward: 1, Truncated: true}} {
+			agent, err := NewTD3(smallTD3Config(base), smallTD3, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, action := range []float32{-1, 0, 1} {
-				agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{action}}, Result: end,
+				agent.Remember(Transition{Observation: []float32{1}, Action: Action{Values: []float32{action}}, Result: end,
 					Next: []float32{1}})
 			}
 			for range 3_000 {
@@ -47,13 +45,13 @@ func TestCriticValues(t *testing.T) {
 }
 
 func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
-	c := smallConfig(Default())
+	c := smallTD3Config(DefaultTD3())
 	c.Batch, c.Smoothing, c.Clip = 2_000, 0.2, 0.3
-	agent, err := New(c, small, 1)
+	agent, err := NewTD3(c, smallTD3, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent.Remember(rl.Transition{Observation: []float32{0}, Action: rl.Action{Values: []float32{0}}, Next: []float32{0}})
+	agent.Remember(Transition{Observation: []float32{0}, Action: Action{Values: []float32{0}}, Next: []float32{0}})
 	agent.replay.Draw(agent.batch, agent.rng)
 	agent.setTargetActions()
 	centre := float64(agent.actorTarget.context.Forward(1, []float32{0})[0])
@@ -71,13 +69,13 @@ func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
 // itself and is pushed by sigma has the deviation sigma/sqrt(1-k^2) and the
 // correlation k from step to step.
 func TestNoiseThatRemembers(t *testing.T) {
-	c := smallConfig(DDPG())
+	c := smallTD3Config(DefaultDDPG())
 	c.WarmUp, c.Noise = 0, 0.05
-	agent, err := New(c, small, 1)
+	agent, err := NewTD3(c, smallTD3, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	action := small.NewAction()
+	action := smallTD3.NewAction()
 	const n = 20_000
 	squares, products, before := 0.0, 0.0, 0.0
 	for range n {
@@ -92,19 +90,19 @@ func TestNoiseThatRemembers(t *testing.T) {
 	if got := products / squares; math.Abs(got-keep) > 0.02 {
 		t.Errorf("correlation %.3f, want %.3f", got, keep)
 	}
-	agent.Learn(rl.Transition{Observation: []float32{0}, Action: action, Result: rl.Result{Truncated: true}, Next: []float32{0}})
+	agent.Learn(Transition{Observation: []float32{0}, Action: action, Result: Result{Truncated: true}, Next: []float32{0}})
 	if agent.noise[0] != 0 {
 		t.Error("noise outlives the episode")
 	}
 }
 
-func TestConfigNamesEveryFault(t *testing.T) {
-	for _, c := range []Config{Default(), DDPG()} {
+func TestTD3ConfigNamesEveryFault(t *testing.T) {
+	for _, c := range []TD3Config{DefaultTD3(), DefaultDDPG()} {
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := Config{Hidden: []int{-1}, Critics: 3, Discount: -1, Noise: -1, Clip: math.NaN(), ActorRate: -1}.Validate()
+	err := TD3Config{Hidden: []int{-1}, Critics: 3, Discount: -1, Noise: -1, Clip: math.NaN(), ActorRate: -1}.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -114,7 +112,7 @@ func TestConfigNamesEveryFault(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	if _, err := New(Default(), rl.Spaces{Observation: 1, Choices: 2}, 1); err == nil {
+	if _, err := NewTD3(DefaultTD3(), Spaces{Observation: 1, Choices: 2}, 1); err == nil {
 		t.Error("took a discrete action space")
 	}
 }

@@ -1,29 +1,27 @@
-package tabular
+package rl
 
 import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
 // The corridor has three cells; choice 1 goes right, and leaving it at the right
 // end gives a reward of 1 and terminates.
-var corridor = rl.Spaces{Observation: 1, Choices: 2}
+var corridor = Spaces{Observation: 1, Choices: 2}
 
-func config() Config {
-	c := Default()
+func config() TabularConfig {
+	c := DefaultTabular()
 	c.Edges = [][]float32{{1, 2}}
 	return c
 }
 
-func right(cell int, end rl.Result) rl.Transition {
-	return rl.Transition{Observation: []float32{float32(cell)}, Action: rl.Action{Choice: 1}, Result: end,
+func right(cell int, end Result) Transition {
+	return Transition{Observation: []float32{float32(cell)}, Action: Action{Choice: 1}, Result: end,
 		Next: []float32{float32(cell + 1)}}
 }
 
-var won = rl.Result{Reward: 1, Terminated: true}
+var won = Result{Reward: 1, Terminated: true}
 
 func near(t *testing.T, what string, got float32, want float64) {
 	t.Helper()
@@ -35,24 +33,24 @@ func near(t *testing.T, what string, got float32, want float64) {
 func TestQLearnsTheCorridor(t *testing.T) {
 	c := config()
 	c.Rate = 0.5
-	q, err := NewQ(c, corridor, 1)
+	q, err := NewTabularQ(c, corridor, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.Learn(right(2, won))
 	near(t, "one step from the end, once", q.row(2)[1], 0.5)
-	q.Learn(right(1, rl.Result{}))
+	q.Learn(right(1, Result{}))
 	near(t, "two steps from the end", q.row(1)[1], 0.5*0.9*0.5)
 	for range 200 {
-		q.Learn(right(0, rl.Result{}))
-		q.Learn(right(1, rl.Result{}))
+		q.Learn(right(0, Result{}))
+		q.Learn(right(1, Result{}))
 		q.Learn(right(2, won))
 	}
 	for cell, want := range []float64{0.81, 0.9, 1} {
 		near(t, "a cell's value", q.row(cell)[1], want)
 	}
 	// Staying for nothing is worth what follows, if the episode was cut off.
-	stay := rl.Transition{Observation: []float32{2}, Result: rl.Result{Truncated: true}, Next: []float32{2}}
+	stay := Transition{Observation: []float32{2}, Result: Result{Truncated: true}, Next: []float32{2}}
 	for range 200 {
 		q.Learn(stay)
 	}
@@ -79,9 +77,9 @@ func TestSARSATraces(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range row.visits {
-				s.Learn(right(0, rl.Result{}))
+				s.Learn(right(0, Result{}))
 			}
-			s.Learn(right(1, rl.Result{}))
+			s.Learn(right(1, Result{}))
 			s.Learn(right(2, won))
 			near(t, "the first cell", s.row(0)[1], row.want)
 			near(t, "the last cell", s.row(2)[1], alpha)
@@ -102,7 +100,7 @@ func TestSARSALearnsTheValueOfWhatItDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 40_000 {
-		s.Learn(right(1, rl.Result{}))
+		s.Learn(right(1, Result{}))
 		last := right(2, won)
 		if i%2 == 0 {
 			last.Action.Choice, last.Reward = 0, 0
@@ -117,7 +115,7 @@ func TestSARSALearnsTheValueOfWhatItDoes(t *testing.T) {
 func TestStatesAreCells(t *testing.T) {
 	c := config()
 	c.Edges = [][]float32{{0.5}, {1, 2, 3}}
-	q, err := NewQ(c, rl.Spaces{Observation: 2, Choices: 3}, 1)
+	q, err := NewTabularQ(c, Spaces{Observation: 2, Choices: 3}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +129,8 @@ func TestStatesAreCells(t *testing.T) {
 	}
 }
 
-func TestConfigNamesEveryFault(t *testing.T) {
-	c := Config{Edges: [][]float32{{2, 1}}, Rate: 2, Discount: -1, Lambda: 7, Traces: "none", Initial: math.Inf(1)}
+func TestTabularConfigNamesEveryFault(t *testing.T) {
+	c := TabularConfig{Edges: [][]float32{{2, 1}}, Rate: 2, Discount: -1, Lambda: 7, Traces: "none", Initial: math.Inf(1)}
 	err := c.Validate()
 	if err == nil {
 		t.Fatal("no error")
@@ -142,7 +140,7 @@ func TestConfigNamesEveryFault(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	if _, err := NewQ(config(), rl.Spaces{Observation: 2, Choices: 2}, 1); err == nil {
+	if _, err := NewTabularQ(config(), Spaces{Observation: 2, Choices: 2}, 1); err == nil {
 		t.Error("took edges of one feature for two")
 	}
 	huge := config()

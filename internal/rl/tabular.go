@@ -1,20 +1,18 @@
-package tabular
+package rl
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config are the settings of both algorithms.
-type Config struct {
+// TabularConfig are the settings of both algorithms.
+type TabularConfig struct {
 	Edges    [][]float32 // of each feature, rising: n edges make n+1 bins; a value on an edge is above it
 	Rate     float64     // alpha
 	Discount float64     // gamma
-	Explore  rl.Schedule // epsilon
+	Explore  Schedule    // epsilon
 	Initial  float64     // value of what was never tried; a high one makes curious
 	Lambda   float64     // of SARSA: how long a trace lasts; 0 = one step
 	Traces   Traces      // of SARSA
@@ -38,10 +36,10 @@ func (t *Traces) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Default has the constants that CoScal and A-SARSA share, but no Edges: they
+// DefaultTabular has the constants that CoScal and A-SARSA share, but no Edges: they
 // belong to the features.
-func Default() Config {
-	return Config{Rate: 0.01, Discount: 0.9, Explore: rl.Always(0.1), Lambda: 0.9, Traces: Replacing}
+func DefaultTabular() TabularConfig {
+	return TabularConfig{Rate: 0.01, Discount: 0.9, Explore: Always(0.1), Lambda: 0.9, Traces: Replacing}
 }
 
 // EvenEdges cut each of so many features into bins of equal width, the first and
@@ -59,8 +57,8 @@ func EvenEdges(features, bins int, low, high float64) [][]float32 {
 }
 
 // Settings are the fields that have a name; the edges do not.
-func (c *Config) Settings() []rl.Setting {
-	return []rl.Setting{
+func (c *TabularConfig) Settings() []Setting {
+	return []Setting{
 		{Key: "rate", About: "learning rate", Value: &c.Rate},
 		{Key: "discount", About: "of the next step's value", Value: &c.Discount},
 		{Key: "explore", About: "probability of a random action", Value: &c.Explore},
@@ -74,7 +72,7 @@ func (c *Config) Settings() []rl.Setting {
 const mostStates = 1 << 24
 
 // Validate reports every fault at once.
-func (c Config) Validate() error {
+func (c TabularConfig) Validate() error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -104,29 +102,29 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// table is what both algorithms share: values of states and actions, and
+// stateTable is what both algorithms share: values of states and actions, and
 // acting by them.
-type table struct {
-	config  Config
+type stateTable struct {
+	config  TabularConfig
 	choices int
 	values  []float32 // state by state
-	rng     *rl.RNG
+	rng     *RNG
 	steps   int
 }
 
-func newTable(config Config, spaces rl.Spaces, seed uint64) (table, error) {
+func newStateTable(config TabularConfig, spaces Spaces, seed uint64) (stateTable, error) {
 	if err := errors.Join(config.Validate(), spaces.Validate()); err != nil {
-		return table{}, err
+		return stateTable{}, err
 	}
 	if !spaces.Discrete() || len(config.Edges) != spaces.Observation {
-		return table{}, fmt.Errorf("tabular: edges of %d features for observations of %d and %d choices, must fit and be discrete",
+		return stateTable{}, fmt.Errorf("tabular: edges of %d features for observations of %d and %d choices, must fit and be discrete",
 			len(config.Edges), spaces.Observation, spaces.Choices)
 	}
 	states := 1
 	for _, edges := range config.Edges {
 		states *= len(edges) + 1
 	}
-	t := table{config: config, choices: spaces.Choices, values: make([]float32, states*spaces.Choices), rng: rl.AgentRNG(seed)}
+	t := stateTable{config: config, choices: spaces.Choices, values: make([]float32, states*spaces.Choices), rng: AgentRNG(seed)}
 	for i := range t.values {
 		t.values[i] = float32(config.Initial)
 	}
@@ -134,7 +132,7 @@ func newTable(config Config, spaces rl.Spaces, seed uint64) (table, error) {
 }
 
 // state is the number of the observation's cell.
-func (t *table) state(observation []float32) int {
+func (t *stateTable) state(observation []float32) int {
 	state := 0
 	for i, edges := range t.config.Edges {
 		bin := 0
@@ -147,20 +145,20 @@ func (t *table) state(observation []float32) int {
 }
 
 // row are the values of a state's actions.
-func (t *table) row(state int) []float32 { return t.values[state*t.choices:][:t.choices] }
+func (t *stateTable) row(state int) []float32 { return t.values[state*t.choices:][:t.choices] }
 
 // Decide is the action of the largest value; of equal ones the first.
-func (t *table) Decide(observation []float32, action *rl.Action) {
-	action.Choice = rl.ArgMax(t.row(t.state(observation)))
+func (t *stateTable) Decide(observation []float32, action *Action) {
+	action.Choice = ArgMax(t.row(t.state(observation)))
 }
 
 // Explore is epsilon-greedy.
-func (t *table) Explore(observation []float32, action *rl.Action) {
+func (t *stateTable) Explore(observation []float32, action *Action) {
 	action.Choice = t.explore(t.state(observation))
 }
 
 // explore breaks ties at random: a table begins with nothing but ties.
-func (t *table) explore(state int) int {
+func (t *stateTable) explore(state int) int {
 	if t.rng.Float64() < t.config.Explore.At(t.steps) {
 		return t.rng.IntN(t.choices)
 	}
@@ -180,10 +178,10 @@ func (t *table) explore(state int) int {
 }
 
 // Weights are the table.
-func (t *table) Weights() []float32 { return t.values }
+func (t *stateTable) Weights() []float32 { return t.values }
 
-func (t *table) archive(a *rl.Archive, kind string) {
-	a.Label(fmt.Sprintf("%s with %s, edges=%v", kind, rl.Describe(t.config.Settings()), t.config.Edges))
+func (t *stateTable) archive(a *Archive, kind string) {
+	a.Label(fmt.Sprintf("%s with %s, edges=%v", kind, Describe(t.config.Settings()), t.config.Edges))
 	t.rng.Archive(a)
 	a.Floats(t.values)
 	a.Int(&t.steps)

@@ -1,28 +1,26 @@
-package td3
+package rl
 
 import (
 	"math"
 	"testing"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
 // TestPartsShareOneReward: two parts, of which each is worth its own observation,
 // with one reward for both. The critics must tell them apart.
 func TestPartsShareOneReward(t *testing.T) {
-	c := smallConfig(Default())
+	c := smallTD3Config(DefaultTD3())
 	c.Parts, c.Discount, c.Replay = 2, 0, 1_000
-	spaces := rl.Spaces{Observation: 2, Dimensions: 2}
-	agent, err := New(c, spaces, 1)
+	spaces := Spaces{Observation: 2, Dimensions: 2}
+	agent, err := NewTD3(c, spaces, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rng := rl.NewRNG(1, 1)
+	rng := NewRNG(1, 1)
 	for range 500 {
 		o := []float32{rng.Float32(), rng.Float32()}
 		r := 2*float64(o[0]) + 2*float64(o[1])
-		agent.Remember(rl.Transition{Observation: o, Action: rl.Action{Values: []float32{0, 0}},
-			Result: rl.Result{Reward: r, Truncated: true}, Next: o})
+		agent.Remember(Transition{Observation: o, Action: Action{Values: []float32{0, 0}},
+			Result: Result{Reward: r, Truncated: true}, Next: o})
 	}
 	for range 4_000 {
 		agent.Update()
@@ -36,9 +34,9 @@ func TestPartsShareOneReward(t *testing.T) {
 }
 
 func TestPartsMustDivide(t *testing.T) {
-	c := smallConfig(Default())
+	c := smallTD3Config(DefaultTD3())
 	c.Parts = 3
-	if _, err := New(c, rl.Spaces{Observation: 4, Dimensions: 3}, 1); err == nil {
+	if _, err := NewTD3(c, Spaces{Observation: 4, Dimensions: 3}, 1); err == nil {
 		t.Error("four values were divided into three parts")
 	}
 }
@@ -46,20 +44,20 @@ func TestPartsMustDivide(t *testing.T) {
 // TestRestraintBringsActionsBack: where nothing is gained by acting, an actor that is
 // restrained does not act.
 func TestRestraintBringsActionsBack(t *testing.T) {
-	c := smallConfig(Default())
+	c := smallTD3Config(DefaultTD3())
 	c.Restraint = 1
-	agent, err := New(c, small, 3)
+	agent, err := NewTD3(c, smallTD3, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range []float32{-1, -0.5, 0, 0.5, 1} {
-		agent.Remember(rl.Transition{Observation: []float32{1}, Action: rl.Action{Values: []float32{a}},
-			Result: rl.Result{Reward: 1, Terminated: true}, Next: []float32{1}})
+		agent.Remember(Transition{Observation: []float32{1}, Action: Action{Values: []float32{a}},
+			Result: Result{Reward: 1, Terminated: true}, Next: []float32{1}})
 	}
 	for range 2_000 {
 		agent.Update()
 	}
-	action := small.NewAction()
+	action := smallTD3.NewAction()
 	if agent.Decide([]float32{1}, &action); math.Abs(float64(action.Values[0])) > 0.1 {
 		t.Errorf("it does %v for nothing", action.Values[0])
 	}

@@ -1,14 +1,12 @@
-package dqn
+package rl
 
 import (
 	"errors"
 	"fmt"
-
-	"github.com/loadline/loadline/internal/rl"
 )
 
-// Config are the settings of DQN.
-type Config struct {
+// DQNConfig are the settings of DQN.
+type DQNConfig struct {
 	Hidden   []int // widths of the layers between observation and action values
 	Norm     bool  // layer normalisation in them
 	Dueling  bool
@@ -16,38 +14,38 @@ type Config struct {
 	Discount float64
 	Steps    int // of reward in a target, before the target network's value counts
 
-	Explore rl.Schedule // probability of a random action
-	Replay  int         // transitions remembered
-	WarmUp  int         // transitions before the first update
-	Every   int         // steps from one round of updates to the next
-	Updates int         // in a round
+	Explore Schedule // probability of a random action
+	Replay  int      // transitions remembered
+	WarmUp  int      // transitions before the first update
+	Every   int      // steps from one round of updates to the next
+	Updates int      // in a round
 	Batch   int
 
 	Rate     float64 // of Adam
 	Decay    float64 // of weights, as AdamW does it
 	Huber    float64 // error from which on the loss is linear; 0 = squared error
 	Longest  float64 // gradient; 0 = any
-	Priority rl.Priority
+	Priority Priority
 
 	// Of the target network: exactly one is not 0.
 	Copy int     // updates from one copy to the next
 	Soft float64 // share of the way it moves with each update
 }
 
-// Default is a small and sound one: double DQN with soft updates.
-func Default() Config {
-	return Config{
+// DefaultDQN is a small and sound one: double DQN with soft updates.
+func DefaultDQN() DQNConfig {
+	return DQNConfig{
 		Hidden: []int{64, 64}, Double: true, Discount: 0.99, Steps: 1,
-		Explore: rl.Schedule{Shape: rl.Linear, From: 1, To: 0.05, Steps: 10_000},
+		Explore: Schedule{Shape: Linear, From: 1, To: 0.05, Steps: 10_000},
 		Replay:  50_000, WarmUp: 1_000, Every: 1, Updates: 1, Batch: 64,
 		Rate: 1e-3, Huber: 1, Longest: 10, Soft: 0.005,
-		Priority: rl.Priority{Correction: rl.Schedule{Shape: rl.Linear, From: 0.4, To: 1, Steps: 50_000}},
+		Priority: Priority{Correction: Schedule{Shape: Linear, From: 0.4, To: 1, Steps: 50_000}},
 	}
 }
 
 // Settings are all fields by name.
-func (c *Config) Settings() []rl.Setting {
-	return []rl.Setting{
+func (c *DQNConfig) Settings() []Setting {
+	return []Setting{
 		{Key: "hidden", About: "widths of the hidden layers", Value: &c.Hidden},
 		{Key: "norm", About: "layer normalisation", Value: &c.Norm},
 		{Key: "dueling", About: "value and advantages apart", Value: &c.Dueling},
@@ -71,12 +69,12 @@ func (c *Config) Settings() []rl.Setting {
 	}
 }
 
-func (c Config) replay() rl.ReplayConfig {
-	return rl.ReplayConfig{Capacity: c.Replay, Steps: c.Steps, Discount: c.Discount, Priority: c.Priority}
+func (c DQNConfig) replay() ReplayConfig {
+	return ReplayConfig{Capacity: c.Replay, Steps: c.Steps, Discount: c.Discount, Priority: c.Priority}
 }
 
 // Validate reports every fault at once.
-func (c Config) Validate() error {
+func (c DQNConfig) Validate() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {
