@@ -11,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
-	"github.com/loadline/loadline/internal/suggest"
 )
 
 type historyRecordFlags struct {
@@ -114,12 +112,8 @@ func count(n int, one, more string) string {
 // spec turns flags into a recording, and refuses what cannot be recorded before
 // anything is done: every fault at once.
 func (f *historyRecordFlags) spec(stderr io.Writer) (simulate.HistorySpec, error) {
-	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
-	cpu, known := models[f.cpuModel]
-	faults := []error{checkHistoryOut(f.out, f.force)}
-	if !known {
-		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
-	}
+	cpu, err := parseCPUModel(f.cpuModel)
+	faults := []error{checkHistoryOut(f.out, f.force), err}
 	model, err := loadApp(f.app)
 	faults = append(faults, err)
 	w, report, err := f.open(f.workload)

@@ -32,17 +32,15 @@ func (c *CloneConfig) Settings() []Setting {
 
 // Validate reports every fault at once.
 func (c CloneConfig) Validate() error {
-	var faults []error
-	fault := func(bad bool, key string, value any, must string) {
-		if bad {
-			faults = append(faults, fmt.Errorf("clone: %s is %v, must be %s", key, value, must))
-		}
+	var faults faults
+	faults.check(c.Buffer < 1, "buffer", c.Buffer, "at least 1")
+	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	faults.check(!(c.Rate > 0), "rate", c.Rate, "above 0")
+	faults.check(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("clone: %w", err)
 	}
-	fault(c.Buffer < 1, "buffer", c.Buffer, "at least 1")
-	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
-	fault(!(c.Rate > 0), "rate", c.Rate, "above 0")
-	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
-	return errors.Join(faults...)
+	return nil
 }
 
 // Clone trains a small network to imitate another policy: behaviour cloning, as DRPC's

@@ -75,14 +75,9 @@ func (c DQNConfig) replay() ReplayConfig {
 
 // Validate reports every fault at once.
 func (c DQNConfig) Validate() error {
-	var faults []error
-	fault := func(bad bool, key string, value any, must string) {
-		if bad {
-			faults = append(faults, fmt.Errorf("%s is %v, must be %s", key, value, must))
-		}
-	}
+	var faults faults
 	for _, width := range c.Hidden {
-		fault(width < 1, "hidden", c.Hidden, "widths of at least 1")
+		faults.check(width < 1, "hidden", c.Hidden, "widths of at least 1")
 	}
 	if err := c.replay().Validate(); err != nil {
 		faults = append(faults, err)
@@ -90,17 +85,17 @@ func (c DQNConfig) Validate() error {
 	if err := c.Explore.Validate(0, 1); err != nil {
 		faults = append(faults, fmt.Errorf("explore %w", err))
 	}
-	fault(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
-	fault(c.Every < 1, "every", c.Every, "at least 1")
-	fault(c.Updates < 1, "updates", c.Updates, "at least 1")
-	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
-	fault(!(c.Rate > 0), "rate", c.Rate, "above 0")
-	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
-	fault(!(c.Huber >= 0), "huber", c.Huber, "at least 0")
-	fault(!(c.Longest >= 0), "longest", c.Longest, "at least 0")
-	fault(c.Copy < 0, "copy", c.Copy, "at least 0")
-	fault(!(c.Soft >= 0 && c.Soft <= 1), "soft", c.Soft, "from 0 to 1")
-	fault((c.Copy > 0) == (c.Soft > 0), "copy", fmt.Sprintf("%d and soft %v", c.Copy, c.Soft), "one of them 0 and the other not")
+	faults.check(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
+	faults.check(c.Every < 1, "every", c.Every, "at least 1")
+	faults.check(c.Updates < 1, "updates", c.Updates, "at least 1")
+	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	faults.check(!(c.Rate > 0), "rate", c.Rate, "above 0")
+	faults.check(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
+	faults.check(!(c.Huber >= 0), "huber", c.Huber, "at least 0")
+	faults.check(!(c.Longest >= 0), "longest", c.Longest, "at least 0")
+	faults.check(c.Copy < 0, "copy", c.Copy, "at least 0")
+	faults.check(!(c.Soft >= 0 && c.Soft <= 1), "soft", c.Soft, "from 0 to 1")
+	faults.check((c.Copy > 0) == (c.Soft > 0), "copy", fmt.Sprintf("%d and soft %v", c.Copy, c.Soft), "one of them 0 and the other not")
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("dqn: %w", err)
 	}

@@ -91,35 +91,30 @@ func (c TD3Config) replay() ReplayConfig {
 
 // Validate reports every fault at once.
 func (c TD3Config) Validate() error {
-	var faults []error
-	fault := func(bad bool, key string, value any, must string) {
-		if bad {
-			faults = append(faults, fmt.Errorf("%s is %v, must be %s", key, value, must))
-		}
-	}
+	var faults faults
 	for _, width := range c.Hidden {
-		fault(width < 1, "hidden", c.Hidden, "widths of at least 1")
+		faults.check(width < 1, "hidden", c.Hidden, "widths of at least 1")
 	}
 	if err := c.replay().Validate(); err != nil {
 		faults = append(faults, err)
 	}
-	fault(c.Critics != 1 && c.Critics != 2, "critics", c.Critics, "1 or 2")
-	fault(c.Parts < 0, "parts", c.Parts, "at least 0")
-	fault(!(c.Noise >= 0), "noise", c.Noise, "at least 0")
-	fault(!(c.Revert > 0 && c.Revert <= 1), "revert", c.Revert, "above 0, at most 1")
-	fault(!(c.Smoothing >= 0), "smoothing", c.Smoothing, "at least 0")
-	fault(!(c.Clip >= 0), "clip", c.Clip, "at least 0")
-	fault(c.Delay < 1, "delay", c.Delay, "at least 1")
-	fault(!(c.Soft > 0 && c.Soft <= 1), "soft", c.Soft, "above 0, at most 1")
-	fault(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
-	fault(c.Every < 1, "every", c.Every, "at least 1")
-	fault(c.Updates < 1, "updates", c.Updates, "at least 1")
-	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
-	fault(!(c.ActorRate > 0), "actor-rate", c.ActorRate, "above 0")
-	fault(!(c.CriticRate > 0), "critic-rate", c.CriticRate, "above 0")
-	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
-	fault(!(c.Restraint >= 0), "restraint", c.Restraint, "at least 0")
-	fault(!(c.Longest >= 0), "longest", c.Longest, "at least 0")
+	faults.check(c.Critics != 1 && c.Critics != 2, "critics", c.Critics, "1 or 2")
+	faults.check(c.Parts < 0, "parts", c.Parts, "at least 0")
+	faults.check(!(c.Noise >= 0), "noise", c.Noise, "at least 0")
+	faults.check(!(c.Revert > 0 && c.Revert <= 1), "revert", c.Revert, "above 0, at most 1")
+	faults.check(!(c.Smoothing >= 0), "smoothing", c.Smoothing, "at least 0")
+	faults.check(!(c.Clip >= 0), "clip", c.Clip, "at least 0")
+	faults.check(c.Delay < 1, "delay", c.Delay, "at least 1")
+	faults.check(!(c.Soft > 0 && c.Soft <= 1), "soft", c.Soft, "above 0, at most 1")
+	faults.check(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
+	faults.check(c.Every < 1, "every", c.Every, "at least 1")
+	faults.check(c.Updates < 1, "updates", c.Updates, "at least 1")
+	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	faults.check(!(c.ActorRate > 0), "actor-rate", c.ActorRate, "above 0")
+	faults.check(!(c.CriticRate > 0), "critic-rate", c.CriticRate, "above 0")
+	faults.check(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
+	faults.check(!(c.Restraint >= 0), "restraint", c.Restraint, "at least 0")
+	faults.check(!(c.Longest >= 0), "longest", c.Longest, "at least 0")
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("td3: %w", err)
 	}

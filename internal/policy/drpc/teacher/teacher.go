@@ -36,7 +36,7 @@ type Config struct {
 	Explore   rl.Schedule // probability that a branch is drawn at random
 	Rate      float64     // of the critics, or the branches
 	ActorRate float64
-	Restraint float64 // of TD3: see rl.Config; divided among the parts, as is what one of them earns of the reward
+	Restraint float64 // of TD3: see rl.TD3Config; divided among the parts, as is what one of them earns of the reward
 	Soft      float64
 	Replay    int
 	WarmUp    int
