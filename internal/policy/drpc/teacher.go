@@ -1,14 +1,10 @@
-// Package teacher is what DRPC's teacher learns with: TD3 as the paper has it, or,
-// behind the same interface, one choice of three for every service and axis, since
-// continuous agents are known to break SLOs more.
-package teacher
+package drpc
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -23,13 +19,13 @@ type Teacher interface {
 	Update() float64
 	// Remembered is how much there is.
 	Remembered() int
-	// Net decides; drpc.TeacherPolicy runs it.
+	// Net decides; TeacherPolicy runs it.
 	Net() *nn.Net
 }
 
-// Config is what both kinds of teachers have.
-type Config struct {
-	Kind      drpc.Kind
+// TeacherConfig is what both kinds of teachers have.
+type TeacherConfig struct {
+	Kind      Kind
 	Hidden    []int
 	Discount  float64
 	Noise     float64     // of TD3: deviation of exploration
@@ -44,23 +40,23 @@ type Config struct {
 	Batch     int
 }
 
-// Default of a kind. TD3's smoothing, clip and delay are those of the paper. A
+// DefaultTeacher of a kind. TD3's smoothing, clip and delay are those of the paper. A
 // discrete teacher that learns as quickly as TD3's critics do comes to nothing on a
 // large application, so it learns more slowly and more often.
-func Default(kind drpc.Kind) Config {
-	c := Config{
+func DefaultTeacher(kind Kind) TeacherConfig {
+	c := TeacherConfig{
 		Kind: kind, Hidden: []int{64, 64}, Discount: 0.9, Noise: 0.35, Rate: 1e-3, ActorRate: 2e-4, Restraint: 0.15, Soft: 0.01,
 		Explore: rl.Schedule{Shape: rl.Linear, From: 0.5, To: 0.05, Steps: 8_000},
 		Replay:  12_000, WarmUp: 800, Every: 2, Batch: 48,
 	}
-	if kind == drpc.Discrete {
+	if kind == Discrete {
 		c.Rate, c.Every, c.Batch = 5e-4, 1, 32
 	}
 	return c
 }
 
-// New makes a teacher of so many parts: see drpc.Encoder.
-func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, error) {
+// NewTeacher makes a teacher of so many parts: see Encoder.
+func NewTeacher(config TeacherConfig, spaces rl.Spaces, parts int, seed uint64) (Teacher, error) {
 	if err := spaces.Validate(); err != nil {
 		return nil, err
 	}
@@ -68,7 +64,7 @@ func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, erro
 		return nil, fmt.Errorf("teacher: actions of %d choices for %d parts, must be continuous and at least 1", spaces.Choices, parts)
 	}
 	switch config.Kind {
-	case drpc.Continuous:
+	case Continuous:
 		c := rl.DefaultTD3()
 		c.Hidden, c.Parts, c.Discount, c.Noise, c.Soft = config.Hidden, parts, config.Discount, config.Noise, config.Soft
 		c.Replay, c.WarmUp, c.Every, c.Batch = config.Replay, config.WarmUp, config.Every, config.Batch
@@ -81,10 +77,10 @@ func New(config Config, spaces rl.Spaces, parts int, seed uint64) (Teacher, erro
 			return nil, err
 		}
 		return &continuous{TD3: agent, explore: config.Explore, rng: rl.NewRNG(seed, branchStream)}, nil
-	case drpc.Discrete:
+	case Discrete:
 		return newBranching(config, spaces, parts, seed)
 	}
-	return nil, fmt.Errorf("teacher: unknown kind %q, must be one of %v", config.Kind, drpc.Kinds())
+	return nil, fmt.Errorf("teacher: unknown kind %q, must be one of %v", config.Kind, Kinds())
 }
 
 // branchStream is apart from the agent's own random numbers.
@@ -124,7 +120,7 @@ func (t *continuous) Archive(a *rl.Archive) {
 }
 
 // check reports every fault of what TD3 does not check itself.
-func (c Config) check() error {
+func (c TeacherConfig) check() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {
 		if bad {

@@ -1,11 +1,10 @@
-package teacher
+package drpc
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -20,7 +19,7 @@ type fleet struct {
 const services = 3
 
 func (*fleet) Spaces() rl.Spaces {
-	return rl.Spaces{Observation: services * 2, Dimensions: services * drpc.Axes}
+	return rl.Spaces{Observation: services * 2, Dimensions: services * Axes}
 }
 
 func (f *fleet) Reset(rng *rand.Rand, observation []float32) {
@@ -44,8 +43,8 @@ func (f *fleet) see(observation []float32) {
 func (f *fleet) Step(action *rl.Action, observation []float32) rl.Result {
 	away := 0.0
 	for i := range f.levels {
-		x := &action.Values[i*drpc.Axes+drpc.AxisHorizontal]
-		step := float32(drpc.ChoiceOf(*x)-1) / 3
+		x := &action.Values[i*Axes+AxisHorizontal]
+		step := float32(ChoiceOf(*x)-1) / 3
 		if step == 0 {
 			*x = 0
 		}
@@ -57,17 +56,17 @@ func (f *fleet) Step(action *rl.Action, observation []float32) rl.Result {
 	return rl.Result{Reward: 1 - away, Truncated: f.steps >= 10}
 }
 
-func small(kind drpc.Kind) Config {
-	c := Default(kind)
+func small(kind Kind) TeacherConfig {
+	c := DefaultTeacher(kind)
 	c.Hidden, c.Replay, c.WarmUp, c.Batch, c.Rate, c.ActorRate, c.Discount = []int{32}, 5_000, 200, 32, 2e-3, 1e-3, 0.8
 	c.Explore.Steps = 1_000
 	return c
 }
 
-func train(t *testing.T, kind drpc.Kind, parts, steps int) (Teacher, rl.Evaluation) {
+func train(t *testing.T, kind Kind, parts, steps int) (Teacher, rl.Evaluation) {
 	t.Helper()
 	world := &fleet{}
-	teacher, err := New(small(kind), world.Spaces(), parts, 1)
+	teacher, err := NewTeacher(small(kind), world.Spaces(), parts, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func train(t *testing.T, kind drpc.Kind, parts, steps int) (Teacher, rl.Evaluati
 // TestTeachersFindWhoEarnedTheReward: there is one reward for all, and a step of
 // each service is worth a third of it.
 func TestTeachersFindWhoEarnedTheReward(t *testing.T) {
-	for _, kind := range drpc.Kinds() {
+	for _, kind := range Kinds() {
 		_, got := train(t, kind, services, 3_000)
 		_, start := train(t, kind, services, 10)
 		// At once on the way, and then all at 0: about 9.2 of 10.
@@ -93,17 +92,17 @@ func TestTeachersFindWhoEarnedTheReward(t *testing.T) {
 }
 
 func TestAPlainTeacherSeesEverythingAtOnce(t *testing.T) {
-	teacher, err := New(small(drpc.Discrete), (&fleet{}).Spaces(), 1, 1)
+	teacher, err := NewTeacher(small(Discrete), (&fleet{}).Spaces(), 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := teacher.Net().Outputs(); n != services*drpc.Axes*drpc.Choices {
-		t.Errorf("%d outputs, want %d", n, services*drpc.Axes*drpc.Choices)
+	if n := teacher.Net().Outputs(); n != services*Axes*Choices {
+		t.Errorf("%d outputs, want %d", n, services*Axes*Choices)
 	}
 }
 
 func TestSameSeedSameWeights(t *testing.T) {
-	for _, kind := range drpc.Kinds() {
+	for _, kind := range Kinds() {
 		a, _ := train(t, kind, services, 400)
 		b, _ := train(t, kind, services, 400)
 		for i, w := range a.Weights() {
@@ -115,9 +114,9 @@ func TestSameSeedSameWeights(t *testing.T) {
 }
 
 func TestTeachersCanBeSaved(t *testing.T) {
-	for _, kind := range drpc.Kinds() {
+	for _, kind := range Kinds() {
 		a, _ := train(t, kind, services, 300)
-		b, err := New(small(kind), (&fleet{}).Spaces(), services, 2)
+		b, err := NewTeacher(small(kind), (&fleet{}).Spaces(), services, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,13 +131,13 @@ func TestTeachersCanBeSaved(t *testing.T) {
 
 func TestWrongSettingsAreRefused(t *testing.T) {
 	spaces := (&fleet{}).Spaces()
-	bad := small(drpc.Discrete)
+	bad := small(Discrete)
 	bad.Batch, bad.Rate = 0, -1
 	for name, f := range map[string]func() error{
-		"a batch of none":      func() error { _, err := New(bad, spaces, 1, 1); return err },
-		"an unknown kind":      func() error { _, err := New(Config{Kind: "oracle"}, spaces, 1, 1); return err },
-		"parts that do not go": func() error { _, err := New(small(drpc.Continuous), spaces, 4, 1); return err },
-		"branches likewise":    func() error { _, err := New(small(drpc.Discrete), spaces, 4, 1); return err },
+		"a batch of none":      func() error { _, err := NewTeacher(bad, spaces, 1, 1); return err },
+		"an unknown kind":      func() error { _, err := NewTeacher(TeacherConfig{Kind: "oracle"}, spaces, 1, 1); return err },
+		"parts that do not go": func() error { _, err := NewTeacher(small(Continuous), spaces, 4, 1); return err },
+		"branches likewise":    func() error { _, err := NewTeacher(small(Discrete), spaces, 4, 1); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: was accepted", name)

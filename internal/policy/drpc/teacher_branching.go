@@ -1,11 +1,10 @@
-package teacher
+package drpc
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/loadline/loadline/internal/nn"
-	"github.com/loadline/loadline/internal/policy/drpc"
 	"github.com/loadline/loadline/internal/rl"
 )
 
@@ -21,7 +20,7 @@ import (
 // end where a reward of 1 for ever would: every branch takes the best of what it
 // believes, and what all of them overrate together would otherwise grow without end.
 type branching struct {
-	config     Config
+	config     TeacherConfig
 	spaces     rl.Spaces
 	parts      int
 	rng        *rl.RNG
@@ -44,7 +43,7 @@ type branching struct {
 	choices []int
 }
 
-func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*branching, error) {
+func newBranching(config TeacherConfig, spaces rl.Spaces, parts int, seed uint64) (*branching, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 	}
 	rng := rl.AgentRNG(seed)
 	net, err := nn.MLP{
-		Inputs: []int{spaces.Observation / parts}, Hidden: config.Hidden, Outputs: spaces.Dimensions / parts * drpc.Choices,
+		Inputs: []int{spaces.Observation / parts}, Hidden: config.Hidden, Outputs: spaces.Dimensions / parts * Choices,
 	}.Design().Build(nn.PyTorchUniform, rng.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("teacher: %w", err)
@@ -65,7 +64,7 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 		online: rl.NewLearner(net, nn.AdamConfig{Rate: float32(config.Rate)}, 10),
 		target: net.Clone(), acting: net.NewContext(), weight: float32(1 / math.Sqrt(float64(spaces.Dimensions))),
 		targets: make([]float32, config.Batch), values: make([]float32, config.Batch), errors: make([]float32, config.Batch),
-		slopes: make([]float32, config.Batch*spaces.Dimensions*drpc.Choices), choices: make([]int, config.Batch*spaces.Dimensions),
+		slopes: make([]float32, config.Batch*spaces.Dimensions*Choices), choices: make([]int, config.Batch*spaces.Dimensions),
 	}
 	b.most = float32(math.Inf(1))
 	if config.Discount < 1 {
@@ -82,7 +81,7 @@ func newBranching(config Config, spaces rl.Spaces, parts int, seed uint64) (*bra
 func (b *branching) Decide(observation []float32, action *rl.Action) {
 	out := b.acting.Forward(b.parts, observation)
 	for i := range action.Values {
-		action.Values[i] = drpc.ValueOf(drpc.Best(out[i*drpc.Choices:][:drpc.Choices]))
+		action.Values[i] = ValueOf(Best(out[i*Choices:][:Choices]))
 	}
 }
 
@@ -95,7 +94,7 @@ func (b *branching) Explore(observation []float32, action *rl.Action) {
 	}
 	for i := range action.Values {
 		if b.rng.Float64() < epsilon {
-			action.Values[i] = drpc.ValueOf(b.rng.IntN(drpc.Choices))
+			action.Values[i] = ValueOf(b.rng.IntN(Choices))
 		}
 	}
 }
@@ -122,7 +121,7 @@ func (b *branching) Update() float64 {
 	b.setTargets()
 	out := b.online.Context.Forward(b.batch.Size*b.parts, b.batch.Observations)
 	for i, a := range b.batch.Actions {
-		b.choices[i] = drpc.ChoiceOf(a)
+		b.choices[i] = ChoiceOf(a)
 	}
 	b.whole(b.values, out, b.choices)
 	loss := float64(nn.Huber(1).Mean(b.errors, b.values, b.targets))
@@ -131,7 +130,7 @@ func (b *branching) Update() float64 {
 	for sample, slope := range b.errors {
 		for d := range branches {
 			at := sample*branches + d
-			b.slopes[at*drpc.Choices+b.choices[at]] = b.weight * slope
+			b.slopes[at*Choices+b.choices[at]] = b.weight * slope
 		}
 	}
 	b.online.Descend(b.slopes)
@@ -146,7 +145,7 @@ func (b *branching) setTargets() {
 	rows := batch.Size * b.parts
 	out := b.online.Context.Forward(rows, batch.Next)
 	for i := range b.choices {
-		b.choices[i] = drpc.Best(out[i*drpc.Choices:][:drpc.Choices])
+		b.choices[i] = Best(out[i*Choices:][:Choices])
 	}
 	b.whole(b.targets, b.targetRuns.Forward(rows, batch.Next), b.choices)
 	for i, q := range b.targets {
@@ -161,7 +160,7 @@ func (b *branching) whole(into, out []float32, choices []int) {
 		var sum float32
 		for d := range branches {
 			at := sample*branches + d
-			sum += out[at*drpc.Choices+choices[at]]
+			sum += out[at*Choices+choices[at]]
 		}
 		into[sample] = b.weight * sum
 	}
