@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadline/loadline/internal/calibrate"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -131,9 +130,9 @@ func (m Matrix) checkCell(c *cell) error {
 		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
 		case p.Calibrated:
-			faults = append(faults, calibrate.Check(p.Spec, c.app.Model))
+			faults = append(faults, CheckCalibration(p.Spec, c.app.Model))
 		case p.needsSearch():
-			faults = append(faults, calibrate.CheckOracle(p.Spec, c.app.Model))
+			faults = append(faults, CheckOracle(p.Spec, c.app.Model))
 		}
 	}
 	return joinOnce(faults)

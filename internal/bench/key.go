@@ -40,7 +40,7 @@ type identity struct {
 func digest(what any) (string, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
-		return "", fmt.Errorf("name a run: %w", err)
+		return "", fmt.Errorf("digest of what determines a result: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12]), nil

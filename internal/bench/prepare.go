@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/loadline/loadline/internal/calibrate"
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -19,7 +17,7 @@ type Prepared struct {
 	App      string `json:"app"`
 	Workload string `json:"workload"`
 	Label    string `json:"label"`
-	calibrate.Found
+	Calibration
 }
 
 // preparation is one search, and the jobs that wait for it. Calibrations are
@@ -29,13 +27,13 @@ type preparation struct {
 	key   string
 	first job // of those that wait for it
 	cost  float64
-	check func(ctx context.Context, share func(float64)) (*calibrate.Found, error)
+	check func(ctx context.Context, share func(float64)) (*Calibration, error)
 
-	train func(ctx context.Context, share func(float64)) (*learners.Trained, error) // instead of check
+	train func(ctx context.Context, share func(float64)) (*Trained, error) // instead of check
 
 	done    chan struct{} // closed once spec is there
 	spec    string
-	trained *learners.Trained
+	trained *Trained
 }
 
 // oracleSeed begins the seeds that schedules are verified with. They are no
@@ -105,10 +103,10 @@ func (p *preparation) wait(ctx context.Context) (spec string, err error) {
 }
 
 // search, or find it searched.
-func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*calibrate.Found, error) {
+func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*Calibration, error) {
 	var kept Prepared
 	if found, err := r.store.read(preparedFolder, p.key, &kept); err != nil || found {
-		return &kept.Found, err
+		return &kept.Calibration, err
 	}
 	cell, label := p.first.cell, r.matrix.Policies[p.first.policy].Label
 	found, err := p.check(ctx, share)
@@ -117,7 +115,7 @@ func (r *runner) search(ctx context.Context, p *preparation, share func(float64)
 	}
 	kept = Prepared{
 		Format: FormatVersion, Program: r.options.Program, Key: p.key,
-		App: cell.app.Name, Workload: cell.workload, Label: label, Found: *found,
+		App: cell.app.Name, Workload: cell.workload, Label: label, Calibration: *found,
 	}
 	return found, r.store.write(preparedFolder, p.key, kept)
 }
@@ -141,7 +139,7 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := calibrate.Task{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task := CalibrationTask{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
 	var keys []string
 	for i, w := range j.cell.validation {
 		spec := r.matrix.spec(j.cell, p.Spec, 0)
@@ -153,12 +151,12 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 		}
 		keys = append(keys, key)
 	}
-	key, err := digest([]any{calibrate.Version, keys})
+	key, err := digest([]any{calibrationVersion, keys})
 	return &preparation{
 		key: key, cost: costOfCalibration * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, share func(float64)) (*calibrate.Found, error) {
+		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
 			task.Progress = share
-			return calibrate.Run(ctx, task)
+			return Calibrate(ctx, task)
 		},
 	}, err
 }
@@ -172,25 +170,25 @@ func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 	spec := r.matrix.spec(j.cell, p.Spec, j.seed)
 	spec.Engine = ""
 	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
-	task := calibrate.OracleSearch{
+	task := OracleSearch{
 		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
-		Load: calibrate.Load{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
+		Load: CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
 	}
 	spec.Seed = oracleSeed
-	key, err := keyOf(spec, w, []any{"foresight", calibrate.Version})
+	key, err := keyOf(spec, w, []any{"foresight", calibrationVersion})
 	return &preparation{
 		key: key, cost: costOfForesight * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, _ func(float64)) (*calibrate.Found, error) {
-			return calibrate.SearchOracle(ctx, task)
+		check: func(ctx context.Context, _ func(float64)) (*Calibration, error) {
+			return SearchOracle(ctx, task)
 		},
 	}, err
 }
 
-// CalibrationTask is the task of calibrating a policy outside a bench, on the
+// NewCalibrationTask is the task of calibrating a policy outside a bench, on the
 // same validation data as a bench would.
-func CalibrationTask(a App, w Workload, policy string) (calibrate.Task, error) {
-	task := calibrate.Task{App: a.Model, Policy: policy}
-	if err := calibrate.Check(policy, a.Model); err != nil {
+func NewCalibrationTask(a App, w Workload, policy string) (CalibrationTask, error) {
+	task := CalibrationTask{App: a.Model, Policy: policy}
+	if err := CheckCalibration(policy, a.Model); err != nil {
 		return task, err
 	}
 	validation, err := new(opened).validation(w)
@@ -201,14 +199,14 @@ func CalibrationTask(a App, w Workload, policy string) (calibrate.Task, error) {
 	return task, err
 }
 
-func loadsOf(a App, validation []*workload.Workload) ([]calibrate.Load, error) {
-	var loads []calibrate.Load
+func loadsOf(a App, validation []*workload.Workload) ([]CalibrationLoad, error) {
+	var loads []CalibrationLoad
 	for i, w := range validation {
 		load, err := w.For(a.Model)
 		if err != nil {
 			return nil, err
 		}
-		loads = append(loads, calibrate.Load{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
+		loads = append(loads, CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
 	}
 	return loads, nil
 }

@@ -1,9 +1,6 @@
-// Package bench compares policies: policies x applications x workloads x
-// perturbations x seeds, each a run of its own, kept on disk as it ends.
 package bench
 
 import (
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -86,14 +83,14 @@ type Results struct {
 
 // Learned is how one model came about.
 type Learned struct {
-	App       string           `json:"app"`
-	Workload  string           `json:"workload"`
-	Label     string           `json:"label"`   // of the policy that uses it
-	Setting   string           `json:"setting"` // that was chosen
-	Steps     int              `json:"steps"`
-	Seed      uint64           `json:"seed"`
-	Yardstick result.Number    `json:"yardstick"` // DRPC's reward on held-out episodes
-	Curve     []learners.Point `json:"curve"`
+	App       string        `json:"app"`
+	Workload  string        `json:"workload"`
+	Label     string        `json:"label"`   // of the policy that uses it
+	Setting   string        `json:"setting"` // that was chosen
+	Steps     int           `json:"steps"`
+	Seed      uint64        `json:"seed"`
+	Yardstick result.Number `json:"yardstick"` // DRPC's reward on held-out episodes
+	Curve     []CurvePoint  `json:"curve"`
 }
 
 // Row is one case over its seeds.

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
-
-	"github.com/loadline/loadline/internal/learners"
 )
 
 // Options of a bench that do not change its results.
@@ -35,7 +33,7 @@ type runner struct {
 	options Options
 	store   *store
 	meter   *workMeter
-	models  *learners.Folder // nil = nothing is trained
+	models  *ModelFolder // nil = nothing is trained
 }
 
 // Check reports everything that cannot be run, without running anything, and which
@@ -81,7 +79,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.models, err = learners.OpenFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
+		if r.models, err = OpenModelFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/policy"
 )
 
@@ -49,12 +48,12 @@ func (r *runner) training(j job, p Policy) (*preparation, error) {
 	}
 	t := r.matrix.Training
 	model := j.seed % t.Models
-	task := learners.Task{Method: method, App: j.cell.app.Model, Load: j.cell.training, Steps: t.Steps, Seed: trainingSeed + uint64(model)}
+	task := TrainingTask{Method: method, App: j.cell.app.Model, Load: j.cell.training, Steps: t.Steps, Seed: trainingSeed + uint64(model)}
 	key, err := digest([]any{"training", method.Name, p.Spec, task.App, task.Load, task.Steps, task.Seed})
-	trainings := float64(len(learners.Settings())+t.Models-1) / float64(t.Models)
+	trainings := float64(len(TrainingSettings())+t.Models-1) / float64(t.Models)
 	return &preparation{
 		key: key, cost: trainings * costOfTraining * float64(t.Steps*len(task.App.Services)),
-		train: func(ctx context.Context, share func(float64)) (*learners.Trained, error) {
+		train: func(ctx context.Context, share func(float64)) (*Trained, error) {
 			return r.models.TuneAndTrain(ctx, task, trainingSeed, model, share)
 		},
 	}, err

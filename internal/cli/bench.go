@@ -14,9 +14,7 @@ import (
 
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/policy"
-	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
-	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -228,10 +226,9 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 		m.WarmUp = f.warmUp
 	}
 	m.FirstSeed = f.options.Seed
-	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
-	cpu, known := models[f.cpuModel]
-	if !known {
-		return m, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"}))
+	cpu, err := parseCPUModel(f.cpuModel)
+	if err != nil {
+		return m, err
 	}
 	m.CPU = cpu
 	if len(f.perturbs) > 0 {

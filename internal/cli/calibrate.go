@@ -11,7 +11,6 @@ import (
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
-	"github.com/loadline/loadline/internal/calibrate"
 )
 
 type calibrateFlags struct {
@@ -38,7 +37,7 @@ It uses validation data only: a generated workload is drawn with seeds that benc
 does not use; of a trace it uses the fourth fifth, and the last fifth is held out.
 Settings given with the policy are not changed.
 
-Policies that can be calibrated: ` + strings.Join(calibrate.Names(), ", "),
+Policies that can be calibrated: ` + strings.Join(bench.CalibrationNames(), ", "),
 		Example: `  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40
   loadline simulate --app bookinfo --workload bursts --peak 40 --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
 		Args: Exactly(),
@@ -70,7 +69,7 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	bar := NewProgress(stderr, "calibrate "+f.policy)
 	defer bar.Done()
 	task.Workers, task.Progress = runtime.GOMAXPROCS(0), bar.At
-	found, err := calibrate.Run(ctx, task)
+	found, err := bench.Calibrate(ctx, task)
 	if err != nil {
 		return err
 	}
@@ -86,22 +85,22 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	return write(stdout)
 }
 
-func (f *calibrateFlags) task() (calibrate.Task, error) {
+func (f *calibrateFlags) task() (bench.CalibrationTask, error) {
 	model, err := loadApp(f.app)
 	if err != nil {
-		return calibrate.Task{}, err
+		return bench.CalibrationTask{}, err
 	}
 	if err := overrideSLOs(model.App, f.slo); err != nil {
-		return calibrate.Task{}, UsageError(err)
+		return bench.CalibrationTask{}, UsageError(err)
 	}
-	if err := calibrate.Check(f.policy, model.App); err != nil {
-		return calibrate.Task{}, UsageError(err)
+	if err := bench.CheckCalibration(f.policy, model.App); err != nil {
+		return bench.CalibrationTask{}, UsageError(err)
 	}
 	options, err := f.workloadOptions()
 	if err != nil {
-		return calibrate.Task{}, err
+		return bench.CalibrationTask{}, err
 	}
-	return bench.CalibrationTask(
+	return bench.NewCalibrationTask(
 		bench.App{Name: model.App.Name, Model: model.App},
 		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, f.policy)
 }

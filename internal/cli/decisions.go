@@ -6,7 +6,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/decisionlog/expect"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -31,7 +30,7 @@ func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, er
 	var fault error
 	recorder := &decisionlog.Recorder{
 		Log: log, App: spec.App, Needs: policy.Needs(),
-		Expect: (&expect.Twin{App: spec.App}).Of,
+		Expect: (&decisionlog.Twin{App: spec.App}).Outlook,
 		Fault: func(err error) {
 			if fault == nil {
 				fault = fmt.Errorf("--decisions: %w", err)

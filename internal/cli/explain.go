@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/decisionlog/explain"
 )
 
 // logVariable names the folder of decision logs where no flag does.
@@ -205,15 +204,15 @@ func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explan
 		if f.Change == nil {
 			all = append(all, explanation{
 				Service: f.Service, Record: only(f.Last.Record, f.Service),
-				Text: explain.Paragraph(*f.Last, f.Service) + " The log has no earlier change of it.",
+				Text: decisionlog.Explain(*f.Last, f.Service) + " The log has no earlier change of it.",
 			})
 			continue
 		}
-		e := explanation{Service: f.Service, Changed: true, Text: explain.Paragraph(*f.Change, f.Service),
+		e := explanation{Service: f.Service, Changed: true, Text: decisionlog.Explain(*f.Change, f.Service),
 			Record: only(f.Change.Record, f.Service)}
 		if f.Last != f.Change {
 			e.Last = only(f.Last.Record, f.Service)
-			e.Text += " " + explain.Since(f.Last, f.Service)
+			e.Text += " " + decisionlog.ExplainSince(f.Last, f.Service)
 		}
 		all = append(all, e)
 	}
@@ -232,8 +231,8 @@ func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration,
 		to = at
 	}
 	if to.Before(first) {
-		return nil, fmt.Errorf("the log begins at %s, after %s: earlier decisions are not in it", explain.Instant(first),
-			explain.Instant(to))
+		return nil, fmt.Errorf("the log begins at %s, after %s: earlier decisions are not in it", decisionlog.FormatTime(first),
+			decisionlog.FormatTime(to))
 	}
 	if service != "" {
 		if _, err := reader.Find(to, service); err != nil {
@@ -245,14 +244,15 @@ func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration,
 		for i := range e.Record.Services {
 			s := &e.Record.Services[i]
 			if s.Plan != nil && (service == "" || s.Name == service) {
-				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: explain.Paragraph(e, s.Name),
+				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: decisionlog.Explain(e, s.Name),
 					Record: only(e.Record, s.Name)})
 			}
 		}
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		fmt.Fprintf(stderr, "loadline: nothing was changed from %s to %s\n", explain.Instant(to.Add(-since)), explain.Instant(to))
+		fmt.Fprintf(stderr, "loadline: nothing was changed from %s to %s\n", decisionlog.FormatTime(to.Add(-since)),
+			decisionlog.FormatTime(to))
 	}
 	return all, err
 }

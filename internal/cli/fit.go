@@ -14,7 +14,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/twin"
 )
@@ -159,10 +158,9 @@ func (f *fitFlags) options() (twin.Options, error) {
 		faults = append(faults, Usagef("unknown --delay %q%s", f.delay,
 			suggest.Hint(f.delay, []string{"mean", "p50", "p90", "p95", "p99"})))
 	}
-	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
-	if o.CPU, known = models[f.cpuModel]; !known {
-		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
-	}
+	var err error
+	o.CPU, err = parseCPUModel(f.cpuModel)
+	faults = append(faults, err)
 	routings := map[string]loadline.Routing{"random": loadline.RouteRandom, "least-request": loadline.RouteLeastRequest}
 	if o.Routing, known = routings[f.routing]; !known {
 		faults = append(faults, Usagef("unknown --routing %q%s", f.routing, suggest.Hint(f.routing, []string{"random", "least-request"})))

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/atomicfile"
-	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -63,7 +62,7 @@ func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	if err := errors.Join(missing, err); err != nil {
 		return err
 	}
-	metrics := exposition.New(spec.App, f.namespace)
+	metrics := simulate.NewExposition(spec.App, f.namespace)
 	spec.Hooks.Scrape = metrics.Watch
 	if _, err := f.simulate(ctx, spec, stderr); err != nil {
 		return err

@@ -11,10 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
-	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
-	"github.com/loadline/loadline/internal/suggest"
 )
 
 type historyRecordFlags struct {
@@ -63,7 +60,7 @@ made longer than its own length; a file cannot.`,
 	flags.StringVar(&f.engine, "engine", "fluid", "one of "+strings.Join(simulate.Engines(), ", "))
 	spanVar(flags, &f.options.Duration, "duration", 0,
 		"how long, such as 36h or 7d; default: the workload's own length, a day for generators")
-	spanVar(flags, &f.step, "step", record.DefaultStep, "of the history, not shorter than the policy's scrapes")
+	spanVar(flags, &f.step, "step", simulate.DefaultHistoryStep, "of the history, not shorter than the policy's scrapes")
 	f.addReading(flags)
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0,
@@ -82,7 +79,7 @@ func (f *historyRecordFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	}
 	bar := NewProgress(stderr, fmt.Sprintf("recording %s under %s", spec.App.Name, spec.Policy))
 	spec.Progress = func(at time.Duration) { bar.At(at.Seconds() / spec.Duration.Seconds()) }
-	h, err := record.Run(ctx, spec)
+	h, err := simulate.RecordHistory(ctx, spec)
 	bar.Done()
 	if err != nil {
 		return err
@@ -114,18 +111,14 @@ func count(n int, one, more string) string {
 
 // spec turns flags into a recording, and refuses what cannot be recorded before
 // anything is done: every fault at once.
-func (f *historyRecordFlags) spec(stderr io.Writer) (record.Spec, error) {
-	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
-	cpu, known := models[f.cpuModel]
-	faults := []error{checkHistoryOut(f.out, f.force)}
-	if !known {
-		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
-	}
+func (f *historyRecordFlags) spec(stderr io.Writer) (simulate.HistorySpec, error) {
+	cpu, err := parseCPUModel(f.cpuModel)
+	faults := []error{checkHistoryOut(f.out, f.force), err}
 	model, err := loadApp(f.app)
 	faults = append(faults, err)
 	w, report, err := f.open(f.workload)
 	faults = append(faults, err)
-	spec := record.Spec{
+	spec := simulate.HistorySpec{
 		Policy: f.policy, Engine: f.engine, Step: f.step, Seed: f.options.Seed, CPU: cpu, Perturb: f.perturb,
 	}
 	if model != nil && w != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/profile/fromhistory"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -53,8 +52,8 @@ func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error 
 }
 
 func checkHistoryPercentile(p float64) error {
-	if !slices.Contains(fromhistory.Percentiles(), p) {
-		return Usagef("--percentile %v is in no history: choose one of %v", p, fromhistory.Percentiles())
+	if !slices.Contains(profile.Percentiles(), p) {
+		return Usagef("--percentile %v is in no history: choose one of %v", p, profile.Percentiles())
 	}
 	return nil
 }
@@ -83,7 +82,7 @@ func openPast(dir, service string) (*history.History, []string, error) {
 func fitAll(h *history.History, services []string, percentile float64) (*profile.Set, error) {
 	set := &profile.Set{}
 	for i, service := range services {
-		list, lacks, err := fromhistory.Fit(h, service, fromhistory.Options{Percentile: percentile},
+		list, lacks, err := profile.Fit(h, service, profile.FitOptions{Percentile: percentile},
 			sim.Stream(1, sim.StreamMetrics, uint64(i)))
 		if err != nil {
 			return nil, fmt.Errorf("profile of %s: %w", service, err)

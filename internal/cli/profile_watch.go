@@ -14,7 +14,6 @@ import (
 
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/profile"
-	"github.com/loadline/loadline/internal/profile/fromhistory"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -73,7 +72,7 @@ type watchedService struct {
 	Service       string `json:"service"`
 	IncludesCalls bool   `json:"includes_calls,omitempty"`
 	profile.Tally
-	Left fromhistory.Skipped `json:"left_out"`
+	Left profile.Skipped `json:"left_out"`
 }
 
 func (f *profileWatchFlags) run(stdout io.Writer) error {
@@ -137,7 +136,7 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 
 // watch one service to the end of the history.
 func (f *profileWatchFlags) watch(h *history.History, service string, set *profile.Set, report *watchReport) error {
-	then, err := fromhistory.Of(h, service, f.percentile)
+	then, err := profile.NewServiceHistory(h, service, f.percentile)
 	if err != nil {
 		return err
 	}
@@ -190,7 +189,7 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 }
 
 // unwatched says why a service was not watched.
-func (f *profileWatchFlags) unwatched(service string, then *fromhistory.ServiceHistory, set *profile.Set) profile.Missing {
+func (f *profileWatchFlags) unwatched(service string, then *profile.ServiceHistory, set *profile.Set) profile.Missing {
 	if len(then.Windows) == 0 {
 		return profile.Missing{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", then.Skipped)}
 	}

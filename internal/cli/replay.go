@@ -13,8 +13,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/decisionlog/explain"
-	"github.com/loadline/loadline/internal/decisionlog/replay"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/simulate"
@@ -75,8 +73,8 @@ Policies:
 
 // replayed is all that the verb prints.
 type replayed struct {
-	Log    string        `json:"log"`
-	Replay replay.Report `json:"replay"`
+	Log    string                   `json:"log"`
+	Replay decisionlog.ReplayReport `json:"replay"`
 	// Closed is the closed loop, with --app.
 	Closed *closedLoop `json:"closed_loop,omitempty"`
 }
@@ -132,7 +130,8 @@ func (f *replayFlags) check() error {
 }
 
 // replay runs the policy over the records of the chosen time.
-func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed, stderr io.Writer) (*replay.Load, error) {
+func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, out *replayed,
+	stderr io.Writer) (*decisionlog.RecordedLoad, error) {
 	from, to, err := f.span(reader)
 	if err != nil {
 		return nil, err
@@ -140,8 +139,8 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 	bar := NewProgress(stderr, "replaying decisions")
 	defer bar.Done()
 	reader.Progress = bar.At
-	var r *replay.Replay
-	var load *replay.Load
+	var r *decisionlog.Replay
+	var load *decisionlog.RecordedLoad
 	var app *loadline.App
 	var period time.Duration
 	err = reader.Between(from, to, func(e decisionlog.Entry) error {
@@ -150,7 +149,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 		}
 		if e.App == nil {
 			return fmt.Errorf("the log is damaged: the application of the decision of %s is missing; start after it with --from",
-				explain.Instant(e.Record.At))
+				decisionlog.FormatTime(e.Record.At))
 		}
 		if r == nil {
 			app = e.App
@@ -161,11 +160,11 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 			if f.service != "" && app.ServiceIndex(f.service) < 0 {
 				return Usagef("%s has no service %q%s", app.Name, f.service, suggest.Hint(f.service, serviceNames(app)))
 			}
-			r, load = replay.New(app, policy, f.policy), replay.NewLoad(app)
+			r, load = decisionlog.NewReplay(app, policy, f.policy), decisionlog.NewRecordedLoad(app)
 		}
 		if e.App != app && !reflect.DeepEqual(e.App, app) {
 			return fmt.Errorf("the application changed before %s, and a policy is for one application: "+
-				"replay up to there with --to, or from there with --from", explain.Instant(e.Record.At))
+				"replay up to there with --to, or from there with --from", decisionlog.FormatTime(e.Record.At))
 		}
 		period = time.Duration(e.Record.Needs.Period)
 		load.Add(e.Record)
@@ -175,7 +174,7 @@ func (f *replayFlags) replay(ctx context.Context, reader *decisionlog.Reader, ou
 		return nil, err
 	}
 	if r == nil {
-		return nil, fmt.Errorf("there is no decision from %s to %s", explain.Instant(from), explain.Instant(to))
+		return nil, fmt.Errorf("there is no decision from %s to %s", decisionlog.FormatTime(from), decisionlog.FormatTime(to))
 	}
 	out.Replay = r.Report(period).Only(f.service)
 	return load, nil
@@ -207,13 +206,13 @@ func (f *replayFlags) span(reader *decisionlog.Reader) (from, to time.Time, err 
 	}
 	if from.After(last) || to.Before(first) || to.Before(from) {
 		return from, to, Usagef("the log reaches from %s to %s and has nothing from %s to %s",
-			explain.Instant(first), explain.Instant(last), explain.Instant(from), explain.Instant(to))
+			decisionlog.FormatTime(first), decisionlog.FormatTime(last), decisionlog.FormatTime(from), decisionlog.FormatTime(to))
 	}
 	return from, to, nil
 }
 
 // closeLoop drives the simulated cluster under the recorded load.
-func (f *replayFlags) closeLoop(ctx context.Context, load *replay.Load, stderr io.Writer) (*closedLoop, error) {
+func (f *replayFlags) closeLoop(ctx context.Context, load *decisionlog.RecordedLoad, stderr io.Writer) (*closedLoop, error) {
 	if err := load.Check(); err != nil {
 		return nil, err
 	}

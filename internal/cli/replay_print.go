@@ -8,16 +8,15 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/loadline/loadline/internal/decisionlog/explain"
-	"github.com/loadline/loadline/internal/decisionlog/replay"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/result"
 )
 
 func writeReplay(w io.Writer, out *replayed, show int) error {
 	r := &out.Replay
 	was := strings.Join(r.Recorded, ", ")
-	fmt.Fprintf(w, "%s at %d decisions of %s, from %s to %s\n", r.Policy, r.Decisions, was, explain.Instant(r.First),
-		explain.Instant(r.Last))
+	fmt.Fprintf(w, "%s at %d decisions of %s, from %s to %s\n", r.Policy, r.Decisions, was, decisionlog.FormatTime(r.First),
+		decisionlog.FormatTime(r.Last))
 	fmt.Fprintln(w, "Open loop: every situation is as recorded; the other policy's proposals do not change the next.")
 	for _, remark := range r.Remarks {
 		fmt.Fprintf(w, "Note: %s.\n", remark)
@@ -48,12 +47,12 @@ func writeReplay(w io.Writer, out *replayed, show int) error {
 }
 
 // writeReplayTable shows what each proposed: the recorded policy, then the other.
-func writeReplayTable(w io.Writer, r *replay.Report) error {
+func writeReplayTable(w io.Writer, r *decisionlog.ReplayReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "SERVICE\tDIFFER\tREPLICA-HOURS\tOTHER\tCORE-HOURS\tOTHER\n")
 	rows := slices.Clone(r.Services)
 	if len(rows) > 1 {
-		total := replay.Service{Name: "all", Differ: len(r.Differences)}
+		total := decisionlog.ReplayedService{Name: "all", Differ: len(r.Differences)}
 		for _, s := range r.Services {
 			total.ReplicaHours += s.ReplicaHours
 			total.OtherReplicaHours += s.OtherReplicaHours
@@ -71,17 +70,17 @@ func writeReplayTable(w io.Writer, r *replay.Report) error {
 }
 
 // difference of one service at one decision and those after it, in a line.
-func difference(was, other string, d *replay.Episode) string {
-	text := explain.Instant(d.At)
+func difference(was, other string, d *decisionlog.Episode) string {
+	text := decisionlog.FormatTime(d.At)
 	if d.Times > 1 {
 		text += fmt.Sprintf(" and %d more", d.Times-1)
 	}
-	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, explain.Replicas(d.Before.Replicas), was,
-		explain.Setting(d.Asked.Setting()))
+	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, decisionlog.DescribeReplicas(d.Before.Replicas), was,
+		decisionlog.DescribeSetting(d.Asked.Setting()))
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
-	text += fmt.Sprintf(", %s %s", other, explain.Setting(d.Other.Setting()))
+	text += fmt.Sprintf(", %s %s", other, decisionlog.DescribeSetting(d.Other.Setting()))
 	if d.Because != "" {
 		text += " (" + d.Because + ")"
 	}

@@ -189,14 +189,19 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 
 // checkWords looks at the flags that stand for themselves.
 func (f *simulateFlags) checkWords() (sim.CPUModel, error) {
-	var faults []error
-	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
-	cpu, known := models[f.cpuModel]
-	if !known {
-		faults = append(faults, Usagef("unknown --cpu-model %q%s", f.cpuModel, suggest.Hint(f.cpuModel, []string{"quota", "shared"})))
+	cpu, err := parseCPUModel(f.cpuModel)
+	return cpu, errors.Join(err, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
+}
+
+// parseCPUModel reads the flag --cpu-model.
+func parseCPUModel(name string) (sim.CPUModel, error) {
+	switch name {
+	case "quota":
+		return sim.Quota, nil
+	case "shared":
+		return sim.Shared, nil
 	}
-	faults = append(faults, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
-	return cpu, errors.Join(faults...)
+	return 0, Usagef("unknown --cpu-model %q%s", name, suggest.Hint(name, []string{"quota", "shared"}))
 }
 
 func (f *simulateFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io.Writer) (*simulate.Outcome, error) {

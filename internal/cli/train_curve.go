@@ -40,6 +40,21 @@ func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 // CurveNumber is a number as learning curves have it.
 func CurveNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
+// PrintCurve prints a learning curve with one further column as a table, and the events
+// below it.
+func PrintCurve[P, E any](w io.Writer, curve []P, column string, row func(P) (train.Point, float64), events []E) {
+	fmt.Fprintln(w, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\t"+column)
+	for _, point := range curve {
+		p, more := row(point)
+		fmt.Fprintf(w, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
+			100*p.CPU, 100*p.Memory, more)
+	}
+	fmt.Fprintln(w)
+	for _, e := range events {
+		fmt.Fprintln(w, e)
+	}
+}
+
 // idleGain is how much more reward than without changes counts.
 const idleGain = 0.005
 

@@ -147,15 +147,7 @@ func (f *trainFlags) writeDRPCLog(curve []trainer.Point) error {
 // printDRPC prints the learning curve and the results.
 func printDRPC(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tIMITATION")
-	for _, p := range r.Curve {
-		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
-			100*p.CPU, 100*p.Memory, p.Imitation)
-	}
-	fmt.Fprintln(t)
-	for _, e := range r.Events {
-		fmt.Fprintln(t, e)
-	}
+	PrintCurve(t, r.Curve, "IMITATION", func(p trainer.Point) (train.Point, float64) { return p.Point, p.Imitation }, r.Events)
 	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY")
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\n", x.Policy, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory)

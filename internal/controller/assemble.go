@@ -12,7 +12,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/decisionlog/expect"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
@@ -192,7 +191,7 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 		},
 	}
 	if foresee {
-		a.recorder.Expect = (&expect.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Of
+		a.recorder.Expect = (&decisionlog.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Outlook
 	}
 }
 

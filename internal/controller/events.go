@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/decisionlog/explain"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
 )
 
@@ -43,7 +43,7 @@ func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 		for _, p := range v.plan.Services {
 			sv := &v.services[p.Service]
 			name := v.app.App.Services[p.Service].Name
-			note := fmt.Sprintf("%s: %s", name, explain.Change(sv.before, sv.desired))
+			note := fmt.Sprintf("%s: %s", name, decisionlog.DescribeChange(sv.before, sv.desired))
 			if why := v.why(p.Service); why != "" {
 				note += " (" + why + ")"
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/policy"
@@ -147,7 +147,7 @@ func TestAMethodIsAddedByRegisteringIt(t *testing.T) {
 	folder := trainToys(t, subject)
 	path := folder.ModelPath("toy-1")
 
-	if err := calibrate.Check("toy:file="+path, model.App); err != nil {
+	if err := bench.CheckCalibration("toy:file="+path, model.App); err != nil {
 		t.Error(err)
 	}
 	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.EvaluationSettings{

@@ -6,7 +6,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
-	"github.com/loadline/loadline/internal/decisionlog/explain"
+	"github.com/loadline/loadline/internal/decisionlog"
 )
 
 // Finding is the result of one pass over an application.
@@ -85,5 +85,5 @@ func planOf(p loadline.Plan, service int) loadline.Setting {
 }
 
 func changeOf(before loadline.Allocation, set loadline.Setting) string {
-	return explain.Change(before, before.With(set))
+	return decisionlog.DescribeChange(before, before.With(set))
 }

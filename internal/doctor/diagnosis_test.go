@@ -12,7 +12,6 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/controller"
 	"github.com/loadline/loadline/internal/decisionlog"
-	"github.com/loadline/loadline/internal/decisionlog/explain"
 )
 
 // The same state of a Prometheus is described by the same sentence in doctor, in the
@@ -92,7 +91,7 @@ func (p *patient) pass(t *testing.T) (stale string, explained map[string]string)
 	explained = map[string]string{}
 	if err := log.Between(now.Add(-time.Hour), now.Add(time.Hour), func(e decisionlog.Entry) error {
 		for _, service := range []string{"web", "cart"} {
-			explained[service] = explain.Paragraph(e, service)
+			explained[service] = decisionlog.Explain(e, service)
 		}
 		return nil
 	}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
+	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
@@ -120,7 +120,7 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 	if err != nil {
 		return nil, err
 	}
-	s.History, err = record.Run(ctx, record.Spec{
+	s.History, err = simulate.RecordHistory(ctx, simulate.HistorySpec{
 		App: app, Load: load, Workload: w.Name, Policy: m.Policy, Engine: "fluid", Duration: s.Training.Duration(), Seed: m.Seed,
 		Progress: func(at time.Duration) {
 			if m.Progress != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
+	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -32,7 +32,7 @@ func recorded(tb testing.TB, app, spec string, duration time.Duration, scale flo
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h, err := record.Run(context.Background(), record.Spec{
+	h, err := simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: model.App, Load: load, Workload: spec, Policy: "hpa", Engine: "fluid", Duration: duration, Seed: 1,
 	})
 	if err != nil {

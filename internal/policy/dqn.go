@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
-	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/train"
 )
 
@@ -56,7 +56,7 @@ type DQNVariant struct {
 	Period    time.Duration      `json:"period_ns,omitempty"`
 	Linear    bool               `json:"linear"`    // trains on ENV1, Scaling-Ops' linear model, instead of the simulated cluster
 	Bootstrap bool               `json:"bootstrap"` // learns from what the autoscaler in charge did before it acts
-	Agent     dqn.Config         `json:"agent"`
+	Agent     rl.DQNConfig       `json:"agent"`
 
 	from int
 }

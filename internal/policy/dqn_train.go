@@ -11,7 +11,6 @@ import (
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/train"
 )
 
@@ -186,7 +185,7 @@ func (l *dqnTraining) env1() (rl.Env, error) {
 
 // bootstrap fills the replay buffer with the actions of the recorded autoscaler and
 // trains on them before the first action.
-func (l *dqnTraining) bootstrap(agent *dqn.Agent, scales []formulation.Scale) {
+func (l *dqnTraining) bootstrap(agent *rl.DQN, scales []formulation.Scale) {
 	past := train.Demonstrations{
 		Problem: l.problem, Topology: formulation.NewTopology(l.places[0].App), History: l.past.History, Service: l.service,
 		Reference: l.places[0].Reference,

@@ -5,7 +5,7 @@
 //
 // Reading order: profile.go (the data and its file), curve.go (a monotone curve
 // through the data, and its inverse), measure.go (a service isolated from its
-// application and loaded in the event engine); package fromhistory fits them to a
+// application and loaded in the event engine); history.go and fit.go fit them to a
 // history. Then live monitoring: window.go (observations of a service in a time
 // window), stretch.go (one number for the change of a curve), monitor.go with
 // spread.go (the test), change.go (its result).

@@ -6,17 +6,16 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline/internal/bench"
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
 )
 
 func TestCurvesAreMeansOverModels(t *testing.T) {
-	learned := func(label string, seed uint64, yardstick result.Number, curve ...learners.Point) bench.Learned {
+	learned := func(label string, seed uint64, yardstick result.Number, curve ...bench.CurvePoint) bench.Learned {
 		return bench.Learned{App: "shop", Workload: "day", Label: label, Setting: "rate / 3", Seed: seed, Yardstick: yardstick,
 			Curve: curve}
 	}
-	point := func(steps int, reward result.Number) learners.Point {
-		return learners.Point{Steps: steps, CommonReward: reward}
+	point := func(steps int, reward result.Number) bench.CurvePoint {
+		return bench.CurvePoint{Steps: steps, CommonReward: reward}
 	}
 	row := func(label, policy string) bench.Row {
 		return bench.Row{Case: bench.Case{App: "shop", Workload: "day", Label: label, Policy: policy}}

@@ -12,11 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/nn/gemm"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/clone"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/tabular"
-	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 var measuredPeak = sync.OnceValue(func() float64 { return gemm.MeasurePeak(time.Now) })
@@ -82,17 +78,17 @@ func BenchmarkDQNUpdate(b *testing.B) {
 	all, first := pass(64, 8, 64, 64, 3)
 	for _, v := range []struct {
 		name   string
-		change func(*dqn.Config)
+		change func(*rl.DQNConfig)
 		passes float64 // forward
 	}{
-		{"plain", func(c *dqn.Config) { c.Double = false }, 2},
-		{"double", func(c *dqn.Config) {}, 3},
-		{"double, prioritised", func(c *dqn.Config) { c.Priority.Exponent = 0.6 }, 3},
+		{"plain", func(c *rl.DQNConfig) { c.Double = false }, 2},
+		{"double", func(c *rl.DQNConfig) {}, 3},
+		{"double, prioritised", func(c *rl.DQNConfig) { c.Priority.Exponent = 0.6 }, 3},
 	} {
 		b.Run(v.name, func(b *testing.B) {
-			config := dqn.Default()
+			config := rl.DefaultDQN()
 			v.change(&config)
-			agent, err := dqn.New(config, spaces, 1)
+			agent, err := rl.NewDQN(config, spaces, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -105,8 +101,8 @@ func BenchmarkDQNUpdate(b *testing.B) {
 
 // BenchmarkDQNOnCartPole is the full loop: acting, stepping, learning each step.
 func BenchmarkDQNOnCartPole(b *testing.B) {
-	env := classic.NewCartPole()
-	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
+	env := study.NewCartPole()
+	agent, err := rl.NewDQN(rl.DefaultDQN(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -120,8 +116,8 @@ func BenchmarkDQNOnCartPole(b *testing.B) {
 
 // BenchmarkCartPole is the environment alone, with a greedy policy.
 func BenchmarkCartPole(b *testing.B) {
-	env := classic.NewCartPole()
-	agent, err := dqn.New(dqn.Default(), env.Spaces(), 1)
+	env := study.NewCartPole()
+	agent, err := rl.NewDQN(rl.DefaultDQN(), env.Spaces(), 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -142,9 +138,9 @@ func BenchmarkTD3Update(b *testing.B) {
 	spaces := rl.Spaces{Observation: 8, Dimensions: 3}
 	for _, hidden := range []int{64, 256} {
 		b.Run(fmt.Sprintf("%dx%d", hidden, hidden), func(b *testing.B) {
-			config := td3.Default()
+			config := rl.DefaultTD3()
 			config.Hidden = []int{hidden, hidden}
-			agent, err := td3.New(config, spaces, 1)
+			agent, err := rl.NewTD3(config, spaces, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -163,13 +159,13 @@ func BenchmarkTD3Update(b *testing.B) {
 func BenchmarkTabular(b *testing.B) {
 	// A-SARSA's table: 10 bins of CPU, 6 of response time, 21 actions.
 	spaces := rl.Spaces{Observation: 2, Choices: 21}
-	config := tabular.Default()
-	config.Edges = [][]float32{tabular.EvenEdges(1, 10, -1, 1)[0], tabular.EvenEdges(1, 6, -1, 1)[0]}
-	q, err := tabular.NewQ(config, spaces, 1)
+	config := rl.DefaultTabular()
+	config.Edges = [][]float32{rl.EvenEdges(1, 10, -1, 1)[0], rl.EvenEdges(1, 6, -1, 1)[0]}
+	q, err := rl.NewTabularQ(config, spaces, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	sarsa, err := tabular.NewSARSA(config, spaces, 1)
+	sarsa, err := rl.NewSARSA(config, spaces, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -191,7 +187,7 @@ func BenchmarkTabular(b *testing.B) {
 
 func BenchmarkStudentUpdate(b *testing.B) {
 	spaces := rl.Spaces{Observation: 5, Dimensions: 3}
-	student, err := clone.New(nn.Student(), clone.Default(), spaces, 1)
+	student, err := rl.NewClone(nn.Student(), rl.DefaultClone(), spaces, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

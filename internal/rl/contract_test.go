@@ -10,10 +10,7 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/tabular"
-	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 // subject is an agent under the contract that all agents keep.
@@ -25,56 +22,58 @@ type subject struct {
 
 func subjects() []subject {
 	return []subject{
-		{"DQN", newDQN(func(*dqn.Config) {}), 2_000},
-		{"DQN with every option", newDQN(func(c *dqn.Config) {
+		{"DQN", newDQN(func(*rl.DQNConfig) {}), 2_000},
+		{"DQN with every option", newDQN(func(c *rl.DQNConfig) {
 			c.Dueling, c.Norm, c.Steps, c.Huber, c.Longest = true, true, 3, 0, 0
 			c.Soft, c.Copy, c.Priority.Exponent, c.Decay = 0, 50, 0.6, 1e-4
 			c.Discount = 0.5 // three steps' rewards are noise here
 		}), 3_000},
-		{"TD3", newTD3(td3.Default(), func(*td3.Config) {}), 3_000},
-		{"TD3 with layer normalisation", newTD3(td3.Default(), func(c *td3.Config) {
+		{"TD3", newTD3(rl.DefaultTD3(), func(*rl.TD3Config) {}), 3_000},
+		{"TD3 with layer normalisation", newTD3(rl.DefaultTD3(), func(c *rl.TD3Config) {
 			c.Norm, c.Every, c.Updates, c.Longest = true, 2, 2,
 				1
 		}), 3_000},
-		{"DDPG", newTD3(td3.DDPG(), func(c *td3.Config) { c.Soft, c.ActorRate = 0.005, 1e-3 }), 4_000},
-		{"Q-learning", newTable(func(c tabular.Config, s rl.Spaces, seed uint64) (rl.Agent, error) { return tabular.NewQ(c, s, seed) },
+		{"DDPG", newTD3(rl.DefaultDDPG(), func(c *rl.TD3Config) { c.Soft, c.ActorRate = 0.005, 1e-3 }), 4_000},
+		{"Q-learning", newTable(func(c rl.TabularConfig, s rl.Spaces, seed uint64) (rl.Agent, error) {
+			return rl.NewTabularQ(c, s, seed)
+		},
 			""), 4_000},
-		{"SARSA with replacing traces", newTable(newSARSA, tabular.Replacing), 4_000},
-		{"SARSA with accumulating traces", newTable(newSARSA, tabular.Accumulating), 4_000},
+		{"SARSA with replacing traces", newTable(newSARSA, rl.Replacing), 4_000},
+		{"SARSA with accumulating traces", newTable(newSARSA, rl.Accumulating), 4_000},
 	}
 }
 
-func newDQN(change func(*dqn.Config)) func(rl.Spaces, uint64) (rl.Agent, error) {
+func newDQN(change func(*rl.DQNConfig)) func(rl.Spaces, uint64) (rl.Agent, error) {
 	return func(s rl.Spaces, seed uint64) (rl.Agent, error) {
-		c := dqn.Default()
+		c := rl.DefaultDQN()
 		c.Hidden, c.WarmUp, c.Replay, c.Batch, c.Discount = []int{16, 16}, 200, 1_000, 32, 0.9
 		c.Explore = rl.Schedule{Shape: rl.Exponential, From: 1, To: 0.05, Steps: 300}
 		change(&c)
-		return dqn.New(c, s, seed)
+		return rl.NewDQN(c, s, seed)
 	}
 }
 
-func newTD3(c td3.Config, change func(*td3.Config)) func(rl.Spaces, uint64) (rl.Agent, error) {
+func newTD3(c rl.TD3Config, change func(*rl.TD3Config)) func(rl.Spaces, uint64) (rl.Agent, error) {
 	return func(s rl.Spaces, seed uint64) (rl.Agent, error) {
 		c.Hidden, c.WarmUp, c.Replay, c.Batch, c.Discount = []int{32, 32}, 500, 2_000, 64, 0.5
 		c.ActorRate, c.CriticRate = 1e-3, 1e-3
 		change(&c)
-		return td3.New(c, s, seed)
+		return rl.NewTD3(c, s, seed)
 	}
 }
 
-func newSARSA(c tabular.Config, s rl.Spaces, seed uint64) (rl.Agent, error) {
-	return tabular.NewSARSA(c, s, seed)
+func newSARSA(c rl.TabularConfig, s rl.Spaces, seed uint64) (rl.Agent, error) {
+	return rl.NewSARSA(c, s, seed)
 }
 
-func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), traces tabular.Traces) func(rl.Spaces, uint64) (rl.Agent,
+func newTable(build func(rl.TabularConfig, rl.Spaces, uint64) (rl.Agent, error), traces rl.Traces) func(rl.Spaces, uint64) (rl.Agent,
 	error) {
 	return func(s rl.Spaces, seed uint64) (rl.Agent, error) {
 		if !s.Discrete() {
 			return nil, fmt.Errorf("needs choices")
 		}
-		c := tabular.Default()
-		c.Edges, c.Rate, c.Discount, c.Lambda = tabular.EvenEdges(s.Observation, 2, 0, 1), 0.1, 0.5, 0.3
+		c := rl.DefaultTabular()
+		c.Edges, c.Rate, c.Discount, c.Lambda = rl.EvenEdges(s.Observation, 2, 0, 1), 0.1, 0.5, 0.3
 		if traces != "" {
 			c.Traces = traces
 		}
@@ -84,7 +83,7 @@ func newTable(build func(tabular.Config, rl.Spaces, uint64) (rl.Agent, error), t
 
 // identity is the task that fits the agent's actions.
 func (s subject) identity(t testing.TB, seed uint64) (rl.Env, rl.Agent) {
-	for _, env := range []rl.Env{classic.NewIdentity(4), classic.NewIdentityContinuous(2)} {
+	for _, env := range []rl.Env{study.NewIdentity(4), study.NewIdentityContinuous(2)} {
 		if agent, err := s.new(env.Spaces(), seed); err == nil {
 			return env, agent
 		}

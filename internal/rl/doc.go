@@ -8,7 +8,7 @@
 // resumed run ends where the unbroken one would have, byte for byte. [Evaluate]
 // does not learn.
 //
-//	agent, err := dqn.New(dqn.Default(), env.Spaces(), seed)
+//	agent, err := rl.NewDQN(rl.DefaultDQN(), env.Spaces(), seed)
 //	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: 50_000, EvaluateEvery: 2_000, Episodes: 20})
 //	err = training.Run(ctx, rl.Hooks{})
 //	training.AdoptBest()
@@ -20,7 +20,8 @@
 //
 // Reading order: env.go and agent.go (the contracts), train.go, episode.go and
 // evaluate.go (the training loop), replay.go with nstep.go and priority.go (memory),
-// schedule.go, settings.go, archive.go (checkpoints). The algorithms are in
-// packages of their own: dqn, td3, tabular, clone. Package lab/classic has
-// small environments with known answers; lab/study compares settings on them.
+// schedule.go, settings.go, archive.go (checkpoints). The algorithms are dqn.go, td3.go
+// (DDPG too), tabular.go (Q-learning and SARSA) and clone.go; the comment of each type
+// cites its paper and lists the deviations. Package lab/study has small environments
+// with known answers, and compares settings on them.
 package rl

@@ -5,10 +5,6 @@ import (
 
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/clone"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/tabular"
-	"github.com/loadline/loadline/internal/rl/td3"
 )
 
 // TestAgentsOfThePapers builds every agent that the papers and their rivals
@@ -18,50 +14,50 @@ func TestAgentsOfThePapers(t *testing.T) {
 	drpc := rl.Spaces{Observation: 5, Dimensions: 3}
 	for name, build := range map[string]func() (rl.Spaces, rl.Agent, error){
 		"Scaling-Ops: DQN with a copied target": func() (rl.Spaces, rl.Agent, error) {
-			c := dqn.Default()
+			c := rl.DefaultDQN()
 			c.Double, c.Soft, c.Copy = false, 0, 500
-			a, err := dqn.New(c, three, 1)
+			a, err := rl.NewDQN(c, three, 1)
 			return three, a, err
 		},
 		"Elastic-DQN: soft updates": func() (rl.Spaces, rl.Agent, error) {
-			c := dqn.Default()
+			c := rl.DefaultDQN()
 			c.Double, c.Discount, c.Rate, c.Soft = false, 0.94, 1e-3, 0.005
-			a, err := dqn.New(c, three, 1)
+			a, err := rl.NewDQN(c, three, 1)
 			return three, a, err
 		},
 		"Serverless: joint actions of two functions": func() (rl.Spaces, rl.Agent, error) {
 			spaces := rl.Spaces{Observation: 9, Choices: 3 * 3}
-			c := dqn.Default()
+			c := rl.DefaultDQN()
 			c.Hidden, c.Batch, c.Rate, c.Decay, c.Soft, c.Double = []int{128, 128}, 8, 1e-4, 0.01, 0.005, false
 			c.Explore = rl.Schedule{Shape: rl.Exponential, From: 0.9, To: 0.05, Steps: 150}
-			a, err := dqn.New(c, spaces, 1)
+			a, err := rl.NewDQN(c, spaces, 1)
 			return spaces, a, err
 		},
 		"DRPC: the teacher": func() (rl.Spaces, rl.Agent, error) {
-			c := td3.Default()
+			c := rl.DefaultTD3()
 			c.Hidden, c.Norm, c.Replay, c.WarmUp, c.Batch = []int{400, 300}, true, 1_000_000, 300, 256
-			a, err := td3.New(c, drpc, 1)
+			a, err := rl.NewTD3(c, drpc, 1)
 			return drpc, a, err
 		},
 		"FIRM: DDPG": func() (rl.Spaces, rl.Agent, error) {
-			c := td3.DDPG()
+			c := rl.DefaultDDPG()
 			c.Hidden, c.ActorRate, c.CriticRate, c.Batch, c.Replay = []int{40, 40}, 3e-4, 3e-3, 64, 100_000
 			c.Discount, c.Soft, c.Noise, c.WarmUp = 0.9, 0.001, 0.2, 300
-			a, err := td3.New(c, drpc, 1)
+			a, err := rl.NewTD3(c, drpc, 1)
 			return drpc, a, err
 		},
 		"CoScal: Q-learning over four levels": func() (rl.Spaces, rl.Agent, error) {
 			spaces := rl.Spaces{Observation: 2, Choices: 5}
-			c := tabular.Default()
-			c.Edges = tabular.EvenEdges(2, 4, 0, 1)
-			a, err := tabular.NewQ(c, spaces, 1)
+			c := rl.DefaultTabular()
+			c.Edges = rl.EvenEdges(2, 4, 0, 1)
+			a, err := rl.NewTabularQ(c, spaces, 1)
 			return spaces, a, err
 		},
 		"A-SARSA: ten by six bins, -10 to +10": func() (rl.Spaces, rl.Agent, error) {
 			spaces := rl.Spaces{Observation: 2, Choices: 21}
-			c := tabular.Default()
-			c.Edges = [][]float32{tabular.EvenEdges(1, 10, 0, 1)[0], {0.25, 0.5, 0.75, 1, 1.5}}
-			a, err := tabular.NewSARSA(c, spaces, 1)
+			c := rl.DefaultTabular()
+			c.Edges = [][]float32{rl.EvenEdges(1, 10, 0, 1)[0], {0.25, 0.5, 0.75, 1, 1.5}}
+			a, err := rl.NewSARSA(c, spaces, 1)
 			return spaces, a, err
 		},
 	} {
@@ -91,7 +87,7 @@ func TestAgentsOfThePapers(t *testing.T) {
 			}
 		})
 	}
-	if _, err := clone.New(nn.Student(), clone.Default(), drpc, 1); err != nil {
+	if _, err := rl.NewClone(nn.Student(), rl.DefaultClone(), drpc, 1); err != nil {
 		t.Errorf("DRPC: a student: %v", err)
 	}
 }

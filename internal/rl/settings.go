@@ -83,3 +83,13 @@ func Describe(settings []Setting) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// faults of a configuration, all of which are reported at once.
+type faults []error
+
+// check adds a fault if a value is bad.
+func (f *faults) check(bad bool, key string, value any, must string) {
+	if bad {
+		*f = append(*f, fmt.Errorf("%s is %v, must be %s", key, value, must))
+	}
+}

@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/td3"
-	"github.com/loadline/loadline/lab/classic"
+	"github.com/loadline/loadline/lab/study"
 )
 
 var seeds = flag.Int("seeds", 1, "how many seeds must solve CartPole and Pendulum")
@@ -28,9 +26,9 @@ func solve(t *testing.T, env rl.Env, agent rl.Agent, seed uint64, steps int, goo
 
 func TestDQNSolvesCartPole(t *testing.T) {
 	for seed := range uint64(*seeds) {
-		env, config := classic.NewCartPole(), dqn.Default()
+		env, config := study.NewCartPole(), rl.DefaultDQN()
 		config.Steps = 3
-		agent, err := dqn.New(config, env.Spaces(), seed+1)
+		agent, err := rl.NewDQN(config, env.Spaces(), seed+1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,9 +42,9 @@ func TestDQNSolvesCartPole(t *testing.T) {
 
 func TestTD3SolvesPendulum(t *testing.T) {
 	for seed := range uint64(*seeds) {
-		env, config := classic.NewPendulum(), td3.Default()
+		env, config := study.NewPendulum(), rl.DefaultTD3()
 		config.ActorRate, config.CriticRate, config.Batch, config.Soft = 1e-3, 1e-3, 64, 0.01
-		agent, err := td3.New(config, env.Spaces(), seed+1)
+		agent, err := rl.NewTD3(config, env.Spaces(), seed+1)
 		if err != nil {
 			t.Fatal(err)
 		}

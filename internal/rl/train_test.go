@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/tabular"
 )
 
 // counter is an environment that shows how many steps an episode has had,
@@ -253,10 +252,10 @@ func TestTrainingPassesOnFaults(t *testing.T) {
 // checksum is made to fit, since a fuzzer would not get past it.
 func FuzzRestore(f *testing.F) {
 	build := func() *rl.Training {
-		c := tabular.Default()
+		c := rl.DefaultTabular()
 		c.Edges = [][]float32{{1}}
 		env := &counter{}
-		agent, err := tabular.NewSARSA(c, env.Spaces(), 1)
+		agent, err := rl.NewSARSA(c, env.Spaces(), 1)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -1,6 +1,3 @@
-// Package simulate makes one run of an application under a workload with a policy
-// and an engine, and returns its result. The command line and everything that
-// compares policies call it.
 package simulate
 
 import (

@@ -4,16 +4,15 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
 // AgentOf is the agent of a formulation: that of its paper, as far as the paper says.
 // Deviations that all share: exploration falls linearly from 1 to 0.02 within 8,000
 // steps, since the papers explore for longer than a training here lasts; what a paper
-// leaves open is as in dqn.Default. Experiments with another budget override it where
+// leaves open is as in rl.DefaultDQN. Experiments with another budget override it where
 // they are described.
-func AgentOf(formulation string) dqn.Config {
-	a := dqn.Default()
+func AgentOf(formulation string) rl.DQNConfig {
+	a := rl.DefaultDQN()
 	a.Explore = rl.Schedule{Shape: rl.Linear, From: 1, To: 0.02, Steps: 8_000}
 	switch {
 	case formulation == "scaling-ops":

@@ -5,13 +5,12 @@ import (
 
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
 // NetworkConfig is how one network is trained in an environment of a formulation.
 type NetworkConfig struct {
 	Service       string // of the network: formulation.Every, or the one that it is for
-	Agent         dqn.Config
+	Agent         rl.DQNConfig
 	Seed          uint64
 	Steps         int
 	Episode       int // longest one, in steps
@@ -20,7 +19,7 @@ type NetworkConfig struct {
 	Episodes      int // of an evaluation
 
 	From      *formulation.Network // whose weights and scales it begins with; nil = none
-	Bootstrap func(*dqn.Agent, []formulation.Scale)
+	Bootstrap func(*rl.DQN, []formulation.Scale)
 	Progress  func(share float64)
 }
 
@@ -33,7 +32,7 @@ func Network(ctx context.Context, env rl.Env, c NetworkConfig) (formulation.Netw
 		scales = MeasureScales(env, c.Seed, c.ScaleEpisodes, c.Episode)
 	}
 	scaled := &ScaledEnv{Env: env, Scales: scales}
-	agent, err := dqn.New(c.Agent, scaled.Spaces(), c.Seed)
+	agent, err := rl.NewDQN(c.Agent, scaled.Spaces(), c.Seed)
 	if err != nil {
 		return formulation.Network{}, nil, err
 	}

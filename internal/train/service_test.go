@@ -10,10 +10,10 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -231,7 +231,7 @@ func TestENV2IsItsEquations(t *testing.T) {
 func TestThePastShowsWhatTheAutoscalerDid(t *testing.T) {
 	single := app(t, "single")
 	users := load(t, single, "diurnal:low=20,high=600,period=2h", 6*time.Hour)
-	h, err := record.Run(context.Background(), record.Spec{
+	h, err := simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: single, Load: users, Workload: "day", Policy: "hpa", Engine: "fluid", Duration: 6 * time.Hour, Step: 15 * time.Second,
 		Seed: 1,
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -34,7 +33,7 @@ func (r recording) run() (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(context.Background(), record.Spec{
+	return simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: r.app, Load: load, Workload: r.load, Policy: r.policy, Engine: r.engine, Duration: r.duration, Seed: 1, Perturb: r.perturb,
 	})
 }

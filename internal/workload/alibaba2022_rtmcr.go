@@ -24,19 +24,5 @@ var alibaba2022RTMCR = &format{
 	keys:   []string{"msname", "msinstanceid", "nodeid"},
 	metrics: []string{"providerrpc_mcr", "http_mcr", "consumerrpc_mcr", "writemc_mcr", "readmc_mcr",
 		"writedb_mcr", "readdb_mcr", "consumermq_mcr", "providermq_mcr"},
-	open: func(in *input) func() {
-		value := in.position(in.metric)
-		return func() {
-			if !in.selected(in.field) {
-				return
-			}
-			t, ok := in.instant("timestamp", in.text(0), time.Millisecond)
-			if !ok {
-				return
-			}
-			if v, ok := in.reading(in.metric, in.fields[value], 0, 1); ok {
-				in.put(t, v)
-			}
-		}
-	},
+	open: resourceRows,
 }

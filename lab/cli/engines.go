@@ -9,11 +9,11 @@ import (
 
 	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/lab/engines"
+	"github.com/loadline/loadline/lab/validate"
 )
 
 func newEngines() *cobra.Command {
-	var o engines.Options
+	var o validate.EnginesOptions
 	var output cli.Format
 	c := &cobra.Command{
 		Use:   "engines",
@@ -28,7 +28,7 @@ ones. The whole grid takes some minutes, --quick some seconds.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			bar := cli.NewProgress(c.ErrOrStderr(), "engines")
 			o.Progress = func(done, of int) { bar.At(float64(done) / float64(of)) }
-			r, err := engines.Compare(c.Context(), o)
+			r, err := validate.Engines(c.Context(), o)
 			bar.Done()
 			if err != nil {
 				return err
@@ -47,20 +47,20 @@ ones. The whole grid takes some minutes, --quick some seconds.`,
 	return c
 }
 
-func printEngines(w io.Writer, r engines.Report) error {
+func printEngines(w io.Writer, r validate.EnginesReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ERROR OF THE FLUID ENGINE\tALL\tQUOTA\tSHARED\tREQUIRED")
-	all, quota, shared := r.Summarise(nil), r.Summarise(engines.Model(sim.Quota)), r.Summarise(engines.Model(sim.Shared))
-	row := func(what, asked string, of func(engines.Summary) float64) {
+	all, quota, shared := r.Summarise(nil), r.Summarise(validate.OfModel(sim.Quota)), r.Summarise(validate.OfModel(sim.Shared))
+	row := func(what, asked string, of func(validate.EnginesSummary) float64) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, cli.Percent(of(all)), cli.Percent(of(quota)), cli.Percent(of(shared)), asked)
 	}
-	row("CPU, worst cell", "2 %", func(s engines.Summary) float64 { return s.CPUWorst })
-	row("throughput in saturation, worst cell", "3 %", func(s engines.Summary) float64 { return s.SaturationWorst })
-	row("mean latency, median cell", "", func(s engines.Summary) float64 { return s.MeanMedian })
-	row("p99, median cell", "10 %", func(s engines.Summary) float64 { return s.P99Median })
-	row("cells whose p99 is within 30 %, up to 90 % load", "95 %", func(s engines.Summary) float64 { return s.P99Within })
-	row("transients: share over the SLO, median difference", "", func(s engines.Summary) float64 { return s.OverSLOMedian })
-	row("transients: share over the SLO, largest difference", "", func(s engines.Summary) float64 { return s.OverSLOWorst })
+	row("CPU, worst cell", "2 %", func(s validate.EnginesSummary) float64 { return s.CPUWorst })
+	row("throughput in saturation, worst cell", "3 %", func(s validate.EnginesSummary) float64 { return s.SaturationWorst })
+	row("mean latency, median cell", "", func(s validate.EnginesSummary) float64 { return s.MeanMedian })
+	row("p99, median cell", "10 %", func(s validate.EnginesSummary) float64 { return s.P99Median })
+	row("cells whose p99 is within 30 %, up to 90 % load", "95 %", func(s validate.EnginesSummary) float64 { return s.P99Within })
+	row("transients: share over the SLO, median difference", "", func(s validate.EnginesSummary) float64 { return s.OverSLOMedian })
+	row("transients: share over the SLO, largest difference", "", func(s validate.EnginesSummary) float64 { return s.OverSLOWorst })
 	fmt.Fprintf(t, "cells\t%d\t%d\t%d\n", all.Cells, quota.Cells, shared.Cells)
 	if err := t.Flush(); err != nil {
 		return err

@@ -15,12 +15,11 @@ import (
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/suggest"
-	"github.com/loadline/loadline/lab/classic"
 	"github.com/loadline/loadline/lab/study"
 )
 
 // tasks are all environments that agents can be trained and studied on.
-func tasks() []rl.Task { return classic.Tasks() }
+func tasks() []rl.Task { return study.Tasks() }
 
 func taskNamed(name string) (rl.Task, error) {
 	var names []string

@@ -89,15 +89,8 @@ func (f *trainFlags) writeRivalLog(curve []trainer.Point) error {
 // printRival prints the learning curve and the results.
 func printRival(w io.Writer, r *trainer.Report, path string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "STEPS\tEPISODES\tEXPLORED\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
-	for _, p := range r.Curve {
-		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", p.Steps, p.Episodes, p.Explored, p.Evaluation, p.QoS,
-			100*p.CPU, 100*p.Memory, p.CommonReward)
-	}
-	fmt.Fprintln(t)
-	for _, e := range r.Events {
-		fmt.Fprintln(t, e)
-	}
+	cli.PrintCurve(t, r.Curve, "BY DRPC'S REWARD", func(p trainer.Point) (train.Point, float64) { return p.Point, p.CommonReward },
+		r.Events)
 	fmt.Fprintln(t, "\nPOLICY\tREWARD\tQOS\tCPU\tMEMORY\tBY DRPC'S REWARD")
 	for _, x := range r.Results {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.0f %%\t%.0f %%\t%.3f\n", x.Policy, x.Reward, x.QoS, 100*x.CPU, 100*x.Memory, x.CommonReward)

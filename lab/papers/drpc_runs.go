@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -77,21 +77,22 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 	if err != nil {
 		return "", "", err
 	}
-	first := calibrate.Load{Rates: validation, Duration: s.validation.Duration(), Seed: validationSeed + 1}
+	first := bench.CalibrationLoad{Rates: validation, Duration: s.validation.Duration(), Seed: validationSeed + 1}
 	second := first
 	second.Seed++
 	err = o.each(ctx, 2, func(job int) error {
 		if job == 0 {
-			found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second},
+			found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa",
+				Loads:  []bench.CalibrationLoad{first, second},
 				WarmUp: warmUpOf(first.Duration)})
 			if err == nil {
 				hpa = found.Best.Spec
 			}
 			return err
 		}
-		found, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{
+		found, err := bench.SearchOracle(ctx, bench.OracleSearch{
 			App: s.app, Policy: "clairvoyant:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
-			Load: calibrate.Load{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
+			Load: bench.CalibrationLoad{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})
 		if err == nil {
 			clairvoyant = found.Best.Spec

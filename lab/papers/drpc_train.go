@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/policy"
 )
 
@@ -19,9 +19,9 @@ var drpcMethods = []string{"drpc", "drpc-branching", "coscal", "firm", "asarsa"}
 // that was chosen, and a model for each seed.
 type drpcModels struct {
 	method policy.Method
-	trials []*learners.Trained // by setting
-	chosen learners.Setting
-	models []*learners.Trained // by seed
+	trials []*bench.Trained // by setting
+	chosen bench.TrainingSetting
+	models []*bench.Trained // by seed
 }
 
 // drpcTrain tunes every learner with the first seed, and trains it on all. Models are
@@ -30,11 +30,11 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 	if o.Models == "" {
 		return nil, errors.New("drpc needs a folder for trained models: give --out")
 	}
-	folder, err := learners.OpenFolder(o.Models, o.Program)
+	folder, err := bench.OpenModelFolder(o.Models, o.Program)
 	if err != nil {
 		return nil, err
 	}
-	settings := learners.Settings()
+	settings := bench.TrainingSettings()
 	if s.few {
 		settings = settings[:2]
 	}
@@ -44,11 +44,11 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &drpcModels{method: m, trials: make([]*learners.Trained, len(settings)),
-			models: make([]*learners.Trained, o.Seeds)})
+		all = append(all, &drpcModels{method: m, trials: make([]*bench.Trained, len(settings)),
+			models: make([]*bench.Trained, o.Seeds)})
 	}
-	task := func(p *drpcModels, setting learners.Setting, seed uint64) learners.Task {
-		return learners.Task{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
+	task := func(p *drpcModels, setting bench.TrainingSetting, seed uint64) bench.TrainingTask {
+		return bench.TrainingTask{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
 	}
 	n := len(settings)
 	// The trials of all are as many trainings as n seeds, the first of which is among
@@ -63,7 +63,7 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		return nil, err
 	}
 	for _, p := range all {
-		best := learners.Best(p.trials)
+		best := bench.BestTrained(p.trials)
 		p.chosen, p.models[0] = best.Setting, best
 	}
 	left := o.Seeds - 1

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/calibrate"
+	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
@@ -156,7 +155,7 @@ type elasticContender struct {
 }
 
 // elasticApp runs all contenders on one application.
-func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name string, peak float64, trace *workload.Workload, steps int,
+func elasticApp(ctx context.Context, o Options, folder *bench.ModelFolder, name string, peak float64, trace *workload.Workload, steps int,
 	length time.Duration) ([]Row, error) {
 	setup, err := newElasticSetup(name, peak, trace, length)
 	if err != nil {
@@ -301,9 +300,9 @@ func better(a, b *result.Result) bool {
 
 // search finds HPA's best setting on validation data, and the clairvoyant's levels.
 func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
-	load := func(w *workload.Workload, seed uint64) (calibrate.Load, error) {
+	load := func(w *workload.Workload, seed uint64) (bench.CalibrationLoad, error) {
 		rates, err := w.For(s.app)
-		return calibrate.Load{Rates: rates, Duration: w.Duration(), Seed: seed}, err
+		return bench.CalibrationLoad{Rates: rates, Duration: w.Duration(), Seed: seed}, err
 	}
 	first, err := load(s.validation, validationSeed+1)
 	if err != nil {
@@ -312,7 +311,8 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	second := first
 	second.Seed++
 	warmUp := min(elasticWarmUp, first.Duration/4)
-	found, err := calibrate.Run(ctx, calibrate.Task{App: s.app, Policy: "hpa", Loads: []calibrate.Load{first, second}, WarmUp: warmUp,
+	found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa", Loads: []bench.CalibrationLoad{first, second},
+		WarmUp:  warmUp,
 		Workers: o.Workers})
 	if err != nil {
 		return "", "", err
@@ -321,7 +321,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	if err != nil {
 		return "", "", err
 	}
-	seen, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
+	seen, err := bench.SearchOracle(ctx, bench.OracleSearch{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
 	if err != nil {
 		return "", "", err
 	}

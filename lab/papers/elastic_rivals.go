@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/loadline/loadline/internal/learners"
+	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
@@ -22,19 +22,19 @@ var elasticRivals = []struct {
 // elasticSettings are what each rival may choose from: the factors on learning rates
 // that every learner has, and one more, so that there are as many trials as elastic-dqn
 // has weights.
-func elasticSettings() []learners.Setting {
-	return append(learners.Settings(), learners.Setting{Name: "rate / 9", Rate: 1.0 / 9})
+func elasticSettings() []bench.TrainingSetting {
+	return append(bench.TrainingSettings(), bench.TrainingSetting{Name: "rate / 9", Rate: 1.0 / 9})
 }
 
 // elasticFolder is where models of the rivals are kept.
-func elasticFolder(o Options, steps int) (*learners.Folder, error) {
+func elasticFolder(o Options, steps int) (*bench.ModelFolder, error) {
 	if o.Models == "" {
 		return nil, errors.New("elastic-dqn needs a folder for trained models: give --out")
 	}
 	if steps < policy.LeastSteps {
 		return nil, fmt.Errorf("steps is %d, must be at least %d: drpc and msars are trained too", steps, policy.LeastSteps)
 	}
-	return learners.OpenFolder(o.Models, o.Program)
+	return bench.OpenModelFolder(o.Models, o.Program)
 }
 
 func elasticRivalSetup(steps int) string {
@@ -48,7 +48,7 @@ func elasticRivalSetup(steps int) string {
 // rivals trains the paper's rivals that are here, with every setting on every seed, and
 // chooses for each seed as elastic-dqn does. Models are kept: what is there is not
 // trained again.
-func (s *elasticSetup) rivals(ctx context.Context, o Options, folder *learners.Folder, steps int) ([]elasticContender, error) {
+func (s *elasticSetup) rivals(ctx context.Context, o Options, folder *bench.ModelFolder, steps int) ([]elasticContender, error) {
 	settings := elasticSettings()
 	if o.few {
 		settings = settings[:2]
@@ -70,7 +70,7 @@ func (s *elasticSetup) rivals(ctx context.Context, o Options, folder *learners.F
 		}
 		err = o.part(float64(i)/of, float64(i+1)/of).eachWithProgress(ctx, o.Seeds*n, func(job int, progress func(float64)) error {
 			seed, at := job/n, job%n
-			trained, err := folder.Train(ctx, learners.Task{Method: method, App: s.app, Load: s.train, Setting: settings[at],
+			trained, err := folder.Train(ctx, bench.TrainingTask{Method: method, App: s.app, Load: s.train, Setting: settings[at],
 				Steps: steps, Seed: o.Seed + uint64(seed)}, progress)
 			if err != nil {
 				return err

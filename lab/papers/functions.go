@@ -10,9 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
@@ -117,7 +115,7 @@ func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps i
 
 // learners makes one agent per function: from a model's networks, or from nothing with scales that a
 // short random walk in the fluid engine gives.
-func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *formulation.Model, frozen bool,
+func (s *functionSetup) learners(w *workload.Workload, config rl.DQNConfig, from *formulation.Model, frozen bool,
 	seed uint64) (*onlinePolicy,
 	error) {
 	n := &onlinePolicy{problem: s.problem, topology: s.topology, agents: make([]*onlineAgent, len(s.app.Services))}
@@ -149,14 +147,14 @@ func (s *functionSetup) learners(w *workload.Workload, config dqn.Config, from *
 
 // scratch is the published code's exploration: from 0.9 to 0.05 over some 150
 // steps; ready is what is left of it once an agent knows something.
-func scratch() dqn.Config {
+func scratch() rl.DQNConfig {
 	c := serverlessAgent()
 	c.Explore = rl.Schedule{Shape: rl.Exponential, From: 0.9, To: 0.05, Steps: 150}
 	c.WarmUp, c.Updates = c.Batch, 4
 	return c
 }
 
-func ready() dqn.Config {
+func ready() rl.DQNConfig {
 	c := scratch()
 	c.Explore = rl.Schedule{Shape: rl.Constant, From: 0.02, To: 0.02}
 	return c
@@ -195,9 +193,9 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(ctx, record.Spec{
+	return simulate.RecordHistory(ctx, simulate.HistorySpec{
 		App: s.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: max(s.problem.Period,
-			record.DefaultStep), Seed: seed,
+			simulate.DefaultHistoryStep), Seed: seed,
 	})
 }
 

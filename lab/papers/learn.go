@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/rl/dqn"
+	"github.com/loadline/loadline/internal/rl"
 	"github.com/loadline/loadline/internal/train"
 )
 
@@ -16,7 +16,7 @@ type learning struct {
 	problem   *formulation.Problem
 	scenarios []train.ServiceScenario
 	service   string // formulation.Every, or the one service that it is for
-	agent     dqn.Config
+	agent     rl.DQNConfig
 	steps     int
 	episode   int // steps
 	seed      uint64
@@ -63,7 +63,7 @@ func (l learning) learn(ctx context.Context) (formulation.Network, error) {
 
 // paced is the agent with its exploration fitted to the steps of the experiment: half
 // of them, however many.
-func (l learning) paced() dqn.Config {
+func (l learning) paced() rl.DQNConfig {
 	c := l.agent
 	c.Explore.Steps = l.steps / 2
 	c.WarmUp = min(c.WarmUp, max(c.Batch, l.steps/8))
@@ -87,12 +87,12 @@ func (l learning) learnEach(ctx context.Context) (*formulation.Model, error) {
 }
 
 // elasticAgent is the paper's.
-func elasticAgent() dqn.Config { return train.AgentOf("elastic-dqn") }
+func elasticAgent() rl.DQNConfig { return train.AgentOf("elastic-dqn") }
 
 // serverlessAgent is the paper's with a smaller network and smaller batches: the
 // experiments train one agent for each function, arm and seed, some of them live, for a
 // few thousand steps each.
-func serverlessAgent() dqn.Config {
+func serverlessAgent() rl.DQNConfig {
 	a := train.AgentOf("serverless-horizontal")
 	a.Hidden, a.Batch = []int{64, 64}, 32
 	return a

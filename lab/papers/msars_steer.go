@@ -11,7 +11,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
-	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/policy/msars"
 	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
@@ -113,15 +112,15 @@ type steerModels struct {
 
 // model trains one of them.
 func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, who string, seed uint64, c *trainedSplitters,
-	folder *learners.Folder, into *steerModels, progress func(float64)) error {
+	folder *bench.ModelFolder, into *steerModels, progress func(float64)) error {
 	steps := o.steps(steerSteps)
 	if who == steerDRPC {
 		method, err := policy.Trainable("drpc")
 		if err != nil {
 			return err
 		}
-		trained, err := folder.Train(ctx, learners.Task{Method: method, App: setup.app, Load: setup.train,
-			Setting: learners.Settings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, progress)
+		trained, err := folder.Train(ctx, bench.TrainingTask{Method: method, App: setup.app, Load: setup.train,
+			Setting: bench.TrainingSettings()[0], Steps: max(steps, policy.LeastSteps), Seed: seed}, progress)
 		if err == nil {
 			into.drpc = trained.Path()
 		}
@@ -173,7 +172,7 @@ func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSpl
 		}
 		defer os.RemoveAll(dir)
 	}
-	folder, err := learners.OpenFolder(dir, o.Program)
+	folder, err := bench.OpenModelFolder(dir, o.Program)
 	if err != nil {
 		return nil, err
 	}

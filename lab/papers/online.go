@@ -8,7 +8,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
 )
 
 // onlinePolicy is a policy that learns while it works, one agent for each function, and
@@ -22,7 +21,7 @@ type onlinePolicy struct {
 
 // onlineAgent is one function's agent.
 type onlineAgent struct {
-	agent  *dqn.Agent
+	agent  *rl.DQN
 	scales []formulation.Scale
 	frozen bool
 	begin  time.Time // leaves the function alone before
@@ -98,9 +97,9 @@ func (n *onlinePolicy) turn(one *onlineAgent, now time.Time, s loadline.Situatio
 }
 
 // newOnlineAgent makes an agent, from a network if there is one.
-func newOnlineAgent(config dqn.Config, problem *formulation.Problem, from *formulation.Network, scales []formulation.Scale,
+func newOnlineAgent(config rl.DQNConfig, problem *formulation.Problem, from *formulation.Network, scales []formulation.Scale,
 	seed uint64) (*onlineAgent, error) {
-	agent, err := dqn.New(config, problem.Spaces(), seed)
+	agent, err := rl.NewDQN(config, problem.Spaces(), seed)
 	if err != nil {
 		return nil, err
 	}

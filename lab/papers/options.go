@@ -146,6 +146,20 @@ func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
 	return errors.Join(faults...)
 }
 
+// bySeed runs every variant with every seed: variant, seed, measures.
+func (o Options) bySeed(ctx context.Context, variants int, run func(i int, seed uint64) ([]float64, error)) ([][][]float64, error) {
+	values := make([][][]float64, variants)
+	for i := range values {
+		values[i] = make([][]float64, o.Seeds)
+	}
+	return values, o.each(ctx, variants*o.Seeds, func(job int) error {
+		i, s := job/o.Seeds, job%o.Seeds
+		var err error
+		values[i][s], err = run(i, o.Seed+uint64(s))
+		return err
+	})
+}
+
 // eachWithProgress is each for long jobs, which tell how far they are, 0 to 1.
 func (o Options) eachWithProgress(ctx context.Context, n int, do func(i int, progress func(share float64)) error) error {
 	var (

@@ -11,9 +11,9 @@ import (
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
 	"github.com/loadline/loadline/internal/workload"
@@ -108,7 +108,7 @@ func (r *opsRun) record(ctx context.Context, w *workload.Workload, policy string
 	if err != nil {
 		return nil, err
 	}
-	return record.Run(ctx, record.Spec{
+	return simulate.RecordHistory(ctx, simulate.HistorySpec{
 		App: r.app, Load: load, Workload: w.Name, Policy: policy, Engine: "event", Duration: w.Duration(), Step: 15 * time.Second,
 		Seed: seed,
 	})

@@ -98,15 +98,8 @@ func settling(ctx context.Context, o Options, steps int) (Table, error) {
 		Note: "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with " +
 			"a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
 	}
-	values := make([][][]float64, len(settleArms))
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
-	err := o.each(ctx, len(settleArms)*o.Seeds, func(job int) error {
-		i, s := job/o.Seeds, job%o.Seeds
-		var err error
-		values[i][s], err = settleArms[i].run(ctx, o, steps, o.Seed+uint64(s))
-		return err
+	values, err := o.bySeed(ctx, len(settleArms), func(i int, seed uint64) ([]float64, error) {
+		return settleArms[i].run(ctx, o, steps, seed)
 	})
 	for i, a := range settleArms {
 		row := Row{Name: a.name}
@@ -200,15 +193,24 @@ func (a settleArm) measure(trail []mark, maxCPU, maxReplicas float64) []float64 
 	}
 }
 
+// fill the table with a row for each variant: the intervals over the seeds of what run
+// measures.
+func (t *Table) fill(ctx context.Context, o Options, variants []string, run func(i int, seed uint64) ([]float64, error)) error {
+	values, err := o.bySeed(ctx, len(variants), run)
+	if err != nil {
+		return err
+	}
+	for i, name := range variants {
+		t.Rows = append(t.Rows, Row{Name: name, Ours: intervals(values[i])})
+	}
+	return nil
+}
+
 // bootstrapping compares the first minutes of agents that take over.
 func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual,
 		"agents pre-trained in the fluid engine", functionKPA}
 	length := o.length(takeOverLength)
-	values := make([][][]float64, len(arms))
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
 	t := Table{
 		Name: "Bootstrapping: taking over from the default autoscaler, horizontal", Of: "from then on",
 		Measures: []Measure{{"reward, first 10 min", 3}, {"reward, first 20 min", 3}, {"reward after", 3},
@@ -217,19 +219,8 @@ func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 			"which agents go on learning. Exploration: the published code's from nothing, 2 %% otherwise. The reward is taken from "+
 			"what users saw, alike for all.", functionPast(length), functionUsual, length),
 	}
-	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
-		i, s := job/o.Seeds, job%o.Seeds
-		var err error
-		values[i][s], err = takeOver(ctx, i, steps, length, o.Seed+uint64(s))
-		return err
-	})
-	if err != nil {
-		return t, err
-	}
-	for i, name := range arms {
-		t.Rows = append(t.Rows, Row{Name: name, Ours: intervals(values[i])})
-	}
-	return t, nil
+	err := t.fill(ctx, o, arms, func(i int, seed uint64) ([]float64, error) { return takeOver(ctx, i, steps, length, seed) })
+	return t, err
 }
 
 // functionPast is how long the past is: shorter for a shorter experiment.
@@ -310,10 +301,6 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
 	arms := []string{"its agent begins from nothing", "its agent is pre-trained in the fluid engine"}
-	values := make([][][]float64, len(arms))
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
 	t := Table{
 		Name: "A function comes: currencyservice joins adservice and checkoutservice", Of: "the newcomer",
 		Measures: []Measure{{"others' reward before", 3}, {"others' reward after", 3}, {"newcomer's reward, first 5 min", 3},
@@ -321,19 +308,8 @@ func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 		Note: "It is at zero containers until its first request, halfway through the run. One agent for each function: nine have 27 " +
 			"values to learn between them, where the paper's joint action would have 3^9 = 19,683.",
 	}
-	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
-		i, s := job/o.Seeds, job%o.Seeds
-		var err error
-		values[i][s], err = newcomer(ctx, i == 1, steps, length, o.Seed+uint64(s))
-		return err
-	})
-	if err != nil {
-		return t, err
-	}
-	for i, name := range arms {
-		t.Rows = append(t.Rows, Row{Name: name, Ours: intervals(values[i])})
-	}
-	return t, nil
+	err := t.fill(ctx, o, arms, func(i int, seed uint64) ([]float64, error) { return newcomer(ctx, i == 1, steps, length, seed) })
+	return t, err
 }
 
 func newcomer(ctx context.Context, practised bool, steps int, length time.Duration, seed uint64) ([]float64, error) {
@@ -402,29 +378,16 @@ func newcomer(ctx context.Context, practised bool, steps int, length time.Durati
 func chains(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
 	arms := []string{"hpa", "kpa:target=1", "agents, each trained alone on its part of the objective"}
-	values := make([][][]float64, len(arms))
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
 	t := Table{
 		Name: "Chains: video analytics, streaming to decoder to six recognitions", Of: "scaled by",
 		Measures: []Measure{{"fragments over 2 s %", 2}, {"p90 ms", 0}, {"core-hours", 2}, {"containers", 1}},
 		Note: fmt.Sprintf("Waves of 2 to 6 fragments a second, %v. The end-to-end objective is divided among the functions by "+
 			"the time that each takes when nothing waits; calls to others count as waiting while an agent learns.", length),
 	}
-	err := o.each(ctx, len(arms)*o.Seeds, func(job int) error {
-		i, s := job/o.Seeds, job%o.Seeds
-		var err error
-		values[i][s], err = chain(ctx, arms[i], i == 2, steps, length, o.Seed+uint64(s))
-		return err
+	err := t.fill(ctx, o, arms, func(i int, seed uint64) ([]float64, error) {
+		return chain(ctx, arms[i], i == 2, steps, length, seed)
 	})
-	if err != nil {
-		return t, err
-	}
-	for i, name := range arms {
-		t.Rows = append(t.Rows, Row{Name: name, Ours: intervals(values[i])})
-	}
-	return t, nil
+	return t, err
 }
 
 func chain(ctx context.Context, policy string, learn bool, steps int, length time.Duration, seed uint64) ([]float64, error) {

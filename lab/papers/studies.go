@@ -351,21 +351,28 @@ func lossByEpoch(o *study.Outcome, steps int) []float64 {
 	return out
 }
 
+// newStudySetup is the set-up of the studies that are judged in the event engine, and a
+// sentence on where its load comes from.
+func newStudySetup(o Options) (setup *elasticSetup, whence string, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, "", err
+	}
+	trace, whence, err := o.trace()
+	if err != nil {
+		return nil, "", err
+	}
+	setup, err = newElasticSetup(studyApp, studyPeak, trace, o.length(studyLength))
+	return setup, whence, err
+}
+
 // studySampling trains with different periods, windows to match, and judges in the
 // event engine.
 func studySampling(ctx context.Context, o Options) (*Report, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	trace, whence, err := o.trace()
+	setup, whence, err := newStudySetup(o)
 	if err != nil {
 		return nil, err
 	}
 	steps, length := o.steps(studySteps), o.length(studyLength)
-	setup, err := newElasticSetup(studyApp, studyPeak, trace, length)
-	if err != nil {
-		return nil, err
-	}
 	periods := []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}
 	n := len(periods)
 	values, err := setup.compare(ctx, o, 2*n, func(i int) (learning, error) {
@@ -428,45 +435,32 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 // stretch: variant, seed, measures.
 func (s *elasticSetup) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
 	steps int) ([][][]float64, error) {
-	values := make([][][]float64, variants)
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
-	return values, o.each(ctx, variants*o.Seeds, func(job int) error {
-		i, seed := job/o.Seeds, o.Seed+uint64(job%o.Seeds)
+	return o.bySeed(ctx, variants, func(i int, seed uint64) ([]float64, error) {
 		one, err := of(i)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		one.service, one.steps, one.episode, one.seed = formulation.Every, steps, 120, seed
 		network, err := one.learn(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m := &formulation.Model{Problem: one.problem, Networks: []formulation.Network{network}}
 		out, err := trial{app: s.app, load: s.test, policy: "elastic-dqn", model: m, seed: seed,
 			warmUp: min(elasticWarmUp, s.test.Duration()/4)}.run(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		values[i][job%o.Seeds] = elasticMeasures(&out.Result)
-		return nil
+		return elasticMeasures(&out.Result), nil
 	})
 }
 
 func studyDataSize(ctx context.Context, o Options) (*Report, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	trace, whence, err := o.trace()
+	setup, whence, err := newStudySetup(o)
 	if err != nil {
 		return nil, err
 	}
 	steps, length := o.steps(studySteps), o.length(studyLength)
-	setup, err := newElasticSetup(studyApp, studyPeak, trace, length)
-	if err != nil {
-		return nil, err
-	}
 	var sizes []time.Duration
 	for _, size := range []time.Duration{3 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour} {
 		if size < setup.train.Duration() {

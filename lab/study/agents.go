@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/dqn"
-	"github.com/loadline/loadline/internal/rl/tabular"
-	"github.com/loadline/loadline/internal/rl/td3"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -28,40 +25,40 @@ type Kind struct {
 // Kinds are all that can be studied.
 func Kinds() []Kind {
 	return []Kind{
-		{"dqn", "deep Q-network, for choices", func() Recipe { return &dqnRecipe{dqn.Default()} }},
-		{"td3", "twin delayed policy gradient, for continuous actions", func() Recipe { return &td3Recipe{td3.Default()} }},
-		{"ddpg", "td3 with one critic, no smoothing, no delay", func() Recipe { return &td3Recipe{td3.DDPG()} }},
-		{"q", "Q-learning in a table, for choices", func() Recipe { return newTableRecipe(tabular.Default(), false) }},
-		{"sarsa", "SARSA(lambda) in a table, for choices", func() Recipe { return newTableRecipe(tabular.Default(), true) }},
+		{"dqn", "deep Q-network, for choices", func() Recipe { return &dqnRecipe{rl.DefaultDQN()} }},
+		{"td3", "twin delayed policy gradient, for continuous actions", func() Recipe { return &td3Recipe{rl.DefaultTD3()} }},
+		{"ddpg", "td3 with one critic, no smoothing, no delay", func() Recipe { return &td3Recipe{rl.DefaultDDPG()} }},
+		{"q", "Q-learning in a table, for choices", func() Recipe { return newTableRecipe(rl.DefaultTabular(), false) }},
+		{"sarsa", "SARSA(lambda) in a table, for choices", func() Recipe { return newTableRecipe(rl.DefaultTabular(), true) }},
 	}
 }
 
-type dqnRecipe struct{ dqn.Config }
+type dqnRecipe struct{ rl.DQNConfig }
 
 func (r *dqnRecipe) New(spaces rl.Spaces, seed uint64) (rl.Agent, error) {
-	return dqn.New(r.Config, spaces, seed)
+	return rl.NewDQN(r.DQNConfig, spaces, seed)
 }
 
-type td3Recipe struct{ td3.Config }
+type td3Recipe struct{ rl.TD3Config }
 
 func (r *td3Recipe) New(spaces rl.Spaces, seed uint64) (rl.Agent, error) {
-	return td3.New(r.Config, spaces, seed)
+	return rl.NewTD3(r.TD3Config, spaces, seed)
 }
 
 // tableRecipe cuts every feature into as many bins of equal width.
 type tableRecipe struct {
-	tabular.Config
+	rl.TabularConfig
 	sarsa     bool
 	bins      int
 	low, high float64
 }
 
-func newTableRecipe(config tabular.Config, sarsa bool) *tableRecipe {
-	return &tableRecipe{Config: config, sarsa: sarsa, bins: 3, low: -1, high: 1}
+func newTableRecipe(config rl.TabularConfig, sarsa bool) *tableRecipe {
+	return &tableRecipe{TabularConfig: config, sarsa: sarsa, bins: 3, low: -1, high: 1}
 }
 
 func (r *tableRecipe) Settings() []rl.Setting {
-	return append(r.Config.Settings(),
+	return append(r.TabularConfig.Settings(),
 		rl.Setting{Key: "bins", About: "into which each feature is cut", Value: &r.bins},
 		rl.Setting{Key: "low", About: "lower end of the bins", Value: &r.low},
 		rl.Setting{Key: "high", About: "upper end of the bins", Value: &r.high},
@@ -72,12 +69,12 @@ func (r *tableRecipe) New(spaces rl.Spaces, seed uint64) (rl.Agent, error) {
 	if r.bins < 1 || !(r.low < r.high) {
 		return nil, fmt.Errorf("bins is %d from %v to %v, must be at least 1 over a rising range", r.bins, r.low, r.high)
 	}
-	c := r.Config
-	c.Edges = tabular.EvenEdges(spaces.Observation, r.bins, r.low, r.high)
+	c := r.TabularConfig
+	c.Edges = rl.EvenEdges(spaces.Observation, r.bins, r.low, r.high)
 	if r.sarsa {
-		return tabular.NewSARSA(c, spaces, seed)
+		return rl.NewSARSA(c, spaces, seed)
 	}
-	return tabular.NewQ(c, spaces, seed)
+	return rl.NewTabularQ(c, spaces, seed)
 }
 
 // Parse reads "name" or "name:key=value,key=value".

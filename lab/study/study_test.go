@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/lab/classic"
 )
 
 func spec() Spec {
 	return Spec{
-		Task: classic.Tasks()[2], Agent: "q:explore=0.2,rate=0.3", Vary: []Axis{{"bins", []string{"1", "3"}},
+		Task: Tasks()[2], Agent: "q:explore=0.2,rate=0.3", Vary: []Axis{{"bins", []string{"1", "3"}},
 			{"discount", []string{"0", "0.5"}}},
 		Seeds: 2, Seed: 1, Parallel: 2, Training: rl.TrainingConfig{Steps: 1_000, EvaluateEvery: 250, Episodes: 5},
 	}
@@ -87,7 +86,7 @@ func TestFaultsAreFoundBeforeAnythingRuns(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	s.Agent, s.Task = "td3", classic.Tasks()[0]
+	s.Agent, s.Task = "td3", Tasks()[0]
 	s.Vary = nil
 	if _, err := Run(context.Background(), s); err == nil {
 		t.Error("studied TD3 on choices")
@@ -109,7 +108,7 @@ func TestEveryKindLearnsItsIdentity(t *testing.T) {
 			"ddpg": ":hidden=16x16,batch=32,discount=0.5,actor-rate=1e-3,soft=0.01", "q": ":rate=0.1", "sarsa": ":rate=0.1,lambda=0"}
 		s.Agent += settings[k.Name]
 		if k.Name == "td3" || k.Name == "ddpg" {
-			s.Task = classic.Tasks()[3]
+			s.Task = Tasks()[3]
 		}
 		r, err := Run(context.Background(), s)
 		if err != nil {

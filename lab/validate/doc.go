@@ -9,5 +9,10 @@
 // engine, a Report with the errors on the other part, and trivial predictors
 // beside it: a model that does not beat the mean has learned nothing.
 //
+// The fluid engine is compared with the event engine, which is the reference, over a
+// published grid of steady states and a set of transients: engines.go (the comparison
+// and its summary), engines_grid.go (the cells), engines_steady.go and
+// engines_transient.go (one of each in both engines).
+//
 // Everything is deterministic from the seeds in the options.
 package validate

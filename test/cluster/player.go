@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
+	"github.com/loadline/loadline/internal/simulate"
 )
 
 // PlayerOptions say what is played.
@@ -58,7 +58,7 @@ type Player struct {
 	now      time.Duration // the instant that has been played up to
 	engine   *fluid.Engine
 	load     load
-	recorder *exposition.Recorder
+	recorder *simulate.Exposition
 	reading  sim.Reading
 	services []servicePlayed
 	pods     map[types.UID]*podPlayed // all that ever were
@@ -94,7 +94,7 @@ func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, erro
 	}
 	p := &Player{
 		app: &app, namespace: o.Namespace, admin: c.client,
-		recorder: exposition.New(&app, o.Namespace),
+		recorder: simulate.NewExposition(&app, o.Namespace),
 		services: make([]servicePlayed, len(app.Services)),
 		pods:     map[types.UID]*podPlayed{}, faults: map[string]Fault{}, frozen: map[string][]byte{},
 	}

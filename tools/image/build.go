@@ -12,15 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/loadline/loadline/tools/image/oci"
 )
 
 // The user that the program runs as: no name, no home, no rights.
 const user = 65532
 
 // build makes the program for every platform, and the image of it.
-func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error) {
+func (s *settings) build(ctx context.Context, log io.Writer) (*Image, error) {
 	beside, err := s.contents()
 	if err != nil {
 		return nil, err
@@ -30,7 +28,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error)
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	img := &oci.Image{
+	img := &Image{
 		Name: s.name + ":" + s.version, User: fmt.Sprintf("%d:%d", user, user), Program: "/" + s.program(),
 		Env: []string{"PATH=/"},
 		Labels: map[string]string{
@@ -42,7 +40,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error)
 	names := strings.Split(s.platforms, ",")
 	for n, name := range names {
 		system, architecture, _ := strings.Cut(name, "/")
-		p := oci.Platform{OS: system, Architecture: architecture, Files: beside}
+		p := Platform{OS: system, Architecture: architecture, Files: beside}
 		fmt.Fprintf(log, "building %s for %s (%d of %d)\n", s.pkg, p, n+1, len(names))
 		file := filepath.Join(dir, system+"-"+architecture)
 		if err := s.compile(ctx, p, file, log); err != nil {
@@ -52,7 +50,7 @@ func (s *settings) build(ctx context.Context, log io.Writer) (*oci.Image, error)
 		if err != nil {
 			return nil, err
 		}
-		p.Files = append(p.Files[:len(p.Files):len(p.Files)], oci.File{Path: img.Program, Mode: 0o755, Contents: program})
+		p.Files = append(p.Files[:len(p.Files):len(p.Files)], File{Path: img.Program, Mode: 0o755, Contents: program})
 		img.Platforms = append(img.Platforms, p)
 		if img.Created, err = s.mark(file, img.Labels); err != nil {
 			return nil, err
@@ -66,7 +64,7 @@ func (s *settings) program() string { return path.Base(s.name) }
 
 // compile builds statically, without symbols, gRPC's trace pages and the paths of this
 // machine.
-func (s *settings) compile(ctx context.Context, p oci.Platform, output string, log io.Writer) error {
+func (s *settings) compile(ctx context.Context, p Platform, output string, log io.Writer) error {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-tags", "grpcnotrace", "-ldflags",
 		"-s -w -X main.version="+s.version, "-o", output, s.pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+p.OS, "GOARCH="+p.Architecture)

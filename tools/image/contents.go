@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"github.com/loadline/loadline/tools/image/oci"
 )
 
 // Where systems keep the authorities that they trust, and where Go looks for them
@@ -20,8 +18,8 @@ var authorities = []string{
 
 // contents are the files beside the program: nothing to run, no shell, no
 // /etc/passwd.
-func (s *settings) contents() ([]oci.File, error) {
-	files := []oci.File{
+func (s *settings) contents() ([]File, error) {
+	files := []File{
 		{Path: "/models", Mode: fs.ModeDir | 0o755},
 		{Path: "/var/lib/loadline", Mode: fs.ModeDir | 0o755, User: user},
 	}
@@ -29,13 +27,13 @@ func (s *settings) contents() ([]oci.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run this in the repository's top folder: %w", err)
 	}
-	files = append(files, oci.File{Path: "/LICENSE", Mode: 0o644, Contents: licence})
+	files = append(files, File{Path: "/LICENSE", Mode: 0o644, Contents: licence})
 	trusted, err := s.authorities()
 	if err != nil {
 		return nil, err
 	}
 	if trusted != nil {
-		files = append(files, oci.File{Path: authorities[0], Mode: 0o644, Contents: trusted})
+		files = append(files, File{Path: authorities[0], Mode: 0o644, Contents: trusted})
 	}
 	return files, nil
 }

@@ -3,7 +3,9 @@
 // Docker read. The same sources, Go and certificates give the same bytes.
 //
 // Reading order: main.go (flags and steps), build.go (the program), contents.go
-// (what stands beside it).
+// (what stands beside it), image.go (what an image is made of), layer.go (its files),
+// layout.go (the tar in the layout of the Open Container Initiative), check.go
+// (reading one back).
 package main
 
 import (
@@ -21,7 +23,6 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/atomicfile"
-	"github.com/loadline/loadline/tools/image/oci"
 )
 
 func main() {
@@ -74,7 +75,7 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	img, err := oci.Read(bytes.NewReader(data))
+	img, err := readImage(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.output, err)
 	}
@@ -94,7 +95,7 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	return nil
 }
 
-func runVersion(ctx context.Context, p oci.Platform, program string) (string, error) {
+func runVersion(ctx context.Context, p Platform, program string) (string, error) {
 	dir, err := os.MkdirTemp("", "image-check-")
 	if err != nil {
 		return "", err

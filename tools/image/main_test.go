@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/loadline/loadline/tools/image/oci"
 )
 
 // The image of a small program, from its sources to what it says; make image does
@@ -47,7 +45,7 @@ func TestImageOfAProgram(t *testing.T) {
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("built twice, the bytes differ")
 	}
-	img, err := oci.Read(bytes.NewReader(files[0]))
+	img, err := readImage(bytes.NewReader(files[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
-	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -41,7 +40,7 @@ func simulated(t *testing.T) (*loadline.App, []byte, []said) {
 		t.Fatal(err)
 	}
 	var list []said
-	metrics := exposition.New(model.App, "shop")
+	metrics := simulate.NewExposition(model.App, "shop")
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: model.App, Load: steady(30), Workload: "steady", Policy: "static", Engine: "event", Duration: 10 * time.Minute, Seed: 1,
 		Hooks: simulate.Hooks{
@@ -54,7 +53,7 @@ func simulated(t *testing.T) (*loadline.App, []byte, []said) {
 					o.Pods = slices.Clone(o.Pods)
 					w.pods = append(w.pods, nil)
 					for _, p := range o.Pods {
-						w.pods[i] = append(w.pods[i], exposition.PodName(model.App.Services[i].Name, p.ID))
+						w.pods[i] = append(w.pods[i], simulate.PodName(model.App.Services[i].Name, p.ID))
 					}
 				}
 				list = append(list, w)

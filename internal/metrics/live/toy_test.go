@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/fluid"
+	"github.com/loadline/loadline/internal/simulate"
 )
 
 // faulting is an engine whose exporters also show page faults, three a second.
@@ -57,7 +57,7 @@ func TestAMetricIsARowOfTheTable(t *testing.T) {
 
 	engine := faulting{fluid.New(sim.Config{App: app, Load: steady(30)}, 5*time.Second), toy}
 	cluster := sim.NewCluster(app, engine, sim.Metrics{}, 1)
-	recorder := exposition.New(app, "shop")
+	recorder := simulate.NewExposition(app, "shop")
 	cluster.OnScrape(func(r *sim.Reading) { recorder.Watch(r, engine.ControlPlane()) })
 	ctx := context.Background()
 	if err := cluster.WaitUntil(ctx, cluster.Now().Add(5*time.Minute)); err != nil {

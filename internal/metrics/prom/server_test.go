@@ -16,8 +16,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/history/record"
-	"github.com/loadline/loadline/internal/metrics/exposition"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -96,7 +94,7 @@ func (w *world) simulate() ([]byte, error) {
 	}
 	w.app = model.App
 	load := steps{}
-	metrics := exposition.New(w.app, "shop")
+	metrics := simulate.NewExposition(w.app, "shop")
 	_, err = simulate.Run(context.Background(), simulate.Spec{
 		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Seed: 1,
 		Hooks: simulate.Hooks{Scrape: metrics.Watch},
@@ -104,7 +102,7 @@ func (w *world) simulate() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.recorded, err = record.Run(context.Background(), record.Spec{
+	w.recorded, err = simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Step: 15 * time.Second, Seed: 1,
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/clone"
 )
 
 // Mode is what a student is doing.
@@ -25,8 +24,8 @@ func (m Mode) String() string {
 
 // StudentConfig has the constants with which students learn: those of the authors'
 // code, but for a rate with which they are done in seconds rather than hours.
-func StudentConfig() clone.Config {
-	c := clone.Default()
+func StudentConfig() rl.CloneConfig {
+	c := rl.DefaultClone()
 	c.Buffer, c.Rate, c.Decay = 4096, 2e-3, 1e-4
 	return c
 }
@@ -38,7 +37,7 @@ type Student struct {
 	Mode    Mode
 
 	version uint64 // of its weights; 0 = its own, untrained
-	learner *clone.Student
+	learner *rl.Clone
 	acting  *nn.Context
 	taught  rl.Action // borrows
 }
@@ -47,8 +46,8 @@ type Student struct {
 var studentSpaces = rl.Spaces{Observation: Locals, Dimensions: Axes}
 
 // NewStudent knows nothing yet.
-func NewStudent(service string, config clone.Config, seed uint64) (*Student, error) {
-	learner, err := clone.New(nn.Student(), config, studentSpaces, seed)
+func NewStudent(service string, config rl.CloneConfig, seed uint64) (*Student, error) {
+	learner, err := rl.NewClone(nn.Student(), config, studentSpaces, seed)
 	if err != nil {
 		return nil, fmt.Errorf("drpc: student of %s: %w", service, err)
 	}

@@ -7,8 +7,6 @@ import (
 
 	"github.com/loadline/loadline/internal/nn"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/tabular"
-	"github.com/loadline/loadline/internal/rl/td3"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/lab/rivals"
 )
@@ -25,8 +23,8 @@ type Config struct {
 	// exploration. It falls to 0 within the share Until of the steps.
 	Random, Until float64
 
-	Table tabular.Config // of CoScal and A-SARSA; the edges are theirs
-	DDPG  td3.Config     // of FIRM
+	Table rl.TabularConfig // of CoScal and A-SARSA; the edges are theirs
+	DDPG  rl.TD3Config     // of FIRM
 	SVM   rivals.SVMConfig
 	// Together is the share of the steps in which FIRM's components share one agent;
 	// then each goes on with a copy of it.
@@ -38,7 +36,7 @@ type Config struct {
 func Default(rival rivals.Name) Config {
 	c := Config{
 		Steps: 26_000, Every: 1_000, Episodes: 8, Episode: 40, Seed: 1, Random: 1, Until: 0.5,
-		Table: tabular.Default(), DDPG: td3.DDPG(), SVM: rivals.DefaultSVM(), Together: 0.5,
+		Table: rl.DefaultTabular(), DDPG: rl.DefaultDDPG(), SVM: rivals.DefaultSVM(), Together: 0.5,
 	}
 	switch rival {
 	case rivals.CoScalName:
@@ -127,7 +125,7 @@ func (p *trainer) prepareCoScal(ctx context.Context) error {
 	}
 	config := p.config.Table
 	config.Edges = rivals.CoScalLevels().Edges()
-	q, err := tabular.NewQ(config, rl.Spaces{Observation: len(rivals.CoScalLevels()), Choices: len(rivals.CoScalMoves)}, p.config.Seed)
+	q, err := rl.NewTabularQ(config, rl.Spaces{Observation: len(rivals.CoScalLevels()), Choices: len(rivals.CoScalMoves)}, p.config.Seed)
 	if err != nil {
 		return err
 	}
@@ -146,7 +144,7 @@ func (p *trainer) prepareASARSA(ctx context.Context) error {
 	config.Edges = rivals.ASARSALevels().Edges()
 	p.model.Table = rivals.NewTable(rivals.ASARSALevels().States(), rivals.ASARSAChoices)
 	for i := range p.subject.App.Services {
-		sarsa, err := tabular.NewSARSA(config, rl.Spaces{Observation: len(rivals.ASARSALevels()), Choices: rivals.ASARSAChoices},
+		sarsa, err := rl.NewSARSA(config, rl.Spaces{Observation: len(rivals.ASARSALevels()), Choices: rivals.ASARSAChoices},
 			p.config.Seed+uint64(i))
 		if err != nil {
 			return err
@@ -172,7 +170,7 @@ func (p *trainer) prepareFIRM() error {
 	p.config.DDPG.Replay = min(p.config.DDPG.Replay, max(p.config.Steps, 2*p.config.DDPG.WarmUp, 1))
 	blank := make([]float64, rivals.LocateWidth)
 	p.model.SVM = &rivals.SVM{Mean: blank, Spread: []float64{1, 1}, Weight: blank}
-	shared, err := td3.New(p.config.DDPG, p.firmSpaces(), p.config.Seed)
+	shared, err := rl.NewTD3(p.config.DDPG, p.firmSpaces(), p.config.Seed)
 	if err != nil {
 		return err
 	}
@@ -210,7 +208,7 @@ func (p *trainer) transfer() error {
 	saved := rl.Save(p.agents[0])
 	p.model.Actors = make([]*nn.Net, len(p.agents))
 	for i := range p.agents {
-		agent, err := td3.New(p.config.DDPG, p.firmSpaces(), p.config.Seed)
+		agent, err := rl.NewTD3(p.config.DDPG, p.firmSpaces(), p.config.Seed)
 		if err != nil {
 			return err
 		}

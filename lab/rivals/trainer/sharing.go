@@ -2,13 +2,12 @@ package trainer
 
 import (
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/tabular"
 )
 
 // sharing is SARSA(lambda) for one of several services that share a table: each has
 // traces of its own, since what one service did did not lead to where another is.
 type sharing struct {
-	*tabular.SARSA
+	*rl.SARSA
 	values []float32 // of all
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/rl"
-	"github.com/loadline/loadline/internal/rl/tabular"
 	"github.com/loadline/loadline/internal/workload"
 	"github.com/loadline/loadline/lab/rivals"
 )
@@ -94,12 +93,12 @@ func TestTrainingBeatsNoChange(t *testing.T) {
 // TestServicesShareATable: what two services learn of one state and action adds up,
 // by hand, and neither's traces reach what only the other did.
 func TestServicesShareATable(t *testing.T) {
-	config := tabular.Default()
+	config := rl.DefaultTabular()
 	config.Edges, config.Rate = rivals.Levels{3}.Edges(), 0.5
 	values := make([]float32, 3*2)
 	var agents [2]sharing
 	for i := range agents {
-		sarsa, err := tabular.NewSARSA(config, rl.Spaces{Observation: 1, Choices: 2}, uint64(i))
+		sarsa, err := rl.NewSARSA(config, rl.Spaces{Observation: 1, Choices: 2}, uint64(i))
 		if err != nil {
 			t.Fatal(err)
 		}

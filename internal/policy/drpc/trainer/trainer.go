@@ -13,13 +13,12 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
-	"github.com/loadline/loadline/internal/policy/drpc/teacher"
 	"github.com/loadline/loadline/internal/rl"
 )
 
 // Config configures the training of DRPC.
 type Config struct {
-	Teacher teacher.Config
+	Teacher drpc.TeacherConfig
 	Shape   drpc.Shape
 	Seed    uint64
 
@@ -41,7 +40,7 @@ type Config struct {
 // Default has the constants of docs/drpc.md.
 func Default(kind drpc.Kind) Config {
 	return Config{
-		Teacher: teacher.Default(kind), Shape: drpc.Shared, Seed: 1, Forecast: true,
+		Teacher: drpc.DefaultTeacher(kind), Shape: drpc.Shared, Seed: 1, Forecast: true,
 		Period: 30 * time.Second, Episode: 40, Pace: drpc.DefaultPace(), Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(),
 		Stage1: Stage1{Steps: 24_000, Every: 1_000, Episodes: 8, Patience: 5, Gain: 0.01, Imitation: 0.2, Refresh: 4_000},
 		Distil: Distillation{Episodes: 30, Steps: 120, Batches: 3_000},
@@ -78,7 +77,7 @@ type Trainer struct {
 
 	table           *train.ForecastTable
 	env, evaluation *Env // to explore in, and to be evaluated in
-	teacher         teacher.Teacher
+	teacher         drpc.Teacher
 	decider         *drpc.TeacherPolicy // the teacher, deciding without exploring
 	reference       *drpc.TeacherPolicy // the teacher as it was when it trained its students last
 	students        []*drpc.Student
@@ -197,7 +196,7 @@ func (s *Trainer) open() error {
 	}
 	var err error
 	spaces := s.env.Spaces()
-	if s.teacher, err = teacher.New(c.Teacher, spaces, s.env.Parts(), c.Seed); err != nil {
+	if s.teacher, err = drpc.NewTeacher(c.Teacher, spaces, s.env.Parts(), c.Seed); err != nil {
 		return err
 	}
 	s.explorer.Agent, s.explorer.Before = s.teacher, s.before

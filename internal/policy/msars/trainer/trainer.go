@@ -11,7 +11,6 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
-	"github.com/loadline/loadline/internal/policy/drpc/teacher"
 	"github.com/loadline/loadline/internal/policy/msars"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/rl"
@@ -20,7 +19,7 @@ import (
 
 // Config configures the training of MSARS.
 type Config struct {
-	Agent teacher.Config
+	Agent drpc.TeacherConfig
 	Seed  uint64
 
 	Way    string
@@ -45,7 +44,7 @@ type Config struct {
 // first, an actor that saturates cannot recover by other moves, and most of its rewards
 // are low because every part must be met.
 func Default(way string) Config {
-	agent := teacher.Default(drpc.Continuous)
+	agent := drpc.DefaultTeacher(drpc.Continuous)
 	agent.Restraint, agent.ActorRate, agent.Discount = 0.25, 7e-5, 0.8
 	return Config{
 		Agent: agent, Seed: 1, Way: way, Adjust: Adjust{Runs: 10, Seeds: 2, Requests: 1000},
@@ -87,7 +86,7 @@ type trainer struct {
 	division msars.Division
 
 	env, evaluation *env // to explore in, and to be evaluated in
-	agent           teacher.Teacher
+	agent           drpc.Teacher
 	decider         *msars.Agent // the agent, deciding without exploring
 	forecasts       []*forecast.GRU
 	steps           int
@@ -188,7 +187,7 @@ func (s *trainer) open(ctx context.Context) error {
 	if s.evaluation, err = newEnv(s.subject, s.division, *c, table); err != nil {
 		return err
 	}
-	if s.agent, err = teacher.New(c.Agent, s.env.Spaces(), s.env.services, c.Seed); err != nil {
+	if s.agent, err = drpc.NewTeacher(c.Agent, s.env.Spaces(), s.env.services, c.Seed); err != nil {
 		return err
 	}
 	s.report.Parameters = s.agent.Net().Size()

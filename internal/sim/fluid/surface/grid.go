@@ -2,13 +2,13 @@
 // stays on its CPU, as a distribution, by utilisation, size and variation of
 // demand. Processor sharing has a closed form for the mean only, and the quota
 // of the kernel none at all, so the surface is measured once, by the simulation
-// of a single station in surface/gen, and embedded as a table.
+// of single stations (generate_test.go), and embedded as a table.
 //
 // Everything is without dimension: sojourns are in units of the mean demand,
 // load is the share of the limit, and demand is a share of the quota period.
 package surface
 
-//go:generate go run ./gen -out table.bin
+//go:generate go test -run TestGenerate -timeout 0 -update .
 
 // Levels is the number of parts that a distribution is cut into. A part holds
 // the mean over its range of probabilities, so that means are exact and the

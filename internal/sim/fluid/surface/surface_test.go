@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func meanOf(c *Cell) float64 {
+func meanOf(c Cell) float64 {
 	m := 0.0
 	for k, v := range c.Parts {
 		m += (Edges[k+1] - Edges[k]) * v
@@ -30,7 +30,7 @@ func TestSharedSurfaceHasTheKnownMean(t *testing.T) {
 		for _, cv := range []float64{0, .7, 1, 1.5, 2} {
 			Embedded().Shared(cores, cv, &cells)
 			for l := range cells {
-				if got, want := meanOf(&cells[l]), 1/cores/(1-Load[l]); math.Abs(got/want-1) > .06 {
+				if got, want := meanOf(cells[l]), 1/cores/(1-Load[l]); math.Abs(got/want-1) > .06 {
 					t.Errorf("%v cores, CV %v, load %v: mean %.3f, closed form %.3f", cores, cv, Load[l], got, want)
 				}
 			}
@@ -44,10 +44,10 @@ func TestSojournsRiseWithLoadAndFallWithSize(t *testing.T) {
 		Embedded().Quota(.5, demand, 1, &small)
 		Embedded().Quota(2, demand, 1, &large)
 		for l := range small {
-			if meanOf(&large[l]) > 1.02*meanOf(&small[l]) {
+			if meanOf(large[l]) > 1.02*meanOf(small[l]) {
 				t.Errorf("demand %v, load %v: two cores are slower than half a core", demand, Load[l])
 			}
-			if l > 0 && meanOf(&small[l]) < .98*meanOf(&small[l-1]) {
+			if l > 0 && meanOf(small[l]) < .98*meanOf(small[l-1]) {
 				t.Errorf("demand %v: faster at load %v than at %v", demand, Load[l], Load[l-1])
 			}
 			if l > 0 && small[l].Throttled < small[l-1].Throttled-.02 {

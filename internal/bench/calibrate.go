@@ -1,0 +1,243 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/simulate"
+)
+
+// calibrationVersion of the search: what was found by another one may differ.
+const calibrationVersion = 2
+
+// CalibrationLoad is one stretch of validation data.
+type CalibrationLoad struct {
+	Rates    sim.Arrivals
+	Duration time.Duration
+	Seed     uint64 // of arrivals, demands and start-ups
+}
+
+// CalibrationTask is what to calibrate.
+type CalibrationTask struct {
+	App    *loadline.App
+	Policy string            // name:key=value,...; what is given stays as it is
+	Loads  []CalibrationLoad // never those of the test; the search is on the first, the rest is for confirmation
+	CPU    sim.CPUModel
+	WarmUp time.Duration
+
+	Workers  int                 // runs at once; 0 = 1
+	Progress func(share float64) // may be nil
+}
+
+// Try is one setting with its figures on the validation data.
+type Try struct {
+	Spec      string  `json:"policy"`
+	Engine    string  `json:"engine"`
+	CoreHours float64 `json:"core_hours"`     // mean over the loads
+	Over      float64 `json:"over_slo_ratio"` // of the worst load
+
+	point []float64
+}
+
+// Calibration is the outcome of a search.
+type Calibration struct {
+	Spec    string `json:"policy"`
+	Default Try    `json:"default"`
+	Best    Try    `json:"best"`
+	Tried   []Try  `json:"tried"` // in the order of trying
+}
+
+// Feasible reports whether any setting met the SLO.
+func (f *Calibration) Feasible() bool { return f.Best.feasible() }
+
+// confirmed is how many of the best are tried again in the event engine.
+const confirmed = 3
+
+// Calibrate searches: a coarse grid, then finer around the best, both in the engine
+// that suits the policy; the best three are confirmed in the event engine beside
+// the default. If none of them is feasible there, the three safest of the others
+// get their chance.
+func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) {
+	space, err := spaceOf(task.Policy, task.App)
+	if err != nil {
+		return nil, err
+	}
+	if len(task.Loads) == 0 {
+		return nil, errors.New("calibrate: no validation data")
+	}
+	s := &search{CalibrationTask: task, space: space}
+	if err := s.grid(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.refine(ctx); err != nil {
+		return nil, err
+	}
+	return s.confirm(ctx)
+}
+
+type search struct {
+	CalibrationTask
+	space space
+	found Calibration
+	tried []Try // in the searching engine
+}
+
+// refinements around the best point, each with half the stride of the last.
+const refinements = 2
+
+// planned is about how many tries a search will make, for the progress.
+func (s *search) planned() float64 {
+	grid := 1
+	for _, d := range s.space.dimensions {
+		grid *= len(d.Coarse)
+	}
+	return float64(grid + refinements*2*len(s.space.dimensions) + 3*confirmed)
+}
+
+func (s *search) grid(ctx context.Context) error {
+	points := [][]float64{s.space.defaults()}
+	for _, p := range s.space.gridPoints() {
+		if !equal(p, points[0]) {
+			points = append(points, p)
+		}
+	}
+	if err := s.try(ctx, points); err != nil {
+		return err
+	}
+	if s.Policy != "ursa" { // with settings of its own it is not explored
+		return nil
+	}
+	specs, err := explored(ctx, s.CalibrationTask)
+	if err != nil {
+		return err
+	}
+	return s.trySpecs(ctx, specs)
+}
+
+// trySpecs tries settings that are no points of the space.
+func (s *search) trySpecs(ctx context.Context, specs []string) error {
+	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
+	s.tried = append(s.tried, tries...)
+	s.found.Tried = append(s.found.Tried, tries...)
+	return err
+}
+
+func (s *search) refine(ctx context.Context) error {
+	for round := range refinements {
+		best := s.bestPoint()
+		var points [][]float64
+		for i := range s.space.dimensions {
+			points = append(points, s.space.around(best, i, round)...)
+		}
+		if err := s.try(ctx, points); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try evaluates the points that have not been.
+func (s *search) try(ctx context.Context, points [][]float64) error {
+	var specs []string
+	var fresh [][]float64
+	for _, p := range points {
+		spec := s.space.spec(p)
+		if !contains(s.tried, spec) && !containsText(specs, spec) {
+			specs, fresh = append(specs, spec), append(fresh, p)
+		}
+	}
+	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
+	for i := range tries {
+		tries[i].point = fresh[i]
+	}
+	s.tried = append(s.tried, tries...)
+	s.found.Tried = append(s.found.Tried, tries...)
+	return err
+}
+
+// bestPoint of the space; the default has one.
+func (s *search) bestPoint() []float64 {
+	for _, t := range s.ranked() {
+		if t.point != nil {
+			return t.point
+		}
+	}
+	return s.space.defaults()
+}
+
+func (s *search) ranked() []Try { return rank(s.tried, s.space) }
+
+func (s *search) confirm(ctx context.Context) (*Calibration, error) {
+	ranked := s.ranked()
+	candidates := []Try{s.tried[0]} // the default
+	for _, t := range ranked {
+		if len(candidates) <= confirmed && t.Spec != s.tried[0].Spec {
+			candidates = append(candidates, t)
+		}
+	}
+	tries, err := s.again(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	if best := rank(tries, s.space)[0]; !best.feasible() {
+		var others []Try
+		for _, t := range safest(s.tried) {
+			if len(others) < confirmed && !contains(tries, t.Spec) {
+				others = append(others, t)
+			}
+		}
+		more, err := s.again(ctx, others)
+		if err != nil {
+			return nil, err
+		}
+		tries = append(tries, more...)
+	}
+	s.found.Default = tries[0]
+	s.found.Best = rank(tries, s.space)[0]
+	if d := tries[0]; d.feasible() && d.CoreHours <= s.found.Best.CoreHours*(1+samePrice) {
+		s.found.Best = d
+	}
+	s.found.Spec = s.found.Best.Spec
+	return &s.found, nil
+}
+
+// again tries in the event engine, on all the data there is.
+func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
+	var specs []string
+	for _, t := range tries {
+		specs = append(specs, t.Spec)
+	}
+	again, err := s.evaluate(ctx, specs, "event", s.Loads)
+	for i := range again {
+		again[i].point = tries[i].point
+	}
+	s.found.Tried = append(s.found.Tried, again...)
+	return again, err
+}
+
+// CheckCalibration reports why a policy cannot be calibrated.
+func CheckCalibration(spec string, app *loadline.App) error {
+	if _, err := policy.New(spec, app); err != nil {
+		return err
+	}
+	_, err := spaceOf(spec, app)
+	return err
+}
+
+func (t CalibrationTask) spec(policy, engine string, l CalibrationLoad) simulate.Spec {
+	return simulate.Spec{
+		App: t.App, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
+	}
+}
+
+func describe(err error, spec string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("try %s: %w", spec, err)
+}

@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/loadline/loadline/internal/result"
+)
+
+// margin of the allowed share of requests over the SLO that a setting may use up
+// on validation data: the test data will not be quite as kind.
+const margin = 0.7
+
+func (t *Try) feasible() bool { return t.Over <= margin*result.CountsIf }
+
+// samePrice is the relative difference in cost below which two settings cost the
+// same, and the one nearer to the default is better.
+const samePrice = 0.002
+
+// rank sorts, best first: the cheapest of those that keep the SLO, then the
+// others by how little they break it. Ties go to the default.
+func rank(tries []Try, s space) []Try {
+	ranked := slices.Clone(tries)
+	slices.SortStableFunc(ranked, func(a, b Try) int {
+		if a.feasible() != b.feasible() {
+			if a.feasible() {
+				return -1
+			}
+			return 1
+		}
+		if !a.feasible() {
+			return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours),
+				cmp.Compare(s.distance(a.point), s.distance(b.point)))
+		}
+		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
+			cmp.Compare(a.CoreHours, b.CoreHours))
+	})
+	return ranked
+}
+
+// price is in whole steps of samePrice, so that "the same" is the same for all.
+func price(t Try) float64 { return math.Round(math.Log(t.CoreHours) / samePrice) }
+
+// safest first.
+func safest(tries []Try) []Try {
+	sorted := slices.Clone(tries)
+	slices.SortStableFunc(sorted, func(a, b Try) int {
+		return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours))
+	})
+	return sorted
+}
+
+func contains(tries []Try, spec string) bool {
+	return slices.ContainsFunc(tries, func(t Try) bool { return t.Spec == spec })
+}
+
+func containsText(all []string, one string) bool { return slices.Contains(all, one) }
+
+func equal(a, b []float64) bool { return slices.Equal(a, b) }

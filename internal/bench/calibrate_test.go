@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
+)
+
+type waves struct{}
+
+// Rate goes from 10 to 60 requests per second and back, four times an hour.
+func (waves) Rate(_ int, t time.Duration) (float64, time.Duration) {
+	const step = 5 * time.Second
+	phase := 2 * math.Pi * float64(t/step*step) / float64(15*time.Minute)
+	return 35 - 25*math.Cos(phase), (t/step + 1) * step
+}
+
+func oneService() *loadline.App {
+	return &loadline.App{
+		Name: "small",
+		Services: []loadline.Service{{
+			Name: "web", CPU: loadline.Dist{Mean: 15 * time.Millisecond, CV: 1}, Workers: 32, Backlog: 64,
+			Memory: loadline.Memory{Base: 50 << 20}, Startup: loadline.Dist{Mean: 5 * time.Second, CV: 0.2}, Replicas: 2,
+			Size:   loadline.Size{CPURequest: 0.3, CPULimit: 0.5, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20},
+			Bounds: loadline.Bounds{MinReplicas: 1, MaxReplicas: 12, MinCPU: 0.1, MaxCPU: 2, MinMemory: 32 << 20, MaxMemory: 1 << 30},
+		}},
+		Kinds: []loadline.Kind{{
+			Name: "get", Share: 1, SLO: loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond},
+			Root: loadline.Call{Service: 0, Probability: 1, Times: 1, Work: 1},
+		}},
+		Nodes: []loadline.Node{{Name: "n", Cores: 16, Memory: 32 << 30}},
+	}
+}
+
+func smallTask(policy string) CalibrationTask {
+	return CalibrationTask{
+		App: oneService(), Policy: policy, Workers: 2,
+		Loads: []CalibrationLoad{{waves{}, 15 * time.Minute, 11}, {waves{}, 15 * time.Minute, 12}},
+	}
+}
+
+func TestCalibratedIsFeasibleAndNoDearerThanTheDefault(t *testing.T) {
+	for _, name := range CalibrationNames() {
+		t.Run(name, func(t *testing.T) {
+			found, err := Calibrate(context.Background(), smallTask(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := policy.New(found.Spec, oneService()); err != nil {
+				t.Errorf("what was found cannot be run: %v", err)
+			}
+			d, b := found.Default, found.Best
+			if d.feasible() && (!b.feasible() || b.CoreHours > d.CoreHours*(1+samePrice)) || !d.feasible() && b.Over > d.Over {
+				t.Errorf("%s: %v core-hours, %v over; the default %v and %v", b.Spec, b.CoreHours, b.Over, d.CoreHours, d.Over)
+			}
+			if b.Engine != "event" {
+				t.Errorf("%s was not confirmed", b.Spec)
+			}
+		})
+	}
+}
+
+func TestSameFindWhateverTheWorkers(t *testing.T) {
+	var texts []string
+	for _, workers := range []int{1, 3} {
+		task := smallTask("hpa")
+		task.Workers = workers
+		found, err := Calibrate(context.Background(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := found.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, b.String())
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("one search, two finds:\n%s\n%s", texts[0], texts[1])
+	}
+	if !strings.HasPrefix(texts[0], "hpa:target=") || !strings.Contains(texts[0], "best") {
+		t.Errorf("%s", texts[0])
+	}
+}
+
+func TestGivenSettingsStay(t *testing.T) {
+	found, err := Calibrate(context.Background(), smallTask("hpa:tolerance=0.05,down-window=30s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, try := range found.Tried {
+		if !strings.HasPrefix(try.Spec, "hpa:tolerance=0.05,down-window=30s,target=") {
+			t.Errorf("tried %s", try.Spec)
+		}
+	}
+}
+
+func TestWhatCannotBeCalibrated(t *testing.T) {
+	for policy, want := range map[string]string{
+		"hps":                           `did you mean "hpa"`,
+		"static":                        "nothing to calibrate",
+		"hpa:target=60,down-window=30s": "everything that could be calibrated is given",
+		"hpa:target=x":                  "must be a number",
+	} {
+		if err := CheckCalibration(policy, oneService()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", policy, err, want)
+		}
+	}
+	if _, err := Calibrate(context.Background(), CalibrationTask{App: oneService(), Policy: "hpa"}); err == nil {
+		t.Error("no data, no error")
+	}
+}
+
+func TestSpaces(t *testing.T) {
+	s, err := spaceOf("hpa", oneService())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.spec(s.defaults()); got != "hpa:target=80,down-window=300s" {
+		t.Errorf("default %s", got)
+	}
+	if n := len(s.gridPoints()); n != 32 {
+		t.Errorf("%d points", n)
+	}
+	if got := s.around([]float64{60, 0}, 0, 0); !slices.EqualFunc(got, [][]float64{{52.5, 0}, {67.5, 0}}, slices.Equal) {
+		t.Errorf("around 60: %v", got)
+	}
+	if got := s.around([]float64{60, 0}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 30}}, slices.Equal) {
+		t.Errorf("around 0s: %v", got)
+	}
+	a, err := spaceOf("autothrottle", oneService())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.around([]float64{0.1, 0.3}, 0, 0); !slices.EqualFunc(got, [][]float64{{0.06, 0.3}, {0.15, 0.3}}, slices.Equal) {
+		t.Errorf("around 0.1: %v", got)
+	}
+}
+
+func TestRank(t *testing.T) {
+	s := space{dimensions: []dimension{{Key: "x", Coarse: []float64{0, 10}}}, origin: []float64{5}}
+	tries := []Try{
+		{Spec: "broken", CoreHours: 1, Over: 0.5, point: []float64{5}},
+		{Spec: "dear", CoreHours: 20, Over: 0, point: []float64{5}},
+		{Spec: "far", CoreHours: 10, Over: 0.001, point: []float64{10}},
+		{Spec: "near", CoreHours: 10.001, Over: 0.005, point: []float64{6}},
+		{Spec: "nearly broken", CoreHours: 2, Over: 0.0099, point: []float64{5}},
+	}
+	var order []string
+	for _, r := range rank(tries, s) {
+		order = append(order, r.Spec)
+	}
+	if want := []string{"near", "far", "dear", "nearly broken", "broken"}; !slices.Equal(order, want) {
+		t.Errorf("%v, want %v", order, want)
+	}
+}
+
+func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
+	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
+	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := smallTask("hpa")
+	task.Loads = []CalibrationLoad{load}
+	hpa, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
+		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
+			hpa.Best.CoreHours)
+	}
+	again, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
+	if err != nil || again.Spec != reference.Spec {
+		t.Errorf("one load, two schedules: %s and %v, %v", reference.Spec, again, err)
+	}
+}
+
+func TestForesightOfWhatNobodyCanServe(t *testing.T) {
+	app := oneService()
+	app.Kinds[0].SLO.Latency = time.Millisecond
+	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle",
+		Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
+	if err != nil || found.Feasible() {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

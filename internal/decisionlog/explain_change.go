@@ -1,0 +1,157 @@
+package decisionlog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loadline/loadline"
+)
+
+// tense of what is told.
+type tense int
+
+const (
+	happened    tense = iota // it went
+	conditional              // it would have gone
+	planned                  // it was to go
+)
+
+var (
+	goes    = [...]string{"went", "gone", "go"}
+	changed = [...]string{"changed", "changed", "change"}
+	browned = [...]string{"stopped", "stopped", "stop"}
+	back    = [...]string{"resumed", "resumed", "resume"}
+)
+
+// changePhrase from one allocation to another, as a phrase with its verb.
+func changePhrase(before, after loadline.Allocation, t tense) string {
+	var parts []string
+	if before.Replicas != after.Replicas {
+		parts = append(parts, fmt.Sprintf("%s from %d to %s", goes[t], before.Replicas, DescribeReplicas(after.Replicas)))
+	}
+	var sizes []string
+	for _, a := range sizesOf(before, after) {
+		sizes = append(sizes, fmt.Sprintf("its %s from %s to %s", a.what, a.before, a.after))
+	}
+	if len(sizes) > 0 {
+		parts = append(parts, changed[t]+" "+joinWords(sizes))
+	}
+	if before.Brownout != after.Brownout {
+		verb := back
+		if after.Brownout {
+			verb = browned
+		}
+		parts = append(parts, verb[t]+" serving optional calls")
+	}
+	return joinWords(parts)
+}
+
+// axes that differ, each in a few words.
+func axes(before, after loadline.Allocation) []string {
+	var parts []string
+	if before.Replicas != after.Replicas {
+		parts = append(parts, fmt.Sprintf("%d to %s", before.Replicas, DescribeReplicas(after.Replicas)))
+	}
+	for _, a := range sizesOf(before, after) {
+		parts = append(parts, fmt.Sprintf("%s %s to %s", a.what, a.before, a.after))
+	}
+	if before.Brownout != after.Brownout {
+		if after.Brownout {
+			parts = append(parts, "brownout")
+		} else {
+			parts = append(parts, "end of brownout")
+		}
+	}
+	return parts
+}
+
+type sizeChange struct{ what, before, after string }
+
+func sizesOf(before, after loadline.Allocation) []sizeChange {
+	var all []sizeChange
+	add := func(what, a, b string) {
+		if a != b {
+			all = append(all, sizeChange{what, a, b})
+		}
+	}
+	x, y := before.Size, after.Size
+	add("CPU request", cores(x.CPURequest), cores(y.CPURequest))
+	add("CPU limit", orNone(x.CPULimit, cores), orNone(y.CPULimit, cores))
+	add("memory request", mebibytes(x.MemoryRequest), mebibytes(y.MemoryRequest))
+	add("memory limit", orNone(x.MemoryLimit, mebibytes), orNone(y.MemoryLimit, mebibytes))
+	return all
+}
+
+// DescribeSetting in words: what is asked for, axis by axis.
+func DescribeSetting(s loadline.Setting) string {
+	var parts []string
+	if s.Replicas.Set {
+		parts = append(parts, DescribeReplicas(s.Replicas.Value))
+	}
+	if s.CPURequest.Set {
+		parts = append(parts, "a CPU request of "+cores(s.CPURequest.Value))
+	}
+	if s.CPULimit.Set {
+		parts = append(parts, aLimit("CPU", s.CPULimit.Value, cores))
+	}
+	if s.MemoryRequest.Set {
+		parts = append(parts, "a memory request of "+mebibytes(s.MemoryRequest.Value))
+	}
+	if s.MemoryLimit.Set {
+		parts = append(parts, aLimit("memory", s.MemoryLimit.Value, mebibytes))
+	}
+	if s.Brownout.Set && s.Brownout.Value {
+		parts = append(parts, "optional calls to be dropped")
+	}
+	if s.Brownout.Set && !s.Brownout.Value {
+		parts = append(parts, "optional calls to be served")
+	}
+	if len(parts) == 0 {
+		return "no change"
+	}
+	return joinWords(parts)
+}
+
+// correction of a setting by a guard.
+func correction(from, to loadline.Setting) string {
+	if to.Empty() {
+		return "refused that"
+	}
+	if from.Empty() {
+		return "asked for " + DescribeSetting(to)
+	}
+	// Only what differs is worth saying.
+	a, b := from, to
+	same(&a.Replicas, &b.Replicas)
+	same(&a.CPURequest, &b.CPURequest)
+	same(&a.CPULimit, &b.CPULimit)
+	same(&a.MemoryRequest, &b.MemoryRequest)
+	same(&a.MemoryLimit, &b.MemoryLimit)
+	same(&a.Brownout, &b.Brownout)
+	switch {
+	case b.Empty():
+		return "refused " + DescribeSetting(a)
+	case a.Replicas.Set && b.Replicas.Set && a.Replicas.Value > b.Replicas.Value && onlyReplicas(b):
+		return fmt.Sprintf("cut that to %s", DescribeReplicas(b.Replicas.Value))
+	case a.Replicas.Set && b.Replicas.Set && onlyReplicas(b):
+		return fmt.Sprintf("raised that to %s", DescribeReplicas(b.Replicas.Value))
+	}
+	return "made that " + DescribeSetting(b)
+}
+
+func onlyReplicas(s loadline.Setting) bool { return s == loadline.Setting{Replicas: s.Replicas} }
+
+func same[T comparable](a, b *loadline.Opt[T]) {
+	if *a == *b {
+		*a, *b = loadline.Opt[T]{}, loadline.Opt[T]{}
+	}
+}
+
+// joinWords joins words as people do.
+func joinWords(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
