@@ -70,7 +70,7 @@ func seen(e Entry, s *Service) []string {
 const newFor = 75 * time.Second
 
 // covered says how many of the ready pods are behind the figures, if not all are.
-func covered(s *decisionlog.Service) []string {
+func covered(s *Service) []string {
 	measured, missing := 0, 0
 	for i := range s.Seen.Pods {
 		p := &s.Seen.Pods[i]

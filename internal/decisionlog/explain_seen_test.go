@@ -46,7 +46,7 @@ func TestPartOfThePodsIsSaid(t *testing.T) {
 		pods[i].Ready = noon.Add(-time.Hour)
 	}
 	of := func() []string {
-		r := decisionlog.Of(&sc.d, sc.s)
+		r := Of(&sc.d, sc.s)
 		return covered(&r.Services[0])
 	}
 	if got := of(); got != nil {
