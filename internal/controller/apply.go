@@ -126,6 +126,12 @@ func (c *cluster) scale(ctx context.Context, i int, set loadline.Setting) error 
 	}
 	if c.byKEDA(i) {
 		t.changed = c.passTime() // KEDA reads it and scales
+		if !brownout {
+			replicas = effective
+		}
+		if !brownout && !t.brownout && effective == 0 {
+			t.before = loadline.Opt[int]{} // zero is what was decided
+		}
 	} else if effective != s.Replicas {
 		if err := c.work.Scale(ctx, i, s.Replicas, effective); err != nil {
 			return err

@@ -195,6 +195,26 @@ func TestNewPodsAreOnlyRaisedBetweenPasses(t *testing.T) {
 	}
 }
 
+// The definition of the resource may be of an earlier version.
+func TestABrownoutThatIsNotKeptInTheStatusIsNotBegun(t *testing.T) {
+	s, _ := newStage(t)
+	s.now, s.rate.At = time.Now(), time.Now()
+	forgets := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object,
+		o ...client.GetOption) error {
+		err := c.Get(ctx, key, into, o...)
+		if l, ok := into.(*v1alpha1.LoadLine); ok {
+			l.Status.BrownedOut = nil
+		}
+		return err
+	}}
+	api := interceptor.NewClient(server(t, s.l).(client.WithWatch), forgets)
+	c := New(t.Context(), Options{Client: api, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	c.open = (&theatre{stage: s, wish: brownout(true)}).open
+	if f := c.Once(t.Context(), s.l); s.states[1].Replicas != 2 || !strings.Contains(f.Error, "apply deploy/crd") {
+		t.Errorf("%d replicas, error %q", s.states[1].Replicas, f.Error)
+	}
+}
+
 // While the status cannot be written, a running LoadLine reduces nothing.
 func TestARunningLoadLineReducesNothingThatIsNotStored(t *testing.T) {
 	for _, row := range []struct {

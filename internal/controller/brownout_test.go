@@ -17,6 +17,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
 )
@@ -455,6 +456,33 @@ func TestABrownoutEndsWithAConflict(t *testing.T) {
 		th.passes()
 		th.expectRestored(t)
 	})
+}
+
+// Without the guard a policy that has begun a brownout must end it, and may not be in
+// control any more.
+func TestABrownoutEndsWithTheRungOfItsPolicy(t *testing.T) {
+	for rung, want := range map[guard.Rung]int{guard.Primary: 0, guard.Rule: 1, guard.Hold: 1, guard.Floor: 1} {
+		s, c := newStage(t)
+		c.app.Guard.Off = []string{"brownout"}
+		if err := s.pass(t, c, 1, brownout(true)); err != nil {
+			t.Fatal(err)
+		}
+		c.findOrphans(rung)
+		if len(c.orphans) != want || c.allocation(1).Brownout != (want == 0) {
+			t.Errorf("on rung %v: %+v", rung, c.orphans)
+		}
+	}
+}
+
+// The bounds may be others by now.
+func TestRestorationsAreWithinTheBounds(t *testing.T) {
+	_, c := newStage(t)
+	for replicas, want := range map[int32]int{1: 1, 4: 4, 9: 5} {
+		how := c.restoring(orphan{BrownedOut: v1alpha1.BrownedOut{TargetRef: v1alpha1.TargetRef{Name: "ads"}, Replicas: replicas}})
+		if how.To != want {
+			t.Errorf("%d replicas are restored to %d, want %d", replicas, how.To, want)
+		}
+	}
 }
 
 func TestABrownoutEndsWhenTheLoadLineFails(t *testing.T) {

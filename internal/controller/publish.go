@@ -69,7 +69,25 @@ func (r *runner) writeAhead(ctx context.Context, a *application, plan loadline.P
 	if err := r.patch(ctx, l, status); err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
+	recorded := len(status.BrownedOut) > len(r.status.BrownedOut)
 	r.status = status
+	if recorded {
+		return r.checkRecorded(ctx, l)
+	}
+	return nil
+}
+
+// checkRecorded checks that brownouts are in the stored status: the API server drops
+// fields that its definition of the resource does not have.
+func (r *runner) checkRecorded(ctx context.Context, l *v1alpha1.LoadLine) error {
+	var stored v1alpha1.LoadLine
+	if err := r.c.Live.Get(ctx, client.ObjectKeyFromObject(l), &stored); err != nil {
+		return fmt.Errorf("read the status: %w", err)
+	}
+	if len(stored.Status.BrownedOut) < len(r.status.BrownedOut) {
+		return errors.New("the API server does not store status.brownedOut: its definition of LoadLine is of an earlier version: " +
+			"apply deploy/crd")
+	}
 	return nil
 }
 

@@ -39,6 +39,9 @@ func (c *Controller) release(ctx context.Context, cached *v1alpha1.LoadLine) (re
 		return reconcile.Result{}, nil
 	}
 	r := c.releaser(name, &l)
+	if wait := r.restoreAfter.Sub(c.Now()); wait > 0 { // woken by something else, such as its own status
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	why := "the LoadLine is being deleted"
 	if l.DeletionTimestamp.IsZero() {
 		why = fmt.Sprintf("another agent runs the LoadLine (label %s)", v1alpha1.AgentLabel)
@@ -48,6 +51,7 @@ func (c *Controller) release(ctx context.Context, cached *v1alpha1.LoadLine) (re
 	status.BrownedOut = left
 	if err != nil {
 		wait := r.restoreRetry.next(0)
+		r.restoreAfter = c.Now().Add(wait)
 		r.reportUnrestored(ctx, &l, status, err, wait)
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
