@@ -86,7 +86,13 @@ func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	name := request.NamespacedName
 	var l v1alpha1.LoadLine
-	if err := c.Client.Get(ctx, name, &l); err != nil {
+	err := c.Client.Get(ctx, name, &l)
+	if err == nil && c.runnerOf(name) == nil && c.ours(&l) {
+		// What another process has just written to the status may not be in the cache.
+		l = v1alpha1.LoadLine{}
+		err = c.Live.Get(ctx, name, &l)
+	}
+	if err != nil {
 		if client.IgnoreNotFound(err) != nil {
 			return reconcile.Result{}, err
 		}

@@ -126,16 +126,19 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 	now := r.c.Now()
 	status := *r.status.DeepCopy()
 	status.ObservedGeneration, status.Mode, status.Agent = l.Generation, l.Spec.Mode, r.c.Agent
+	if wait >= longestRetry && !r.c.DryRun { // it has failed for about a minute: nothing else ends its brownouts
+		failed := *l
+		failed.Status = status
+		var unrestored error
+		status.BrownedOut, unrestored = r.restoreAll(ctx, &failed, "the LoadLine fails", l.Pause())
+		err = errors.Join(err, unrestored)
+	}
 	ready := notReady(err)
 	ready.message = fmt.Sprintf("%s (next attempt in %v)", ready.message, wait)
 	setConditions(&status, l.Generation, now, map[string]verdict{
 		v1alpha1.ConditionReady:  ready,
 		v1alpha1.ConditionActive: no(v1alpha1.ReasonNotReady, "see Ready"),
 	})
-	if wait >= longestRetry && !r.c.DryRun { // it has failed for about a minute: nothing else ends its brownouts
-		status.BrownedOut, r.unrestored = r.restoreAll(ctx, &v1alpha1.LoadLine{TypeMeta: l.TypeMeta, ObjectMeta: l.ObjectMeta, Status: status},
-			"the LoadLine fails")
-	}
 	r.write(ctx, l, status, now)
 	r.syncFinalizer(ctx, l)
 }

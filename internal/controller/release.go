@@ -46,7 +46,7 @@ func (c *Controller) release(ctx context.Context, cached *v1alpha1.LoadLine) (re
 	if l.DeletionTimestamp.IsZero() {
 		why = fmt.Sprintf("another agent runs the LoadLine (label %s)", v1alpha1.AgentLabel)
 	}
-	left, err := r.restoreAll(ctx, &l, why)
+	left, err := r.restoreAll(ctx, &l, why, v1alpha1.Pause{})
 	status := *l.Status.DeepCopy()
 	status.BrownedOut = left
 	if err != nil {
@@ -99,15 +99,20 @@ func (c *Controller) releaser(name types.NamespacedName, l *v1alpha1.LoadLine) *
 	return r
 }
 
-// restoreAll restores the workloads of all entries of a status, and returns the entries
-// that are left.
-func (r *runner) restoreAll(ctx context.Context, l *v1alpha1.LoadLine, why string) ([]v1alpha1.BrownedOut, error) {
+// restoreAll restores the workloads of all entries of a status, except those that are
+// paused, and returns the entries that are left. Without a pause, annotations of
+// workloads do not count either.
+func (r *runner) restoreAll(ctx context.Context, l *v1alpha1.LoadLine, why string, pause v1alpha1.Pause) ([]v1alpha1.BrownedOut, error) {
 	work := r.c.restorer(l.Namespace)
 	var left []v1alpha1.BrownedOut
 	var faults []error
 	for _, b := range l.Status.BrownedOut {
+		if pause.Of(b.Service) {
+			left = append(left, b)
+			continue
+		}
 		how := restoringOf(b)
-		how.EvenPaused = true
+		how.EvenPaused = pause.Reason == ""
 		done, err := r.restore(ctx, l, work, orphan{b, why}, how)
 		if err != nil {
 			faults = append(faults, err)

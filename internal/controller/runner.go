@@ -108,7 +108,9 @@ func (r *runner) attempt(ctx context.Context) (err error) {
 			r.log.Error("LoadLine panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	a, err := r.c.open(ctx, r.latest.Load(), r.latest.Load)
+	l := *r.latest.Load()
+	l.Status = r.status // the cache may be behind what we wrote
+	a, err := r.c.open(ctx, &l, r.latest.Load)
 	if err != nil {
 		return err
 	}
