@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,4 +94,26 @@ func TestBrownoutsEnd(t *testing.T) {
 	if n := s.replicas(t, "ads"); n != 0 {
 		t.Errorf("%d replicas of ads, which a person has scaled to zero", n)
 	}
+}
+
+// TestBrownoutInANamespaceThatIsDeleted: the finalizer does not keep the namespace.
+func TestBrownoutInANamespaceThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, withAds(t), 20)
+	s.run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, adsSpec)
+	s.waitCondition(t, "Ready=True", "Stale=False/Fresh")
+	s.player.SetRate(130)
+	s.waitBrownout(t)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns}}
+	if err := s.admin.Delete(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, "the LoadLine is gone", func() error {
+		err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: s.ns, Name: "shop"}, &v1alpha1.LoadLine{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("still there: %w", client.IgnoreNotFound(err))
+	})
 }
