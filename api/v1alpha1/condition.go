@@ -33,6 +33,7 @@ const (
 	ReasonForbidden             = "Forbidden"             // the controller lacks a permission
 	ReasonPrometheusUnreachable = "PrometheusUnreachable" // it cannot be reached, or denies access
 	ReasonNoPresetFits          = "NoPresetFits"          // it has no metrics of the application
+	ReasonBrownoutNotRestored   = "BrownoutNotRestored"   // a workload in status.brownedOut cannot be scaled up; retried with back-off
 )
 
 // Reasons of Active.

@@ -42,6 +42,10 @@ type LoadLineList struct {
 	Items           []LoadLine `json:"items"`
 }
 
+// BrownoutFinalizer keeps a LoadLine until the workloads in status.brownedOut are
+// restored. A LoadLine has it only while there are any.
+const BrownoutFinalizer = "loadline.dev/restore-brownout"
+
 // Mode is what Loadline may do with an application.
 //
 // +kubebuilder:validation:Enum=Observe;Recommend;Act

@@ -87,7 +87,7 @@ type Service struct {
 	Optional *Optional `json:"optional,omitempty"`
 
 	// What sets the replicas. Scale: Loadline, through the scale subresource. KEDA: a
-	// ScaledObject with Loadline as its external trigger; Loadline then never writes
+	// ScaledObject with Loadline as its external trigger; Loadline then does not write
 	// replicas. Changing CPU requests while that ScaledObject has a CPU trigger is a
 	// conflict, which the controller detects and reports.
 	// +optional

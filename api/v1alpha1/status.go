@@ -68,6 +68,43 @@ type LoadLineStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=200
 	Services []ServiceStatus `json:"services,omitempty"`
+
+	// The workloads that a brownout scales to zero. An entry is written before its
+	// workload is scaled, and removed once the workload has replicas again. It outlives
+	// the brownout: a workload whose brownout cannot end in the usual way (the LoadLine
+	// is deleted, its mode or agent changes, the service is removed or no longer
+	// optional) is restored from it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=400
+	BrownedOut []BrownedOut `json:"brownedOut,omitempty"`
+
+	// The agent that wrote this status: its value of the label loadline.dev/agent.
+	// Left out, it is the controller.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Agent string `json:"agent,omitempty"`
+}
+
+// BrownedOut is a workload at zero replicas because of a brownout.
+type BrownedOut struct {
+	// The service's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Service string `json:"service"`
+
+	// Its workload.
+	// +required
+	TargetRef TargetRef `json:"targetRef"`
+
+	// What scaled the workload to zero.
+	// +optional
+	MovedBy MovedBy `json:"movedBy,omitempty"`
+
+	// The replicas before the brownout.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Replicas int32 `json:"replicas"`
 }
 
 // Rung is the policy that is followed.
@@ -236,7 +273,7 @@ type GuardMemory struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:MaxLength=63
-	BrownedOut []string `json:"brownedOut,omitempty"`
+	Off []string `json:"off,omitempty"`
 
 	// When an optional service was last switched off or on.
 	// +optional

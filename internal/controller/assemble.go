@@ -101,16 +101,7 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from name
 	cl.resource, cl.now = latest, c.Now
 	cl.act = a.Mode == v1alpha1.Act && !c.DryRun
 	cl.metrics = c.metricsOf(l)
-	status := map[string]*v1alpha1.ServiceStatus{}
-	for i := range l.Status.Services {
-		status[l.Status.Services[i].Name] = &l.Status.Services[i]
-	}
-	for i, name := range names {
-		if a.Targets[i] != nil {
-			cl.desired[i] = recall(status[name], l.Status.Mode == v1alpha1.Act && a.Mode == v1alpha1.Act)
-			cl.desired[i].size = withinAxes(cl.desired[i].size, a.Axes[i])
-		}
-	}
+	cl.resume(l)
 }
 
 // withinAxes is the part of a size that the axes still allow to change.

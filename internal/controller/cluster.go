@@ -18,7 +18,8 @@ import (
 type workloads interface {
 	Look(ctx context.Context) ([]kube.State, error)
 	Scale(ctx context.Context, service, from, to int) error
-	Resize(ctx context.Context, service int, to loadline.Setting, allowRecreate bool) ([]kube.Outcome, error)
+	Resize(ctx context.Context, service int, to loadline.Setting, how kube.Resizing) ([]kube.Outcome, error)
+	restorer
 }
 
 // metering reads the metrics: live.Source.
@@ -37,10 +38,18 @@ type cluster struct {
 	resource func() *v1alpha1.LoadLine                                  // the latest, for pauses
 	now      func() time.Time
 	act      bool // by the mode; a dry run does not
+	// persist writes the status with a plan that is about to be applied; nil = it is
+	// not kept.
+	persist func(ctx context.Context, plan loadline.Plan) error
 
 	states  []kube.State
 	holds   []hold
 	desired []desired
+	orphans []orphan // brownouts that do not continue, and are not restored yet
+	// Of this pass:
+	seen     *loadline.Observation // nil = none
+	unstored error                 // why its plan is not in the status
+
 	names   [][]string  // of pods, by service
 	blind   error       // why the metrics could not be read, at the last pass
 	report  live.Report // which metrics were absent or stale, and why
@@ -60,6 +69,7 @@ func newCluster(app *resource.Application) *cluster {
 // Observe reads the workloads and the metrics. Where metrics cannot be read, their
 // samples are absent, and the guards decide what to do.
 func (c *cluster) Observe(ctx context.Context, into *loadline.Observation) error {
+	c.seen, c.unstored = nil, nil
 	if err := c.look(ctx); err != nil {
 		return err
 	}
@@ -68,6 +78,7 @@ func (c *cluster) Observe(ctx context.Context, into *loadline.Observation) error
 	c.blind = c.measure(ctx, now, into)
 	c.noteNewest(into)
 	c.updateHolds(into, now)
+	c.seen = into
 	return nil
 }
 
@@ -79,9 +90,13 @@ func (c *cluster) look(ctx context.Context) error {
 	}
 	c.states = states
 	for i := range states {
-		if c.app.Targets[i] != nil && !c.byKEDA(i) {
+		if c.app.Targets[i] == nil || states[i].Err != nil {
+			continue
+		}
+		if !c.byKEDA(i) {
 			c.desired[i].noticeManual(&states[i], c.now(), c.app.RespectManual)
 		}
+		c.desired[i].compare(&states[i], c.byKEDA(i))
 	}
 	return nil
 }

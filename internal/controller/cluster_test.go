@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,41 +56,90 @@ func load(t *testing.T, text string) *v1alpha1.LoadLine {
 // stage is a cluster of which tests say what it is: it does what it is told, and
 // keeps a list of that.
 type stage struct {
-	l       *v1alpha1.LoadLine
-	states  []kube.State
-	lookErr error
-	acts    []string
-	actErr  error
-	rate    loadline.Sample
-	blind   error
-	now     time.Time
+	l          *v1alpha1.LoadLine
+	states     []kube.State // of onStage
+	order      []int        // of the application's services in it
+	lookErr    error
+	acts       []string
+	actErr     error
+	restoreErr error
+	rate       loadline.Sample
+	blind      error
+	now        time.Time
+}
+
+// onStage are the workloads, whether or not the LoadLine has services for them.
+var onStage = []string{"web", "ads", "cart"}
+
+func nameOnStage(i int) string {
+	if i < len(onStage) {
+		return onStage[i]
+	}
+	return fmt.Sprint("service ", i) // of another application
 }
 
 func (s *stage) Look(context.Context) ([]kube.State, error) {
-	return append([]kube.State(nil), s.states...), s.lookErr
+	var states []kube.State
+	for _, i := range s.order {
+		state := s.states[i]
+		if len(state.Pods) > 0 {
+			state.Size = state.Pods[0].Desired
+		}
+		states = append(states, state)
+	}
+	return states, s.lookErr
 }
 
 func (s *stage) Scale(_ context.Context, service, from, to int) error {
+	i := s.order[service]
 	if s.actErr != nil {
 		return s.actErr
 	}
-	if s.states[service].Replicas != from {
+	if s.states[i].Replicas != from {
 		return kube.ErrChanged
 	}
-	s.acts = append(s.acts, s.l.Spec.Services[service].Name+" "+tellScale(from, to))
-	s.states[service].Replicas = to
-	s.states[service].Changed = kube.Change{Manager: kube.Manager, At: s.now, Ours: true}
+	s.set(i, to)
 	return nil
 }
 
-func (s *stage) Resize(_ context.Context, service int, to loadline.Setting, _ bool) ([]kube.Outcome, error) {
+func (s *stage) set(i, to int) {
+	s.acts = append(s.acts, nameOnStage(i)+" "+tellScale(s.states[i].Replicas, to))
+	s.states[i].Replicas = to
+	s.states[i].Changed = kube.Change{Manager: kube.Manager, At: s.now, Ours: true}
+}
+
+func (s *stage) Restore(_ context.Context, how kube.Restoring) (bool, error) {
+	i := slices.Index(onStage, how.Target.Name)
+	state := &s.states[i]
+	switch by := state.Changed; {
+	case s.restoreErr != nil:
+		return false, s.restoreErr
+	case state.Err != nil || state.Replicas != 0 || !by.Ours && by.Manager != "" && !(how.ByKEDA && by.Manager == "keda"):
+		return false, nil
+	case state.Paused && !how.EvenPaused:
+		return false, kube.ErrPaused
+	}
+	s.set(i, how.To)
+	return true, nil
+}
+
+func (s *stage) Resize(_ context.Context, service int, to loadline.Setting, how kube.Resizing) ([]kube.Outcome, error) {
+	i := s.order[service]
 	if s.actErr != nil {
 		return nil, s.actErr
 	}
-	s.acts = append(s.acts, s.l.Spec.Services[service].Name+" resized")
-	for i := range s.states[service].Pods {
-		p := &s.states[service].Pods[i]
-		p.Desired = loadline.Allocation{Size: p.Desired}.With(to).Size
+	act := nameOnStage(i) + " resized"
+	if how.RaiseOnly {
+		act = nameOnStage(i) + " raised"
+	}
+	s.acts = append(s.acts, act)
+	for j := range s.states[i].Pods {
+		p := &s.states[i].Pods[j]
+		set := to
+		if is := (loadline.Allocation{Size: p.Desired}); how.RaiseOnly {
+			set = raisingOnly(is, set)
+		}
+		p.Desired = loadline.Allocation{Size: p.Desired}.With(set).Size
 	}
 	return []kube.Outcome{{Pod: "p", Result: kube.Done}}, nil
 }
@@ -134,6 +185,14 @@ func newStage(t *testing.T) (*stage, *cluster) {
 
 func (s *stage) ends(app *resource.Application) *cluster {
 	c := newCluster(app)
+	s.order = nil
+	for i := range app.App.Services {
+		at := slices.Index(onStage, app.App.Services[i].Name)
+		if at < 0 { // another application
+			at = i
+		}
+		s.order = append(s.order, at)
+	}
 	c.work, c.timeout, c.act = s, time.Second, true
 	c.source = func(context.Context, time.Time) (metering, error) { return s, nil }
 	c.resource, c.now = func() *v1alpha1.LoadLine { return s.l }, func() time.Time { return s.now }
@@ -215,13 +274,13 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Through the status, as it is written and read.
-	v := &view{app: c.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1)}
+	v := &view{app: c.app, at: s.now, seen: true, services: make([]serviceView, 3), kinds: make([]loadline.KindObservation, 1),
+		brownedOut: c.brownedOut(loadline.Plan{})}
 	v.fillDesired(c)
 	status := v.status(s.l, decider{}, nil)
 	next := s.ends(c.app)
-	for i := range next.desired {
-		next.desired[i] = recall(&status.Services[i], true)
-	}
+	s.l.Status = status
+	next.resume(s.l)
 	s.pass(t, next, 0, loadline.Setting{})
 	for i := range c.desired {
 		if got, want := next.allocation(i), c.allocation(i); got != want {
@@ -331,13 +390,13 @@ func TestPodsThatComeLaterGetTheSize(t *testing.T) {
 	}
 	s.did(t, "web resized")
 	s.pass(t, c, 0, loadline.Setting{})
-	if err := c.resizeMismatched(context.Background()); err != nil {
+	if err := c.resizeMismatched(context.Background(), false); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t) // all have it
 	s.states[0].Pods = append(s.states[0].Pods, pod("d", 0.2))
 	s.pass(t, c, 0, loadline.Setting{})
-	if err := c.resizeMismatched(context.Background()); err != nil {
+	if err := c.resizeMismatched(context.Background(), false); err != nil {
 		t.Fatal(err)
 	}
 	s.did(t, "web resized")

@@ -91,6 +91,9 @@ func (v *view) readyVerdict(forbidden error) verdict {
 		}
 		return no(v1alpha1.ReasonTargetNotFound, "the workloads cannot be read: "+text(v.err))
 	}
+	if v.unrestored != nil {
+		return no(v1alpha1.ReasonBrownoutNotRestored, v.unrestored.Error())
+	}
 	var missing []string
 	for i := range v.services {
 		if v.app.Targets[i] != nil && v.services[i].hold.state == v1alpha1.ServiceNotFound {

@@ -23,10 +23,10 @@ import (
 	"github.com/loadline/loadline/internal/kedascaler"
 )
 
-// Options of a Controller. Client, Live, Log and Now are needed.
+// Options of a Controller. Client, Log and Now are needed.
 type Options struct {
 	Client client.Client // reads from a cache
-	Live   client.Reader // reads from the API server
+	Live   client.Reader // reads from the API server; nil = Client
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -49,10 +49,12 @@ type Options struct {
 type Controller struct {
 	Options
 
-	open openFunc        // assemble, except in tests
-	life context.Context // of the process
-	mu   sync.Mutex
-	runs map[types.NamespacedName]*runner
+	open     openFunc                        // assemble, except in tests
+	restorer func(namespace string) restorer // restorerIn, except in tests
+	life     context.Context                 // of the process
+	mu       sync.Mutex
+	runs     map[types.NamespacedName]*runner
+	released map[types.NamespacedName]*runner // see release
 }
 
 // openFunc puts an application together as the resource says; latest is the
@@ -61,8 +63,11 @@ type openFunc func(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v1a
 
 // New returns a controller whose applications run until the context ends.
 func New(life context.Context, o Options) *Controller {
-	c := &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}}
-	c.open = c.assemble
+	c := &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}, released: map[types.NamespacedName]*runner{}}
+	c.open, c.restorer = c.assemble, c.restorerIn
+	if c.Live == nil {
+		c.Live = c.Client
+	}
 	return c
 }
 
@@ -81,16 +86,23 @@ func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	name := request.NamespacedName
 	var l v1alpha1.LoadLine
-	if err := c.Client.Get(ctx, name, &l); err != nil {
+	err := c.Client.Get(ctx, name, &l)
+	if err == nil && c.runnerOf(name) == nil && c.ours(&l) {
+		// What another process has just written to the status may not be in the cache.
+		l = v1alpha1.LoadLine{}
+		err = c.Live.Get(ctx, name, &l)
+	}
+	if err != nil {
 		if client.IgnoreNotFound(err) != nil {
 			return reconcile.Result{}, err
 		}
 		c.end(name)
+		c.releaser(name, nil)
 		return reconcile.Result{}, nil
 	}
 	if !l.DeletionTimestamp.IsZero() || !c.ours(&l) {
 		c.end(name)
-		return reconcile.Result{}, nil
+		return c.release(ctx, &l)
 	}
 	c.adopt(name, &l)
 	return reconcile.Result{}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 )
 
 // desired is the state that Loadline has set for a service, which is more than the
@@ -16,14 +17,37 @@ type desired struct {
 	replicas loadline.Opt[int] // unset: we have never set them
 	size     loadline.Setting  // sizes that we have set, and nothing else
 	brownout bool
-	changed  time.Time // when we last changed anything
-	manual   time.Time // until when a change by others is respected
+	// before is the replicas before the brownout that has scaled the workload to zero,
+	// or may have. It is set before that is done, and unset when there are replicas
+	// again.
+	before  loadline.Opt[int]
+	changed time.Time // when we last changed anything
+	manual  time.Time // until when a change by others is respected
+	resumed bool      // from the status, and not yet compared with the workload
+}
+
+// resume takes over what the status has of an earlier process, or of this one under
+// an earlier spec.
+func (c *cluster) resume(l *v1alpha1.LoadLine) {
+	status := map[string]*v1alpha1.ServiceStatus{}
+	for i := range l.Status.Services {
+		status[l.Status.Services[i].Name] = &l.Status.Services[i]
+	}
+	for i, target := range c.app.Targets {
+		if target == nil {
+			continue
+		}
+		t := recall(status[c.app.App.Services[i].Name], l.Status.Mode == v1alpha1.Act && c.app.Mode == v1alpha1.Act)
+		t.size = withinAxes(t.size, c.app.Axes[i])
+		c.desired[i] = t
+	}
+	c.resumeBrownouts(l)
 }
 
 // recall reads what an earlier process left in the status. In modes that do not act,
 // what the status shows as applied was not set by us.
 func recall(s *v1alpha1.ServiceStatus, acted bool) desired {
-	var t desired
+	t := desired{resumed: true}
 	if s == nil {
 		return t
 	}
@@ -60,6 +84,51 @@ func bytesOf(q *resource.Quantity) loadline.Opt[int64] {
 		return loadline.Opt[int64]{}
 	}
 	return loadline.Some(q.Value())
+}
+
+// compare updates what is desired by what the workload is found to be.
+func (t *desired) compare(s *kube.State, byKEDA bool) {
+	if t.resumed {
+		t.resumed = false
+		if len(s.Pods) > 0 {
+			t.size = atLeast(t.size, s.Size)
+		}
+	}
+	switch {
+	case !t.before.Set:
+	case s.Replicas > 0 && (!byKEDA || !t.brownout):
+		// The brownout was not carried out, or is over. KEDA carries it out later.
+		t.brownout, t.before = false, loadline.Opt[int]{}
+	case s.Replicas == 0 && !byKEDA:
+		t.brownout = true
+	}
+}
+
+// atLeast raises a desired size, axis by axis, to the size that most pods have. A
+// process that ended between resizing pods and writing the status leaves a status
+// that is behind; reductions are left to the guards.
+func atLeast(size loadline.Setting, is loadline.Size) loadline.Setting {
+	raiseRequest(&size.CPURequest, is.CPURequest)
+	raiseLimit(&size.CPULimit, is.CPULimit)
+	raiseRequest(&size.MemoryRequest, is.MemoryRequest)
+	raiseLimit(&size.MemoryLimit, is.MemoryLimit)
+	return size
+}
+
+func raiseRequest[T int64 | float64](o *loadline.Opt[T], is T) {
+	if o.Set {
+		o.Value = max(o.Value, is)
+	}
+}
+
+// raiseLimit leaves the axis unset where pods have no limit.
+func raiseLimit[T int64 | float64](o *loadline.Opt[T], is T) {
+	switch {
+	case is == 0:
+		*o = loadline.Opt[T]{}
+	case o.Set && o.Value != 0:
+		o.Value = max(o.Value, is)
+	}
 }
 
 // sizes is the part of a setting that is about the size of replicas.

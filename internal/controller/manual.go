@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/kube"
 )
 
@@ -18,18 +19,23 @@ func (t *desired) noticeManual(s *kube.State, now time.Time, respect time.Durati
 	if t.brownout {
 		want = 0
 	}
-	if s.Replicas == want || s.Changed.Ours {
+	zeroed := t.before.Set && s.Replicas == 0 && s.Changed.Manager != "" // others want the zero, too
+	if s.Changed.Ours || s.Replicas == want && !zeroed {
 		return
 	}
 	at := s.Changed.At
-	if at.IsZero() || at.After(now) {
+	switch {
+	case at.IsZero() || at.After(now):
 		at = now
+	case t.resumed && at.Before(t.changed):
+		// They were set before our last change: that change is in the status, and the
+		// process ended before it was applied.
+		t.replicas.Value = s.Replicas
+		return
 	}
 	t.manual = at.Add(respect)
 	t.replicas.Value = s.Replicas // the next difference is another change
-	if s.Replicas > 0 {
-		t.brownout = false
-	}
+	t.brownout, t.before = false, loadline.Opt[int]{}
 }
 
 // whyManual names the manager and the end of the wait.

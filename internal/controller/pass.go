@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/loop"
@@ -14,6 +15,8 @@ import (
 // interval as with --once. The error is the context's: whatever else fails is part
 // of the result.
 func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
+	a.cluster.persist = func(ctx context.Context, plan loadline.Plan) error { return r.writeAhead(ctx, a, plan) }
+	r.restoreOrphans(ctx, a)
 	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
 	a.tellFleet(step)
 	a.record(step)
@@ -72,7 +75,7 @@ func (a *application) policyName(r guard.Rung) string {
 
 // resizeMismatched resizes pods that do not have the desired size.
 func (r *runner) resizeMismatched(ctx context.Context, a *application, v *view) {
-	if err := a.cluster.resizeMismatched(ctx); err != nil && v.err == nil {
+	if err := a.cluster.resizeMismatched(ctx, false); err != nil && v.err == nil {
 		v.err = err
 	}
 	r.forbidden = nil
@@ -103,7 +106,13 @@ func (r *runner) logPass(a *application, v *view) {
 
 func (r *runner) publishStatus(ctx context.Context, a *application, v *view) {
 	l := r.latest.Load()
-	r.write(ctx, l, v.status(l, a.model, r.forbidden), v.at)
+	v.unrestored = r.unrestored
+	base := *l
+	base.Status = r.status // the cache may be behind what we wrote
+	status := v.status(&base, a.model, r.forbidden)
+	status.Agent = r.c.Agent
+	r.write(ctx, l, status, v.at)
+	r.syncFinalizer(ctx, l)
 }
 
 // renewModel looks for another model from time to time, and publishes a change.

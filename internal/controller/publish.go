@@ -7,8 +7,11 @@ import (
 	"reflect"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
@@ -37,7 +40,7 @@ func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	if err := r.patch(ctx, l, status); err != nil {
+	if err := r.patch(ctx, l, status); client.IgnoreNotFound(err) != nil {
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			r.log.Warn("status not written", "error", err)
 		}
@@ -46,14 +49,74 @@ func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha
 	r.status, r.written = status, now
 }
 
+// writeAhead stores a plan in the status before it is applied: the sizes, replicas and
+// brownouts that it leads to. A plan that browns out needs the finalizer, too.
+func (r *runner) writeAhead(ctx context.Context, a *application, plan loadline.Plan) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	l := r.latest.Load()
+	status := a.cluster.planned(r.status, plan)
+	status.ObservedGeneration, status.Agent = l.Generation, r.c.Agent
+	if len(status.BrownedOut) > 0 {
+		if err := r.c.setFinalizer(ctx, l, true); err != nil {
+			return err
+		}
+		r.finalizer = true
+	}
+	if reflect.DeepEqual(r.status, status) {
+		return nil
+	}
+	if err := r.patch(ctx, l, status); err != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	recorded := len(status.BrownedOut) > len(r.status.BrownedOut)
+	r.status = status
+	if recorded {
+		return r.checkRecorded(ctx, l)
+	}
+	return nil
+}
+
+// checkRecorded checks that brownouts are in the stored status: the API server drops
+// fields that its definition of the resource does not have.
+func (r *runner) checkRecorded(ctx context.Context, l *v1alpha1.LoadLine) error {
+	var stored v1alpha1.LoadLine
+	if err := r.c.Live.Get(ctx, client.ObjectKeyFromObject(l), &stored); err != nil {
+		return fmt.Errorf("read the status: %w", err)
+	}
+	if len(stored.Status.BrownedOut) < len(r.status.BrownedOut) {
+		return errors.New("the API server does not store status.brownedOut: its definition of LoadLine is of an earlier version: " +
+			"apply deploy/crd")
+	}
+	return nil
+}
+
+// syncFinalizer removes the finalizer once the stored status has no brownouts, and adds
+// it where others have removed it.
+func (r *runner) syncFinalizer(ctx context.Context, l *v1alpha1.LoadLine) {
+	needed := len(r.status.BrownedOut) > 0
+	has := controllerutil.ContainsFinalizer(l, v1alpha1.BrownoutFinalizer) || !needed && r.finalizer
+	if r.c.DryRun || needed == has || !l.DeletionTimestamp.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	err := r.c.setFinalizer(ctx, l, needed)
+	switch {
+	case err == nil:
+		r.finalizer = needed
+	case !apierrors.IsNotFound(err) && ctx.Err() == nil:
+		r.log.Warn("finalizer not updated", "error", err)
+	}
+}
+
 // patch the status only: while we hold the lease, no other process writes it.
 func (r *runner) patch(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus) error {
 	base := l.DeepCopy()
 	base.Status = *r.status.DeepCopy()
 	changed := base.DeepCopy()
 	changed.Status = status
-	err := r.c.Client.Status().Patch(ctx, changed, client.MergeFrom(base))
-	return client.IgnoreNotFound(err)
+	return r.c.Client.Status().Patch(ctx, changed, client.MergeFrom(base))
 }
 
 // publishFailure reports why the application does not run, and when it restarts.
@@ -62,7 +125,14 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 	r.log.Warn("LoadLine failed", "error", err, "restartIn", wait)
 	now := r.c.Now()
 	status := *r.status.DeepCopy()
-	status.ObservedGeneration, status.Mode = l.Generation, l.Spec.Mode
+	status.ObservedGeneration, status.Mode, status.Agent = l.Generation, l.Spec.Mode, r.c.Agent
+	if wait >= longestRetry && !r.c.DryRun { // it has failed for about a minute: nothing else ends its brownouts
+		failed := *l
+		failed.Status = status
+		var unrestored error
+		status.BrownedOut, unrestored = r.restoreAll(ctx, &failed, "the LoadLine fails", l.Pause())
+		err = errors.Join(err, unrestored)
+	}
 	ready := notReady(err)
 	ready.message = fmt.Sprintf("%s (next attempt in %v)", ready.message, wait)
 	setConditions(&status, l.Generation, now, map[string]verdict{
@@ -70,6 +140,7 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 		v1alpha1.ConditionActive: no(v1alpha1.ReasonNotReady, "see Ready"),
 	})
 	r.write(ctx, l, status, now)
+	r.syncFinalizer(ctx, l)
 }
 
 // publishStandby reports that this process no longer decides. The process that

@@ -28,6 +28,11 @@ type runner struct {
 	renewed   time.Time // when another model was last looked for
 	forbidden error     // by the API server, at the last pass
 	news      string    // of the model, as last published
+
+	finalizer    bool  // we have added it; the cache may not show it yet
+	unrestored   error // why brownouts are not restored
+	restoreRetry backOff
+	restoreAfter time.Time // when that is tried again
 }
 
 func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
@@ -103,7 +108,9 @@ func (r *runner) attempt(ctx context.Context) (err error) {
 			r.log.Error("LoadLine panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	a, err := r.c.open(ctx, r.latest.Load(), r.latest.Load)
+	l := *r.latest.Load()
+	l.Status = r.status // the cache may be behind what we wrote
+	a, err := r.c.open(ctx, &l, r.latest.Load)
 	if err != nil {
 		return err
 	}
@@ -138,13 +145,13 @@ func (r *runner) close(a *application) {
 	r.publishStandby()
 }
 
-// resizeNewPods gives pods that were just created the desired size, where the
-// admission policy did not.
+// resizeNewPods raises pods that were just created to the desired size, where the
+// admission policy did not. The next pass makes those smaller that are larger.
 func (r *runner) resizeNewPods(ctx context.Context, a *application) {
 	if err := a.cluster.look(ctx); err != nil {
 		return // the next pass reports it
 	}
-	if err := a.cluster.resizeMismatched(ctx); err != nil {
+	if err := a.cluster.resizeMismatched(ctx, true); err != nil { // the load was measured earlier
 		r.log.Warn("new pods not resized", "error", err)
 	}
 }

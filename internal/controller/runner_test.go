@@ -41,6 +41,8 @@ func (s *stage) open(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v
 	}
 	a := &application{Application: spec, cluster: s.ends(spec)}
 	a.cluster.resource, a.cluster.now = latest, time.Now
+	a.cluster.act = spec.Mode == v1alpha1.Act
+	a.cluster.resume(l)
 	if err := a.guardIt(ctx, models{app: spec}, l, time.Now()); err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (s *stage) open(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v
 func running(t *testing.T, s *stage) (c *Controller, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c = New(ctx, Options{Client: server(t, s.l), Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	c.open = s.open
+	c.open, c.restorer = s.open, func(string) restorer { return s }
 	return c, func() {
 		cancel()
 		c.Wait()

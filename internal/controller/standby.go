@@ -55,6 +55,10 @@ func (s *Standby) see(now any) {
 	if !ok {
 		return
 	}
+	if !l.DeletionTimestamp.IsZero() { // a brownout in its status does not count any more
+		s.Board.Forget(nameOf(l))
+		return
+	}
 	select {
 	case <-s.Elected:
 		if l.Labels[v1alpha1.AgentLabel] == s.Agent {

@@ -19,6 +19,7 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	status := *l.Status.DeepCopy()
 	status.ObservedGeneration = l.Generation
 	status.Mode = v.app.Mode
+	status.BrownedOut = v.brownedOut
 	setConditions(&status, l.Generation, v.at, v.conditions(l, model, forbidden))
 	if v.fleet == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionFleet)
@@ -43,6 +44,42 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 		status.Services = append(status.Services, v.serviceStatus(i))
 	}
 	status.ServicesMoved = fmt.Sprintf("%d/%d", moved, all)
+	return status
+}
+
+// planned is a status after a plan, before it is applied. Everything that a plan does not
+// concern stays.
+func (c *cluster) planned(was v1alpha1.LoadLineStatus, plan loadline.Plan) v1alpha1.LoadLineStatus {
+	status := *was.DeepCopy()
+	old := map[string]v1alpha1.ServiceStatus{}
+	for _, s := range status.Services {
+		old[s.Name] = s
+	}
+	now := c.passTime()
+	status.Mode, status.LastDecisionTime = c.app.Mode, instant(now)
+	status.BrownedOut = c.brownedOut(plan)
+	status.Services = nil
+	for i, target := range c.app.Targets {
+		if target == nil {
+			continue
+		}
+		s := old[target.Name]
+		t := c.desired[i]
+		var set loadline.Setting
+		if c.mayApply(i) {
+			set = planOf(plan, i)
+		}
+		if !set.Empty() {
+			t.changed = now
+		}
+		s.Name = target.Name
+		s.Applied, s.Size = resource.Desired(c.allocation(i).With(set)), resource.Wanted(over(t.size, sizes(set)))
+		s.LastChangeTime, s.ManualUntil = instant(t.changed), nil
+		if t.manual.After(now) {
+			s.ManualUntil = instant(t.manual)
+		}
+		status.Services = append(status.Services, s)
+	}
 	return status
 }
 

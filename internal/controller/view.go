@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
@@ -31,6 +32,10 @@ type view struct {
 	changed  []loadline.GuardChange
 	plan     loadline.Plan
 	applied  bool // the plan was carried out, or there was none
+
+	brownedOut []v1alpha1.BrownedOut
+	unrestored error // why brownouts are not restored
+	unstored   error // why the plan was not stored, and only in part carried out
 }
 
 // serviceView is one service's part of it.
@@ -52,11 +57,11 @@ type serviceView struct {
 // newView of a pass, after its plan was applied.
 func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 	d := &p.Decision
-	v := &view{app: app, at: d.At, err: d.Err, seen: p.Observed()}
+	v := &view{app: app, at: d.At, err: d.Err, seen: p.Observed(), brownedOut: c.brownedOut(loadline.Plan{})}
 	if !v.seen {
 		return v
 	}
-	v.blind, v.report = c.blind, c.report
+	v.blind, v.report, v.unstored = c.blind, c.report, c.unstored
 	if age := d.At.Sub(c.newest); !c.newest.IsZero() && age > app.Guard.Data.MaxAge {
 		v.late = age
 	}
@@ -106,13 +111,18 @@ func (v *view) why(service int) string {
 			why = c.Guard + ": " + c.Reason
 		}
 	}
-	if sv.resizes != "" {
-		if why != "" {
-			why += "; "
-		}
-		why += sv.resizes
+	if v.unstored != nil && !planOf(v.plan, service).Empty() {
+		why = sentence(v.unstored.Error(), why)
 	}
-	return why
+	return sentence(why, sv.resizes)
+}
+
+// sentence joins two parts, either of which may be empty.
+func sentence(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // outcome of the pass, for metrics.

@@ -43,7 +43,7 @@ func TestPartOfThePodsIsSaid(t *testing.T) {
 	sc := newScene()
 	pods := sc.s.Window[0].Services[0].Pods
 	for i := range pods {
-		pods[i].Ready = noon.Add(-time.Hour)
+		pods[i].Ready = sc.d.At.Add(-time.Hour)
 	}
 	of := func() []string {
 		r := Of(&sc.d, sc.s)
@@ -53,7 +53,7 @@ func TestPartOfThePodsIsSaid(t *testing.T) {
 		t.Errorf("nothing is measured by pod, and it says %q", got)
 	}
 	pods[0].CPU = sample(0.1, time.Second)
-	pods[2].Ready = noon
+	pods[2].Ready = sc.d.At
 	want := "The CPU of 1 of 2 ready pods was measured (50%), and the figures are scaled to all of them; nothing is reduced while more " +
 		"than one in ten is missing."
 	if got := of(); len(got) != 1 || got[0] != want {

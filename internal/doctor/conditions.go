@@ -32,6 +32,8 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonForbidden:      {Fault, "apply the file that the permissions above name"},
 	v1alpha1.ReasonPrometheusUnreachable: {Fault,
 		"check spec.prometheus.url, its credentials, and network policies between the controller and the server"},
+	v1alpha1.ReasonBrownoutNotRestored: {Fault,
+		"correct what the message names; it is tried again at least once a minute. By hand: docs/modes.md, section Brownout"},
 	v1alpha1.ReasonNoPresetFits: {Fault,
 		"set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
 	// Active

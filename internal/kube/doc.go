@@ -12,7 +12,7 @@
 // target.go and workload.go (the target of a service), pods.go and owners.go
 // (ownership of pods), size.go (their size), rollout.go (a rollout in progress),
 // changed.go (the owner of the replicas), conflicts.go with others.go and keda.go
-// (other autoscalers); then scale.go, resize.go with plan.go, qos.go, answer.go,
+// (other autoscalers); then scale.go, restore.go, resize.go with plan.go, qos.go, answer.go,
 // outcome.go and evict.go, and mismatched.go. strip.go keeps the cache small.
 // internal/doctor uses the same rules before the controller runs: other exported
 // functions are for it.

@@ -263,11 +263,11 @@ func TestMismatched(t *testing.T) {
 	s := State{Pods: []Pod{{Name: "has it", Desired: desired}, {Name: "has not", Desired: loadline.Size{CPURequest: 0.2}},
 		{Name: "goes", PodObservation: loadline.PodObservation{Phase: loadline.PodDraining}}}}
 	// A third of a core is written as 334 milli-cores.
-	if got := s.Mismatched(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}); len(got) != 1 ||
+	if got := s.Mismatched(loadline.Setting{CPURequest: loadline.Some(1.0 / 3), Replicas: loadline.Some(9)}, false); len(got) != 1 ||
 		got[0].Name != "has not" {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.Mismatched(loadline.Setting{}); got != nil {
+	if got := s.Mismatched(loadline.Setting{}, false); got != nil {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -54,7 +54,7 @@ func TestPermissions(t *testing.T) {
 	cached := []string{"get", "list", "watch"}
 	for key, verbs := range map[string][]string{
 		"apps/deployments": cached, "apps/statefulsets": cached, "apps/replicasets": cached, "/pods": cached,
-		"loadline.dev/loadlines":               cached,
+		"loadline.dev/loadlines":               {"get", "list", "watch", "patch"}, // patch by internal/controller
 		"autoscaling/horizontalpodautoscalers": cached, "autoscaling.k8s.io/verticalpodautoscalers": cached,
 		"keda.sh/scaledobjects":  cached,
 		"apps/deployments/scale": {"get", "patch"}, "apps/statefulsets/scale": {"get", "patch"},

@@ -22,6 +22,7 @@ var (
 	ErrForbidden = errors.New("not allowed")
 	ErrContainer = errors.New("it has no such container")
 	ErrNotOurs   = errors.New("not scaled by Loadline")
+	ErrPaused    = errors.New("paused")
 	// ErrChanged means that the replicas were changed since the decision.
 	ErrChanged = errors.New("it was changed in the meantime")
 )

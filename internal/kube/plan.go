@@ -64,10 +64,13 @@ type plan struct {
 
 // planFor returns the plan for one pod. What the API server would reject anyway
 // is not requested: the reason is given here in plainer words.
-func planFor(pod *corev1.Pod, container string, q quantities) plan {
+func planFor(pod *corev1.Pod, container string, q quantities, raiseOnly bool) plan {
 	c := findContainer(pod.Spec.Containers, container)
 	if c == nil {
 		return plan{refusal: fmt.Sprintf("it has no container %q", container)}
+	}
+	if raiseOnly {
+		q = q.above(c.Resources)
 	}
 	next := *c.Resources.DeepCopy()
 	changes := quantities{corev1.ResourceList{}, corev1.ResourceList{}}
@@ -105,6 +108,27 @@ func planFor(pod *corev1.Pod, container string, q quantities) plan {
 			would)}
 	}
 	return plan{patch: changes.patch(pod, container), restarts: changes.restart(c)}
+}
+
+// above returns the quantities that are larger than a container's. A container
+// without a limit has the largest.
+func (q quantities) above(is corev1.ResourceRequirements) quantities {
+	more := quantities{corev1.ResourceList{}, corev1.ResourceList{}}
+	for name, want := range q.limits {
+		if limit, has := is.Limits[name]; has && (want.IsZero() || want.Cmp(limit) > 0) {
+			more.limits[name] = want
+		}
+	}
+	for name, want := range q.requests {
+		request, has := is.Requests[name]
+		if !has { // the API server uses the limit as the request
+			request = is.Limits[name]
+		}
+		if want.Cmp(request) > 0 {
+			more.requests[name] = want
+		}
+	}
+	return more
 }
 
 func change(list *corev1.ResourceList, changes corev1.ResourceList, name corev1.ResourceName, want resource.Quantity) {

@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := planFor(pod, "app", q)
+			got := planFor(pod, "app", q, false)
 			want := ""
 			if row.patch != "" {
 				want = `{"metadata":{"uid":"pod-a"},"spec":{"containers":[{"name":"app","resources":` + row.patch + `}]}}`
@@ -97,7 +97,7 @@ func TestRestartPolicy(t *testing.T) {
 		"memory": {loadline.Setting{CPURequest: loadline.Some(0.3), MemoryLimit: loadline.Some(256 * mi)}, true},
 	} {
 		q, err := quantitiesOf(row.to)
-		if got := planFor(pod, "app", q); err != nil || got.restarts != row.want {
+		if got := planFor(pod, "app", q, false); err != nil || got.restarts != row.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -134,6 +134,36 @@ func TestQoSOfSeveralContainers(t *testing.T) {
 			}
 			if got := QoSClass(pod); got != row.want {
 				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestPlanThatOnlyRaises(t *testing.T) {
+	burstable := resources("200m", "1", "100Mi", "200Mi")
+	cores, bytes := loadline.Some[float64], loadline.Some[int64]
+	for _, row := range []struct {
+		name  string
+		is    corev1.ResourceRequirements
+		to    loadline.Setting
+		patch string // of resources
+	}{
+		{"nothing is made smaller", burstable, loadline.Setting{CPURequest: cores(0.1), CPULimit: cores(0.2), MemoryLimit: bytes(150 * mi)},
+			""},
+		{"the axes that raise are sent", burstable, loadline.Setting{CPURequest: cores(0.3), CPULimit: cores(0.5),
+			MemoryRequest: bytes(90 * mi), MemoryLimit: bytes(300 * mi)}, `{"limits":{"memory":"300Mi"},"requests":{"cpu":"300m"}}`},
+		{"a first limit would make it smaller", resources("200m", "", "100Mi", ""), loadline.Setting{CPULimit: cores(2)}, ""},
+		{"a request below the limit that stands for it", resources("", "1", "", ""), loadline.Setting{CPURequest: cores(0.5)}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pod := readyPod("web", "a", withSize(row.is, ""))
+			q, err := quantitiesOf(row.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := planFor(pod, "app", q, true)
+			if got.refusal != "" || row.patch == "" && got.patch != nil || !strings.Contains(string(got.patch), row.patch) {
+				t.Errorf("patch %s, refusal %q, want %q", got.patch, got.refusal, row.patch)
 			}
 		})
 	}

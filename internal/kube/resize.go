@@ -21,15 +21,23 @@ type refusal struct {
 	at      time.Time
 }
 
+// Resizing says how to resize pods.
+type Resizing struct {
+	// Recreate evicts one pod that cannot be resized, see evict.go.
+	Recreate bool
+	// RaiseOnly leaves out what would make a pod smaller, axis by axis, and evicts
+	// nothing.
+	RaiseOnly bool
+}
+
 // Resize resizes the pods of a service, as the last Look found them: in place,
 // only the selected container, only the axes that are set. Pods that already have
 // the desired size in their spec are not patched again; their outcome is
 // reported. Where a resize restarts the container, one pod at a time is resized,
 // and only while all others are ready.
 //
-// With recreate, one pod that cannot be resized is evicted, see evict.go. The
-// error concerns all pods; outcomes up to it are returned as well.
-func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting, recreate bool) ([]Outcome, error) {
+// The error concerns all pods; outcomes up to it are returned as well.
+func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting, how Resizing) ([]Outcome, error) {
 	t := w.targets[service]
 	q, err := quantitiesOf(to)
 	switch {
@@ -45,7 +53,7 @@ func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		p := planFor(pod, s.container, q)
+		p := planFor(pod, s.container, q, how.RaiseOnly)
 		if p.restarts && !mayRestart {
 			outcomes = append(outcomes, Outcome{Pod: pod.Name, UID: pod.UID, Result: Waiting,
 				Why: "its container is restarted by a resize, and not all pods are ready"})
@@ -58,7 +66,7 @@ func (w *Workloads) Resize(ctx context.Context, service int, to loadline.Setting
 		mayRestart = mayRestart && !(p.restarts && o.Result == InProgress)
 		outcomes = append(outcomes, o)
 	}
-	if recreate {
+	if how.Recreate && !how.RaiseOnly {
 		err = w.evictOne(ctx, service, s.pods, outcomes)
 	}
 	return outcomes, err

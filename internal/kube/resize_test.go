@@ -115,7 +115,7 @@ func TestResize(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s, w := cluster(t, row.pod)
 			s.refuse["a"] = row.answer
-			got, err := w.Resize(context.Background(), 0, bigger, false)
+			got, err := w.Resize(context.Background(), 0, bigger, Resizing{})
 			if err != nil || len(got) != 1 || got[0].Result != row.want || !strings.Contains(got[0].Why, row.why) {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -129,7 +129,7 @@ func TestResize(t *testing.T) {
 func TestResizeWithoutPermissionIsAnError(t *testing.T) {
 	s, w := cluster(t, readyPod("web", "a"))
 	s.refuse["a"] = noPermission()
-	if _, err := w.Resize(context.Background(), 0, bigger, false); !errors.Is(err, ErrForbidden) {
+	if _, err := w.Resize(context.Background(), 0, bigger, Resizing{}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestARefusalIsNotAskedForAgainAtOnce(t *testing.T) {
 	resize := func(to loadline.Setting) string {
 		t.Helper()
 		s.look(t, w)
-		got, err := w.Resize(context.Background(), 0, to, false)
+		got, err := w.Resize(context.Background(), 0, to, Resizing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,12 +169,12 @@ func TestContainersAreRestartedOneAfterTheOther(t *testing.T) {
 			RestartPolicy: corev1.RestartContainer}}
 	}
 	s, w := cluster(t, readyPod("web", "a", restarting), readyPod("web", "b", restarting), readyPod("web", "c", restarting))
-	got, err := w.Resize(context.Background(), 0, bigger, false)
+	got, err := w.Resize(context.Background(), 0, bigger, Resizing{})
 	if err != nil || len(s.resized) != 1 || strings.Count(results(got), "waiting") != 2 {
 		t.Errorf("got %s, %v", results(got), err)
 	}
 	s, w = cluster(t, readyPod("web", "a", restarting), readyPod("web", "b", unready, restarting))
-	got, err = w.Resize(context.Background(), 0, bigger, false)
+	got, err = w.Resize(context.Background(), 0, bigger, Resizing{})
 	if err != nil || len(s.resized) != 0 || results(got) != "a waiting, b waiting" {
 		t.Errorf("while one is not ready: got %s, %v", results(got), err)
 	}
@@ -221,7 +221,7 @@ func TestEviction(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s, w := cluster(t, row.pods...)
 			s.evicting = row.answer
-			got, err := w.Resize(context.Background(), 0, bigger, true)
+			got, err := w.Resize(context.Background(), 0, bigger, Resizing{Recreate: true})
 			if !errors.Is(err, row.fault) || results(got) != row.want || len(got) > 0 && !strings.Contains(got[0].Why, row.why) {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -232,12 +232,22 @@ func TestEviction(t *testing.T) {
 	}
 }
 
+// A new pod would have the desired size, which may be smaller.
+func TestRaisingOnlyEvictsNothing(t *testing.T) {
+	best := withSize(corev1.ResourceRequirements{}, corev1.PodQOSBestEffort)
+	s, w := cluster(t, readyPod("web", "a", best), readyPod("web", "b"))
+	got, err := w.Resize(context.Background(), 0, bigger, Resizing{Recreate: true, RaiseOnly: true})
+	if err != nil || len(s.evicted) > 0 || results(got) != "a refused, b in progress" {
+		t.Errorf("got %s, %v, evicted %q", results(got), err, s.evicted)
+	}
+}
+
 // Without the admission policy a new pod is no better than an old one.
 func TestEvictionEndsIfItDoesNotHelp(t *testing.T) {
 	best := withSize(corev1.ResourceRequirements{}, corev1.PodQOSBestEffort)
 	s, w := cluster(t, readyPod("web", "a", best), readyPod("web", "b", best))
 	ctx := context.Background()
-	if got, err := w.Resize(ctx, 0, bigger, true); err != nil || len(s.evicted) != 1 {
+	if got, err := w.Resize(ctx, 0, bigger, Resizing{Recreate: true}); err != nil || len(s.evicted) != 1 {
 		t.Fatalf("got %s, %v", results(got), err)
 	}
 	if err := s.Delete(ctx, readyPod("web", s.evicted[0])); err != nil {
@@ -249,7 +259,7 @@ func TestEvictionEndsIfItDoesNotHelp(t *testing.T) {
 	}
 	s.now = noon.Add(time.Minute)
 	s.look(t, w)
-	got, err := w.Resize(ctx, 0, bigger, true)
+	got, err := w.Resize(ctx, 0, bigger, Resizing{Recreate: true})
 	if err != nil || len(s.evicted) != 1 || !strings.Contains(fmt.Sprint(got), "does not have the size either") {
 		t.Errorf("got %+v, %v after evicting %q", got, err, s.evicted)
 	}

@@ -22,7 +22,7 @@ func Remember(status *v1alpha1.LoadLineStatus, m guard.Memory) {
 		return &t
 	}
 	status.Memory = &v1alpha1.GuardMemory{
-		Time: metav1.NewMicroTime(m.At), Kinds: m.Kinds, BrownedOut: m.Brownout.Off,
+		Time: metav1.NewMicroTime(m.At), Kinds: m.Kinds, Off: m.Brownout.Off,
 		Switched: before(m.Brownout.Switched), MetSince: before(m.Brownout.Met),
 	}
 	for i := range status.Services {
@@ -56,7 +56,7 @@ func Recall(status *v1alpha1.LoadLineStatus) guard.Memory {
 	}
 	m := guard.Memory{
 		At: at, Kinds: status.Memory.Kinds, Services: map[string]guard.ServiceMemory{},
-		Brownout: guard.BrownoutMemory{Off: status.Memory.BrownedOut, Switched: age(status.Memory.Switched), Met: age(status.Memory.MetSince)},
+		Brownout: guard.BrownoutMemory{Off: status.Memory.Off, Switched: age(status.Memory.Switched), Met: age(status.Memory.MetSince)},
 	}
 	for i := range status.Services {
 		s := &status.Services[i]

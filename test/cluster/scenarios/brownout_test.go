@@ -53,13 +53,8 @@ kinds:
 	return m.App
 }
 
-// TestBrownout: an optional service goes to zero while the error budget burns, and
-// comes back afterwards.
-func TestBrownout(t *testing.T) {
-	t.Parallel()
-	s := setUp(t, withAds(t), 20)
-	s.run(t, cluster.ProductOptions{})
-	s.loadLine(t, v1alpha1.Act, `  services:
+// adsSpec is about both services: static replicas, and a brownout after ten seconds.
+const adsSpec = `  services:
   - {name: server, targetRef: {name: server}, bounds: {replicas: {min: 1, max: 1}}}
   - {name: ads, targetRef: {name: ads}, optional: {price: "0.1"}, bounds: {replicas: {min: 0, max: 5}}}
   policy: {baseline: static}
@@ -68,7 +63,15 @@ func TestBrownout(t *testing.T) {
     data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 5m}
     burn: {windows: [{short: 10s, long: 20s, rate: 20}], recovery: 20s, longestRecovery: 1m, scaleInWindow: 10s}
     brownout: {window: 10s, rate: 5, recovery: 12s}
-`)
+`
+
+// TestBrownout: an optional service goes to zero while the error budget burns, and
+// comes back afterwards.
+func TestBrownout(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, withAds(t), 20)
+	s.run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, adsSpec)
 	s.waitCondition(t, "Ready=True", "Stale=False/Fresh")
 	if n := s.replicas(t, "ads"); n != 2 {
 		t.Fatalf("%d replicas of ads before anything burned", n)

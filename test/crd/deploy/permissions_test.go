@@ -27,6 +27,7 @@ const reading = "read" // get, list and watch, which show the same
 
 var uses = []use{
 	{[]string{"loadline.dev loadlines read"}, "internal/controller/controller.go", `c\.Client\.Get\(`},
+	{[]string{"loadline.dev loadlines patch"}, "internal/controller/release.go", `c\.Client\.Patch\(`},
 	{[]string{"loadline.dev loadlines/status patch"}, "internal/controller/publish.go", `Client\.Status\(\)\.Patch\(`},
 	{[]string{" secrets get", " configmaps get"}, "internal/controller/sources.go", `n\.reader\.Get\(`},
 	{[]string{"events.k8s.io events create", "events.k8s.io events patch"}, "internal/controller/events.go", `d\.events\.Eventf\(`},
