@@ -41,8 +41,9 @@ type State struct {
 	Resize []Outcome
 }
 
-// sight is what Look stores of a service for Resize.
+// sight is what Look stores of a service for Scale and Resize.
 type sight struct {
+	basis     basis
 	container string
 	pods      []*corev1.Pod // owned by the cache, never modified
 }
@@ -68,6 +69,9 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 		s := &states[i]
 		if errors.Is(s.Err, ErrNotFound) {
 			continue
+		}
+		if s.Err == nil {
+			seen[i].basis = basisOf(&loads[i])
 		}
 		seen[i].pods = pods[i]
 		seen[i].container = w.describe(s, i, &loads[i], pods[i])
