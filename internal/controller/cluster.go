@@ -199,6 +199,15 @@ func (c *cluster) byKEDA(i int) bool {
 	return c.app.Targets[i] != nil && c.app.Targets[i].MovedBy == v1alpha1.ByKEDA
 }
 
+func (c *cluster) anyByKEDA() bool {
+	for i := range c.app.Targets {
+		if c.byKEDA(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // serviceError names the service that an error is about.
 func (c *cluster) serviceError(i int, err error) error {
 	return fmt.Errorf("service %s: %w", c.app.App.Services[i].Name, err)

@@ -56,6 +56,8 @@ func load(t *testing.T, text string) *v1alpha1.LoadLine {
 type stage struct {
 	l       *v1alpha1.LoadLine
 	states  []kube.State
+	looking func() // called by Look, before it returns
+	looks   int
 	lookErr error
 	acts    []string
 	actErr  error
@@ -65,6 +67,9 @@ type stage struct {
 }
 
 func (s *stage) Look(context.Context) ([]kube.State, error) {
+	if s.looks++; s.looking != nil {
+		defer s.looking()
+	}
 	return append([]kube.State(nil), s.states...), s.lookErr
 }
 

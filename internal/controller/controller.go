@@ -23,10 +23,10 @@ import (
 	"github.com/loadline/loadline/internal/kedascaler"
 )
 
-// Options of a Controller. Client, Live, Log and Now are needed.
+// Options of a Controller. Client, Log and Now are needed.
 type Options struct {
 	Client client.Client // reads from a cache
-	Live   client.Reader // reads from the API server
+	Live   client.Reader // reads from the API server; nil = Client does
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -40,6 +40,7 @@ type Options struct {
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
 	DryRun    bool   // nothing is written, whatever the mode
+	Lease     *Lease // that every write needs; nil = none
 	// Agent selects the LoadLines to run: those with this value of the label
 	// v1alpha1.AgentLabel; empty = those without it.
 	Agent string
@@ -50,7 +51,8 @@ type Controller struct {
 	Options
 
 	open openFunc        // assemble, except in tests
-	life context.Context // of the process
+	life context.Context // of the applications
+	stop context.CancelFunc
 	mu   sync.Mutex
 	runs map[types.NamespacedName]*runner
 }
@@ -61,9 +63,26 @@ type openFunc func(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v1a
 
 // New returns a controller whose applications run until the context ends.
 func New(life context.Context, o Options) *Controller {
-	c := &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}}
+	life, stop := context.WithCancel(life)
+	c := &Controller{Options: o, life: life, stop: stop, runs: map[types.NamespacedName]*runner{}}
+	if c.Live == nil {
+		c.Live = c.Client
+	}
+	if c.Lease != nil {
+		c.Client = fenced{c.Client, c.Lease}
+	}
 	c.open = c.assemble
 	return c
+}
+
+// Start waits for the end of the context and then until every application has ended.
+// As a runnable of the manager it has the lease released only afterwards: no write of
+// this process follows the release.
+func (c *Controller) Start(ctx context.Context) error {
+	<-ctx.Done()
+	c.stop()
+	c.Wait()
+	return nil
 }
 
 // ending reports whether the process is being stopped.
@@ -102,23 +121,26 @@ func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.
 // adopt a LoadLine as it is now. A change of its spec restarts it, with what the
 // status remembers; the next pass sees anything else.
 func (c *Controller) adopt(name types.NamespacedName, l *v1alpha1.LoadLine) {
-	if r := c.runnerOf(name); r != nil {
+	r := c.runnerOf(name)
+	if r != nil {
 		was := r.latest.Load()
-		if was.UID == l.UID && was.Generation == l.Generation {
+		switch {
+		case was.UID == l.UID && was.Generation > l.Generation:
+			return // the cache is behind what the runner has read
+		case was.UID == l.UID && was.Generation == l.Generation:
 			r.latest.Store(l)
 			r.poke()
 			return
 		}
 		r.stop() // without the lock: a pass may take as long as Prometheus does
-		l = l.DeepCopy()
-		if was.UID == l.UID {
-			l.Status = r.status // the cache may be behind what we wrote
+		if was.UID != l.UID {
+			r = nil // nothing of the former LoadLine is for this one
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ending() {
-		c.runs[name] = c.start(c.life, l, c.offset(l))
+		c.runs[name] = c.start(c.life, l, c.offset(l), r)
 	}
 }
 
@@ -177,6 +199,9 @@ func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+	if err := m.Add(c); err != nil {
+		return err
 	}
 	return ctrl.NewControllerManagedBy(m).
 		For(&v1alpha1.LoadLine{}).

@@ -4,7 +4,8 @@
 //
 // Reading order: controller.go (which applications there are), runner.go (start,
 // restart and stop of one), pass.go (one pass from observing to publishing, also for
-// once.go), assemble.go (what an application consists of), cluster.go with apply.go (the
+// once.go), fence.go and confirm.go (nothing is written by a process that does not
+// decide any more), assemble.go (what an application consists of), cluster.go with apply.go (the
 // loop's cluster), hold.go (services that must not be changed now), round.go (sizes in
 // millicores and MiB), desired.go (the desired state of services), manual.go (changes by
 // others), sources.go (Prometheus and its credentials), models.go with read.go (the

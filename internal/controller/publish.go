@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
@@ -23,37 +21,33 @@ const (
 )
 
 // write the status if it has changed in more than figures, or has not been written
-// for long.
-func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, now time.Time) {
+// for long. The error wraps errStale: a status that could not be written for another
+// reason is written later.
+func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, now time.Time) error {
+	r.newest = status
 	if r.c.DryRun {
-		return
+		return nil
 	}
 	r.events.conditions(l, r.status.Conditions, status.Conditions)
 	if now.Sub(r.written) < quietFor && equalCalm(r.status, status) {
-		return
+		return nil
 	}
 	if reflect.DeepEqual(r.status, status) {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	if err := r.patch(ctx, l, status); err != nil {
+		if errors.Is(err, errStale) {
+			return err
+		}
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			r.log.Warn("status not written", "error", err)
 		}
-		return
+		return nil
 	}
 	r.status, r.written = status, now
-}
-
-// patch the status only: while we hold the lease, no other process writes it.
-func (r *runner) patch(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus) error {
-	base := l.DeepCopy()
-	base.Status = *r.status.DeepCopy()
-	changed := base.DeepCopy()
-	changed.Status = status
-	err := r.c.Client.Status().Patch(ctx, changed, client.MergeFrom(base))
-	return client.IgnoreNotFound(err)
+	return nil
 }
 
 // publishFailure reports why the application does not run, and when it restarts.
@@ -61,7 +55,7 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 	l := r.latest.Load()
 	r.log.Warn("LoadLine failed", "error", err, "restartIn", wait)
 	now := r.c.Now()
-	status := *r.status.DeepCopy()
+	status := *r.newest.DeepCopy()
 	status.ObservedGeneration, status.Mode = l.Generation, l.Spec.Mode
 	ready := notReady(err)
 	ready.message = fmt.Sprintf("%s (next attempt in %v)", ready.message, wait)
@@ -69,7 +63,9 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 		v1alpha1.ConditionReady:  ready,
 		v1alpha1.ConditionActive: no(v1alpha1.ReasonNotReady, "see Ready"),
 	})
-	r.write(ctx, l, status, now)
+	if err := r.write(ctx, l, status, now); err != nil {
+		r.log.Warn("status not written", "error", err)
+	}
 }
 
 // publishStandby reports that this process no longer decides. The process that
@@ -79,7 +75,7 @@ func (r *runner) publishStandby() {
 		return
 	}
 	l := r.latest.Load()
-	status := *r.status.DeepCopy()
+	status := *r.newest.DeepCopy()
 	setConditions(&status, l.Generation, r.c.Now(), map[string]verdict{
 		v1alpha1.ConditionActive: {"Unknown", v1alpha1.ReasonStandby, "the process that decided has ended"},
 	})

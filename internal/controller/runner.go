@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -23,11 +24,14 @@ type runner struct {
 	ended  chan struct{}
 
 	events    eventWriter
+	newest    v1alpha1.LoadLineStatus // of the last pass, written or not
 	status    v1alpha1.LoadLineStatus // as last written
 	written   time.Time
-	renewed   time.Time // when another model was last looked for
-	forbidden error     // by the API server, at the last pass
-	news      string    // of the model, as last published
+	stored    v1alpha1.LoadLineStatus // as the API server has it, to our knowledge
+	version   string                  // resourceVersion of the LoadLine then; empty = to be read
+	renewed   time.Time               // when another model was last looked for
+	forbidden error                   // by the API server, at the last pass
+	news      string                  // of the model, as last published
 }
 
 func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
@@ -36,13 +40,18 @@ func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
 		poked: make(chan struct{}, 1), ended: make(chan struct{}), events: eventWriter{events: c.Events},
 	}
 	r.latest.Store(l)
-	r.status = *l.Status.DeepCopy()
+	r.newest, r.status, r.stored = *l.Status.DeepCopy(), *l.Status.DeepCopy(), *l.Status.DeepCopy()
+	r.version = l.ResourceVersion
 	return r
 }
 
-// start a runner, which makes its first pass after the given time.
-func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time.Duration) *runner {
+// start a runner, which makes its first pass after the given time. It goes on with
+// what the runner before it has decided, if there was one.
+func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time.Duration, before *runner) *runner {
 	r := c.newRunner(l)
+	if before != nil {
+		r.newest, r.status, r.written, r.stored, r.version = before.newest, before.status, before.written, before.stored, before.version
+	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(r.ended)
@@ -68,7 +77,9 @@ func (r *runner) poke() {
 
 // run the application until the context ends. One that cannot be assembled or that
 // fails is restarted with exponential back-off: what it waits for may appear (a
-// Secret, a ConfigMap, a permission), and a fault of one pass may be over.
+// Secret, a ConfigMap, a permission), and a fault of one pass may be over. One that
+// is stale is not started before this process holds the lease, if it ever does: as
+// a rule the process ends with the lost election.
 func (r *runner) run(ctx context.Context, after time.Duration) {
 	clock := &realClock{now: r.c.Now}
 	if clock.WaitUntil(ctx, r.c.Now().Add(after)) != nil {
@@ -82,7 +93,11 @@ func (r *runner) run(ctx context.Context, after time.Duration) {
 			return
 		}
 		wait := retry.next(r.c.Now().Sub(began))
-		r.publishFailure(ctx, err, wait)
+		if errors.Is(err, errStale) {
+			r.log.Warn("LoadLine stopped", "reason", err, "retryIn", wait)
+		} else {
+			r.publishFailure(ctx, err, wait)
+		}
 		if clock.WaitUntil(ctx, r.c.Now().Add(wait)) != nil {
 			return
 		}
@@ -103,10 +118,14 @@ func (r *runner) attempt(ctx context.Context) (err error) {
 			r.log.Error("LoadLine panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	a, err := r.c.open(ctx, r.latest.Load(), r.latest.Load)
+	if err := r.resume(ctx); err != nil {
+		return passError{err}
+	}
+	a, err := r.c.open(ctx, r.resource(), r.latest.Load)
 	if err != nil {
 		return err
 	}
+	a.loop.Cluster = confirmed{a.cluster, r.confirm}
 	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
 		len(r.latest.Load().Spec.Services))
 	defer r.close(a)
@@ -141,6 +160,7 @@ func (r *runner) close(a *application) {
 // resizeNewPods gives pods that were just created the desired size, where the
 // admission policy did not.
 func (r *runner) resizeNewPods(ctx context.Context, a *application) {
+	ctx = withPass(ctx, r.c.Now(), a.Needs.Period)
 	if err := a.cluster.look(ctx); err != nil {
 		return // the next pass reports it
 	}

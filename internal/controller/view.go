@@ -118,6 +118,8 @@ func (v *view) why(service int) string {
 // outcome of the pass, for metrics.
 func (v *view) outcome() string {
 	switch {
+	case errors.Is(v.err, errStale):
+		return "stale"
 	case v.err != nil && errors.Is(v.err, loadline.ErrNoData):
 		return "held"
 	case v.err != nil:
