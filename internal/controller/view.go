@@ -47,6 +47,7 @@ type serviceView struct {
 	change    time.Time
 	manual    time.Time
 	resizes   string // what is in the way of sizes
+	unscaled  string // why nothing scales it at present, KEDA included
 }
 
 // newView of a pass, after its plan was applied.
@@ -89,6 +90,7 @@ func (v *view) fillDesired(c *cluster) {
 		sv.desired = c.allocation(i)
 		sv.size = c.desired[i].size
 		sv.change, sv.manual = c.desired[i].changed, c.desired[i].manual
+		sv.unscaled = c.unscaled(i)
 		sv.resizes = resizeText(c.states[i].Resize, c.resizes[i])
 	}
 }

@@ -36,6 +36,9 @@ type State struct {
 	// ScaledObject is the one that queries Loadline for the replicas of a service
 	// with movedBy KEDA. "" = none.
 	ScaledObject string
+	// ScaledObjectAlone means that it has neither a fallback nor another trigger: when
+	// Loadline does not answer, nothing scales the service.
+	ScaledObjectAlone bool
 	// Resize has the pods whose size cannot be changed, or not now. It is empty for
 	// services whose size Loadline does not scale.
 	Resize []Outcome
@@ -77,7 +80,7 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 		seen[i].container = w.describe(s, i, &loads[i], pods[i])
 		if w.targets[i].service != nil {
 			s.Conflicts = conflicts.of[i]
-			s.ScaledObject = conflicts.asks[i]
+			s.ScaledObject, s.ScaledObjectAlone = conflicts.asks[i], conflicts.alone[i]
 			s.Err = errors.Join(s.Err, err)
 		}
 	}
