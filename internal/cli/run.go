@@ -212,7 +212,7 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		return clusterError(err)
 	}
 	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
-		Agent: f.fleet.agent}); err != nil {
+		Agent: f.fleet.agent, Log: log}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {

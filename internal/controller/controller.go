@@ -98,21 +98,26 @@ func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
 // Reconcile starts, restarts or ends a LoadLine. It is called in the process that
 // holds the lease only, and for one LoadLine at a time.
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	name := request.NamespacedName
+	return reconcile.Result{}, contained(c.Log, "reconcile "+request.String(), func() error {
+		return c.reconcile(ctx, request.NamespacedName)
+	})
+}
+
+func (c *Controller) reconcile(ctx context.Context, name types.NamespacedName) error {
 	var l v1alpha1.LoadLine
 	if err := c.Client.Get(ctx, name, &l); err != nil {
 		if client.IgnoreNotFound(err) != nil {
-			return reconcile.Result{}, err
+			return err
 		}
 		c.end(name)
-		return reconcile.Result{}, nil
+		return nil
 	}
 	if !l.DeletionTimestamp.IsZero() || !c.ours(&l) {
 		c.end(name)
-		return reconcile.Result{}, nil
+		return nil
 	}
 	c.adopt(name, &l)
-	return reconcile.Result{}, nil
+	return nil
 }
 
 // ours reports whether this process runs a LoadLine, or another agent does.
@@ -217,9 +222,12 @@ func (c *Controller) sizesOf(_ context.Context, pod client.Object) []reconcile.R
 	defer c.mu.Unlock()
 	var wake []reconcile.Request
 	for name, r := range c.runs {
-		if name.Namespace == pod.GetNamespace() && movesSizes(r.latest.Load()) {
-			wake = append(wake, reconcile.Request{NamespacedName: name})
-		}
+		_ = contained(c.Log, "look at a new pod", func() error { // of an informer's goroutine
+			if name.Namespace == pod.GetNamespace() && movesSizes(r.latest.Load()) {
+				wake = append(wake, reconcile.Request{NamespacedName: name})
+			}
+			return nil
+		})
 	}
 	return wake
 }

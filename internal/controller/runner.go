@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -96,7 +95,10 @@ func (r *runner) run(ctx context.Context, after time.Duration) {
 		if errors.Is(err, errStale) {
 			r.log.Warn("LoadLine stopped", "reason", err, "retryIn", wait)
 		} else {
-			r.publishFailure(ctx, err, wait)
+			_ = contained(r.log, "publish a failure", func() error {
+				r.publishFailure(ctx, err, wait)
+				return nil
+			})
 		}
 		if clock.WaitUntil(ctx, r.c.Now().Add(wait)) != nil {
 			return
@@ -110,14 +112,22 @@ type passError struct{ error }
 func (e passError) Unwrap() error { return e.error }
 
 // attempt assembles the application and makes passes until the context ends or
-// something fails. A panic is a failure of this application alone.
-func (r *runner) attempt(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = passError{fmt.Errorf("panic: %v", p)}
-			r.log.Error("LoadLine panicked", "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
+// something fails. A panic is a failure of this application alone: nothing is
+// changed until it is restarted, KEDA's answers expire, and the restart goes on
+// with the newest status.
+func (r *runner) attempt(ctx context.Context) error {
+	var failed error
+	panicked := contained(r.log, "pass", func() error {
+		failed = r.assembleAndPass(ctx)
+		return nil
+	})
+	if panicked != nil {
+		return passError{panicked}
+	}
+	return failed
+}
+
+func (r *runner) assembleAndPass(ctx context.Context) error {
 	if err := r.resume(ctx); err != nil {
 		return passError{err}
 	}
