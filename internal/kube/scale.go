@@ -31,7 +31,8 @@ func basisOf(l *workload) basis {
 }
 
 // differs returns what changed since the decision, or "". The version alone does
-// not count: it changes with the status.
+// not count: it changes with the status. The generation shows replicas that were
+// changed and changed back; that of a Deployment changes with its annotations too.
 func (b basis) differs(from basis) string {
 	switch {
 	case b.uid != from.uid:
@@ -59,8 +60,8 @@ const tries = 8
 // Every write carries the resource version that Look found, so that a process
 // whose view is outdated cannot overwrite a later decision, its successor's
 // included. Where the API server reports a conflict, the workload is read again:
-// if nothing but its status and metadata has changed since Look, the write is
-// repeated with the new version.
+// if replicas, their field manager, the generation and the UID are those of Look,
+// the write is repeated with the new version.
 func (w *Workloads) Scale(ctx context.Context, service, from, to int) error {
 	t := w.targets[service]
 	decided := w.sightOf(service).basis
@@ -79,7 +80,8 @@ func (w *Workloads) Scale(ctx context.Context, service, from, to int) error {
 	for range tries {
 		version, err := w.apply(ctx, t, is, to)
 		if err == nil {
-			w.wrote(service, is, version, to)
+			w.wrote(service, version)
+			w.rebase(service, is, version, to)
 			return nil
 		}
 		if !apierrors.IsConflict(err) {
@@ -148,12 +150,16 @@ func (w *Workloads) apply(ctx context.Context, t target, is basis, to int) (stri
 	return body.GetResourceVersion(), err
 }
 
-// wrote stores the result of a write: a second one before the next Look is
-// conditional on the first.
-func (w *Workloads) wrote(service int, was basis, version string, replicas int) {
+func (w *Workloads) wrote(service int, version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.memory[service].written = version
+}
+
+// rebase makes a write of this process the basis of another one before the next Look.
+func (w *Workloads) rebase(service int, was basis, version string, replicas int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	was.version, was.replicas, was.owner = version, replicas, Manager
 	was.generation++ // by this one change of the spec
 	w.seen[service].basis = was

@@ -23,7 +23,7 @@ import (
 type workload struct {
 	uid         types.UID
 	version     string // resourceVersion
-	generation  int64  // changes with the spec only
+	generation  int64
 	annotations map[string]string
 	managed     []metav1.ManagedFieldsEntry
 	replicas    int // desired

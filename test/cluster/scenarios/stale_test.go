@@ -1,12 +1,21 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/test/cluster"
 )
 
@@ -132,4 +141,88 @@ func TestKEDAInRecommend(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestStaleDecisionsAreRefused: two processes with the same permissions and the same
+// field manager decide on the same state. The API server accepts the first decision
+// and refuses the second; changes of the status or of labels refuse none.
+func TestStaleDecisionsAreRefused(t *testing.T) {
+	t.Parallel()
+	c := cluster.Shared(t)
+	c.InstallLoadline(t)
+	ns, app := c.Namespace(t), single(t)
+	app.Services[0].Replicas = 3
+	c.Deploy(t, ns, app)
+	name, admin := app.Services[0].Name, c.Client(t, cluster.Admin)
+	bounds := &v1alpha1.QuantityBounds{Min: resource.MustParse("1m"), Max: resource.MustParse("4")}
+	service := &v1alpha1.Service{
+		Name: name, TargetRef: v1alpha1.TargetRef{Name: name}, Bounds: v1alpha1.Bounds{CPU: bounds},
+		Axes: []v1alpha1.Axis{v1alpha1.Horizontal, v1alpha1.VerticalRequests, v1alpha1.VerticalLimits},
+	}
+	process := func() *kube.Workloads {
+		return kube.New(kube.Options{Client: c.Client(t, cluster.Loadline), Namespace: ns, Services: []*v1alpha1.Service{service},
+			Names: []string{name}})
+	}
+	look := func(w *kube.Workloads) {
+		t.Helper()
+		if states, err := w.Look(t.Context()); err != nil || states[0].Err != nil || len(states[0].Pods) != 3 {
+			t.Fatalf("%+v, %v", states, err)
+		}
+	}
+	label := func(o client.Object) {
+		t.Helper()
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"touched":"yes"}}}`))
+		if err := admin.Patch(t.Context(), o, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale, leader := process(), process()
+
+	look(stale)
+	look(leader)
+	half := loadline.Setting{CPURequest: loadline.Some(0.5), CPULimit: loadline.Some(0.5)}
+	for _, pod := range c.Pods(t, ns, name) {
+		label(&pod)
+	}
+	resized, err := leader.Resize(t.Context(), 0, half, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range resized {
+		if o.Result != kube.InProgress {
+			t.Errorf("the leader's resize after a change of labels: %+v", o)
+		}
+	}
+	tiny := loadline.Setting{CPURequest: loadline.Some(0.01), CPULimit: loadline.Some(0.01)}
+	if resized, err = stale.Resize(t.Context(), 0, tiny, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range resized {
+		if o.Result != kube.Waiting {
+			t.Errorf("the stale resize: %+v", o)
+		}
+	}
+	for _, pod := range c.Pods(t, ns, name) {
+		if cpu := pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue(); cpu != 500 {
+			t.Errorf("pod %s requests %d m", pod.Name, cpu)
+		}
+	}
+
+	label(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})
+	if err := leader.Scale(t.Context(), 0, 3, 7); err != nil {
+		t.Errorf("the leader's decision after a change of labels: %v", err)
+	}
+	if err := stale.Scale(t.Context(), 0, 3, 2); !errors.Is(err, kube.ErrChanged) {
+		t.Errorf("the stale decision: %v", err)
+	}
+	if err := leader.Scale(t.Context(), 0, 7, 3); err != nil {
+		t.Errorf("the leader's next decision: %v", err)
+	}
+	if err := stale.Scale(t.Context(), 0, 3, 2); !errors.Is(err, kube.ErrChanged) {
+		t.Errorf("the stale decision, with the number that it was based on: %v", err)
+	}
+	var d appsv1.Deployment
+	if err := admin.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: name}, &d); err != nil || *d.Spec.Replicas != 3 {
+		t.Errorf("%d replicas, %v", *d.Spec.Replicas, err)
+	}
 }
