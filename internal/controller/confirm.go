@@ -72,11 +72,11 @@ func (r *runner) resume(ctx context.Context) error {
 	if now.UID != l.UID {
 		return fmt.Errorf("%w: the LoadLine was deleted and created again", errStale)
 	}
-	if r.version == "" || !equality.Semantic.DeepEqual(now.Status, r.stored) {
-		r.status = *now.Status.DeepCopy()
-		r.newest = *now.Status.DeepCopy()
+	if equality.Semantic.DeepEqual(now.Status, r.stored) {
+		r.version = now.ResourceVersion
+	} else {
+		r.startFrom(&now)
 	}
-	r.stored, r.version = *now.Status.DeepCopy(), now.ResourceVersion
 	if now.Generation >= l.Generation {
 		r.latest.Store(&now)
 	}

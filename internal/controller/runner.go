@@ -39,9 +39,14 @@ func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
 		poked: make(chan struct{}, 1), ended: make(chan struct{}), events: eventWriter{events: c.Events},
 	}
 	r.latest.Store(l)
+	r.startFrom(l)
+	return r
+}
+
+// startFrom makes the status of a LoadLine the one to go on with.
+func (r *runner) startFrom(l *v1alpha1.LoadLine) {
 	r.newest, r.status, r.stored = *l.Status.DeepCopy(), *l.Status.DeepCopy(), *l.Status.DeepCopy()
 	r.version = l.ResourceVersion
-	return r
 }
 
 // start a runner, which makes its first pass after the given time. It goes on with
