@@ -154,7 +154,9 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 	if period <= 0 {
 		return fmt.Errorf("the interval is %v and must be positive", period)
 	}
-	clock := &realClock{now: r.c.Now, poked: r.poked, poke: func(ctx context.Context) { r.resizeNewPods(ctx, a) }}
+	clock := &realClock{now: r.c.Now, poked: r.poked, poke: func(ctx context.Context) {
+		r.resizeNewPods(withPass(ctx, r.c.Now(), period), a)
+	}}
 	for at := r.c.Now(); ; at = loop.NextTick(at, period, r.c.Now()) {
 		if err := clock.WaitUntil(ctx, at); err != nil {
 			return err
@@ -175,7 +177,6 @@ func (r *runner) close(a *application) {
 // resizeNewPods gives pods that were just created the desired size, where the
 // admission policy did not.
 func (r *runner) resizeNewPods(ctx context.Context, a *application) {
-	ctx = withPass(ctx, r.c.Now(), a.Needs.Period)
 	if err := a.cluster.look(ctx); err != nil {
 		return // the next pass reports it
 	}
