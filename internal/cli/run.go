@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -32,15 +33,13 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// leaseName is the Lease of the process that decides.
-const leaseName = "loadline.dev"
-
 type liveFlags struct {
 	clusterFlags
 	fleet                          runFleetFlags
 	namespaces                     []string
 	leaderElect                    bool
 	leaseNamespace                 string
+	leaseWait                      time.Duration
 	models, decisions              string
 	metricsAddress, healthAddress  string
 	kedaAddress                    string
@@ -71,7 +70,9 @@ several replicas need. One process may run all LoadLines, or several processes a
 agents a group of them each (--agent).
 
 To see what it would do, from your own machine and without changing anything, use
---once --dry-run.`,
+--once --dry-run. Without --dry-run, --once needs the lease, so that it cannot act
+together with a controller: it waits for it, renews it while it works, and releases
+it at the end.`,
 		Example: `  # What would be done now? Nothing is changed.
   loadline run --once --dry-run
   loadline run --once --dry-run --namespaces shop --output json
@@ -92,6 +93,8 @@ To see what it would do, from your own machine and without changing anything, us
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "run the LoadLines of these namespaces only, comma-separated (default: all)")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "decide only while holding the lease, so that several processes can run")
 	flags.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the lease (default: that of the pod, or loadline-system)")
+	flags.DurationVar(&f.leaseWait, "lease-wait", 30*time.Second,
+		"with --once and without --dry-run: how long to wait for the lease")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
 	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
 	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "address of /metrics; empty = not served")
@@ -155,6 +158,9 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
 		faults = append(faults, Usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
+	if f.leaseWait < 0 || flags.Changed("lease-wait") && (!f.once || f.dryRun) {
+		faults = append(faults, Usagef("--lease-wait is %v, must not be negative, and needs --once without --dry-run", f.leaseWait))
+	}
 	faults = append(faults, f.fleet.check(flags)...)
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -173,9 +179,24 @@ func clusterScheme() (*runtime.Scheme, error) {
 
 // serve until the context ends.
 func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger) error {
-	manager, err := ctrl.NewManager(config, f.managerOptions(scheme, log))
+	options := f.managerOptions(scheme, log)
+	var lock *resourcelock.LeaseLock
+	if f.leaderElect {
+		var err error
+		if lock, err = f.newLock(config); err != nil {
+			return clusterError(err)
+		}
+		options.LeaderElectionResourceLockInterface = lock
+	}
+	manager, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return clusterError(err)
+	}
+	var lease *controller.Lease
+	if lock != nil {
+		//lint:ignore SA1019 the lock takes a recorder of core events, as its Role allows
+		lock.LockConfig.EventRecorder = manager.GetEventRecorderFor(lock.Identity())
+		lease = f.fence(lock, manager.GetAPIReader())
 	}
 	board := kedascaler.NewBoard()
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,13 +206,13 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
 		ScalerHosts: f.kedaHosts, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
-		Fleet: meeting, Agent: f.fleet.agent,
+		Lease: lease, Fleet: meeting, Agent: f.fleet.agent,
 	})
 	if err := c.SetupWithManager(manager); err != nil {
 		return clusterError(err)
 	}
 	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
-		Agent: f.fleet.agent}); err != nil {
+		Agent: f.fleet.agent, Log: log}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {
@@ -230,6 +251,7 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 		HealthProbeBindAddress: orZero(f.healthAddress),
 		LeaderElection:         f.leaderElect, LeaderElectionID: f.leaseName(), LeaderElectionNamespace: f.lease(),
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration), RenewDeadline: new(renewDeadline), RetryPeriod: new(renewEvery),
 		Cache: cache.Options{
 			DefaultTransform: kube.Strip,
 			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: kube.Strip}},

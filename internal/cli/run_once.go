@@ -18,19 +18,35 @@ import (
 	"github.com/loadline/loadline/internal/controller"
 )
 
-// runOnce makes one pass over each LoadLine and prints the results.
+// runOnce makes one pass over each LoadLine and prints the results. Unless it is a
+// dry run it holds the lease meanwhile.
 func (f *liveFlags) runOnce(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger, stdout io.Writer) error {
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return clusterError(err)
 	}
+	if f.dryRun {
+		return f.passOnce(ctx, direct, nil, log, stdout)
+	}
+	lock, err := f.newLock(config)
+	if err != nil {
+		return clusterError(err)
+	}
+	return withLease(ctx, lock, f.leaseWait, log, func(ctx context.Context) error {
+		return f.passOnce(ctx, direct, f.fence(lock, direct), log, stdout)
+	})
+}
+
+// passOnce reads the LoadLines after the lease was acquired: their status has what the
+// last holder has decided.
+func (f *liveFlags) passOnce(ctx context.Context, direct client.Client, lease *controller.Lease, log *slog.Logger, stdout io.Writer) error {
 	all, err := listLoadLines(ctx, direct, f.namespaces)
 	if err != nil {
 		return clusterError(err)
 	}
 	c := controller.New(ctx, controller.Options{
 		Client: direct, Live: direct, Log: log, Now: time.Now, ScalerHosts: f.kedaHosts,
-		Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
+		Models: f.models, Decisions: f.decisions, DryRun: f.dryRun, Lease: lease,
 	})
 	var findings []controller.Finding
 	for i := range all {

@@ -13,16 +13,24 @@ import (
 )
 
 // Apply applies a plan service by service: a failure with one does not stop the
-// others. A plan that resizes or reduces anything is written to the status first:
-// the next process then knows it, however this one ends. If that fails, only what
-// raises is applied.
+// others. A process that no longer decides applies nothing. A plan that resizes or
+// reduces anything is written to the status first: the next process then knows it,
+// however this one ends. If that fails, only what raises is applied.
 func (c *cluster) Apply(ctx context.Context, plan loadline.Plan) error {
 	if !c.act {
 		return nil
 	}
+	if c.confirm != nil && len(plan.Services) > 0 {
+		if err := c.confirm(ctx); err != nil {
+			return err
+		}
+	}
 	var faults []error
 	if c.persist != nil && c.mustPersist(plan) {
 		if err := c.persist(ctx, plan); err != nil {
+			if errors.Is(err, errStale) {
+				return err
+			}
 			plan = c.raising(plan)
 			c.unstored = fmt.Errorf("only what raises is applied, because the plan cannot be stored in the LoadLine: %w", err)
 			faults = append(faults, c.unstored)

@@ -38,6 +38,9 @@ type cluster struct {
 	resource func() *v1alpha1.LoadLine                                  // the latest, for pauses
 	now      func() time.Time
 	act      bool // by the mode; a dry run does not
+	// confirm returns an error if this process no longer decides for the application;
+	// nil = it is not asked.
+	confirm func(ctx context.Context) error
 	// persist writes the status with a plan that is about to be applied; nil = it is
 	// not kept.
 	persist func(ctx context.Context, plan loadline.Plan) error
@@ -212,6 +215,15 @@ func (c *cluster) allocation(i int) loadline.Allocation {
 
 func (c *cluster) byKEDA(i int) bool {
 	return c.app.Targets[i] != nil && c.app.Targets[i].MovedBy == v1alpha1.ByKEDA
+}
+
+func (c *cluster) anyByKEDA() bool {
+	for i := range c.app.Targets {
+		if c.byKEDA(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // serviceError names the service that an error is about.

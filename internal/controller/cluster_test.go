@@ -59,6 +59,8 @@ type stage struct {
 	l          *v1alpha1.LoadLine
 	states     []kube.State // of onStage
 	order      []int        // of the application's services in it
+	looking    func()       // called by Look, before it returns
+	looks      int
 	lookErr    error
 	acts       []string
 	actErr     error
@@ -79,6 +81,9 @@ func nameOnStage(i int) string {
 }
 
 func (s *stage) Look(context.Context) ([]kube.State, error) {
+	if s.looks++; s.looking != nil {
+		defer s.looking()
+	}
 	var states []kube.State
 	for _, i := range s.order {
 		state := s.states[i]

@@ -136,18 +136,29 @@ func (v *view) activeVerdict(others map[string]verdict) verdict {
 	}
 	switch {
 	case v.app.Mode == v1alpha1.Observe:
-		return no(v1alpha1.ReasonObserving, "the mode is Observe: nothing is decided")
+		return no(v1alpha1.ReasonObserving, "the mode is Observe: nothing is decided"+v.unscaled())
 	case v.app.Mode == v1alpha1.Recommend:
-		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not applied")
+		return no(v1alpha1.ReasonRecommending, "the mode is Recommend: decisions are shown and not applied"+v.unscaled())
 	case others[v1alpha1.ConditionPaused].reason != v1alpha1.ReasonSomeServicesPaused &&
 		others[v1alpha1.ConditionPaused].status == metav1.ConditionTrue:
 		return no(v1alpha1.ReasonPaused, others[v1alpha1.ConditionPaused].message)
 	case moved == 0 && conflicts > 0:
-		return no(v1alpha1.ReasonConflict, others[v1alpha1.ConditionConflict].message)
+		return no(v1alpha1.ReasonConflict, others[v1alpha1.ConditionConflict].message+v.unscaled())
 	case moved == 0 || !v.seen:
 		return no(v1alpha1.ReasonNotReady, "no service may be moved now; see status.services")
 	}
 	return yes(v1alpha1.ReasonActing, fmt.Sprintf("%d of %d services may be moved", moved, all))
+}
+
+// unscaled are the warnings about services that nothing scales, to be appended.
+func (v *view) unscaled() string {
+	var text strings.Builder
+	for i := range v.services {
+		if why := v.services[i].unscaled; why != "" {
+			text.WriteString("; " + why)
+		}
+	}
+	return text.String()
 }
 
 func pausedVerdict(p v1alpha1.Pause, v *view) verdict {

@@ -26,7 +26,7 @@ import (
 // Options of a Controller. Client, Log and Now are needed.
 type Options struct {
 	Client client.Client // reads from a cache
-	Live   client.Reader // reads from the API server; nil = Client
+	Live   client.Reader // reads from the API server; nil = Client does
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -40,6 +40,7 @@ type Options struct {
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
 	DryRun    bool   // nothing is written, whatever the mode
+	Lease     *Lease // that every write needs; nil = none
 	// Agent selects the LoadLines to run: those with this value of the label
 	// v1alpha1.AgentLabel; empty = those without it.
 	Agent string
@@ -51,7 +52,8 @@ type Controller struct {
 
 	open     openFunc                        // assemble, except in tests
 	restorer func(namespace string) restorer // restorerIn, except in tests
-	life     context.Context                 // of the process
+	life     context.Context                 // of the applications
+	stop     context.CancelFunc
 	mu       sync.Mutex
 	runs     map[types.NamespacedName]*runner
 	released map[types.NamespacedName]*runner // see release
@@ -63,12 +65,28 @@ type openFunc func(ctx context.Context, l *v1alpha1.LoadLine, latest func() *v1a
 
 // New returns a controller whose applications run until the context ends.
 func New(life context.Context, o Options) *Controller {
-	c := &Controller{Options: o, life: life, runs: map[types.NamespacedName]*runner{}, released: map[types.NamespacedName]*runner{}}
-	c.open, c.restorer = c.assemble, c.restorerIn
+	life, stop := context.WithCancel(life)
+	c := &Controller{
+		Options: o, life: life, stop: stop, runs: map[types.NamespacedName]*runner{}, released: map[types.NamespacedName]*runner{},
+	}
 	if c.Live == nil {
 		c.Live = c.Client
 	}
+	if c.Lease != nil {
+		c.Client = fenced{c.Client, c.Lease}
+	}
+	c.open, c.restorer = c.assemble, c.restorerIn
 	return c
+}
+
+// Start waits for the end of the context and then until every application has ended.
+// As a runnable of the manager it has the lease released only afterwards: no write of
+// this process follows the release.
+func (c *Controller) Start(ctx context.Context) error {
+	<-ctx.Done()
+	c.stop()
+	c.Wait()
+	return nil
 }
 
 // ending reports whether the process is being stopped.
@@ -84,15 +102,17 @@ func (c *Controller) metricsOf(l *v1alpha1.LoadLine) *applicationMetrics {
 // Reconcile starts, restarts or ends a LoadLine. It is called in the process that
 // holds the lease only, and for one LoadLine at a time.
 func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	name := request.NamespacedName
+	var result reconcile.Result
+	err := contained(c.Log, "reconcile "+request.String(), func() (err error) {
+		result, err = c.reconcile(ctx, request.NamespacedName)
+		return err
+	})
+	return result, err
+}
+
+func (c *Controller) reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	var l v1alpha1.LoadLine
-	err := c.Client.Get(ctx, name, &l)
-	if err == nil && c.runnerOf(name) == nil && c.ours(&l) {
-		// What another process has just written to the status may not be in the cache.
-		l = v1alpha1.LoadLine{}
-		err = c.Live.Get(ctx, name, &l)
-	}
-	if err != nil {
+	if err := c.Client.Get(ctx, name, &l); err != nil {
 		if client.IgnoreNotFound(err) != nil {
 			return reconcile.Result{}, err
 		}
@@ -114,23 +134,26 @@ func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.
 // adopt a LoadLine as it is now. A change of its spec restarts it, with what the
 // status remembers; the next pass sees anything else.
 func (c *Controller) adopt(name types.NamespacedName, l *v1alpha1.LoadLine) {
-	if r := c.runnerOf(name); r != nil {
+	r := c.runnerOf(name)
+	if r != nil {
 		was := r.latest.Load()
-		if was.UID == l.UID && was.Generation == l.Generation {
+		switch {
+		case was.UID == l.UID && was.Generation > l.Generation:
+			return // the cache is behind what the runner has read
+		case was.UID == l.UID && was.Generation == l.Generation:
 			r.latest.Store(l)
 			r.poke()
 			return
 		}
 		r.stop() // without the lock: a pass may take as long as Prometheus does
-		l = l.DeepCopy()
-		if was.UID == l.UID {
-			l.Status = r.status // the cache may be behind what we wrote
+		if was.UID != l.UID {
+			r = nil // nothing of the former LoadLine is for this one
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ending() {
-		c.runs[name] = c.start(c.life, l, c.offset(l))
+		c.runs[name] = c.start(c.life, l, c.offset(l), r)
 	}
 }
 
@@ -190,6 +213,9 @@ func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
+	if err := m.Add(c); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(m).
 		For(&v1alpha1.LoadLine{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.sizesOf), builder.WithPredicates(created)).
@@ -204,9 +230,12 @@ func (c *Controller) sizesOf(_ context.Context, pod client.Object) []reconcile.R
 	defer c.mu.Unlock()
 	var wake []reconcile.Request
 	for name, r := range c.runs {
-		if name.Namespace == pod.GetNamespace() && movesSizes(r.latest.Load()) {
-			wake = append(wake, reconcile.Request{NamespacedName: name})
-		}
+		_ = contained(c.Log, "look at a new pod", func() error { // of an informer's goroutine
+			if name.Namespace == pod.GetNamespace() && movesSizes(r.latest.Load()) {
+				wake = append(wake, reconcile.Request{NamespacedName: name})
+			}
+			return nil
+		})
 	}
 	return wake
 }

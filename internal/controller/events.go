@@ -50,11 +50,24 @@ func (d *eventWriter) pass(l *v1alpha1.LoadLine, v *view) {
 			d.say(l, "change of "+name, corev1.EventTypeNormal, "Changed", "Apply", note)
 		}
 	}
+	d.unscaled(l, v)
 	about := "apply"
 	if v.err != nil && strings.HasPrefix(v.err.Error(), "apply") {
 		d.say(l, about, corev1.EventTypeWarning, "ApplyFailed", "Apply", v.err.Error())
 	} else if v.applied && len(v.plan.Services) > 0 {
 		delete(d.said, about)
+	}
+}
+
+// unscaled writes which services neither Loadline nor KEDA scales at present.
+func (d *eventWriter) unscaled(l *v1alpha1.LoadLine, v *view) {
+	for i := range v.services {
+		about := "KEDA of " + v.app.App.Services[i].Name
+		if why := v.services[i].unscaled; why != "" {
+			d.say(l, about, corev1.EventTypeWarning, "NotScaled", "Observe", why)
+		} else {
+			delete(d.said, about)
+		}
 	}
 }
 

@@ -62,13 +62,16 @@ const flushWithin = 3 * time.Second
 // leave the fleet. It does not wait: the last decisions are published in the background.
 func (m *member) leave() {
 	m.fleet.leaving.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
-		defer cancel()
-		if err := m.agent.Close(ctx); err != nil {
+		defer m.fleet.release(m.teacher)
+		err := contained(m.fleet.log(), "leave the fleet", func() error {
+			defer m.link.Close()
+			ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+			defer cancel()
+			return m.agent.Close(ctx)
+		})
+		if err != nil {
 			m.fleet.log().Warn("experience is lost: it could not be published before the students left the fleet", "fleet", m.name,
 				"error", err)
 		}
-		m.link.Close()
-		m.fleet.release(m.teacher)
 	})
 }

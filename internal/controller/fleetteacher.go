@@ -81,7 +81,7 @@ func (f *Fleet) startTeacher(name string, task teacher.Task) *embeddedTeacher {
 		if before != nil {
 			<-before
 		}
-		t.err = t.Run(ctx)
+		t.err = contained(log, "teacher", func() error { return t.Run(ctx) })
 	}()
 	return t
 }
@@ -107,7 +107,12 @@ func (f *Fleet) release(t *embeddedTeacher) {
 	if t.members--; t.members > 0 || f.closed {
 		return
 	}
-	t.idle = time.AfterFunc(idleFor, func() { f.endIdle(t) })
+	t.idle = time.AfterFunc(idleFor, func() {
+		_ = contained(f.log(), "end an idle teacher", func() error {
+			f.endIdle(t)
+			return nil
+		})
+	})
 }
 
 func (f *Fleet) endIdle(t *embeddedTeacher) {

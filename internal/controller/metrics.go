@@ -50,7 +50,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		passes: counter("loadline_decisions_total",
-			"Passes of the loop, by outcome: changed, kept, held (no data to decide on) or failed.", ofApp, "outcome"),
+			"Passes of the loop, by outcome: changed, kept, held (no data to decide on), failed, "+
+				"or stale (another process holds the lease or has written the status).", ofApp, "outcome"),
 		last:  gauge("loadline_last_decision_timestamp_seconds", "When the last decision was made.", ofApp),
 		rung:  gauge("loadline_rung", "1 for the rung of the guard's ladder that is in force.", ofApp, "rung"),
 		steps: counter("loadline_rung_changes_total", "Changes of the rung of the guard's ladder, by the new rung.", ofApp, "rung"),

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -12,9 +13,10 @@ import (
 )
 
 // pass makes one pass over an application and publishes its result, with every
-// interval as with --once. The error is the context's: whatever else fails is part
-// of the result.
+// interval as with --once. The error is the context's, or wraps errStale: whatever
+// else fails is part of the result. A stale process publishes nothing.
 func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
+	ctx = withPass(ctx, r.c.Now(), a.Needs.Period)
 	a.cluster.persist = func(ctx context.Context, plan loadline.Plan) error { return r.writeAhead(ctx, a, plan) }
 	r.restoreOrphans(ctx, a)
 	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
@@ -22,13 +24,17 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	a.record(step)
 	v := a.view(step)
 	r.resizeMismatched(ctx, a, v)
-	r.answerKEDA(a, v)
+	r.answerKEDA(ctx, a, v)
+	if errors.Is(v.err, errStale) {
+		a.cluster.metrics.pass(v, r.c.Now().Sub(v.at))
+		return v, v.err
+	}
 	r.publishEvents(v)
 	r.logPass(a, v)
-	r.publishStatus(ctx, a, v)
+	stale := r.publishStatus(ctx, a, v)
 	r.renewModel(ctx, a, v)
 	r.publishMetrics(a, v)
-	return v, err
+	return v, errors.Join(err, stale)
 }
 
 // tellFleet passes the outcome of the students' decisions on to their teacher.
@@ -75,6 +81,9 @@ func (a *application) policyName(r guard.Rung) string {
 
 // resizeMismatched resizes pods that do not have the desired size.
 func (r *runner) resizeMismatched(ctx context.Context, a *application, v *view) {
+	if errors.Is(v.err, errStale) {
+		return
+	}
 	if err := a.cluster.resizeMismatched(ctx, false); err != nil && v.err == nil {
 		v.err = err
 	}
@@ -84,8 +93,19 @@ func (r *runner) resizeMismatched(ctx context.Context, a *application, v *view) 
 	}
 }
 
-// answerKEDA gives KEDA's server the desired replicas.
-func (r *runner) answerKEDA(a *application, v *view) { v.post(r.c.Board, r.latest.Load(), a.cluster) }
+// answerKEDA gives KEDA's server the desired replicas, which is as good as a write.
+func (r *runner) answerKEDA(ctx context.Context, a *application, v *view) {
+	if r.c.Board == nil || errors.Is(v.err, errStale) {
+		return
+	}
+	if a.cluster.anyByKEDA() {
+		if err := r.c.Lease.Check(ctx); err != nil {
+			v.err = errors.Join(v.err, err)
+			return
+		}
+	}
+	v.post(r.c.Board, r.latest.Load(), a.cluster)
+}
 
 func (r *runner) publishEvents(v *view) { r.events.pass(r.latest.Load(), v) }
 
@@ -104,15 +124,18 @@ func (r *runner) logPass(a *application, v *view) {
 	}
 }
 
-func (r *runner) publishStatus(ctx context.Context, a *application, v *view) {
-	l := r.latest.Load()
+// publishStatus returns an error that wraps errStale if another process has written
+// the status.
+func (r *runner) publishStatus(ctx context.Context, a *application, v *view) error {
+	l := r.resource()
 	v.unrestored = r.unrestored
-	base := *l
-	base.Status = r.status // the cache may be behind what we wrote
-	status := v.status(&base, a.model, r.forbidden)
+	status := v.status(l, a.model, r.forbidden)
 	status.Agent = r.c.Agent
-	r.write(ctx, l, status, v.at)
-	r.syncFinalizer(ctx, l)
+	if err := r.write(ctx, l, status, v.at); err != nil {
+		return err
+	}
+	r.syncFinalizer(ctx, r.latest.Load())
+	return nil
 }
 
 // renewModel looks for another model from time to time, and publishes a change.

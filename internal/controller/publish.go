@@ -26,27 +26,33 @@ const (
 )
 
 // write the status if it has changed in more than figures, or has not been written
-// for long.
-func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, now time.Time) {
+// for long. The error wraps errStale: a status that could not be written for another
+// reason is written later.
+func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, now time.Time) error {
+	r.newest = status
 	if r.c.DryRun {
-		return
+		return nil
 	}
 	r.events.conditions(l, r.status.Conditions, status.Conditions)
 	if now.Sub(r.written) < quietFor && equalCalm(r.status, status) {
-		return
+		return nil
 	}
 	if reflect.DeepEqual(r.status, status) {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	if err := r.patch(ctx, l, status); client.IgnoreNotFound(err) != nil {
+	if err := r.patch(ctx, l, status); err != nil {
+		if errors.Is(err, errStale) {
+			return err
+		}
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			r.log.Warn("status not written", "error", err)
 		}
-		return
+		return nil
 	}
 	r.status, r.written = status, now
+	return nil
 }
 
 // writeAhead stores a plan in the status before it is applied: the sizes, replicas and
@@ -55,7 +61,7 @@ func (r *runner) writeAhead(ctx context.Context, a *application, plan loadline.P
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	l := r.latest.Load()
-	status := a.cluster.planned(r.status, plan)
+	status := a.cluster.planned(r.newest, plan)
 	status.ObservedGeneration, status.Agent = l.Generation, r.c.Agent
 	if len(status.BrownedOut) > 0 {
 		if err := r.c.setFinalizer(ctx, l, true); err != nil {
@@ -70,7 +76,7 @@ func (r *runner) writeAhead(ctx context.Context, a *application, plan loadline.P
 		return fmt.Errorf("write the status: %w", err)
 	}
 	recorded := len(status.BrownedOut) > len(r.status.BrownedOut)
-	r.status = status
+	r.newest, r.status = status, status
 	if recorded {
 		return r.checkRecorded(ctx, l)
 	}
@@ -110,21 +116,12 @@ func (r *runner) syncFinalizer(ctx context.Context, l *v1alpha1.LoadLine) {
 	}
 }
 
-// patch the status only: while we hold the lease, no other process writes it.
-func (r *runner) patch(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus) error {
-	base := l.DeepCopy()
-	base.Status = *r.status.DeepCopy()
-	changed := base.DeepCopy()
-	changed.Status = status
-	return r.c.Client.Status().Patch(ctx, changed, client.MergeFrom(base))
-}
-
 // publishFailure reports why the application does not run, and when it restarts.
 func (r *runner) publishFailure(ctx context.Context, err error, wait time.Duration) {
 	l := r.latest.Load()
 	r.log.Warn("LoadLine failed", "error", err, "restartIn", wait)
 	now := r.c.Now()
-	status := *r.status.DeepCopy()
+	status := *r.newest.DeepCopy()
 	status.ObservedGeneration, status.Mode, status.Agent = l.Generation, l.Spec.Mode, r.c.Agent
 	if wait >= longestRetry && !r.c.DryRun { // it has failed for about a minute: nothing else ends its brownouts
 		failed := *l
@@ -139,7 +136,9 @@ func (r *runner) publishFailure(ctx context.Context, err error, wait time.Durati
 		v1alpha1.ConditionReady:  ready,
 		v1alpha1.ConditionActive: no(v1alpha1.ReasonNotReady, "see Ready"),
 	})
-	r.write(ctx, l, status, now)
+	if err := r.write(ctx, l, status, now); err != nil {
+		r.log.Warn("status not written", "error", err)
+	}
 	r.syncFinalizer(ctx, l)
 }
 
@@ -150,7 +149,7 @@ func (r *runner) publishStandby() {
 		return
 	}
 	l := r.latest.Load()
-	status := *r.status.DeepCopy()
+	status := *r.newest.DeepCopy()
 	setConditions(&status, l.Generation, r.c.Now(), map[string]verdict{
 		v1alpha1.ConditionActive: {"Unknown", v1alpha1.ReasonStandby, "the process that decided has ended"},
 	})

@@ -95,7 +95,7 @@ func (c *Controller) releaser(name types.NamespacedName, l *v1alpha1.LoadLine) *
 		c.released[name] = r
 	}
 	r.latest.Store(l)
-	r.status = *l.Status.DeepCopy()
+	r.startFrom(l)
 	return r
 }
 
@@ -131,7 +131,9 @@ func (r *runner) reportUnrestored(ctx context.Context, l *v1alpha1.LoadLine, sta
 		v1alpha1.ConditionReady:  no(v1alpha1.ReasonBrownoutNotRestored, fmt.Sprintf("%v (next attempt in %v)", err, wait)),
 		v1alpha1.ConditionActive: no(v1alpha1.ReasonNotReady, "see Ready"),
 	})
-	r.write(ctx, l, status, r.c.Now())
+	if err := r.write(ctx, l, status, r.c.Now()); err != nil {
+		r.log.Warn("status not written", "error", err)
+	}
 }
 
 // setFinalizer adds or removes the finalizer of brownouts.

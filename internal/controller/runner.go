@@ -2,9 +2,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -23,11 +23,14 @@ type runner struct {
 	ended  chan struct{}
 
 	events    eventWriter
+	newest    v1alpha1.LoadLineStatus // of the last pass, written or not
 	status    v1alpha1.LoadLineStatus // as last written
 	written   time.Time
-	renewed   time.Time // when another model was last looked for
-	forbidden error     // by the API server, at the last pass
-	news      string    // of the model, as last published
+	stored    v1alpha1.LoadLineStatus // as the API server has it, to our knowledge
+	version   string                  // resourceVersion of the LoadLine then; empty = to be read
+	renewed   time.Time               // when another model was last looked for
+	forbidden error                   // by the API server, at the last pass
+	news      string                  // of the model, as last published
 
 	finalizer    bool  // we have added it; the cache may not show it yet
 	unrestored   error // why brownouts are not restored
@@ -41,13 +44,23 @@ func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
 		poked: make(chan struct{}, 1), ended: make(chan struct{}), events: eventWriter{events: c.Events},
 	}
 	r.latest.Store(l)
-	r.status = *l.Status.DeepCopy()
+	r.startFrom(l)
 	return r
 }
 
-// start a runner, which makes its first pass after the given time.
-func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time.Duration) *runner {
+// startFrom makes the status of a LoadLine the one to go on with.
+func (r *runner) startFrom(l *v1alpha1.LoadLine) {
+	r.newest, r.status, r.stored = *l.Status.DeepCopy(), *l.Status.DeepCopy(), *l.Status.DeepCopy()
+	r.version = l.ResourceVersion
+}
+
+// start a runner, which makes its first pass after the given time. It goes on with
+// what the runner before it has decided, if there was one.
+func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time.Duration, before *runner) *runner {
 	r := c.newRunner(l)
+	if before != nil {
+		r.newest, r.status, r.written, r.stored, r.version = before.newest, before.status, before.written, before.stored, before.version
+	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(r.ended)
@@ -73,7 +86,9 @@ func (r *runner) poke() {
 
 // run the application until the context ends. One that cannot be assembled or that
 // fails is restarted with exponential back-off: what it waits for may appear (a
-// Secret, a ConfigMap, a permission), and a fault of one pass may be over.
+// Secret, a ConfigMap, a permission), and a fault of one pass may be over. One that
+// is stale is not started before this process holds the lease, if it ever does: as
+// a rule the process ends with the lost election.
 func (r *runner) run(ctx context.Context, after time.Duration) {
 	clock := &realClock{now: r.c.Now}
 	if clock.WaitUntil(ctx, r.c.Now().Add(after)) != nil {
@@ -87,7 +102,14 @@ func (r *runner) run(ctx context.Context, after time.Duration) {
 			return
 		}
 		wait := retry.next(r.c.Now().Sub(began))
-		r.publishFailure(ctx, err, wait)
+		if errors.Is(err, errStale) {
+			r.log.Warn("LoadLine stopped", "reason", err, "retryIn", wait)
+		} else {
+			_ = contained(r.log, "publish a failure", func() error {
+				r.publishFailure(ctx, err, wait)
+				return nil
+			})
+		}
 		if clock.WaitUntil(ctx, r.c.Now().Add(wait)) != nil {
 			return
 		}
@@ -100,20 +122,30 @@ type passError struct{ error }
 func (e passError) Unwrap() error { return e.error }
 
 // attempt assembles the application and makes passes until the context ends or
-// something fails. A panic is a failure of this application alone.
-func (r *runner) attempt(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = passError{fmt.Errorf("panic: %v", p)}
-			r.log.Error("LoadLine panicked", "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	l := *r.latest.Load()
-	l.Status = r.status // the cache may be behind what we wrote
-	a, err := r.c.open(ctx, &l, r.latest.Load)
+// something fails. A panic is a failure of this application alone: nothing is
+// changed until it is restarted, KEDA's answers expire, and the restart goes on
+// with the newest status.
+func (r *runner) attempt(ctx context.Context) error {
+	var failed error
+	panicked := contained(r.log, "pass", func() error {
+		failed = r.assembleAndPass(ctx)
+		return nil
+	})
+	if panicked != nil {
+		return passError{panicked}
+	}
+	return failed
+}
+
+func (r *runner) assembleAndPass(ctx context.Context) error {
+	if err := r.resume(ctx); err != nil {
+		return passError{err}
+	}
+	a, err := r.c.open(ctx, r.resource(), r.latest.Load)
 	if err != nil {
 		return err
 	}
+	a.cluster.confirm = r.confirm
 	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
 		len(r.latest.Load().Spec.Services))
 	defer r.close(a)
@@ -127,7 +159,9 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 	if period <= 0 {
 		return fmt.Errorf("the interval is %v and must be positive", period)
 	}
-	clock := &realClock{now: r.c.Now, poked: r.poked, poke: func(ctx context.Context) { r.resizeNewPods(ctx, a) }}
+	clock := &realClock{now: r.c.Now, poked: r.poked, poke: func(ctx context.Context) {
+		r.resizeNewPods(withPass(ctx, r.c.Now(), period), a)
+	}}
 	for at := r.c.Now(); ; at = loop.NextTick(at, period, r.c.Now()) {
 		if err := clock.WaitUntil(ctx, at); err != nil {
 			return err

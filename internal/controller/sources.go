@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"time"
 
@@ -154,6 +155,7 @@ type meter struct {
 	named
 	spec *v1alpha1.PrometheusSource
 	app  *resource.Application
+	log  *slog.Logger
 
 	read   time.Time // when Secrets and ConfigMaps were
 	server prom.Server
@@ -194,5 +196,7 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	if err != nil {
 		return nil, err
 	}
-	return live.New(c, live.OptionsFor(m.app, m.spec, m.namespace, preset))
+	options := live.OptionsFor(m.app, m.spec, m.namespace, preset)
+	options.Log = m.log
+	return live.New(c, options)
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"log/slog"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -17,6 +18,9 @@ type Standby struct {
 	Board   *kedascaler.Board
 	Elected <-chan struct{} // closed when this process holds the lease
 	Agent   string          // whose LoadLines this process decides for, as Options.Agent
+	Log     *slog.Logger
+
+	post func(*kedascaler.Board, *v1alpha1.LoadLine) // postStatus, except in tests
 }
 
 // NeedLeaderElection is false: it is for those that are not elected.
@@ -50,7 +54,15 @@ func (s *Standby) Start(ctx context.Context) error {
 	return nil
 }
 
+// see runs in an informer's goroutine.
 func (s *Standby) see(now any) {
+	_ = contained(s.Log, "read a status for KEDA", func() error {
+		s.read(now)
+		return nil
+	})
+}
+
+func (s *Standby) read(now any) {
 	l, ok := now.(*v1alpha1.LoadLine)
 	if !ok {
 		return
@@ -66,5 +78,8 @@ func (s *Standby) see(now any) {
 		}
 	default:
 	}
-	postStatus(s.Board, l)
+	if s.post == nil {
+		s.post = postStatus
+	}
+	s.post(s.Board, l)
 }

@@ -3,12 +3,15 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
@@ -192,14 +195,92 @@ func TestKEDAGetsTheDesiredReplicas(t *testing.T) {
 	if d := ask("cart"); d.Replicas != 7 || !d.FromStatus {
 		t.Errorf("%+v", d)
 	}
-	// In the mode Recommend what there is is what is wanted.
-	c.app.Mode, c.act = v1alpha1.Recommend, false
-	c.desired[2] = desired{}
-	v = s.tell(t, c, loadline.Plan{Services: []loadline.ServicePlan{{Service: 2, Setting: replicas(9)}}}, nil)
-	v.post(board, s.l, c)
-	if d := ask("cart"); d.Replicas != 4 {
-		t.Errorf("%+v", d)
+}
+
+// In modes that do not act, and for services that others scale, KEDA gets an error:
+// the present replicas would pin the service, and keep its fallback from starting.
+func TestKEDAGetsNoReplicas(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(s *stage, c *cluster)
+		want   string // in the error; empty = the present replicas are the answer
+	}{
+		{"in mode Recommend", func(_ *stage, c *cluster) { c.app.Mode, c.act = v1alpha1.Recommend, false }, "mode Recommend"},
+		{"in mode Observe", func(_ *stage, c *cluster) { c.app.Mode, c.act = v1alpha1.Observe, false }, "mode Observe"},
+		{"in a dry run", func(_ *stage, c *cluster) { c.act = false }, "dry run"},
+		{"in a conflict", func(s *stage, _ *cluster) {
+			s.states[2].Conflicts = []kube.Conflict{{Reason: v1alpha1.ReasonHorizontalPodAutoscaler, Message: "an HPA also scales it"}}
+		}, "an HPA also scales it"},
+		{"without its workload", func(s *stage, _ *cluster) { s.states[2].Err = kube.ErrNotFound }, "not found"},
+		{"while paused: the replicas stay", func(s *stage, _ *cluster) { s.states[2].Paused = true }, ""},
+		{"during a roll-out: the replicas stay", func(s *stage, _ *cluster) { s.states[2].RollingOut = "1 of 4" }, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, c := newStage(t)
+			row.change(s, c)
+			v := s.tell(t, c, loadline.Plan{}, nil)
+			leader := kedascaler.NewBoard()
+			v.post(leader, s.l, c)
+			s.l.Spec.Mode = c.app.Mode
+			s.l.Status = v.status(s.l, sound, nil)
+			standby := kedascaler.NewBoard()
+			postStatus(standby, s.l)
+			for who, board := range map[string]*kedascaler.Board{"leader": leader, "standby": standby} {
+				if who == "standby" && row.want == "dry run" {
+					continue // a dry run writes no status
+				}
+				board.SetReady(true)
+				d, err := board.Decision(kedascaler.Target{LoadLine: kedascaler.Name{Namespace: "ns", Name: "shop"}, Service: "cart"})
+				switch {
+				case row.want == "" && (err != nil || d.Replicas != 4):
+					t.Errorf("%s: %+v, %v, want the present replicas", who, d, err)
+				case row.want != "" && (!errors.Is(err, kedascaler.ErrWithheld) || !strings.Contains(err.Error(), row.want)):
+					t.Errorf("%s: %+v, %v, want an error with %q", who, d, err, row.want)
+				}
+			}
+		})
 	}
+}
+
+// A service that neither Loadline nor KEDA scales is reported.
+func TestAServiceThatNothingScales(t *testing.T) {
+	s, c := newStage(t)
+	s.states[2].ScaledObject, s.states[2].ScaledObjectAlone = "cart", true
+	if v := s.tell(t, c, loadline.Plan{}, nil); v.services[2].unscaled != "" {
+		t.Errorf("in mode Act: %q", v.services[2].unscaled)
+	}
+	c.app.Mode, c.act = v1alpha1.Recommend, false
+	v := s.tell(t, c, loadline.Plan{}, nil)
+	want := "ScaledObject cart has neither a fallback nor another trigger"
+	got := meta.FindStatusCondition(v.status(s.l, sound, nil).Conditions, v1alpha1.ConditionActive)
+	if got.Reason != v1alpha1.ReasonRecommending || !strings.Contains(got.Message, want) {
+		t.Errorf("Active is %+v", got)
+	}
+	recorder := &eventList{}
+	w := eventWriter{events: recorder}
+	w.pass(s.l, v)
+	w.pass(s.l, v)
+	if len(recorder.all) != 1 || !strings.Contains(recorder.all[0], "Warning NotScaled") || !strings.Contains(recorder.all[0], want) {
+		t.Errorf("events: %q", recorder.all)
+	}
+}
+
+// eventList keeps Events.
+type eventList struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (e *eventList) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, kind+" "+reason+" "+fmt.Sprintf(note, args...))
+}
+
+func (e *eventList) list() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.Join(e.all, "\n")
 }
 
 func TestConditionTimesChangeWithThem(t *testing.T) {

@@ -52,6 +52,7 @@ type serviceView struct {
 	change    time.Time
 	manual    time.Time
 	resizes   string // what is in the way of sizes
+	unscaled  string // why nothing scales it at present, KEDA included
 }
 
 // newView of a pass, after its plan was applied.
@@ -94,6 +95,7 @@ func (v *view) fillDesired(c *cluster) {
 		sv.desired = c.allocation(i)
 		sv.size = c.desired[i].size
 		sv.change, sv.manual = c.desired[i].changed, c.desired[i].manual
+		sv.unscaled = c.unscaled(i)
 		sv.resizes = resizeText(c.states[i].Resize, c.resizes[i])
 	}
 }
@@ -128,6 +130,8 @@ func sentence(a, b string) string {
 // outcome of the pass, for metrics.
 func (v *view) outcome() string {
 	switch {
+	case errors.Is(v.err, errStale):
+		return "stale"
 	case v.err != nil && errors.Is(v.err, loadline.ErrNoData):
 		return "held"
 	case v.err != nil:

@@ -503,6 +503,10 @@ func TestFindings(t *testing.T) {
 		}, want{Fault, "scaledobject", "cart", "fallback.replicas 0", "carries your peak"}},
 		"no fallback": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "fallback") },
 			want{Note, "scaledobject", "cart", "has no fallback", "docs/keda.md"}},
+		"no fallback in a mode that does not act": {func(p *patient) {
+			p.change("ScaledObject", "cart", nil, "spec", "fallback")
+			p.change("LoadLine", "main", "Recommend", "spec", "mode")
+		}, want{Warning, "scaledobject", "cart", "Nothing scales the service: in mode Recommend", "another trigger"}},
 		"a fallback that takes away": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "fallback", "behavior") },
 			want{Note, "scaledobject", "cart", "may reduce a service", "currentReplicasIfHigher"}},
 		"no tolerance": {func(p *patient) { p.change("ScaledObject", "cart", nil, "spec", "advanced") },

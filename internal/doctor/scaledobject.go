@@ -35,7 +35,7 @@ func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, 
 	before := len(e.report.Findings)
 	e.trigger(a, l, s, o.GetName(), trigger)
 	e.kedaBounds(a, s, o)
-	e.kedaFallback(a, o)
+	e.kedaFallback(a, l, o, others)
 	e.kedaTolerance(ctx, a, l, o, trigger)
 	e.kedaState(a, l, o)
 	for _, r := range moved(s) {
@@ -113,13 +113,18 @@ func (e *exam) kedaBounds(a about, s *v1alpha1.Service, o *unstructured.Unstruct
 }
 
 // kedaFallback must never be zero where zero is allowed: KEDA takes an error for
-// "nothing is wanted" then.
-func (e *exam) kedaFallback(a about, o *unstructured.Unstructured) {
+// "nothing is wanted" then. In modes that do not act, KEDA depends on it, or on another
+// trigger, entirely.
+func (e *exam) kedaFallback(a about, l *v1alpha1.LoadLine, o *unstructured.Unstructured, others []string) {
 	fallback, has, _ := unstructured.NestedMap(o.Object, "spec", "fallback")
 	least, _, _ := unstructured.NestedInt64(o.Object, "spec", "minReplicaCount")
 	replicas, _, _ := unstructured.NestedInt64(fallback, "replicas")
 	behaviour, _, _ := unstructured.NestedString(fallback, "behavior")
 	switch {
+	case !has && len(others) == 0 && l.Spec.Mode != v1alpha1.Act:
+		a.warn("scaledobject", "add a fallback as in "+kedaPage+", or another trigger",
+			"Nothing scales the service: in mode %s Loadline gives KEDA no replicas, and ScaledObject %s has neither a fallback nor "+
+				"another trigger.", l.Spec.Mode, o.GetName())
 	case !has:
 		a.note("scaledobject", "add a fallback as in "+kedaPage,
 			"ScaledObject %s has no fallback: without Loadline replicas stay as they are, and nothing raises them.", o.GetName())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ type Agent struct {
 
 	lock   sync.Mutex
 	status []StudentStatus
+	panics map[string]error // of work in the background that rests, by what it is
 }
 
 // StudentStatus is the state of a student.
@@ -86,8 +88,44 @@ func NewAgent(l *Link, m *drpc.Model, app *loadline.App, work drpc.Work, epoch u
 func (a *Agent) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stop = cancel
-	a.running.Go(func() { a.Publisher.Run(ctx) })
-	a.running.Go(func() { a.Weights.Run(ctx) })
+	a.background(ctx, "publish experience", a.Publisher.Run)
+	a.background(ctx, "receive weights", a.Weights.Run)
+}
+
+// restartAfter is how long work in the background rests after a panic.
+const restartAfter = 5 * time.Second
+
+// background runs until the context is done. A panic must not end the process, which
+// runs other applications too: it is an error of the agent, and the work is begun again.
+func (a *Agent) background(ctx context.Context, what string, run func(context.Context)) {
+	once := func() {
+		defer func() {
+			if p := recover(); p != nil {
+				a.setPanic(what, fmt.Errorf("%s: panic: %v", what, p))
+				a.link.config.log().Error("work of an agent panicked", "work", what, "panic", p, "restartIn", restartAfter, "stack",
+					string(debug.Stack()))
+			}
+		}()
+		run(ctx)
+	}
+	a.running.Go(func() {
+		for once(); ctx.Err() == nil; once() {
+			if !sleep(ctx, restartAfter, nil) {
+				return
+			}
+			a.setPanic(what, nil)
+		}
+	})
+}
+
+// setPanic records that work has panicked, or was begun again.
+func (a *Agent) setPanic(what string, err error) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if a.panics == nil {
+		a.panics = map[string]error{}
+	}
+	a.panics[what] = err
 }
 
 // Close waits until everything is acknowledged or the context is done, and ends the
@@ -104,10 +142,24 @@ func (a *Agent) Err() error {
 	if err := a.link.Err(); err != nil {
 		return err
 	}
+	if err := a.panicked(); err != nil {
+		return err
+	}
 	if err := a.Publisher.Err(); err != nil {
 		return err
 	}
 	return a.Weights.Err()
+}
+
+func (a *Agent) panicked() error {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	for _, err := range a.panics {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Name implements loadline.Policy.

@@ -52,7 +52,8 @@ func (b *Board) Post(loadline Name, services map[string]Decision) {
 	b.posted[loadline] = maps.Clone(services)
 	// Thousands of streams wait for a change: they are woken only for one that they
 	// would send.
-	if !maps.EqualFunc(was, services, func(a, b Decision) bool { return active(a) == active(b) }) {
+	same := func(a, b Decision) bool { return active(a) == active(b) && (a.Withheld == "") == (b.Withheld == "") }
+	if !maps.EqualFunc(was, services, same) {
 		b.tell()
 	}
 }
@@ -133,6 +134,10 @@ func (b *Board) Decision(t Target) (Decision, error) {
 	if !there {
 		return Decision{}, fmt.Errorf("%w for service %q of LoadLine %s%s", ErrUnknown, at.service, at.loadline,
 			suggest.Hint(at.service, sorted(services)))
+	}
+	if d.Withheld != "" {
+		return Decision{}, fmt.Errorf("%w: %s; KEDA uses the fallback and the other triggers of the ScaledObject, for service %q of LoadLine %s",
+			ErrWithheld, d.Withheld, at.service, at.loadline)
 	}
 	return d, nil
 }

@@ -94,6 +94,8 @@ func TestBoardTellsOnlyWhatStreamsWouldTell(t *testing.T) {
 		{"down to nothing", post(0), true},
 		{"nothing again", post(0), false},
 		{"up again", post(1), true},
+		{"withheld", func() { b.Post(app, map[string]Decision{"cart": {Replicas: 1, Made: noon, Withheld: "a reason"}}) }, true},
+		{"given again", post(1), true},
 		{"bound", func() { b.Bind(Name{"shop", "so"}, app, "cart") }, true},
 		{"bound again", func() { b.Bind(Name{"shop", "so"}, app, "cart") }, false},
 		{"unbound", func() { b.Unbind(Name{"shop", "so"}) }, true},

@@ -2,9 +2,9 @@
 // users can have their services follow Loadline by adding one trigger.
 //
 // It makes no decisions. A Source has the last good decision of each service, and
-// every request is answered from it immediately. An unknown or outdated decision
-// is an error and never a zero: a zero would scale a service to zero, an error
-// triggers KEDA's own fallback.
+// every request is answered from it immediately. An unknown or outdated decision,
+// and one that Loadline itself would not apply, is an error and never a zero: a
+// zero would scale a service to zero, an error triggers KEDA's own fallback.
 //
 // Reading order: source.go (requests and where answers come from), board.go (a
 // Source that the controller writes to), metadata.go (a trigger's metadata),

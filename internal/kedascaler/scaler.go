@@ -121,6 +121,8 @@ func refusal(err error) error {
 		code = codes.InvalidArgument
 	case errors.Is(err, ErrUnknown):
 		code = codes.NotFound
+	case errors.Is(err, ErrWithheld):
+		code = codes.FailedPrecondition
 	case errors.Is(err, ErrNotReady), errors.Is(err, errStale):
 		code = codes.Unavailable
 	}

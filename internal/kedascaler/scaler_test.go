@@ -64,6 +64,9 @@ func TestNotToKnowIsAnErrorAndNeverZero(t *testing.T) {
 			codes.Unavailable, "made 5m1s ago, valid for 5m0s"},
 		{"a standby that is not ready", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) { b.SetReady(false) }, codes.Unavailable,
 			"not ready"},
+		{"a mode that does not act", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
+			b.Post(app, map[string]Decision{"cart": {Replicas: 4, Made: noon, Withheld: "the mode is Recommend"}})
+		}, codes.FailedPrecondition, "the mode is Recommend"},
 		{"made at no time", func(b *Board, _ *clock, _ *pb.ScaledObjectRef) {
 			b.Post(app, map[string]Decision{"cart": {Replicas: 3}})
 		}, codes.Unavailable, "its time is unknown"},

@@ -15,13 +15,17 @@ var (
 	// ErrNotReady means that this replica cannot answer at present: it is a standby
 	// that does not follow the resources' status, or has just started.
 	ErrNotReady = errors.New("not ready to answer")
+
+	// ErrWithheld means that a decision exists and must not be followed: Loadline does
+	// not act on the service.
+	ErrWithheld = errors.New("no replicas for KEDA")
 )
 
 // Source has the last good decision of every service. It is called concurrently
 // and answers from memory: it must not block.
 type Source interface {
 	// Decision returns the last good decision, however old. The error wraps
-	// ErrUnknown or ErrNotReady.
+	// ErrUnknown, ErrNotReady or ErrWithheld.
 	//
 	// A standby may return what the leader wrote into the resource's status, with the
 	// time of the leader's decision.
@@ -72,6 +76,11 @@ type Decision struct {
 	// Current is the number of replicas in the status of the target's scale
 	// subresource, which the HPA uses. Only ValueBeyondTolerance needs it.
 	Current loadline.Opt[int]
+
+	// Withheld is why the decision must not be followed: the mode does not act, or
+	// others scale the service. KEDA then gets an error with this text, and uses its
+	// fallback and its other triggers. "" = it is followed.
+	Withheld string
 
 	// FromStatus means that another replica made it, and that it was read from the
 	// resource's status.

@@ -65,6 +65,7 @@ func TestStreamIsSilentUntilItKnows(t *testing.T) {
 	b.Post(Name{"shop", "other"}, map[string]Decision{"cart": {Replicas: 0, Made: noon}})
 	b.Post(app, map[string]Decision{"cart": {Replicas: 2, Made: noon.Add(-time.Hour)}}) // too old
 	b.Post(app, map[string]Decision{"cart": {Replicas: 0, Made: noon.Add(-time.Hour)}})
+	b.Post(app, map[string]Decision{"cart": {Replicas: 0, Made: noon, Withheld: "the mode is Recommend"}})
 	b.Post(app, map[string]Decision{"cart": {Replicas: 2, Made: noon}})
 	if !next(t, stream) {
 		t.Error("the first that it says is false")

@@ -25,6 +25,8 @@ type Conflict struct {
 type conflicts struct {
 	of   map[int][]Conflict
 	asks map[int]string // the ScaledObject that queries Loadline for a service's replicas
+	// alone: it has neither a fallback nor another trigger
+	alone map[int]bool
 }
 
 func (c *conflicts) add(service int, reason, format string, args ...any) {
@@ -34,7 +36,7 @@ func (c *conflicts) add(service int, reason, format string, args ...any) {
 // conflicts checks everything in the namespace that scales workloads. It returns
 // what it can find even if some objects cannot be read.
 func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
-	c := conflicts{of: map[int][]Conflict{}, asks: map[int]string{}}
+	c := conflicts{of: map[int][]Conflict{}, asks: map[int]string{}, alone: map[int]bool{}}
 	scaled, err1 := w.scaledObjects(ctx)
 	c.scaledObjects(w, scaled)
 	var hpas autoscalingv2.HorizontalPodAutoscalerList
@@ -97,7 +99,7 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 			c.add(service, v1alpha1.ReasonScaledObject, "ScaledObject %s scales %s and has no Loadline trigger for service %s: add it",
 				o.name, t, s.Name)
 		default:
-			c.asks[service] = o.name
+			c.asks[service], c.alone[service] = o.name, !o.fallback && len(o.triggers) == 1
 			for _, on := range []struct {
 				resource string
 				bounds   *v1alpha1.QuantityBounds

@@ -155,3 +155,26 @@ func TestServicesThatAreNotOursHaveNoConflicts(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestScaledObjectAlone(t *testing.T) {
+	withFallback := scaledObjectOf(external(map[string]any{}))
+	withFallback.(*unstructured.Unstructured).Object["spec"].(map[string]any)["fallback"] = map[string]any{"replicas": int64(6)}
+	for _, row := range []struct {
+		name   string
+		object client.Object
+		want   bool
+	}{
+		{"one trigger and no fallback", scaledObjectOf(external(map[string]any{})), true},
+		{"another trigger", scaledObjectOf(external(map[string]any{}), map[string]any{"type": "cron"}), false},
+		{"a fallback", withFallback, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newServer(t, deployment("web", 1), row.object)
+			web := service("web")
+			web.MovedBy = v1alpha1.ByKEDA
+			if got := s.look(t, s.workloads(web))[0]; got.ScaledObject != "so" || got.ScaledObjectAlone != row.want {
+				t.Errorf("got %q, alone %v", got.ScaledObject, got.ScaledObjectAlone)
+			}
+		})
+	}
+}

@@ -96,7 +96,10 @@ func (s *server) set(name, manager string, change func(*appsv1.Deployment)) {
 	d := s.deployment(name)
 	before := *d.Spec.Replicas
 	change(d)
-	if err := s.Update(context.Background(), d); err != nil {
+	if before != *d.Spec.Replicas {
+		d.Generation++ // which the fake client leaves alone
+	}
+	if err := s.Update(context.Background(), d, client.FieldOwner(manager)); err != nil {
 		panic(err)
 	}
 	if before != *d.Spec.Replicas {
@@ -139,8 +142,7 @@ func (s *server) patch(_ context.Context, _ client.Client, sub string, o client.
 		if err := s.refuse[o.GetName()]; err != nil {
 			return err
 		}
-		s.resized[o.GetName()] = string(data)
-		return nil
+		return s.resize(o.GetName(), data)
 	}
 	var want struct {
 		Metadata metav1.ObjectMeta
@@ -162,6 +164,26 @@ func (s *server) patch(_ context.Context, _ client.Client, sub string, o client.
 	}
 	s.set(d.Name, Manager, func(d *appsv1.Deployment) { d.Spec.Replicas = &want.Spec.Replicas })
 	return s.fill(options.SubResourceBody.(*unstructured.Unstructured), s.deployment(d.Name))
+}
+
+// resize records a patch of a pod without its resourceVersion, which is checked.
+func (s *server) resize(pod string, data []byte) error {
+	var p corev1.Pod
+	if err := s.Get(context.Background(), types.NamespacedName{Namespace: namespace, Name: pod}, &p); err != nil {
+		return err
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return err
+	}
+	meta := patch["metadata"].(map[string]any)
+	if v, conditional := meta["resourceVersion"]; conditional && v != p.ResourceVersion {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod, fmt.Errorf("the object has been modified"))
+	}
+	delete(meta, "resourceVersion")
+	data, err := json.Marshal(patch)
+	s.resized[pod] = string(data)
+	return err
 }
 
 func (s *server) evict(_ context.Context, _ client.Client, sub string, o, body client.Object, _ ...client.SubResourceCreateOption) error {

@@ -14,6 +14,7 @@ type scaledObject struct {
 	name     string
 	target   Ref
 	triggers []trigger
+	fallback bool
 }
 
 type trigger struct {
@@ -26,6 +27,7 @@ func (w *Workloads) scaledObjects(ctx context.Context) ([]scaledObject, error) {
 	var found []scaledObject
 	for i := range items {
 		o := scaledObject{name: items[i].GetName(), target: RefIn(items[i].Object, "scaleTargetRef")}
+		_, o.fallback, _ = unstructured.NestedFieldNoCopy(items[i].Object, "spec", "fallback")
 		triggers, _, _ := unstructured.NestedFieldNoCopy(items[i].Object, "spec", "triggers")
 		list, _ := triggers.([]any)
 		for _, one := range list {

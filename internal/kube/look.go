@@ -36,13 +36,17 @@ type State struct {
 	// ScaledObject is the one that queries Loadline for the replicas of a service
 	// with movedBy KEDA. "" = none.
 	ScaledObject string
+	// ScaledObjectAlone means that it has neither a fallback nor another trigger: when
+	// Loadline does not answer, nothing scales the service.
+	ScaledObjectAlone bool
 	// Resize has the pods whose size cannot be changed, or not now. It is empty for
 	// services whose size Loadline does not scale.
 	Resize []Outcome
 }
 
-// sight is what Look stores of a service for Resize.
+// sight is what Look stores of a service for Scale and Resize.
 type sight struct {
+	basis     basis
 	container string
 	pods      []*corev1.Pod // owned by the cache, never modified
 }
@@ -69,11 +73,14 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 		if errors.Is(s.Err, ErrNotFound) {
 			continue
 		}
+		if s.Err == nil {
+			seen[i].basis = basisOf(&loads[i])
+		}
 		seen[i].pods = pods[i]
 		seen[i].container = w.describe(s, i, &loads[i], pods[i])
 		if w.targets[i].service != nil {
 			s.Conflicts = conflicts.of[i]
-			s.ScaledObject = conflicts.asks[i]
+			s.ScaledObject, s.ScaledObjectAlone = conflicts.asks[i], conflicts.alone[i]
 			s.Err = errors.Join(s.Err, err)
 		}
 	}

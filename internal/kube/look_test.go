@@ -145,7 +145,7 @@ func TestOtherKindsAreReadByTheirScale(t *testing.T) {
 	if err := w.Scale(context.Background(), 0, 3, 4); err != nil {
 		t.Error(err)
 	}
-	if s.count("application/merge-patch+json ") != 1 {
+	if s.count("application/merge-patch+json "+rollout.GetResourceVersion()) != 1 {
 		t.Errorf("calls: %q", s.calls)
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline"
 )
@@ -112,9 +110,7 @@ func (w *Workloads) resizePod(ctx context.Context, pod *corev1.Pod, container st
 	if r, asked := w.answered(pod.UID, string(p.patch)); asked {
 		return r, nil
 	}
-	into := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-	err := w.client.SubResource("resize").Patch(ctx, into, client.RawPatch(types.StrategicMergePatchType, p.patch),
-		client.FieldOwner(Manager))
+	err := w.patchSize(ctx, pod, container, p.patch)
 	if err := o.answer(err, pod.Spec.NodeName); err != nil {
 		return o, err
 	}

@@ -37,7 +37,7 @@ func (w *Workloads) Restore(ctx context.Context, r Restoring) (raised bool, err 
 		if err != nil || is == nil {
 			return false, err
 		}
-		version, err := w.apply(ctx, t, *is, r.To, true)
+		version, err := w.apply(ctx, t, *is, r.To)
 		if err == nil {
 			if service, known := w.byWorkload[t.key()]; known {
 				w.wrote(service, version)
@@ -55,8 +55,8 @@ func (w *Workloads) Restore(ctx context.Context, r Restoring) (raised bool, err 
 	return false, fmt.Errorf("%s: it was changed %d times in the meantime: %w", t, tries, conflict)
 }
 
-// zero reads the scale of a workload that is to be restored; nil if it is not.
-func (w *Workloads) zero(ctx context.Context, t target, r Restoring) (*scale, error) {
+// zero reads a workload that is to be restored; nil if it is not.
+func (w *Workloads) zero(ctx context.Context, t target, r Restoring) (*basis, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(t.gvk)
 	err := explain(w.live.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: t.name}, object), t)
@@ -85,8 +85,7 @@ func (w *Workloads) zero(ctx context.Context, t target, r Restoring) (*scale, er
 		return nil, fmt.Errorf("%s: %w by its annotation %s", t, ErrPaused, v1alpha1.PausedAnnotation)
 	}
 	// The earlier of the two versions: the write fails if anything changed since.
-	is.version = object.ResourceVersion
-	return &is, nil
+	return &basis{uid: object.UID, version: object.ResourceVersion}, nil
 }
 
 // isKEDA reports whether a field manager scales for KEDA: its operator to and from

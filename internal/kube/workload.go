@@ -22,6 +22,8 @@ import (
 // the cache and are never modified.
 type workload struct {
 	uid         types.UID
+	version     string // resourceVersion
+	generation  int64
 	annotations map[string]string
 	managed     []metav1.ManagedFieldsEntry
 	replicas    int // desired
@@ -34,20 +36,32 @@ type workload struct {
 	selects bool
 }
 
-// read the workload of a service.
+// read the workload of a service, from the cache if it is of a kind that is watched.
 func (w *Workloads) read(ctx context.Context, service int) (workload, error) {
+	return w.readBy(ctx, service, func(into client.Object) error { return w.get(ctx, service, into) })
+}
+
+// readLive reads it from the API server.
+func (w *Workloads) readLive(ctx context.Context, service int) (workload, error) {
+	t := w.targets[service]
+	return w.readBy(ctx, service, func(into client.Object) error {
+		return explain(w.live.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: t.name}, into), t)
+	})
+}
+
+func (w *Workloads) readBy(ctx context.Context, service int, get func(into client.Object) error) (workload, error) {
 	t := w.targets[service]
 	switch t.key() {
 	case Ref{"apps", "Deployment", t.name}:
 		var d appsv1.Deployment
-		if err := w.get(ctx, service, &d); err != nil {
+		if err := get(&d); err != nil {
 			return workload{}, err
 		}
 		written := d.ResourceVersion == w.writtenTo(service)
 		return common(&d, d.Spec.Replicas, d.Status.Replicas, d.Spec.Selector, &d.Spec.Template, deploymentRollsOut(&d, written))
 	case Ref{"apps", "StatefulSet", t.name}:
 		var s appsv1.StatefulSet
-		if err := w.get(ctx, service, &s); err != nil {
+		if err := get(&s); err != nil {
 			return workload{}, err
 		}
 		return common(&s, s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector, &s.Spec.Template, statefulSetRollsOut(&s))
@@ -62,7 +76,8 @@ func common(o client.Object, replicas *int32, status int32, selector *metav1.Lab
 		return workload{}, fmt.Errorf("selector of %s: %w", o.GetName(), err)
 	}
 	l := workload{
-		uid: o.GetUID(), annotations: o.GetAnnotations(), managed: o.GetManagedFields(),
+		uid: o.GetUID(), version: o.GetResourceVersion(), generation: o.GetGeneration(),
+		annotations: o.GetAnnotations(), managed: o.GetManagedFields(),
 		replicas: 1, status: int(status), selector: parsed, template: template, rollingOut: rollingOut,
 	}
 	if replicas != nil {
@@ -87,7 +102,8 @@ func (w *Workloads) readOther(ctx context.Context, t target) (workload, error) {
 		return workload{}, err
 	}
 	l := workload{
-		uid: o.GetUID(), annotations: o.GetAnnotations(), managed: o.GetManagedFields(), replicas: scale.replicas, status: scale.status,
+		uid: o.GetUID(), version: o.GetResourceVersion(), generation: o.GetGeneration(),
+		annotations: o.GetAnnotations(), managed: o.GetManagedFields(), replicas: scale.replicas, status: scale.status,
 		selects: !ownsByReplicaSet(t), rollingOut: rolloutRollsOut(t, o.Object),
 	}
 	if l.selector, err = labels.Parse(scale.selector); err != nil {

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/loadline/loadline/test/cluster/binaries"
 )
@@ -150,6 +152,17 @@ func (p *Product) Stop() { p.process.stop() }
 
 // Kill it where it stands.
 func (p *Product) Kill() { p.process.kill() }
+
+// Suspend stops its execution, as SIGSTOP or a paused machine does.
+func (p *Product) Suspend() {
+	p.process.signal(syscall.SIGSTOP)
+	for !p.process.ended() && !p.process.paused() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Resume continues its execution.
+func (p *Product) Resume() { p.process.signal(syscall.SIGCONT) }
 
 // Ended says whether it is no longer there.
 func (p *Product) Ended() bool { return p.process.ended() }

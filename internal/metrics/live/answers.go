@@ -3,7 +3,9 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -64,20 +66,35 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods map[string]bool) (
 					into.err = errSpared
 					continue
 				}
-				found, err := s.client.Query(ctx, q.text, now)
-				if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
-					stop(err) // nobody else will be answered either
-				}
-				if err != nil && ctx.Err() != nil {
-					err = context.Cause(ctx)
-				}
-				into.err = err
-				into.take(q, found, ours)
+				s.query(ctx, stop, now, q, into, ours)
 			}
 		})
 	}
 	wg.Wait()
 	return a, a.nothing()
+}
+
+// query asks one question. A panic is a failure of this question alone: it is raised
+// in a goroutine of its own, and would end the process, with all its applications.
+func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now time.Time, q *question, into *answer,
+	ours func(*question, string) bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			*into = answer{err: fmt.Errorf("query %q: panic: %v", q.text, p)}
+			if s.o.Log != nil {
+				s.o.Log.Error("reading a metric panicked", "query", q.text, "panic", p, "stack", string(debug.Stack()))
+			}
+		}
+	}()
+	found, err := s.client.Query(ctx, q.text, now)
+	if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
+		stop(err) // nobody else will be answered either
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	into.err = err
+	into.take(q, found, ours)
 }
 
 // wantsServices says whether a kind is measured by all that its service is asked,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -340,6 +341,32 @@ func TestStaleSamplesAreReported(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("with maxAge %v the rate is not %s: %v", maxAge, want, s.Report().Metrics)
+		}
+	}
+}
+
+// A panic while one answer is read must not end the process: that question has no
+// values, the others have.
+func TestAPanicIsAFailureOfOneQuestion(t *testing.T) {
+	t.Parallel()
+	s := faulty(t, &canned{respond: web})
+	if _, err := tryObserve(t.Context(), s, at, []string{"web-0"}); err != nil {
+		t.Fatal(err)
+	}
+	broken := *s.plan
+	broken.questions = slices.Clone(s.plan.questions)
+	broken.questions[0].query = nil
+	s.plan = &broken
+	got, err := s.ask(t.Context(), at, map[string]bool{"web-0": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := got.list[0]; a.err == nil || !strings.Contains(a.err.Error(), "panic") || len(a.values) > 0 {
+		t.Errorf("the broken question: %+v", a)
+	}
+	for i := range got.list[1:] {
+		if a := got.list[i+1]; a.err != nil && !errors.Is(a.err, errSpared) {
+			t.Errorf("question %d: %v", i+1, a.err)
 		}
 	}
 }

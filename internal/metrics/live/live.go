@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Options struct {
 	Scrape    time.Duration // between two scrapes; 0 = find it
 	Window    time.Duration // of rates and quantiles; at least four scrapes, which it is if 0
 	MaxAge    time.Duration // older samples are reported as stale; 0 = none is
+	Log       *slog.Logger  // for panics; nil = none
 }
 
 // Source is what is known of one application through one server. It may be asked

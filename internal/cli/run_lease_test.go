@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// sharedLease is a lease in memory; memoryLock is one process's lock on it.
+type sharedLease struct {
+	mu     sync.Mutex
+	record *resourcelock.LeaderElectionRecord
+	fail   error // of every request
+	writes int
+}
+
+type memoryLock struct {
+	*sharedLease
+	identity string
+}
+
+func (m memoryLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return nil, nil, m.fail
+	}
+	if m.record == nil {
+		return nil, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, leaseName)
+	}
+	is := *m.record
+	raw, err := json.Marshal(is)
+	return &is, raw, err
+}
+
+func (m memoryLock) Create(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	return m.put(r)
+}
+func (m memoryLock) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	return m.put(r)
+}
+
+func (m memoryLock) put(r resourcelock.LeaderElectionRecord) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	m.record = &r
+	m.writes++
+	return nil
+}
+
+func (m memoryLock) RecordEvent(string) {}
+func (m memoryLock) Identity() string   { return m.identity }
+func (m memoryLock) Describe() string   { return "loadline-system/loadline.dev" }
+
+// now returns the holder and the number of writes so far.
+func (s *sharedLease) now() (holder string, writes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record != nil {
+		holder = s.record.HolderIdentity
+	}
+	return holder, s.writes
+}
+
+// heldBy is a lease that another process has just renewed.
+func heldBy(holder string) *sharedLease {
+	now := metav1.Now()
+	return &sharedLease{record: &resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, AcquireTime: now,
+		RenewTime: now}}
+}
+
+func TestOnceHoldsTheLease(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, leaseName, errors.New("no"))
+	for _, row := range []struct {
+		name  string
+		lease func() *sharedLease
+		wait  time.Duration
+		runs  bool
+		want  []string // in the error
+	}{
+		{"a lease that does not exist is created", func() *sharedLease { return &sharedLease{} }, time.Second, true, nil},
+		{"a lease that was released", func() *sharedLease { return heldBy("") }, 30 * time.Second, true, nil},
+		{"the holder was killed, and the lease expires", func() *sharedLease { return heldBy("pod-1") }, 30 * time.Second, true, nil},
+		{"another process holds it", func() *sharedLease { return heldBy("pod-1") }, 10 * time.Second, false,
+			[]string{"pod-1 holds the lease loadline-system/loadline.dev", "10s", "stop that controller", "--dry-run"}},
+		{"it may not be read", func() *sharedLease { return &sharedLease{fail: forbidden} }, time.Second, false,
+			[]string{"leader-election.yaml", "--dry-run"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lease, ran := row.lease(), false
+				err := withLease(t.Context(), memoryLock{lease, "us"}, row.wait, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+					ran = true
+					_, before := lease.now()
+					time.Sleep(time.Minute) // four times as long as the lease
+					if holder, writes := lease.now(); ctx.Err() != nil || writes < before+20 || holder != "us" {
+						t.Errorf("after a minute: %v, %d renewals, held by %q", ctx.Err(), writes-before, holder)
+					}
+					return nil
+				})
+				if ran != row.runs || (err == nil) != row.runs {
+					t.Fatalf("ran: %v, error %v", ran, err)
+				}
+				for _, part := range row.want {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("%q is not in %q", part, err)
+					}
+				}
+				if holder, _ := lease.now(); ran && holder != "" {
+					t.Errorf("not released by %s", holder)
+				}
+			})
+		})
+	}
+}
+
+func TestOnceStopsWhenTheLeaseIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lease := &sharedLease{}
+		err := withLease(t.Context(), memoryLock{lease, "us"}, time.Second, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+			lease.mu.Lock()
+			lease.fail = errors.New("the API server does not answer")
+			lease.mu.Unlock()
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err == nil || !strings.Contains(err.Error(), "was lost meanwhile") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
