@@ -20,7 +20,7 @@ type fakeEngine struct {
 	fluid bool
 	busy  map[int64]float64 // core-seconds by pod
 	lat   *Histogram
-	reset bool // the pods' counters start again at half of the run
+	reset bool // the pods' counters are reset halfway through the run
 }
 
 func newFakeEngine(app *loadline.App) *fakeEngine {
@@ -83,7 +83,7 @@ func (e *fakeEngine) Read(r *Reading) {
 func (e *fakeEngine) fill(l *LatencyReading, n float64) {
 	l.Count, l.SumSeconds = n, n*0.05
 	if e.fluid {
-		// The quantile of the interval grows with time, to see the weighting.
+		// The quantile grows from interval to interval, to test the weighting.
 		l.P50, l.P90, l.P95, l.P99, l.AtSLO = e.now.Seconds(), 1, 1, 1, 1
 		if e.now == 0 {
 			l.P50 = math.NaN()

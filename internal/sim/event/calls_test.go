@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// until is a load that stops.
+// until is a load that stops at an instant.
 type until struct {
 	constant
 	at time.Duration

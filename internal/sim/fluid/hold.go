@@ -8,35 +8,34 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// holding is the visits that a service keeps while none of its replicas is
-// ready. They wait for the rest of the start-up, are handed to replicas as far
-// as workers are free, and drain from there like any crowd; how long they were
-// held is added to the latency of those that end.
+// holding is the queue of visits at a service without a ready replica. They wait for the rest
+// of the start-up, are handed to replicas as workers are free, and drain from there like any
+// backlog; the time for which they were held is added to the latency of those that end.
 type holding struct {
 	places   float64 // 0 = it refuses instead
-	patience float64 // seconds after which users who are held give up
-	fine     float64 // seconds: the longest step that tells the waits of a start-up apart
+	patience float64 // seconds after which held requests time out
+	fine     float64 // seconds: the longest step that resolves the waits of a start-up
 
 	count   float64
 	batches []batch // oldest first
 	mean    float64 // over this step
 	seconds float64 // integral of it
 
-	// A flow is a fraction of a request at first. It is taken to be none yet:
-	// once it amounts to one, that one comes and wakes the service.
+	// A flow is at first a fraction of a request, which counts as none: once it amounts to one
+	// request, that request arrives and wakes the service.
 	asleep bool
-	wakeAt time.Duration // Never = it is not to be woken
+	wakeAt time.Duration // Never = no wake-up due
 
 	warm  float64 // visits in flight, calls included, that were held
 	pool  float64 // visits in flight in this step
-	share float64 // of those that end in this step: they were held
-	wait  dist    // how long
+	share float64 // share of the visits that end in this step that were held
+	wait  dist    // how long they were held
 }
 
-// batch is visits that came evenly between two instants, in seconds.
+// batch is visits that arrived evenly between two instants, in seconds.
 type batch struct {
 	visits, from, to float64
-	firm             bool // their users do not give up
+	firm             bool // they do not time out
 }
 
 const maxBatches = 256
@@ -52,9 +51,8 @@ func newHolding(app *loadline.App, cfg sim.Config, i int) holding {
 	return h
 }
 
-// hold takes a step's visits of a service that has no ready replica, or not the
-// workers for those it holds. It returns what goes to the replicas in the course
-// of the step, and what is refused.
+// hold handles a step's visits at a service that has no ready replica, or too few workers for
+// those it holds. It returns the visits that reach replicas during the step, and those refused.
 func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused float64) {
 	q := &s.held
 	now := e.now.Seconds()
@@ -85,8 +83,8 @@ func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused fl
 	return through, in - joined
 }
 
-// dream adds a flow to a service that sleeps, and finds the instant at which it
-// amounts to a request.
+// dream adds a flow to a service at zero replicas, and finds the instant at which it amounts to
+// a request.
 func (e *Engine) dream(q *holding, joined, now, h float64) {
 	q.batches = q.batches[:0]
 	before := q.count
@@ -118,7 +116,7 @@ func (q *holding) push(b batch) {
 	q.batches = append(q.batches, b)
 }
 
-// awake is the number of visits that are held by now.
+// awake is the number of visits held by now.
 func (q *holding) awake() float64 {
 	if q.asleep {
 		return 0
@@ -151,8 +149,7 @@ func (c *cohort) free(s *service) float64 {
 	return max(s.workers-c.crowd-c.calling, 0) * float64(c.pods)
 }
 
-// throughput is the visits per second that replicas with all workers taken let
-// through.
+// throughput is the visits per second of replicas whose workers are all busy.
 func (e *Engine) throughput(s *service, d *demand) (sum float64) {
 	for i := range s.cohorts {
 		c := &s.cohorts[i]
@@ -161,8 +158,8 @@ func (e *Engine) throughput(s *service, d *demand) (sum float64) {
 	return sum
 }
 
-// takeHeld takes the oldest visits out of the holding at an instant, and notes
-// how long they were held. From then on they are warm.
+// takeHeld removes the oldest visits from the queue at an instant, and records how long they
+// were held. From then on they are warm.
 func (e *Engine) takeHeld(s *service, n, at float64) {
 	q := &s.held
 	if q.warm > 0 {
@@ -201,8 +198,7 @@ func (e *Engine) takeHeld(s *service, n, at float64) {
 	}
 }
 
-// expire drops what is held for users who have given up. Only users do: a
-// service that calls another waits.
+// expire drops held visits whose users timed out. Only users time out: a calling service waits.
 func (e *Engine) expire(s *service, m *sim.ServiceMeter) {
 	q := &s.held
 	if q.awake() <= 0 || math.IsInf(q.patience, 1) {
@@ -251,9 +247,8 @@ func (e *Engine) expire(s *service, m *sim.ServiceMeter) {
 	}
 }
 
-// mixHeld works out which share of the visits that end in this step was held.
-// Visits that call others end with their calls, so all that is in flight below
-// a service is the pool from which they are drawn.
+// mixHeld computes which share of the visits that end in this step was held. Visits that call
+// others end with their calls, so they are drawn from everything in flight below a service.
 func (e *Engine) mixHeld(s *service, g span) {
 	q := &s.held
 	q.share = 0
@@ -268,8 +263,8 @@ func (e *Engine) mixHeld(s *service, g span) {
 	e.unrest = true
 }
 
-// inFlight is the visits of a service that have not ended, their calls
-// included, without those that are held.
+// inFlight is the visits of a service that have not ended, their calls included, without held
+// ones.
 func (e *Engine) inFlight(s *service, g span) (sum float64) {
 	for n := g.from; n < g.to; n++ {
 		sum += e.inflight[n] * e.p.nodes[n].times
@@ -277,8 +272,8 @@ func (e *Engine) inFlight(s *service, g span) (sum float64) {
 	return max(sum-s.held.count, 0)
 }
 
-// settleHeld ends a step of the services that hold visits: what has ended is no
-// longer warm, and who is to be woken is.
+// settleHeld ends a step of the services that hold visits: visits that ended are no longer
+// warm, and services that are due are woken.
 func (e *Engine) settleHeld() {
 	for _, i := range e.holders {
 		s := &e.services[i]
@@ -305,8 +300,7 @@ func (e *Engine) fallAsleep(i int) {
 	}
 }
 
-// wakeHolders brings up a replica wherever a plan has left none for visits that
-// are held.
+// wakeHolders adds a replica wherever a plan has left none for held visits.
 func (e *Engine) wakeHolders() {
 	for _, i := range e.holders {
 		if e.services[i].held.awake() > 0 {
@@ -316,9 +310,9 @@ func (e *Engine) wakeHolders() {
 	}
 }
 
-// holdStep is the longest step that the services that hold visits allow: one
-// that sleeps is followed to the instant at which it is woken, and the waits of
-// a start-up and the drain after it are distinguished.
+// holdStep is the longest step that the services with held visits allow: one at zero replicas
+// is simulated to the instant of its wake-up, and the waits of a start-up and the drain after
+// it are resolved.
 func (e *Engine) holdStep() time.Duration {
 	step := math.Inf(1)
 	for _, i := range e.holders {
@@ -351,8 +345,7 @@ func (e *Engine) holdStep() time.Duration {
 	return time.Duration(step * float64(time.Second))
 }
 
-// addHeld adds the time for which they were held to the latency of those that
-// were.
+// addHeld adds the time for which visits were held to their latency.
 func (e *Engine) addHeld(s *service, out *dist) {
 	late := *out
 	e.blend.sum(&late, &late, &s.held.wait)
@@ -361,8 +354,8 @@ func (e *Engine) addHeld(s *service, out *dist) {
 	e.mixing.cut(out, 1)
 }
 
-// forget lets the last trace of visits go that the flow leaves in a replica
-// without arrivals, so that an idle service is recognised as such.
+// forget drops the remainder of visits that the flow leaves in a replica without arrivals, so
+// that an idle service is recognised as idle.
 func (c *cohort) forget(in, h float64) {
 	const trace = 1e-6
 	if in == 0 && c.crowd+c.calling < trace {
@@ -371,9 +364,8 @@ func (c *cohort) forget(in, h float64) {
 	}
 }
 
-// addInStep is the sum of two times of which the longest meet: in a chain of
-// services that were all asleep, who has waited longest for the first has
-// waited longest for the next.
+// addInStep is the sum of two times that are fully correlated: in a chain of services that were
+// all at zero, the request that waited longest for the first has waited longest for the next.
 func (d *dist) addInStep(y *dist) {
 	for k := range d.part {
 		d.part[k] += y.part[k]
