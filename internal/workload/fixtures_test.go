@@ -14,7 +14,7 @@ type fixture struct {
 	unit    Unit
 	step    time.Duration
 	values  []float64
-	// one is a selection and the values it leaves.
+	// one is a selection and the values that remain.
 	one       string
 	oneValues []float64
 	// bad is a row with faults in the fields named.
