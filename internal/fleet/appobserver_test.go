@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// TestAppObserver: scenes come up beside decisions, in order, and are counted once.
+// TestAppObserver: snapshots arrive beside decisions, in order, and are counted once.
 func TestAppObserver(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -67,7 +67,7 @@ func TestAppObserver(t *testing.T) {
 	if got, err := l.Fetch(10); err != nil || len(got) != 0 {
 		t.Errorf("%d are left after they were kept (%v)", len(got), err)
 	}
-	// A teacher that was killed before its checkpoint takes up what was kept elsewhere.
+	// A teacher that was killed before its checkpoint resumes from what was saved elsewhere.
 	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1,
 		Digest: "x"})
 	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 || got.Digest != "x" {
@@ -79,8 +79,8 @@ func TestAppObserver(t *testing.T) {
 	}
 }
 
-// TestAStreamForShorterMessages: scenes that it does not take are let go, and
-// decisions are not held up by them.
+// TestAStreamForShorterMessages: snapshots that are too long for it are dropped, and do not
+// delay decisions.
 func TestAStreamForShorterMessages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -114,7 +114,7 @@ func TestAStreamForShorterMessages(t *testing.T) {
 }
 
 // TestAppObserverNeedsEveryService: a model that was trained on fewer services than the
-// application has is refused.
+// application has is rejected.
 func TestAppObserverNeedsEveryService(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
 	app, model := bookinfo(t, 1)

@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Publisher sends the experience of the students of one process, and the scenes of its
-// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by
-// service and in order, until the server has acknowledged them. One message of each
-// service is in flight at a time, and Config.InFlight of all services together.
+// Publisher sends the experience of the students of one process, and the snapshots of its
+// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by service
+// and in order, until the server has acknowledged them. One message of each service is in
+// flight at a time, and Config.InFlight of all services together.
 type Publisher struct {
 	link *Link
 
@@ -46,7 +46,7 @@ func (l *Link) NewPublisher(services []string, epoch uint64, limit int) *Publish
 	return p
 }
 
-// addScenes adds a queue for scenes and returns its index. It must be called before Run.
+// addSnapshots adds a queue for snapshots and returns its index. It must be called before Run.
 func (p *Publisher) addScenes() int {
 	p.queues = append(p.queues, queue{Outbox: drpc.Outbox{Most: MaxUnacknowledged}, subject: p.link.sceneSubject(), scenes: true})
 	return len(p.queues) - 1

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Traffic is what has gone over a link.
+// Traffic counts the messages and bytes of a link.
 type Traffic struct {
 	Decisions  uint64 `json:"decisions"`  // that the server has acknowledged
-	Duplicates uint64 `json:"duplicates"` // of them, those that it had already
-	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
+	Duplicates uint64 `json:"duplicates"` // of them, duplicates
+	Refused    uint64 `json:"refused"`    // because the stream was full; they stay queued
 	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
 	Scenes     uint64 `json:"scenes"`     // that the server has acknowledged
-	SceneBytes uint64 `json:"scenery"`    // bytes of the scenes themselves
+	SceneBytes uint64 `json:"scenery"`    // bytes of the snapshots themselves
 	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
-	Received   uint64 `json:"received"`   // the same the other way
+	Received   uint64 `json:"received"`   // likewise, received
 }
 
-// PerDecision is what a decision costs: its own bytes, and all bytes on the wire over
+// PerDecision is the cost of a decision: its own bytes, and all bytes on the wire divided by
 // the decisions.
 func (c Traffic) PerDecision() (payload, wire float64) {
 	if c.Decisions == 0 {
@@ -39,7 +39,7 @@ func (c Traffic) String() string {
 	return text
 }
 
-// Traffic so far. Bytes of a link are counted below TLS: as the network has them.
+// Traffic so far. Bytes are counted below TLS: as sent over the network.
 func (l *Link) Traffic() Traffic {
 	m := &l.meter
 	return Traffic{
@@ -53,7 +53,7 @@ type meter struct {
 	decisions, duplicates, refused, payload, scenes, sceneBytes, sent, received atomic.Uint64
 }
 
-// counted is a connection that counts.
+// counted is a connection that counts its bytes.
 type counted struct {
 	net.Conn
 	meter *meter
@@ -71,7 +71,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// dialer makes connections that count.
+// dialer makes counted connections.
 type dialer struct {
 	timeout time.Duration
 	meter   *meter
@@ -86,7 +86,7 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return counted{conn, d.meter}, nil
 }
 
-// inProcess gives connections within the process that count.
+// inProcess makes counted connections within the process.
 type inProcess struct {
 	server *Server
 	meter  *meter

@@ -1,5 +1,5 @@
-// Package classic has small environments with known answers, to check agents
-// and to try settings on: [Tasks] lists them.
+// Package classic has small environments with known answers, to check agents and to try
+// settings: [Tasks] lists them.
 package classic
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Tasks are all that there are.
+// Tasks lists all environments.
 func Tasks() []rl.Task {
 	return []rl.Task{
 		{

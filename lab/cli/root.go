@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/lab/rivals/trainer"
 )
 
-// registerRivals adds the learned rivals to the methods that every command knows.
+// registerRivals adds the learned rivals to the methods of every command.
 var registerRivals = sync.OnceFunc(func() { policy.Register(trainer.Methods()...) })
 
 // NewRoot is the command loadline-lab.
@@ -45,7 +45,7 @@ What a platform engineer needs is in loadline.`
 	return root
 }
 
-// comparisons are loadline's commands, with examples of this program.
+// comparisons are loadline's commands, with examples for this program.
 func comparisons() []*cobra.Command {
 	all := cli.ComparisonCommands()
 	for _, c := range all {

@@ -67,7 +67,7 @@ func Compare(ctx context.Context, o Options) (Report, error) {
 	return r, ctx.Err()
 }
 
-// Summary is what the report comes to.
+// Summary summarises the errors of a report.
 type Summary struct {
 	Cells                int
 	CPUWorst             float64 // largest relative error of CPU

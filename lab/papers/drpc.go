@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// DRPC runs the experiments of its section VI: learners with equal steps and equal
-// tuning trials, then all policies in the event engine, side by side on the same
-// arrivals.
+// DRPC runs the experiments of its section VI: learners with equal steps and equal tuning
+// trials, then all policies in the event engine on the same arrivals.
 func DRPC(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

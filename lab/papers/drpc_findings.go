@@ -16,8 +16,8 @@ func (r *drpcResult) values(contender string, of func(*drpcOutcome) float64) []f
 	return out
 }
 
-// lower says whether a is below b beyond doubt, seed by seed: the same seed is the
-// same arrivals for both.
+// lower tests whether a is significantly below b, paired by seed: the same seed has the same
+// arrivals for both.
 func lower(a, b []float64) Verdict {
 	differences := make([]float64, len(a))
 	same := true
@@ -35,7 +35,7 @@ func lower(a, b []float64) Verdict {
 	return Undecided
 }
 
-// together is one verdict of several.
+// together combines several verdicts.
 func together(all ...Verdict) Verdict {
 	count := map[Verdict]int{}
 	for _, v := range all {
@@ -167,7 +167,7 @@ func (r *drpcResult) findEffort(to *Report) {
 	t := r.effortTable()
 	ours, firm := t.at(drpcStudents, 1), t.at("firm", 1)
 	verdict, because := Undecided, "The time was not measured."
-	if ours.Mean > 0 && firm.Mean > 0 { // neither is absent
+	if ours.Mean > 0 && firm.Mean > 0 { // both are present
 		verdict = below(ours, firm)
 		because = fmt.Sprintf("%s µs for everything that is due at a beat against FIRM's %s µs for one service, both with looking at "+
 			"the application; a student's own decision takes a fraction of a microsecond (docs/drpc.md).", spread(ours, 1), spread(firm,

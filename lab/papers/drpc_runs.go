@@ -14,12 +14,11 @@ import (
 const (
 	drpcLength  = 10 * time.Hour
 	drpcPeriods = 5
-	drpcWarmUp  = 5 * minute // left out of latency and SLO figures, not of cost
+	drpcWarmUp  = 5 * minute // excluded from latency and SLO figures, not from cost
 
-	// What it takes to observe and decide. The paper gives no figure for how long a
-	// central controller collects; it samples every 200 ms, and that is what the
-	// collecting of one service is taken to last, one after the other. A policy that decides
-	// locally has the second that every policy has here.
+	// Delays of observing and deciding. The paper gives no figure for the collection time of a
+	// central controller; it samples every 200 ms, which is taken as the time per service, in
+	// sequence. A policy that decides locally has the same second as every policy here.
 	drpcLocalDelay   = time.Second
 	drpcPerService   = 200 * time.Millisecond
 	drpcStudents     = "drpc"
@@ -39,7 +38,7 @@ func (s *drpcSetup) centralDelay() time.Duration {
 type drpcContender struct {
 	name   string
 	policy func(seed int) string
-	grows  bool // takes part in the experiment with growing requests
+	grows  bool // part of the experiment with growing load
 }
 
 // contenders in the order of tables.
@@ -66,8 +65,8 @@ func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant str
 	}
 }
 
-// search finds HPA's best setting on validation data, and the clairvoyant's levels.
-// The clairvoyant moves the CPU too, as most contenders do.
+// search finds HPA's best setting on validation data, and the oracle's levels. The oracle also
+// sets the CPU, as most contenders do.
 func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
 	validation, err := s.validation.For(s.app)
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 
 func warmUpOf(length time.Duration) time.Duration { return min(drpcWarmUp, length/20) }
 
-// drpcOutcome is what came of one run.
+// drpcOutcome is the result of one run.
 type drpcOutcome struct {
 	success, failed, mean [drpcPeriods]float64 // by period: per second, percent, ms
 	successAll            float64
@@ -113,7 +112,7 @@ type drpcOutcome struct {
 	over, minutes         float64 // percent
 	coreHours, gibHours   float64
 	replicas, changes     float64
-	volatile, unsteady    float64 // of what gets through, and of replicas: standard deviation over mean
+	volatile, unsteady    float64 // of throughput, and of replicas: standard deviation over mean
 	decisionUs            float64
 }
 
@@ -137,9 +136,9 @@ func (s *drpcSetup) compete(ctx context.Context, o Options, all []drpcContender)
 	return outcomes, err
 }
 
-// enter one run.
+// enter runs one contender with one seed.
 func (s *drpcSetup) enter(ctx context.Context, o Options, c drpcContender, seed int) (*drpcOutcome, error) {
-	runtime.LockOSThread() // decisions are timed by the thread's own clock
+	runtime.LockOSThread() // decisions are timed by the thread's CPU clock
 	defer runtime.UnlockOSThread()
 	length, warmUp := s.test.Duration(), warmUpOf(s.test.Duration())
 	watch := &drpcWatch{}

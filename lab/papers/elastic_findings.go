@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// elasticFindings holds elastic-dqn against the yardsticks, and against the rivals of
-// its table that are here.
+// elasticFindings compares elastic-dqn with the baselines, and with the rivals of its table
+// that are implemented.
 func elasticFindings(r *Report, app string, rows []Row) {
 	of := func(name string) []bench.Interval {
 		for _, row := range rows {

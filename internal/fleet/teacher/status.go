@@ -26,17 +26,17 @@ type Status struct {
 	Events      uint64 `json:"events"`                 // since the process began
 
 	Version    uint64 `json:"version"`    // of the weights that were published last
-	Published  int    `json:"published"`  // times that weights were
+	Published  int    `json:"published"`  // number of times
 	Counted    uint64 `json:"counted"`    // decisions
 	Repeated   uint64 `json:"again"`      // messages that had been counted before
 	Unreadable uint64 `json:"unreadable"` // messages that could not be decoded
 	Position   uint64 `json:"position"`   // in the stream, up to which everything is counted
 
 	Scenes     uint64  `json:"scenes"`     // of the whole application
-	Rejected   uint64  `json:"unfit"`      // scenes of another application
+	Rejected   uint64  `json:"unfit"`      // snapshots of another application
 	Learned    uint64  `json:"learned"`    // periods
 	Incomplete uint64  `json:"incomplete"` // periods without the decisions of all students
-	Broken     uint64  `json:"broken"`     // periods without a scene at their end
+	Broken     uint64  `json:"broken"`     // periods without a snapshot at their end
 	Late       uint64  `json:"late"`       // decisions that were received after their period
 	Silent     string  `json:"silent"`     // service whose decisions were missing last
 	Reward     float64 `json:"reward"`     // recent mean, as the notifier sees it

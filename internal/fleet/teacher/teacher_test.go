@@ -23,14 +23,14 @@ func open(t *testing.T, l *fleet.Link, folder string, m *drpc.Model, config Conf
 	return c
 }
 
-// TestStudentsThatActBadlyAreTaught: an ignorant fleet earns little, the notifier
-// calls, and by the weights that are then published the same fleet earns more.
+// TestStudentsThatActBadlyAreTaught: an untrained fleet has a low reward, the notifier triggers
+// training, and with the published weights the reward is higher.
 func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
 	l, up := link(t, s, "taught"), link(t, s, "taught")
 	m := ignorant(t, app)
-	for _, student := range m.Students { // they take away whatever there is
+	for _, student := range m.Students { // they always scale in
 		params := student.Params()
 		clear(params)
 		for axis := range drpc.Axes {
@@ -82,8 +82,8 @@ func readEvents(t *testing.T, dir string) (events []Event) {
 	return events
 }
 
-// TestAnotherMixOfRequestsIsNoticed: users ask for something else from the middle of
-// the run on; that is drift, and school is then held with what they ask for now.
+// TestAnotherMixOfRequestsIsNoticed: the request mix changes during the run; that is drift, and
+// the next training uses the new mix.
 func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -119,11 +119,11 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	}
 }
 
-// errKilled stands for the kernel.
+// errKilled simulates a kill by the kernel.
 var errKilled = errors.New("killed")
 
-// TestKilledNothingIsCountedTwice: killed between learning and writing, and between
-// writing and acknowledging, a class ends where one ends that nobody has killed.
+// TestKilledNothingIsCountedTwice: killed between learning and writing, and between writing and
+// acknowledging, a teacher ends in the same state as one that was not killed.
 func TestKilledNothingIsCountedTwice(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -135,7 +135,7 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 		act(t, l, app, m, 7, 0, steady, 10*time.Minute)
 		for _, kill := range kills {
 			c := open(t, link(t, s, name), dir, m, config)
-			if err := c.trainer.Work(t.Context()); err != nil { // so that the first to be kept is what was heard
+			if err := c.trainer.Work(t.Context()); err != nil { // so that the first state written is what was received
 				t.Fatal(err)
 			}
 			c.collector.Persist = kill(c)
@@ -180,8 +180,7 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 	}
 }
 
-// TestAStateOfSomethingElse is refused with what to do, or begun anew where that is
-// what the user means.
+// TestAStateOfSomethingElse is rejected with advice, or replaced where that is intended.
 func TestAStateOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -216,8 +215,8 @@ func TestAStateOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestTheNotifierIsListenedToLessAndLess while school does not mend what it calls
-// for, and as before once it has been silent for long.
+// TestTheNotifierIsListenedToLessAndLess while training does not remove the cause, and as
+// before after a long time without a notification.
 func TestTheNotifierIsListenedToLessAndLess(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
