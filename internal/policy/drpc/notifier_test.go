@@ -7,14 +7,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestAlgorithm4 walks through the notifier's lines.
+// TestAlgorithm4 covers the lines of the algorithm.
 func TestAlgorithm4(t *testing.T) {
 	n := NewNotifier(NotifierConfig{Rewards: 3, Threshold: 0.5})
 	for i, step := range []struct {
 		reward float64
 		why    string
 	}{
-		{0.1, "[]"}, {0.1, "[]"}, // line 8: not enough gathered
+		{0.1, "[]"}, {0.1, "[]"}, // line 8: not enough values
 		{0.1, "[reward 0.1 is below 0.5]"}, // line 11
 		{0.9, "[reward 0.367 is below 0.5]"},
 		{0.9, "[]"}, {0.9, "[]"}, // line 13

@@ -13,7 +13,7 @@ func TestPaceFollowsTheLoad(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		rate          func(seconds float64) float64
-		ahead         float64 // over the rate
+		ahead         float64 // relative to the rate
 		changed, late bool
 		want          time.Duration
 	}{

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestReward holds equations 1 to 3 against values worked out by hand. In the calm
-// shop CPU is at 0.36/0.6 and memory at 0.75 of what was asked for: as preferred.
+// TestReward compares equations 1 to 3 with values computed by hand. In the calm shop CPU is at
+// 0.36/0.6 and memory at 0.75 of the requests: as preferred.
 func TestReward(t *testing.T) {
 	e := math.Exp
 	for _, c := range []struct {

@@ -88,8 +88,8 @@ func TestServicesMayHaveNoReplicasWhereTheirBoundsSaySo(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNotTakenFromWhoUsesIt: a limit below what is used kills, and what is
-// not measured may be used.
+// TestMemoryIsNotTakenFromWhoUsesIt: a limit below the usage kills, and unmeasured memory may
+// be in use.
 func TestMemoryIsNotTakenFromWhoUsesIt(t *testing.T) {
 	app := shop()
 	desired := loadline.Allocation{Replicas: 2, Size: app.Services[0].Size}

@@ -46,8 +46,7 @@ func (w *Steering) Begin() {
 	}
 }
 
-// SplitAndObserve splits the SLO and observes all services, for training, which does both
-// at once.
+// SplitAndObserve splits the SLO and observes all services, for training.
 func (w *Steering) SplitAndObserve(now time.Time, s loadline.Situation) (seen loadline.Situation, absent string, err error) {
 	if s.PartialSLO, err = w.Split(now, s); err != nil {
 		return s, "", err
@@ -55,8 +54,8 @@ func (w *Steering) SplitAndObserve(now time.Time, s loadline.Situation) (seen lo
 	return s, w.Observe(s), nil
 }
 
-// Split divides the SLO anew if something that the parts depend on has changed,
-// and returns each service's part. It is valid until the next call.
+// Split divides the SLO again if an input has changed, and returns each service's part. It is
+// valid until the next call.
 func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, error) {
 	w.remember()
 	var err error
@@ -66,9 +65,8 @@ func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, e
 	return w.encoder.share(w.divider.Parts()), nil
 }
 
-// Observe all services, with their parts of the SLO in the situation. It returns the
-// first metric that was not measured, and its service; that service keeps its last
-// values.
+// Observe observes all services, with their parts of the SLO in the situation. It returns the
+// first metric that was not measured, and its service; that service keeps its last values.
 func (w *Steering) Observe(s loadline.Situation) (absent string) {
 	parts := w.divider.Parts()
 	for i := range parts {
@@ -87,8 +85,8 @@ func (w *Steering) Fill(s loadline.Situation, into []float32) []float32 {
 // Score of the last window.
 func (w *Steering) Score(s loadline.Situation) (drpc.Score, bool) { return w.score(s) }
 
-// Propose turns actions into a proposal, and into what of them is done. A vertical move
-// divides anew at once, for what is seen next. The proposal is valid until the next.
+// Propose turns actions into a proposal and their applied part. A vertical move divides again
+// at once, for the next observation. The proposal is valid until the next call.
 func (w *Steering) Propose(now time.Time, s loadline.Situation, actions []float32, explain bool) (loadline.Proposal, error) {
 	w.proposal.Services = w.proposal.Services[:0]
 	w.desired = append(w.desired[:0], s.InFlight...)
@@ -125,7 +123,7 @@ func (w *Steering) remember() {
 	}
 }
 
-// explainSplit adds to the reasons of a proposal what a vertical move did to the parts.
+// explainSplit adds the effect of a vertical move on the parts to the reasons of a proposal.
 func (w *Steering) explainSplit() {
 	why, _ := w.divider.Why()
 	parts := w.divider.Parts()
