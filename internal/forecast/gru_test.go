@@ -97,7 +97,7 @@ func TestUntrainedGRUIsNotSaved(t *testing.T) {
 	}
 }
 
-// TestNoOutcomeIsTrainedOnAndStoppedBy, and every part teaches some member.
+// TestNoOutcomeIsTrainedOnAndStoppedBy, and every part is trained on by some member.
 func TestNoOutcomeIsTrainedOnAndStoppedBy(t *testing.T) {
 	m := contractModel(t, "gru").(*GRU)
 	m.series = 1

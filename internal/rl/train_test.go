@@ -15,8 +15,8 @@ import (
 	"github.com/loadline/loadline/internal/rl/tabular"
 )
 
-// counter is an environment that shows how many steps an episode has had,
-// rewards each by 1, and never ends. Asked for choice 1, it applies 0.
+// counter is an environment that shows how many steps an episode has had, rewards each by 1,
+// and never ends. For choice 1 it applies 0.
 type counter struct{ steps int }
 
 func (c *counter) Spaces() rl.Spaces { return rl.Spaces{Observation: 1, Choices: 2} }
@@ -101,7 +101,7 @@ func TestTrainingTellsItsProgress(t *testing.T) {
 	if err != nil || len(told) != 4 || points != 1 {
 		t.Fatalf("%v; told %d times of progress, want 4, and of %d points, want 1", err, len(told), points)
 	}
-	p := told[1] // after 1,024 steps and two seconds by that clock
+	p := told[1] // after 1,024 steps and two seconds of that clock
 	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second ||
 		!math.IsNaN(p.Evaluation) {
 		t.Errorf("%+v", p)
@@ -124,8 +124,7 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
-// scored is a trainee of two agents whose evaluations are given; its episodes have four
-// steps.
+// scored is a trainee of two agents with given evaluations; its episodes have four steps.
 type scored struct {
 	weights [2][]float32
 	scores  []float64
@@ -165,7 +164,8 @@ func TestTrainingEndsWhenItHasLevelledOff(t *testing.T) {
 	if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	// Evaluated every 8 steps, the first ends of episodes after 6: 2.05 is the best, and no gain over 2.
+	// Evaluated every 8 steps, the first episode ends after 6: 2.05 is the best, and no
+	// improvement over 2.
 	if training.Steps() != 40 || training.Plateau() != 40 || training.Best() != 2.05 || !training.LevelledOff() {
 		t.Errorf("%d steps, plateau at %d, best %v", training.Steps(), training.Plateau(), training.Best())
 	}
@@ -223,8 +223,8 @@ func TestTrainingPassesOnFaults(t *testing.T) {
 	}
 }
 
-// FuzzRestore: whatever a checkpoint holds, restoring it never panics. The
-// checksum is made to fit, since a fuzzer would not get past it.
+// FuzzRestore: restoring any checkpoint never panics. The checksum is corrected, since a fuzzer
+// would not get past it.
 func FuzzRestore(f *testing.F) {
 	build := func() *rl.Training {
 		c := tabular.Default()

@@ -1,10 +1,9 @@
-// Package clone teaches a small network to do what another policy does:
-// behaviour cloning, as DRPC's students learn from their teacher.
+// Package clone trains a small network to imitate another policy: behaviour cloning, as DRPC's
+// students learn from their teacher.
 //
-// A student keeps what its teacher did in a buffer of (state, teacher's action)
-// and minimises the squared difference to what it would have done itself
-// (DRPC, eq. 9), which for deterministic actors compares actions, as the authors'
-// code does, though the equation writes Q.
+// A student keeps a buffer of (state, teacher's action) and minimises the squared difference to
+// its own action (DRPC, eq. 9), which for deterministic actors compares actions, as the
+// authors' code does, though the equation has Q.
 package clone
 
 import (
@@ -17,7 +16,7 @@ import (
 
 // Config are the settings of a student.
 type Config struct {
-	Buffer int     // examples remembered
+	Buffer int     // examples kept
 	Batch  int     // examples in an update
 	Rate   float64 // of AdamW
 	Decay  float64 // of weights
@@ -45,7 +44,7 @@ func (c Config) Validate() error {
 		}
 	}
 	fault(c.Buffer < 1, "buffer", c.Buffer, "at least 1")
-	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round differently
 	fault(!(c.Rate > 0), "rate", c.Rate, "above 0")
 	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
 	return errors.Join(faults...)
@@ -62,7 +61,7 @@ type Student struct {
 	examples  []float32 // rows of state and action, a ring
 	count, at int
 
-	// Room for one update.
+	// Buffers of one update.
 	states, actions, slopes []float32
 }
 
@@ -97,7 +96,7 @@ func New(design nn.Design, config Config, spaces rl.Spaces, seed uint64) (*Stude
 	}, nil
 }
 
-// Remember keeps what the teacher did.
+// Remember adds an action of the teacher.
 func (s *Student) Remember(observation []float32, action rl.Action) {
 	row := s.example(s.at)
 	copy(row[copy(row, observation):], action.Values)
@@ -110,11 +109,11 @@ func (s *Student) example(i int) []float32 {
 	return s.examples[i*width:][:width]
 }
 
-// Len is how many examples it remembers.
+// Len is the number of examples.
 func (s *Student) Len() int { return s.count }
 
-// Update learns from one batch and returns the mean squared difference that the
-// batch showed before. Something must be remembered.
+// Update learns from one batch and returns its mean squared difference before. There must be
+// examples.
 func (s *Student) Update() float64 {
 	n, m := s.spaces.Observation, s.spaces.Dimensions
 	for i := range s.config.Batch {
@@ -133,7 +132,7 @@ func (s *Student) Decide(observation []float32, action *rl.Action) {
 	s.acting.Decide(observation, action)
 }
 
-// Net is the student's network itself.
+// Net is the student's network, not a copy.
 func (s *Student) Net() *nn.Net { return s.learner.Net }
 
 // Archive saves or restores the student.

@@ -17,24 +17,24 @@ type Config struct {
 	Steps    int // of reward in a target, before the target network's value counts
 
 	Explore rl.Schedule // probability of a random action
-	Replay  int         // transitions remembered
+	Replay  int         // transitions kept
 	WarmUp  int         // transitions before the first update
-	Every   int         // steps from one round of updates to the next
+	Every   int         // steps between rounds of updates
 	Updates int         // in a round
 	Batch   int
 
 	Rate     float64 // of Adam
 	Decay    float64 // of weights, as AdamW does it
-	Huber    float64 // error from which on the loss is linear; 0 = squared error
-	Longest  float64 // gradient; 0 = any
+	Huber    float64 // error above which the loss is linear; 0 = squared error
+	Longest  float64 // gradient; 0 = no limit
 	Priority rl.Priority
 
 	// Of the target network: exactly one is not 0.
-	Copy int     // updates from one copy to the next
+	Copy int     // updates between copies
 	Soft float64 // share of the way it moves with each update
 }
 
-// Default is a small and sound one: double DQN with soft updates.
+// Default is small: double DQN with soft updates.
 func Default() Config {
 	return Config{
 		Hidden: []int{64, 64}, Double: true, Discount: 0.99, Steps: 1,
@@ -95,7 +95,7 @@ func (c Config) Validate() error {
 	fault(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
 	fault(c.Every < 1, "every", c.Every, "at least 1")
 	fault(c.Updates < 1, "updates", c.Updates, "at least 1")
-	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	fault(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round differently
 	fault(!(c.Rate > 0), "rate", c.Rate, "above 0")
 	fault(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
 	fault(!(c.Huber >= 0), "huber", c.Huber, "at least 0")

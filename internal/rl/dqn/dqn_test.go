@@ -30,8 +30,8 @@ func learned(t *testing.T, c Config, story []rl.Transition) *Agent {
 	return agent
 }
 
-// TestValues holds what is learned against values worked out by hand: from
-// state A both actions lead to B, from B only action 1 is rewarded.
+// TestValues compares learned values with values computed by hand: from state A both actions
+// lead to B, from B only action 1 is rewarded.
 func TestValues(t *testing.T) {
 	a, b := []float32{1, 0}, []float32{0, 1}
 	step := func(from []float32, choice int, reward float64, to []float32, terminated, truncated bool) rl.Transition {
@@ -48,7 +48,7 @@ func TestValues(t *testing.T) {
 				step(b, 0, 0, a, true, false)},
 			func(*Config) {}, [2][2]float64{{0.5, 0.5}, {0, 1}},
 		},
-		// Going round and round, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
+		// In a loop, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
 		"what is cut off has": {
 			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, false, true)},
@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 			func(c *Config) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3},
 				{1.0 / 3, 4.0 / 3}},
 		},
-		// Over two steps, what followed each action counts, good or bad.
+		// Over two steps, the rewards after each action count, good or bad.
 		"returns of two steps span them": {
 			[]rl.Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, true, false)},

@@ -1,4 +1,4 @@
-// Package tabular learns action values in a table: [Q] (q.go) is Q-learning, as
-// CoScal uses it; [SARSA] (sarsa.go) is SARSA(lambda), as A-SARSA uses it. Their
-// states are observations cut into bins (table.go).
+// Package tabular learns action values in a table: [Q] (q.go) is Q-learning, as used by CoScal;
+// [SARSA] (sarsa.go) is SARSA(lambda), as used by A-SARSA. Their states are observations
+// divided into bins (table.go).
 package tabular

@@ -8,11 +8,11 @@ import (
 
 // Q is Q-learning (Watkins, 1989; Sutton and Barto, 2018, section 6.5).
 //
-// Where it deviates: a state is a cell of an observation's bins; a cut-off
-// episode's last state has a value.
+// Deviations: a state is a cell of an observation's bins; a cut-off episode's last state has a
+// value.
 type Q struct{ table }
 
-// NewQ begins with an empty table.
+// NewQ makes an agent with an empty table.
 func NewQ(config Config, spaces rl.Spaces, seed uint64) (*Q, error) {
 	t, err := newTable(config, spaces, seed)
 	if err != nil {

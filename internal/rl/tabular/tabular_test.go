@@ -51,7 +51,7 @@ func TestQLearnsTheCorridor(t *testing.T) {
 	for cell, want := range []float64{0.81, 0.9, 1} {
 		near(t, "a cell's value", q.row(cell)[1], want)
 	}
-	// Staying for nothing is worth what follows, if the episode was cut off.
+	// Staying without reward is worth what follows, if the episode was cut off.
 	stay := rl.Transition{Observation: []float32{2}, Result: rl.Result{Truncated: true}, Next: []float32{2}}
 	for range 200 {
 		q.Learn(stay)
@@ -92,8 +92,8 @@ func TestSARSATraces(t *testing.T) {
 	}
 }
 
-// TestSARSALearnsTheValueOfWhatItDoes: unlike Q-learning, it counts that the
-// second step is taken badly half of the time.
+// TestSARSALearnsTheValueOfWhatItDoes: unlike Q-learning, it accounts for the second step being
+// random half of the time.
 func TestSARSALearnsTheValueOfWhatItDoes(t *testing.T) {
 	c := config()
 	c.Rate, c.Lambda = 0.01, 0

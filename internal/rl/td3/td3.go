@@ -8,7 +8,7 @@
 // case of one critic, no smoothing, no delay, and noise that remembers; [DDPG]
 // is that configuration.
 //
-// Where it deviates:
+// Deviations:
 //   - Actions are within [-1, 1]; environments scale them.
 //   - rho of line 17 is 1 - Config.Soft.
 //   - Line 15 counts updates, not steps of the episode.
@@ -50,7 +50,7 @@ type Agent struct {
 	noise          []float32 // of the last exploration, for noise that remembers
 	steps, updates int
 
-	// Room for one update.
+	// Buffers of one update.
 	batch   *rl.Batch
 	actions []float32 // a'
 	targets []float32 // y
@@ -58,7 +58,7 @@ type Agent struct {
 	ascent  []float32 // of the actor's loss with respect to the critic's value
 }
 
-// target is a network that follows another.
+// target is a network that tracks another.
 type target struct {
 	net     *nn.Net
 	context *nn.Context
@@ -116,8 +116,7 @@ func New(config Config, spaces rl.Spaces, seed uint64) (*Agent, error) {
 }
 
 // Explore selects a = clip(pi(s) + epsilon, -1, 1) (line 7). DDPG's epsilon is an
-// Ornstein-Uhlenbeck process: each step it falls back by a share and is pushed
-// anew.
+// Ornstein-Uhlenbeck process: each step it reverts by a share and gets new noise.
 func (a *Agent) Explore(observation []float32, action *rl.Action) {
 	if a.steps < a.config.WarmUp {
 		for i := range action.Values {
@@ -140,8 +139,7 @@ func (a *Agent) Decide(observation []float32, action *rl.Action) {
 	copy(action.Values, a.acting.Forward(a.parts.count, observation))
 }
 
-// Learn stores the transition in R (line 9) and updates when it is time to
-// (line 10).
+// Learn stores the transition in R (line 9) and updates when it is due (line 10).
 func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
 	a.Remember(t)
 	a.steps++
@@ -157,15 +155,15 @@ func (a *Agent) Learn(t rl.Transition) (loss float64, updated bool) {
 	return loss, true
 }
 
-// Remember stores a transition that need not be the agent's own: DRPC's teacher
-// learns from its students' too.
+// Remember stores a transition that need not be the agent's own: DRPC's teacher also learns
+// from its students'.
 func (a *Agent) Remember(t rl.Transition) { a.replay.Add(t) }
 
-// Remembered is how many transitions there are.
+// Remembered is the size of the replay buffer.
 func (a *Agent) Remembered() int { return a.replay.Len() }
 
-// Update learns from one batch (lines 11 to 17) and returns the critics' mean
-// loss. Something must be remembered.
+// Update learns from one batch (lines 11 to 17) and returns the critics' mean loss. The replay
+// buffer must not be empty.
 func (a *Agent) Update() float64 {
 	a.replay.Draw(a.batch, a.rng)
 	a.setTargetActions()
@@ -246,8 +244,7 @@ func (a *Agent) improveActor() {
 	a.actor.Descend(slopes)
 }
 
-// moveTargets lets the targets follow (line 17): theta' = rho*theta' +
-// (1-rho)*theta.
+// moveTargets updates the targets (line 17): theta' = rho*theta' + (1-rho)*theta.
 func (a *Agent) moveTargets() {
 	soft := float32(a.config.Soft)
 	nn.SoftUpdate(a.actorTarget.net.Params(), a.actor.Net.Params(), soft)
@@ -256,7 +253,7 @@ func (a *Agent) moveTargets() {
 	}
 }
 
-// Actor is the policy's network itself.
+// Actor is the policy's network, not a copy.
 func (a *Agent) Actor() *nn.Net { return a.actor.Net }
 
 // Weights implements rl.Agent.

@@ -16,9 +16,8 @@ func smallConfig(c Config) Config {
 	return c
 }
 
-// TestCriticValues holds the critics against values worked out by hand: a reward
-// of 1 each step is worth 1 if the episode terminates with it, and 1/(1-gamma)
-// if it is only cut off.
+// TestCriticValues compares the critics with values computed by hand: a reward of 1 each step
+// is worth 1 if the episode terminates with it, and 1/(1-gamma) if it is only cut off.
 func TestCriticValues(t *testing.T) {
 	for name, base := range map[string]Config{"TD3": Default(), "DDPG": DDPG()} {
 		for _, end := range []rl.Result{{Reward: 1, Terminated: true}, {Reward: 1, Truncated: true}} {
@@ -67,9 +66,9 @@ func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
 	}
 }
 
-// TestNoiseThatRemembers: a discrete Ornstein-Uhlenbeck process that keeps k of
-// itself and is pushed by sigma has the deviation sigma/sqrt(1-k^2) and the
-// correlation k from step to step.
+// TestNoiseThatRemembers: a discrete Ornstein-Uhlenbeck process that keeps k of itself with
+// noise sigma has the standard deviation sigma/sqrt(1-k^2) and the correlation k from step to
+// step.
 func TestNoiseThatRemembers(t *testing.T) {
 	c := smallConfig(DDPG())
 	c.WarmUp, c.Noise = 0, 0.05
