@@ -1,9 +1,8 @@
 // Package apps reads, checks, draws and writes models of applications.
 //
-// A model is one YAML file; several are embedded (see [Names]). [Parse] turns it
-// into a [loadline.App] or into every fault at once, each a [Fault] with its
-// file, line, field, value and what the value must be. Nothing essential is
-// guessed: a field without a default below is required.
+// A model is one YAML file; several are embedded (see [Names]). [Parse] turns it into a
+// [loadline.App] or reports every fault at once, each a [Fault] with its file, line, field,
+// value and what the value must be. A field without a default below is required.
 //
 //	version: 1                    # of this format
 //	name: shop
@@ -47,14 +46,12 @@
 //	        - - {use: stock, times: 2}                 # the calls of one stage run in parallel
 //	          - {service: ads, optional: true, probability: 0.5, work: 2, versions: [v2]}
 //
-// Durations are written "3.1ms", CPU in cores "250m" or 0.25, memory "64Mi".
-// A call with use takes the shared sub-tree; what it states beside it
-// (probability, times, work, optional, versions) replaces what the sub-tree
-// states. A service may not be its own ancestor in a call tree: a worker is
-// held while it waits for its calls, so such a tree could deadlock.
+// Durations are written "3.1ms", CPU in cores "250m" or 0.25, memory "64Mi". A call with use
+// takes the shared sub-tree; its own fields (probability, times, work, optional, versions)
+// override the sub-tree's. A service may not be its own ancestor in a call tree: a worker is
+// occupied while it waits for its calls, so such a tree could deadlock.
 //
-// Provenance is a YAML tag that names an origin. A tag on a mapping or list
-// holds for every figure under it until a closer tag says otherwise. A figure
-// without a tag counts as unmarked, a figure that the file leaves to its
-// default as defaulted ([Check] gives the shares).
+// Provenance is a YAML tag that names an origin. A tag on a mapping or list applies to every
+// figure under it unless a closer tag overrides it. A figure without a tag counts as unmarked,
+// one that is left to its default as defaulted ([Check] gives the shares).
 package apps

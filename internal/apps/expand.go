@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxCalls is how many calls all trees may have together, shared sub-trees
-	// put in: a few nested ones grow beyond any memory.
+	// maxCalls is the maximum number of calls of all trees together, with shared sub-trees
+	// expanded: a few nested ones could exceed any memory.
 	maxCalls = 20_000
-	// maxVisits is how many visits one request may make on average.
+	// maxVisits is the maximum mean number of visits of one request.
 	maxVisits = 100_000
 )
 
@@ -27,8 +27,7 @@ type callTrees struct {
 	reported map[string]bool
 }
 
-// callTrees reads the shared sub-trees and makes sure that they do not contain
-// each other.
+// callTrees reads the shared sub-trees and checks that they do not contain each other.
 func (r *reader) callTrees(top object, app *loadline.App) *callTrees {
 	t := &callTrees{r: r, app: app, services: map[string]int{}, shared: map[string]*callNode{}, reported: map[string]bool{}}
 	for i, s := range app.Services {
@@ -65,7 +64,7 @@ func (t *callTrees) root(a at) loadline.Call {
 	return c
 }
 
-// tell reports a fault of a shared sub-tree once, not once for every use.
+// tell reports a fault of a shared sub-tree once, not for every use.
 func (t *callTrees) tell(line int, field, value, want string) {
 	key := fmt.Sprint(line, field, value)
 	if !t.reported[key] {
@@ -95,8 +94,8 @@ func (t *callTrees) checkNames(n *callNode) {
 	}
 }
 
-// cutCycles reports sub-trees that contain themselves and empties them, so
-// that everything else can still be checked.
+// cutCycles reports sub-trees that contain themselves and empties them, so that everything else
+// can still be checked.
 func (t *callTrees) cutCycles() {
 	done := map[string]bool{}
 	var path []string
@@ -138,8 +137,8 @@ func (t *callTrees) cutCycles() {
 	}
 }
 
-// expand makes a call with everything under it. It returns false where a fault
-// leaves nothing to make.
+// expand makes a call with everything under it. It returns false if a fault leaves nothing to
+// make.
 func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.Call, bool) {
 	body := n
 	stated := []*callNode{n}
@@ -165,7 +164,7 @@ func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.C
 	}
 	c := plainCall(service)
 	var versions []versionName
-	for _, s := range slices.Backward(stated) { // the innermost first, what uses it after
+	for _, s := range slices.Backward(stated) { // from the innermost to the outermost use
 		override(&c.Probability, s.probability)
 		override(&c.Times, s.times)
 		override(&c.Work, s.work)

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteMarkdown writes the results as tables for a document: first which is
-// cheapest where, then every cell.
+// WriteMarkdown writes the results as tables for a document: first the cheapest policy of each
+// cell, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Costs are means over seeds with half the width of their 95 %% interval; "+
@@ -50,7 +50,7 @@ func (r *Results) cells() [][]Row {
 	return all
 }
 
-// writeWinner leaves the oracles out: they are references, not contenders.
+// writeWinner excludes oracles: they are references, not contenders.
 func writeWinner(b *strings.Builder, cell []Row) {
 	c := cell[0].Case
 	var best *Row

@@ -43,6 +43,6 @@ func TestASummaryTellsRangesReplicasAndWhatIsAbsent(t *testing.T) {
 		t.Errorf("calls %+v", sum.Calls)
 	}
 	if _, err := json.Marshal(sum); err != nil {
-		t.Errorf("a summary must be JSON: %v", err) // which knows no NaN
+		t.Errorf("a summary must be JSON: %v", err) // which has no NaN
 	}
 }

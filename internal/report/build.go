@@ -15,10 +15,10 @@ import (
 type Report struct {
 	Summary Summary
 	runs    []string // packed, by Run.Chunk
-	scenes  []string // packed distributions, by scene
+	scenes  []string // packed distributions, by scenario
 }
 
-// builder sums up runs, row by row.
+// builder aggregates runs, row by row.
 type builder struct {
 	results *bench.Results
 	report  *Report
@@ -28,7 +28,7 @@ type builder struct {
 	runs    int
 }
 
-// figures of one run that comparisons are made of.
+// figures of one run that are compared.
 type figures struct{ cost, overSLO float64 }
 
 func newBuilder(results *bench.Results) *builder {
@@ -87,13 +87,13 @@ func (b *builder) policy(c bench.Case) int {
 	return i
 }
 
-// isOracle reports whether a policy is given the load in advance.
+// isOracle reports whether a policy gets the load in advance.
 func isOracle(name string) bool {
 	m, err := policy.Named(name)
 	return err == nil && m.Oracle
 }
 
-// run is what is kept of a record: its story packed, and what is summed up.
+// run is the stored part of a record: its packed timeline, and its figures.
 type run struct {
 	key, program string
 	seed         uint64

@@ -15,9 +15,9 @@ import (
 // hostileLabel must reach the page as text.
 const hostileLabel = `kpa </script><img src=x onerror=alert(1)>`
 
-// writeFixture makes a bench directory for tests of the page: real runs under
-// names that a bench uses. Its figures mean nothing: "calibrated" is a target
-// picked by hand, and the clairvoyant a schedule that nobody searched for.
+// writeFixture makes a bench directory for tests of the page: real runs under names that a
+// bench uses. Its figures are meaningless: "calibrated" is an arbitrary target, and the
+// oracle's schedule was not searched.
 func writeFixture(t testing.TB, dir string) {
 	t.Helper()
 	policies := []bench.Policy{

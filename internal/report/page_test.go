@@ -32,7 +32,7 @@ func TestPageIsWhole(t *testing.T) {
 	if strings.Count(page, "</script>") != 1+1+6+1 { // summary, scene, runs, program
 		t.Errorf("%d scripts", strings.Count(page, "</script>"))
 	}
-	// The only addresses are names of things, never fetched.
+	// The only URLs are identifiers, never fetched.
 	for _, address := range regexp.MustCompile(`https?://[^\s"'<>)]*`).FindAllString(page, -1) {
 		if !strings.HasPrefix(address, "http://www.w3.org/") {
 			t.Errorf("the page knows the address %s", address)

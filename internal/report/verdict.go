@@ -11,14 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Verdict is the result of a scene.
+// Verdict is the result of a scenario.
 type Verdict struct {
 	Winner   int      `json:"winner"` // row; -1 = no policy meets the SLO, or the difference is not significant
 	Sentence string   `json:"sentence"`
 	Notes    []string `json:"notes"` // remarks on the baseline, calibration and oracle
 }
 
-// verdict of a scene, from all of its rows.
+// verdict of a scenario, from all of its rows.
 func (b *builder) verdict(rows []int) Verdict {
 	var contenders, met []int
 	for _, i := range rows {
@@ -112,7 +112,7 @@ func undecided(d difference) string {
 	return fmt.Sprintf("; seed by seed they differ by %s to %s", fixed(d.low, decimals), fixed(d.high, decimals))
 }
 
-// baseline is the row of the baseline among rows; -1 = not there.
+// baseline is the row of the baseline among rows; -1 = none.
 func (b *builder) baseline(rows []int) int {
 	for _, i := range rows {
 		if b.label(i) == b.report.Summary.Baseline {
@@ -218,8 +218,8 @@ func percent(share float64) string {
 
 func figure(v float64) string { return fixed(v, decimalsOf(v, 3)) }
 
-// decimalsOf a number that show so many significant digits; those beyond a
-// thousandth are noise here.
+// decimalsOf a number for the given significant digits; those beyond a thousandth are noise
+// here.
 func decimalsOf(v float64, digits int) int {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -227,7 +227,7 @@ func decimalsOf(v float64, digits int) int {
 	return min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v))+1e-9)), 0), 3)
 }
 
-// fixed writes a number with a true minus.
+// fixed writes a number with a minus sign (U+2212).
 func fixed(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
 }

@@ -320,7 +320,7 @@ func TestGzipIsReadAsItIs(t *testing.T) {
 	}
 }
 
-// What is imported can be written and read back.
+// An imported history can be written and read back.
 func TestAnImportCanBeKept(t *testing.T) {
 	h, err := files(t, Options{}, "web.csv\ntime,rate\n0,0\n15,2\n45,3\n")
 	if err != nil {
@@ -345,7 +345,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("time\trate\n1e300\t1\n-5\t2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if first, _, _ := strings.Cut(text, "\n"); !isTable([]byte(first)) {
-			return // traces are fuzzed where they are read
+			return // traces are fuzzed in their own package
 		}
 		s, err := read(strings.NewReader(text), "fuzz.csv", Options{})
 		if err != nil {

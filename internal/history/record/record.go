@@ -1,7 +1,6 @@
-// Package record keeps what a simulated cluster showed as a history: the same
-// that a metrics system would have kept of a real one, in the same shape, so
-// that everything that learns from histories can be compared with a cluster
-// whose parameters are known.
+// Package record records a simulated cluster as a history, in the form in which a metrics
+// system stores a real one, so that everything that learns from histories can be compared with
+// a cluster whose parameters are known.
 //
 // Reading order: record.go (one run), recorder.go (readings become steps), sums.go
 // (what is added up during a step).
@@ -20,14 +19,13 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Spec is what to run and how finely to keep it.
+// Spec is the run and the resolution of the recording.
 type Spec struct {
 	App      *loadline.App
 	Load     sim.Arrivals
 	Workload string // its name, for the manifest
 	Policy   string // name:key=value,...
-	// Decider decides instead of a policy by name, if there is one, as in
-	// simulate.Spec.
+	// Decider, if set, decides instead of a policy by name, as in simulate.Spec.
 	Decider  loadline.Policy
 	Engine   string // one of simulate.Engines
 	Duration time.Duration
@@ -35,19 +33,17 @@ type Spec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 
-	// Perturb is what goes wrong on purpose. Loss of metrics and noise in the
-	// CPU readings are kept in the history too: a service's step is lost with
-	// the probability of a lost scrape.
+	// Perturb are faults. Loss of metrics and noise in the CPU readings are part of the history
+	// too: a service's step is lost with the probability of a lost scrape.
 	Perturb simulate.Perturb
 
 	Progress func(at time.Duration) // may be nil
 }
 
-// DefaultStep is the usual time between two scrapes.
+// DefaultStep is the usual scrape interval.
 const DefaultStep = 15 * time.Second
 
-// Run simulates and keeps every whole step. It ends early with the context's
-// error.
+// Run simulates and records every complete step. It ends early with the context's error.
 func Run(ctx context.Context, s Spec) (*history.History, error) {
 	if s.Step == 0 {
 		s.Step = DefaultStep
@@ -85,7 +81,7 @@ func (s Spec) simulation() simulate.Spec {
 	}
 }
 
-// Validate reports everything that is wrong, before anything is run.
+// Validate reports every fault before anything is run.
 func (s Spec) Validate() error {
 	var faults []error
 	switch {
@@ -100,7 +96,7 @@ func (s Spec) Validate() error {
 	return errors.Join(faults...)
 }
 
-// source is how the manifest names a recording: enough to make it again.
+// source is the manifest's description of a recording: enough to repeat it.
 func (s Spec) source() string {
 	words := []string{
 		"record", "app=" + s.App.Name, "workload=" + s.Workload, "policy=" + s.Policy, "engine=" + s.Engine, fmt.Sprintf("seed=%d",
