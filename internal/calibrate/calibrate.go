@@ -1,11 +1,9 @@
-// Package calibrate finds the best setting of a policy for an application and a
-// workload, so that no policy is compared with a weak baseline: the least core-hours
-// with at most 1 % of the requests over the SLO, on data that the comparison will
-// not be made on.
+// Package calibrate finds the best setting of a policy for an application and a workload, so
+// that no policy is compared with a weak baseline: the least core-hours with at most 1 % of the
+// requests over the SLO, on separate validation data.
 //
-// Reading order: calibrate.go (the search), space.go (what may be set), rank.go
-// (what is better), evaluate.go (trying), oracle.go (the schedule of the
-// oracle).
+// Reading order: calibrate.go (the search), space.go (the search space), rank.go (the order of
+// results), evaluate.go (trials), oracle.go (the schedule of the oracle).
 package calibrate
 
 import (
@@ -20,7 +18,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Version of the search: what was found by another one may differ.
+// Version of the search: other versions may find other settings.
 const Version = 2
 
 // Load is one stretch of validation data.
@@ -33,12 +31,12 @@ type Load struct {
 // Task is what to calibrate.
 type Task struct {
 	App    *loadline.App
-	Policy string // name:key=value,...; what is given stays as it is
-	Loads  []Load // never those of the test; the search is on the first, the rest is for confirmation
+	Policy string // name:key=value,...; given settings are fixed
+	Loads  []Load // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
 
-	Workers  int                 // runs at once; 0 = 1
+	Workers  int                 // parallel runs; 0 = 1
 	Progress func(share float64) // may be nil
 }
 
@@ -52,24 +50,23 @@ type Try struct {
 	point []float64
 }
 
-// Found is the outcome of a search.
+// Found is the result of a search.
 type Found struct {
 	Spec    string `json:"policy"`
 	Default Try    `json:"default"`
 	Best    Try    `json:"best"`
-	Tried   []Try  `json:"tried"` // in the order of trying
+	Tried   []Try  `json:"tried"` // in order
 }
 
 // Feasible reports whether any setting met the SLO.
 func (f *Found) Feasible() bool { return f.Best.feasible() }
 
-// confirmed is how many of the best are tried again in the event engine.
+// confirmed is how many of the best are repeated in the event engine.
 const confirmed = 3
 
-// Run searches: a coarse grid, then finer around the best, both in the engine
-// that suits the policy; the best three are confirmed in the event engine beside
-// the default. If none of them is feasible there, the three safest of the others
-// get their chance.
+// Run searches: a coarse grid, then finer around the best, both in the policy's search engine;
+// the best three are confirmed in the event engine together with the default. If none of them
+// is feasible there, the three safest of the others are tried.
 func Run(ctx context.Context, task Task) (*Found, error) {
 	space, err := spaceOf(task.Policy, task.App)
 	if err != nil {
@@ -92,13 +89,13 @@ type search struct {
 	Task
 	space space
 	found Found
-	tried []Try // in the searching engine
+	tried []Try // in the search engine
 }
 
 // refinements around the best point, each with half the stride of the last.
 const refinements = 2
 
-// planned is about how many tries a search will make, for the progress.
+// planned is the approximate number of trials, for the progress.
 func (s *search) planned() float64 {
 	grid := 1
 	for _, d := range s.space.dimensions {
@@ -117,7 +114,7 @@ func (s *search) grid(ctx context.Context) error {
 	if err := s.try(ctx, points); err != nil {
 		return err
 	}
-	if s.Policy != "ursa" { // with settings of its own it is not explored
+	if s.Policy != "ursa" { // with given settings it is not explored
 		return nil
 	}
 	specs, err := explored(ctx, s.Task)
@@ -127,7 +124,7 @@ func (s *search) grid(ctx context.Context) error {
 	return s.trySpecs(ctx, specs)
 }
 
-// trySpecs tries settings that are no points of the space.
+// trySpecs tries settings outside the search space.
 func (s *search) trySpecs(ctx context.Context, specs []string) error {
 	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
 	s.tried = append(s.tried, tries...)
@@ -149,7 +146,7 @@ func (s *search) refine(ctx context.Context) error {
 	return nil
 }
 
-// try evaluates the points that have not been.
+// try evaluates new points.
 func (s *search) try(ctx context.Context, points [][]float64) error {
 	var specs []string
 	var fresh [][]float64
@@ -214,7 +211,7 @@ func (s *search) confirm(ctx context.Context) (*Found, error) {
 	return &s.found, nil
 }
 
-// again tries in the event engine, on all the data there is.
+// again repeats trials in the event engine, on all validation data.
 func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 	var specs []string
 	for _, t := range tries {

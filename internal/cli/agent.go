@@ -117,7 +117,7 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	interrupted := ctx.Err() != nil
 	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()
-	_ = agent.Close(flushing) // the report says what was not acknowledged
+	_ = agent.Close(flushing) // the report lists what was not acknowledged
 	if err != nil && !interrupted {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/doctor"
 )
 
-// A server that has a version and nothing else, with a kubeconfig for it.
+// bareCluster is a server that has a version and nothing else, with a kubeconfig for it.
 func bareCluster(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -71,8 +71,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	}
 }
 
-// A Prometheus is asked through the API server's proxy, with our credentials for it,
-// and errors name the Prometheus.
+// Prometheus is queried through the API server's proxy, with our credentials for it, and errors
+// name the Prometheus.
 func TestAPIProxy(t *testing.T) {
 	path := "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy"
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +104,7 @@ func TestAPIProxy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	// Nobody gets through who does not know the path.
+	// Without the random path there is no access.
 	base, err := p.listen(path)
 	if err != nil {
 		t.Fatal(err)

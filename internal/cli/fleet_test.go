@@ -19,7 +19,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// writeModel writes a model of bookinfo in which everybody decides by chance.
+// writeModel writes a model of bookinfo with random weights.
 func writeModel(t *testing.T, path string, seed uint64) {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
@@ -54,7 +54,7 @@ func writeModel(t *testing.T, path string, seed uint64) {
 	}
 }
 
-// heardText is what somebody says while he is listened to.
+// heardText collects the output of a running command.
 type heardText struct {
 	lock sync.Mutex
 	text bytes.Buffer
@@ -72,8 +72,8 @@ func (h *heardText) String() string {
 	return h.text.String()
 }
 
-// until the text matches a pattern; what is in the first parentheses comes back. The
-// test binary's timeout is the only bound.
+// until waits until the text matches a pattern and returns the first group. The test binary's
+// timeout is the only bound.
 func (h *heardText) until(t *testing.T, pattern string) string {
 	t.Helper()
 	for ; ; time.Sleep(10 * time.Millisecond) {
@@ -83,9 +83,8 @@ func (h *heardText) until(t *testing.T, pattern string) string {
 	}
 }
 
-// TestTeacherAndAgents: a teacher with a server in its process, two agents one after
-// the other, another model meanwhile, and a second teacher that takes up where the
-// first has ended.
+// TestTeacherAndAgents: a teacher with an embedded server, two agents in sequence, another
+// model meanwhile, and a second teacher that resumes where the first ended.
 func TestTeacherAndAgents(t *testing.T) {
 	dir := t.TempDir()
 	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
@@ -158,7 +157,7 @@ func TestTeacherAndAgents(t *testing.T) {
 		t.Errorf("version %d, want 3", version)
 	}
 
-	// What the first has not counted yet, the second does.
+	// The second counts what the first did not.
 	said, end = teach()
 	decided += act(said.until(t, `listens at (\S+)`), "ratings")
 	if err := waitForCount(school, decided); err != nil {
@@ -169,7 +168,7 @@ func TestTeacherAndAgents(t *testing.T) {
 	}
 }
 
-// waitForCount waits until a checkpoint says that so much was counted.
+// waitForCount waits until a checkpoint has the given count.
 func waitForCount(dir string, want uint64) error {
 	var c struct{ Counted uint64 }
 	for ; ; time.Sleep(10 * time.Millisecond) {
@@ -189,8 +188,8 @@ func waitForCount(dir string, want uint64) error {
 	}
 }
 
-// TestTeacherLearns: an agent that is the witness acts, the teacher warms up, learns
-// from it and keeps what it has; one that is started after it goes on from there.
+// TestTeacherLearns: an agent that observes the application acts, the teacher warms up, learns
+// from it and saves its state; a second teacher resumes from it.
 func TestTeacherLearns(t *testing.T) {
 	dir := t.TempDir()
 	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")

@@ -16,8 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// TestExposePullShow is the journey of docs/history.md without a cluster, with
-// a real Prometheus.
+// TestExposePullShow follows docs/history.md without a cluster, with a real Prometheus.
 func TestExposePullShow(t *testing.T) {
 	for _, program := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(program); err != nil {

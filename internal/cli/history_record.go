@@ -98,7 +98,7 @@ func (f *historyRecordFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	return err
 }
 
-// historyLine says in one line what a history holds.
+// historyLine summarises a history in one line.
 func historyLine(h *history.History) string {
 	return fmt.Sprintf("%s and %s in %d steps of %v from %s to %s", count(len(h.Services), "service", "services"),
 		count(len(h.Calls), "kind of calls", "kinds of calls"), h.Steps, h.Step,
@@ -112,8 +112,7 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// spec turns flags into a recording, and refuses what cannot be recorded before
-// anything is done: every fault at once.
+// spec turns flags into a recording, and reports all faults before anything is run.
 func (f *historyRecordFlags) spec(stderr io.Writer) (record.Spec, error) {
 	models := map[string]sim.CPUModel{"quota": sim.Quota, "shared": sim.Shared}
 	cpu, known := models[f.cpuModel]

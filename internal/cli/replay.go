@@ -73,7 +73,7 @@ Policies:
 	return c
 }
 
-// replayed is all that the verb prints.
+// replayed is the output of the command.
 type replayed struct {
 	Log    string        `json:"log"`
 	Replay replay.Report `json:"replay"`

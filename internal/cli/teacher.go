@@ -151,8 +151,8 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 	return d.print(stdout)
 }
 
-// teacherStart is how long a teacher waits for servers at its start, where a wrong
-// address is more likely than an outage.
+// teacherStart is how long a teacher waits for servers at its start, where a wrong address is
+// more likely than an outage.
 const teacherStart = 30 * time.Second
 
 func (f *teacherFlags) serve(config fleet.Config) (*fleet.Server, error) {
@@ -188,7 +188,7 @@ type teacherCommand struct {
 type serviceCount struct {
 	Service   string  `json:"service"`
 	Decisions int     `json:"decisions"`
-	Novel     float64 `json:"novel"`   // share of states that the teacher has rarely seen
+	Novel     float64 `json:"novel"`   // share of states that the teacher rarely visited
 	Version   uint64  `json:"version"` // of the weights of its last decision
 	novel     int
 }
@@ -227,7 +227,7 @@ func (d *teacherCommand) open() (*fleet.Link, error) {
 	return l, err
 }
 
-// configure a teacher by the flags.
+// configure sets a teacher's configuration from the flags.
 func (d *teacherCommand) configure(c *teacher.Config, _ *train.Scenario) {
 	bar := NewProgress(d.stderr, "training")
 	if d.scenario != nil {
@@ -302,7 +302,7 @@ func (d *teacherCommand) replaced() *drpc.Model {
 	return m
 }
 
-// counts by service, in order.
+// counts by service, sorted.
 func (d *teacherCommand) counts() []serviceCount {
 	all := make([]serviceCount, 0, len(d.services))
 	for _, s := range d.services {
@@ -313,7 +313,7 @@ func (d *teacherCommand) counts() []serviceCount {
 	return all
 }
 
-// print the report. The supervisor has ended.
+// print prints the report. The supervisor has ended.
 func (d *teacherCommand) print(w io.Writer) error {
 	var sent, received uint64
 	for _, l := range d.links {

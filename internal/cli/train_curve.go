@@ -14,8 +14,8 @@ import (
 // no policy imitates another.
 const ImitationColumn = "imitation"
 
-// WriteCurve writes a learning curve so far to a CSV file, if one is asked for: the columns
-// of every curve, and then its own.
+// WriteCurve writes a learning curve so far to a CSV file, if one is requested: the common
+// columns, and then its own.
 func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.Point, []string)) error {
 	if log == "" {
 		return nil
@@ -37,10 +37,10 @@ func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 	})
 }
 
-// CurveNumber is a number as learning curves have it.
+// CurveNumber formats a number of a learning curve.
 func CurveNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// idleGain is how much more reward than without changes counts.
+// idleGain is the minimum gain in reward over no changes.
 const idleGain = 0.005
 
 // NoGain is a warning that a trained policy does no better than changing nothing; empty if

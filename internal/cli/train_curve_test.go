@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
+// TestCurvesAsOthersReadThem checks the columns and fields that scripts read.
 func TestCurvesAsOthersReadThem(t *testing.T) {
 	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
 	common := train.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestInterruptedTrainingResumes: interrupted at any moment, the same command resumes
-// and gives the same file as one that was not interrupted.
+// TestInterruptedTrainingResumes: interrupted at any moment, the same command resumes and gives
+// the same file as one that was not interrupted.
 func TestInterruptedTrainingResumes(t *testing.T) {
 	dir := t.TempDir()
 	train := func(ctx context.Context, out string, more ...string) (int, string) {
@@ -30,11 +30,11 @@ func TestInterruptedTrainingResumes(t *testing.T) {
 	}
 	var log, school, said string
 	code := 0
-	for try := 0; code == 0; try++ { // again if a busy machine noticed the first line of the log too late
+	for try := 0; code == 0; try++ { // again if the interrupt came too late
 		_ = os.Remove(filepath.Join(dir, "parts"))
 		log, school = filepath.Join(dir, fmt.Sprintf("curve-%d.csv", try)), filepath.Join(dir, fmt.Sprintf("school-%d", try))
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { // as soon as there is something
+		go func() { // as soon as the log has a line
 			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(log); err == nil {
 					cancel()

@@ -9,9 +9,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// FuzzRead: whatever is in a segment can be read, with what is no record told as
-// damage. Signed text has its lines' checksums put right, or none would get past
-// them; what is read can be used, too.
+// FuzzRead: any segment can be read; what is not a record is reported as damage. Signed text
+// gets correct checksums, otherwise no line would pass; the result must be usable, too.
 func FuzzRead(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text, false)
@@ -68,8 +67,7 @@ func seeds(f *testing.F) [][]byte {
 	return [][]byte{b.Bytes(), b.Bytes()[:b.Len()-1], []byte("\n\n00000000 {}\n"), []byte(`00000000 {"v":9}`)}
 }
 
-// FuzzWriteOn: a log that is written on after whatever was in its segment gives
-// the records back that were there, and the new one.
+// FuzzWriteOn: appending to any segment keeps its records, and adds the new one.
 func FuzzWriteOn(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text)

@@ -12,16 +12,15 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// remedy is what a reason of a condition asks for.
+// remedy of a condition's reason.
 type remedy struct {
 	state State
-	do    string // NS and NAME stand for the LoadLine's
+	do    string // NS and NAME are replaced by the LoadLine's
 }
 
 const look = "kubectl -n NS describe loadline NAME"
 
-// remedies of everything that is not as it should be. Reasons that two conditions
-// share mean the same in both.
+// remedies for every abnormal reason. Reasons that two conditions share mean the same in both.
 var remedies = map[string]remedy{
 	// Ready
 	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it stays, look at the controller's log"},
@@ -65,7 +64,7 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonSomeServicesPaused: {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
 	v1alpha1.ReasonAnnotationNotUnderstood: {Warning,
 		"kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
-	// Conflict; a fault where Loadline would act
+	// Conflict; a fault if Loadline acts
 	v1alpha1.ReasonHorizontalPodAutoscaler: {Fault, "delete the HPA that the message names"},
 	v1alpha1.ReasonVerticalPodAutoscaler:   {Fault, "set the VPA's updateMode to Off, or delete it"},
 	v1alpha1.ReasonScaledObject: {Fault,
@@ -80,10 +79,10 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},
 }
 
-// badWhenTrue are the conditions that are good news when false.
+// badWhenTrue are the conditions that should be false.
 var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale}
 
-// conditions explains those that are not as they should be.
+// conditions explains abnormal conditions.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 	if len(l.Status.Conditions) == 0 {
 		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).",
@@ -125,7 +124,7 @@ func (e *exam) badCondition(a about, l *v1alpha1.LoadLine, c *metav1.Condition) 
 		r = remedy{Warning, look}
 	}
 	if c.Type == v1alpha1.ConditionConflict && l.Spec.Mode != v1alpha1.Act {
-		r.state = Note // nothing is moved yet
+		r.state = Note // nothing is scaled yet
 	}
 	do := strings.NewReplacer("NS", l.Namespace, "NAME", l.Name).Replace(r.do)
 	since := ""

@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// In a cluster that has everything, nothing is found.
+// In a complete cluster nothing is found.
 func TestHealthy(t *testing.T) {
 	p := healthy(t)
-	// What no preset measures is told whatever the cluster is like.
+	// Metrics that no preset has are reported for any cluster.
 	r := p.examine()
 	for _, f := range r.Findings {
 		if f.State != OK && !(f.State == Note && f.Check == "metrics" && (strings.Contains(f.Found, "queue") || strings.Contains(f.Found, "busy"))) {
@@ -43,7 +43,7 @@ func (w want) in(r *Report) bool {
 	})
 }
 
-// Every row spoils a healthy cluster in one way.
+// Every row breaks a healthy cluster in one way.
 func TestFindings(t *testing.T) {
 	for name, row := range map[string]struct {
 		spoil func(*patient)
@@ -445,7 +445,7 @@ func TestFindings(t *testing.T) {
 			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that",
 				"docs/doctor.md"}},
 
-		// Others who move it.
+		// Other controllers of it.
 		"an HPA": {func(p *patient) {
 			p.add("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}")
 		}, want{Fault, "conflict", "web", "HorizontalPodAutoscaler old", "kubectl -n shop delete hpa old"}},
@@ -467,7 +467,7 @@ func TestFindings(t *testing.T) {
 		"HPAs may not be listed": {func(p *patient) { p.forbidden = []string{"HorizontalPodAutoscaler"} },
 			want{Warning, "conflict", "web", "you may not read that", "docs/doctor.md"}},
 
-		// KEDA's end.
+		// KEDA's side.
 		"no ScaledObject": {func(p *patient) { p.remove("ScaledObject", "cart") },
 			want{Fault, "scaledobject", "cart", "it is not scaled", "docs/keda.md"}},
 		"a ScaledObject without our trigger": {func(p *patient) {
@@ -541,7 +541,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Whatever is found is a sentence, and what is bad says what to do.
+// Every finding is a sentence, and bad ones say what to do.
 func checkSentences(t *testing.T, r *Report) {
 	t.Helper()
 	for _, f := range r.Findings {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// keda says whether it is there, which version, and whether its ScaledObjects have
-// the HPA's tolerance. Without a LoadLine that needs it, that is merely good to know.
+// keda reports whether KEDA is installed, its version, and whether its ScaledObjects have the
+// HPA's tolerance. Without a LoadLine that needs it, that is only a note.
 func (e *exam) keda(ctx context.Context) {
 	a := e.of(OfCluster)
 	there, err := e.served("keda.sh/v1alpha1", "scaledobjects")

@@ -69,8 +69,8 @@ func (e *exam) presetOf(ctx context.Context, l *v1alpha1.LoadLine) (*prom.Preset
 	return nil, nil
 }
 
-// reach connects to a LoadLine's Prometheus; nil if that cannot be done from here,
-// which is no fault of the controller's.
+// reach connects to a LoadLine's Prometheus; nil if it is not reachable from here, which is not
+// a fault of the controller.
 func (e *exam) reach(ctx context.Context, a about, l *v1alpha1.LoadLine) *prom.Client {
 	address, otherwise, ok := e.route(ctx, a, l)
 	if !ok || e.Connect == nil {
@@ -99,7 +99,7 @@ func (e *exam) reach(ctx context.Context, a about, l *v1alpha1.LoadLine) *prom.C
 	return nil
 }
 
-// metricsWithoutLoadLine are those of a namespace that somebody has in mind, and
+// metricsWithoutLoadLine checks the metrics of a namespace without a LoadLine, and suggests
 // where a Prometheus might be.
 func (e *exam) metricsWithoutLoadLine(ctx context.Context) {
 	a := e.of(OfMetrics)
@@ -149,8 +149,7 @@ func (e *exam) candidates(ctx context.Context, a about) {
 		"This may be a Prometheus: %s. Its metrics can be looked at before anything is installed.", some(names))
 }
 
-// short is an error without its advice: that is for whoever pulls a history, and we
-// have our own.
+// short is an error without its advice, which is for pulling a history; doctor has its own.
 func short(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "; ")
 	return text

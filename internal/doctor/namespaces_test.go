@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A controller that is restricted to namespaces lacks nothing with Roles in them, and
-// an agent under the same account does not pass for it.
+// A controller that is restricted to namespaces lacks nothing with Roles in them, and an agent
+// under the same account is not taken for it.
 func TestRestrictedToNamespaces(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=shop,orders")
@@ -37,7 +37,7 @@ func TestRestrictedToNamespaces(t *testing.T) {
 	checkSentences(t, r)
 }
 
-// Of a LoadLine where nobody looks, conditions say nothing.
+// For a LoadLine in a namespace that is not watched, conditions are meaningless.
 func TestConditionsWhereNobodyLooks(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=orders")

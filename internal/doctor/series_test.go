@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// series is a Prometheus that has metrics of some services.
+// series is a Prometheus with metrics of some services.
 type series struct {
 	fits   string // part of the probe that finds something; empty = no preset fits
 	names  []string
@@ -87,7 +87,7 @@ var counted = regexp.MustCompile(`\[(\w+)\]\)\), "over", "(\d+)"`)
 
 func (s *series) vector(query string) []any {
 	rows := []any{}
-	if s.age > 5*time.Minute { // further back than Prometheus looks
+	if s.age > 5*time.Minute { // older than Prometheus' lookback
 		return rows
 	}
 	for part := range s.absent {

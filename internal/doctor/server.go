@@ -20,7 +20,7 @@ const (
 	policiesStable     = 36 // MutatingAdmissionPolicy v1
 )
 
-// server asks the API server for its version; false if it cannot be asked.
+// server reads the version of the API server; false if it is not reachable.
 func (e *exam) server() bool {
 	a := e.of(OfCluster)
 	v, err := e.Discovery.ServerVersion()
@@ -45,8 +45,7 @@ func vertical(s *v1alpha1.Service) bool {
 	return slices.ContainsFunc(s.Axes, func(x v1alpha1.Axis) bool { return x != v1alpha1.Horizontal })
 }
 
-// resize is found by the subresource that there is, not by the version: a gate may
-// be off.
+// resize is detected by the subresource, not by the version: a feature gate may be off.
 func (e *exam) resize(context.Context) {
 	a := e.of(OfCluster)
 	there, err := e.served("v1", "pods/resize")
@@ -74,7 +73,7 @@ func (e *exam) resize(context.Context) {
 	}
 }
 
-// nodes with an older kubelet accept no resize, whatever the API server can do.
+// nodes with an older kubelet accept no resize, whatever the API server supports.
 func (e *exam) nodes(ctx context.Context) {
 	a := e.of(OfCluster)
 	if !e.resizable {
@@ -117,8 +116,8 @@ func minorOf(version string) int {
 
 func byKEDA(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return s.MovedBy == v1alpha1.ByKEDA }
 
-// tolerance of an HPA is a field whose gate cannot be discovered: what became of it
-// is looked for in the HPAs themselves (scaledobject.go).
+// tolerance of an HPA is a field whose feature gate cannot be discovered: its effect is checked
+// in the HPAs themselves (scaledobject.go).
 func (e *exam) tolerance(context.Context) {
 	a := e.of(OfCluster)
 	if !e.any(byKEDA) || e.minor == 0 {

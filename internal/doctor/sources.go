@@ -67,8 +67,7 @@ func sourcesOf(l *v1alpha1.LoadLine) []source {
 	return all
 }
 
-// sources must exist. Of Secrets only that they do is looked at, never their
-// contents.
+// sources must exist. Of Secrets only the existence is checked, never the contents.
 func (e *exam) sources(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 	for _, s := range sourcesOf(l) {
 		what := fmt.Sprintf("%s %s (%s)", map[string]string{"secrets": "Secret", "configmaps": "ConfigMap"}[s.resource], s.name, s.field)
@@ -118,7 +117,7 @@ func (e *exam) keys(ctx context.Context, namespace string, s source) ([]string, 
 	return keys, nil
 }
 
-// model says what can be seen of one from outside.
+// model reports what is visible of a model from outside.
 func (e *exam) model(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 	m := l.Spec.Policy.Model
 	if m == nil || m.ConfigMap != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// format of the records. Another one is trained again.
+// format of the records. Models of another one are trained again.
 const format = 1
 
-// identity is everything that determines a model. Names are not in it but the
-// method's, and the program is: training has no version of its own.
+// identity is everything that determines a model. Names are excluded except the method's, and
+// the program is included: training has no version of its own.
 type identity struct {
 	Format  int
 	Program string

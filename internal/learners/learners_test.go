@@ -48,7 +48,7 @@ func folder(t *testing.T, dir, program string) *Folder {
 	return f
 }
 
-// TestEveryMethodGivesAPolicy is the contract of all methods that can be trained.
+// TestEveryMethodGivesAPolicy is the contract of all trainable methods.
 func TestEveryMethodGivesAPolicy(t *testing.T) {
 	for _, m := range policy.TrainableMethods() {
 		t.Run(m.Name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func counted(times *int, wait chan struct{}) policy.Method {
 	}}
 }
 
-// empty is a model with nothing in its file but the seed.
+// empty is a model whose file has only the seed.
 type empty uint64
 
 func (e empty) Method() string     { return "counted" }
@@ -266,8 +266,8 @@ func TestProfilesAreMeasuredOnce(t *testing.T) {
 	}
 }
 
-// TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so nothing of
-// its trainer's evaluations may pass for the common reward.
+// TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so none of its
+// trainer's evaluations may be reported as the common reward.
 func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 	on := task(t, "msars")
 	on.Steps = 120 // so that there are several points

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// evaluatedAs makes an entry whose runs cost so much, seed by seed, on two stretches.
+// evaluatedAs makes an entry with the given costs, by seed, on two stretches.
 func evaluatedAs(label, role string, met bool, over, ratio float64, costs ...float64) Entry {
 	e := Entry{Label: label, Policy: label, Role: role, Met: met, Over: result.Number(over), WorstOver: result.Number(over),
 		SLORatio: result.Number(ratio)}

@@ -13,12 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// RunFormat is the version of a run's files. Another one is recognised and
-// refused.
+// RunFormat is the version of a run's files. Another one is detected and rejected.
 const RunFormat = 1
 
-// Files of a run's folder. Each appears whole or not at all; run.json names only
-// what is there.
+// Files of a run's folder. Each is written atomically; run.json names only existing ones.
 const (
 	RunFile        = "run.json"
 	TwinFile       = "twin.yaml"
@@ -114,10 +112,10 @@ func (e *OtherVersionError) Error() string {
 		e.Expected)
 }
 
-// ErrNoRun is what opening a folder gives that holds none.
+// ErrNoRun: the folder has no run.
 var ErrNoRun = errors.New("no run")
 
-// ModelPath is where a candidate's model is.
+// ModelPath is the path of a candidate's model.
 func (f *Folder) ModelPath(name string) string { return modelPath(f.Dir, name) }
 
 func modelPath(dir, name string) string {

@@ -77,8 +77,8 @@ func TestNoCurve(t *testing.T) {
 	}
 }
 
-// TestIsotonic holds pooling against the definition: the fit at i is the largest over
-// starts of the smallest over ends of the weighted mean between.
+// TestIsotonic compares pooling with the definition: the fit at i is the largest over starts of
+// the smallest over ends of the weighted mean between.
 func TestIsotonic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

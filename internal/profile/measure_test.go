@@ -52,8 +52,8 @@ func TestMeasureIsTheFormula(t *testing.T) {
 	}
 }
 
-// TestCallsTakeWorkers: what the service waits for elsewhere is not its own time, but
-// its one worker is held for it.
+// TestCallsTakeWorkers: time in calls is not the service's own time, but occupies its one
+// worker.
 func TestCallsTakeWorkers(t *testing.T) {
 	app := queue()
 	app.Kinds[0].Root.Stages = [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}
@@ -73,8 +73,8 @@ func TestCallsTakeWorkers(t *testing.T) {
 	}
 }
 
-// TestRefusalsSaturate: a short backlog turns visits away long before the CPU is full,
-// and those that get in are quick.
+// TestRefusalsSaturate: a short backlog refuses visits long before the CPU is full, and
+// admitted ones are fast.
 func TestRefusalsSaturate(t *testing.T) {
 	app := queue()
 	app.Kinds[0].Root.Service = 1

@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// writeSchool makes a teacher and a student that never learned anything.
+// writeDRPC makes an untrained teacher and student.
 func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 	t.Helper()
 	eyes, err := drpc.NewEncoder(app)
@@ -76,7 +76,7 @@ func TestStudentsArePromoted(t *testing.T) {
 			t.Errorf("%q is not in the card:\n%s", want, card)
 		}
 	}
-	// The two kinds take turns.
+	// The two kinds alternate.
 	if p, err = r.Promote(offer(writeModel(t, "a", "shop", 1), "one")); err != nil || p.Version != 2 || p.Former != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -85,7 +85,7 @@ func TestStudentsArePromoted(t *testing.T) {
 	}
 }
 
-// writeSteered makes an agent that steers by parts and never learned anything.
+// writeSteered makes an untrained MSARS agent.
 func writeSteered(t *testing.T, app *loadline.App, way string) string {
 	t.Helper()
 	eyes, err := drpc.NewEncoder(app)

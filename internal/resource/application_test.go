@@ -69,7 +69,7 @@ func TestWithoutATwin(t *testing.T) {
 	if want := (resource.Axes{{Replicas: true}, {Replicas: true, Brownout: true}}); !reflect.DeepEqual(a.Axes, want) {
 		t.Errorf("axes: %+v", a.Axes)
 	}
-	// It is enough to be guarded.
+	// This is enough for the guards.
 	if _, err := guard.Around(a.Guard, a.App, nil, &mute{}); err != nil {
 		t.Error(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/tools/image/oci"
 )
 
-// The image of a small program, from its sources to what it says; make image does
-// the same with Loadline.
+// The image of a small program, from its sources to its output; make image does the same with
+// Loadline.
 func TestImageOfAProgram(t *testing.T) {
 	t.Chdir("../..") // where LICENSE is
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")

@@ -1,5 +1,5 @@
-// Package expect asks the twin what an allocation will come to: the latency of
-// users and the cost, if the load stays as it is.
+// Package expect predicts the effect of an allocation with the twin: the latency of users and
+// the cost, under constant load.
 package expect
 
 import (
@@ -12,26 +12,26 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// How long the load is held. An allocation that is too small has no stationary
-// state: what is foreseen is its latency within these two minutes, which is
-// over its SLO by far and grows from there.
+// How long the load is simulated. An allocation that is too small has no stationary state: the
+// prediction is its latency within these two minutes, which is far over its SLO and still
+// growing.
 const (
 	step   = 5 * time.Second
-	settle = time.Minute // not judged
+	settle = time.Minute // not evaluated
 	judged = time.Minute
 )
 
-// Twin foresees by the fluid engine. It is for one goroutine.
+// Twin predicts with the fluid engine. It is for one goroutine.
 type Twin struct {
 	App *loadline.App
-	// Budget of time for one answer, by the clock Now; 0 = however long it takes. A
-	// twin that takes longer does not answer, since decisions do not wait for it.
+	// Budget of time for one prediction, by the clock Now; 0 = unlimited. Beyond it there is no
+	// prediction, since decisions do not wait for it.
 	Budget time.Duration
 	Now    func() time.Time
 }
 
-// Of is a decisionlog.Expect. All pods are taken to be there and ready: it is
-// about where the allocation leads, not about the way there.
+// Of is a decisionlog.Expect. All pods are assumed to be ready: it predicts the result of the
+// allocation, not the transition.
 func (t *Twin) Of(perSecond []float64, desired []loadline.Allocation) (decisionlog.Outlook, bool) {
 	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
 		return decisionlog.Outlook{}, false

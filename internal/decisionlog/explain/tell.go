@@ -1,8 +1,7 @@
-// Package explain says in plain sentences what a decision was about, for the person
-// who asks why.
+// Package explain describes decisions in plain sentences.
 //
-// Reading order: tell.go (the paragraph), change.go (what was changed), seen.go
-// (what was seen and expected), figures.go (how figures are written).
+// Reading order: tell.go (the paragraph), change.go (changes), seen.go (observations and
+// predictions), figures.go (numbers).
 package explain
 
 import (
@@ -14,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// Instant as it is written everywhere.
+// Instant is the common format of instants.
 func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Paragraph tells one service's part of a decision.
+// Paragraph describes one service's part of a decision.
 func Paragraph(e decisionlog.Entry, service string) string {
 	r := e.Record
 	s := r.Service(service)
@@ -36,7 +35,7 @@ func Paragraph(e decisionlog.Entry, service string) string {
 	return strings.Join(sentences, " ")
 }
 
-// Pass tells of a decision that speaks of no service.
+// Pass describes a decision without any service.
 func Pass(r *decisionlog.Record) string {
 	if r.Error != "" {
 		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", Instant(r.At), trim(r.Error))
@@ -62,7 +61,7 @@ func what(r *decisionlog.Record, s *decisionlog.Service) string {
 	return fmt.Sprintf("At %s %s %s.", Instant(r.Applied), s.Name, change(before, after, done))
 }
 
-// wanted is what the policy asked for.
+// wanted is the policy's proposal.
 func wanted(r *decisionlog.Record, s *decisionlog.Service) []string {
 	switch {
 	case s.Proposal == nil && r.Error != "" && (s.Plan == nil || !r.Applied.IsZero()):
@@ -81,7 +80,7 @@ func wanted(r *decisionlog.Record, s *decisionlog.Service) []string {
 	return []string{fmt.Sprintf("The policy %s asked for %s%s.", r.Policy, asked, because(s.Proposal.Reason))}
 }
 
-// corrected is what each guard made of it.
+// corrected is the correction of each guard.
 func corrected(s *decisionlog.Service) []string {
 	var all []string
 	for _, g := range s.Guards {
@@ -126,8 +125,7 @@ func visits(c *loadline.Call, service int) bool {
 	return false
 }
 
-// Since tells of a later decision that left the service as it was, or failed to
-// change it.
+// Since describes a later decision that did not change the service, or failed to.
 func Since(e *decisionlog.Entry, service string) string {
 	r, s := e.Record, e.Record.Service(service)
 	switch {

@@ -23,7 +23,7 @@ func sample(v float64, age time.Duration) loadline.Sample {
 	return loadline.Sample{Value: v, At: noon.Add(-age)}
 }
 
-// scene is a decision that the rows below change.
+// example is a decision that the rows below change.
 type scene struct {
 	d loadline.Decision
 	s loadline.Situation
@@ -73,7 +73,7 @@ func newScene() *scene {
 
 func (s *scene) service() *loadline.ServiceObservation { return &s.s.Window[0].Services[0] }
 
-// scenes, each one paragraph of testdata/sentences.txt.
+// examples, each one paragraph of testdata/sentences.txt.
 var scenes = []struct {
 	name   string
 	change func(*scene)
@@ -181,7 +181,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// FuzzParagraph: whatever a log holds can be told.
+// FuzzParagraph: any record can be described.
 func FuzzParagraph(f *testing.F) {
 	s := newScene()
 	text, err := json.Marshal(decisionlog.Of(&s.d, s.s))

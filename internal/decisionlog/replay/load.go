@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// Load is the recorded rate of users' requests, as a load for a simulated
-// cluster that starts with the record.
+// Load is the recorded rate of users' requests, as a load for a simulated cluster that starts
+// with the record.
 type Load struct {
 	app   *loadline.App
 	start time.Time
@@ -77,12 +77,11 @@ func (l *Load) Check() error {
 // Duration of the load.
 func (l *Load) Duration() time.Duration { return l.end.Sub(l.start) }
 
-// OverSLO is the share of requests that was over its SLO as recorded; NaN = it
-// was not measured.
+// OverSLO is the recorded share of requests over their SLO; NaN = not measured.
 func (l *Load) OverSLO() float64 { return l.over / l.weight }
 
-// Onto has another model of the same application take the load: a twin, say. It
-// must have the same services and kinds of requests, in any order.
+// Onto applies the load to another model of the same application, such as a twin. It must have
+// the same services and kinds of requests, in any order.
 func (l *Load) Onto(app *loadline.App) error {
 	if len(app.Services) != len(l.app.Services) || len(app.Kinds) != len(l.app.Kinds) {
 		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
@@ -107,8 +106,8 @@ func (l *Load) Onto(app *loadline.App) error {
 	return nil
 }
 
-// Rate implements the simulator's arrivals. A reading holds from the one before
-// it up to its own instant; the last one holds on.
+// Rate implements the simulator's arrivals. A reading applies from the one before it up to its
+// own instant; the last one continues.
 func (l *Load) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	k := l.kinds[kind]
 	i := sort.Search(len(k), func(i int) bool { return k[i].until > t })

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// recording is a recorded cluster at the instant of one record, and its clock. It
-// is observed as it was, and does not change.
+// recording is the recorded cluster at the instant of one record, and its clock. It does not
+// change.
 type recording struct {
 	app       *loadline.App
 	record    *decisionlog.Record
