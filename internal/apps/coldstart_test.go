@@ -75,7 +75,8 @@ func TestAServiceThatRefusesAtZeroIsWarnedOf(t *testing.T) {
 	} {
 		warned := false
 		for _, w := range Check(parseShop(t, c.replace...)).Warnings {
-			warned = warned || w == "service front may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 replica at least"
+			warned = warned || w == "service front may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 "+
+				"replica at least"
 		}
 		if warned != c.want {
 			t.Errorf("%s: warned %v, want %v", c.name, warned, c.want)

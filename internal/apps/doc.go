@@ -20,7 +20,7 @@
 //	    idle: 2m                  # cores burnt without requests; default 0
 //	    workers: 32
 //	    backlog: 64               # default: ten times the workers
-//	    hold: 1000                # requests held while no replica is ready, the first of which wakes a service at zero; default: none, they are refused
+//	    hold: 1000                # requests held while no replica is ready; default 0: they are refused
 //	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
 //	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
 //	    replicas: 2               # default: the lower bound

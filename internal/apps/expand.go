@@ -53,7 +53,7 @@ func (t *callTrees) root(a at) loadline.Call {
 	n := t.r.call(a)
 	t.checkNames(n)
 	if n.versions != nil {
-		t.tell(n.versions[0].line, n.path+".versions", n.versions[0].name, "left out: users have no versions")
+		t.faultOnce(n.versions[0].line, n.path+".versions", n.versions[0].name, "left out: users have no versions")
 		n.versions = nil
 	}
 	c, ok := t.expand(n, -1, nil)
@@ -64,8 +64,8 @@ func (t *callTrees) root(a at) loadline.Call {
 	return c
 }
 
-// tell reports a fault of a shared sub-tree once, not for every use.
-func (t *callTrees) tell(line int, field, value, want string) {
+// faultOnce reports a fault of a shared sub-tree once, not for every use.
+func (t *callTrees) faultOnce(line int, field, value, want string) {
 	key := fmt.Sprint(line, field, value)
 	if !t.reported[key] {
 		t.reported[key] = true
@@ -81,11 +81,11 @@ func (t *callTrees) checkNames(n *callNode) {
 			for i, s := range t.app.Services {
 				known[i] = s.Name
 			}
-			t.tell(n.line, n.path, n.service, "the name of a service under \"services\""+didYouMean(n.service, known))
+			t.faultOnce(n.line, n.path, n.service, "the name of a service under \"services\""+didYouMean(n.service, known))
 		}
 	}
 	if n.use != "" && t.shared[n.use] == nil {
-		t.tell(n.line, n.path+".use", n.use, "the name of a sub-tree under \"calls\""+didYouMean(n.use, t.names))
+		t.faultOnce(n.line, n.path+".use", n.use, "the name of a sub-tree under \"calls\""+didYouMean(n.use, t.names))
 	}
 	for _, stage := range n.stages {
 		for _, c := range stage {
@@ -108,7 +108,7 @@ func (t *callTrees) cutCycles() {
 		if i := slices.Index(path, name); i >= 0 {
 			round := strings.Join(append(slices.Clone(path[i:]), name), " -> ")
 			first := t.shared[path[i]]
-			t.tell(first.line, "calls."+path[i], round, "a tree: a sub-tree may not contain itself")
+			t.faultOnce(first.line, "calls."+path[i], round, "a tree: a sub-tree may not contain itself")
 			for _, p := range path[i:] {
 				done[p] = true
 			}
@@ -153,12 +153,12 @@ func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.C
 		return loadline.Call{}, false
 	}
 	if t.calls++; t.calls > maxCalls {
-		t.tell(n.line, "kinds", fmt.Sprintf("more than %d calls", maxCalls),
+		t.faultOnce(n.line, "kinds", fmt.Sprintf("more than %d calls", maxCalls),
 			fmt.Sprintf("call trees of at most %d calls together, shared sub-trees put in", maxCalls))
 		return loadline.Call{}, false
 	}
 	if i := slices.Index(ancestors, service); i >= 0 {
-		t.tell(body.line, n.path, t.pathNames(append(slices.Clone(ancestors[i:]), service)),
+		t.faultOnce(body.line, n.path, t.pathNames(append(slices.Clone(ancestors[i:]), service)),
 			"a tree in which no service is its own ancestor: a worker is held while it waits, so this could deadlock")
 		return loadline.Call{}, false
 	}
@@ -209,9 +209,9 @@ func (t *callTrees) versionIndices(names []versionName, caller int) []int {
 		i := slices.Index(known, v.name)
 		switch {
 		case i < 0:
-			t.tell(v.line, v.path, v.name, fmt.Sprintf("a version of the calling service %s%s", s.Name, didYouMean(v.name, known)))
+			t.faultOnce(v.line, v.path, v.name, fmt.Sprintf("a version of the calling service %s%s", s.Name, didYouMean(v.name, known)))
 		case slices.Contains(indices, i):
-			t.tell(v.line, v.path, v.name, "named once")
+			t.faultOnce(v.line, v.path, v.name, "named once")
 		default:
 			indices = append(indices, i)
 		}

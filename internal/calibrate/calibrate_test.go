@@ -162,7 +162,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
+func TestTheOracleIsCheaperThanAnyHPA(t *testing.T) {
 	load := Load{waves{}, 15 * time.Minute, 21}
 	reference, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
 	if err != nil {
@@ -175,7 +175,8 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
-		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec, hpa.Best.CoreHours)
+		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
+			hpa.Best.CoreHours)
 	}
 	again, err := SearchOracle(context.Background(), OracleSearch{App: smallApp(), Policy: "oracle", Load: load})
 	if err != nil || again.Spec != reference.Spec {
@@ -183,7 +184,7 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 	}
 }
 
-func TestForesightOfWhatNobodyCanServe(t *testing.T) {
+func TestOracleOfALoadThatCannotBeServed(t *testing.T) {
 	app := smallApp()
 	app.Kinds[0].SLO.Latency = time.Millisecond
 	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle", Load: Load{waves{}, 2 * time.Minute, 1}})

@@ -139,7 +139,7 @@ func (d dimension) above(v float64) float64 {
 	return d.Coarse[len(d.Coarse)-1]
 }
 
-// nearestOnly is the value that there is in the direction of v, seen from here.
+// nearestOnly is the allowed value closest to v in its direction from here.
 func (d dimension) nearestOnly(v, here float64) float64 {
 	best := here
 	for _, o := range d.Only {

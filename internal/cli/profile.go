@@ -113,11 +113,11 @@ func (f *profileFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 		bar.At(float64(i+1) / float64(len(services)))
 	}
 	bar.Done()
-	return f.tell(stdout, set, nil)
+	return f.write(stdout, set, nil)
 }
 
-// tell writes the measured or fitted profiles in all requested forms.
-func (f *profileFlags) tell(stdout io.Writer, set *profile.Set, beside []*profile.Curve) error {
+// write writes the measured or fitted profiles in all requested forms.
+func (f *profileFlags) write(stdout io.Writer, set *profile.Set, beside []*profile.Curve) error {
 	if f.out != "" {
 		if err := atomicfile.Write(f.out, set.Write); err != nil {
 			return err

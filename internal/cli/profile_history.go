@@ -49,7 +49,7 @@ func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error 
 			return err
 		}
 	}
-	return f.tell(stdout, set, beside)
+	return f.write(stdout, set, beside)
 }
 
 func checkHistoryPercentile(p float64) error {

@@ -87,7 +87,8 @@ func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
 		return f.goBack(stdout, r)
 	}
 	info, err := os.Stat(args[0])
-	if err == nil && !info.IsDir() || err != nil && filepath.Ext(args[0]) == ".safetensors" { // a missing file with this extension is a file, too
+	if err == nil && !info.IsDir() || err != nil &&
+		filepath.Ext(args[0]) == ".safetensors" { // a missing file with this extension is a file, too
 		return f.promoteFile(args[0], r, stdout)
 	}
 	return f.promote(args[0], r, stdout, stderr)

@@ -64,7 +64,7 @@ func unknownService(service string, found []Finding) error {
 	for _, f := range found {
 		known = append(known, f.Service)
 	}
-	return fmt.Errorf("the log knows no service %q%s", service, suggest.Hint(service, known))
+	return fmt.Errorf("the log has no service %q%s", service, suggest.Hint(service, known))
 }
 
 // upTo are the entries of a segment that took effect up to an instant, in that order.

@@ -59,7 +59,7 @@ type FutureError struct {
 }
 
 func (e *FutureError) Error() string {
-	return fmt.Sprintf("%s is of version %d, and this program knows versions up to %d: read it with the loadline that wrote it, or a "+
+	return fmt.Sprintf("%s is of version %d, and this program reads versions up to %d: read it with the loadline that wrote it, or a "+
 		"newer one", e.File, e.Version, Version)
 }
 

@@ -15,7 +15,9 @@ func FuzzRead(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text, false)
 	}
-	f.Add([]byte(`{"v":1,"decision":{"at":"2026-03-01T12:00:00Z","policy":"hpa","services":[{"name":"web","seen":{"rate":[84,7],"cpu":["NaN",7],"pods":[{"id":1,"phase":"ready","created_s_ago":5}]},"told":{"replicas":3},"forecast":{"step_s":60,"median":[1,"NaN"]},"plan":{"replicas":5}}]}}`), true)
+	f.Add([]byte(`{"v":1,"decision":{"at":"2026-03-01T12:00:00Z","policy":"hpa","services":[{"name":"web",`+
+		`"seen":{"rate":[84,7],"cpu":["NaN",7],"pods":[{"id":1,"phase":"ready","created_s_ago":5}]},`+
+		`"told":{"replicas":3},"forecast":{"step_s":60,"median":[1,"NaN"]},"plan":{"replicas":5}}]}}`), true)
 	f.Add([]byte(`{"v":1,"app":{"Name":"shop"}}`+"\n"+`{"v":1,"decision":{}}`+"\n"+`{"v":1}`), true)
 	app := sampleApp()
 	f.Fuzz(func(t *testing.T, text []byte, signed bool) {

@@ -114,7 +114,7 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 			round(e.Now.Sub(t.Time)), interval(l))
 	}
 	if bad == 0 {
-		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNobody(l.Status.Policy))
+		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNone(l.Status.Policy))
 	}
 }
 
@@ -141,9 +141,9 @@ func interval(l *v1alpha1.LoadLine) time.Duration {
 	return 15 * time.Second
 }
 
-func orNobody(policy string) string {
+func orNone(policy string) string {
 	if policy == "" {
-		return "nobody"
+		return "no policy"
 	}
 	return policy
 }

@@ -30,7 +30,8 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "verticalpodautoscalers", kube.VerticalPodAutoscalers, t, "targetRef") {
 		if mode := kube.UpdateMode(o.Object); mode != kube.Off {
-			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p '{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
+			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p `+
+				`'{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
 				"VerticalPodAutoscaler %s moves the size of %s (updateMode %s).", o.GetName(), t, mode)
 		}
 	}
@@ -43,7 +44,7 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	e.otherLoadLines(ctx, a, state, l, t)
 	if len(e.report.Findings) == before {
-		a.ok("conflict", "Nobody else moves %s.", t)
+		a.ok("conflict", "No other controller scales %s.", t)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *exam) installation(ctx context.Context) {
 	case e.deployment == nil:
 		a.fault("controller", install+"; if it runs elsewhere, name the place: loadline doctor --install-namespace NAMESPACE "+
 			"--service-account NAME",
-			"No Deployment of the namespace %s runs under the account %s: nobody looks at LoadLines.", e.Namespace, e.ServiceAccount)
+			"No Deployment of the namespace %s runs under the account %s: no controller watches LoadLines.", e.Namespace, e.ServiceAccount)
 		return
 	case !e.defined:
 		a.fault("crd", applyCRD, "The controller is there, and the definition of its resource is not.")
@@ -159,7 +159,8 @@ func (e *exam) lease(ctx context.Context, a about) {
 	}
 	// Two clocks are compared: a few seconds do not matter.
 	if age > lasts+10*time.Second {
-		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: no controller is active.", lease.Name, round(age), holder,
+		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: no controller is active.", lease.Name,
+			round(age), holder,
 			lasts)
 		return
 	}

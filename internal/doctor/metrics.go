@@ -137,7 +137,7 @@ func (e *exam) candidates(ctx context.Context, a about) {
 		found = append(found, service{namespace: s.Namespace, name: s.Name, port: fmt.Sprint(s.Spec.Ports[0].Port), scheme: "http"})
 	}
 	if len(found) == 0 {
-		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE looks at one that you know of",
+		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE checks a given one",
 			"No Service looks like a Prometheus; Loadline needs one, or Thanos, Mimir or VictoriaMetrics.")
 		return
 	}

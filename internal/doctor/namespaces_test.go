@@ -13,7 +13,8 @@ import (
 func TestRestrictedToNamespaces(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=shop,orders")
-	p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: loadline-agent-edge, namespace: loadline-system}\nspec: {selector: {}, template: {spec: {serviceAccountName: loadline, containers: [{name: loadline, args: [run, --agent=edge]}]}}}")
+	p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: loadline-agent-edge, namespace: loadline-system}\nspec: " +
+		"{selector: {}, template: {spec: {serviceAccountName: loadline, containers: [{name: loadline, args: [run, --agent=edge]}]}}}")
 	r := p.examine()
 	for _, f := range r.Findings {
 		if f.State == Fault || f.State == Warning {
@@ -38,7 +39,7 @@ func TestRestrictedToNamespaces(t *testing.T) {
 }
 
 // For a LoadLine in a namespace that is not watched, conditions are meaningless.
-func TestConditionsWhereNobodyLooks(t *testing.T) {
+func TestConditionsInANamespaceThatIsNotWatched(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=orders")
 	for _, f := range p.examine().Findings {

@@ -93,13 +93,13 @@ func (e *exam) survey(ctx context.Context) {
 	defined, err := e.served(v1alpha1.GroupVersion.String(), "loadlines")
 	if err != nil {
 		a.warn("loadlines", "run it again; if it stays, look at the API server's log",
-			"whether the cluster knows LoadLines could not be seen: %v", err)
+			"it is unknown whether the cluster has the resource LoadLine: %v", err)
 		return
 	}
 	e.defined = defined
 	if !defined {
 		for _, n := range e.LoadLines {
-			a.fault("loadlines", applyCRD, "LoadLine %s cannot be there: the cluster does not know the resource.", n)
+			a.fault("loadlines", applyCRD, "LoadLine %s cannot exist: the cluster does not have the resource.", n)
 		}
 		return
 	}
@@ -160,7 +160,7 @@ func why(err error) string {
 	case apierrors.IsForbidden(err):
 		return "you may not read that"
 	case meta.IsNoMatchError(err):
-		return "the cluster does not know the kind"
+		return "the cluster does not have the kind"
 	}
 	return err.Error()
 }

@@ -64,7 +64,8 @@ func (s *series) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.down:
 		http.Error(w, "no endpoints", http.StatusServiceUnavailable)
 	case query != "vector(1)" && s.fail != "" && strings.Contains(query, s.fail):
-		http.Error(w, `{"status":"error","errorType":"execution","error":"query processing would load too much"}`, http.StatusUnprocessableEntity)
+		http.Error(w, `{"status":"error","errorType":"execution","error":"query processing would load too much"}`,
+			http.StatusUnprocessableEntity)
 	case strings.HasSuffix(r.URL.Path, "/values"):
 		answer(s.known)
 	case strings.HasSuffix(r.URL.Path, "/query_range"):

@@ -127,7 +127,8 @@ func (e *exam) tolerance(context.Context) {
 		a.ok("hpa-tolerance", "An HPA's tolerance can be set, so that one replica more is followed from ten on.")
 		return
 	}
-	a.note("hpa-tolerance", `turn on the gate HPAConfigurableTolerance (1.33 and 1.34), or write tolerance: overshoot into the trigger's metadata (docs/keda.md, "The trap")`,
+	a.note("hpa-tolerance", `turn on the gate HPAConfigurableTolerance (1.33 and 1.34), or write tolerance: overshoot `+
+		`into the trigger's metadata (docs/keda.md, "The trap")`,
 		"Kubernetes before 1.35 drops an HPA's tolerance unless a gate is on.")
 }
 

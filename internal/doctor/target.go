@@ -80,7 +80,7 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 		e.unseen(a, "target", "the kind "+k.Kind, err, "")
 		return nil
 	case plural == "":
-		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster knows no %s of %s.",
+		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster has no kind %s in %s.",
 			k.Kind, k.GroupVersion())
 		return nil
 	case !scales:

@@ -87,11 +87,11 @@ func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
 		t.Fatal(err)
 	}
 	app := loaded.App
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
+	teacher, err := nn.MLP{Inputs: []int{encoder.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)

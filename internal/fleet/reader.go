@@ -83,7 +83,7 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 // delivery decodes a message according to its subject.
 func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	d := drpc.Delivery{Sequence: m.sequence}
-	if m.subject != l.sceneSubject() {
+	if m.subject != l.snapshotSubject() {
 		return d, d.Experience.UnmarshalBinary(m.data)
 	}
 	d.Snapshot = &drpc.Snapshot{}

@@ -65,7 +65,8 @@ func Serve(c ServerConfig) (*Server, error) {
 	go n.Start()
 	if !n.ReadyForConnections(readyWithin) || !n.JetStreamEnabled() {
 		s.Stop()
-		return nil, fmt.Errorf("fleet: the server at %q with folder %s does not start within %v: is the address taken, or the disk full?", c.Address, c.Folder, readyWithin)
+		return nil, fmt.Errorf("fleet: the server at %q with folder %s does not start within %v: is the address taken,"+
+			" or the disk full?", c.Address, c.Folder, readyWithin)
 	}
 	return s, nil
 }
@@ -95,7 +96,7 @@ func (c ServerConfig) options() (*server.Options, error) {
 		case err != nil || o.Port < 0 || o.Port > 65535:
 			faults = append(faults, fmt.Errorf("fleet: the server's address is %q, must be HOST:PORT", c.Address))
 		case !loopback(host) && c.CA == "":
-			faults = append(faults, fmt.Errorf("fleet: a server at %q would serve everybody who reaches it: give certificate, key "+
+			faults = append(faults, fmt.Errorf("fleet: a server at %q would accept every client that reaches it: give certificate, key "+
 				"and a CA that clients must have theirs from, or listen at 127.0.0.1", c.Address))
 		}
 		o.Host = host

@@ -25,7 +25,7 @@ func (l *Link) streamName() string { return l.config.Name + "-experience" }
 func (l *Link) subject(service string) string { return l.config.Name + ".x." + token(service) }
 
 // snapshotSubject differs from the subjects of all services: no token contains "=".
-func (l *Link) sceneSubject() string { return l.subject("") + "=scene" }
+func (l *Link) snapshotSubject() string { return l.subject("") + "=scene" }
 
 // openStream opens the stream, or creates it. The limits of an existing stream are kept:
 // the administrator may have chosen them.

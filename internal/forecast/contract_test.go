@@ -87,7 +87,7 @@ func TestContract(t *testing.T) {
 				"silence is no data":                       silenceIsNoData,
 				"new samples count":                        newSamplesCount,
 				"forecasting changes nothing":              forecastingChangesNothing,
-				"it knows how wrong it was":                knowsItsErrors,
+				"it records its errors":                    recordsItsErrors,
 				"the quantiles cover what they claim":      quantilesCover,
 				"the past is not taken":                    pastIsRefused,
 				"cancelled fitting ends":                   cancelledFitEnds,
@@ -245,7 +245,7 @@ func forecastingChangesNothing(t *testing.T, name string) {
 	}
 }
 
-func knowsItsErrors(t *testing.T, name string) {
+func recordsItsErrors(t *testing.T, name string) {
 	frame := noisyDays(500, 9)
 	f := fitted(t, name, frame.Slice(0, 400))
 	if r := mustForecast(t, f, frame.At(399)).Ahead[0].Recent; r.Samples != 0 || !math.IsNaN(r.Skill()) {

@@ -81,7 +81,7 @@ func TestPlanIsChecked(t *testing.T) {
 	}
 }
 
-func TestNothingToScoreIsSaid(t *testing.T) {
+func TestNothingToScoreIsReported(t *testing.T) {
 	frame := noisyDays(100, 1)
 	plan := Plan{Task: contractTask, From: 96} // six steps lead beyond the end
 	w, err := WalkForward(context.Background(), frame, plan, &persistence{})

@@ -105,7 +105,8 @@ func (c GRUConfig) Validate() error {
 		}
 	}
 	if !(c.Rate > 0 && c.Rate < 1) || !(c.Decay >= 0 && c.Decay < 1) {
-		faults = append(faults, fmt.Errorf("forecast: gru rate and decay are %v and %v, must be above 0 (decay: at least 0) and below 1", c.Rate, c.Decay))
+		faults = append(faults, fmt.Errorf("forecast: gru rate and decay are %v and %v, must be above 0 (decay: at "+
+			"least 0) and below 1", c.Rate, c.Decay))
 	}
 	if !(c.HoldBack > 0 && c.HoldBack < 1) {
 		faults = append(faults, fmt.Errorf("forecast: gru holds back %v of history, must be between 0 and 1", c.HoldBack))

@@ -50,7 +50,7 @@ func TestGRURoundTripsThroughAModelFile(t *testing.T) {
 	}
 	other := NewFrame("another", frame.Start, time.Hour, frame.Target())
 	if err := loaded.Replay(other); err == nil || !strings.Contains(err.Error(), "another") {
-		t.Errorf("took a series that it does not know: %v", err)
+		t.Errorf("accepted an unknown series: %v", err)
 	}
 }
 

@@ -188,7 +188,7 @@ func TestAnUnfinishedHistoryIsContinued(t *testing.T) {
 	refused(t, err, "already holds a history", "another folder")
 }
 
-func TestHistoriesAreReplacedOnlyWhenTold(t *testing.T) {
+func TestHistoriesAreReplacedOnlyWithForce(t *testing.T) {
 	a, b := random(rand.New(rand.NewPCG(1, 9)), 2, 20), random(rand.New(rand.NewPCG(2, 9)), 3, 10)
 	dir := written(t, a)
 	refused(t, Write(dir, b), "already holds a history")

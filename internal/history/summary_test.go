@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestASummaryTellsRangesReplicasAndWhatIsAbsent(t *testing.T) {
+func TestASummaryHasRangesReplicasAndAbsences(t *testing.T) {
 	nan := float32(math.NaN())
 	h := &History{Start: epoch, Step: time.Minute, Steps: 4, Services: []Service{{Name: "shop"}, {Name: "web"}},
 		Calls: []Calls{{To: "web"}}}

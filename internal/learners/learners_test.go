@@ -159,7 +159,7 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 	}
 }
 
-func TestWhoeverComesMeanwhileWaits(t *testing.T) {
+func TestConcurrentCallsWait(t *testing.T) {
 	times, wait := 0, make(chan struct{})
 	on := task(t, "drpc")
 	on.Method = counted(&times, wait)
@@ -175,11 +175,11 @@ func TestWhoeverComesMeanwhileWaits(t *testing.T) {
 	wait <- struct{}{}
 	group.Wait()
 	if times != 1 {
-		t.Errorf("trained %d times by four who asked at once", times)
+		t.Errorf("trained %d times for four concurrent calls", times)
 	}
 }
 
-func TestTuneChoosesByTheYardstick(t *testing.T) {
+func TestTuneChoosesByTheCommonReward(t *testing.T) {
 	times := 0
 	on := task(t, "drpc")
 	on.Method = counted(&times, nil)

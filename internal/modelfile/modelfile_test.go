@@ -208,7 +208,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"a tensor missing": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
 			return slices.DeleteFunc(all, func(t nn.Tensor) bool { return t.Name == "actor.dense1.bias" })
 		}), ErrMisshapen, "missing"},
-		"a tensor of nobody": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
+		"a tensor of an unknown network": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
 			return append(all, nn.Tensor{Name: "ghost.weight", Shape: []int{1}, Data: []float32{1}})
 		}), ErrMisshapen, "ghost"},
 		"an architecture without end": {rewritten(t, func(m map[string]string, all []nn.Tensor) []nn.Tensor {
@@ -266,7 +266,7 @@ func TestEveryFlippedBitIsRefusedOrHarmless(t *testing.T) {
 		file[i] ^= 1 << (i % 8)
 		got, err := Read(bytes.NewReader(file))
 		if err == nil && !bytes.Equal(encoded(t, got), whole) { // for example a space of the padding
-			t.Fatalf("byte %d was changed and nobody noticed", i)
+			t.Fatalf("byte %d was changed without an error", i)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 				faults[i] = err
 				return
 			}
-			if err := t.hand(trained); err != nil {
+			if err := t.store(trained); err != nil {
 				stop(err)
 			}
 		})
@@ -118,7 +118,7 @@ func (t *team) await(name string) policy.Model {
 	return t.models[name]
 }
 
-func (t *team) hand(trained *Trained) error {
+func (t *team) store(trained *Trained) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.models[trained.Candidate.Name] = trained.Model

@@ -89,7 +89,7 @@ func TestTheRuleToBeat(t *testing.T) {
 	}
 }
 
-func TestTheRehearsalChooses(t *testing.T) {
+func TestTheValidationRunsChoose(t *testing.T) {
 	lucky := evaluatedAs("lucky", RoleCandidate, true, 0.002, 0.5, 5, 5, 5)
 	lucky.Validation = &Validation{CoreHours: 12, Over: 0.002, SLORatio: 0.9, Met: true}
 	steady := evaluatedAs("steady", RoleCandidate, true, 0.002, 0.5, 8, 8, 8)
@@ -101,7 +101,7 @@ func TestTheRehearsalChooses(t *testing.T) {
 	e := evaluationOf(lucky, steady, broken, rule)
 	for _, p := range Preferences() {
 		if got := e.Choose(Preference(p)); got.Label != "steady" {
-			t.Errorf("prefer %s: %s, though the rehearsal speaks for steady", p, got.Label)
+			t.Errorf("prefer %s: %s, though steady is best on validation", p, got.Label)
 		}
 	}
 }

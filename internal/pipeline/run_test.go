@@ -306,7 +306,8 @@ func TestEvaluate(t *testing.T) {
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
 		t.Error("the other model was not run")
 	}
-	if _, err := Evaluate(context.Background(), f, EvaluationSettings{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err,
+	if _, err := Evaluate(context.Background(), f, EvaluationSettings{Program: "newer", Seeds: 1,
+		Stretch: 5 * time.Minute}); !errors.As(err,
 		new(*bench.OtherVersionError)) {
 		t.Errorf("runs of another version: %v", err)
 	}

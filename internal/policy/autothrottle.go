@@ -31,7 +31,7 @@ import (
 //     over the targets, in place of Vowpal Wabbit's network of three neurons; a
 //     minute is learned from at its own load, not at that of the minute before. It
 //     chooses among targets that it has tried, and random trials lead it to their
-//     neighbours, where the other at first thinks best of what it has never
+//     neighbours, where the other is initially optimistic about what it has never
 //     tried; so it can start in production, from given targets, without the
 //     paper's hours of exploring everything.
 //   - Whether the SLO held is judged exactly, by the share of requests over it;

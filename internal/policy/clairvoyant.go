@@ -35,7 +35,7 @@ const oracleStep = 5 * time.Second
 var oracleMethod = Method{
 	Name:   "oracle",
 	Alias:  "clairvoyant",
-	About:  "knows the rate of requests beforehand: the schedule that the others are measured by",
+	About:  "is given the request rates in advance: the reference for all others",
 	Oracle: true,
 	Options: func(app *loadline.App) []Option {
 		options := []Option{

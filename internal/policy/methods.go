@@ -36,7 +36,7 @@ type Method struct {
 	Options func(app *loadline.App) []Option
 	// New makes a policy that reads no model file.
 	New func(app *loadline.App, v Values) (loadline.Policy, error)
-	// Oracle: it knows the load beforehand. It is a reference, not a contender, and
+	// Oracle: it is given the load in advance. It is a reference, not a contender, and
 	// its schedule is searched for each run.
 	Oracle bool
 

@@ -73,7 +73,7 @@ func TestNoCurve(t *testing.T) {
 	}
 	_, err := points(10, math.NaN(), 10, 0.1).Curve()
 	if err == nil || !strings.Contains(err.Error(), "points[0].latency_seconds") || !strings.Contains(err.Error(), "points[1].load 10") {
-		t.Errorf("not every fault is told: %v", err)
+		t.Errorf("not every fault is reported: %v", err)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestCallsTakeWorkers(t *testing.T) {
 		t.Errorf("alone it takes 30 ms at the 95th percentile, not %v", l)
 	}
 	if p.Points[1].Latency < 2*p.Points[0].Latency {
-		t.Errorf("nobody waits for the worker: %+v", p.Points)
+		t.Errorf("no visit waits for the worker: %+v", p.Points)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestVersionAndSizeChangeTheProfile(t *testing.T) {
 
 func TestMeasureRefuses(t *testing.T) {
 	if _, err := Measure(context.Background(), queue(), 2, Options{Percentile: 99}); !errors.Is(err, ErrAbsent) {
-		t.Errorf("a service that nobody visits: %v", err)
+		t.Errorf("a service without visits: %v", err)
 	}
 	if _, err := Measure(context.Background(), queue(), 0, Options{Percentile: 100}); err == nil {
 		t.Error("the 100th percentile was measured")

@@ -223,7 +223,8 @@ func TestMonitorNoticesJumps(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(off)
 			n := len(took)
-			t.Logf("x%v: noticed in %v windows in the median, %v in nine of ten, %d of %d not within %d; the new curve is off by %.0f %% in the median, %.0f %% in nine of ten",
+			t.Logf("x%v: noticed in %v windows in the median, %v in nine of ten, %d of %d not within %d; the new curve is off by "+
+				"%.0f %% in the median, %.0f %% in nine of ten",
 				jump.factor, median(took), took[n*9/10], missed, n, after, 100*median(off), 100*off[len(off)*9/10])
 			if median(took) > jump.within {
 				t.Errorf("noticed in %v windows in the median, want %v", median(took), jump.within)

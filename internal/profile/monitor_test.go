@@ -120,7 +120,7 @@ func TestMonitorNoticesAndFits(t *testing.T) {
 	}
 }
 
-func TestMonitorSkipsWhatTellsNothing(t *testing.T) {
+func TestMonitorSkipsUninformativeWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	m := newMonitor(t)
 	give(m, windowsOf(rng, 1, 0, 30, restless))
@@ -222,6 +222,6 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	if _, ok := Seen(sound(), at, time.Minute, 98); ok {
-		t.Error("a percentile that nobody measures was seen")
+		t.Error("a percentile that is not measured was observed")
 	}
 }

@@ -26,7 +26,7 @@ func writeFixture(t testing.TB, dir string) {
 		{Spec: "kpa:target=4", Label: hostileLabel},
 		{Spec: "vpa", Label: "vpa"},
 		{Spec: "autothrottle", Label: "autothrottle"},
-		{Spec: "clairvoyant:level=0.5", Label: "clairvoyant"},
+		{Spec: "oracle:level=0.5", Label: "oracle"},
 	}
 	day := bench.Workload{Name: "day", Spec: "diurnal:low=10,high=50,period=20m,peak=10m+noise:cv=0.1",
 		Options: workload.Options{Duration: 20 * time.Minute}}

@@ -33,7 +33,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	b.WriteString(`<script type="application/json" id="summary">`)
 	b.Write(summary)
 	b.WriteString("</script>\n")
-	chunks(b, "scene", r.scenes)
+	chunks(b, "scenario", r.scenarios)
 	chunks(b, "run", r.runs)
 	fmt.Fprintf(b, "<script>%s</script>\n</body>\n</html>\n", script)
 	if err := b.Flush(); err != nil {
@@ -54,7 +54,8 @@ const head = `<!doctype html>
 <style>%s</style>
 </head>
 <body>
-<noscript>This report draws its tables and charts with the script that it contains; allow it to run. Nothing is loaded from anywhere.</noscript>
+<noscript>This report draws its tables and charts with the script that it contains; allow it to run.
+Nothing is loaded from anywhere.</noscript>
 `
 
 func (r *Report) title() string {

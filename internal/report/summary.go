@@ -4,15 +4,15 @@ import "github.com/loadline/loadline/internal/result"
 
 // Summary is loaded with the page. web/src/report/data.ts has the same types.
 type Summary struct {
-	Suite    string    `json:"suite"`
-	Programs []string  `json:"programs"` // versions that made the runs
-	Baseline string    `json:"baseline"`
-	Seeds    int       `json:"seeds"`
-	Engines  []string  `json:"engines"`
-	CountsIf float64   `json:"counts_if"` // share over the SLO up to which a cost counts
-	Measures []Measure `json:"measures"`
-	Policies []Policy  `json:"policies"`
-	Scenes   []Scene   `json:"scenes"`
+	Suite     string     `json:"suite"`
+	Programs  []string   `json:"programs"` // versions that made the runs
+	Baseline  string     `json:"baseline"`
+	Seeds     int        `json:"seeds"`
+	Engines   []string   `json:"engines"`
+	CountsIf  float64    `json:"counts_if"` // share over the SLO up to which a cost counts
+	Measures  []Measure  `json:"measures"`
+	Policies  []Policy   `json:"policies"`
+	Scenarios []Scenario `json:"scenarios"`
 	// Perturbations by name, with descriptions.
 	Perturbations map[string]string `json:"perturbations"`
 	Rows          []Row             `json:"rows"`
@@ -50,9 +50,9 @@ type Policy struct {
 	Reference bool   `json:"reference"` // given the load in advance: not a contender
 }
 
-// Scene is where policies are compared with each other: all but the policy and
+// Scenario is where policies are compared with each other: all but the policy and
 // the seed.
-type Scene struct {
+type Scenario struct {
 	App          string `json:"app"`
 	Workload     string `json:"workload"`
 	Perturbation string `json:"perturbation"`
@@ -67,9 +67,9 @@ type Kind struct {
 	SLOMs      result.Number `json:"slo_ms"`
 }
 
-// Row is one policy in one scene.
+// Row is one policy in one scenario.
 type Row struct {
-	Scene    int               `json:"scene"`
+	Scenario int               `json:"scenario"`
 	Policy   int               `json:"policy"`
 	Settings string            `json:"settings"` // name:key=value,...
 	Met      bool              `json:"met"`

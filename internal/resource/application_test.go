@@ -208,9 +208,9 @@ func TestFaultsNameTheirFields(t *testing.T) {
 		twin           *loadline.App
 		want           string
 	}{
-		{"a service that the twin does not know", "name: ads, targetRef", "name: adds, targetRef", twin,
+		{"a service that the twin does not have", "name: ads, targetRef", "name: adds, targetRef", twin,
 			`spec.services[1].name: the twin has no service "adds"; did you mean "ads"`},
-		{"a kind that the twin does not know", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin,
+		{"a kind that the twin does not have", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin,
 			`spec.objectives[1].kind: the twin has no kind of request "bu"`},
 		{"a kind without an objective", "{latency: 250ms}", "{kind: buy, latency: 250ms}", twin,
 			`spec.objectives: the twin's kind of request "browse" has none: add one`},

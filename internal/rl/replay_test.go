@@ -91,7 +91,8 @@ func TestReplayDrawsByPriority(t *testing.T) {
 		for i, v := range big.Observations {
 			// Fully corrected, a weight is one over the priority, normalised to the largest in
 			// the batch.
-			if want := big.Weights[0] * float32(r.tree.leaf(int(big.Observations[0]))/r.tree.leaf(int(v))); math.Abs(float64(big.Weights[i]-want)) > 1e-5 {
+			want := big.Weights[0] * float32(r.tree.leaf(int(big.Observations[0]))/r.tree.leaf(int(v)))
+			if math.Abs(float64(big.Weights[i]-want)) > 1e-5 {
 				t.Fatalf("weight %v, want %v", big.Weights[i], want)
 			}
 		}

@@ -46,7 +46,7 @@ func (l *listener) Learn(t rl.Transition) (float64, bool) {
 	return float64(len(l.heard)), true
 }
 
-func TestTrainingTellsTheAgentWhatHappened(t *testing.T) {
+func TestTheAgentLearnsFromWhatWasApplied(t *testing.T) {
 	agent := &listener{weights: make([]float32, 1)}
 	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 10, LongestEpisode: 4, EvaluateEvery: 4, Episodes: 1})
 	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
@@ -88,20 +88,20 @@ func TestTrainingEndsWhenItIsGoodEnough(t *testing.T) {
 	}
 }
 
-func TestTrainingTellsItsProgress(t *testing.T) {
+func TestTrainingReportsItsProgress(t *testing.T) {
 	now := time.Unix(0, 0)
-	var told []rl.Progress
+	var reports []rl.Progress
 	var points int
 	training := rl.NewTraining(&counter{}, &listener{weights: make([]float32, 1)}, 1, rl.TrainingConfig{Steps: 2_048, LongestEpisode: 100})
 	err := training.Run(context.Background(), rl.Hooks{
 		Now:        func() time.Time { now = now.Add(time.Second); return now },
-		Progress:   func(p rl.Progress) { told = append(told, p) },
+		Progress:   func(p rl.Progress) { reports = append(reports, p) },
 		EveryPoint: func(rl.Point) { points++ },
 	})
-	if err != nil || len(told) != 4 || points != 1 {
-		t.Fatalf("%v; told %d times of progress, want 4, and of %d points, want 1", err, len(told), points)
+	if err != nil || len(reports) != 4 || points != 1 {
+		t.Fatalf("%v; reports %d times of progress, want 4, and of %d points, want 1", err, len(reports), points)
 	}
-	p := told[1] // after 1,024 steps and two seconds of that clock
+	p := reports[1] // after 1,024 steps and two seconds of that clock
 	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second ||
 		!math.IsNaN(p.Evaluation) {
 		t.Errorf("%+v", p)

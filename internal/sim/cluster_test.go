@@ -145,7 +145,7 @@ func TestObserverGivesRatesOverTheWindow(t *testing.T) {
 		t.Error("what was never counted must be absent, not zero")
 	}
 	if got := s.Rate.At; !got.Equal(Time(time.Minute)) {
-		t.Errorf("rate speaks of %v, want the newest scrape", got)
+		t.Errorf("rate is of %v, want the newest scrape", got)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestLostScrapes(t *testing.T) {
 			near(t, "rate", o.Services[0].Rate, 10)
 		}
 		if len(o.Services[0].Pods) != 2 {
-			t.Fatal("the cluster's API knows its pods whatever the metrics lose")
+			t.Fatal("pods are missing, though they come from the cluster's API")
 		}
 		if !o.Services[0].Pods[0].CPU.Present() {
 			podAbsent++

@@ -120,7 +120,7 @@ func TestLateMetricsDoNotUndoAWake(t *testing.T) {
 		t.Fatal(err)
 	}
 	if worst := out.Meter.Kinds[0].Latency.Quantile(1) / 1e9; worst > 7 {
-		t.Errorf("somebody waited %.1f s for a start that takes 5", worst)
+		t.Errorf("a request waited %.1f s for a start that takes 5", worst)
 	}
 }
 

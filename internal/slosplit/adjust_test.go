@@ -57,7 +57,7 @@ func TestAdjustFollowsTheMeasurement(t *testing.T) {
 				t.Fatal(err)
 			}
 			if runs > DefaultRuns || plan.Runs != runs {
-				t.Errorf("%d runs, %d told", runs, plan.Runs)
+				t.Errorf("%d runs, %d reported", runs, plan.Runs)
 			}
 			for _, tail := range plan.Tails {
 				if !tail.Met() {
@@ -89,7 +89,7 @@ func TestAdjustFollowsTheMeasurement(t *testing.T) {
 	}
 }
 
-func TestAdjustTellsWhatCannotBeHad(t *testing.T) {
+func TestAdjustReportsAnInfeasibleSLO(t *testing.T) {
 	app := shop()
 	chains := cutShop(t, app)
 	runs := 0

@@ -138,7 +138,7 @@ func TestSharedServicesGetTheTightest(t *testing.T) {
 	}
 }
 
-func TestAShareThatCannotBeKeptIsSaid(t *testing.T) {
+func TestAShareThatCannotBeMetIsReported(t *testing.T) {
 	app := shop()
 	app.Kinds[1].SLO.Latency = 20 * time.Millisecond
 	plan, err := NewPlan(app, cutShop(t, app), Even{})

@@ -136,7 +136,7 @@ func TestClosedForm(t *testing.T) {
 	}
 }
 
-func TestInfeasibleTellsTheLeast(t *testing.T) {
+func TestInfeasibleHasTheLeast(t *testing.T) {
 	curve := &profile.Curve{Loads: []float64{10, 100}, Latencies: []float64{0.01, 0.1}}
 	c := &Chain{Kind: "get", Percentile: 99, Budget: 0.025, Steps: []Step{
 		{Name: "front", Visits: 1, Load: 100, Cost: 1, Min: 1, Max: 20, Curve: curve},

@@ -100,7 +100,7 @@ func without(metrics ...history.ServiceMetric) *history.History {
 	return h
 }
 
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestMissingDataIsReported(t *testing.T) {
 	quiet := synthetic(1200, func(i int) float64 { return 0.1 * wavy(i) })
 	gone := synthetic(1200, wavy)
 	ghost := synthetic(1200, wavy).Services[0]

@@ -95,7 +95,8 @@ func (f *trainFlags) check() error {
 		}
 	}
 	if f.task == "" {
-		faults = append(faults, cli.Usagef("give --task with the environment to train in, or --formulation with the learned rival to train"))
+		faults = append(faults, cli.Usagef("give --task with the environment to train in, or --formulation with the "+
+			"learned rival to train"))
 	}
 	if f.out == "" {
 		faults = append(faults, cli.Usagef("--out is missing: the model file to write"))

@@ -217,7 +217,7 @@ func (r *drpcResult) findCost(to *Report, said func(string, int, func(*drpcOutco
 		v = lower(r.values(drpcStudents, cost), r.values(drpcCalibrated, cost))
 	}
 	to.find("Not the paper's: it is cheaper than a calibrated HPA, within the SLO (at most 1 % of requests over it).", v,
-		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the clairvoyant needs %s with %s %% over.",
+		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the oracle needs %s with %s %% over.",
 			said(drpcStudents, 1, cost), said(drpcStudents, 2, over), said(drpcCalibrated, 1, cost), said(drpcCalibrated, 2,
-				over), said(drpcClairvoyant, 1, cost), said(drpcClairvoyant, 2, over)))
+				over), said(drpcOracle, 1, cost), said(drpcOracle, 2, over)))
 }

@@ -27,7 +27,7 @@ const (
 	drpcBranching    = "drpc, branching teacher"
 	drpcKuScal       = "hpa:target=75 (KuScal)"
 	drpcCalibrated   = "hpa (calibrated)"
-	drpcClairvoyant  = "clairvoyant"
+	drpcOracle       = "oracle"
 )
 
 func (s *drpcSetup) centralDelay() time.Duration {
@@ -42,7 +42,7 @@ type drpcContender struct {
 }
 
 // contenders in the order of tables.
-func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant string) []drpcContender {
+func (s *drpcSetup) contenders(models []*drpcModels, calibrated, oracle string) []drpcContender {
 	of := func(learner, settings string) func(int) string {
 		p := named(models, learner)
 		return func(seed int) string {
@@ -61,13 +61,13 @@ func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant str
 		{"asarsa", of("asarsa", central), true},
 		{drpcKuScal, always("hpa:target=75"), true},
 		{drpcCalibrated, always(calibrated), false},
-		{drpcClairvoyant, always(clairvoyant), false},
+		{drpcOracle, always(oracle), false},
 	}
 }
 
 // search finds HPA's best setting on validation data, and the oracle's levels. The oracle also
 // sets the CPU, as most contenders do.
-func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, oracle string, err error) {
 	validation, err := s.validation.For(s.app)
 	if err != nil {
 		return "", "", err
@@ -89,15 +89,15 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 			return err
 		}
 		found, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{
-			App: s.app, Policy: "clairvoyant:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
+			App: s.app, Policy: "oracle:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
 			Load: calibrate.Load{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})
 		if err == nil {
-			clairvoyant = found.Best.Spec
+			oracle = found.Best.Spec
 		}
 		return err
 	})
-	return hpa, clairvoyant, err
+	return hpa, oracle, err
 }
 
 func warmUpOf(length time.Duration) time.Duration { return min(drpcWarmUp, length/20) }

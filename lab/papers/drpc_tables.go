@@ -313,7 +313,7 @@ func (r *drpcResult) describe(steps int, length time.Duration) []string {
 		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), compared by "+
 			"DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' "+
 			"and the examples that they are distilled from.", steps, len(r.models[0].trials)),
-		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the clairvoyant knows " +
+		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the oracle knows " +
 			"the rates, and moves replicas and CPU.",
 	}
 }

@@ -32,10 +32,10 @@ var elasticApps = []struct {
 
 // Names of contenders that are used as baselines.
 const (
-	elasticOurs        = "elastic-dqn"
-	elasticHPA         = "hpa"
-	elasticCalibrated  = "hpa (calibrated)"
-	elasticClairvoyant = "clairvoyant"
+	elasticOurs       = "elastic-dqn"
+	elasticHPA        = "hpa"
+	elasticCalibrated = "hpa (calibrated)"
+	elasticOracle     = "oracle"
 )
 
 const (
@@ -125,7 +125,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 				"not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, "+
 				"as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
 			elasticRivalSetup(steps),
-			"HPA calibrated, and the clairvoyant's levels, are searched for once per application, the former on the validation " +
+			"HPA calibrated, and the oracle's levels, are searched for once per application, the former on the validation " +
 				"stretch; Autothrottle's tower learns as it goes.",
 		},
 	}
@@ -169,7 +169,7 @@ func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name st
 	if err != nil {
 		return nil, err
 	}
-	calibrated, clairvoyant, err := setup.search(ctx, o)
+	calibrated, oracle, err := setup.search(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func elasticApp(ctx context.Context, o Options, folder *learners.Folder, name st
 		elasticContender{row: Row{Name: elasticHPA, Note: "default: 80 %"}, policy: always("hpa")},
 		elasticContender{row: Row{Name: elasticCalibrated, Note: calibrated}, policy: always(calibrated)},
 		elasticContender{row: Row{Name: "autothrottle"}, policy: always("autothrottle")},
-		elasticContender{row: Row{Name: elasticClairvoyant, Note: "knows the rates"}, policy: always(clairvoyant)},
+		elasticContender{row: Row{Name: elasticOracle, Note: "knows the rates"}, policy: always(oracle)},
 	)
 	return setup.compete(ctx, o.part(0.9, 1), contenders)
 }
@@ -299,7 +299,7 @@ func better(a, b *result.Result) bool {
 }
 
 // search finds HPA's best setting on validation data, and the oracle's levels.
-func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, oracle string, err error) {
 	load := func(w *workload.Workload, seed uint64) (calibrate.Load, error) {
 		rates, err := w.For(s.app)
 		return calibrate.Load{Rates: rates, Duration: w.Duration(), Seed: seed}, err
@@ -320,7 +320,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	if err != nil {
 		return "", "", err
 	}
-	seen, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
+	seen, err := calibrate.SearchOracle(ctx, calibrate.OracleSearch{App: s.app, Policy: "oracle", Load: test, WarmUp: warmUp})
 	if err != nil {
 		return "", "", err
 	}

@@ -119,7 +119,7 @@ func TestElasticFindingsAreOfTheRivals(t *testing.T) {
 	r := &Report{}
 	elasticFindings(r, "shop", []Row{
 		row("msars", 20, 2, 2), row("drpc", 5, 2, 2), row(elasticOurs, 10, 1, 1),
-		row(elasticHPA, 10, 1, 1), row(elasticCalibrated, 10, 1, 1), row(elasticClairvoyant, 10, 1, 1),
+		row(elasticHPA, 10, 1, 1), row(elasticCalibrated, 10, 1, 1), row(elasticOracle, 10, 1, 1),
 	})
 	verdicts := map[string]Verdict{}
 	for _, f := range r.Findings {

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/learners"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/policy/msars"
-	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
+	msarstrainer "github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/train"
@@ -72,7 +72,7 @@ func (s *msarsStage) steerSetup(ctx context.Context, o Options) (*steerSetup, er
 	}
 	if s.profiles == nil { // they depend on the application only
 		s.profiles = &profile.Set{App: app.Name}
-		if _, err := msarsschool.Complete(ctx, app, s.profiles, nil); err != nil {
+		if _, err := msarstrainer.Complete(ctx, app, s.profiles, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +126,7 @@ func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, wh
 		}
 		return err
 	}
-	config := msarsschool.Default("meta")
+	config := msarstrainer.Default("meta")
 	config.Net, config.Seed, config.Most, config.Every = c.both["meta"], seed, steps, max(steps/12, 1)
 	if who == steerTD3 {
 		config.Way, config.Net = msars.None, nil
@@ -138,8 +138,8 @@ func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, wh
 	if err != nil {
 		return err
 	}
-	m, _, err := msarsschool.Run(ctx, train.Scenario{App: setup.app, Load: load, Duration: setup.train.Duration(),
-		Source: setup.train.Name}, setup.profiles, config, msarsschool.Hooks{
+	m, _, err := msarstrainer.Run(ctx, train.Scenario{App: setup.app, Load: load, Duration: setup.train.Duration(),
+		Source: setup.train.Name}, setup.profiles, config, msarstrainer.Hooks{
 		Progress: func(share float64, _ string) { progress(share) },
 	})
 	into.msars[who] = m

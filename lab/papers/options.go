@@ -57,7 +57,8 @@ func Papers() []Experiment {
 			"about 2 minutes", ScalingOps},
 		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about " +
 			"4 minutes", Serverless},
-		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace, DRPC and MSARS in it; about 25 minutes", ElasticDQN},
+		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace, DRPC and MSARS in " +
+			"it; about 25 minutes", ElasticDQN},
 		{"drpc", "Train Ticket on four small workers: DRPC's students, teacher and rivals with equal training; percentiles, " +
 			"failures, growing requests, learning curves, forecasts; about 40 minutes", DRPC},
 		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their " +

@@ -528,7 +528,7 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 	}
 	r.find("ENV2, from requests alone, ranks policies as the live system does (by mean pods).", v,
 		fmt.Sprintf("Rank correlation of pods %s (with eq. 7 as printed %s), of delays %s.", spread(last[0], 2), spread(last[1], 2),
-			spread(last[3], 2))+" The delays themselves are not those of the event engine: the line knows no knee.")
+			spread(last[3], 2))+" The delays themselves are not those of the event engine: a straight line has no knee.")
 	e := r.Tables[2].Rows
 	v = Holds
 	if below(e[3].Ours[0], e[0].Ours[0]) == Holds {

@@ -19,7 +19,7 @@ func dataFolder(t *testing.T, file string) string {
 	return dir
 }
 
-func TestAbsentDataIsSaidToBeAbsent(t *testing.T) {
+func TestAbsentDataIsReported(t *testing.T) {
 	if _, err := OpenFaaS(t.Context(), OpenFaaSOptions{Data: t.TempDir()}); !errors.Is(err, ErrNoData) {
 		t.Errorf("OpenFaaS in an empty folder: %v, want ErrNoData", err)
 	}

@@ -99,11 +99,11 @@ func scenario(app *loadline.App) *train.Scenario {
 // ignorant is a model with random but fixed weights.
 func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 	t.Helper()
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := eyes.Width(drpc.Shared) / len(app.Services)
+	inputs := encoder.Width(drpc.Shared) / len(app.Services)
 	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{32, 32}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewRNG(1, 1).Rand)
 	if err != nil {
@@ -183,7 +183,7 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err := agent.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if st := agent.AppObserver.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
+	if st := agent.AppObserver.Status(); st.Snapshots == 0 || st.Waiting+st.Lost > 0 {
 		t.Fatalf("%+v", st)
 	}
 	return f.sum / f.n

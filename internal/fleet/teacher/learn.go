@@ -21,7 +21,7 @@ func (t *Teacher) received(d *drpc.Delivery) error {
 	}
 	var view drpc.View
 	_, err := t.trainer.Encoder().Decode(d.Snapshot, t.config.Training.Shape, &view)
-	t.setProblem("a scene of the application is ignored", err)
+	t.setProblem("a snapshot of the application is ignored", err)
 	if err != nil {
 		t.rejected++
 		return nil

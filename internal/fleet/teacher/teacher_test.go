@@ -51,9 +51,9 @@ func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	after := act(t, up, app, m, 2, st.Version, steady, 25*time.Minute)
-	t.Logf("students earn %.3f before school, %.3f after", before, after)
+	t.Logf("students earn %.3f before training, %.3f after", before, after)
 	if after < before+0.05 || after < 0.8 {
-		t.Errorf("students earn %.3f after school, %.3f before", after, before)
+		t.Errorf("students earn %.3f after training, %.3f before", after, before)
 	}
 	var called *Event
 	for _, e := range readEvents(t, dir) {
@@ -103,7 +103,7 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	act(t, up, app, m, 2, 0, changing, 15*time.Minute)
 	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == collecting && st.Learned >= 40 })
 	if mix := c.trainer.Signals().Drift; mix > 0.25 {
-		t.Errorf("after school the drift is still %.2f", mix)
+		t.Errorf("after training the drift is still %.2f", mix)
 	}
 	var called *Event
 	for _, e := range readEvents(t, dir) {
@@ -157,10 +157,10 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 		}
 		c := open(t, link(t, s, name), dir, m, config)
 		defer c.Close()
-		until(t, c, "everything is heard", func(st Status) bool { return st.Scenes > 0 && (len(kills) == 0 || st.Repeated > 0) })
+		until(t, c, "everything is heard", func(st Status) bool { return st.Snapshots > 0 && (len(kills) == 0 || st.Repeated > 0) })
 		return c.Status(), c.trainer.Save()
 	}
-	want, school := end("calm")
+	want, state := end("calm")
 	got, killed := end("killed",
 		func(*Teacher) func(fleet.Ledger) error { // while writing
 			return func(fleet.Ledger) error { return errKilled }
@@ -169,13 +169,14 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 			return func(l fleet.Ledger) error { return errors.Join(c.write(l), errKilled) }
 		},
 	)
-	if got.Counted != want.Counted || got.Scenes != want.Scenes || got.Learned != want.Learned || want.Learned < 12 || want.Repeated != 0 {
+	if got.Counted != want.Counted || got.Snapshots != want.Snapshots || got.Learned != want.Learned || want.Learned < 12 ||
+		want.Repeated != 0 {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	if got.Repeated != got.Counted+got.Scenes {
-		t.Errorf("%d came again, want all of %d", got.Repeated, got.Counted+got.Scenes)
+	if got.Repeated != got.Counted+got.Snapshots {
+		t.Errorf("%d came again, want all of %d", got.Repeated, got.Counted+got.Snapshots)
 	}
-	if !bytes.Equal(school, killed) {
+	if !bytes.Equal(state, killed) {
 		t.Error("what was learned is not the same")
 	}
 }

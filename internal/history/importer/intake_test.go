@@ -132,7 +132,7 @@ time,from,to,operation,rate,latency_mean_ms
 	}
 }
 
-func TestTimesThatJitterAreMovedAndSaidSo(t *testing.T) {
+func TestTimesThatJitterAreMovedAndReported(t *testing.T) {
 	h, err := files(t, Options{}, `a.csv
 time,rate
 100.000,1
@@ -232,7 +232,7 @@ func TestTracesBecomeOneService(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.Step != time.Minute || !h.Start.Equal(sim.Epoch.Add(time.Minute)) {
-		t.Errorf("step %v from %v: a bin's value speaks of the step that ends with it", h.Step, h.Start)
+		t.Errorf("step %v from %v: a bin's value is of the step that ends with it", h.Step, h.Start)
 	}
 	expect(t, h, "shop", history.Rate, 0, 40)
 	expect(t, h, "shop", history.Rate, 1, 20)

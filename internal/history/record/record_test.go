@@ -112,7 +112,7 @@ func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 		h := run(t, spec(engine))
 		web, shop := h.Service("web"), h.Service("shop")
 		if v, present := web.Series[history.Rate].Get(0); !present || v != 0 {
-			t.Errorf("rate %v, present %v: nobody came in the first minute, which is a measured 0", v, present)
+			t.Errorf("rate %v, present %v: no request arrived in the first minute, which is a measured 0", v, present)
 		}
 		for m := history.LatencyMean; m <= history.LatencyP99; m++ {
 			if v, present := web.Series[m].Get(0); present {

@@ -92,7 +92,7 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 		happen func(s *stream)
 		want   func(j *Join) bool
 	}{
-		{"a scene was lost", func(s *stream) { s.snapshots++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
+		{"a snapshot was lost", func(s *stream) { s.snapshots++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"the next came much later", func(s *stream) { s.saw(300) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.snapshots[1].Scored = false },
 			func(j *Join) bool { return j.Broken == 1 }},
@@ -139,7 +139,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		s.all(30*maxSnapshots+i, 1)
 	}
 	if len(s.join.snapshots) > maxSnapshots || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
-		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.snapshots), len(s.join.decisions), s.join.Incomplete,
+		t.Errorf("%d snapshots and %d decisions wait; %d and %d let go", len(s.join.snapshots), len(s.join.decisions), s.join.Incomplete,
 			s.join.Late)
 	}
 }

@@ -26,7 +26,7 @@ func TestAlgorithm4(t *testing.T) {
 	}
 	n.Reset()
 	if why := n.Notify(Signals{}); why != nil {
-		t.Errorf("%v right after school", why)
+		t.Errorf("%v right after training", why)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestEveryReasonIsNamed(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if why := NewNotifier(NotifierConfig{Rewards: 1}).Notify(Signals{Reward: 1, Novelty: 1, Imitation: 1, Drift: 1}); why != nil {
-		t.Errorf("%v, though nobody looks at it", why)
+		t.Errorf("%v, though it is not checked", why)
 	}
 }
 

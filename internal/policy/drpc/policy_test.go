@@ -85,7 +85,7 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 		t.Errorf("the reason is %q", proposal.Services[0].Reason)
 	}
 	if fmt.Sprint(desired) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
-		t.Errorf("told of %v", desired)
+		t.Errorf("desired %v", desired)
 	}
 	// Students that changed something decide again when the effect is measured, the other
 	// later.
@@ -153,7 +153,7 @@ func TestModelsAreOfTheirServices(t *testing.T) {
 		t.Errorf("a service without a student is to be left: %v", err)
 	}
 	if _, err := NewPolicy(m, other, Work{Decider: ByTeacher}); err == nil {
-		t.Error("a teacher decides for services that it does not know")
+		t.Error("a teacher decides for unknown services")
 	}
 	for i := range other.Services {
 		other.Services[i].Name = fmt.Sprint("other", i)

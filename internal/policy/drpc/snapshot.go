@@ -229,7 +229,7 @@ func (e *Encoder) Snapshot(at time.Time, v *View, mix Mix) Snapshot {
 func (e *Encoder) Decode(s *Snapshot, shape Shape, into *View) (Mix, error) {
 	if s.Fingerprint != e.order.of {
 		return nil, fmt.Errorf("snapshot %s has other services or kinds of requests than %s, or is of another release: %w; run "+
-			"witness and teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
+			"the app observer and the teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
 	}
 	n := len(e.App.Services)
 	if len(s.View.Locals) != n || s.Mix != nil && len(s.Mix) != len(e.App.Kinds) || shape == Plain &&

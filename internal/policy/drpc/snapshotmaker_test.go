@@ -135,14 +135,14 @@ func TestSnapshotsThatDoNotFitAreRefused(t *testing.T) {
 	}
 	for cut := range b {
 		if err := new(Snapshot).UnmarshalBinary(b[:cut]); err == nil {
-			t.Fatalf("%d of %d bytes were taken for a scene", cut, len(b))
+			t.Fatalf("%d of %d bytes were taken for a snapshot", cut, len(b))
 		}
 	}
 	for i := range b {
 		turned := slices.Clone(b)
 		turned[i] ^= 1
 		if err := new(Snapshot).UnmarshalBinary(turned); err == nil {
-			t.Fatalf("byte %d was turned, and nobody noticed", i)
+			t.Fatalf("byte %d was changed without an error", i)
 		}
 	}
 	endless := snapshot(t)
@@ -220,7 +220,7 @@ func TestASnapshotIsMadeOncePerPeriod(t *testing.T) {
 	}
 	// The last observation is used for five periods.
 	if count != 10+5 || absent != 5 {
-		t.Errorf("%d scenes and %d periods without one, want 15 and 5", count, absent)
+		t.Errorf("%d snapshots and %d periods without one, want 15 and 5", count, absent)
 	}
 	if _, err := NewSnapshotMaker(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil ||
 		!strings.Contains(err.Error(), `service "ads"`) {

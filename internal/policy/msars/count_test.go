@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestKindsThatAreNotToldApartHaveTheirShares: in a cluster the metrics may not distinguish
+// TestKindsThatAreNotDistinguishedHaveTheirShares: in a cluster the metrics may not distinguish
 // operations. The entry's rate is still known.
-func TestKindsThatAreNotToldApartHaveTheirShares(t *testing.T) {
+func TestKindsThatAreNotDistinguishedHaveTheirShares(t *testing.T) {
 	absent := loadline.Sample{}
 	for _, row := range []struct {
 		name      string

@@ -55,9 +55,9 @@ func TestWithoutMachinesAllReplicasAreOnOne(t *testing.T) {
 	}
 }
 
-// TestThoseWhoCallNobodyAreWatchedByWholeVisits, which is all that a cluster measures; services
+// TestServicesWithoutCallsAreMonitoredByWholeVisits, which is all that a cluster measures; services
 // with calls are not monitored.
-func TestThoseWhoCallNobodyAreWatchedByWholeVisits(t *testing.T) {
+func TestServicesWithoutCallsAreMonitoredByWholeVisits(t *testing.T) {
 	app := shop()
 	p := policy(t, single(t, app, drpc.Action{}), app)
 	s := live(app)

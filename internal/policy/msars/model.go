@@ -101,7 +101,8 @@ func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 // FromFile reads a model from its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind {
-		return nil, fmt.Errorf("this is a model of kind %q, not of MSARS (%s); give a file that loadline train --formulation msars wrote", file.Card.Kind, FileKind)
+		return nil, fmt.Errorf("this is a model of kind %q, not of MSARS (%s); give a file that loadline train "+
+			"--formulation msars wrote", file.Card.Kind, FileKind)
 	}
 	var s modelSettings
 	if err := file.Card.TakeKnownSettings(&s); err != nil {

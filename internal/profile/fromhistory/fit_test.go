@@ -237,6 +237,6 @@ func TestPastRefuses(t *testing.T) {
 	}
 	h.Calls = nil
 	if p, err := fromhistory.Of(h, "web", 95); err != nil || !p.IncludesCalls {
-		t.Errorf("without any calls nobody knows whether it makes some: %v", err)
+		t.Errorf("without any calls it is unknown whether it makes some: %v", err)
 	}
 }

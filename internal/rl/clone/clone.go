@@ -143,7 +143,7 @@ func (s *Student) Archive(a *rl.Archive) {
 	a.Int(&s.count)
 	a.Int(&s.at)
 	if s.count < 0 || s.count > s.config.Buffer || s.at < 0 || s.at >= s.config.Buffer {
-		a.Fail(fmt.Errorf("clone: the saved student remembers %d examples, this one at most %d", s.count, s.config.Buffer))
+		a.Fail(fmt.Errorf("clone: the saved student has %d examples, this one at most %d", s.count, s.config.Buffer))
 		return
 	}
 	a.Floats(s.examples[:s.count*(s.spaces.Observation+s.spaces.Dimensions)])

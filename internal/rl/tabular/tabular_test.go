@@ -68,7 +68,7 @@ func TestSARSATraces(t *testing.T) {
 	}{
 		"a trace fades by gamma and lambda each step":  {Replacing, 1, alpha * math.Pow(gamma*lambda, 2)},
 		"a replaced trace forgets the visit before":    {Replacing, 2, alpha * math.Pow(gamma*lambda, 2)},
-		"an accumulated one remembers it":              {Accumulating, 2, alpha * (math.Pow(gamma*lambda, 2) + math.Pow(gamma*lambda, 3))},
+		"an accumulated one keeps it":                  {Accumulating, 2, alpha * (math.Pow(gamma*lambda, 2) + math.Pow(gamma*lambda, 3))},
 		"an accumulated one is no other after a visit": {Accumulating, 1, alpha * math.Pow(gamma*lambda, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {

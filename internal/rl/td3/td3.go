@@ -5,7 +5,7 @@
 // Algorithm 1 of Fujimoto, van Hoof and Meger, "Addressing function
 // approximation error in actor-critic methods" (2018). DDPG (Lillicrap et al.,
 // "Continuous control with deep reinforcement learning", 2016) is the special
-// case of one critic, no smoothing, no delay, and noise that remembers; [DDPG]
+// case of one critic, no smoothing, no delay, and correlated noise; [DDPG]
 // is that configuration.
 //
 // Deviations:
@@ -47,7 +47,7 @@ type Agent struct {
 
 	parts          parts
 	acting         *nn.Context
-	noise          []float32 // of the last exploration, for noise that remembers
+	noise          []float32 // of the last exploration, for correlated noise
 	steps, updates int
 
 	// Buffers of one update.

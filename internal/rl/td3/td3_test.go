@@ -66,10 +66,10 @@ func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
 	}
 }
 
-// TestNoiseThatRemembers: a discrete Ornstein-Uhlenbeck process that keeps k of itself with
+// TestCorrelatedNoise: a discrete Ornstein-Uhlenbeck process that keeps k of itself with
 // noise sigma has the standard deviation sigma/sqrt(1-k^2) and the correlation k from step to
 // step.
-func TestNoiseThatRemembers(t *testing.T) {
+func TestCorrelatedNoise(t *testing.T) {
 	c := smallConfig(DDPG())
 	c.WarmUp, c.Noise = 0, 0.05
 	agent, err := New(c, small, 1)

@@ -66,7 +66,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					t.Error("cart was never killed: this test no longer tests that")
 				}
 				if m.Kinds[0].TimedOut == 0 || m.Services[1].Refused == 0 {
-					t.Error("nobody gave up or nobody was refused: this test no longer tests that")
+					t.Error("no timeouts or no refusals: this test no longer tests that")
 				}
 			})
 		}

@@ -243,7 +243,7 @@ func (e *Engine) happen() {
 	case waitOver:
 		e.waitDone(top.id)
 	case giveUp:
-		e.losePatience(top.id)
+		e.timeOut(top.id)
 	}
 }
 

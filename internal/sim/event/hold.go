@@ -75,8 +75,8 @@ func (e *Engine) handOver(slot int32) {
 	s.held.giving = false
 }
 
-// letGo drops a held visit whose user timed out before it was started.
-func (e *Engine) letGo(i int32) {
+// dropHeld drops a held visit whose user timed out before it was started.
+func (e *Engine) dropHeld(i int32) {
 	service := e.calls[e.visits[i].call].service
 	s := &e.services[service]
 	before := none

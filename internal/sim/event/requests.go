@@ -77,9 +77,9 @@ func (e *Engine) await(kind int32, w waiter) {
 	}
 }
 
-// losePatience fails the requests that have timed out. Their work continues, in vain, unless it
+// timeOut fails the requests that have timed out. Their work continues, in vain, unless it
 // is still held.
-func (e *Engine) losePatience(kind int32) {
+func (e *Engine) timeOut(kind int32) {
 	src := &e.sources[kind]
 	for src.size > 0 {
 		w := src.ring[src.head]
@@ -96,7 +96,7 @@ func (e *Engine) losePatience(kind int32) {
 			e.meter.Kinds[kind].TimedOut++
 			e.meter.Failed(int(kind), time.Duration(v.arrived), e.time())
 			if v.state == held {
-				e.letGo(w.visit)
+				e.dropHeld(w.visit)
 			}
 		}
 	}

@@ -198,15 +198,15 @@ func (e *Engine) nextStage(i int32) {
 				break
 			}
 		}
-		if !e.dropHand(i) {
+		if !e.endPending(i) {
 			return
 		}
 	}
 }
 
-// dropHand ends one pending call of a visit. It reports whether the visit may go
+// endPending ends one pending call of a visit. It reports whether the visit may go
 // on to its next stage at once.
-func (e *Engine) dropHand(i int32) bool {
+func (e *Engine) endPending(i int32) bool {
 	v := &e.visits[i]
 	v.pending--
 	if v.pending > 0 {
@@ -259,7 +259,7 @@ func (e *Engine) reply(i int32, ok bool) {
 	s.count(e.now, -1)
 	r.holding--
 	e.recordVisit(v, c.service, ok)
-	e.tellCaller(i, ok)
+	e.notifyCaller(i, ok)
 	e.freeWorker(slot)
 }
 
@@ -306,11 +306,11 @@ func (e *Engine) refuse(i int32) {
 	m := &e.meter.Services[e.calls[v.call].service]
 	m.Ended++
 	m.Failed++
-	e.tellCaller(i, false)
+	e.notifyCaller(i, false)
 }
 
-// tellCaller reports to the caller how a visit ended, and frees its place.
-func (e *Engine) tellCaller(i int32, ok bool) {
+// notifyCaller reports to the caller how a visit ended, and frees its place.
+func (e *Engine) notifyCaller(i int32, ok bool) {
 	v := &e.visits[i]
 	parent, c, times := v.parent, v.call, v.times
 	if parent == none {
@@ -332,7 +332,7 @@ func (e *Engine) tellCaller(i int32, ok bool) {
 	if !ok && !e.calls[c].optional {
 		p.failed = true
 	}
-	if e.dropHand(parent) {
+	if e.endPending(parent) {
 		e.nextStage(parent)
 	}
 }
@@ -367,7 +367,7 @@ func (e *Engine) kill(i int32, s *service) {
 	m.Ended++
 	m.Failed++
 	if was == queued || was == onCPU {
-		e.tellCaller(i, false)
+		e.notifyCaller(i, false)
 		return
 	}
 	// The place is kept as a shadow without a caller; a substitute reports to the caller.
@@ -378,5 +378,5 @@ func (e *Engine) kill(i int32, s *service) {
 	v.gen++ // its user's timeout no longer refers to it
 	v.state = dead
 	v.parent = none
-	e.tellCaller(stand, false)
+	e.notifyCaller(stand, false)
 }

@@ -185,7 +185,7 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 	}
 	if s.held.places > 0 && (s.ready == 0 || s.held.count > 0) {
 		in, refused = e.hold(s, &d, in, h)
-		if s.held.awake() > 0 {
+		if s.held.heldNow() > 0 {
 			e.unrest = true
 		}
 		if s.ready == 0 {

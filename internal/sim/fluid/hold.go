@@ -23,7 +23,7 @@ type holding struct {
 
 	// A flow is at first a fraction of a request, which counts as none: once it amounts to one
 	// request, that request arrives and wakes the service.
-	asleep bool
+	atZero bool
 	wakeAt time.Duration // Never = no wake-up due
 
 	warm  float64 // visits in flight, calls included, that were held
@@ -41,7 +41,7 @@ type batch struct {
 const maxBatches = 256
 
 func newHolding(app *loadline.App, cfg sim.Config, i int) holding {
-	h := holding{places: float64(app.Services[i].Hold), patience: math.Inf(1), wakeAt: sim.Never, asleep: true}
+	h := holding{places: float64(app.Services[i].Hold), patience: math.Inf(1), wakeAt: sim.Never, atZero: true}
 	for k := range app.Kinds {
 		if kind := &app.Kinds[k]; kind.Root.Service == i && kind.Timeout > 0 {
 			h.patience = min(h.patience, kind.Timeout.Seconds())
@@ -65,12 +65,12 @@ func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused fl
 		d.full = q.count+in > full
 		through = min(full, q.count+in)
 	}
-	before := q.awake()
+	before := q.heldNow()
 	joined := min(in, max(q.places+through-q.count, 0))
-	if e.cp.Allocation()[s.index].Replicas == 0 && q.asleep {
-		e.dream(q, joined, now, h)
+	if e.cp.Allocation()[s.index].Replicas == 0 && q.atZero {
+		e.accumulate(q, joined, now, h)
 	} else {
-		q.asleep = false
+		q.atZero = false
 		q.push(batch{visits: joined, from: now, to: now + h})
 		q.count += joined
 	}
@@ -78,14 +78,14 @@ func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused fl
 		e.takeHeld(s, through, now+h/2)
 	}
 	if q.mean = 0; q.wakeAt == sim.Never {
-		q.mean = (before + q.awake()) / 2
+		q.mean = (before + q.heldNow()) / 2
 	}
 	return through, in - joined
 }
 
-// dream adds a flow to a service at zero replicas, and finds the instant at which it amounts to
+// accumulate adds a flow to a service at zero replicas, and finds the instant at which it amounts to
 // a request.
-func (e *Engine) dream(q *holding, joined, now, h float64) {
+func (e *Engine) accumulate(q *holding, joined, now, h float64) {
 	q.batches = q.batches[:0]
 	before := q.count
 	q.count += joined
@@ -97,7 +97,7 @@ func (e *Engine) dream(q *holding, joined, now, h float64) {
 	if joined > 0 {
 		at += h * max(1-before, 0) / joined
 	}
-	q.asleep = false
+	q.atZero = false
 	q.push(batch{visits: 1, from: at, to: at})
 	q.push(batch{visits: q.count - 1, from: at, to: now + h})
 	q.wakeAt = time.Duration(at * float64(time.Second))
@@ -116,9 +116,9 @@ func (q *holding) push(b batch) {
 	q.batches = append(q.batches, b)
 }
 
-// awake is the number of visits held by now.
-func (q *holding) awake() float64 {
-	if q.asleep {
+// heldNow is the number of visits held by now.
+func (q *holding) heldNow() float64 {
+	if q.atZero {
 		return 0
 	}
 	return q.count
@@ -141,7 +141,7 @@ func (e *Engine) handOver(s *service, now float64) {
 			c.extra += each
 		}
 	}
-	s.held.asleep = false
+	s.held.atZero = false
 	e.takeHeld(s, give, now)
 }
 
@@ -201,7 +201,7 @@ func (e *Engine) takeHeld(s *service, n, at float64) {
 // expire drops held visits whose users timed out. Only users time out: a calling service waits.
 func (e *Engine) expire(s *service, m *sim.ServiceMeter) {
 	q := &s.held
-	if q.awake() <= 0 || math.IsInf(q.patience, 1) {
+	if q.heldNow() <= 0 || math.IsInf(q.patience, 1) {
 		return
 	}
 	g := e.p.groups[s.position]
@@ -290,23 +290,23 @@ func (e *Engine) settleHeld() {
 			q.wakeAt = sim.Never
 			e.nextControl = e.cp.Next()
 		}
-		e.fallAsleep(i)
+		e.checkZero(i)
 	}
 }
 
-func (e *Engine) fallAsleep(i int) {
+func (e *Engine) checkZero(i int) {
 	if q := &e.services[i].held; q.count == 0 && e.cp.Allocation()[i].Replicas == 0 {
-		q.asleep = true
+		q.atZero = true
 	}
 }
 
 // wakeHolders adds a replica wherever a plan has left none for held visits.
 func (e *Engine) wakeHolders() {
 	for _, i := range e.holders {
-		if e.services[i].held.awake() > 0 {
+		if e.services[i].held.heldNow() > 0 {
 			e.cp.Wake(i, e.now)
 		}
-		e.fallAsleep(i)
+		e.checkZero(i)
 	}
 }
 
@@ -319,7 +319,7 @@ func (e *Engine) holdStep() time.Duration {
 		s := &e.services[i]
 		q := &s.held
 		switch {
-		case q.awake() > 0 && s.ready == 0:
+		case q.heldNow() > 0 && s.ready == 0:
 			step = min(step, q.fine)
 		case s.ready == 0:
 			rate := 0.0

@@ -126,7 +126,7 @@ func TestATrickleIsRequestsOneByOne(t *testing.T) {
 	}
 	truth, fluid := run(event.New(c.config(1))), run(New(c.config(1), 15*time.Second))
 	if fluid.Failed > .001*fluid.Ended || truth.Failed > 0 {
-		t.Errorf("%v failed, %v in the event engine: nobody had to wait for more than the start", fluid.Failed, truth.Failed)
+		t.Errorf("%v failed, %v in the event engine: no request waits for more than the start", fluid.Failed, truth.Failed)
 	}
 	near(t, "over the SLO", fluid.Over/fluid.Ended, truth.Over/truth.Ended, .15)
 	near(t, "mean latency", fluid.Latency.Mean(), truth.Latency.Mean(), .15)

@@ -85,8 +85,8 @@ func TestAdaptingNeverHarms(t *testing.T) {
 	}
 }
 
-// TestPupilMeetsAnotherChain: on another chain the context is reset, and the weights are kept.
-func TestPupilMeetsAnotherChain(t *testing.T) {
+// TestLearnerStartsAnotherChain: on another chain the context is reset, and the weights are kept.
+func TestLearnerStartsAnotherChain(t *testing.T) {
 	m := untrained(t, "meta", Whole)
 	prepare := func(name string) *PreparedSamples {
 		c := proportionalChain(rand.New(rand.NewPCG(1, 2)), 3)

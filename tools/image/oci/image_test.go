@@ -72,7 +72,8 @@ func TestLayersHaveFoldersFirst(t *testing.T) {
 	for _, f := range withFolders(sample().Platforms[0].Files) {
 		paths = append(paths, f.Path)
 	}
-	if got := strings.Join(paths, " "); got != "/app /etc /etc/ssl /etc/ssl/certs /etc/ssl/certs/ca-certificates.crt /var /var/lib /var/lib/app" {
+	if got := strings.Join(paths, " "); got != "/app /etc /etc/ssl /etc/ssl/certs /etc/ssl/certs/ca-certificates.crt /var /var/lib "+
+		"/var/lib/app" {
 		t.Error(got)
 	}
 }

@@ -78,9 +78,9 @@ func train(t *testing.T, kind drpc.Kind, parts, steps int) (Teacher, rl.Evaluati
 	return teacher, rl.Evaluate(world, teacher, 99, 50, 0)
 }
 
-// TestTeachersFindWhoEarnedTheReward: there is one common reward, and a step of each service
+// TestTeachersAttributeTheReward: there is one common reward, and a step of each service
 // contributes a third of it.
-func TestTeachersFindWhoEarnedTheReward(t *testing.T) {
+func TestTeachersAttributeTheReward(t *testing.T) {
 	for _, kind := range drpc.Kinds() {
 		_, got := train(t, kind, services, 3_000)
 		_, start := train(t, kind, services, 10)
