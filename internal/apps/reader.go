@@ -123,7 +123,7 @@ func (r *reader) entries(a at, want string) []entry {
 			continue
 		}
 		if first, twice := seen[key.Value]; twice {
-			r.fault(key.Line, path, key.Value, fmt.Sprintf("unique: it stands in line %d already", first))
+			r.fault(key.Line, path, key.Value, fmt.Sprintf("unique: it is in line %d already", first))
 			continue
 		}
 		seen[key.Value] = key.Line

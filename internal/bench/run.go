@@ -142,7 +142,7 @@ type Interrupted struct {
 }
 
 func (e *Interrupted) Error() string {
-	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command goes on from there", e.Kept, e.Runs,
+	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command resumes", e.Kept, e.Runs,
 		filepath.ToSlash(e.Dir))
 }
 

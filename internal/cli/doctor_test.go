@@ -51,7 +51,7 @@ func TestDoctorExitCodes(t *testing.T) {
 	}{
 		"no fault":            {bareCluster(t), "", 0, "Kubernetes v1.36.0 answers"},
 		"what is ok left out": {bareCluster(t), "--brief", 0, "KEDA is not installed"},
-		"a fault":             {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot be there"},
+		"a fault":             {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot exist"},
 		"no answer":           {kubeconfigFor(t, "http://127.0.0.1:1"), "", 2, "does not answer"},
 		"a Prometheus is asked": {bareCluster(t), "--prometheus http://127.0.0.1:1 --namespace shop", 1,
 			"The Prometheus that was given cannot be asked"},

@@ -23,9 +23,9 @@ const look = "kubectl -n NS describe loadline NAME"
 // remedies for every abnormal reason. Reasons that two conditions share mean the same in both.
 var remedies = map[string]remedy{
 	// Ready
-	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it stays, look at the controller's log"},
+	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it persists, check the controller's log"},
 	v1alpha1.ReasonInvalidSpec:    {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
-	v1alpha1.ReasonFailed:         {Fault, "look at the controller's log, which has the stack of a panic; it restarts by itself"},
+	v1alpha1.ReasonFailed:         {Fault, "check the controller's log, which has the stack of a panic; it restarts by itself"},
 	v1alpha1.ReasonTargetNotFound: {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
 	v1alpha1.ReasonSecretNotFound: {Fault, "create what the message names, in the namespace NS"},
 	v1alpha1.ReasonForbidden:      {Fault, "apply the file that the permissions above name"},
@@ -35,10 +35,10 @@ var remedies = map[string]remedy{
 		"set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
 	// Active
 	v1alpha1.ReasonObserving:    {Note, "set spec.mode to Recommend to see decisions"},
-	v1alpha1.ReasonRecommending: {Note, "look at the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
-	v1alpha1.ReasonStandby:      {Fault, "look at the controller's pods: none of them holds the lease"},
+	v1alpha1.ReasonRecommending: {Note, "check the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
+	v1alpha1.ReasonStandby:      {Fault, "check the controller's pods: none of them holds the lease"},
 	v1alpha1.ReasonNotReady:     {Note, "see to the condition Ready"},
-	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
+	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- to resume"},
 	v1alpha1.ReasonConflict:     {Note, "see to the condition Conflict"},
 	// Fallback
 	v1alpha1.ReasonNoModel:      {Warning, "promote a model (loadline promote), or correct spec.policy.model"},
@@ -51,17 +51,17 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonHolding:       {Warning, "see to the condition Stale: without data everything stays as it is"},
 	v1alpha1.ReasonRaisedToFloor: {Warning, "see to the condition Stale: services were raised to their floors and stay there"},
 	// Fleet; of Fallback too
-	v1alpha1.ReasonOutOfReach: {Note, "look at the NATS servers that the message names; students act on by themselves"},
+	v1alpha1.ReasonOutOfReach: {Note, "check the NATS servers that the message names; students keep deciding"},
 	v1alpha1.ReasonWeightsRefused: {Warning,
 		"run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
 	v1alpha1.ReasonTeacherTrouble: {Warning,
-		"look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
+		"check what the message names: a full disk below --fleet-store, a damaged state; students keep deciding"},
 	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with " +
 		"--controllers 1"},
 	// Paused
-	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false when it may go on"},
-	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
-	v1alpha1.ReasonSomeServicesPaused: {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
+	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false to resume"},
+	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- to resume"},
+	v1alpha1.ReasonSomeServicesPaused: {Note, "remove the pause to resume (docs/resource.md, Pausing)"},
 	v1alpha1.ReasonAnnotationNotUnderstood: {Warning,
 		"kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
 	// Conflict; a fault if Loadline acts
@@ -74,8 +74,8 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonSeveralConflicts: {Fault, look},
 	// Stale
 	v1alpha1.ReasonMetricsAbsent:    {Warning, "have the services scraped that the message names, or correct their names"},
-	v1alpha1.ReasonMetricsLate:      {Warning, "look at the Prometheus' targets; or raise guard.data.maxAge"},
-	v1alpha1.ReasonNoDecision:       {Fault, "look at the controller's log"},
+	v1alpha1.ReasonMetricsLate:      {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
+	v1alpha1.ReasonNoDecision:       {Fault, "check the controller's log"},
 	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},
 }
 
@@ -85,7 +85,7 @@ var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused,
 // conditions explains abnormal conditions.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 	if len(l.Status.Conditions) == 0 {
-		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).",
+		a.warn("conditions", "check the controller's log", "The controller has not processed it (created %s ago).",
 			round(e.Now.Sub(l.CreationTimestamp.Time)))
 		return
 	}
@@ -105,12 +105,12 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 		}
 	}
 	if l.Status.ObservedGeneration < l.Generation {
-		a.warn("conditions", "look at the controller's log if it stays",
+		a.warn("conditions", "check the controller's log if it persists",
 			"The controller has not taken up the last change of the resource (generation %d of %d).", l.Status.ObservedGeneration,
 			l.Generation)
 	}
 	if t := l.Status.LastDecisionTime; t != nil && e.Now.Sub(t.Time) > max(3*interval(l), time.Minute) {
-		a.warn("conditions", "look at the controller's log", "The last decision was made %s ago, and one is due every %s.",
+		a.warn("conditions", "check the controller's log", "The last decision was made %s ago, and one is due every %s.",
 			round(e.Now.Sub(t.Time)), interval(l))
 	}
 	if bad == 0 {

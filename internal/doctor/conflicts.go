@@ -88,7 +88,7 @@ func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1al
 				wins = l.Name
 			}
 			a.when(state, "conflict", "take the service out of one of the two",
-				"LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)
+				"LoadLine %s acts on %s too; %s, the older one, scales it.", other.Name, t, wins)
 		}
 	}
 }

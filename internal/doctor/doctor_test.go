@@ -65,7 +65,7 @@ func TestFindings(t *testing.T) {
 		"an old kubelet": {func(p *patient) { p.change("Node", "node-1", "v1.31.4", "status", "nodeInfo", "kubeletVersion") },
 			want{Warning, "nodes", "", "1 of 1 node cannot", "kubelets"}},
 		"nodes may not be listed": {func(p *patient) { p.forbidden = []string{"Node"} },
-			want{Note, "nodes", "", "could not be looked at", "list on nodes"}},
+			want{Note, "nodes", "", "could not be read", "list on nodes"}},
 		"an HPA's tolerance before 1.35": {func(p *patient) { p.minor = "34" },
 			want{Note, "hpa-tolerance", "", "before 1.35", "overshoot"}},
 		"no metrics API": {func(p *patient) { delete(p.resources, "metrics.k8s.io/v1beta1") },
@@ -220,7 +220,7 @@ func TestFindings(t *testing.T) {
 
 		// The application.
 		"the controller has not seen it": {func(p *patient) { p.change("LoadLine", "main", nil, "status") },
-			want{Warning, "conditions", "", "has not looked at it", "log"}},
+			want{Warning, "conditions", "", "has not processed it", "log"}},
 		"a change that was not taken up": {func(p *patient) { p.change("LoadLine", "main", int64(4), "metadata", "generation") },
 			want{Warning, "conditions", "", "generation 3 of 4", "log"}},
 		"no decision for long": {func(p *patient) {
@@ -269,7 +269,7 @@ func TestFindings(t *testing.T) {
 		// Metrics.
 		"a Prometheus that is no Service": {func(p *patient) {
 			p.change("LoadLine", "main", "http://prometheus.monitring.svc:9090", "spec", "prometheus", "url")
-		}, want{Fault, "prometheus", "", "monitring/prometheus, which is not there", "kubectl get services"}},
+		}, want{Fault, "prometheus", "", "monitring/prometheus, which does not exist", "kubectl get services"}},
 		"a Service without the port": {func(p *patient) {
 			p.change("LoadLine", "main", "http://prometheus.monitoring:9091", "spec", "prometheus", "url")
 		}, want{Fault, "prometheus", "", "no port 9091 (it has: 9090)", "correct the port"}},
@@ -458,7 +458,7 @@ func TestFindings(t *testing.T) {
 			})
 		}, want{OK, "limit-range", "web", "stay within", ""}},
 		"LimitRanges may not be listed": {func(p *patient) { p.forbidden = []string{"LimitRange"} },
-			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that",
+			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be read: you may not read that",
 				"docs/doctor.md"}},
 
 		// Other controllers of it.

@@ -46,7 +46,7 @@ func (e *exam) installation(ctx context.Context) {
 	}
 	e.controller(ctx, a)
 	if e.namespaces = namespacesOf(e.deployment); len(e.namespaces) > 0 {
-		a.ok("namespaces", "The controller looks at these namespaces only: %s.", some(e.namespaces))
+		a.ok("namespaces", "The controller watches these namespaces only: %s.", some(e.namespaces))
 	}
 	e.lease(ctx, a)
 }

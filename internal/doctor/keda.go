@@ -34,7 +34,7 @@ func (e *exam) keda(ctx context.Context) {
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(crdKind)
 	if err := e.Reader.Get(ctx, types.NamespacedName{Name: "scaledobjects.keda.sh"}, crd); err != nil {
-		a.note("keda", "ask for get on customresourcedefinitions", "KEDA is installed; its version could not be seen.")
+		a.note("keda", "ask for get on customresourcedefinitions", "KEDA is installed; its version could not be read.")
 		return
 	}
 	version := e.kedaVersion(ctx, crd)

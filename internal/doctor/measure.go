@@ -94,10 +94,10 @@ func (e *exam) freshness(a about, s *subject, r *live.Report) {
 	age, every, maxAge := e.Now.Sub(r.Newest), r.Scrape, s.options.MaxAge
 	switch {
 	case r.Newest.IsZero():
-		a.fault("freshness", "look at the targets of the Prometheus: <its address>/targets",
+		a.fault("freshness", "check the targets of the Prometheus: <its address>/targets",
 			"The preset %s has no sample within the window of %s.", r.Preset, r.Window)
 	case age > maxAge:
-		a.fault("freshness", "look at the targets of the Prometheus, and at its clock",
+		a.fault("freshness", "check the targets of the Prometheus, and at its clock",
 			"The newest sample is %s old; what is older than %s counts as absent, and everything is held.", round(age), maxAge)
 	case 2*every > maxAge:
 		a.warn("freshness", "scrape more often, or raise guard.data.maxAge",

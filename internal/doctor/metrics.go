@@ -146,7 +146,7 @@ func (e *exam) candidates(ctx context.Context, a about) {
 		names = append(names, s.namespace+"/"+s.name)
 	}
 	a.note("prometheus", found[0].forward()+" --namespace NAMESPACE",
-		"This may be a Prometheus: %s. Its metrics can be looked at before anything is installed.", some(names))
+		"This may be a Prometheus: %s. Its metrics can be checked before installation.", some(names))
 }
 
 // short is an error without its advice, which is for pulling a history; doctor has its own.

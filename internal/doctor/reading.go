@@ -92,7 +92,7 @@ func (e *exam) survey(ctx context.Context) {
 	a := e.of(OfInstallation)
 	defined, err := e.served(v1alpha1.GroupVersion.String(), "loadlines")
 	if err != nil {
-		a.warn("loadlines", "run it again; if it stays, look at the API server's log",
+		a.warn("loadlines", "run it again; if it persists, check the API server's log",
 			"it is unknown whether the cluster has the resource LoadLine: %v", err)
 		return
 	}
@@ -144,14 +144,14 @@ func (e *exam) any(is func(*v1alpha1.LoadLine, *v1alpha1.Service) bool) bool {
 
 // unseen reports that something could not be read.
 func (e *exam) unseen(a about, check, what string, err error, otherwise string) {
-	do := "run it again; if it stays, look at the API server's log"
+	do := "run it again; if it persists, check the API server's log"
 	switch {
 	case apierrors.IsForbidden(err):
 		do = "ask for the permissions in docs/doctor.md" + otherwise
 	case meta.IsNoMatchError(err):
 		do = "kubectl api-resources"
 	}
-	a.warn(check, do, "%s could not be looked at: %s.", upper(what), why(err))
+	a.warn(check, do, "%s could not be read: %s.", upper(what), why(err))
 }
 
 // why something could not be read, in few words where they suffice.

@@ -111,7 +111,7 @@ func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Addres
 	}
 	if secret := credentials(p, address.Proxy != ""); secret != "" {
 		a.note("prometheus", otherwise+", with --token-file, --user, --cert-file, --ca-file or --header as it asks for",
-			"%s needs %s, which is not read here; its metrics were not looked at.", p.URL, secret)
+			"%s needs %s, which is not read here; its metrics were not checked.", p.URL, secret)
 		return address, "", false
 	}
 	if p.TLS != nil {
@@ -154,7 +154,7 @@ func (e *exam) serviceThere(ctx context.Context, a about, s service, address str
 	switch {
 	case apierrors.IsNotFound(err) && s.certain:
 		a.fault("prometheus", "kubectl get services -A | grep -i prometheus, and correct spec.prometheus.url",
-			"spec.prometheus.url %s names a Service %s/%s, which is not there.", address, s.namespace, s.name)
+			"spec.prometheus.url %s names a Service %s/%s, which does not exist.", address, s.namespace, s.name)
 		return false, true
 	case err != nil:
 		return false, false

@@ -186,7 +186,7 @@ func (e *exam) kedaState(a about, l *v1alpha1.LoadLine, o *unstructured.Unstruct
 	}
 	for name, value := range o.GetAnnotations() {
 		if strings.HasPrefix(name, "autoscaling.keda.sh/paused") && value != "false" {
-			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- when it may go on", l.Namespace, o.GetName(),
+			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- to resume", l.Namespace, o.GetName(),
 				name), "ScaledObject %s is paused (%s).", o.GetName(), name)
 		}
 	}

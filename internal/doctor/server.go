@@ -68,7 +68,7 @@ func (e *exam) resize(context.Context) {
 		if e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return vertical(s) }) {
 			a.fault("in-place-resize", do, "Pods cannot be resized in place, and a LoadLine has vertical axes.")
 		} else {
-			a.note("in-place-resize", do, "Pods cannot be resized in place: only replicas can be moved.")
+			a.note("in-place-resize", do, "Pods cannot be resized in place: only replicas can be scaled.")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (e *exam) nodes(ctx context.Context) {
 	var list corev1.NodeList
 	if err := e.Reader.List(ctx, &list); err != nil {
 		a.note("nodes", "ask for list on nodes, or make sure that kubelets are 1.33 or later",
-			"The kubelets' versions, on which resizing depends too, could not be looked at: %s.", why(err))
+			"The kubelets' versions, on which resizing depends too, could not be read: %s.", why(err))
 		return
 	}
 	var old []string
@@ -143,6 +143,6 @@ func (e *exam) resourceMetrics(context.Context) {
 		a.ok("resource-metrics", "The resource metrics API is there (for HPAs; Loadline does not use it).")
 	default:
 		a.note("resource-metrics", "install metrics-server if HPAs are to follow CPU",
-			"The resource metrics API (metrics.k8s.io) is not there; an HPA needs it, Loadline does not.")
+			"The resource metrics API (metrics.k8s.io) is not available; an HPA needs it, Loadline does not.")
 	}
 }

@@ -76,7 +76,7 @@ func (e *exam) sources(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 		case apierrors.IsNotFound(err):
 			a.fault("sources", fmt.Sprintf("kubectl -n %s create it, or correct %s", l.Namespace, s.field), "There is no %s.", what)
 		case apierrors.IsForbidden(err):
-			a.note("sources", "", "%s could not be looked at: you may not read it.", what)
+			a.note("sources", "", "%s could not be read: you may not read it.", what)
 		case err != nil:
 			e.unseen(a, "sources", what, err, "")
 		case keys != nil && !slices.Contains(keys, s.key):

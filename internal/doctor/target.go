@@ -101,7 +101,7 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 	}
 	t.replicas, _, _ = unstructured.NestedInt64(o.Object, "spec", "replicas")
 	if v1alpha1.WorkloadPaused(o.GetAnnotations()) {
-		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- when it may go on", l.Namespace, plural, t.name,
+		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- to resume", l.Namespace, plural, t.name,
 			v1alpha1.PausedAnnotation), "%s is paused by its annotation.", t)
 	}
 	e.template(ctx, a, l, s, t, o)
@@ -125,7 +125,7 @@ func (e *exam) meant(ctx context.Context, namespace, plural string, k schema.Gro
 func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target, o *unstructured.Unstructured) {
 	raw, found, _ := unstructured.NestedMap(o.Object, "spec", "template")
 	if !found {
-		a.note("container", "", "%s has no pod template of its own, so its container could not be looked at.", t)
+		a.note("container", "", "%s has no pod template of its own, so its container could not be read.", t)
 		return
 	}
 	t.template = &corev1.PodTemplateSpec{}

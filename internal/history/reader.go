@@ -26,7 +26,7 @@ func Read(dir string, o Options) (*History, error) {
 	}
 	if !m.Complete {
 		return nil, fmt.Errorf("the history in %s is unfinished (%d of %d parts are there): run the command that wrote it again, it "+
-			"goes on where it stopped",
+			"resumes where it stopped",
 			dir, partsThere(dir, m), m.Parts())
 	}
 	from, to := o.steps(m)

@@ -67,7 +67,7 @@ func (f *Folder) takeOver(before *Run) error {
 	}
 	if before.Subject.Digest != f.Subject.Digest {
 		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or "+
-			"begin it anew with --redo",
+			"start it again with --redo",
 			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.HeldOut.From), f.Subject.Name, f.Subject.Source,
 			stamp(f.Subject.HeldOut.From))
 	}
@@ -79,7 +79,7 @@ func (f *Folder) takeOver(before *Run) error {
 		}
 		then := before.Candidates[at]
 		if difference := settingsDiffer(then, *now); difference != "" {
-			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or begin it anew with --redo", path, now.Name,
+			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or start it again with --redo", path, now.Name,
 				difference)
 		}
 		if then.SHA256 != "" && fileDigest(f.ModelPath(now.Name)) == then.SHA256 {
@@ -228,7 +228,7 @@ func (f *Folder) Trained() ([]Outcome, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no candidate of %s is trained yet: the command that began the training goes on with it", f.Dir)
+		return nil, fmt.Errorf("no candidate of %s is trained yet: run the command that began the training again", f.Dir)
 	}
 	return all, nil
 }

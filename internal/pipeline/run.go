@@ -108,7 +108,7 @@ func (e *OtherVersionError) Error() string {
 		return fmt.Sprintf("%s has format %d, and this program reads %d: train again into another folder, or use the loadline that "+
 			"made it", e.Path, e.Format, RunFormat)
 	}
-	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or begin it anew with --redo", e.Path, e.Program,
+	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or start it again with --redo", e.Path, e.Program,
 		e.Expected)
 }
 

@@ -53,14 +53,14 @@ type Infeasible struct {
 
 func (e *Infeasible) Error() string {
 	if math.IsInf(e.Least, 1) {
-		return fmt.Sprintf("%s cannot be kept within %v: %s cannot handle its load with all the instances that its bounds allow "+
+		return fmt.Sprintf("%s cannot be met within %v: %s cannot handle its load with all the instances that its bounds allow "+
 			"(%.4g cores in total); raise its bounds or its size", e.Kind, seconds(e.SLO), e.Service, e.Cost)
 	}
 	what := "the shares of its path sum to"
 	if e.Measured {
 		what = "it takes"
 	}
-	return fmt.Sprintf("%s cannot be kept within %v: %s at least %v, for %.4g cores, %v of it in %s; allow more time, or give that "+
+	return fmt.Sprintf("%s cannot be met within %v: %s at least %v, for %.4g cores, %v of it in %s; allow more time, or give that "+
 		"service more CPU or a faster version",
 		e.Kind, seconds(e.SLO), what, seconds(e.Least), e.Cost, seconds(e.Takes), e.Service)
 }

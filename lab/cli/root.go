@@ -28,8 +28,8 @@ func NewRoot() *cobra.Command {
 	root.Short = "Experiments with Loadline: papers, studies, validation and learned rivals"
 	root.Long = `loadline-lab is for researchers. It runs the experiments of the papers that Loadline is
 built on, compares settings of learning agents, validates the simulator against measured
-data, and trains the learned rivals CoScal, FIRM and A-SARSA. Its simulate and bench know
-the rivals as policies.
+data, and trains the learned rivals CoScal, FIRM and A-SARSA. Its simulate and bench
+have the rivals as policies.
 
 What a platform engineer needs is in loadline.`
 	root.Example = `  # A paper's figures next to ours

@@ -91,7 +91,7 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 	p.parts = encoder.Topology.Partial()
 	if work.Decider == ByTeacher {
 		if n != len(m.Services) || slices.Contains(p.students, nil) {
-			return nil, fmt.Errorf("the teacher was trained on the %d services of %s, %s has others: students may go on without it "+
+			return nil, fmt.Errorf("the teacher was trained on the %d services of %s, %s has others: use its students without it "+
 				"(who=students), or train one for it", len(m.Services), m.App, app.Name)
 		}
 		if p.teacher, err = NewTeacherPolicy(m.Kind, m.Shape, m.Teacher, encoder); err != nil {
