@@ -280,7 +280,7 @@ func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
 		c    ServerConfig
 		want string
 	}{
-		{"open to everybody", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "0.0.0.0:4222"}, "would serve everybody"},
+		{"open to all clients", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "0.0.0.0:4222"}, "would accept every client"},
 		{"no address", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "4222"}, "must be HOST:PORT"},
 		{"no folder, too small, no key", ServerConfig{Cert: "c"}, "a certificate needs its key"},
 	} {
