@@ -38,7 +38,7 @@
 //	  buy:
 //	    share: 3                  # default 1
 //	    slo: {percentile: 99, latency: 250ms}
-//	    timeout: 5s               # default: the client waits for ever
+//	    timeout: 5s               # default: no timeout
 //	    call:
 //	      service: front
 //	      stages:                 # one after the other

@@ -28,7 +28,7 @@ func TestNoPolicyBeatsTheBound(t *testing.T) {
 		tightest = min(tightest, cost/bound)
 	}
 	if tightest > 1.3 {
-		t.Errorf("the bound is %.2f times below everybody: it says nothing", tightest)
+		t.Errorf("the bound is %.2f times below every policy: it is meaningless", tightest)
 	}
 }
 

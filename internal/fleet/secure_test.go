@@ -256,7 +256,7 @@ func TestTheFolderIsTheOwnersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Serve(DefaultServer(open)); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
-		t.Errorf("a folder that everybody may write to: %v", err)
+		t.Errorf("a folder that all users may write to: %v", err)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestCut(t *testing.T) {
 		t.Errorf("half a core and a GiB cost %v", c)
 	}
 	if _, err := Cut(app, []float64{1}, nil); err == nil {
-		t.Error("a rate is missing, and nobody noticed")
+		t.Error("a missing rate is not reported")
 	}
 }
 

@@ -40,7 +40,7 @@ func elasticRivalSetup(steps int) string {
 	return fmt.Sprintf("drpc (its students) and msars (the SLO split by parslo) learn on the same part of the load, %d steps each. "+
 		"Each seed trains with %d factors on their learning rates and keeps one by the same rule on the same stretch. A step is one "+
 		"decision: of one service for elastic-dqn, of the whole application for these two, which is more to learn from. They may "+
-		"also move CPU and memory and leave out optional calls; cost counts cores only, as for everybody. msars' profiles are "+
+		"also move CPU and memory and leave out optional calls; cost counts cores only, as for all policies. msars' profiles are "+
 		"measured in the event engine beforehand, which counts for no step.", steps, len(elasticSettings()))
 }
 
