@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// switches are values that change which objects there are, or how they hang
-// together. All combinations of them are rendered.
+// switches are values that change which objects exist, or how they are connected. All
+// combinations of them are rendered.
 var switches = []string{
 	"namespaces: [shop, orders]",
 	"rollouts: true\nrecreate: true\notherTargets: [{group: example.com, resource: widgets}, {group: apps, resource: replicasets}]",
@@ -29,7 +29,7 @@ var scalers = []string{
 	"keda: {tls: {secretName: loadline-keda, mutual: true}}",
 }
 
-// The definition is left out here: it is large, and the same in all of them.
+// The CRD is left out here: it is large, and the same in all of them.
 func TestEveryCombinationOfValues(t *testing.T) {
 	for mask := range 1 << len(switches) {
 		for _, scaler := range scalers {
