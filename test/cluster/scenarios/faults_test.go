@@ -35,7 +35,8 @@ func settled(t *testing.T) *loadline.App {
 func (s *fixture) steady(t *testing.T, floor int) string {
 	t.Helper()
 	name := s.app.Services[0].Name
-	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: {replicas: {min: 1, max: 12}}}]\n", name, name, floor))
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: "+
+		"{replicas: {min: 1, max: 12}}}]\n", name, name, floor))
 	s.waitReplicas(t, name, 3, 12)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Stale=False/Fresh")
 	return name
@@ -56,7 +57,8 @@ func TestMetricsFail(t *testing.T) {
 	}{
 		{"Prometheus is down", func(_ *testing.T, s *fixture) { s.prom.Stop() }, func(t *testing.T, s *fixture) { s.prom.Start(t) },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
-		{"Prometheus does not answer", func(_ *testing.T, s *fixture) { s.prom.Pause() }, func(_ *testing.T, s *fixture) { s.prom.Resume() },
+		{"Prometheus does not answer", func(_ *testing.T, s *fixture) { s.prom.Pause() },
+			func(_ *testing.T, s *fixture) { s.prom.Resume() },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
 		{"the exporters are down", faults(cluster.Down), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 		{"the exporters say nothing", faults(cluster.Empty), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
