@@ -21,12 +21,12 @@ type App struct {
 type Service struct {
 	Name string
 
-	CPU      Dist    // CPU time of one visit, all versions' common measure
+	CPU      Dist    // CPU time of one visit, before the versions' factors
 	Wait     Dist    // time of one visit spent neither on the CPU nor in calls (disk, locks, network)
-	IdleCPU  float64 // cores that a ready replica burns without any request
-	Workers  int     // requests that a replica works on at once; one is held until its reply, calls included
-	Backlog  int     // requests that may wait for a worker, per replica; beyond it the answer is a refusal
-	Hold     int     // requests that are held while no replica is ready, as Knative's activator does; 0 = they are refused
+	IdleCPU  float64 // cores that a ready replica uses without any request
+	Workers  int     // requests that a replica works on at once; a worker is occupied until its reply, calls included
+	Backlog  int     // requests that may wait for a worker, per replica; more are refused
+	Hold     int     // requests held while no replica is ready, as Knative's activator does; 0 = they are refused
 	Memory   Memory
 	Startup  Dist // from binding to ready
 	Replicas int  // at the start of a run
@@ -34,8 +34,8 @@ type Service struct {
 	Bounds   Bounds
 	Versions []Version // weights need not sum to 1; none means one version that changes nothing
 
-	// OptionalPrice is what one dropped optional call to this service costs its
-	// owner, in units of one request over its SLO: brownout is never free.
+	// OptionalPrice is the cost of one dropped optional call to this service, in units of one
+	// request over its SLO: brownout is never free.
 	OptionalPrice float64
 }
 
@@ -45,7 +45,7 @@ type Memory struct {
 	PerRequest int64 // bytes
 }
 
-// Size is what one replica asks for and what it is held to. A limit of 0 means none.
+// Size is the requests and limits of one replica. A limit of 0 means none.
 type Size struct {
 	CPURequest    float64 // cores
 	CPULimit      float64 // cores
@@ -64,7 +64,7 @@ type Bounds struct {
 // weight; calls may be made by some versions only.
 type Version struct {
 	Name   string
-	Weight float64 // share of visits, relative to the other versions; 0 = deployed nowhere yet
+	Weight float64 // share of visits, relative to the other versions; 0 = not deployed yet
 	CPU    float64 // factor on the service's CPU time
 	Wait   float64 // factor on the service's waiting time
 }
@@ -72,9 +72,9 @@ type Version struct {
 // Kind is one kind of request that users send.
 type Kind struct {
 	Name    string
-	Share   float64 // of all requests, relative to the other kinds, unless the workload sets another
+	Share   float64 // of all requests, relative to the other kinds, unless the workload sets its own
 	SLO     SLO
-	Timeout time.Duration // after which the client gives up; 0 = it never does
+	Timeout time.Duration // of the client; 0 = none
 	Root    Call
 }
 
@@ -84,15 +84,14 @@ type SLO struct {
 	Latency    time.Duration
 }
 
-// Call is one visit to a service: its own work first, then its stages one
-// after the other; the calls of one stage run in parallel and the stage ends
-// with the last of them.
+// Call is one visit to a service: its own work first, then its stages in sequence; the calls of
+// one stage run in parallel and the stage ends with the last of them.
 type Call struct {
 	Service     int     // index into App.Services
-	Probability float64 // that the call is made at all
-	Times       int     // made so many times, one after the other
+	Probability float64 // that the call is made
+	Times       int     // repetitions, in sequence
 	Work        float64 // factor on the service's CPU and waiting time
-	Optional    bool    // may be dropped by brownout, and its failure is forgiven
+	Optional    bool    // may be dropped by brownout; its failure is ignored
 	Versions    []int   // made only by these versions of the caller (indices); empty = by all
 	Stages      [][]Call
 }
@@ -129,8 +128,8 @@ type Dist struct {
 	Shape Shape
 }
 
-// overVersions is the mean of a factor over the service's visits, by the weights of
-// the versions that they run; 1 for a service without versions.
+// overVersions is the mean of a factor over the service's visits, weighted by version; 1 for a
+// service without versions.
 func (s *Service) overVersions(of func(*Version) float64) float64 {
 	sum, all := 0.0, 0.0
 	for i := range s.Versions {
@@ -154,8 +153,8 @@ func (s *Service) VersionWait() float64 {
 	return s.overVersions(func(v *Version) float64 { return v.Wait })
 }
 
-// VersionShare is the share of the service's visits whose version makes a call: all
-// of them where the call names none.
+// VersionShare is the share of the service's visits whose version makes a call: all of them if
+// the call names none.
 func (s *Service) VersionShare(versions []int) float64 {
 	if len(versions) == 0 {
 		return 1
@@ -193,7 +192,7 @@ func (a *App) KindIndex(name string) int {
 	return -1
 }
 
-// Optional says of each service whether every call to it may be dropped.
+// Optional reports for each service whether every call to it may be dropped.
 func (a *App) Optional() []bool {
 	called, needed := make([]bool, len(a.Services)), make([]bool, len(a.Services))
 	var walk func(c *Call)

@@ -12,7 +12,7 @@ type Decision struct {
 	Plan     Plan
 	Changed  []GuardChange
 	Err      error         // why nothing was decided or applied
-	CPUTime  time.Duration // of deciding; not part of any result that must repeat
+	CPUTime  time.Duration // of deciding; not reproducible
 }
 
 // GuardChange is one guard's correction of one service's setting.

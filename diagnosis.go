@@ -50,8 +50,8 @@ func (d Diagnosis) String() string {
 	return text
 }
 
-// Concerns reports whether the diagnosis applies to a service or to a kind of
-// request. What applies to all applies to each.
+// Concerns reports whether the diagnosis applies to a service or to a kind of request. One that
+// applies to all applies to each.
 func (d *Diagnosis) Concerns(scope Scope, name string) bool {
 	switch {
 	case d.Scope == "":

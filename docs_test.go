@@ -13,8 +13,7 @@ var command = regexp.MustCompile("go test (\\./[a-z/]+)[^`\n]* -run '?([A-Za-z|]
 // function is the name of a test or a benchmark.
 var function = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
-// TestDocumentsNameTests: whoever follows a document to the tests behind its figures
-// finds them, also after they have moved.
+// TestDocumentsNameTests: the tests that documents name as the source of figures exist.
 func TestDocumentsNameTests(t *testing.T) {
 	documents, err := filepath.Glob("docs/*.md")
 	if err != nil {

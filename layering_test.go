@@ -23,7 +23,7 @@ type layer struct {
 	outside []string // modules of others, by the beginning of their path
 }
 
-// edges are the rows whose rooms may not import each other: only a command joins them.
+// edges are the rows whose packages may not import each other: only a command joins them.
 var edges = []string{"edges"}
 
 // readLayers parses the table that follows the heading "Layers".
@@ -62,9 +62,9 @@ func readLayers(t *testing.T) []layer {
 	return layers
 }
 
-// TestLayering holds the code to the table in docs/architecture.md: a room imports only
-// rooms that are named before it, edges do not import each other, and modules of
-// others are imported only by the layers that name them.
+// TestLayering compares the code with the table in docs/architecture.md: a package imports only
+// packages that are named before it, edges do not import each other, and third-party modules
+// are imported only by the layers that name them.
 func TestLayering(t *testing.T) {
 	layers := readLayers(t)
 	place, in := map[string]int{}, map[string]layer{}
@@ -140,7 +140,7 @@ func TestProductionWithoutLab(t *testing.T) {
 	}
 }
 
-// related rooms share a folder of internal/.
+// related packages share a folder of internal/.
 func related(a, b string) bool {
 	first := func(room string) string {
 		parts := strings.Split(room, "/")
@@ -160,7 +160,7 @@ func rooms(t *testing.T) map[string][]string {
 			return filepath.SkipDir
 		}
 		if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && d.IsDir() && name != "." {
-			return filepath.SkipDir // a module of its own
+			return filepath.SkipDir // a separate module
 		}
 		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			name = filepath.ToSlash(name)
@@ -174,8 +174,8 @@ func rooms(t *testing.T) map[string][]string {
 	return found
 }
 
-// foreignImports of a file: ours by their folder, others by their path after "!", the
-// standard library not at all.
+// foreignImports of a file: ours by their folder, others by their path after "!", without the
+// standard library.
 func foreignImports(t *testing.T, file string) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	if err != nil {

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// This file is the table of everything that is measured. The simulated
-// observer, histories, the exposition, the live reading of Prometheus, the
-// decision log, doctor and the documentation take names, units, aggregation
-// and meaning from it, so that a new metric is a row here, a line where the
-// engines show it, and a query where none can be derived from its series.
+// This file is the table of all metrics. The simulated observer, histories, the exposition, the
+// live reading of Prometheus, the decision log, doctor and the documentation take names, units,
+// aggregation and meaning from it, so that a new metric is a row here, a line where the engines
+// export it, and a query if none can be derived from its series.
 
 // Metric is one row of the table.
 type Metric struct {
@@ -18,27 +17,27 @@ type Metric struct {
 	Unit        string // "1/s", "s", "cores", "bytes", "share", "count"
 	Aggregation Aggregation
 	Help        string // one line
-	// Absent is what an absent sample means. An absent value is never zero.
+	// Absent is the meaning of an absent sample. An absent value is never zero.
 	Absent string
-	// Cost is what a fit loses where a history does not have the metric at all.
+	// Cost is the effect on a fit if a history does not have the metric.
 	Cost string
-	// Column is the place among the columns of a history, from 1; 0 = histories
-	// do not keep it. A column that was written keeps its number.
+	// Column is the position among the columns of a history, from 1; 0 = not in histories. An
+	// existing column keeps its number.
 	Column int
-	// Log is the key in the decision log where that is not the name; a dot leads
-	// into an object.
+	// Log is the key in the decision log if that is not the name; a dot separates the key of a
+	// nested object.
 	Log string
-	// Series is the per-container series of Prometheus that shows it, if there is
-	// one: a counter for PerSecond, Total and Ratio, else a gauge.
+	// Series is the per-container series of Prometheus, if there is one: a counter for
+	// PerSecond, Total and Ratio, else a gauge.
 	Series string
-	// Per is the metric whose increase a Ratio is taken over.
+	// Per is the metric in the denominator of a Ratio.
 	Per ServiceMetric
 }
 
-// Scope is what a metric is measured of.
+// Scope is the kind of object that a metric describes.
 type Scope string
 
-// What metrics are measured of.
+// Scopes.
 const (
 	OfService Scope = "service"
 	OfPod     Scope = "pod"
@@ -55,7 +54,7 @@ type Aggregation int
 const (
 	PerSecond  Aggregation = iota // increase of a counter per second; pods are added up
 	Gauge                         // the last scrape, the mean over a step; pods are added up
-	Total                         // a counter since the beginning, its increase over a step; pods are added up
+	Total                         // a counter from the start, its increase over a step; pods are added up
 	Ratio                         // increase of one counter over that of another
 	Quantile                      // of the latency of what ended
 	Mean                          // of the latency of what ended
@@ -67,8 +66,8 @@ func (a Aggregation) String() string {
 	return [...]string{"rate", "gauge", "total", "ratio", "quantile", "mean", "mean per replica"}[a]
 }
 
-// Adds reports whether several series of one service are parts of a whole. Of
-// others the largest counts.
+// Adds reports whether several series of one service are added up. Otherwise the largest
+// counts.
 func (a Aggregation) Adds() bool { return a == PerSecond || a == Gauge || a == Total }
 
 // LogKey is the key of the metric in the decision log.
@@ -79,7 +78,7 @@ func (m *Metric) LogKey() string {
 	return m.Name
 }
 
-// Row is a metric and where an observation holds it.
+// Row is a metric and its field in an observation.
 type Row[O any] struct {
 	Metric
 	Field func(*O) *Sample // nil: observations do not have it
@@ -128,14 +127,13 @@ func rowsOf[M ~int, O any](t Table[M, O]) []Metric {
 	return list
 }
 
-// MoreMetrics is how many service metrics may be added to the table that have
-// no field of their own in an observation.
+// MoreMetrics is how many service metrics without a field of their own may be added to the
+// table.
 const MoreMetrics = 4
 
-// AddServiceMetric adds a row to the table of services. Observations hold it in
-// ServiceObservation.More, readings of the simulated exporters beside the other
-// metrics, histories in the next column. Call it before anything is measured;
-// remove takes the row away again.
+// AddServiceMetric adds a row to the table of services. It is in ServiceObservation.More, in
+// the readings of the simulated exporters with the other metrics, and in the next column of
+// histories. Call it before anything is measured; remove removes the row.
 func AddServiceMetric(m Metric) (added ServiceMetric, remove func(), err error) {
 	place := len(ServiceTable) - int(builtinServiceMetrics)
 	if place >= MoreMetrics {

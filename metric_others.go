@@ -107,8 +107,8 @@ var NodeTable = Table[NodeMetric, NodeObservation]{
 	}, func(o *NodeObservation) *Sample { return &o.Memory }},
 }
 
-// CallMetric is a metric of the calls from one service to another, as the
-// caller's side or the callee's proxy saw it: its row in CallTable.
+// CallMetric is a metric of the calls from one service to another, measured at the caller or at
+// the callee's proxy: its row in CallTable.
 type CallMetric int
 
 // What is measured of calls.

@@ -5,8 +5,8 @@ import "fmt"
 // ServiceMetric is a metric of a service: its row in ServiceTable.
 type ServiceMetric int
 
-// What is measured of a service, in the order of ServiceObservation. What the
-// control plane knows comes last.
+// Metrics of a service, in the order of ServiceObservation. Those of the control plane come
+// last.
 const (
 	ServiceRate ServiceMetric = iota
 	ServiceErrors
@@ -63,8 +63,8 @@ const (
 	notByState = "kube-state-metrics is not scraped"
 )
 
-// ServiceTable is what is measured of services, summed over a service's pods
-// unless the aggregation sets another.
+// ServiceTable is the metrics of services, summed over a service's pods unless the aggregation
+// is another one.
 var ServiceTable = Table[ServiceMetric, ServiceObservation]{
 	ServiceRate: {Metric{Scope: OfService, Name: "rate", Unit: "1/s", Aggregation: PerSecond, Column: 1,
 		Help: "requests that arrived", Absent: noScrapes,

@@ -2,14 +2,14 @@ package loadline
 
 import "time"
 
-// Sample is one measured value with the instant it refers to. The zero Sample
-// is absent: what was not measured can never be read as a measured zero.
+// Sample is one measured value with its instant. The zero Sample is absent: an unmeasured value
+// can never be read as a measured zero.
 type Sample struct {
 	Value float64
 	At    time.Time
 }
 
-// Present reports whether there is a value at all.
+// Present reports whether there is a value.
 func (s Sample) Present() bool { return !s.At.IsZero() }
 
 // Or returns the value, or the given one if the sample is absent.
@@ -20,8 +20,8 @@ func (s Sample) Or(absent float64) float64 {
 	return absent
 }
 
-// Observation is what the metrics said at one instant: rates and quantiles
-// over the observer's window, gauges as last scraped.
+// Observation is the metrics at one instant: rates and quantiles over the observer's window,
+// gauges as last scraped.
 type Observation struct {
 	At       time.Time
 	Services []ServiceObservation // in the order of App.Services
@@ -34,8 +34,8 @@ type Observation struct {
 // service's pods unless said otherwise.
 type ServiceObservation struct {
 	Rate        Sample // visits that arrived
-	Errors      Sample // visits that failed, for whatever reason
-	Refused     Sample // of them, for want of a place
+	Errors      Sample // visits that failed, for any reason
+	Refused     Sample // of them, refused because the backlog was full
 	Dropped     Sample // optional calls to this service that brownout dropped
 	Concurrency Sample // visits in the service, mean over the window
 	Queue       Sample // of them, those waiting for a worker
@@ -44,8 +44,8 @@ type ServiceObservation struct {
 	Own         Latency // without the time spent in calls to other services
 	CPU         Sample
 	Memory      Sample
-	Throttled   Sample // share of CPU quota periods in which a pod was stopped, 0..1
-	Restarts    Sample // since the beginning
+	Throttled   Sample // share of CPU quota periods in which a pod was throttled, 0..1
+	Restarts    Sample // since the start
 	// More holds the metrics of ServiceTable that have no field here.
 	More     [MoreMetrics]Sample
 	Brownout bool
@@ -57,8 +57,8 @@ type Latency struct {
 	Mean, P50, P90, P95, P99 Sample
 }
 
-// PodObservation is one pod of a service. Identity, phase and spec come from
-// the cluster's API and are always known; CPU and memory use come from metrics.
+// PodObservation is one pod of a service. Identity, phase and spec come from the cluster's API
+// and are always present; CPU and memory usage come from metrics.
 type PodObservation struct {
 	ID      int64
 	Node    int // index into App.Nodes; -1 = not bound
@@ -71,14 +71,14 @@ type PodObservation struct {
 	Busy    Sample // visits in the pod, mean over the window (a sidecar's concurrency)
 }
 
-// PodPhase is where a pod stands between creation and deletion.
+// PodPhase is the phase of a pod between creation and deletion.
 type PodPhase int
 
 const (
 	PodPending PodPhase = iota // not placed on a node
 	PodStarting
 	PodReady
-	PodDraining // gets no new visits, finishes those it has
+	PodDraining // gets no new visits, completes those it has
 )
 
 func (p PodPhase) String() string {
@@ -95,11 +95,11 @@ func (p PodPhase) String() string {
 	return "unknown"
 }
 
-// KindObservation is one kind of request, seen from its users.
+// KindObservation is one kind of request, measured for its users.
 type KindObservation struct {
 	Rate    Sample // requests that arrived, per second
 	Failed  Sample // requests that failed, per second
-	OverSLO Sample // share of the requests that ended in the window which failed or took longer than the SLO's latency
+	OverSLO Sample // share of the requests that ended in the window that failed or took longer than the SLO's latency
 	Latency Latency
 	// AtSLO is the latency at the percentile of the kind's SLO, in seconds.
 	AtSLO Sample
@@ -112,7 +112,7 @@ type NodeObservation struct {
 	Lost   bool
 }
 
-// ReadyPods counts the pods that serve.
+// ReadyPods counts the ready pods.
 func (s *ServiceObservation) ReadyPods() int {
 	n := 0
 	for i := range s.Pods {

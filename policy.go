@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ErrNoData is what a policy returns when what it needs was not measured. The
-// caller holds: absent data never reads as zero load.
+// ErrNoData is returned by a policy if its metrics were not measured. The caller holds: absent
+// data is never read as zero load.
 var ErrNoData = errors.New("no data to decide on")
 
 // Policy decides. All baselines and all learned policies implement it. A policy
@@ -18,34 +18,33 @@ type Policy interface {
 	Decide(now time.Time, s Situation) (Proposal, error)
 }
 
-// Needs is what a policy's real deployment would have: how often it decides,
-// what it observes, and how late. The loop and the observer provide that and no
-// more.
+// Needs is what a policy's real deployment would have: how often it decides, what it observes,
+// and how late. The loop and the observer provide that and no more.
 type Needs struct {
 	Period time.Duration // between decisions
 	Delay  time.Duration // from observing to applying: collection and decision
 	Scrape time.Duration // between samples of its metrics
 	Window time.Duration // over which rates and quantiles are taken
-	Lag    time.Duration // age of the newest sample it can see, beyond the scrape's own
-	Keep   int           // observations that Situation.Window holds at most; 0 = 1
+	Lag    time.Duration // age of the newest visible sample, beyond the scrape interval
+	Keep   int           // maximum number of observations in Situation.Window; 0 = 1
 
 	Forecast   Horizon // of Situation.Forecast; zero = nothing is forecast
 	PartialSLO bool    // Situation.PartialSLO is used
 }
 
-// Horizon is how far a forecast reaches: so many steps of a length.
+// Horizon is the range of a forecast: a number of steps of a length.
 type Horizon struct {
 	Step  time.Duration
 	Steps int
 }
 
-// Situation is all that a policy may use to decide. It is valid during the call
-// to Decide only; a policy that keeps any of it copies it.
+// Situation is the input of a decision. It is valid during the call to Decide only; a policy
+// that keeps any of it copies it.
 type Situation struct {
 	App        *App
 	Window     []Observation // oldest first, the last one is now; never empty
 	Allocation []Allocation  // desired, per service
-	InFlight   []Allocation  // per service, with plans that are decided and not yet applied
+	InFlight   []Allocation  // per service, with decided plans that are not yet applied
 	Forecast   []Forecast    // per service; empty without a forecaster
 	PartialSLO []SLO         // per service, its part of the end-to-end SLO; empty without a splitter
 }

@@ -1,6 +1,6 @@
 package loadline
 
-// Opt is a value that may be unset. Unset means: leave it as it is.
+// Opt is a value that may be unset. Unset means unchanged.
 type Opt[T any] struct {
 	Value T
 	Set   bool
@@ -40,8 +40,7 @@ type ServiceProposal struct {
 	Service int // index into App.Services
 	Setting Setting
 	Reason  string // one sentence
-	// RunnerUp is what the policy would have done otherwise, if it weighs
-	// alternatives.
+	// RunnerUp is the policy's second choice, if it has alternatives.
 	RunnerUp *Alternative
 }
 
@@ -51,7 +50,7 @@ type Alternative struct {
 	Reason  string
 }
 
-// Plan is what is to be applied: a proposal after every guard has spoken.
+// Plan is what is to be applied: a proposal after all guards.
 type Plan struct {
 	Services []ServicePlan
 }
@@ -83,8 +82,7 @@ func (a Allocation) With(s Setting) Allocation {
 	}
 }
 
-// Changes returns the part of a setting that differs from the allocation: what
-// is left would change something.
+// Changes returns the part of a setting that differs from the allocation.
 func (a Allocation) Changes(s Setting) Setting {
 	keepIfNew(&s.Replicas, a.Replicas)
 	keepIfNew(&s.CPURequest, a.Size.CPURequest)

@@ -1,5 +1,4 @@
-// Package deploy holds the manifests, so that the command can hold a cluster
-// against what it ought to have.
+// Package deploy embeds the manifests, so that the command can compare a cluster with them.
 package deploy
 
 import "embed"

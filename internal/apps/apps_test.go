@@ -26,8 +26,7 @@ func TestEmbeddedModelsAreSoundAndMarked(t *testing.T) {
 					t.Errorf("%s.yaml:%d: %s: %s has no origin: tag it", name, f.Line, f.Field, f.Value)
 				}
 			}
-			// Else adding replicas, which is all that many policies can do,
-			// would never meet it.
+			// Otherwise adding replicas, the only action of many policies, would never meet it.
 			for _, k := range r.Kinds {
 				if k.SLO.Latency < 3*k.Unloaded {
 					t.Errorf("kind %s: the SLO of %v leaves no room above %v on idle replicas of the initial size", k.Name,

@@ -10,8 +10,7 @@ import (
 
 const callWant = "a service's name, or a mapping {service or use, probability, times, work, optional, versions, stages}"
 
-// callNode is a call as written: names instead of indices, shared sub-trees
-// not yet put in.
+// callNode is a call as written: names instead of indices, shared sub-trees not yet expanded.
 type callNode struct {
 	line    int
 	path    string
@@ -19,7 +18,7 @@ type callNode struct {
 	use     string
 	stages  [][]*callNode
 
-	// What is stated here; a call that uses a sub-tree overrides it with these.
+	// Fields that are set here; a call that uses a sub-tree overrides it with these.
 	probability *float64
 	times       *int
 	work        *float64
@@ -130,7 +129,7 @@ func (r *reader) stages(o object) [][]*callNode {
 	return stages
 }
 
-// plainCall is what a call is when it says nothing but its service.
+// plainCall is a call with defaults.
 func plainCall(service int) loadline.Call {
 	return loadline.Call{Service: service, Probability: 1, Times: 1, Work: 1}
 }

@@ -15,7 +15,7 @@ type Report struct {
 	Figures  int
 	Shares   map[Provenance]int // figures by provenance
 	Origins  []OriginReport     // in the order of the file
-	Warnings []string           // not wrong, but hardly meant
+	Warnings []string           // not wrong, but probably unintended
 }
 
 // KindReport is one kind of request on average.
@@ -36,7 +36,7 @@ type OriginReport struct {
 	Figures int
 }
 
-// Check looks a model over.
+// Check summarises a model.
 func Check(m *Model) Report {
 	app := m.App
 	r := Report{Name: app.Name, Services: len(app.Services), Figures: len(m.Figures)}
@@ -118,8 +118,8 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 	return list
 }
 
-// needed says of each service whether some request fails without it: a user's
-// begins there, or a call to it is not optional.
+// needed reports for each service whether some request fails without it: users' requests enter
+// there, or a call to it is not optional.
 func needed(app *loadline.App) []bool {
 	list := make([]bool, len(app.Services))
 	for k := range app.Kinds {
@@ -130,10 +130,9 @@ func needed(app *loadline.App) []bool {
 	return list
 }
 
-// unloaded is the mean response time of a call on idle replicas, whose CPU
-// limit slows a request down where it is below the one core that the request
-// could use. Parallel calls count as the longest of their means, which is a
-// little less than the mean of the longest.
+// unloaded is the mean response time of a call on idle replicas, whose CPU limit slows a
+// request down if it is below the one core that a request can use. Parallel calls count as the
+// longest of their means, slightly less than the mean of the longest.
 func unloaded(app *loadline.App, c *loadline.Call, caller int) time.Duration {
 	s := &app.Services[c.Service]
 	cpu := float64(s.CPU.Mean) * s.VersionCPU()

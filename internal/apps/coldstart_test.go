@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The start of a pod that functions and video build on, from the data again:
-// pods that were started alone, on three small clusters.
+// The pod start-up time of functions and video, computed again from the data: pods that were
+// started alone, on three small clusters.
 func TestColdStartsOfPods(t *testing.T) {
 	file := sharedData(t, "k8s_pod_startup", "pod_startup_ms.csv.gz")
 	columns, rows := readCSV(t, file)
@@ -43,7 +43,7 @@ func TestColdStartsOfPods(t *testing.T) {
 	}
 }
 
-// Functions scale to zero, so nobody is refused there.
+// Functions scale to zero, so requests are held and not refused.
 func TestFunctionsHoldWhatTheyCannotServe(t *testing.T) {
 	for _, name := range []string{"functions", "video"} {
 		m, err := Load(name)
@@ -75,7 +75,8 @@ func TestAServiceThatRefusesAtZeroIsWarnedOf(t *testing.T) {
 	} {
 		warned := false
 		for _, w := range Check(parseShop(t, c.replace...)).Warnings {
-			warned = warned || w == "service front may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 replica at least"
+			warned = warned || w == "service front may go to 0 replicas, and requests that need it fail then: give it a hold, or 1 "+
+				"replica at least"
 		}
 		if warned != c.want {
 			t.Errorf("%s: warned %v, want %v", c.name, warned, c.want)

@@ -1,9 +1,8 @@
 // Package apps reads, checks, draws and writes models of applications.
 //
-// A model is one YAML file; several are embedded (see [Names]). [Parse] turns it
-// into a [loadline.App] or into every fault at once, each a [Fault] with its
-// file, line, field, value and what the value must be. Nothing essential is
-// guessed: a field without a default below is required.
+// A model is one YAML file; several are embedded (see [Names]). [Parse] turns it into a
+// [loadline.App] or reports every fault at once, each a [Fault] with its file, line, field,
+// value and what the value must be. A field without a default below is required.
 //
 //	version: 1                    # of this format
 //	name: shop
@@ -21,7 +20,7 @@
 //	    idle: 2m                  # cores burnt without requests; default 0
 //	    workers: 32
 //	    backlog: 64               # default: ten times the workers
-//	    hold: 1000                # requests held while no replica is ready, the first of which wakes a service at zero; default: none, they are refused
+//	    hold: 1000                # requests held while no replica is ready; default 0: they are refused
 //	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
 //	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
 //	    replicas: 2               # default: the lower bound
@@ -39,7 +38,7 @@
 //	  buy:
 //	    share: 3                  # default 1
 //	    slo: {percentile: 99, latency: 250ms}
-//	    timeout: 5s               # default: the client waits for ever
+//	    timeout: 5s               # default: no timeout
 //	    call:
 //	      service: front
 //	      stages:                 # one after the other
@@ -47,14 +46,12 @@
 //	        - - {use: stock, times: 2}                 # the calls of one stage run in parallel
 //	          - {service: ads, optional: true, probability: 0.5, work: 2, versions: [v2]}
 //
-// Durations are written "3.1ms", CPU in cores "250m" or 0.25, memory "64Mi".
-// A call with use takes the shared sub-tree; what it states beside it
-// (probability, times, work, optional, versions) replaces what the sub-tree
-// states. A service may not be its own ancestor in a call tree: a worker is
-// held while it waits for its calls, so such a tree could deadlock.
+// Durations are written "3.1ms", CPU in cores "250m" or 0.25, memory "64Mi". A call with use
+// takes the shared sub-tree; its own fields (probability, times, work, optional, versions)
+// override the sub-tree's. A service may not be its own ancestor in a call tree: a worker is
+// occupied while it waits for its calls, so such a tree could deadlock.
 //
-// Provenance is a YAML tag that names an origin. A tag on a mapping or list
-// holds for every figure under it until a closer tag says otherwise. A figure
-// without a tag counts as unmarked, a figure that the file leaves to its
-// default as defaulted ([Check] gives the shares).
+// Provenance is a YAML tag that names an origin. A tag on a mapping or list applies to every
+// figure under it unless a closer tag overrides it. A figure without a tag counts as unmarked,
+// one that is left to its default as defaulted ([Check] gives the shares).
 package apps

@@ -17,7 +17,7 @@ var embedded embed.FS
 func Names() []string {
 	files, err := fs.Glob(embedded, "*.yaml")
 	if err != nil {
-		panic(err) // the pattern is ours
+		panic(err) // the pattern is a constant
 	}
 	for i := range files {
 		files[i] = strings.TrimSuffix(files[i], ".yaml")

@@ -11,9 +11,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Encode writes an application as a model file that [Parse] reads back to the
-// same application. With an origin, every figure is marked with it; further
-// origins are listed for a person to use.
+// Encode writes an application as a model file that [Parse] reads back to the same application.
+// With an origin, every figure is marked with it; further origins are only listed.
 func Encode(app *loadline.App, origins ...Origin) ([]byte, error) {
 	root, err := encode(app, origins)
 	if err != nil {
@@ -64,9 +63,8 @@ func write(app *loadline.App, root *yaml.Node) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Validate checks an application that was not read from a file by the rules
-// of the file format: it is written and read back. The lines of its faults are
-// those that [Encode] writes.
+// Validate checks an application that was not read from a file by the rules of the file format:
+// it is written and read back. Line numbers of faults refer to the output of [Encode].
 func Validate(app *loadline.App) error {
 	data, err := Encode(app)
 	if err != nil {
@@ -76,7 +74,7 @@ func Validate(app *loadline.App) error {
 	return err
 }
 
-// encodable finds what has no form in a file: indices that lead nowhere.
+// encodable reports what cannot be written: invalid indices.
 func encodable(app *loadline.App) error {
 	var errs []error
 	if app.Routing < 0 || int(app.Routing) >= len(routings) {

@@ -17,7 +17,7 @@ func put(m *yaml.Node, key string, value *yaml.Node) {
 // word is a scalar written plainly: a number, a duration, a keyword.
 func word(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
-// text is a scalar that stays a string whatever it looks like.
+// text is a scalar that is always read as a string.
 func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
 func count(n int) *yaml.Node { return word(strconv.Itoa(n)) }

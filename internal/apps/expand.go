@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxCalls is how many calls all trees may have together, shared sub-trees
-	// put in: a few nested ones grow beyond any memory.
+	// maxCalls is the maximum number of calls of all trees together, with shared sub-trees
+	// expanded: a few nested ones could exceed any memory.
 	maxCalls = 20_000
-	// maxVisits is how many visits one request may make on average.
+	// maxVisits is the maximum mean number of visits of one request.
 	maxVisits = 100_000
 )
 
@@ -27,8 +27,7 @@ type callTrees struct {
 	reported map[string]bool
 }
 
-// callTrees reads the shared sub-trees and makes sure that they do not contain
-// each other.
+// callTrees reads the shared sub-trees and checks that they do not contain each other.
 func (r *reader) callTrees(top object, app *loadline.App) *callTrees {
 	t := &callTrees{r: r, app: app, services: map[string]int{}, shared: map[string]*callNode{}, reported: map[string]bool{}}
 	for i, s := range app.Services {
@@ -54,7 +53,7 @@ func (t *callTrees) root(a at) loadline.Call {
 	n := t.r.call(a)
 	t.checkNames(n)
 	if n.versions != nil {
-		t.tell(n.versions[0].line, n.path+".versions", n.versions[0].name, "left out: users have no versions")
+		t.faultOnce(n.versions[0].line, n.path+".versions", n.versions[0].name, "left out: users have no versions")
 		n.versions = nil
 	}
 	c, ok := t.expand(n, -1, nil)
@@ -65,8 +64,8 @@ func (t *callTrees) root(a at) loadline.Call {
 	return c
 }
 
-// tell reports a fault of a shared sub-tree once, not once for every use.
-func (t *callTrees) tell(line int, field, value, want string) {
+// faultOnce reports a fault of a shared sub-tree once, not for every use.
+func (t *callTrees) faultOnce(line int, field, value, want string) {
 	key := fmt.Sprint(line, field, value)
 	if !t.reported[key] {
 		t.reported[key] = true
@@ -82,11 +81,11 @@ func (t *callTrees) checkNames(n *callNode) {
 			for i, s := range t.app.Services {
 				known[i] = s.Name
 			}
-			t.tell(n.line, n.path, n.service, "the name of a service under \"services\""+didYouMean(n.service, known))
+			t.faultOnce(n.line, n.path, n.service, "the name of a service under \"services\""+didYouMean(n.service, known))
 		}
 	}
 	if n.use != "" && t.shared[n.use] == nil {
-		t.tell(n.line, n.path+".use", n.use, "the name of a sub-tree under \"calls\""+didYouMean(n.use, t.names))
+		t.faultOnce(n.line, n.path+".use", n.use, "the name of a sub-tree under \"calls\""+didYouMean(n.use, t.names))
 	}
 	for _, stage := range n.stages {
 		for _, c := range stage {
@@ -95,8 +94,8 @@ func (t *callTrees) checkNames(n *callNode) {
 	}
 }
 
-// cutCycles reports sub-trees that contain themselves and empties them, so
-// that everything else can still be checked.
+// cutCycles reports sub-trees that contain themselves and empties them, so that everything else
+// can still be checked.
 func (t *callTrees) cutCycles() {
 	done := map[string]bool{}
 	var path []string
@@ -109,7 +108,7 @@ func (t *callTrees) cutCycles() {
 		if i := slices.Index(path, name); i >= 0 {
 			round := strings.Join(append(slices.Clone(path[i:]), name), " -> ")
 			first := t.shared[path[i]]
-			t.tell(first.line, "calls."+path[i], round, "a tree: a sub-tree may not contain itself")
+			t.faultOnce(first.line, "calls."+path[i], round, "a tree: a sub-tree may not contain itself")
 			for _, p := range path[i:] {
 				done[p] = true
 			}
@@ -138,8 +137,8 @@ func (t *callTrees) cutCycles() {
 	}
 }
 
-// expand makes a call with everything under it. It returns false where a fault
-// leaves nothing to make.
+// expand makes a call with everything under it. It returns false if a fault leaves nothing to
+// make.
 func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.Call, bool) {
 	body := n
 	stated := []*callNode{n}
@@ -154,18 +153,18 @@ func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.C
 		return loadline.Call{}, false
 	}
 	if t.calls++; t.calls > maxCalls {
-		t.tell(n.line, "kinds", fmt.Sprintf("more than %d calls", maxCalls),
+		t.faultOnce(n.line, "kinds", fmt.Sprintf("more than %d calls", maxCalls),
 			fmt.Sprintf("call trees of at most %d calls together, shared sub-trees put in", maxCalls))
 		return loadline.Call{}, false
 	}
 	if i := slices.Index(ancestors, service); i >= 0 {
-		t.tell(body.line, n.path, t.pathNames(append(slices.Clone(ancestors[i:]), service)),
+		t.faultOnce(body.line, n.path, t.pathNames(append(slices.Clone(ancestors[i:]), service)),
 			"a tree in which no service is its own ancestor: a worker is held while it waits, so this could deadlock")
 		return loadline.Call{}, false
 	}
 	c := plainCall(service)
 	var versions []versionName
-	for _, s := range slices.Backward(stated) { // the innermost first, what uses it after
+	for _, s := range slices.Backward(stated) { // from the innermost to the outermost use
 		override(&c.Probability, s.probability)
 		override(&c.Times, s.times)
 		override(&c.Work, s.work)
@@ -210,9 +209,9 @@ func (t *callTrees) versionIndices(names []versionName, caller int) []int {
 		i := slices.Index(known, v.name)
 		switch {
 		case i < 0:
-			t.tell(v.line, v.path, v.name, fmt.Sprintf("a version of the calling service %s%s", s.Name, didYouMean(v.name, known)))
+			t.faultOnce(v.line, v.path, v.name, fmt.Sprintf("a version of the calling service %s%s", s.Name, didYouMean(v.name, known)))
 		case slices.Contains(indices, i):
-			t.tell(v.line, v.path, v.name, "named once")
+			t.faultOnce(v.line, v.path, v.name, "named once")
 		default:
 			indices = append(indices, i)
 		}

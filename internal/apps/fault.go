@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a model file, and how to put it right.
+// Fault is one fault of a model file, and how to fix it.
 type Fault struct {
 	File  string
 	Line  int    // 0 = the file as a whole
@@ -37,8 +37,7 @@ func (f Fault) Error() string {
 	return b.String() + "; must be " + f.Want
 }
 
-// abridge keeps a message readable when a whole block stands where a number
-// should.
+// abridge shortens a whole block in place of a number.
 func abridge(s string) string {
 	const most = 120
 	runes := []rune(s)
@@ -48,7 +47,7 @@ func abridge(s string) string {
 	return string(runes[:most]) + "..."
 }
 
-// joinFaults gives them in the order of the file, as a reader mends them.
+// joinFaults sorts them in the order of the file.
 func joinFaults(faults []Fault) error {
 	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 	errs := make([]error, len(faults))

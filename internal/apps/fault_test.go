@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shop is a sound model; the tests spoil one line of it. Lines count from 1.
+// shop is a valid model; the tests change one line of it. Lines count from 1.
 const shop = `version: 1
 name: shop
 origins:

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// need reads a figure that must be there.
+// need reads a required figure.
 func need[T any](o object, field string, is rule[T]) T {
 	a, ok := o.need(field, is.want)
 	if !ok {
@@ -16,7 +16,7 @@ func need[T any](o object, field string, is rule[T]) T {
 	return scalar(o.r, a, is)
 }
 
-// orDefault reads a figure, or takes the format's default and says so.
+// orDefault reads a figure, or uses and records the format's default.
 func orDefault[T any](o object, field string, is rule[T], byDefault T) T {
 	if a, ok := o.fields[field]; ok {
 		return scalar(o.r, a, is)
@@ -25,8 +25,7 @@ func orDefault[T any](o object, field string, is rule[T], byDefault T) T {
 	return byDefault
 }
 
-// orNone reads a figure whose absence is itself the statement: no limit, no
-// timeout, a call made once.
+// orNone reads a figure whose absence has a meaning: no limit, no timeout, a call made once.
 func orNone[T any](o object, field string, is rule[T], none T) T {
 	if a, ok := o.fields[field]; ok {
 		return scalar(o.r, a, is)
@@ -38,7 +37,7 @@ func (r *reader) defaulted(path string, value any) {
 	r.figures = append(r.figures, Figure{Field: path, Value: fmt.Sprint(value)})
 }
 
-// scalar reads one figure and notes where it comes from.
+// scalar reads one figure and records its origin.
 func scalar[T any](r *reader, a at, is rule[T]) T {
 	var zero T
 	if a.Kind != yaml.ScalarNode {

@@ -10,18 +10,17 @@ import (
 // demand is a service's CPU as fitted: idle + perVisit * visits per second.
 type demand struct {
 	idle     float64 // millicores
-	perVisit float64 // milliseconds; 0 = the data do not tell it from idle
+	perVisit float64 // milliseconds; 0 = the data do not separate it from idle
 	how      string
 }
 
 // fit explains a pod's CPU by its request rate.
 //
-// Where the pod has quiet spells, idle is the median of their minutes, and a
-// visit costs what is left over the visits. Elsewhere the slope is Theil and
-// Sen's over means of ten minutes, made good for this: the rate is counted
-// over 15 s (it comes in multiples of 1/15) and the CPU over 60 s, so that
-// three quarters of the rate's chance variation are not in the CPU and flatten
-// the slope. The mean CPU at the mean rate is met in any case.
+// Where the pod has idle times, idle is the median of their minutes, and the cost of a visit is
+// the rest divided by the visits. Elsewhere the slope is Theil and Sen's over means of ten
+// minutes, corrected for this: the rate is counted over 15 s (it comes in multiples of 1/15)
+// and the CPU over 60 s, so that three quarters of the rate's random variation are not in the
+// CPU and flatten the slope. The mean CPU at the mean rate is always exact.
 func fit(minutes []minute) demand {
 	cpu, rate := calm(minutes), meanRate(minutes)
 	if rate == 0 {
@@ -40,8 +39,8 @@ func fit(minutes []minute) demand {
 	return demand{idle: cpu - slope*rate, perVisit: slope, how: how}
 }
 
-// quietCPU gives the CPU of minutes without visits for three minutes around:
-// a single one without may have had visits outside the 15 s that were counted.
+// quietCPU is the CPU of minutes without visits in the three minutes around them: a single one
+// may have had visits outside the counted 15 s.
 func quietCPU(minutes []minute) []float64 {
 	const around = 3
 	var quiet []float64
@@ -53,7 +52,7 @@ func quietCPU(minutes []minute) []float64 {
 	return quiet
 }
 
-// tenMinuteMeans leaves the highest 2 % of the CPU out, as calm does.
+// tenMinuteMeans excludes the highest 2 % of the CPU, as calm does.
 func tenMinuteMeans(minutes []minute) (rate, cpu []float64) {
 	all := make([]float64, len(minutes))
 	for i, m := range minutes {
@@ -90,9 +89,9 @@ func theilSen(x, y []float64) float64 {
 	return median(slopes)
 }
 
-// reliability is the share of the variation of the ten-minute rates that the
-// CPU has seen too. Chance alone would leave a tenth of the minutes' variance,
-// of which the CPU shares a quarter; what is beyond it is shared in full.
+// reliability is the share of the variation of the ten-minute rates that is also in the CPU.
+// Randomness alone would leave a tenth of the minutes' variance, of which the CPU shares a
+// quarter; the rest is shared in full.
 func reliability(minutes []minute) float64 {
 	rates := make([]float64, len(minutes))
 	for i, m := range minutes {
@@ -103,8 +102,8 @@ func reliability(minutes []minute) float64 {
 	return min(max(1-0.75*chance/variance(blocks), 0.25), 1)
 }
 
-// TestFitPrintsTheDemands makes the measured figures of boutique.yaml and
-// trainticket.yaml again, from the first day alone:
+// TestFitPrintsTheDemands computes the measured figures of boutique.yaml and trainticket.yaml
+// again, from the first day alone:
 //
 //	go test ./internal/apps -run TestFitPrintsTheDemands -v
 func TestFitPrintsTheDemands(t *testing.T) {

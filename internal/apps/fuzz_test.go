@@ -5,11 +5,10 @@ import (
 	"testing"
 )
 
-// FuzzParse: no file makes the parser fall over, and what it accepts is sound:
-// it can be written, reads back to the same application, and every call leads
-// to a service.
+// FuzzParse: no file crashes the parser, and what it accepts is valid: it can be written, reads
+// back to the same application, and every call has a service.
 func FuzzParse(f *testing.F) {
-	// The larger ones would keep the fuzzer busy with making them smaller.
+	// The larger ones would keep the fuzzer busy with minimising them.
 	for _, name := range []string{"single", "bookinfo"} {
 		data, err := embedded.ReadFile(name + ".yaml")
 		if err != nil {

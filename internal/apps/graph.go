@@ -15,8 +15,8 @@ type Edge struct {
 	Optional bool    // every call on it is optional
 }
 
-// Graph sums the call trees of all kinds, by their shares, to one graph of
-// services, in the order of the callers and their callees.
+// Graph sums the call trees of all kinds, weighted by their shares, to one graph of services,
+// in the order of callers and callees.
 func Graph(app *loadline.App) []Edge {
 	type ends struct{ from, to int }
 	sum := map[ends]*Edge{}
@@ -49,8 +49,8 @@ func Graph(app *loadline.App) []Edge {
 	return edges
 }
 
-// DrawGraph writes the service graph, a caller to a line and its callees under
-// it with their calls per average request.
+// DrawGraph writes the service graph, one line per caller, its callees below it with their
+// calls per average request.
 func DrawGraph(app *loadline.App) string {
 	var b strings.Builder
 	edges := Graph(app)

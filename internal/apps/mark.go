@@ -10,11 +10,10 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// EncodeMarked is [Encode] where figures have different origins. The first
-// origin marks everything that marks does not name; marks leads from a field,
-// written as in [Figure] ("services.front.cpu.cv", or "services.front.bounds"
-// for all figures in it), to the name of an origin. Keys may hold dots
-// themselves, so a field is matched as a whole and never taken apart.
+// EncodeMarked is [Encode] where figures have different origins. The first origin is the
+// default; marks maps a field, written as in [Figure] ("services.front.cpu.cv", or
+// "services.front.bounds" for all figures in it), to the name of an origin. Keys may contain
+// dots, so a field is matched as a whole and never split.
 func EncodeMarked(app *loadline.App, origins []Origin, marks map[string]string) ([]byte, error) {
 	root, err := encode(app, origins)
 	if err != nil {

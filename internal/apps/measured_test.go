@@ -20,13 +20,12 @@ type minute struct {
 	rate     float64 // requests per second
 }
 
-// measurement is what two days of one application say, by service.
+// measurement is two days of data of one application, by service.
 type measurement struct {
 	first, second map[string][]minute
 }
 
-// sharedData finds the measured data beside the repository, or skips: it is
-// not ours to commit.
+// sharedData finds the measured data beside the repository, or skips: it may not be committed.
 func sharedData(t testing.TB, path ...string) string {
 	t.Helper()
 	file := filepath.Join(append([]string{"..", "..", "..", "shared", "data", "validation"}, path...)...)
@@ -60,12 +59,11 @@ func readCSV(t testing.TB, file string) (columns map[string]int, rows [][]string
 
 var podSuffix = regexp.MustCompile(`-[0-9a-f]{7,10}-[a-z0-9]{5}$`)
 
-// nezha reads the pods of one application. milliPerUnit is what the CPU column
-// counts in: Train Ticket's in millicores, Online Boutique's in units of ten.
-// The latter shows twice: its pods are stopped at 20 or 30 units where the
-// manifests say 200m or 300m, and a pod pressed against 20 units by an
-// injected fault takes 2.8 % of its node, as 500m take 6.3 % on the same
-// 8-core nodes in the other file.
+// nezha reads the pods of one application. milliPerUnit is the unit of the CPU column: Train
+// Ticket's in millicores, Online Boutique's in units of ten. The latter has two signs: its pods
+// are throttled at 20 or 30 units where the manifests say 200m or 300m, and a pod at 20 units
+// under an injected fault takes 2.8 % of its node, as 500m take 6.3 % on the same 8-core nodes
+// in the other file.
 func nezha(t testing.TB, app string, milliPerUnit float64) measurement {
 	t.Helper()
 	columns, rows := readCSV(t, sharedData(t, "nezha_ob_tt_k8s", app+"_pods_1min.csv.gz"))
@@ -82,7 +80,7 @@ func nezha(t testing.TB, app string, milliPerUnit float64) measurement {
 		if math.IsNaN(m.milliCPU) || math.IsNaN(m.rate) {
 			continue
 		}
-		// One pod's rows of the first day stand 200,000,000 s in the future.
+		// One pod's rows of the first day are 200,000,000 s in the future.
 		if m.at > 1_800_000_000 {
 			m.at -= 200_000_000
 		}

@@ -9,15 +9,15 @@ type Origin struct {
 	Source string // for a person: the data, page or reasoning
 }
 
-// Provenance is how much a figure can be trusted.
+// Provenance is the kind of a figure's source.
 type Provenance string
 
 const (
 	Measured   Provenance = "measured"   // on a running system
 	Documented Provenance = "documented" // stated or coded by the application's authors
 	Assumed    Provenance = "assumed"    // ours, with a reason in the origin's source
-	Unmarked   Provenance = "unmarked"   // the file does not say
-	Defaulted  Provenance = "defaulted"  // the file is silent and the format's default holds
+	Unmarked   Provenance = "unmarked"   // not stated in the file
+	Defaulted  Provenance = "defaulted"  // not in the file: the format's default
 )
 
 // Provenances lists them, the best first.
@@ -33,8 +33,8 @@ type Figure struct {
 	Origin string // name of an Origin; empty = unmarked or defaulted
 }
 
-// localTag returns the origin that a YAML tag names. Tags with two marks
-// (!!str) are YAML's own.
+// localTag returns the origin that a YAML tag names. Tags with two exclamation marks (!!str)
+// are YAML's own.
 func localTag(tag string) (string, bool) {
 	name, ok := strings.CutPrefix(tag, "!")
 	return name, ok && !strings.HasPrefix(name, "!")

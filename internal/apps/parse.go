@@ -64,7 +64,7 @@ func yamlErrorLine(err error) int {
 }
 
 func (r *reader) app(root *yaml.Node) *loadline.App {
-	// Tags name origins, so these must be known before any tag is met.
+	// Tags name origins, so these must be read first.
 	r.originsOf(root)
 	top := r.object(r.enter(root, "", ""), "a mapping with the fields version, name, nodes, services, kinds",
 		"version", "name", "description", "origins", "routing", "nodes", "calls", "services", "kinds")

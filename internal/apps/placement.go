@@ -8,9 +8,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// checkPlacement makes sure that the replicas of the beginning find a place.
-// It packs the largest first, each where most is left: what does not fit then
-// would be pending for ever in any run.
+// checkPlacement checks that the initial replicas can be placed. It packs the largest first,
+// each on the node with most room: what does not fit then would be pending forever in any run.
 func (r *reader) checkPlacement(top object, app *loadline.App) {
 	if len(app.Nodes) == 0 {
 		return
@@ -57,8 +56,8 @@ func keyLine(a at, key string) int {
 	return a.Line
 }
 
-// place takes a replica's requests from the node with the most cores left
-// among those that have room.
+// place subtracts a replica's requests from the node with the most free cores among those that
+// have room.
 func place(left []loadline.Node, size loadline.Size) bool {
 	const rounding = 1e-9 // ten times 0.1 cores fit one core
 	best := -1

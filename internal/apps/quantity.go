@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// formatCores writes cores so that they read back exactly: millicores where
-// these are whole.
+// formatCores writes cores so that they read back exactly: as millicores if these are whole.
 func formatCores(cores float64) string {
 	if milli := cores * 1000; cores < 1 && milli == float64(int64(milli)) && milli/1000 == cores {
 		return strconv.FormatInt(int64(milli), 10) + "m"

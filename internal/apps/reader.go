@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reader walks a file's nodes and gathers what is wrong on the way: every
-// method returns something usable after a fault, so that one pass finds all.
+// reader walks a file's nodes and collects faults: every method returns something usable after
+// a fault, so that one pass finds all.
 type reader struct {
 	file    string
 	faults  []Fault
@@ -21,17 +21,16 @@ func (r *reader) fault(line int, field, value, want string) {
 	r.faults = append(r.faults, Fault{File: r.file, Line: line, Field: field, Value: value, Want: want})
 }
 
-// at is one node of the file, with the path that leads there and the origin
-// that the tags around it name.
+// at is one node of the file, with its path and its origin by the enclosing tags.
 type at struct {
 	*yaml.Node
 	path    string
 	origin  string
-	keyLine int // of the key that leads here; 0 = none does
+	keyLine int // of its key; 0 = none
 }
 
-// home is the line to look at for something that is missing in the node: its
-// key's, as a block begins a line below.
+// home is the line to report for something missing in the node: its key's, as a block begins a
+// line below.
 func (a at) home() int {
 	if a.keyLine > 0 {
 		return a.keyLine
@@ -39,8 +38,8 @@ func (a at) home() int {
 	return a.Line
 }
 
-// enter follows a node: it takes up the node's tag and refuses aliases, which
-// could make a small file an endless one (shared sub-trees have "calls").
+// enter follows a node: it applies the node's tag and rejects aliases, which could make a small
+// file endless (shared sub-trees have "calls").
 func (r *reader) enter(n *yaml.Node, path, origin string) at {
 	if n.Kind == yaml.AliasNode {
 		r.fault(n.Line, path, "*"+n.Value, "written out: aliases are not taken (for call trees there is \"use\")")
@@ -74,10 +73,10 @@ func (r *reader) originNames() []string {
 	return names
 }
 
-// null reports whether a node is there only in form: "cpu:" with nothing behind.
+// null reports whether a node is empty: "cpu:" with nothing after it.
 func (a at) null() bool { return a.Kind == yaml.ScalarNode && a.Tag == "!!null" }
 
-// text is a node as a fault shows it.
+// text is a node as shown in a fault.
 func (a at) text() string {
 	switch a.Kind {
 	case yaml.ScalarNode:
@@ -104,8 +103,8 @@ type entry struct {
 	at
 }
 
-// entries lists a mapping in the order of the file. A key that stands there
-// twice is a fault; the first one counts.
+// entries lists a mapping in the order of the file. A duplicate key is a fault; the first one
+// counts.
 func (r *reader) entries(a at, want string) []entry {
 	if a.Kind != yaml.MappingNode {
 		r.fault(a.Line, a.path, a.text(), want)
@@ -124,7 +123,7 @@ func (r *reader) entries(a at, want string) []entry {
 			continue
 		}
 		if first, twice := seen[key.Value]; twice {
-			r.fault(key.Line, path, key.Value, fmt.Sprintf("unique: it stands in line %d already", first))
+			r.fault(key.Line, path, key.Value, fmt.Sprintf("unique: it is in line %d already", first))
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -142,8 +141,7 @@ type object struct {
 	fields map[string]at
 }
 
-// object reads a mapping whose fields are known; others are faults with the
-// nearest known one.
+// object reads a mapping with known fields; others are faults with the closest known one.
 func (r *reader) object(a at, want string, known ...string) object {
 	o := object{r: r, at: a, fields: map[string]at{}}
 	for _, e := range r.entries(a, want) {
@@ -167,10 +165,10 @@ func (o object) path(field string) string {
 	return o.at.path + "." + field
 }
 
-// need returns a field's node; an absent one is a fault.
+// need returns a field's node; a missing one is a fault.
 func (o object) need(field, want string) (at, bool) {
 	a, ok := o.fields[field]
-	// A parent that is no mapping at all was reported as such already.
+	// A parent that is not a mapping was reported already.
 	if !ok && o.at.Kind == yaml.MappingNode {
 		o.r.fault(o.at.home(), o.path(field), "", want)
 	}

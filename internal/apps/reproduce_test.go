@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// These tests hold the models of Online Boutique and Train Ticket against the
-// second day of the data whose first day their figures were fitted to:
+// These tests compare the models of Online Boutique and Train Ticket with the second day of the
+// data; their figures were fitted to the first day:
 //
 //	go test ./internal/apps -run TestReproduces -v
 
@@ -36,14 +36,14 @@ func medianDeviation(t *testing.T, unit string, all []deviation) (middle float64
 	return median(errors), all[0]
 }
 
-// reproduction is one application with its data and what the tests grant.
+// reproduction is one application with its data and the tolerances of the tests.
 type reproduction struct {
 	app        string
 	data       measurement
-	front      string              // its rate sets the load, in the model and in the data
+	front      string              // its rate defines the load, in the model and in the data
 	name       func(string) string // of a service in the data
 	unmeasured []string            // no CPU samples
-	// The largest errors granted.
+	// The largest errors allowed.
 	medianCPU, worstCPU        float64
 	fittedVisits, unseenVisits float64 // medians, by day
 }
@@ -60,9 +60,8 @@ func reproductions(t *testing.T) []reproduction {
 			app: "trainticket", data: nezha(t, "trainticket", 1), front: "gateway-service",
 			name:       func(s string) string { return strings.TrimPrefix(s, "ts-") },
 			unmeasured: []string{"ts-security-service"},
-			// On the second day the pods run on other nodes, and their users
-			// search and buy a quarter less per request: the train service
-			// alone takes 2.1m where it took 5.1m.
+			// On the second day the pods run on other nodes, and their users search and buy a
+			// quarter less per request: the train service takes 2.1m instead of 5.1m.
 			medianCPU: 0.12, worstCPU: 1.5, fittedVisits: 0.05, unseenVisits: 0.35,
 		},
 	}
@@ -86,7 +85,7 @@ func TestReproducesTheMeasuredCPUOfPods(t *testing.T) {
 				all = append(all, deviation{s.Name, 1000 * (s.IdleCPU + rate*cpu[i]), measured})
 				yesterday = append(yesterday, deviation{s.Name, calm(r.data.first[r.name(s.Name)]), measured})
 			}
-			// No model of the first day can do much better than the first day.
+			// No model of the first day can be much better than the first day itself.
 			t.Log("the first day's CPU as a forecast of the second's:")
 			floor, _ := medianDeviation(t, "m", yesterday)
 			t.Log("the model:")
@@ -152,8 +151,8 @@ func TestReproducesTheMeasuredVisits(t *testing.T) {
 	}
 }
 
-// Another team's Online Boutique, under another mix (twice the checkouts):
-// what does not hang on checkouts must agree all the same.
+// Another team's Online Boutique, with another mix (twice the checkouts): what does not depend
+// on checkouts must still agree.
 func TestReproducesTheVisitsOfAnotherDeployment(t *testing.T) {
 	columns, rows := readCSV(t, sharedData(t, "pbscaler_ob_rps", "wiki_rps_per_service_1s.csv.gz"))
 	total := map[string]float64{}

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// rule says what one figure must be, in words and in code.
+// rule is a requirement of one figure, in words and in code.
 type rule[T any] struct {
 	want  string
 	parse func(string) (T, bool)
 }
 
-// The largest counts that a file may state. They are far beyond any cluster,
-// and keep a slip of the keyboard from becoming a run that never ends.
+// The largest counts allowed in a file. They are far beyond any cluster, and keep a typing
+// error from becoming a run that never ends.
 const (
 	maxCount  = 1_000_000 // workers, backlog places
 	maxPods   = 10_000    // replicas of one service, and of all at the start of a run
@@ -86,8 +86,7 @@ var memoryUnits = map[string]float64{
 
 func memoryRule(zero bool, want string) rule[int64] {
 	return rule[int64]{want: want, parse: func(s string) (int64, bool) {
-		// Plain bytes are whole numbers and must survive exactly: a float64
-		// cannot hold them all.
+		// Plain bytes are whole numbers and must be exact: float64 cannot represent them all.
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return n, (n > 0 || zero && n == 0) && n <= maxMemory
 		}
@@ -99,8 +98,8 @@ func memoryRule(zero bool, want string) rule[int64] {
 	}}
 }
 
-// parseFinite takes plain decimal numbers only: NaN, infinities, hexadecimal
-// and underscores have no place in a file for reading.
+// parseFinite accepts plain decimal numbers only: no NaN, infinities, hexadecimal or
+// underscores.
 func parseFinite(s string) (float64, bool) {
 	if s == "" || strings.Trim(s, "+-.0123456789eE") != "" {
 		return 0, false

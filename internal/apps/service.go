@@ -66,7 +66,7 @@ func (r *reader) dist(o object, field string, mean rule[time.Duration], cv float
 	do := r.object(a, "a mapping {mean, cv, shape} or "+mean.want, "mean", "cv", "shape")
 	d := loadline.Dist{Mean: need(do, "mean", mean), Shape: loadline.Shape(do.choice("shape", shapes...))}
 	if d.Shape == loadline.Exponential {
-		// Its variation is part of its nature: nothing is left to default.
+		// A plain duration has no variation: nothing is defaulted.
 		if d.CV = orNone(do, "cv", variation, 1); d.CV != 1 {
 			cv := do.fields["cv"]
 			r.fault(cv.Line, cv.path, cv.text(), "1 or left out, as the shape is exponential")
@@ -162,8 +162,8 @@ func (r *reader) versions(o object) []loadline.Version {
 	return versions
 }
 
-// checkService holds a service's fields against each other. A field that is
-// faulty itself reads as zero and is left alone.
+// checkService checks a service's fields against each other. A faulty field reads as zero and
+// is skipped.
 func (r *reader) checkService(o object, s *loadline.Service) {
 	b := s.Bounds
 	if a, ok := o.fields["replicas"]; ok && b.MaxReplicas > 0 && (s.Replicas < b.MinReplicas || s.Replicas > b.MaxReplicas) {

@@ -7,11 +7,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// SizedFor returns a copy of an application whose services start with the
-// replicas that a load needs: so many that each uses the given share of its CPU
-// limit (of its request where it has no limit), within its bounds. A run that
-// starts from the declared replicas measures first of all how far off those
-// were.
+// SizedFor returns a copy of an application whose services start with the replicas that a load
+// needs: each uses the given share of its CPU limit (of its request without a limit), within
+// its bounds. A run from the declared replicas would mainly measure how far off those were.
 func SizedFor(app *loadline.App, perSecond []float64, utilisation float64) *loadline.App {
 	sized := *app
 	sized.Services = slices.Clone(app.Services)

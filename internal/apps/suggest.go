@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// didYouMean is a hint to append to a fault: the nearest of the known names,
-// if one is near enough to be a slip of the keyboard.
+// didYouMean is a hint to append to a fault: the closest of the known names, if it is close
+// enough to be a typing error.
 func didYouMean(name string, known []string) string {
 	if n := suggest.Of(name, known); n != "" {
 		return fmt.Sprintf(" (did you mean %q?)", n)

@@ -7,14 +7,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Tree draws the call tree of every kind of request. Calls below each other
-// are made one after the other; those that run in parallel share a bar ║.
+// Tree draws the call tree of every kind of request. Calls below each other are sequential;
+// parallel ones share a bar ║.
 func Tree(app *loadline.App) string {
 	return TreeWith(app, func(int) string { return "" })
 }
 
-// TreeWith draws the call trees with a remark behind the name of each service, such
-// as its part of the SLO; an empty one is left out.
+// TreeWith draws the call trees with a remark after the name of each service, such as its part
+// of the SLO, unless it is empty.
 func TreeWith(app *loadline.App, remark func(service int) string) string {
 	var b strings.Builder
 	shares := 0.0
@@ -36,8 +36,8 @@ func TreeWith(app *loadline.App, remark func(service int) string) string {
 	return b.String()
 }
 
-// drawCall draws a call behind its own branch; lines under it start with the
-// indent, and with the bar of its stage between the two.
+// drawCall draws a call after its branch; lines under it start with the indent and the bar of
+// its stage.
 func drawCall(b *strings.Builder, app *loadline.App, c *loadline.Call, caller int, indent, branch, below string, remark func(int) string) {
 	name := app.Services[c.Service].Name
 	if r := remark(c.Service); r != "" {

@@ -18,8 +18,7 @@ func CPUSeconds(app *loadline.App) [][]float64 {
 	return perKind(app, func(c *loadline.Call) float64 { return mean[c.Service] * c.Work })
 }
 
-// Mix weighs figures per kind and service by the kinds' shares: what the
-// average request has.
+// Mix weighs figures per kind and service by the kinds' shares: the average request.
 func Mix(app *loadline.App, perKind [][]float64) []float64 {
 	sum := make([]float64, len(app.Services))
 	shares := 0.0

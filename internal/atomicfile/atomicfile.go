@@ -1,5 +1,4 @@
-// Package atomicfile writes files that appear whole or not at all, whatever is
-// killed when, and holds folders for one process at a time.
+// Package atomicfile writes files atomically, and locks folders for one process at a time.
 package atomicfile
 
 import (
@@ -9,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// Suffix of the files that a killed writer may leave behind. They begin with a
-// dot and are of no use to anybody.
+// Suffix of temporary files that a killed writer may leave. They begin with a dot and can be
+// deleted.
 const Suffix = ".part"
 
-// Write makes a file appear at path: it is written beside its place, forced to
-// disk, and then moved there; the folder is forced to disk too, so that a power
-// cut leaves the old file or the new one.
+// Write writes a file atomically: it is written beside its path, forced to disk, and then
+// moved; the folder is forced to disk too, so that a power failure leaves the old file or the
+// new one.
 func Write(path string, write func(io.Writer) error) error {
 	if err := writeAndMove(path, write); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -29,7 +28,7 @@ func writeAndMove(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // fails once it has been moved, which is well
+	defer os.Remove(temp.Name()) // fails after the move, as intended
 	err = write(temp)
 	if err == nil {
 		err = temp.Chmod(0o644)
@@ -47,7 +46,7 @@ func writeAndMove(path string, write func(io.Writer) error) error {
 		return err
 	}
 	if folder, err := os.Open(dir); err == nil {
-		_ = folder.Sync() // some file systems cannot, and the file is in place
+		_ = folder.Sync() // some file systems do not support it, and the file is in place
 		folder.Close()
 	}
 	return nil

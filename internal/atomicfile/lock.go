@@ -2,13 +2,13 @@ package atomicfile
 
 import "fmt"
 
-// lockName is the file by which a folder is held.
+// lockName is the lock file of a folder.
 const lockName = "lock"
 
-// BusyError is of a folder that another process holds.
+// BusyError means that another process has locked the folder.
 type BusyError struct {
 	Dir     string
-	Process string // its id, as far as it is known
+	Process string // its id, if known
 }
 
 func (e *BusyError) Error() string {

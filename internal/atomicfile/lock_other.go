@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Lock cannot be had here: the file is only a sign, and the user sees to it that
-// there is one process.
+// Lock does not lock on this platform: the user must ensure that there is one process.
 func Lock(dir string) (io.Closer, error) {
 	return os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 }

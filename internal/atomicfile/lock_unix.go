@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// Lock takes a folder for this process, until it is closed, or reports which process has it
-// (BusyError). The kernel lets go of it when the process ends, however it ends, so
-// there are no stale locks.
+// Lock locks a folder for this process until it is closed, or reports which process has it
+// (BusyError). The kernel releases the lock when the process ends, so there are no stale locks.
 func Lock(dir string) (io.Closer, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

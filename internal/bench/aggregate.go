@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Measures in the order of tables, by the names that result.Result gives them;
-// latencies are those of its latency_ms.
+// Measures in the order of tables, by their names in result.Result; latencies are those of its
+// latency_ms.
 var measures = []struct {
 	name string
 	of   func(*Record) result.Number
@@ -39,7 +39,7 @@ var measures = []struct {
 	{DecisionUs, func(r *Record) result.Number { return r.DecisionUs }},
 }
 
-// DecisionUs is the one measure that does not repeat.
+// DecisionUs is the one measure that is not reproducible.
 const DecisionUs = "decision_us"
 
 // MeasureNames in the order of tables.
@@ -71,8 +71,7 @@ func worstSLORatio(r *Record) result.Number {
 	return result.Number(worst)
 }
 
-// aggregate turns runs, seed by seed within each case, into rows in the order in
-// which the cases come.
+// aggregate turns runs, seed by seed within each case, into rows in the order of the cases.
 func aggregate(records []*Record, baseline string) *Results {
 	var order []Case
 	byCase := map[Case][]*Record{}
@@ -112,7 +111,7 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 	return row
 }
 
-// sameCell: the two differ in the policy at most.
+// sameCell reports whether two cases differ in the policy at most.
 func sameCell(a, b Case) bool {
 	return a.App == b.App && a.Workload == b.Workload && a.Perturbation == b.Perturbation && a.Engine == b.Engine
 }

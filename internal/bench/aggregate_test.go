@@ -50,7 +50,7 @@ func TestAggregateByHand(t *testing.T) {
 	}
 }
 
-func TestClairvoyantThatBrokeTheSLOIsNoMeasure(t *testing.T) {
+func TestAnOracleThatViolatesTheSLOIsNoReference(t *testing.T) {
 	r := aggregate([]*Record{madeRecord("hpa", "hpa", 1, 10, 0, axisReplicas),
 		madeRecord("oracle", "oracle", 1, 5, 0.5, axisReplicas)}, "hpa")
 	if r.Rows[0].OverOracle != nil {

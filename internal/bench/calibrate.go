@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// calibrationVersion of the search: what was found by another one may differ.
+// calibrationVersion of the search: other versions may find other settings.
 const calibrationVersion = 2
 
 // CalibrationLoad is one stretch of validation data.
@@ -25,12 +25,12 @@ type CalibrationLoad struct {
 // CalibrationTask is what to calibrate.
 type CalibrationTask struct {
 	App    *loadline.App
-	Policy string            // name:key=value,...; what is given stays as it is
-	Loads  []CalibrationLoad // never those of the test; the search is on the first, the rest is for confirmation
+	Policy string            // name:key=value,...; given settings are fixed
+	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
 
-	Workers  int                 // runs at once; 0 = 1
+	Workers  int                 // parallel runs; 0 = 1
 	Progress func(share float64) // may be nil
 }
 
@@ -44,24 +44,23 @@ type Try struct {
 	point []float64
 }
 
-// Calibration is the outcome of a search.
+// Calibration is the result of a search.
 type Calibration struct {
 	Spec    string `json:"policy"`
 	Default Try    `json:"default"`
 	Best    Try    `json:"best"`
-	Tried   []Try  `json:"tried"` // in the order of trying
+	Tried   []Try  `json:"tried"` // in order
 }
 
 // Feasible reports whether any setting met the SLO.
 func (f *Calibration) Feasible() bool { return f.Best.feasible() }
 
-// confirmed is how many of the best are tried again in the event engine.
+// confirmed is how many of the best are repeated in the event engine.
 const confirmed = 3
 
-// Calibrate searches: a coarse grid, then finer around the best, both in the engine
-// that suits the policy; the best three are confirmed in the event engine beside
-// the default. If none of them is feasible there, the three safest of the others
-// get their chance.
+// Calibrate searches: a coarse grid, then finer around the best, both in the policy's search engine;
+// the best three are confirmed in the event engine together with the default. If none of them
+// is feasible there, the three safest of the others are tried.
 func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) {
 	space, err := spaceOf(task.Policy, task.App)
 	if err != nil {
@@ -84,13 +83,13 @@ type search struct {
 	CalibrationTask
 	space space
 	found Calibration
-	tried []Try // in the searching engine
+	tried []Try // in the search engine
 }
 
 // refinements around the best point, each with half the stride of the last.
 const refinements = 2
 
-// planned is about how many tries a search will make, for the progress.
+// planned is the approximate number of trials, for the progress.
 func (s *search) planned() float64 {
 	grid := 1
 	for _, d := range s.space.dimensions {
@@ -109,7 +108,7 @@ func (s *search) grid(ctx context.Context) error {
 	if err := s.try(ctx, points); err != nil {
 		return err
 	}
-	if s.Policy != "ursa" { // with settings of its own it is not explored
+	if s.Policy != "ursa" { // with given settings it is not explored
 		return nil
 	}
 	specs, err := explored(ctx, s.CalibrationTask)
@@ -119,7 +118,7 @@ func (s *search) grid(ctx context.Context) error {
 	return s.trySpecs(ctx, specs)
 }
 
-// trySpecs tries settings that are no points of the space.
+// trySpecs tries settings outside the search space.
 func (s *search) trySpecs(ctx context.Context, specs []string) error {
 	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
 	s.tried = append(s.tried, tries...)
@@ -141,7 +140,7 @@ func (s *search) refine(ctx context.Context) error {
 	return nil
 }
 
-// try evaluates the points that have not been.
+// try evaluates new points.
 func (s *search) try(ctx context.Context, points [][]float64) error {
 	var specs []string
 	var fresh [][]float64
@@ -206,7 +205,7 @@ func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 	return &s.found, nil
 }
 
-// again tries in the event engine, on all the data there is.
+// again repeats trials in the event engine, on all validation data.
 func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 	var specs []string
 	for _, t := range tries {

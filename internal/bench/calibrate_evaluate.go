@@ -9,8 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// evaluate tries settings, several at once. The order of the result is that of
-// the settings, whichever was ready first.
+// evaluate tries settings in parallel. Results are in the order of the settings.
 func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads []CalibrationLoad) ([]Try, error) {
 	tries, faults := make([]Try, len(specs)), make([]error, len(specs))
 	next := make(chan int)

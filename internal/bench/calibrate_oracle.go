@@ -20,21 +20,20 @@ import (
 // OracleSearch is the search for the schedule of an oracle: levels of utilisation, one
 // per service, that make the cheapest run within the SLO.
 //
-// First one level for all, by bisection; then service by service as high as it
-// goes, while that saves anything; all in the fluid engine. The result is
-// verified in the event engine with other seeds than the run's, because the oracle
-// knows the rates and not the arrivals, and corrected there: down until it is
-// feasible, or up while it stays so and saves.
+// First one level for all, by bisection; then service by service as high as possible, while
+// that saves cost; all in the fluid engine. The result is verified in the event engine with
+// other seeds than the run's, because the oracle has the rates and not the arrivals, and
+// corrected there: down until it is feasible, or up while it stays feasible and saves.
 type OracleSearch struct {
 	App     *loadline.App
 	Policy  string          // oracle, with axes if not the default
 	Load    CalibrationLoad // of the run itself
 	CPU     sim.CPUModel
 	WarmUp  time.Duration
-	Perturb simulate.Perturb // disturbances are known to the oracle too
+	Perturb simulate.Perturb // the oracle gets the disturbances too
 }
 
-// Levels that are tried for all services together, from wasteful to reckless.
+// Levels that are tried for all services together, from very low to too high.
 const (
 	levelLow, levelHigh = 0.1, 1.6
 	levelLeast          = 0.02
@@ -57,7 +56,7 @@ func SearchOracle(ctx context.Context, task OracleSearch) (*Calibration, error) 
 		return nil, fmt.Errorf("policy %s is not an oracle: only the schedule of oracle is searched", name)
 	}
 	f := &oracleSearch{OracleSearch: task, ctx: ctx, cache: map[string]Try{}}
-	// Noise, loss and lag of metrics mean nothing to it; pods that start slowly do.
+	// Noise, loss and lag of metrics do not affect it; slow pod starts do.
 	f.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
 	levels, err := f.commonLevel()
 	if err != nil {
@@ -73,8 +72,8 @@ func SearchOracle(ctx context.Context, task OracleSearch) (*Calibration, error) 
 	return &Calibration{Spec: best.Spec, Best: best, Default: f.tried[0], Tried: f.tried}, nil
 }
 
-// scheduleMargin is the margin of a schedule. It is tighter than that of a calibration:
-// a schedule that is searched to its edge falls off it with other arrivals.
+// scheduleMargin is the margin of a schedule. It is tighter than that of a calibration: a
+// schedule at its limit violates the SLO with other arrivals.
 const scheduleMargin = 0.6
 
 func keeps(t Try) bool { return t.Over <= scheduleMargin*result.CountsIf }
@@ -82,13 +81,13 @@ func keeps(t Try) bool { return t.Over <= scheduleMargin*result.CountsIf }
 // evaluator tries levels in one engine.
 type evaluator func(levels []float64) (Try, error)
 
-// commonLevel is the highest level that is feasible for all services alike.
+// commonLevel is the highest feasible level common to all services.
 func (f *oracleSearch) commonLevel() ([]float64, error) {
 	at := func(i int) []float64 {
 		level := levelLow * math.Pow(levelHigh/levelLow, float64(i)/levelSteps)
 		return slices.Repeat([]float64{level}, len(f.App.Services))
 	}
-	low, high := 0, levelSteps+1 // feasible, or as good as it gets; and one that is not
+	low, high := 0, levelSteps+1 // feasible, or the best there is; and one that is not
 	for high-low > 1 {
 		middle := (low + high) / 2
 		t, err := f.inFluid(at(middle))
@@ -104,8 +103,8 @@ func (f *oracleSearch) commonLevel() ([]float64, error) {
 	return at(low), nil
 }
 
-// serviceBy raises the levels one service at a time while it saves, the one
-// with most to save first.
+// serviceBy raises the levels one service at a time while it saves cost, the one with the
+// largest potential first.
 func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
 	best, err := try(levels)
 	if err != nil {
@@ -133,8 +132,8 @@ func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []floa
 	return levels, nil
 }
 
-// bySavings lists the services that have more than their fewest replicas at
-// some time, those with most above first.
+// bySavings lists the services that have more than their fewest replicas at some time, in order
+// of their excess.
 func (f *oracleSearch) bySavings(levels []float64) []int {
 	p := f.policy(levels)
 	saving := make([]float64, len(levels))
@@ -194,8 +193,8 @@ func (f *oracleSearch) inFluid(levels []float64) (Try, error) {
 	return f.try(levels, "fluid", f.Load.Seed)
 }
 
-// inEvents tries with three seeds that are not the run's, and the worst counts;
-// with one, if the run is long: its many requests say as much.
+// inEvents tries with three seeds that are not the run's, and the worst counts; with one if the
+// run is long enough.
 func (f *oracleSearch) inEvents(levels []float64) (Try, error) {
 	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003, f.Load.Seed + 3_000_017}
 	if f.Load.Duration.Hours() > 6 {
@@ -228,7 +227,7 @@ func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Tr
 	return t, nil
 }
 
-// spec with the levels rounded, which are then what is tried.
+// spec with rounded levels, which are then tried.
 func (f *oracleSearch) spec(levels []float64) string {
 	var b strings.Builder
 	b.WriteString(f.Policy)
@@ -272,14 +271,14 @@ func mostCommon(levels []float64) float64 {
 func (f *oracleSearch) policy(levels []float64) *policy.Oracle {
 	p, err := policy.New(f.spec(levels), f.App)
 	if err != nil {
-		panic(err) // the levels are ours; the rest has been checked
+		panic(err) // the levels are ours; the rest was checked
 	}
 	c := p.(*policy.Oracle)
 	c.SetFuture(sim.Epoch, f.Load.Duration, f.Load.Rates.Rate, f.Perturb.DemandChanges())
 	return c
 }
 
-// schedule as a text that two equal ones share.
+// schedule as a text, to compare schedules.
 func (f *oracleSearch) schedule(levels []float64) string {
 	p := f.policy(levels)
 	var b strings.Builder
@@ -291,7 +290,7 @@ func (f *oracleSearch) schedule(levels []float64) string {
 	return b.String()
 }
 
-// CheckOracle reports what is wrong with an oracle whose schedule is to be searched.
+// CheckOracle reports the faults of an oracle whose schedule is to be searched.
 func CheckOracle(spec string, app *loadline.App) error {
 	_, settings, _ := strings.Cut(spec, ":")
 	if strings.Contains(","+settings, ",level=") {

@@ -8,18 +8,18 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// margin of the allowed share of requests over the SLO that a setting may use up
-// on validation data: the test data will not be quite as kind.
+// margin is the part of the allowed share of requests over the SLO that a setting may use on
+// validation data, as a reserve for the test data.
 const margin = 0.7
 
 func (t *Try) feasible() bool { return t.Over <= margin*result.CountsIf }
 
-// samePrice is the relative difference in cost below which two settings cost the
-// same, and the one nearer to the default is better.
+// samePrice is the relative difference in cost below which two settings cost the same, and the
+// one closer to the default is better.
 const samePrice = 0.002
 
-// rank sorts, best first: the cheapest of those that keep the SLO, then the
-// others by how little they break it. Ties go to the default.
+// rank sorts, best first: the cheapest of those that meet the SLO, then the others by their
+// violation. Ties go to the default.
 func rank(tries []Try, s space) []Try {
 	ranked := slices.Clone(tries)
 	slices.SortStableFunc(ranked, func(a, b Try) int {
@@ -39,7 +39,7 @@ func rank(tries []Try, s space) []Try {
 	return ranked
 }
 
-// price is in whole steps of samePrice, so that "the same" is the same for all.
+// price is in whole steps of samePrice, so that equality is transitive.
 func price(t Try) float64 { return math.Round(math.Log(t.CoreHours) / samePrice) }
 
 // safest first.

@@ -27,15 +27,15 @@ func CalibrationNames() []string {
 // dimension is one setting that is searched.
 type dimension policy.Dimension
 
-// space is what may be set of one policy.
+// space is the search space of one policy.
 type space struct {
-	policy     string // with the settings that are fixed
+	policy     string // with its fixed settings
 	engine     string
 	dimensions []dimension
 	origin     []float64 // the defaults
 }
 
-// spaceOf a policy. Settings that it comes with are not searched.
+// spaceOf a policy. Given settings are not searched.
 func spaceOf(spec string, app *loadline.App) (space, error) {
 	name, settings, _ := strings.Cut(spec, ":")
 	m, err := policy.Named(name)
@@ -62,7 +62,7 @@ func spaceOf(spec string, app *loadline.App) (space, error) {
 	return s, err
 }
 
-// defaultOf reads a default where the policy declares it.
+// defaultOf reads a default from the policy's options.
 func defaultOf(name string, d dimension) float64 {
 	for _, info := range policy.List() {
 		for _, o := range info.Options {
@@ -99,8 +99,8 @@ func (s space) gridPoints() [][]float64 {
 	return points
 }
 
-// around are the neighbours of a point along one dimension: half-way to the next
-// coarse value, then a quarter.
+// around are the neighbours of a point along one dimension: halfway to the next coarse value,
+// then a quarter.
 func (s space) around(p []float64, i, round int) [][]float64 {
 	d := s.dimensions[i]
 	var points [][]float64
@@ -139,7 +139,7 @@ func (d dimension) above(v float64) float64 {
 	return d.Coarse[len(d.Coarse)-1]
 }
 
-// nearestOnly is the value that there is in the direction of v, seen from here.
+// nearestOnly is the allowed value closest to v in its direction from here.
 func (d dimension) nearestOnly(v, here float64) float64 {
 	best := here
 	for _, o := range d.Only {
@@ -164,7 +164,7 @@ func (s space) spec(p []float64) string {
 	return text
 }
 
-// distance from the default, in ranges. What is no point is farther than any.
+// distance from the default, in ranges. Settings outside the space are farther than any point.
 func (s space) distance(p []float64) float64 {
 	if p == nil {
 		return float64(len(s.dimensions) + 1)

@@ -7,8 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the policy that was found on a line of its own, and then the
-// table of what was tried.
+// WriteText writes the best policy on a separate line, and then the table of trials.
 func (f *Calibration) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", f.Spec)

@@ -162,7 +162,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
+func TestTheOracleIsCheaperThanAnyHPA(t *testing.T) {
 	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
 	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestForesightIsCheaperThanAnyHPA(t *testing.T) {
 	}
 }
 
-func TestForesightOfWhatNobodyCanServe(t *testing.T) {
+func TestOracleOfALoadThatCannotBeServed(t *testing.T) {
 	app := oneService()
 	app.Kinds[0].SLO.Latency = time.Millisecond
 	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle",

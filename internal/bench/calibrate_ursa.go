@@ -13,17 +13,17 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// Ursa's own way to its settings is to explore: the latency of each service alone
-// as its load grows, and from that a threshold for each. What it finds is tried
-// as it is, and with thresholds somewhat lower and higher.
+// Ursa finds its settings by exploration: the latency of each service alone as its load grows,
+// and from that a threshold for each. The result is tried unchanged, and with slightly lower
+// and higher thresholds.
 
 var thresholdFactors = []float64{0.5, 0.7, 0.85, 1, 1.2}
 
-// exploreFor is how long a service is watched at one load.
+// exploreFor is how long a service is measured at one load.
 const exploreFor = time.Minute
 
-// explored settings of ursa for a task. A service that cannot keep its part of
-// the SLO at any load leaves nothing to choose: then there are none.
+// explored settings of ursa for a task. If a service cannot meet its part of the SLO at any
+// load, there are none.
 func explored(ctx context.Context, task CalibrationTask) ([]string, error) {
 	measure := func(service int, perReplica, percentile float64) (time.Duration, error) {
 		return alone(ctx, task, service, perReplica, percentile)
@@ -89,7 +89,7 @@ func alone(ctx context.Context, task CalibrationTask, service int, perReplica, p
 		return 0, fmt.Errorf("explore %s: %w", s.Name, err)
 	}
 	m := &out.Meter.Services[0]
-	// Refused visits are quick, and no sign of health.
+	// Refused visits are fast, and no sign of health.
 	if m.Failed > (1-percentile/100)*m.Ended {
 		return math.MaxInt64, nil
 	}

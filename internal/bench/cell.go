@@ -12,8 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// cell is one application under one workload and one perturbation, with what the
-// seeds make of it.
+// cell is one application under one workload and one perturbation, with the loads of all seeds.
 type cell struct {
 	app          App
 	workload     string
@@ -31,8 +30,8 @@ type job struct {
 	seed   int // index into the cell's loads
 }
 
-// cells makes everything that will be run, and reports everything that cannot be,
-// before anything is run. Traces that are not at hand are left out and named.
+// cells makes everything that will be run, and reports every fault before anything is run.
+// Workloads whose trace is not available are left out and named.
 func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 	o := &opened{data: data}
 	var faults []error
@@ -152,7 +151,7 @@ func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 func (m Matrix) caseOf(j job, spec string) Case {
 	p := m.Policies[j.policy]
 	if p.needsSearch() || p.Trained {
-		spec = p.Spec // its levels or its model differ from seed to seed; the result names them
+		spec = p.Spec // its levels or its model differ between seeds; the result names them
 	}
 	return Case{
 		App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
@@ -178,8 +177,7 @@ func (c *cell) bound(rate policy.Rate, axes []string, warmUp time.Duration) poli
 	return policy.LowerBound(c.app.Model, slices.Contains(axes, axisCPU), warmUp, c.duration(), rate)
 }
 
-// joinOnce joins errors and says each thing once: a wrong policy is wrong in
-// every cell.
+// joinOnce joins errors and reports each one once: a wrong policy is wrong in every cell.
 func joinOnce(faults []error) error {
 	var once []error
 	seen := map[string]bool{}

@@ -10,13 +10,11 @@ import (
 	"sync"
 )
 
-// codeVersion is part of every key: results of other code are not taken for this one's.
-// Tests replace it.
+// codeVersion is part of every key: results of other code are not reused. Tests replace it.
 var codeVersion = CodeVersion
 
-// CodeVersion changes whenever the code does: it is the commit that the program was
-// built from, or, where the tree was modified or is not known, a digest of the program
-// itself.
+// CodeVersion changes whenever the code does: it is the commit that the program was built from,
+// or, if the tree was modified or the commit is unknown, a digest of the program itself.
 var CodeVersion = sync.OnceValues(func() (string, error) {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		settings := map[string]string{}

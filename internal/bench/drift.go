@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// same is the relative difference below which two figures are the same: results
-// are written with nine digits, and machines may round the last differently.
+// same is the relative difference below which two figures are equal: results are written with
+// nine digits, and machines may round the last differently.
 const same = 1e-6
 
-// Drift lists what differs between results that were committed and results of
-// now: cases that came or went, and every measure that repeats.
+// Drift lists the differences between committed results and present ones: cases that were added
+// or removed, and every reproducible measure.
 func Drift(want, got *Results) []string {
 	var found []string
 	for _, w := range want.Rows {

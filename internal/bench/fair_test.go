@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestNobodyBeatsTheBound: a small grid of policies, workloads and seeds. A run
-// below the bound makes Run itself fail; here the means are held against it.
-func TestNobodyBeatsTheBound(t *testing.T) {
+// TestNoPolicyBeatsTheBound: a small grid of policies, workloads and seeds. A run below the
+// bound makes Run itself fail; here the means are compared with it.
+func TestNoPolicyBeatsTheBound(t *testing.T) {
 	m := smallMatrix(
 		"hpa", "hpa:target=95,down-window=0s", "kpa:target=4", "vpa", "vpa:percentile=50,margin=0,history=1000h", "hpa+vpa",
 		"ursa:utilisation=90",
@@ -28,11 +28,11 @@ func TestNobodyBeatsTheBound(t *testing.T) {
 		tightest = min(tightest, cost/bound)
 	}
 	if tightest > 1.3 {
-		t.Errorf("the bound is %.2f times below everybody: it says nothing", tightest)
+		t.Errorf("the bound is %.2f times below every policy: it is meaningless", tightest)
 	}
 }
 
-func TestClairvoyantKeepsTheSLOAndIsNoDearerThanTheBestHPA(t *testing.T) {
+func TestTheOracleMeetsTheSLOAndCostsNoMoreThanTheBestHPA(t *testing.T) {
 	m := smallMatrix("hpa", "hpa@calibrated", "oracle")
 	m.Workloads = []Workload{smallLoad(smallBursts, 10*time.Minute), smallLoad("diurnal:low=10,high=80,period=10m,peak=6m",
 		10*time.Minute)}

@@ -40,7 +40,7 @@ func TestGivenWorkloadsShareTheirCalibration(t *testing.T) {
 	if len(results.Rows) != 4 || results.Rows[1].Case.Policy != results.Rows[3].Case.Policy {
 		t.Errorf("%+v", results.Rows)
 	}
-	// Both seeds of one stretch meet the same requests per second.
+	// Both seeds of one stretch have the same request rates.
 	for _, row := range results.Rows {
 		record, err := ReadRecord(dir, row.Runs[0])
 		if err != nil || record.Case.Workload != row.Case.Workload || len(row.Runs) != 2 {

@@ -13,9 +13,8 @@ func tQuantile(df int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(df)}.Quantile(0.975)
 }
 
-// IntervalOf values: their mean and its 95 % confidence interval, by Student's t.
-// Values that are absent (not a number) are left out. One value has a mean and no
-// interval; none has neither.
+// IntervalOf values: their mean and its 95 % confidence interval, by Student's t. NaN values
+// are excluded. One value has a mean and no interval; none has neither.
 func IntervalOf(values []float64) Interval {
 	var present []float64
 	for _, v := range values {

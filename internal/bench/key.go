@@ -17,8 +17,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// identity is everything that determines a run. Names are not in it: an
-// application with another content is another one, whatever it is called.
+// identity is everything that determines a run. Names are excluded: an application with other
+// content is another one, whatever its name.
 type identity struct {
 	Code     string        // the version of the code: engines, control plane and policies
 	App      *loadline.App // its SLOs included
@@ -33,10 +33,10 @@ type identity struct {
 	Guard    string          `json:",omitempty"` // the rule, by content as the policy is
 	Settings *guard.Settings `json:",omitempty"` // of the guard
 	Partial  []loadline.SLO  `json:",omitempty"`
-	Extra    any             `json:",omitempty"` // of what is prepared rather than run
+	Extra    any             `json:",omitempty"` // of preparations
 }
 
-// digest is short enough for a file name and long enough never to meet another.
+// digest is short enough for a file name and long enough to be unique.
 func digest(what any) (string, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -70,8 +70,8 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	})
 }
 
-// policyByContent names a trained policy by what is in its file: the same path
-// may hold another model tomorrow.
+// policyByContent identifies a trained policy by the content of its file: the same path may
+// have another model later.
 func policyByContent(spec string) (string, error) {
 	name, settings, _ := strings.Cut(spec, ":")
 	if m, err := policy.Named(name); err != nil || !m.ReadsFile() {

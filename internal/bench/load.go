@@ -12,33 +12,31 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Workload is one to run under. Generated ones are drawn anew for every seed, so
-// that no conclusion hangs on one draw; a trace is what it is.
+// Workload is one workload of the comparison. Generated ones are drawn again for every seed, so
+// that no conclusion depends on one draw; a trace is fixed.
 type Workload struct {
 	Name    string // in tables
 	Spec    string // generators, a built-in, or a file
 	Options workload.Options
 
-	// Trace: the file lies below the folder of public traces, and the workload is
-	// left out where that is not at hand.
+	// Trace: the file is in the folder of public traces, and the workload is left out if that
+	// is not available.
 	Trace bool
-	// Test and Validation are the parts of a trace that are run and that policies
-	// are calibrated on; zero: the last fifth and the fifth before it, or all of it
-	// where nothing is calibrated.
+	// Test and Validation are the parts of a trace for runs and for calibration; zero: the last
+	// fifth and the fifth before it, or all of it if nothing is calibrated.
 	Test, Validation Span
-	// Peak to which each part is scaled by itself; 0 = as it is.
+	// Peak to which each part is scaled separately; 0 = unscaled.
 	Peak float64
 
-	// Given is a workload that is at hand already. Everything above but the name
-	// is of no use then.
+	// Given is a workload in memory. Of the fields above only the name is then used.
 	Given *Given
 }
 
-// Given is a workload in memory: what is run, and what policies are calibrated
-// on. Stretches with the same validation data share one calibration.
+// Given is a workload in memory: the load of the runs, and validation data for calibration.
+// Stretches with the same validation data share one calibration.
 type Given struct {
 	Test       *workload.Workload
-	Validation []*workload.Workload // the search is on the first; none = nothing can be calibrated
+	Validation []*workload.Workload // the search uses the first; none = nothing can be calibrated
 }
 
 // Span of time from the beginning of a trace.
@@ -49,8 +47,7 @@ func Hour(n int) Span {
 	return Span{time.Duration(n) * time.Hour, time.Duration(n+1) * time.Hour}
 }
 
-// Shorter is the workload with another length: of a trace, the beginnings of its
-// parts.
+// Shorter is the workload with another length: of a trace, the beginnings of its parts.
 func (w Workload) Shorter(d time.Duration) Workload {
 	if !w.Trace {
 		w.Options.Duration = d
@@ -67,11 +64,11 @@ const (
 	validationSeeds = 2
 )
 
-// longRun is a time of which one draw of the validation data says enough.
+// longRun is the length from which one draw of validation data is enough.
 const longRun = 6 * time.Hour
 
-// validation is what policies are calibrated on: a generated workload drawn with
-// seeds that no test has, or the validation part of a trace.
+// validation is the data for calibration: a generated workload drawn with seeds that no test
+// has, or the validation part of a trace.
 func (o *opened) validation(w Workload) ([]*workload.Workload, error) {
 	if w.Given != nil {
 		if len(w.Given.Validation) == 0 {
@@ -99,12 +96,12 @@ const (
 	trainingSeeds = 1_000
 )
 
-// trainingData is how long what is trained on should last, where it can be drawn: an
-// hour of a load says little of what may come.
+// trainingData is the minimum length of generated training data: an hour of a load is too
+// little.
 const trainingData = 12 * time.Hour
 
-// training is what policies are trained on: draws of a generated workload that no test
-// has, one after the other, or what a trace has before its validation part.
+// training is the training data: draws of a generated workload that no test has, concatenated,
+// or the part of a trace before its validation part.
 func (o *opened) training(w Workload) (*workload.Workload, error) {
 	if w.Given != nil {
 		return joined(w.Given.Validation)
@@ -120,14 +117,13 @@ func (o *opened) training(w Workload) (*workload.Workload, error) {
 		}
 		draws = append(draws, one)
 		if d += one.Duration(); one.Mix != nil {
-			break // those with a mix of their own cannot be joined
+			break // workloads with a mix cannot be joined
 		}
 	}
 	return joined(draws)
 }
 
-// joined are stretches one after the other, or the first if they have mixes of their
-// own.
+// joined are stretches in sequence, or the first if they have a mix.
 func joined(parts []*workload.Workload) (*workload.Workload, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("it comes without data to train on")
@@ -143,7 +139,7 @@ func joined(parts []*workload.Workload) (*workload.Workload, error) {
 // beforeSpan is the day before a span, or as much of it as there is.
 func beforeSpan(s Span) Span { return Span{max(0, s.From-24*time.Hour), s.From} }
 
-// generated reports whether a specification names generators rather than a file.
+// generated reports whether a specification names generators instead of a file.
 func generated(spec string) bool {
 	word := spec
 	if i := strings.IndexAny(spec, ":+"); i >= 0 {
@@ -173,7 +169,7 @@ type opened struct {
 	files map[string]*workload.Workload
 }
 
-// errNoTrace: the public traces are not at hand.
+// errNoTrace: the public traces are not available.
 var errNoTrace = errors.New("the trace is not available")
 
 func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, error) {

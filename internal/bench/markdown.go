@@ -8,14 +8,14 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteMarkdown writes the results as tables for a document: first which is
-// cheapest where, then every cell.
+// WriteMarkdown writes the results as tables for a document: first the cheapest policy of each
+// cell, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Costs are means over seeds with half the width of their 95 %% interval; "+
 		"differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the "+
 		"SLO is met in every run: at most 1 %% of its requests over it.\n\n", r.Suite, r.Seeds, r.Program, r.Baseline)
-	b.WriteString("## Who is cheapest with the SLO met\n\n")
+	b.WriteString("## Cheapest policy with the SLO met\n\n")
 	fmt.Fprintf(&b, "| application | workload | perturbation | cheapest | core-hours | against %s | over the oracle | policies that "+
 		"violated the SLO |\n|---|---|---|---|---|---|---|---|\n", r.Baseline)
 	cells := r.cells()
@@ -50,7 +50,7 @@ func (r *Results) cells() [][]Row {
 	return all
 }
 
-// writeWinner leaves the oracles out: they are references, not contenders.
+// writeWinner excludes oracles: they are references, not contenders.
 func writeWinner(b *strings.Builder, cell []Row) {
 	c := cell[0].Case
 	var best *Row

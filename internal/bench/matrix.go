@@ -15,7 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Matrix is what to compare: everything in it with everything else.
+// Matrix is a comparison: all combinations of its lists.
 type Matrix struct {
 	Suite         string
 	Apps          []App
@@ -28,18 +28,18 @@ type Matrix struct {
 	Engine    string // "" = event
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
-	Baseline  string // label that differences are taken against; "" = the first policy
+	Baseline  string // label of the policy that others are compared with; "" = the first policy
 	Training  Training
 }
 
-// Training is what every policy that is to be trained gets, the same for all.
+// Training is the same for every policy to be trained.
 type Training struct {
 	Steps  int // in the environment; 0 = DefaultTrainingSteps
-	Models int // trained with different seeds, which the runs use in turn, at most as many as there are; 0 = 3
+	Models int // trained with different seeds, which the runs use in turn, at most as many as there are runs; 0 = 3
 }
 
-// DefaultTrainingSteps are enough for the tables, and for a teacher to be near its
-// best on an application of forty services.
+// DefaultTrainingSteps are enough for tabular methods, and for a teacher to be near its best on
+// an application of forty services.
 const DefaultTrainingSteps = 8_000
 
 // App is an application to run.
@@ -61,8 +61,8 @@ func LoadApp(name string) (App, error) {
 type Policy struct {
 	Spec       string // name:key=value,...
 	Label      string // its name in tables
-	Calibrated bool   // its best setting is to be found on validation data
-	Trained    bool   // its model is to be trained on data that is not run
+	Calibrated bool   // its best setting is searched on validation data
+	Trained    bool   // its model is trained on separate data
 }
 
 const (
@@ -70,8 +70,8 @@ const (
 	trainedSuffix    = "@trained"
 )
 
-// ParsePolicy reads "hpa:target=60", "hpa@calibrated" or "drpc@trained", each perhaps
-// with a label, a colon and a space before it: "tight: hpa:target=90".
+// ParsePolicy reads "hpa:target=60", "hpa@calibrated" or "drpc@trained", optionally after a
+// label, a colon and a space: "tight: hpa:target=90".
 func ParsePolicy(text string) Policy {
 	label, spec, named := strings.Cut(text, ": ")
 	if !named {
@@ -130,16 +130,16 @@ func (m Matrix) withDefaults() Matrix {
 	return m
 }
 
-// Cases is how many rows the comparison has, and Runs how many runs.
+// Cases is the number of rows of the comparison.
 func (m Matrix) Cases() int {
 	return len(m.Apps) * len(m.Workloads) * len(m.Policies) * max(len(m.Perturbations), 1)
 }
 
-// Runs is how many runs the comparison has.
+// Runs is the number of runs of the comparison.
 func (m Matrix) Runs() int { return m.Cases() * max(m.Seeds, 1) }
 
-// check reports everything that is wrong with the lists themselves; what is wrong
-// with a combination shows when the cells are made.
+// check reports every fault of the lists themselves; faults of combinations are found when the
+// cells are made.
 func (m Matrix) check() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

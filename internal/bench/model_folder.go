@@ -16,19 +16,18 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// ModelFolder keeps trained models: KEY.safetensors, and KEY.json with the record of
-// it, written after it; beside them profiles of applications. Many may train into one
-// folder at once.
+// ModelFolder stores trained models: KEY.safetensors, and KEY.json with its record, written after
+// it; and profiles of applications. Several processes may train into one folder at once.
 type ModelFolder struct {
 	dir     string
 	program string
 
 	mu     sync.Mutex
-	atWork map[string]chan struct{} // by key; closed when it is done
+	atWork map[string]chan struct{} // by key; closed when done
 }
 
-// OpenModelFolder makes a folder if it is not there. The program is the version of the
-// code: what another one trained is not taken.
+// OpenModelFolder creates a folder if necessary. The program is the version of the code: models of
+// other versions are not used.
 func OpenModelFolder(dir, program string) (*ModelFolder, error) {
 	if strings.Contains(dir, ",") {
 		return nil, fmt.Errorf("folder %q for trained models: must not have a comma in its name, since policies separate their "+
@@ -40,8 +39,8 @@ func OpenModelFolder(dir, program string) (*ModelFolder, error) {
 	return &ModelFolder{dir: dir, program: program, atWork: map[string]chan struct{}{}}, nil
 }
 
-// Train a model, or find it trained. A caller that asks for one that another process is
-// training waits for it. Progress may be nil.
+// Train trains a model, or returns it if it was trained before. If another process is training
+// it, the call waits. Progress may be nil.
 func (f *ModelFolder) Train(ctx context.Context, t TrainingTask, progress func(share float64)) (*Trained, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -64,8 +63,8 @@ func (f *ModelFolder) Train(ctx context.Context, t TrainingTask, progress func(s
 	if err := f.train(ctx, key, t, progress); err != nil {
 		return nil, fmt.Errorf("train %s on %s, %s, seed %d: %w", t.Method.Name, t.App.Name, t.Setting.Name, t.Seed, err)
 	}
-	// What counts is what is written: numbers are rounded there, and a comparison
-	// that was resumed must come to the same figures.
+	// The written record counts: numbers are rounded there, and a resumed comparison must give
+	// the same figures.
 	kept := f.find(key)
 	if kept == nil {
 		return nil, fmt.Errorf("model %s was written to %s and is not there", key, f.dir)
@@ -125,8 +124,8 @@ func (f *ModelFolder) claim(ctx context.Context, key string) (done func(), err e
 	}
 }
 
-// find a model that is kept. What is absent, torn or does not fit its record is
-// trained again.
+// find a stored model. A missing or torn one, or one that does not match its record, is trained
+// again.
 func (f *ModelFolder) find(key string) *Trained {
 	text, err := os.ReadFile(f.record(key))
 	if err != nil {

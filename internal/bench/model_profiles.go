@@ -15,9 +15,9 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// profiles of an application's services, measured once for all models of the folder:
-// they depend on nothing else. Kept as profiles-KEY.json; one that cannot be read is
-// measured again. Progress may be nil.
+// profiles of an application's services, measured once for all models of the folder: they
+// depend on nothing else. Stored as profiles-KEY.json; an unreadable one is measured again.
+// Progress may be nil.
 func (f *ModelFolder) profiles(ctx context.Context, app *loadline.App, progress func(share float64)) (*profile.Set, error) {
 	text, err := json.Marshal(struct {
 		Format  int
@@ -45,7 +45,7 @@ func (f *ModelFolder) profiles(ctx context.Context, app *loadline.App, progress 
 	if err := atomicfile.Write(path, set.Write); err != nil {
 		return nil, err
 	}
-	// What counts is what is written, as for models.
+	// The written profiles count, as for models.
 	kept := readProfiles(path)
 	if kept == nil {
 		return nil, fmt.Errorf("profiles of %s were written to %s and cannot be read", app.Name, path)
@@ -53,7 +53,7 @@ func (f *ModelFolder) profiles(ctx context.Context, app *loadline.App, progress 
 	return kept, nil
 }
 
-// readProfiles that are kept; nil if there are none, or none that can be read.
+// readProfiles reads stored profiles; nil if there are none, or none that can be read.
 func readProfiles(path string) *profile.Set {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// TrainingSetting is one of those that every method may choose from: a factor on its learning
-// rates. Methods have little else in common, and it is what all of them are most
-// sensitive to.
+// TrainingSetting is a tuning trial of every method: a factor on its learning rates. Methods have
+// little else in common, and all of them are most sensitive to it.
 type TrainingSetting struct {
 	Name string  `json:"name"`
 	Rate float64 `json:"rate"`
@@ -34,7 +33,7 @@ type TrainingTask struct {
 	Seed    uint64
 }
 
-// Validate says what is wrong with a task.
+// Validate reports a fault of a task.
 func (t TrainingTask) Validate() error {
 	if err := (policy.Task{Steps: t.Steps, Rate: t.Setting.Rate}).Validate(); err != nil {
 		return fmt.Errorf("train %s: %w", t.Method.Name, err)
@@ -42,8 +41,7 @@ func (t TrainingTask) Validate() error {
 	return nil
 }
 
-// training of the task; profiles of the services are measured when they are asked for,
-// and kept.
+// training of the task; profiles of the services are measured on request, and stored.
 func (t TrainingTask) training(profiles func(context.Context, func(float64)) (*profile.Set, error),
 	progress func(float64)) (policy.Task, error) {
 	load, err := t.Load.For(t.App)

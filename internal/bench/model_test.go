@@ -48,7 +48,7 @@ func folder(t *testing.T, dir, program string) *ModelFolder {
 	return f
 }
 
-// TestEveryMethodGivesAPolicy is the contract of all methods that can be trained.
+// TestEveryMethodGivesAPolicy is the contract of all trainable methods.
 func TestEveryMethodGivesAPolicy(t *testing.T) {
 	for _, m := range policy.TrainableMethods() {
 		t.Run(m.Name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func counted(times *int, wait chan struct{}) policy.Method {
 	}}
 }
 
-// empty is a model with nothing in its file but the seed.
+// empty is a model whose file has only the seed.
 type empty uint64
 
 func (e empty) Method() string     { return "counted" }
@@ -159,7 +159,7 @@ func TestFolderKeepsWhatWasTrained(t *testing.T) {
 	}
 }
 
-func TestWhoeverComesMeanwhileWaits(t *testing.T) {
+func TestConcurrentCallsWait(t *testing.T) {
 	times, wait := 0, make(chan struct{})
 	on := task(t, "drpc")
 	on.Method = counted(&times, wait)
@@ -175,11 +175,11 @@ func TestWhoeverComesMeanwhileWaits(t *testing.T) {
 	wait <- struct{}{}
 	group.Wait()
 	if times != 1 {
-		t.Errorf("trained %d times by four who asked at once", times)
+		t.Errorf("trained %d times for four concurrent calls", times)
 	}
 }
 
-func TestTuneChoosesByTheYardstick(t *testing.T) {
+func TestTuneChoosesByTheCommonReward(t *testing.T) {
 	times := 0
 	on := task(t, "drpc")
 	on.Method = counted(&times, nil)
@@ -266,8 +266,8 @@ func TestProfilesAreMeasuredOnce(t *testing.T) {
 	}
 }
 
-// TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so nothing of
-// its trainer's evaluations may pass for the common reward.
+// TestMSARSIsMeasuredByDRPCsReward: its own reward is of parts of the SLO, so none of its
+// trainer's evaluations may be reported as the common reward.
 func TestMSARSIsMeasuredByDRPCsReward(t *testing.T) {
 	on := task(t, "msars")
 	on.Steps = 120 // so that there are several points

@@ -32,7 +32,7 @@ type Trained struct {
 
 	// Of DRPC alone.
 	Central          int           `json:"central_parameters,omitempty"` // of the teacher
-	Plateau          int           `json:"plateau,omitempty"`            // steps at which it had levelled off; 0 = it had not
+	Plateau          int           `json:"plateau,omitempty"`            // steps at which it had converged; 0 = it had not
 	Imitation        result.Number `json:"imitation"`
 	Agreed           result.Number `json:"agreed"`
 	BytesPerDecision result.Number `json:"bytes_per_decision"`
@@ -59,7 +59,7 @@ type Evaluation struct {
 	Memory       result.Number `json:"memory"`
 }
 
-// trainedOf what was trained; unknown numbers are NaN, null in JSON.
+// trainedOf a training; unknown numbers are NaN, null in JSON.
 func trainedOf(t *policy.Trained) *Trained {
 	r := &Trained{
 		Parameters: t.Parameters, Central: t.Central, Plateau: t.Plateau, Imitation: result.Number(t.Imitation),

@@ -19,9 +19,9 @@ func BestTrained(tried []*Trained) *Trained {
 	return best
 }
 
-// Tune trains with every setting and returns the best. Callers that tune the same task
-// at the same time begin at different settings (from) and wait for each other's: the
-// work is shared.
+// Tune trains with every setting and returns the best. Callers that tune the same task at the
+// same time begin at different settings (from) and wait for each other's, so that the work is
+// shared.
 func (f *ModelFolder) Tune(ctx context.Context, t TrainingTask, from int, progress func(share float64)) (*Trained, error) {
 	settings := TrainingSettings()
 	n := len(settings)

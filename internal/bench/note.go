@@ -19,18 +19,18 @@ const (
 	axisBrownout = "brownout"
 )
 
-// Decisions kept of a run. A captain that moves forty limits each second makes
-// more than anybody reads.
+// Decisions kept of a run. A policy that changes forty limits each second makes more than can
+// be read.
 const (
 	decisionsAtMost = 2000
-	worthNoting     = 0.2 // relative change of CPU or memory since it was last noted
+	worthNoting     = 0.2 // relative change of CPU or memory since the last note
 )
 
-// notebook turns decisions into what changed, as they are made.
+// notebook records the changes of decisions.
 type notebook struct {
 	app       *loadline.App
 	now       []loadline.Allocation // desired allocations of the services
-	noted     []loadline.Allocation // what was last written down
+	noted     []loadline.Allocation // last recorded
 	decisions []Decision
 	leftOut   int
 	moved     map[string]bool
@@ -45,7 +45,7 @@ func newNotebook(app *loadline.App) *notebook {
 	return n
 }
 
-// note a decision that was applied.
+// note records an applied decision.
 func (n *notebook) note(d *loadline.Decision) {
 	if d.Applied.IsZero() {
 		return
@@ -95,7 +95,7 @@ func reasonOf(d *loadline.Decision, service int) string {
 	return ""
 }
 
-// describeChange describes a change that is worth mentioning; "" = none.
+// describeChange describes a change that is large enough; "" = none.
 func describeChange(from, to loadline.Allocation) string {
 	text := ""
 	add := func(format string, args ...any) {
@@ -129,7 +129,7 @@ func describeChange(from, to loadline.Allocation) string {
 	return text
 }
 
-// rounded keeps five digits: files of pictures need no more.
+// rounded keeps five digits, enough for figures.
 func rounded(v float64) result.Number {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return result.Number(v)
@@ -169,7 +169,7 @@ func timelineOf(app *loadline.App, s *simulate.Timeline) Timeline {
 	return timeline
 }
 
-// bucketsOf a histogram, as coarse as exporters show it; empty ones are left out.
+// bucketsOf a histogram, as coarse as exporters show it, without empty ones.
 func bucketsOf(h *sim.Histogram) []Bucket {
 	buckets := []Bucket{}
 	if !(h.Count() > 0) {
@@ -191,7 +191,7 @@ func bucketsOf(h *sim.Histogram) []Bucket {
 	return buckets
 }
 
-// digits writes three significant ones, and never an exponent for thousands.
+// digits writes three significant digits without an exponent for thousands.
 func digits(v float64) string {
 	if math.Abs(v) >= 1000 {
 		return fmt.Sprintf("%.0f", v)

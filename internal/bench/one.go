@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// runOne makes one run, or finds it made.
+// runOne makes one run, or reads it if it was made before.
 func (r *runner) runOne(ctx context.Context, j job, policy string) (*Record, error) {
 	cost := j.cell.cost(r.matrix.Engine)
 	spec := r.matrix.spec(j.cell, policy, j.seed)
@@ -24,7 +24,7 @@ func (r *runner) runOne(ctx context.Context, j job, policy string) (*Record, err
 		return nil, err
 	} else if found {
 		r.meter.skip(cost)
-		// The same run may go by another name now.
+		// The same run may have another name now.
 		kept.Case = r.matrix.caseOf(j, spec.Policy)
 		return kept, nil
 	}
@@ -38,8 +38,8 @@ func (r *runner) runOne(ctx context.Context, j job, policy string) (*Record, err
 	if err := r.store.write(runsFolder, key, record); err != nil {
 		return nil, err
 	}
-	// What counts is what is written: numbers are rounded there, and a bench that
-	// was resumed must come to the same figures.
+	// The written record counts: numbers are rounded there, and a resumed bench must give the
+	// same figures.
 	if found, err := r.store.read(runsFolder, key, kept); err != nil {
 		return nil, err
 	} else if !found {

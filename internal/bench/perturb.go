@@ -15,11 +15,11 @@ import (
 
 const none = "none"
 
-// Perturbation is something that goes wrong on purpose, by name.
+// Perturbation is a named fault of the cluster, the metrics or the load.
 type Perturbation struct {
 	Name, About string
 
-	run  simulate.Perturb // what is wrong throughout
+	run  simulate.Perturb // faults throughout the run
 	mid  func(app *loadline.App, at time.Duration) (sim.Disturbance, error)
 	load func(app *loadline.App, w *workload.Workload) (*workload.Workload, error)
 }
@@ -59,7 +59,7 @@ func perturbationNamed(name string) (Perturbation, error) {
 	return Perturbation{}, fmt.Errorf("unknown perturbation %q%s", name, suggest.Hint(name, PerturbationNames()))
 }
 
-// onLoad is the workload as it is under the perturbation.
+// onLoad is the workload under the perturbation.
 func (p Perturbation) onLoad(app *loadline.App, w *workload.Workload) (*workload.Workload, error) {
 	if p.load == nil {
 		return w, nil
@@ -67,7 +67,7 @@ func (p Perturbation) onLoad(app *loadline.App, w *workload.Workload) (*workload
 	return p.load(app, w)
 }
 
-// onRun is what happens to the metrics and the cluster.
+// onRun is the perturbation of the metrics and the cluster.
 func (p Perturbation) onRun(app *loadline.App, duration time.Duration) (simulate.Perturb, error) {
 	run := p.run
 	if p.mid != nil {
@@ -101,8 +101,8 @@ func loseNode(app *loadline.App, at time.Duration) (sim.Disturbance, error) {
 	return sim.Disturbance{At: at, LoseNode: &first}, nil
 }
 
-// flashCrowd begins after two fifths of the run, so that policies have settled
-// and have time to come back.
+// flashCrowd begins after two fifths of the run, so that policies have settled and have time to
+// recover.
 func flashCrowd(_ *loadline.App, w *workload.Workload) (*workload.Workload, error) {
 	const factor, finest = 5, 5 * time.Second
 	if w.Step > finest {

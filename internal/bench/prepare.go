@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Prepared is what was calibrated or searched for, DIR/prepared/KEY.json.
+// Prepared is the result of a calibration or search, DIR/prepared/KEY.json.
 type Prepared struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"`
@@ -20,9 +20,9 @@ type Prepared struct {
 	Calibration
 }
 
-// preparation is one search, and the jobs that wait for it. Calibrations are
-// shared by all seeds and perturbations of an application and a workload:
-// settings are not calibrated to perturbations.
+// preparation is one search, and the jobs that wait for it. Calibrations are shared by all
+// seeds and perturbations of an application and a workload: settings are not calibrated to
+// perturbations.
 type preparation struct {
 	key   string
 	first job // of those that wait for it
@@ -31,23 +31,22 @@ type preparation struct {
 
 	train func(ctx context.Context, share func(float64)) (*Trained, error) // instead of check
 
-	done    chan struct{} // closed once spec is there
+	done    chan struct{} // closed once spec is set
 	spec    string
 	trained *Trained
 }
 
-// oracleSeed begins the seeds that schedules are verified with. They are no
-// run's: the oracle knows the rates and not the arrivals. Runs under one trace
-// share one schedule.
+// oracleSeed is the first of the seeds with which schedules are verified. No run uses them: the
+// oracle has the rates and not the arrivals. Runs under one trace share one schedule.
 const oracleSeed = 800_001
 
-// How many runs a search is worth, about.
+// Approximate cost of a search, in runs.
 const (
 	costOfCalibration = 12
 	costOfForesight   = 8
 )
 
-// preparations that the jobs need, each once.
+// preparations for the jobs, each once.
 func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*preparation, err error) {
 	of = map[job]*preparation{}
 	byKey := map[string]*preparation{}
@@ -92,7 +91,7 @@ func (r *runner) make(ctx context.Context, p *preparation, share func(float64)) 
 	return nil
 }
 
-// wait for the policy as it is to be run.
+// wait for the final spec of the policy.
 func (p *preparation) wait(ctx context.Context) (spec string, err error) {
 	select {
 	case <-p.done:
@@ -102,7 +101,7 @@ func (p *preparation) wait(ctx context.Context) (spec string, err error) {
 	}
 }
 
-// search, or find it searched.
+// search searches, or reads the result if it was searched before.
 func (r *runner) search(ctx context.Context, p *preparation, share func(float64)) (*Calibration, error) {
 	var kept Prepared
 	if found, err := r.store.read(preparedFolder, p.key, &kept); err != nil || found {
@@ -120,7 +119,7 @@ func (r *runner) search(ctx context.Context, p *preparation, share func(float64)
 	return found, r.store.write(preparedFolder, p.key, kept)
 }
 
-// preparation that a job needs; nil = none.
+// preparation of a job; nil = none.
 func (r *runner) preparation(j job) (*preparation, error) {
 	p := r.matrix.Policies[j.policy]
 	switch {

@@ -4,8 +4,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// FormatVersion of the files below. Another version is recognised and refused,
-// never mixed in.
+// FormatVersion of the files below. Another version is detected and rejected, never mixed in.
 const FormatVersion = 1
 
 // Case is one cell of the comparison: everything but the seed. Two runs of one
@@ -14,8 +13,8 @@ type Case struct {
 	App          string `json:"app"`
 	Workload     string `json:"workload"`
 	Policy       string `json:"policy"`       // name:key=value,...
-	Label        string `json:"label"`        // how the policy is called in tables: "hpa", "hpa (calibrated)"
-	Perturbation string `json:"perturbation"` // "none", or the name of one
+	Label        string `json:"label"`        // name of the policy in tables: "hpa", "hpa (calibrated)"
+	Perturbation string `json:"perturbation"` // "none", or its name
 	Engine       string `json:"engine"`
 }
 
@@ -32,18 +31,18 @@ type Record struct {
 	Latency    map[string][]Bucket `json:"latency"` // by kind of request
 	Decisions  []Decision          `json:"decisions"`
 
-	// Axes are what the policy moved in this run: replicas, cpu, memory, brownout.
+	// Axes are what the policy changed in this run: replicas, cpu, memory, brownout.
 	Axes []string `json:"axes"`
-	// BoundCoreHours is the cost below which no policy can go over these axes, in
-	// expectation; BoundDeviation is its standard deviation.
+	// BoundCoreHours is the lower bound of the cost over these axes, in expectation;
+	// BoundDeviation is its standard deviation.
 	BoundCoreHours result.Number `json:"bound_core_hours"`
 	BoundDeviation result.Number `json:"bound_deviation"`
-	// DecisionsLeftOut changed CPU or memory by little, or came after the
-	// number that is stored.
+	// DecisionsLeftOut changed CPU or memory by little, or came after the maximum that is
+	// stored.
 	DecisionsLeftOut int `json:"decisions_left_out,omitempty"`
 }
 
-// Bucket of a latency distribution: so many requests up to so many ms.
+// Bucket of a latency distribution: the number of requests up to a latency.
 type Bucket struct {
 	UpToMs result.Number `json:"up_to_ms"`
 	Count  result.Number `json:"count"`
@@ -69,19 +68,19 @@ type Decision struct {
 	Reason  string        `json:"reason"`
 }
 
-// Results is what the runs come to, DIR/results.json.
+// Results is the result of all runs, DIR/results.json.
 type Results struct {
 	Format   int    `json:"format"`
 	Program  string `json:"program"`
 	Suite    string `json:"suite,omitempty"`
-	Baseline string `json:"baseline"` // label that differences are taken against
+	Baseline string `json:"baseline"` // label of the policy that others are compared with
 	Seeds    int    `json:"seeds"`
 	Rows     []Row  `json:"rows"`
 	// Learned are the learning curves of policies that were trained for it.
 	Learned []Learned `json:"learned,omitempty"`
 }
 
-// Learned is how one model came about.
+// Learned describes the training of one model.
 type Learned struct {
 	App       string        `json:"app"`
 	Workload  string        `json:"workload"`
@@ -99,12 +98,11 @@ type Row struct {
 	Seeds    int                 `json:"seeds"`
 	Measures map[string]Interval `json:"measures"` // by the name that result.Result gives it: core_hours, over_slo_ratio, p99_ms, ...
 	Against  map[string]Interval `json:"against"`  // paired difference to the baseline, seed by seed
-	// OverOracle is the cost relative to the oracle's, where there is
-	// one.
+	// OverOracle is the cost relative to the oracle's, if there is one.
 	OverOracle *Interval `json:"over_clairvoyant,omitempty"`
-	// Bound on the cost in core-hours, over the axes that the policy moves.
+	// Bound on the cost in core-hours, over the axes that the policy changes.
 	Bound *Interval `json:"bound,omitempty"`
-	Met   bool      `json:"met"` // at most 1 % of requests over the SLO, in every run: only then the cost counts
+	Met   bool      `json:"met"` // at most 1 % of requests over the SLO, in every run; the cost counts only then
 	Runs  []string  `json:"runs"`
 }
 

@@ -11,11 +11,11 @@ import (
 
 // Options of a bench that do not change its results.
 type Options struct {
-	Dir     string // where everything is kept
+	Dir     string // of all files
 	Program string // version and commit
-	Data    string // folder of public traces; "" = not at hand
-	Workers int    // runs at once; 0 = one for each core
-	Redo    bool   // make again what another version made
+	Data    string // folder of public traces; "" = not available
+	Workers int    // parallel runs; 0 = one for each core
+	Redo    bool   // repeat what another version made
 
 	CPUTime  func() time.Duration // of the calling thread; nil = decisions are not timed
 	Progress func(Progress)       // called from any worker, one at a time; may be nil
@@ -24,8 +24,8 @@ type Options struct {
 
 // Progress of a bench.
 type Progress struct {
-	Done, Runs int     // runs, those found made included
-	Share      float64 // of the work that had to be done, 0 to 1
+	Done, Runs int     // runs, including those made before
+	Share      float64 // of the remaining work, 0 to 1
 }
 
 type runner struct {
@@ -36,8 +36,7 @@ type runner struct {
 	models  *ModelFolder // nil = nothing is trained
 }
 
-// Check reports everything that cannot be run, without running anything, and which
-// traces are not at hand.
+// Check reports every fault without running anything, and which traces are not available.
 func (m Matrix) Check(data string) (leftOut []string, err error) {
 	m = m.withDefaults()
 	if err := m.check(); err != nil {
@@ -47,9 +46,9 @@ func (m Matrix) Check(data string) (leftOut []string, err error) {
 	return leftOut, err
 }
 
-// Run compares: it calibrates and searches what has to be, makes every run that
-// is not in the folder yet, and writes the results there. Interrupted, it keeps
-// what is finished, and the same call goes on from there.
+// Run runs the comparison: it calibrates and searches, makes every run that is not in the
+// folder yet, and writes the results there. If interrupted, it keeps what is finished, and the
+// same call resumes.
 func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	m = m.withDefaults()
 	if err := m.check(); err != nil {
@@ -93,9 +92,8 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	return results, results.write(o.Dir)
 }
 
-// work does everything: first what others wait for, then the runs that wait for
-// nothing, then the rest. A run that waits holds up one worker only at the end,
-// when all that it could wait for is under way.
+// work runs everything: first preparations, then the runs that wait for none, then the rest. A
+// waiting run blocks a worker only at the end, when all preparations are in progress.
 func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, error) {
 	preparations, of, err := r.preparations(jobs)
 	if err != nil {
@@ -135,21 +133,21 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, er
 	return records, r.learned(preparations), err
 }
 
-// Interrupted is the error of a bench that was asked to stop.
+// Interrupted is the error of a bench that was interrupted.
 type Interrupted struct {
 	Kept, Runs int
 	Dir        string
 }
 
 func (e *Interrupted) Error() string {
-	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command goes on from there", e.Kept, e.Runs,
+	return fmt.Sprintf("interrupted: %d of %d runs are kept in %s; the same command resumes", e.Kept, e.Runs,
 		filepath.ToSlash(e.Dir))
 }
 
 // Unwrap makes it a context.Canceled.
 func (*Interrupted) Unwrap() error { return context.Canceled }
 
-// interrupted turns the context's error into one that says what is kept.
+// interrupted turns the context's error into one that says what was kept.
 func (r *runner) interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return &Interrupted{Kept: r.meter.finished(), Runs: r.meter.runs, Dir: r.options.Dir}

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// smallApp runs ten minutes in some milliseconds.
+// smallApp runs ten minutes in a few milliseconds.
 func smallApp() App {
 	service := func(name string, cpu time.Duration) loadline.Service {
 		return loadline.Service{

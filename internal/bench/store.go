@@ -13,17 +13,17 @@ import (
 	"github.com/loadline/loadline/internal/atomicfile"
 )
 
-// store is the folder of a bench: runs/KEY.json for each finished run, prepared/
-// KEY.json for what was calibrated or searched, models/ with what was trained, results.json and results.csv.
-// Every file appears whole or not at all.
+// store is the folder of a bench: runs/KEY.json for each finished run, prepared/KEY.json for
+// each calibration or search, models/ with trained models, results.json and results.csv. Every
+// file is written atomically.
 type store struct {
 	dir     string
 	program string
 	redo    bool
 }
 
-// OtherVersionError: results in the folder were made by another version. They are
-// never mixed with new ones.
+// OtherVersionError: results in the folder were made by another version. They are never mixed
+// with new ones.
 type OtherVersionError struct {
 	Path              string
 	Format            int
@@ -53,8 +53,8 @@ func openStore(dir, program string, redo bool) (*store, error) {
 	return &store{dir: dir, program: program, redo: redo}, nil
 }
 
-// removeLeftovers of a run that was killed while writing. A young one may be
-// another program's that is still at it.
+// removeLeftovers removes temporary files of a killed run. A recent one may belong to another
+// running program.
 func removeLeftovers(folder string) {
 	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+atomicfile.Suffix))
 	for _, path := range paths {
@@ -68,15 +68,15 @@ func (s *store) path(folder, key string) string {
 	return filepath.Join(s.dir, folder, key+".json")
 }
 
-// stamp is what every kept file begins with.
+// stamp is the header of every stored file.
 type stamp struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"`
 	Key     string `json:"key"`
 }
 
-// read a kept file. Absent and damaged ones are not found: they will be made again.
-// One of another version is an error, unless it is to be made again too.
+// read reads a stored file. Missing and damaged ones are not found: they will be made again.
+// One of another version is an error, unless it is to be repeated.
 func (s *store) read(folder, key string, into any) (found bool, err error) {
 	path := s.path(folder, key)
 	text, err := os.ReadFile(path)

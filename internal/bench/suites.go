@@ -8,17 +8,17 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Suite is a named comparison, which gives the same table to every user.
+// Suite is a named comparison with the same table for every user.
 type Suite struct {
 	Name  string
-	About string // what it compares, and how long that takes
+	About string // what it compares, and its duration
 
 	apps   []string
 	matrix Matrix
 }
 
-// rivals are all of them, as they come and at their best. The oracles are
-// what they are measured by: one over the replicas, one over the CPU as well.
+// rivals are all of them, with defaults and calibrated. The oracles are the references: one
+// over the replicas, one over the CPU as well.
 func rivals() []Policy {
 	var all []Policy
 	for _, name := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "autothrottle"} {
@@ -32,7 +32,7 @@ func hour(name, spec string) Workload {
 	return Workload{Name: name, Spec: spec, Options: workload.Options{Duration: time.Hour}}
 }
 
-// twice the load: enough that bookinfo's services need more than one replica.
+// twice the load, so that bookinfo's services need more than one replica.
 func twice(w Workload) Workload {
 	w.Options.Scale = 2
 	return w
@@ -45,9 +45,9 @@ const (
 	flashHour   = "constant:rps=10+flash:at=20m,factor=4,rise=1m,hold=10m,fall=5m+noise:cv=0.05"
 )
 
-// settled is left out of the SLO's figures, though not of the cost: every
-// policy begins with the application's own replicas, whatever the load, and the time to
-// correct them once is not compared.
+// settled is excluded from the SLO's figures, though not from the cost: every policy begins
+// with the application's initial replicas, whatever the load, and the time to correct them once
+// is not compared.
 const settled = 5 * time.Minute
 
 // Suites in the order in which they are listed.
@@ -63,8 +63,8 @@ func Suites() []Suite {
 				Policies: rivals(), Seeds: 5, WarmUp: settled,
 				Workloads: []Workload{
 					hour("diurnal", diurnalHour), hour("bursty", burstyHour), hour("noisy", noisyHour), hour("flash", flashHour),
-					// The messages of a public stream: four times the load within a minute, hour
-					// by hour. Both hours have it; they are six days apart.
+					// The messages of a public stream: four times the load within a minute,
+					// every hour. Both hours are six days apart.
 					{Name: "twitter", Spec: "twitter_2021_08/twitter_1min.csv.gz", Trace: true, Validation: Hour(327), Test: Hour(473),
 						Peak: 40},
 					// Afternoons at a space centre's web server, six days apart.
@@ -172,8 +172,8 @@ func SuiteNamed(name string) (Matrix, error) {
 	return Matrix{}, fmt.Errorf("unknown suite %q%s", name, suggest.Hint(name, SuiteNames()))
 }
 
-// registered are those of some policies that this program has: learned rivals are
-// methods of the lab.
+// registered returns those of some policies that this program has: learned rivals are methods
+// of the lab.
 func registered(specs ...string) []Policy {
 	var all []Policy
 	for _, spec := range specs {

@@ -10,9 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteText writes the table for reading: for every application, workload
-// and perturbation what each policy cost, whether it kept the SLO, how it
-// compares, and the lower bound of policies over the same axes.
+// WriteText writes the table: for every application, workload and perturbation the cost of each
+// policy, whether it met the SLO, the comparison, and the lower bound over the same axes.
 func (r *Results) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for i, row := range r.Rows {
@@ -76,8 +75,7 @@ func spread(i Interval) string {
 	return fmt.Sprintf("%.3g +- %.1g", float64(i.Mean), half)
 }
 
-// difference in percent of what the baseline costs; a star where the interval
-// leaves out zero.
+// difference in percent of the baseline's cost; a star if the interval excludes zero.
 func difference(d, own Interval) string {
 	base := float64(own.Mean - d.Mean)
 	percent := 100 * float64(d.Mean) / base

@@ -9,22 +9,22 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// methodOf a policy that is to be trained: the one of its name. What follows the name
-// are settings of the policy, as in drpc:who=teacher@trained.
+// methodOf a policy to be trained: the one of its name. What follows the name are settings of
+// the policy, as in drpc:who=teacher@trained.
 func methodOf(p Policy) (method policy.Method, settings string, err error) {
 	name, settings, _ := strings.Cut(p.Spec, ":")
 	method, err = policy.Trainable(name)
 	return method, settings, err
 }
 
-// nameless leaves the bench's own folder out of a policy's model file, so that the same
-// bench in another folder gives the same results.
+// nameless removes the bench's folder from the path of a model file, so that the same bench in
+// another folder gives the same results.
 func (r *runner) nameless(policy string) string {
 	return strings.Replace(policy, "file="+filepath.Join(r.options.Dir, modelsFolder)+string(filepath.Separator), "file=", 1)
 }
 
-// checkTrained reports what is wrong with a policy that is to be trained, as far as that
-// can be said without its model.
+// checkTrained reports the faults of a policy to be trained that can be found without its
+// model.
 func checkTrained(p Policy, a App) error {
 	method, settings, err := methodOf(p)
 	if err != nil {
@@ -36,11 +36,11 @@ func checkTrained(p Policy, a App) error {
 	return policy.CheckSettings(method.Spec("MODEL", settings), a.Model)
 }
 
-// costOfTraining is what one step of one service is worth, about, in visits.
+// costOfTraining is the approximate cost of one step of one service, in visits.
 const costOfTraining = 250
 
-// training of the model that a run uses. The setting is chosen once for all models of
-// an application and a workload; runs that need it at the same time share the work.
+// training of the model that a run uses. The setting is chosen once for all models of an
+// application and a workload; runs that need it at the same time share the work.
 func (r *runner) training(j job, p Policy) (*preparation, error) {
 	method, _, err := methodOf(p)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *runner) train(ctx context.Context, p *preparation, share func(float64))
 	return nil
 }
 
-// learned are the curves of what was trained, in the order of tables.
+// learned are the learning curves, in the order of tables.
 func (r *runner) learned(all []*preparation) []Learned {
 	var out []Learned
 	for _, p := range all {

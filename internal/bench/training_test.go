@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// trainedMatrix is as little training as has all of it.
+// trainedMatrix is the smallest comparison with every kind of training.
 func trainedMatrix() Matrix {
 	m := smallMatrix("hpa", "drpc-branching@trained", "teacher: drpc:who=teacher@trained")
 	m.Training = Training{Steps: 60, Models: 2}
@@ -115,8 +115,8 @@ func TestRefusesWhatCannotBeTrained(t *testing.T) {
 	}
 }
 
-// TestTrainingDataIsNobodyElses: what is trained on is neither run nor calibrated on.
-func TestTrainingDataIsNobodyElses(t *testing.T) {
+// TestTrainingDataIsSeparate: training data is neither run nor calibrated on.
+func TestTrainingDataIsSeparate(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.csv")
 	var text bytes.Buffer
 	text.WriteString("t_s,rps\n")
@@ -131,7 +131,7 @@ func TestTrainingDataIsNobodyElses(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		load     Workload
-		from, to float64 // rates, which are the minutes
+		from, to float64 // rates, which equal the minutes
 	}{
 		"a trace without parts":     {Workload{Spec: trace}, 1, 60},
 		"a trace with parts":        {Workload{Spec: trace, Validation: minute(50, 60), Test: minute(80, 90)}, 1, 50},

@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 )
 
-// inParallel does n things over so many workers. The first error stops the
-// rest; what has begun ends by its context.
+// inParallel runs n jobs over some workers. The first error stops the rest; jobs in progress
+// end by their context.
 func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -18,7 +18,7 @@ func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context
 	var group sync.WaitGroup
 	for range min(workers, max(n, 1)) {
 		group.Go(func() {
-			// Decisions are timed by the thread's own clock.
+			// Decisions are timed by the thread's CPU clock.
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			for i := range next {
@@ -44,8 +44,7 @@ feed:
 	return ctx.Err()
 }
 
-// workMeter knows how much work there is and how much is done, in units of
-// simulated visits.
+// workMeter tracks the total and the completed work, in simulated visits.
 type workMeter struct {
 	mu          sync.Mutex
 	runs        int
@@ -64,10 +63,10 @@ func (m *workMeter) plan(cost float64) {
 	m.total += cost
 }
 
-// skip work that was planned and is there already.
+// skip removes planned work that was done before.
 func (m *workMeter) skip(cost float64) { m.plan(-cost) }
 
-// begin a piece of work: the returned function takes its progress, 0 to 1.
+// begin starts a piece of work: the returned function takes its progress, 0 to 1.
 func (m *workMeter) begin(cost float64) func(share float64) {
 	counted := 0.0
 	return func(share float64) {
@@ -99,7 +98,7 @@ func (m *workMeter) say() {
 	}
 }
 
-// cost of a run, about, in visits.
+// cost of a run, approximately, in visits.
 func (c *cell) cost(engine string) float64 {
 	visits := 1.0
 	for _, v := range apps.Mix(c.app.Model, apps.Visits(c.app.Model)) {

@@ -20,7 +20,7 @@ type agentFlags struct {
 	cluster  simulateFlags
 	model    string
 	services []string
-	witness  bool
+	observe  bool
 	speed    float64
 	output   Format
 }
@@ -36,8 +36,8 @@ their decisions and uses the weights that their teacher publishes (see teacher).
 The cluster is simulated, in real time or faster. Services without a student in this
 agent keep their settings.
 
-With --witness the agent also publishes a scene of the whole application in each of the
-teacher's periods. A fleet has one witness; it must see every service of the model.
+With --observe-app the agent also publishes a snapshot of the whole application in each of
+the teacher's periods. A fleet has one such agent; it must observe every service of the model.
 
 Decisions never wait for the fleet: while no server can be reached, students keep the
 weights in use, and their decisions are queued until a server can be reached.`,
@@ -45,7 +45,8 @@ weights in use, and their decisions are queued until a server can be reached.`,
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings --speed 60
 
   # All services, as fast as possible, with the result in JSON
-  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --workload constant:rps=40 --duration 1h --speed 0 --output json`,
+  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo \
+    --workload constant:rps=40 --duration 1h --speed 0 --output json`,
 		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
@@ -56,7 +57,11 @@ weights in use, and their decisions are queued until a server can be reached.`,
 	flags.StringVar(&f.model, "model", "", "model file to begin with, that loadline train --formulation drpc wrote")
 	flags.StringSliceVar(&f.services, "services", nil,
 		"services to decide for, comma-separated; default: all that the model has students for")
-	flags.BoolVar(&f.witness, "witness", false, "publish scenes of the whole application: for one agent of a fleet")
+	flags.BoolVar(&f.observe, "observe-app", false, "publish snapshots of the whole application: for one agent of a fleet")
+	flags.BoolVar(&f.observe, "witness", false, "the former name of --observe-app")
+	if err := flags.MarkHidden("witness"); err != nil {
+		panic(err) // the flag was added above
+	}
 	flags.StringVar(&f.cluster.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.cluster.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.cluster.engine, "engine", simulate.Engines()[0], "of the simulated cluster")
@@ -106,9 +111,9 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.witness {
+	if f.observe {
 		if err := agent.AddAppObserver(whole, spec.App); err != nil {
-			return fmt.Errorf("--witness: %w", err)
+			return fmt.Errorf("--observe-app: %w", err)
 		}
 	}
 	spec.Decider = agent
@@ -117,7 +122,7 @@ func (f *agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	interrupted := ctx.Err() != nil
 	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()
-	_ = agent.Close(flushing) // the report says what was not acknowledged
+	_ = agent.Close(flushing) // the report lists what was not acknowledged
 	if err != nil && !interrupted {
 		return err
 	}
@@ -160,8 +165,8 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 			Payload  float64                  `json:"payload_per_decision"`
 			Wire     float64                  `json:"wire_per_decision"`
 			Carried  fleet.Traffic            `json:"carried"`
-			Witness  *fleet.AppObserverStatus `json:"witness,omitempty"`
-		}{agent.Status(), waiting, lost, payload, wire, traffic, witnessed(agent)})
+			Observer *fleet.AppObserverStatus `json:"app_observer,omitempty"`
+		}{agent.Status(), waiting, lost, payload, wire, traffic, observerStatus(agent)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tDECISIONS\tVERSION\tREFUSED")
@@ -173,8 +178,8 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", s.Service, s.Decisions, s.Version, refused)
 	}
 	fmt.Fprintf(t, "\nfleet: %v\n", traffic)
-	if w := witnessed(agent); w != nil {
-		fmt.Fprintf(t, "witness: %d scenes, %d periods without one\n", w.Scenes, w.Incomplete)
+	if w := observerStatus(agent); w != nil {
+		fmt.Fprintf(t, "app observer: %d snapshots, %d periods without one\n", w.Snapshots, w.Incomplete)
 		if w.Missing != "" {
 			fmt.Fprintf(t, "         %s was not measured in the last incomplete period\n", w.Missing)
 		}
@@ -186,8 +191,8 @@ func (f *agentFlags) print(w io.Writer, agent *fleet.Agent, link *fleet.Link) er
 	return t.Flush()
 }
 
-// witnessed is the status of the witness; nil = this agent is none.
-func witnessed(a *fleet.Agent) *fleet.AppObserverStatus {
+// observerStatus is the status of the agent's app observer; nil = it has none.
+func observerStatus(a *fleet.Agent) *fleet.AppObserverStatus {
 	if a.AppObserver == nil {
 		return nil
 	}

@@ -93,8 +93,7 @@ func newAppsCheck() *cobra.Command {
 	return c
 }
 
-// loadApp is apps.Load, where a name that is neither built in nor a file is a
-// mistake on the command line.
+// loadApp is apps.Load, where a name that is neither built in nor a file is a usage error.
 func loadApp(name string) (*apps.Model, error) {
 	m, err := apps.Load(name)
 	if err != nil && !slices.Contains(apps.Names(), name) {

@@ -41,7 +41,7 @@ with probabilities. What the traces do not hold is assumed, and marked so.`,
 	f.IntVar(&o.MaxKinds, "max-kinds", 20, "keep the most frequent kinds of requests")
 	f.Float64Var(&o.MinCalls, "min-calls", 0.001, "leave out calls made less often than this per request")
 	f.Float64Var(&o.SLOFactor, "slo-factor", 3, "SLO latency over a kind's mean response time")
-	f.IntVar(&o.MaxTraces, "max-traces", 0, "stop after so many usable traces; 0 = read all")
+	f.IntVar(&o.MaxTraces, "max-traces", 0, "stop after this many usable traces; 0 = read all")
 	f.BoolVar(&o.SkipBadRows, "skip-bad", false, "leave out rows that cannot be read, and count them")
 	return c
 }

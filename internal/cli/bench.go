@@ -205,7 +205,7 @@ func (f *benchFlags) compare(ctx context.Context, matrix bench.Matrix, stderr io
 	return results, err
 }
 
-// matrix that the flags ask for: the suite's, or a new one, with what was given.
+// matrix of the flags: the suite's, or a new one, changed by the given flags.
 func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	var m bench.Matrix
 	var err error

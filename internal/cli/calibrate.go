@@ -39,7 +39,8 @@ Settings given with the policy are not changed.
 
 Policies that can be calibrated: ` + strings.Join(bench.CalibrationNames(), ", "),
 		Example: `  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40
-  loadline simulate --app bookinfo --workload bursts --peak 40 --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
+  loadline simulate --app bookinfo --workload bursts --peak 40 \
+    --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
 		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())

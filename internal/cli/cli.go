@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Main runs the command line of a program and ends the process with its exit code. An
-// interrupt cancels the context. An empty release stands for a build that is not a release.
+// Main runs the command line of a program and ends the process with its exit code. An interrupt
+// cancels the context. An empty release means a development build.
 func Main(newRoot func() *cobra.Command, release string) {
 	if release != "" {
 		version = release

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// clusterFlags say which cluster is meant, as kubectl's do.
+// clusterFlags select the cluster, as kubectl's do.
 type clusterFlags struct {
 	kubeconfig, context string
 }
@@ -28,7 +28,8 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("which cluster? %w; name a kubeconfig with --kubeconfig", err)
 	}
-	// One process manages thousands of services; the server's own fairness limits us.
+	// One process manages thousands of services; the API server's priority and fairness limits
+	// us.
 	c.QPS, c.Burst = 200, 400
 	return c, nil
 }

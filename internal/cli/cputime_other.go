@@ -6,6 +6,5 @@ import "time"
 
 var processStart = time.Now()
 
-// ThreadCPUTime is the time that has passed: elsewhere than on Linux a
-// thread's own share is not at hand.
+// ThreadCPUTime is the elapsed time: the CPU time of a thread is available on Linux only.
 func ThreadCPUTime() time.Duration { return time.Since(processStart) }

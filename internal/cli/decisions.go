@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// recordDecisions has a run write its decisions to a new log. What it returns
-// closes the log and says whether everything was written.
+// recordDecisions makes a run write its decisions to a new log. The returned function closes
+// the log and reports write errors.
 func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, err error) {
 	if reader, err := decisionlog.OpenReader(dir); err == nil && reader.Segments() > 0 {
 		return nil, Usagef("--decisions %s already holds a decision log, and two runs must not share one: "+
@@ -21,8 +21,8 @@ func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, er
 	if err != nil {
 		return nil, err
 	}
-	// A run that is lost in a power failure can be repeated, so nothing is synced to disk
-	// before the end.
+	// A run that is lost in a power failure can be repeated, so nothing is synced before the
+	// end.
 	log, err := decisionlog.Open(dir, decisionlog.Options{TotalBytes: 1 << 30, Sync: -1})
 	if err != nil {
 		return nil, err

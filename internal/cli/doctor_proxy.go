@@ -15,9 +15,9 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// apiProxy reaches Services through the API server, with the credentials of the
-// kubeconfig. It listens on loopback as kubectl proxy does, for one Service each and
-// below a random path, since its requests carry the user's credentials.
+// apiProxy reaches Services through the API server, with the credentials of the kubeconfig. It
+// listens on loopback as kubectl proxy does, for one Service each and below a random path,
+// since its requests carry the user's credentials.
 type apiProxy struct {
 	config  *rest.Config
 	servers []*http.Server
@@ -37,7 +37,7 @@ func (p *apiProxy) connect(a doctor.Address) (*prom.Client, error) {
 	return prom.NewClient(server)
 }
 
-// listen for one path of the API server; the address that stands for it.
+// listen listens for one path of the API server and returns its local address.
 func (p *apiProxy) listen(path string) (string, error) {
 	target, _, err := rest.DefaultServerUrlFor(p.config)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/doctor"
 )
 
-// A server that has a version and nothing else, with a kubeconfig for it.
+// bareCluster is a server that has a version and nothing else, with a kubeconfig for it.
 func bareCluster(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -35,7 +35,8 @@ func bareCluster(t *testing.T) string {
 
 func kubeconfigFor(t *testing.T, address string) string {
 	name := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, address)
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: c,`+
+		` user: u}}], clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, address)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestDoctorExitCodes(t *testing.T) {
 	}{
 		"no fault":            {bareCluster(t), "", 0, "Kubernetes v1.36.0 answers"},
 		"what is ok left out": {bareCluster(t), "--brief", 0, "KEDA is not installed"},
-		"a fault":             {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot be there"},
+		"a fault":             {bareCluster(t), "shop/main", 1, "LoadLine shop/main cannot exist"},
 		"no answer":           {kubeconfigFor(t, "http://127.0.0.1:1"), "", 2, "does not answer"},
 		"a Prometheus is asked": {bareCluster(t), "--prometheus http://127.0.0.1:1 --namespace shop", 1,
 			"The Prometheus that was given cannot be asked"},
@@ -71,8 +72,8 @@ func TestDoctorExitCodes(t *testing.T) {
 	}
 }
 
-// A Prometheus is asked through the API server's proxy, with our credentials for it,
-// and errors name the Prometheus.
+// Prometheus is queried through the API server's proxy, with our credentials for it, and errors
+// name the Prometheus.
 func TestAPIProxy(t *testing.T) {
 	path := "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy"
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +105,7 @@ func TestAPIProxy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	// Nobody gets through who does not know the path.
+	// Without the random path there is no access.
 	base, err := p.listen(path)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
-// logVariable names the folder of decision logs where no flag does.
+// logVariable is the environment variable with the folder of decision logs.
 const logVariable = "LOADLINE_DECISIONS"
 
 type explainFlags struct {
@@ -76,9 +76,9 @@ NS/NAME under the one that the controller writes to, which --log or the variable
 type explanation struct {
 	Service string              `json:"service"`
 	Text    string              `json:"text"`
-	Changed bool                `json:"changed"` // false: the log has no change of it
+	Changed bool                `json:"changed"` // false: the log has no change of the service
 	Record  *decisionlog.Record `json:"decision"`
-	// Last is the latest decision about it, if that is another one.
+	// Last is the latest decision about it, if different.
 	Last *decisionlog.Record `json:"last,omitempty"`
 }
 
@@ -123,7 +123,7 @@ func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) err
 	return nil
 }
 
-// logFolder is where the log of a folder or a resource is.
+// logFolder is the log of a folder or a resource.
 func logFolder(target, base string) (string, error) {
 	if base == "" {
 		base = os.Getenv(logVariable)
@@ -154,7 +154,7 @@ func logFolder(target, base string) (string, error) {
 	return "", Usagef("%s is neither the folder of a decision log nor the NS/NAME of a LoadLine resource", target)
 }
 
-// openDecisions for reading, with a remedy for a folder that has none.
+// openDecisions opens a log for reading, with advice for a folder without one.
 func openDecisions(dir string) (*decisionlog.Reader, error) {
 	reader, err := decisionlog.OpenReader(dir)
 	if errors.Is(err, decisionlog.ErrEmpty) {
@@ -163,7 +163,7 @@ func openDecisions(dir string) (*decisionlog.Reader, error) {
 	return reader, err
 }
 
-// instant that is asked about; zero = the end of the log.
+// instant of the question; zero = the end of the log.
 func (f *explainFlags) instant(reader *decisionlog.Reader) (time.Time, error) {
 	if f.at == "" {
 		return time.Time{}, nil
@@ -193,7 +193,7 @@ func parseInstant(flag, text string, day time.Time) (time.Time, error) {
 		text)
 }
 
-// inForce explains what made services what they are at an instant.
+// inForce explains the last change of services before an instant.
 func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explanation, error) {
 	found, err := reader.Find(at, service)
 	if err != nil {
@@ -219,8 +219,8 @@ func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explan
 	return all, nil
 }
 
-// changesSince explains every change of a stretch that ends at an instant, or
-// with the log.
+// changesSince explains every change in the time before an instant, or before the end of the
+// log.
 func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration, service string, stderr io.Writer) ([]explanation, error) {
 	first, last, err := reader.Span()
 	if err != nil {

@@ -168,8 +168,8 @@ func (f *fitFlags) options() (twin.Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// parseObjective reads "99% < 250ms" or "checkout: 99% < 250ms". The kind ends
-// at the last colon, since routes may hold some.
+// parseObjective reads "99% < 250ms" or "checkout: 99% < 250ms". The kind ends at the last
+// colon, since routes may contain colons.
 func parseObjective(text string) (twin.Objective, error) {
 	var o twin.Objective
 	rest := text

@@ -60,8 +60,7 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 	return err
 }
 
-// printFound lists what was found of services, and how well kinds of requests
-// are met from end to end.
+// printFound lists the fitted services, and the end-to-end errors of the kinds of requests.
 func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 	fmt.Fprintln(w, "\nFound:")
 	fmt.Fprintln(w)
@@ -79,7 +78,7 @@ func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%g %% within %v\n", k.Kind, bothErrors(k.Mean), bothErrors(k.P99),
 			missPercent(k.EventMean), missPercent(k.EventP99), slo.Percentile, slo.Latency)
 	}
-	tab.Flush() // a buffer's fault comes with the next write
+	tab.Flush() // an error of the buffer is reported by the next write
 	for _, s := range t.Report.Services {
 		for _, c := range s.Changes {
 			fmt.Fprintf(w, "  %s changed at %s: %v of CPU per request before, %v after\n", s.Service, c.At.UTC().Format(time.DateTime),
@@ -98,8 +97,7 @@ func keptBetter(r *twin.Report) int {
 	return n
 }
 
-// grouped lists assumptions by their reason: forty services of one default are
-// one line.
+// grouped lists assumptions by their reason: forty services with one default are one line.
 func grouped(list []twin.Assumption) [][2]string {
 	var lines [][2]string
 	at := map[string]int{}
@@ -140,8 +138,8 @@ func missPercent(n twin.Number) string {
 	return fmt.Sprintf("%.0f %%", v)
 }
 
-// kneeFigure draws the load-latency profile of a service: what was measured, the
-// twin, and the linear model.
+// kneeFigure draws the load-latency profile of a service: measurements, the twin, and the
+// linear model.
 func kneeFigure(t *twin.Twin, service string) (draw.Figure, error) {
 	at := -1
 	for i := range t.Report.Services {

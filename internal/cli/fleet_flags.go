@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/fleet"
 )
 
-// fleetFlags are those of every end of a fleet.
+// fleetFlags are shared by agents and teachers.
 type fleetFlags struct {
 	url, name          string
 	credentials        string

@@ -19,18 +19,18 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// writeModel writes a model of bookinfo in which everybody decides by chance.
+// writeModel writes a model of bookinfo with random weights.
 func writeModel(t *testing.T, path string, seed uint64) {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	eyes, err := drpc.NewEncoder(loaded.App)
+	encoder, err := drpc.NewEncoder(loaded.App)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := eyes.Width(drpc.Shared) / len(loaded.App.Services)
+	inputs := encoder.Width(drpc.Shared) / len(loaded.App.Services)
 	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
 		rl.NewRNG(seed, 1).Rand)
 	if err != nil {
@@ -54,27 +54,27 @@ func writeModel(t *testing.T, path string, seed uint64) {
 	}
 }
 
-// heardText is what somebody says while he is listened to.
-type heardText struct {
+// outputText collects the output of a running command.
+type outputText struct {
 	lock sync.Mutex
 	text bytes.Buffer
 }
 
-func (h *heardText) Write(b []byte) (int, error) {
+func (h *outputText) Write(b []byte) (int, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	return h.text.Write(b)
 }
 
-func (h *heardText) String() string {
+func (h *outputText) String() string {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	return h.text.String()
 }
 
-// until the text matches a pattern; what is in the first parentheses comes back. The
-// test binary's timeout is the only bound.
-func (h *heardText) until(t *testing.T, pattern string) string {
+// until waits until the text matches a pattern and returns the first group. The test binary's
+// timeout is the only bound.
+func (h *outputText) until(t *testing.T, pattern string) string {
 	t.Helper()
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(h.String()); found != nil {
@@ -83,20 +83,19 @@ func (h *heardText) until(t *testing.T, pattern string) string {
 	}
 }
 
-// TestTeacherAndAgents: a teacher with a server in its process, two agents one after
-// the other, another model meanwhile, and a second teacher that takes up where the
-// first has ended.
+// TestTeacherAndAgents: a teacher with an embedded server, two agents in sequence, another
+// model meanwhile, and a second teacher that resumes where the first ended.
 func TestTeacherAndAgents(t *testing.T) {
 	dir := t.TempDir()
-	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
+	model, state := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "state")
 	writeModel(t, model, 1)
-	teach := func() (said *heardText, end func() (counted, version uint64)) {
+	teach := func() (said *outputText, end func() (counted, version uint64)) {
 		ctx, cancel := context.WithCancel(t.Context())
-		said = &heardText{}
+		said = &outputText{}
 		var stdout bytes.Buffer
 		code := make(chan int)
 		go func() {
-			code <- Run(ctx, []string{"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every",
+			code <- Run(ctx, []string{"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", state, "--every",
 				"20ms", "--output", "json"}, strings.NewReader(""), &stdout, said)
 		}()
 		return said, func() (uint64, uint64) {
@@ -158,10 +157,10 @@ func TestTeacherAndAgents(t *testing.T) {
 		t.Errorf("version %d, want 3", version)
 	}
 
-	// What the first has not counted yet, the second does.
+	// The second counts what the first did not.
 	said, end = teach()
 	decided += act(said.until(t, `listens at (\S+)`), "ratings")
-	if err := waitForCount(school, decided); err != nil {
+	if err := waitForCount(state, decided); err != nil {
 		t.Error(err)
 	}
 	if counted, version := end(); counted != decided || version != 3 || strings.Contains(said.String(), "published") {
@@ -169,7 +168,7 @@ func TestTeacherAndAgents(t *testing.T) {
 	}
 }
 
-// waitForCount waits until a checkpoint says that so much was counted.
+// waitForCount waits until a checkpoint has the given count.
 func waitForCount(dir string, want uint64) error {
 	var c struct{ Counted uint64 }
 	for ; ; time.Sleep(10 * time.Millisecond) {
@@ -189,29 +188,29 @@ func waitForCount(dir string, want uint64) error {
 	}
 }
 
-// TestTeacherLearns: an agent that is the witness acts, the teacher warms up, learns
-// from it and keeps what it has; one that is started after it goes on from there.
+// TestTeacherLearns: an agent that observes the application acts, the teacher warms up, learns
+// from it and saves its state; a second teacher resumes from it.
 func TestTeacherLearns(t *testing.T) {
 	dir := t.TempDir()
-	model, school := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "school")
+	model, state := filepath.Join(dir, "drpc.safetensors"), filepath.Join(dir, "state")
 	writeModel(t, model, 1)
-	teach := func(act func(url string, said *heardText)) (report struct {
+	teach := func(act func(url string, said *outputText)) (report struct {
 		Counted  uint64
 		Learning struct {
-			Scenes, Learned, Incomplete, Unfit uint64
-			Doing                              string
+			Snapshots, Learned, Incomplete, Rejected uint64
+			Doing                                    string
 		}
 		Events []struct{ What string }
 	}) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		said := &heardText{}
+		said := &outputText{}
 		var stdout bytes.Buffer
 		code := make(chan int)
 		go func() {
 			code <- Run(ctx, []string{
-				"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", school, "--every", "20ms", "--output", "json",
+				"teacher", "--embedded", "127.0.0.1:0", "--model", model, "--checkpoint", state, "--every", "20ms", "--output", "json",
 				"--app", "bookinfo", "--workload", "constant:rps=20", "--duration", "1h", "--warm-up", "40", "--save", "0s",
 			}, strings.NewReader(""), &stdout, said)
 		}()
@@ -225,31 +224,31 @@ func TestTeacherLearns(t *testing.T) {
 		}
 		return report
 	}
-	first := teach(func(url string, _ *heardText) {
+	first := teach(func(url string, _ *outputText) {
 		var stdout, stderr bytes.Buffer
 		if code := Run(t.Context(), []string{
-			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--witness", "--workload", "constant:rps=20", "--duration",
+			"agent", "--nats", url, "--model", model, "--app", "bookinfo", "--observe-app", "--workload", "constant:rps=20", "--duration",
 			"10m",
 			"--engine", "fluid", "--speed", "0", "--output", "json",
 		}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 			t.Fatalf("the agent ends with %d: %s", code, stderr.String())
 		}
 		var sent struct {
-			Witness struct{ Scenes, Unseen uint64 }
-			Carried struct{ Decisions uint64 }
+			Observer struct{ Snapshots, Incomplete uint64 } `json:"app_observer"`
+			Carried  struct{ Decisions uint64 }
 		}
-		if err := json.Unmarshal(stdout.Bytes(), &sent); err != nil || sent.Witness.Scenes < 15 {
+		if err := json.Unmarshal(stdout.Bytes(), &sent); err != nil || sent.Observer.Snapshots < 15 {
 			t.Fatalf("%v: %s", err, stdout.String())
 		}
-		if err := waitForCount(school, sent.Carried.Decisions); err != nil {
+		if err := waitForCount(state, sent.Carried.Decisions); err != nil {
 			t.Error(err)
 		}
 	})
-	if c := first.Learning; c.Learned < 10 || c.Unfit > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What,
+	if c := first.Learning; c.Learned < 10 || c.Rejected > 0 || first.Counted == 0 || !strings.HasPrefix(first.Events[0].What,
 		"started with the weights of the model") {
 		t.Errorf("%+v", first)
 	}
-	second := teach(func(_ string, said *heardText) { said.until(t, `teacher started.* counted=([1-9])`) })
+	second := teach(func(_ string, said *outputText) { said.until(t, `teacher started.* counted=([1-9])`) })
 	if second.Counted != first.Counted || second.Learning.Learned != first.Learning.Learned || len(second.Events) != len(first.Events) {
 		t.Errorf("%+v after %+v: it has not gone on", second, first)
 	}

@@ -40,8 +40,8 @@ imported.`,
 	return c
 }
 
-// checkHistoryOut refuses a folder that cannot be written, before any work is done. One
-// with an unfinished history passes: the writer decides whether it can be continued.
+// checkHistoryOut rejects a folder that cannot be written, before any work is done. One with an
+// unfinished history is accepted: the writer decides whether it can be continued.
 func checkHistoryOut(dir string, force bool) error {
 	if dir == "" {
 		return Usagef("-o DIR is needed: the folder to write the history to")

@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// historyFigure draws one service in detail if it is the only one asked for, and
-// otherwise the busiest ones side by side. What is absent is a gap.
+// historyFigure draws one service in detail if only one is selected, and otherwise the busiest
+// ones side by side. Absent values are gaps.
 func historyFigure(h *history.History, chosen []string, most int) draw.Figure {
 	// From midnight, so that the axis shows the time of day.
 	midnight := h.Start.Add(-h.Step).Truncate(24 * time.Hour)
@@ -59,9 +59,8 @@ func servicePanels(s *history.Service, x []float64) []draw.Panel {
 	})
 }
 
-// busiestPanels shows what users sent, and the services that use the most CPU,
-// the same ones in every panel. Sums over services are not drawn: where one is
-// absent, a sum would dip.
+// busiestPanels shows the users' requests, and the services that use the most CPU, the same
+// ones in every panel. Sums over services are not drawn: where one is absent, a sum would dip.
 func busiestPanels(h *history.History, x []float64, most int) []draw.Panel {
 	services := busiest(h.Services, most, func(s *history.Service) []history.Series {
 		return []history.Series{s.Series[history.CPU], s.Series[history.Rate]}
@@ -85,7 +84,7 @@ func busiestPanels(h *history.History, x []float64, most int) []draw.Panel {
 	})
 }
 
-// usersPanel is what came from outside, by kind.
+// usersPanel is the users' requests, by kind.
 func usersPanel(h *history.History, x []float64, most int) draw.Panel {
 	p := draw.Panel{Title: "Load from users", Unit: "requests/s"}
 	users := slices.DeleteFunc(slices.Clone(h.Calls), func(c history.Calls) bool { return c.From != "" })
@@ -99,8 +98,7 @@ func usersPanel(h *history.History, x []float64, most int) draw.Panel {
 	return p
 }
 
-// busiest are those with the highest mean of the first series, or among equals
-// of the next.
+// busiest are those with the highest mean of the first series, or among equals of the next.
 func busiest[T any](all []T, most int, by func(*T) []history.Series) []*T {
 	order := make([]*T, len(all))
 	means := map[*T][]float64{}
@@ -118,7 +116,7 @@ func busiest[T any](all []T, most int, by func(*T) []history.Series) []*T {
 	return order[:min(most, len(order))]
 }
 
-// present leaves out lines, and then panels, that have nothing to show.
+// present drops lines, and then panels, without data.
 func present(panels []draw.Panel) []draw.Panel {
 	empty := func(l draw.Line) bool {
 		return !slices.ContainsFunc(l.Y, func(v float64) bool { return v == v })

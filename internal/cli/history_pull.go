@@ -88,7 +88,7 @@ and ` + passwordVariable + `; they are never written.`,
 	return c
 }
 
-// addAccess adds the flags that say how to be let in.
+// addAccess adds the authentication flags.
 func (f *historyPullFlags) addAccess(flags *pflag.FlagSet) {
 	s := &f.server
 	flags.StringVar(&s.TokenFile, "token-file", "", "file with a bearer token; read again at every query")
@@ -110,7 +110,7 @@ func (f *historyPullFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 	bar := NewProgress(stderr, "pulling "+p.Namespace)
 	begun := false
 	p.Progress = func(share float64) {
-		if !begun { // what an earlier pull has done is not this one's speed
+		if !begun { // the progress of an earlier pull does not count as speed
 			begun, bar.from = true, share
 		}
 		bar.At(share)
@@ -127,8 +127,7 @@ func (f *historyPullFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 	return writePulled(stdout, f.out, report)
 }
 
-// plan turns flags into a pull, and refuses what cannot work before anything is
-// asked: every fault at once.
+// plan turns flags into a pull, and reports all faults before any query.
 func (f *historyPullFlags) plan() (*prom.Pull, error) {
 	p := f.pull
 	p.Dir, p.Now, p.By = f.out, time.Now(), "loadline "+version
@@ -159,7 +158,7 @@ func (f *historyPullFlags) plan() (*prom.Pull, error) {
 	usage(p.Validate())
 	f.server.AtOnce = f.concurrency
 	if f.server.Token = os.Getenv(tokenVariable); f.server.Username != "" {
-		f.server.Token = "" // a user was asked for
+		f.server.Token = "" // a user was given
 		f.server.Password = os.Getenv(passwordVariable)
 	}
 	p.Client, err = prom.NewClient(f.server)

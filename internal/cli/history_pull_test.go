@@ -16,8 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// TestExposePullShow is the journey of docs/history.md without a cluster, with
-// a real Prometheus.
+// TestExposePullShow follows docs/history.md without a cluster, with a real Prometheus.
 func TestExposePullShow(t *testing.T) {
 	for _, program := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -32,7 +31,7 @@ func TestExposePullShow(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	url := startPrometheus(t, dir)
-	t.Setenv(tokenVariable, "a-token-nobody-checks")
+	t.Setenv(tokenVariable, "a-token-that-is-not-checked")
 	out := mustRunCommand(t, "history", "pull", "--prometheus", url, "--namespace", "default", "--since", "20m", "--until",
 		"2000-01-03T00:30:00Z", "-o", past, "--output", "json")
 	var report prom.Report
@@ -47,7 +46,7 @@ func TestExposePullShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if content, err := os.ReadFile(file); err != nil || bytes.Contains(content, []byte("a-token-nobody-checks")) {
+		if content, err := os.ReadFile(file); err != nil || bytes.Contains(content, []byte("a-token-that-is-not-checked")) {
 			t.Errorf("%s holds the token, or %v", file, err)
 		}
 	}

@@ -95,7 +95,7 @@ func (f *historyRecordFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 	return err
 }
 
-// historyLine says in one line what a history holds.
+// historyLine summarises a history in one line.
 func historyLine(h *history.History) string {
 	return fmt.Sprintf("%s and %s in %d steps of %v from %s to %s", count(len(h.Services), "service", "services"),
 		count(len(h.Calls), "kind of calls", "kinds of calls"), h.Steps, h.Step,
@@ -109,8 +109,7 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// spec turns flags into a recording, and refuses what cannot be recorded before
-// anything is done: every fault at once.
+// spec turns flags into a recording, and reports all faults before anything is run.
 func (f *historyRecordFlags) spec(stderr io.Writer) (simulate.HistorySpec, error) {
 	cpu, err := parseCPUModel(f.cpuModel)
 	faults := []error{checkHistoryOut(f.out, f.force), err}

@@ -101,8 +101,7 @@ func printHistory(out io.Writer, h *history.History, sum history.Summary) error 
 	return nil
 }
 
-// printAbsent lists what no service or no call has, by reason: it is mostly the
-// same.
+// printAbsent lists the metrics that no service or no call has, by reason, mostly a single one.
 func printAbsent(out io.Writer, absent []history.Absence) error {
 	var reasons []string
 	for _, a := range absent {
@@ -151,8 +150,8 @@ func share(metrics map[string]history.Range, m history.ServiceMetric, steps int)
 	return Percent(float64(metrics[m.String()].Present) / float64(steps))
 }
 
-// replicasSeen is the range, and whether all counts in it were seen: the
-// behaviour at a count that never was is a guess.
+// replicasSeen is the range, and whether all counts in it occurred: the behaviour at a count
+// that did not is a guess.
 func replicasSeen(counts []int) string {
 	switch n := len(counts); {
 	case n == 0:

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"loadline": func() { Main(NewRoot, "") }})
 }
 
-// TestScripts runs the command as people do: testdata/script/*.txtar.
+// TestScripts runs testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -33,8 +33,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// checkJSON is the script command "json FILE FIELD...": the file is one JSON
-// object that has the fields.
+// checkJSON is the script command "json FILE FIELD...": the file must be one JSON object with
+// these fields.
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	var object map[string]any
 	if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &object); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMovedCommands: each command that moved says in one line where it went.
+// TestMovedCommands: each moved command prints its new place in one line.
 func TestMovedCommands(t *testing.T) {
 	for _, args := range []string{
 		"paper drpc --seeds 2", "paper --help", "study cartpole --vary rate=1e-3", "study", "validate cfs", "engines --quick",

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// CheckWritable refuses an output path that cannot be written, before any work is done.
+// CheckWritable rejects an output path that cannot be written, before any work is done.
 func CheckWritable(flag, path string) error {
 	if path == "" {
 		return nil

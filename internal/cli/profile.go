@@ -113,11 +113,11 @@ func (f *profileFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 		bar.At(float64(i+1) / float64(len(services)))
 	}
 	bar.Done()
-	return f.tell(stdout, set, nil)
+	return f.write(stdout, set, nil)
 }
 
-// tell what was measured or fitted, in all ways that were asked for.
-func (f *profileFlags) tell(stdout io.Writer, set *profile.Set, beside []*profile.Curve) error {
+// write writes the measured or fitted profiles in all requested forms.
+func (f *profileFlags) write(stdout io.Writer, set *profile.Set, beside []*profile.Curve) error {
 	if f.out != "" {
 		if err := atomicfile.Write(f.out, set.Write); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (f *profileFlags) tell(stdout io.Writer, set *profile.Set, beside []*profil
 	return printProfiles(stdout, set, beside)
 }
 
-// check the flags, and say which services are meant.
+// check checks the flags, and returns the selected services.
 func (f *profileFlags) check(app *loadline.App) ([]int, error) {
 	var services []int
 	var faults []error
@@ -169,7 +169,7 @@ func (f *profileFlags) checkRest() error {
 	return errors.Join(faults...)
 }
 
-// visited services: those that some request comes to.
+// visited services: those that some request visits.
 func visited(app *loadline.App) []int {
 	var list []int
 	for i, g := range formulation.NewTopology(app).Services {
@@ -183,7 +183,7 @@ func visited(app *loadline.App) []int {
 	return list
 }
 
-// printProfiles as tables. Beside each may stand a curve to compare it with; nil = none.
+// printProfiles prints tables, each with a curve for comparison; nil = none.
 func printProfiles(w io.Writer, set *profile.Set, beside []*profile.Curve) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range set.Profiles {

@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// fit profiles to a history, and measure the same in the event engine if there is an
-// application to measure.
+// fit fits profiles to a history, and measures the same in the event engine if there is an
+// application.
 func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error {
 	var faults []error
 	if f.version != "" || f.cpu != 0 {
@@ -48,7 +48,7 @@ func (f *profileFlags) fit(ctx context.Context, stdout, stderr io.Writer) error 
 			return err
 		}
 	}
-	return f.tell(stdout, set, beside)
+	return f.write(stdout, set, beside)
 }
 
 func checkHistoryPercentile(p float64) error {
@@ -58,8 +58,8 @@ func checkHistoryPercentile(p float64) error {
 	return nil
 }
 
-// openPast reads a history and says which of its services are meant. Calls are read of
-// all, since they tell whether a service has any.
+// openPast reads a history and returns the selected services. Calls of all services are read,
+// since they show whether a service has any.
 func openPast(dir, service string) (*history.History, []string, error) {
 	h, err := history.Read(dir, history.Options{})
 	if err != nil {
@@ -78,7 +78,7 @@ func openPast(dir, service string) (*history.History, []string, error) {
 	return h, []string{service}, nil
 }
 
-// fitAll fits the profiles of services. The bootstrap's chance is the same each time.
+// fitAll fits the profiles of services. The bootstrap has a fixed seed.
 func fitAll(h *history.History, services []string, percentile float64) (*profile.Set, error) {
 	set := &profile.Set{}
 	for i, service := range services {
@@ -92,8 +92,8 @@ func fitAll(h *history.History, services []string, percentile float64) (*profile
 	return set, nil
 }
 
-// measureBeside measures in the event engine what was fitted: the same services in the
-// same sizes. There is nothing to compare with calls included.
+// measureBeside measures the fitted services in the event engine, in the same sizes. Profiles
+// that include calls cannot be compared.
 func measureBeside(ctx context.Context, app *loadline.App, set *profile.Set, seeds int, stderr io.Writer) ([]*profile.Curve, error) {
 	curves := make([]*profile.Curve, len(set.Profiles))
 	bar := NewProgress(stderr, "profiling "+app.Name)

@@ -59,9 +59,9 @@ calls. docs/slosplit.md has the rate of false alarms and the delay of detection.
 	return c
 }
 
-// watchReport is what came of a replay.
+// watchReport is the result of a replay.
 type watchReport struct {
-	From     time.Time         `json:"from"` // of what was watched
+	From     time.Time         `json:"from"` // of the monitored part
 	To       time.Time         `json:"to"`
 	Services []watchedService  `json:"services"`
 	Changes  []profile.Change  `json:"changes"` // by service, then by time
@@ -114,7 +114,7 @@ func (f *profileWatchFlags) check() error {
 	return errors.Join(append(faults, checkHistoryPercentile(f.percentile))...)
 }
 
-// known profiles, and the part of the history that is to be watched.
+// known returns the profiles, and the part of the history to monitor.
 func (f *profileWatchFlags) known(h *history.History, services []string) (*profile.Set, *history.History, error) {
 	if f.profiles == "" {
 		split := int(math.Round(f.learn * float64(h.Steps)))
@@ -134,13 +134,14 @@ func (f *profileWatchFlags) known(h *history.History, services []string) (*profi
 	return set, h, err
 }
 
-// watch one service to the end of the history.
+// watch monitors one service to the end of the history.
 func (f *profileWatchFlags) watch(h *history.History, service string, set *profile.Set, report *watchReport) error {
 	then, err := profile.NewServiceHistory(h, service, f.percentile)
 	if err != nil {
 		return err
 	}
-	// Of a service in several sizes, each has its profile: that of the moment, or none.
+	// A service with several sizes has a profile for each: the one of the present size, or
+	// none.
 	find := func(size profile.Size) *profile.Profile {
 		for i := range set.Profiles {
 			p := &set.Profiles[i]
@@ -166,7 +167,7 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 			}
 		}
 		if sameCPU(w.Size, m.Profile().Size) {
-			w.Size = m.Profile().Size // memory does not make visits slower
+			w.Size = m.Profile().Size // memory does not change latencies
 		}
 		c, changed := m.Observe(w)
 		if !changed {
@@ -188,7 +189,7 @@ func (f *profileWatchFlags) watch(h *history.History, service string, set *profi
 	return nil
 }
 
-// unwatched says why a service was not watched.
+// unwatched reports why a service was not monitored.
 func (f *profileWatchFlags) unwatched(service string, then *profile.ServiceHistory, set *profile.Set) profile.Missing {
 	if len(then.Windows) == 0 {
 		return profile.Missing{Service: service, Reason: fmt.Sprintf("no step can be watched: %v", then.Skipped)}
@@ -207,7 +208,7 @@ func (f *profileWatchFlags) unwatched(service string, then *profile.ServiceHisto
 	return profile.Missing{Service: service, Reason: reason}
 }
 
-// hintUnless the name is known, and something else is wrong with it.
+// hintUnless suggests a name, unless it is known and something else is wrong with it.
 func hintUnless(name string, known []string) string {
 	if slices.Contains(known, name) {
 		return ""

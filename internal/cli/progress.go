@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows on stderr how far a command is: a bar on a terminal, a line every ten
-// seconds elsewhere, and nothing for work that takes less than two seconds.
+// Progress shows on stderr how far a command is: a bar on a terminal, a line every ten seconds
+// elsewhere, and nothing for work that takes less than two seconds.
 type Progress struct {
 	w        io.Writer
 	terminal bool
@@ -49,7 +49,7 @@ func (p *Progress) Stages() func(share float64, part string) {
 	}
 }
 
-// At shows that a share of the work is done, if it is time to.
+// At shows that a share of the work is done, if an update is due.
 func (p *Progress) At(share float64) {
 	now := p.now()
 	every := lineEvery

@@ -87,13 +87,14 @@ func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
 		return f.goBack(stdout, r)
 	}
 	info, err := os.Stat(args[0])
-	if err == nil && !info.IsDir() || err != nil && filepath.Ext(args[0]) == ".safetensors" { // a name that is not there is of a file, too
+	if err == nil && !info.IsDir() || err != nil &&
+		filepath.Ext(args[0]) == ".safetensors" { // a missing file with this extension is a file, too
 		return f.promoteFile(args[0], r, stdout)
 	}
 	return f.promote(args[0], r, stdout, stderr)
 }
 
-// notBetterError: the candidate does not beat the rule, as far as is known.
+// notBetterError: the candidate is not known to beat the rule.
 type notBetterError struct{ verdict, candidate, remedy string }
 
 func (e *notBetterError) Error() string {
@@ -178,7 +179,7 @@ func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, error) {
 	return entry, nil
 }
 
-// resultsOf is what the model's card says of the evaluation.
+// resultsOf is the evaluation for the model's card.
 func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 	var where []string
 	for _, s := range e.Stretches {

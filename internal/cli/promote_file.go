@@ -16,8 +16,8 @@ import (
 // unjudged is the verdict on a file that was not evaluated.
 const unjudged = "It was not evaluated against a baseline on held-out history."
 
-// promoteFile promotes the policy of a file. The registry calls it by the name
-// of the application that it was trained for.
+// promoteFile promotes the policy of a file, under the name of the application that it was
+// trained for.
 func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.Writer) error {
 	if f.candidate != "" || f.prefer != "" {
 		return Usagef("--candidate and --prefer are for the folder of a run; %s is a file", path)

@@ -71,7 +71,7 @@ Policies:
 	return c
 }
 
-// replayed is all that the verb prints.
+// replayed is the output of the command.
 type replayed struct {
 	Log    string                   `json:"log"`
 	Replay decisionlog.ReplayReport `json:"replay"`

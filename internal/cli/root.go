@@ -49,8 +49,8 @@ Research commands (paper, study, validate, engines, forecast) are in loadline-la
 	return root
 }
 
-// ComparisonCommands are the commands that loadline and loadline-lab have in common. They
-// know the policies that are registered when they are made.
+// ComparisonCommands are shared by loadline and loadline-lab. They have the policies that are
+// registered when they are made.
 func ComparisonCommands() []*cobra.Command {
 	return []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport(), newModel()}
 }
@@ -85,7 +85,7 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 	return root
 }
 
-// Subcommands refuses a word that is not a subcommand, and suggests the nearest one.
+// Subcommands rejects a word that is not a subcommand, and suggests the closest one.
 func Subcommands(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func Subcommands(c *cobra.Command, args []string) error {
 	return Usagef("unknown command %q for %q%s", args[0], c.CommandPath(), suggest.Hint(args[0], known))
 }
 
-// Exactly accepts as many arguments as there are names, which describe them.
+// Exactly accepts as many arguments as there are names.
 func Exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(names) {
@@ -112,7 +112,7 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// flagHint names the flag that was meant.
+// flagHint suggests the closest flag.
 func flagHint(c *cobra.Command, err error) error {
 	if strings.HasPrefix(err.Error(), "unknown shorthand flag: 'o'") {
 		return Usagef("%s has no -o: it is short for --out, a path; the format of the result is --output", c.CommandPath())

@@ -278,8 +278,8 @@ func (f *liveFlags) leaseName() string {
 	return leaseName + "-" + f.fleet.agent
 }
 
-// meeting connects students and teachers; nil in a dry run, which applies nothing to
-// learn from.
+// meeting connects students and teachers; nil in a dry run, which applies nothing and so has
+// nothing to learn from.
 func (f *liveFlags) meeting(log *slog.Logger) *controller.Fleet {
 	if f.dryRun {
 		return nil
@@ -298,7 +298,7 @@ func (f *liveFlags) lease() string {
 	return "loadline-system"
 }
 
-// orZero is how controller-runtime spells "not served".
+// orZero is controller-runtime's notation for "not served".
 func orZero(address string) string {
 	if address == "" {
 		return "0"
@@ -313,8 +313,8 @@ func orAll(namespaces []string) string {
 	return strings.Join(namespaces, ",")
 }
 
-// clusterError adds what to do about an API server that does not answer, or has no
-// LoadLine definition.
+// clusterError adds advice for an API server that does not answer, or has no LoadLine
+// definition.
 func clusterError(err error) error {
 	if err == nil {
 		return nil

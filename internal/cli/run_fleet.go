@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/fleet"
 )
 
-// runFleetFlags say where students meet their teachers, for LoadLines whose policy
-// is DRPC's.
+// runFleetFlags configure the fleet of students and teachers, for LoadLines whose policy is
+// DRPC's.
 type runFleetFlags struct {
 	fleetFlags
 	store       string
@@ -26,8 +26,8 @@ type runFleetFlags struct {
 	agent       string
 }
 
-// What an application may take of the server in this process, which serves many: a
-// thousand services, or two hours of forty without their teacher.
+// Limits of one application on the embedded server, which serves many: a thousand services, or
+// two hours of forty without their teacher.
 const (
 	embeddedStream = 8 << 20
 	embeddedShelf  = 8 << 20
@@ -56,7 +56,7 @@ func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.agent, "agent", "", "run only the LoadLines whose label loadline.dev/agent has this value")
 }
 
-// check refuses what cannot be meant. Which flags were given is asked of them.
+// check reports invalid combinations of flags.
 func (f *runFleetFlags) check(flags *pflag.FlagSet) []error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
@@ -103,8 +103,8 @@ func (f *runFleetFlags) options(decisions string, leaderElect bool, log *slog.Lo
 
 var agentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
-// several says whether other processes may take over from this one. With a lease
-// they may, unless somebody says that there are none.
+// several reports whether other processes may take over from this one. With a lease they may,
+// unless a flag says that there are none.
 func (f *runFleetFlags) several(leaderElect bool) bool {
 	if f.controllers > 0 {
 		return f.controllers > 1

@@ -19,7 +19,7 @@ func TestRunFleetOptions(t *testing.T) {
 	}{
 		{"alone, with a server in the process", nil, false, false, true, "/data/fleet"},
 		{"several may take over", nil, true, true, true, "/data/fleet"},
-		{"a lease, and nobody else", []string{"--controllers=1"}, true, false, true, "/data/fleet"},
+		{"a lease, and no other process", []string{"--controllers=1"}, true, false, true, "/data/fleet"},
 		{"two without a lease", []string{"--controllers=2"}, false, true, true, "/data/fleet"},
 		{"several share servers", []string{"--nats=nats://n0:4222", "--controllers=2"}, true, false, false, "/data/fleet"},
 		{"they share servers, and this one teaches", []string{"--nats=nats://n0:4222", "--teach", "--fleet-store=/elsewhere"}, true,

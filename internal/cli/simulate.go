@@ -148,8 +148,7 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	return write(stdout)
 }
 
-// spec turns flags into a run, and refuses what cannot be run before anything
-// is done: every fault at once.
+// spec turns flags into a run, and reports all faults before anything is run.
 func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	cpu, err := f.checkWords()
 	faults := []error{err}
@@ -187,7 +186,7 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	return spec, nil
 }
 
-// checkWords looks at the flags that stand for themselves.
+// checkWords checks flags that are independent of others.
 func (f *simulateFlags) checkWords() (sim.CPUModel, error) {
 	cpu, err := parseCPUModel(f.cpuModel)
 	return cpu, errors.Join(err, CheckWritable("out", f.out), CheckWritable("svg", f.svg))
@@ -205,7 +204,7 @@ func parseCPUModel(name string) (sim.CPUModel, error) {
 }
 
 func (f *simulateFlags) simulate(ctx context.Context, spec simulate.Spec, stderr io.Writer) (*simulate.Outcome, error) {
-	// Decisions are timed by the thread's own clock.
+	// Decisions are timed by the thread's CPU clock.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	bar := NewProgress(stderr, fmt.Sprintf("%s on %s", spec.Policy, spec.App.Name))

@@ -97,7 +97,7 @@ is an error, with the lowest latency that is possible and its cost.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	// The papers speak of methods.
+	// The papers call them methods.
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "method" {
 			name = "way"
@@ -166,7 +166,7 @@ func (f *sloSplitFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 	return f.print(stdout, app, plan)
 }
 
-// write the files that were asked for.
+// write writes the requested files.
 func (f *sloSplitFlags) write(app *loadline.App, plan *slosplit.Plan) error {
 	if f.out != "" {
 		shares := plan.Shares()
@@ -185,7 +185,7 @@ func (f *sloSplitFlags) write(app *loadline.App, plan *slosplit.Plan) error {
 	return atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err })
 }
 
-// check the flags: every fault at once. There is no splitter if one must be trained.
+// check checks the flags and reports every fault. There is no splitter if one must be trained.
 func (f *sloSplitFlags) check() (split slosplit.Splitter, app *loadline.App, known *profile.Set, err error) {
 	var faults []error
 	if !(f.rate > 0) || math.IsInf(f.rate, 0) {

@@ -10,8 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// splitGraph is the split on the graph of services: who calls whom, each with its share
-// and what keeps it.
+// splitGraph is the split on the graph of services, each with its share and instances.
 func splitGraph(app *loadline.App, plan *slosplit.Plan, rate float64, way string) draw.Graph {
 	g := draw.Graph{
 		Title: fmt.Sprintf("The SLO of %s, split by %s at %g requests/s", app.Name, way, rate),

@@ -91,7 +91,7 @@ func (f *sloTrainFlags) check() error {
 	return errors.Join(append(faults, CheckWritable("out", f.out))...)
 }
 
-// sloTrained is what a training came to.
+// sloTrained is the result of a training.
 type sloTrained struct {
 	Way        string              `json:"way"`
 	Tasks      int                 `json:"tasks"`
@@ -204,7 +204,7 @@ func (f *sloTrainFlags) print(w io.Writer, t *sloTrained) error {
 	return nil
 }
 
-// trainInPlace makes a splitter for those who have no model.
+// trainInPlace trains a splitter for users without a model.
 func trainInPlace(ctx context.Context, way string, stderr io.Writer) (slosplit.Splitter, error) {
 	fmt.Fprintf(stderr, "no --model: training %s; keep one with loadline slo train --way %s --out FILE\n", way, way)
 	f := sloTrainFlags{way: way, seed: 1, samples: 30, verify: 1, parallel: runtime.GOMAXPROCS(0)}
@@ -215,7 +215,7 @@ func trainInPlace(ctx context.Context, way string, stderr io.Writer) (slosplit.S
 	return learnedSplitter(t.model), nil
 }
 
-// learnedSplitter of a model: meta adapts to each chain that it meets.
+// learnedSplitter of a model: meta adapts to each chain.
 func learnedSplitter(m *learned.Model) slosplit.Splitter {
 	if m.Way == "meta" {
 		return learned.NewAdaptive(m)

@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// makeSplitModel is the script command "splitmodel WAY FILE": a model of slo train,
-// but of chains that are made up, and trained for a moment only.
+// makeSplitModel is the script command "splitmodel WAY FILE": a model of slo train, on made-up
+// chains and briefly trained.
 func makeSplitModel(ts *testscript.TestScript, _ bool, args []string) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var tasks []learned.Task

@@ -10,8 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// storyFigure is a run over time: what came, what served it, what it used, and
-// how long users waited.
+// storyFigure is a run over time: load, replicas, usage and latency.
 func storyFigure(app *loadline.App, o *simulate.Outcome) draw.Figure {
 	s, r := o.Timeline, &o.Result
 	x := make([]float64, len(s.At))
@@ -39,9 +38,8 @@ func storyFigure(app *loadline.App, o *simulate.Outcome) draw.Figure {
 	}
 }
 
-// latencyPanel shows the kinds that came nearest to their SLO. Kinds with one
-// SLO are shown in seconds; where SLOs differ, only their ratio to it can be
-// compared.
+// latencyPanel shows the kinds closest to their SLO. Kinds with one SLO are shown in seconds;
+// with different SLOs, as ratios.
 func latencyPanel(app *loadline.App, o *simulate.Outcome, x []float64, most int) draw.Panel {
 	kinds := tightestKinds(o, most)
 	slo := app.Kinds[kinds[0]].SLO
@@ -69,8 +67,8 @@ func latencyPanel(app *loadline.App, o *simulate.Outcome, x []float64, most int)
 	return p
 }
 
-// tightestKinds are those whose latency is largest for their SLO, in the order
-// of the app: more lines than a few cannot be told apart.
+// tightestKinds are those with the highest latency relative to their SLO, in the order of the
+// app: more than a few lines cannot be distinguished.
 func tightestKinds(o *simulate.Outcome, most int) []int {
 	kinds := o.Result.Kinds
 	order := make([]int, len(kinds))

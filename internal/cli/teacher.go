@@ -45,8 +45,8 @@ weights that the students use from then on.
 The weights are those of a model that loadline train --formulation drpc wrote. When the
 file is replaced, its students are published under the next version.
 
-With --app the teacher also learns, from the students' decisions and from the scenes of
-a witness (see agent --witness), which describe the whole application. It is evaluated
+With --app the teacher also learns, from the students' decisions and from snapshots
+of the whole application (see agent --observe-app). It is evaluated
 regularly in a simulated application (--workload); when it has improved, it trains its
 students and publishes their weights. When the notifier detects that the reward has
 fallen, that states are new, that students differ from their teacher or that the request
@@ -67,9 +67,9 @@ cluster. A fleet must have one teacher.`,
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services productpage,details
   loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --services reviews,ratings
 
-  # The same, and the teacher learns: one agent is the witness of the whole application
+  # The same, and the teacher learns: one agent observes the whole application
   loadline teacher --embedded 127.0.0.1:4222 --model drpc.safetensors --checkpoint teacher --app bookinfo --workload day --peak 100
-  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --witness --speed 60
+  loadline agent --nats nats://127.0.0.1:4222 --model drpc.safetensors --app bookinfo --observe-app --speed 60
 
   # A cluster of three, with credentials and TLS
   loadline teacher --nats tls://n0:4222,tls://n1:4222,tls://n2:4222 --credentials teacher.creds --tls-ca ca.pem \
@@ -151,8 +151,8 @@ func (f *teacherFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, st
 	return d.print(stdout)
 }
 
-// teacherStart is how long a teacher waits for servers at its start, where a wrong
-// address is more likely than an outage.
+// teacherStart is how long a teacher waits for servers at its start, where a wrong address is
+// more likely than an outage.
 const teacherStart = 30 * time.Second
 
 func (f *teacherFlags) serve(config fleet.Config) (*fleet.Server, error) {
@@ -188,7 +188,7 @@ type teacherCommand struct {
 type serviceCount struct {
 	Service   string  `json:"service"`
 	Decisions int     `json:"decisions"`
-	Novel     float64 `json:"novel"`   // share of states that the teacher has rarely seen
+	Novel     float64 `json:"novel"`   // share of states that the teacher rarely visited
 	Version   uint64  `json:"version"` // of the weights of its last decision
 	novel     int
 }
@@ -227,7 +227,7 @@ func (d *teacherCommand) open() (*fleet.Link, error) {
 	return l, err
 }
 
-// configure a teacher by the flags.
+// configure sets a teacher's configuration from the flags.
 func (d *teacherCommand) configure(c *teacher.Config, _ *train.Scenario) {
 	bar := NewProgress(d.stderr, "training")
 	if d.scenario != nil {
@@ -302,7 +302,7 @@ func (d *teacherCommand) replaced() *drpc.Model {
 	return m
 }
 
-// counts by service, in order.
+// counts by service, sorted.
 func (d *teacherCommand) counts() []serviceCount {
 	all := make([]serviceCount, 0, len(d.services))
 	for _, s := range d.services {
@@ -313,7 +313,7 @@ func (d *teacherCommand) counts() []serviceCount {
 	return all
 }
 
-// print the report. The supervisor has ended.
+// print prints the report. The supervisor has ended.
 func (d *teacherCommand) print(w io.Writer) error {
 	var sent, received uint64
 	for _, l := range d.links {
@@ -324,7 +324,7 @@ func (d *teacherCommand) print(w io.Writer) error {
 		report := struct {
 			Version    uint64         `json:"version"`
 			Counted    uint64         `json:"counted"`
-			Repeated   uint64         `json:"again"`
+			Repeated   uint64         `json:"repeated"`
 			Unreadable uint64         `json:"unreadable"`
 			Last       uint64         `json:"last"`
 			Services   []serviceCount `json:"services"`
@@ -358,9 +358,9 @@ func (d *teacherCommand) printLearning(w io.Writer, s *teacher.Status) {
 	if s.Silent != "" {
 		silent = " (the last without decisions of " + s.Silent + ")"
 	}
-	fmt.Fprintf(w, "learned from %d periods of %d scenes; %d incomplete%s, %d interrupted, %d decisions late, %d scenes of another "+
+	fmt.Fprintf(w, "learned from %d periods of %d snapshots; %d incomplete%s, %d interrupted, %d decisions late, %d snapshots of another "+
 		"application\n",
-		s.Learned, s.Scenes, s.Incomplete, silent, s.Broken, s.Late, s.Rejected)
+		s.Learned, s.Snapshots, s.Incomplete, silent, s.Broken, s.Late, s.Rejected)
 	fmt.Fprintf(w, "recent: reward %.3f, novelty %.2f, imitation %.3f, drift %.2f; trained again %d times, best evaluation %.3f\n\n",
 		s.Reward, s.Novelty, s.Imitation, s.Drift, s.Retrained, s.Best)
 	for _, e := range d.supervisor.Events() {

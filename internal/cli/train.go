@@ -57,7 +57,8 @@ trained by loadline-lab train.`,
 
   # The SLO split among the services, and an agent that scales each to its share
   loadline slo train --way meta --out split.safetensors
-  loadline train --formulation msars --app sockshop --workload day --peak 300 --split split.safetensors --profiles sockshop.json -o msars.safetensors
+  loadline train --formulation msars --app sockshop --workload day --peak 300 \
+    --split split.safetensors --profiles sockshop.json -o msars.safetensors
   loadline simulate --app sockshop --workload day --peak 300 --duration 3h --policy msars:file=msars.safetensors`,
 		Args: Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {

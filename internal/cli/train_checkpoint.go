@@ -28,7 +28,7 @@ const CheckpointEvery = 5 * time.Minute
 // drpcState is the file in it; the name is that of earlier releases.
 const drpcState = "school.state"
 
-// openDRPCCheckpoint takes the folder for this process.
+// openDRPCCheckpoint locks the folder for this process.
 func openDRPCCheckpoint(folder string) (*drpcCheckpoint, error) {
 	c := &drpcCheckpoint{folder: folder, saved: time.Now()}
 	if folder == "" {
@@ -73,7 +73,7 @@ func (c *drpcCheckpoint) resume(s *trainer.Trainer, stderr io.Writer) error {
 	return nil
 }
 
-// save the state of the training between two units: now, or if it is time to.
+// save saves the state of the training between two units: now, or if it is due.
 func (c *drpcCheckpoint) save(s *trainer.Trainer, now bool) {
 	if c.folder == "" || !now && time.Since(c.saved) < CheckpointEvery {
 		return

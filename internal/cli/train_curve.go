@@ -14,8 +14,8 @@ import (
 // no policy imitates another.
 const ImitationColumn = "imitation"
 
-// WriteCurve writes a learning curve so far to a CSV file, if one is asked for: the columns
-// of every curve, and then its own.
+// WriteCurve writes a learning curve so far to a CSV file, if one is requested: the common
+// columns, and then its own.
 func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.Point, []string)) error {
 	if log == "" {
 		return nil
@@ -37,7 +37,7 @@ func WriteCurve[P any](log string, curve []P, own []string, row func(P) (train.P
 	})
 }
 
-// CurveNumber is a number as learning curves have it.
+// CurveNumber formats a number of a learning curve.
 func CurveNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // PrintCurve prints a learning curve with one further column as a table, and the events
@@ -55,7 +55,7 @@ func PrintCurve[P, E any](w io.Writer, curve []P, column string, row func(P) (tr
 	}
 }
 
-// idleGain is how much more reward than without changes counts.
+// idleGain is the minimum gain in reward over no changes.
 const idleGain = 0.005
 
 // NoGain is a warning that a trained policy does no better than changing nothing; empty if

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	drpcschool "github.com/loadline/loadline/internal/policy/drpc/trainer"
-	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
+	drpctrainer "github.com/loadline/loadline/internal/policy/drpc/trainer"
+	msarstrainer "github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/train"
 )
 
-// TestCurvesAsOthersReadThem holds the columns and fields that scripts go by.
+// TestCurvesAsOthersReadThem checks the columns and fields that scripts read.
 func TestCurvesAsOthersReadThem(t *testing.T) {
 	f := trainFlags{log: filepath.Join(t.TempDir(), "curve.csv")}
 	common := train.Point{Steps: 40, Episodes: 2, Explored: 0.5, Loss: 1.0 / 3, Evaluation: 0.25, QoS: 1, CPU: 0.125, Memory: 0.75}
@@ -21,16 +21,16 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		row    = "40,2,0.5,0.333333,0.25,1,0.125,0.75,"
 		fields = `{"steps":40,"episodes":2,"explored":0.5,"loss":0.3333333333333333,"evaluation":0.25,"qos":1,"cpu":0.125,"memory":0.75,`
 	)
-	drpc := drpcschool.Point{Point: common, Imitation: 0.5}
-	msars := msarsschool.Point{Point: common, Users: 0.5, CommonReward: 0.25}
+	drpc := drpctrainer.Point{Point: common, Imitation: 0.5}
+	msars := msarstrainer.Point{Point: common, Users: 0.5, CommonReward: 0.25}
 	for name, of := range map[string]struct {
 		write      func() error
 		point      any
 		csv, field string
 	}{
-		"drpc": {func() error { return f.writeDRPCLog([]drpcschool.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n",
+		"drpc": {func() error { return f.writeDRPCLog([]drpctrainer.Point{drpc}) }, drpc, head + "\n" + row + "0.5\n",
 			`"imitation":0.5}`},
-		"msars": {func() error { return f.writeMSARSLog([]msarsschool.Point{msars}) }, msars,
+		"msars": {func() error { return f.writeMSARSLog([]msarstrainer.Point{msars}) }, msars,
 			head + ",users,yardstick\n" + row + ",0.5,0.25\n", `"users":0.5,"yardstick":0.25}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,12 +46,12 @@ func TestCurvesAsOthersReadThem(t *testing.T) {
 		})
 	}
 	f.log = ""
-	if err := f.writeDRPCLog([]drpcschool.Point{drpc}); err != nil {
+	if err := f.writeDRPCLog([]drpctrainer.Point{drpc}); err != nil {
 		t.Errorf("no log: %v", err)
 	}
 }
 
-func TestIdleIsTold(t *testing.T) {
+func TestNoGainIsReported(t *testing.T) {
 	unchanged := train.Result{Policy: train.NoChange, Reward: 0.8}
 	for _, c := range []struct {
 		reward float64

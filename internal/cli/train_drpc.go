@@ -47,7 +47,7 @@ var (
 	drpcAlso = []string{"shares", "checkpoint"}
 )
 
-// forDRPC says whether to train DRPC, and refuses the flags of other trainings.
+// forDRPC reports whether to train DRPC, and rejects the flags of other trainings.
 func (f *trainFlags) forDRPC(flags *pflag.FlagSet) (bool, error) {
 	if f.drpc.formulation == "" {
 		return false, refuseOwn(flags, drpcFormulation, drpcOnly)

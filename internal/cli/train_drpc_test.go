@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestInterruptedTrainingResumes: interrupted at any moment, the same command resumes
-// and gives the same file as one that was not interrupted.
+// TestInterruptedTrainingResumes: interrupted at any moment, the same command resumes and gives
+// the same file as one that was not interrupted.
 func TestInterruptedTrainingResumes(t *testing.T) {
 	dir := t.TempDir()
 	train := func(ctx context.Context, out string, more ...string) (int, string) {
@@ -25,34 +25,34 @@ func TestInterruptedTrainingResumes(t *testing.T) {
 		}, more...)
 		return Run(ctx, args, strings.NewReader(""), io.Discard, &stderr), stderr.String()
 	}
-	if code, said := train(t.Context(), "whole"); code != 0 {
-		t.Fatal(said)
+	if code, output := train(t.Context(), "whole"); code != 0 {
+		t.Fatal(output)
 	}
-	var log, school, said string
+	var log, state, output string
 	code := 0
-	for try := 0; code == 0; try++ { // again if a busy machine noticed the first line of the log too late
+	for try := 0; code == 0; try++ { // again if the interrupt came too late
 		_ = os.Remove(filepath.Join(dir, "parts"))
-		log, school = filepath.Join(dir, fmt.Sprintf("curve-%d.csv", try)), filepath.Join(dir, fmt.Sprintf("school-%d", try))
+		log, state = filepath.Join(dir, fmt.Sprintf("curve-%d.csv", try)), filepath.Join(dir, fmt.Sprintf("state-%d", try))
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { // as soon as there is something
+		go func() { // as soon as the log has a line
 			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(log); err == nil {
 					cancel()
 				}
 			}
 		}()
-		code, said = train(ctx, "parts", "--checkpoint", school, "--log", log)
+		code, output = train(ctx, "parts", "--checkpoint", state, "--log", log)
 		cancel()
 	}
-	if code != exitInterrupted || !strings.Contains(said, "the same command resumes from") {
-		t.Fatalf("code %d: %s", code, said)
+	if code != exitInterrupted || !strings.Contains(output, "the same command resumes from") {
+		t.Fatalf("code %d: %s", code, output)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "parts")); err == nil {
 		t.Error("an interrupted training wrote a model")
 	}
-	if code, said = train(t.Context(), "parts", "--checkpoint", school, "--log", log); code != 0 || !strings.Contains(said,
+	if code, output = train(t.Context(), "parts", "--checkpoint", state, "--log", log); code != 0 || !strings.Contains(output,
 		"resuming after") {
-		t.Fatalf("code %d: %s", code, said)
+		t.Fatalf("code %d: %s", code, output)
 	}
 	var files [2][]byte
 	for i, name := range []string{"whole", "parts"} {

@@ -24,7 +24,7 @@ import (
 
 const msarsFormulation = "msars"
 
-// msarsFlags are those of an agent that steers by parts of the SLO.
+// msarsFlags are those of MSARS.
 type msarsFlags struct {
 	way, split, profiles string
 }
@@ -38,10 +38,10 @@ func (f *msarsFlags) add(flags *pflag.FlagSet) {
 		"with --formulation msars: file of load-latency profiles; those that it lacks are measured and added")
 }
 
-// msarsOnly are the flags that such a training takes besides those of every one.
+// msarsOnly are the flags that only MSARS has.
 var msarsOnly = []string{"way", "split", "profiles"}
 
-// forMSARS says whether MSARS is meant, and refuses what its training does not take.
+// forMSARS reports whether to train MSARS, and rejects the flags of other trainings.
 func (f *trainFlags) forMSARS(flags *pflag.FlagSet) (bool, error) {
 	if f.drpc.formulation != msarsFormulation {
 		return false, refuseOwn(flags, msarsFormulation, msarsOnly)
@@ -49,7 +49,7 @@ func (f *trainFlags) forMSARS(flags *pflag.FlagSet) (bool, error) {
 	return true, refuseOthers(flags, msarsFormulation, msarsOnly...)
 }
 
-// trainMSARS lets an agent learn to steer by a split, into one model file.
+// trainMSARS trains MSARS into one model file.
 func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	config, err := f.msarsConfig(flags)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *trainFlags) trainMSARS(ctx context.Context, flags *pflag.FlagSet, stdou
 		Progress: bar.Stages(),
 		Point: func(p trainer.Point) {
 			curve = append(curve, p)
-			_ = f.writeMSARSLog(curve) // the last write reports
+			_ = f.writeMSARSLog(curve) // the last write reports its error
 		},
 		Profiles: f.msars.keep,
 	})
@@ -139,7 +139,7 @@ func (f *msarsFlags) known() (*profile.Set, error) {
 	return profile.ReadSet(file, f.profiles)
 }
 
-// keep the profiles, those that were measured included.
+// keep writes the profiles, including measured ones.
 func (f *msarsFlags) keep(set *profile.Set) error {
 	if f.profiles == "" {
 		return nil
@@ -147,7 +147,7 @@ func (f *msarsFlags) keep(set *profile.Set) error {
 	return atomicfile.Write(f.profiles, set.Write)
 }
 
-// network that splits: from its file, or trained here.
+// network returns the splitting network: from its file, or trained here.
 func (f *msarsFlags) network(ctx context.Context, config *trainer.Config, stderr io.Writer) (err error) {
 	switch {
 	case !msars.Learned(f.way):

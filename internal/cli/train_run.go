@@ -62,7 +62,7 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 // oneModelOnly are flags of a training into one model file.
 var oneModelOnly = []string{"evaluate-every", "episodes", "log", "checkpoint"}
 
-// forApplication refuses flags that the training of candidates does not take.
+// forApplication rejects flags that the training of candidates does not have.
 func (f *trainFlags) forApplication(flags *pflag.FlagSet) error {
 	var faults []error
 	for _, name := range oneModelOnly {
@@ -88,7 +88,7 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 		return err
 	}
 	if _, err := openShares(f.run.shares); err != nil {
-		return err // before anything long is begun
+		return err // before long work starts
 	}
 	subject, err := f.run.subject(ctx, f.seed, stderr)
 	if err != nil {
@@ -189,7 +189,7 @@ func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) 
 	return candidates, errors.Join(faults...)
 }
 
-// chosen methods, and how many candidates: one of each method, unless it is said.
+// chosen methods, and the number of candidates: by default one of each method.
 func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err error) {
 	methods, n = f.methods, f.candidates
 	if len(methods) > 0 && !flags.Changed("candidates") {
@@ -207,7 +207,7 @@ func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err er
 	return methods, n, nil
 }
 
-// checkFolder refuses a folder that holds something else.
+// checkFolder rejects a folder with other contents.
 func (f *trainFlags) checkFolder() error {
 	if f.out == "" {
 		return Usagef("--out is missing: the folder of the run")
@@ -231,7 +231,7 @@ func (f *trainFlags) checkFolder() error {
 	return nil
 }
 
-// subject to learn on.
+// subject to train on.
 func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (*pipeline.Subject, error) {
 	if f.history != "" {
 		return f.fromHistory(stderr)
@@ -322,7 +322,7 @@ func setObjectives(app *loadline.App, objectives []string) error {
 	return nil
 }
 
-// printRun prints what was trained, and what to do next.
+// printRun prints what was trained, and the next commands.
 func printRun(w io.Writer, f *pipeline.Folder) error {
 	s := &f.Subject
 	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))

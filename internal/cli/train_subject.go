@@ -15,12 +15,11 @@ import (
 // formulations that --formulation takes: those that learn a whole application.
 func formulations() []string { return []string{drpcFormulation, msarsFormulation} }
 
-// subjectFlags are those that every training of a whole application takes.
+// subjectFlags are shared by all trainings of a whole application.
 var subjectFlags = []string{"formulation", "app", "workload", "duration", "scale", "peak", "objective", "name", "output", "steps",
 	"seed", "evaluate-every", "episodes", "out", "log"}
 
-// refuseOthers says which of the flags that were given a formulation does not take:
-// those of every training, and some more.
+// refuseOthers reports flags that a formulation does not have.
 func refuseOthers(flags *pflag.FlagSet, formulation string, more ...string) error {
 	var faults []error
 	flags.Visit(func(flag *pflag.Flag) {
@@ -31,7 +30,7 @@ func refuseOthers(flags *pflag.FlagSet, formulation string, more ...string) erro
 	return errors.Join(faults...)
 }
 
-// refuseOwn says which of the flags that were given only another formulation takes.
+// refuseOwn reports flags that only another formulation has.
 func refuseOwn(flags *pflag.FlagSet, formulation string, own []string) error {
 	var faults []error
 	for _, name := range own {
@@ -94,7 +93,7 @@ func (f ScenarioFlags) Scenario(seed uint64) (train.Scenario, error) {
 		Source: fmt.Sprintf("%s under %s, %v", model.App.Name, w.Name, w.Duration())}, nil
 }
 
-// lacks is what every training of a whole application needs and was not given.
+// lacks reports missing flags of a training of a whole application.
 func (f *trainFlags) lacks() []error {
 	var faults []error
 	if f.run.app == "" || f.run.workload == "" {
@@ -106,7 +105,7 @@ func (f *trainFlags) lacks() []error {
 	return faults
 }
 
-// lengths sets those of a training that the flags give.
+// lengths applies the flags for the lengths of a training.
 func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) []error {
 	var faults []error
 	for _, o := range []struct {
@@ -127,7 +126,7 @@ func (f *trainFlags) lengths(flags *pflag.FlagSet, steps, every, episodes *int) 
 	return faults
 }
 
-// checkWritten are the files that every training of a whole application writes.
+// checkWritten checks the output files of a training of a whole application.
 func (f *trainFlags) checkWritten() error {
 	return errors.Join(CheckWritable("out", f.out), CheckWritable("log", f.log))
 }

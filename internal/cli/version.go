@@ -37,7 +37,7 @@ func newVersion() *cobra.Command {
 	return c
 }
 
-// TrainedBy is what a model's card says of the program that trained it.
+// TrainedBy is the program's name in a model's card.
 func TrainedBy() string { return "loadline " + version }
 
 func revision() string {

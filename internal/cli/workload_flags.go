@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// workloadFlags say how to read or generate a workload. All verbs that take one
-// share them.
+// workloadFlags configure reading or generating a workload. All commands with a workload share
+// them.
 type workloadFlags struct {
 	options   workload.Options
 	combine   string
@@ -27,7 +27,7 @@ func (f *workloadFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.options.Step, "step", 0, "length of the bins of a workload")
 }
 
-// addReading adds all but duration and step, which some verbs have of their own.
+// addReading adds all but duration and step, which some commands define themselves.
 func (f *workloadFlags) addReading(flags *pflag.FlagSet) {
 	o := &f.options
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
@@ -43,7 +43,7 @@ func (f *workloadFlags) addReading(flags *pflag.FlagSet) {
 	flags.StringVar(&f.profile, "profile", "", "for utilisation traces: a CSV file with columns utilisation, rps")
 }
 
-// open makes the workload and says on stderr what was left out.
+// open makes the workload and reports skipped data on stderr.
 func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, error) {
 	o := f.options
 	o.Combine, o.Gaps = workload.Combine(f.combine), workload.Gaps(f.gaps)
@@ -63,7 +63,7 @@ func (f *workloadFlags) open(name string) (*workload.Workload, workload.Report, 
 	w, report, err := workload.Open(name, o)
 	if err != nil {
 		if _, missing := os.Stat(name); errors.Is(missing, fs.ErrNotExist) {
-			err = UsageError(err) // not a file, so the command line is wrong
+			err = UsageError(err) // not a file, so it is a usage error
 		}
 		return nil, report, err
 	}
@@ -82,7 +82,7 @@ func readProfile(path string) (*workload.Profile, error) {
 	return workload.ReadProfile(file, path)
 }
 
-// leftOut is a remark on what a trace file did not give; empty = nothing.
+// leftOut is a remark on skipped data of a trace file; empty = none.
 func leftOut(r workload.Report) string {
 	if r.Missing+r.Bad+r.Filled == 0 {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Of makes the record of a decision and what it rests on. Nothing in it is
-// shared with either. What became of the plan is added by Finish.
+// Of makes the record of a decision and its situation. It shares nothing with either. Finish
+// adds the result of the plan.
 func Of(d *loadline.Decision, s loadline.Situation) *Record {
 	r := &Record{At: d.At, Policy: d.Policy}
 	if len(s.Window) > 0 {
@@ -19,7 +19,7 @@ func Of(d *loadline.Decision, s loadline.Situation) *Record {
 	return r
 }
 
-// Finish adds what became of the decision.
+// Finish adds the result of the decision.
 func (r *Record) Finish(d *loadline.Decision) {
 	r.Applied = d.Applied
 	r.Error = ""
@@ -28,8 +28,8 @@ func (r *Record) Finish(d *loadline.Decision) {
 	}
 }
 
-// see copies what was seen. An observation may speak of fewer services than the
-// application has, where it is new.
+// see copies the observation. It may have fewer services than the application, if the
+// application is new.
 func (r *Record) see(s loadline.Situation) {
 	o := s.Now()
 	r.Services = make([]Service, len(s.App.Services))
@@ -59,11 +59,11 @@ func (r *Record) see(s loadline.Situation) {
 	}
 }
 
-// want copies what the policy asked for and what was made of it.
+// want copies the policy's proposal and the guards' corrections.
 func (r *Record) want(d *loadline.Decision) {
 	of := func(service int) *Service {
 		if service < 0 || service >= len(r.Services) {
-			return nil // the loop refuses such a proposal
+			return nil // the loop rejects such a proposal
 		}
 		return &r.Services[service]
 	}
@@ -129,7 +129,7 @@ func sizeOf(s loadline.Size) Size {
 	return Size{Number(s.CPURequest), Number(s.CPULimit), s.MemoryRequest, s.MemoryLimit}
 }
 
-// SettingOf is a setting as records hold it.
+// SettingOf converts a setting for records.
 func SettingOf(s loadline.Setting) Setting {
 	return Setting{
 		Replicas: set(s.Replicas), CPURequest: setNumber(s.CPURequest), CPULimit: setNumber(s.CPULimit),

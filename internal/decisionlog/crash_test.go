@@ -11,7 +11,7 @@ import (
 
 const writerVariable = "DECISIONLOG_TEST_WRITER"
 
-// TestMain also plays the writer that is killed.
+// TestMain is also the writer that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(writerVariable); dir != "" {
 		writeForEver(dir)
@@ -78,8 +78,8 @@ func TestAKilledWriter(t *testing.T) {
 	}
 }
 
-// Readers come and go while the log is written, rotated and dropped, and see a
-// run of records without a gap.
+// Readers open and close while the log is written, rotated and dropped, and see records without
+// a gap.
 func TestReadingWhileItIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{SegmentBytes: 20_000, TotalBytes: 60_000, Sync: -1})

@@ -1,8 +1,7 @@
-// Package decisionlog keeps every decision on disk: what was seen and how old
-// it was, what was forecast, what the policy wanted and would have wanted
-// otherwise, what each guard changed, what was applied, and what the twin
-// expected of it. The log is bounded, and readable after a crash up to the last
-// whole record.
+// Package decisionlog stores every decision on disk: the observation and its age, the forecast,
+// the policy's proposal and its alternative, the changes by each guard, what was applied, and
+// the twin's prediction. The log is bounded, and readable after a crash up to the last complete
+// record.
 //
 // A log is a folder of segments, decisions-000001.log and so on, and a lock.
 // A segment is lines of text, each a checksum and a JSON object:
@@ -10,23 +9,21 @@
 //	f0e1d2c3 {"v":1,"app":{...}}
 //	8a9b0c1d {"v":1,"decision":{"at":"2026-03-01T12:04:15Z",...}}
 //
-// The checksum is CRC-32C of the object, in eight hexadecimal digits, so that
-// cut -c10- FILE | jq reads a segment with plain tools. A line with its newline
-// is written by one call; whatever is killed leaves at most one torn line, at
-// the end, which readers leave out and the next writer cuts off. A segment
-// begins with the application, so that each can be read without those before
-// it, and the application is written again when it changes.
+// The checksum is CRC-32C of the object, in eight hexadecimal digits, so that cut -c10- FILE |
+// jq reads a segment with plain tools. A line with its newline is written by one call; a killed
+// writer leaves at most one torn line, at the end, which readers skip and the next writer
+// removes. A segment begins with the application, so that each can be read on its own, and the
+// application is written again when it changes.
 //
-// A segment that is full is packed by gzip, decisions-000001.log.gz.
+// A full segment is compressed by gzip, decisions-000001.log.gz.
 //
-// There is one writer at a time, held by a lock of the kernel that ends with its
-// process. Readers need no lock.
+// There is one writer at a time, by a kernel lock that ends with its process. Readers need no
+// lock.
 //
-// Reading order: record.go (what is kept), number.go (figures that JSON cannot
-// hold), convert.go (from a decision of the loop), rebuild.go (and back),
-// recorder.go (beside the loop), line.go (one line), folder.go (the segments),
-// log.go, rotate.go and pack.go (writing), read.go, order.go and find.go
-// (reading); twin.go (the expected outcome of an allocation); explain.go with
+// Reading order: record.go (the record), number.go (numbers that JSON cannot represent),
+// convert.go (from a decision of the loop), rebuild.go (and back), recorder.go (beside the
+// loop), line.go (one line), folder.go (the segments), log.go, rotate.go and pack.go (writing),
+// read.go, order.go and find.go (reading); twin.go (the expected outcome of an allocation); explain.go with
 // explain_change.go, explain_seen.go and explain_figures.go (a decision in plain
 // sentences); replay.go with replay_cluster.go and replay_load.go (another policy
 // over the recorded decisions).

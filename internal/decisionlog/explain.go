@@ -8,10 +8,10 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// FormatTime as it is written everywhere.
+// FormatTime is the common format of instants.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Explain tells one service's part of a decision.
+// Explain describes one service's part of a decision.
 func Explain(e Entry, service string) string {
 	r := e.Record
 	s := r.Service(service)
@@ -30,7 +30,7 @@ func Explain(e Entry, service string) string {
 	return strings.Join(sentences, " ")
 }
 
-// explainPass tells of a decision that speaks of no service.
+// explainPass describes a decision without any service.
 func explainPass(r *Record) string {
 	if r.Error != "" {
 		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", FormatTime(r.At), trimReason(r.Error))
@@ -56,7 +56,7 @@ func outcomeOf(r *Record, s *Service) string {
 	return fmt.Sprintf("At %s %s %s.", FormatTime(r.Applied), s.Name, changePhrase(before, after, happened))
 }
 
-// wanted is what the policy asked for.
+// wanted is the policy's proposal.
 func wanted(r *Record, s *Service) []string {
 	switch {
 	case s.Proposal == nil && r.Error != "" && (s.Plan == nil || !r.Applied.IsZero()):
@@ -75,7 +75,7 @@ func wanted(r *Record, s *Service) []string {
 	return []string{fmt.Sprintf("The policy %s asked for %s%s.", r.Policy, asked, because(s.Proposal.Reason))}
 }
 
-// corrected is what each guard made of it.
+// corrected is the correction of each guard.
 func corrected(s *Service) []string {
 	var all []string
 	for _, g := range s.Guards {
@@ -113,8 +113,7 @@ func visits(c *loadline.Call, service int) bool {
 	return false
 }
 
-// ExplainSince tells of a later decision that left the service as it was, or failed to
-// change it.
+// ExplainSince describes a later decision that did not change the service, or failed to.
 func ExplainSince(e *Entry, service string) string {
 	r, s := e.Record, e.Record.Service(service)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// tense of what is told.
+// tense of a phrase.
 type tense int
 
 const (
@@ -120,7 +120,7 @@ func correction(from, to loadline.Setting) string {
 	if from.Empty() {
 		return "asked for " + DescribeSetting(to)
 	}
-	// Only what differs is worth saying.
+	// Only differences are mentioned.
 	a, b := from, to
 	same(&a.Replicas, &b.Replicas)
 	same(&a.CPURequest, &b.CPURequest)

@@ -66,7 +66,7 @@ func span(d time.Duration) string {
 	return digits(d.Hours()) + " h"
 }
 
-// digits writes three significant ones, and never an exponent for thousands.
+// digits writes three significant digits without an exponent for thousands.
 func digits(v float64) string {
 	if math.Abs(v) >= 1000 {
 		return fmt.Sprintf("%.0f", v)

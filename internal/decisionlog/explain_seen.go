@@ -10,15 +10,15 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// sight collects what was seen, what was not, and how old it is. An age is said
-// once, and again where it differs by a second or more.
+// sight collects the observed figures, the missing ones, and their age. An age is printed once,
+// and again where it differs by a second or more.
 type sight struct {
 	parts, absent, broken []string
 	age                   time.Duration
 	aged                  bool
 }
 
-// add a figure, and say whether there is one.
+// add adds a figure, present or not.
 func (v *sight) add(name string, s Sample, write func(float64) string) {
 	switch {
 	case !s.Present:
@@ -35,7 +35,7 @@ func (v *sight) add(name string, s Sample, write func(float64) string) {
 	}
 }
 
-// seen is what the policy was shown of the service and of its users.
+// seen is the policy's observation of the service and its users.
 func seen(e Entry, s *Service) []string {
 	var v sight
 	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
@@ -93,7 +93,7 @@ func covered(s *Service) []string {
 	return []string{text + "."}
 }
 
-// shown are the metrics of a service that a paragraph has figures of.
+// shown are the metrics of a service that are printed in a paragraph.
 var shown = []string{loadline.ServiceRate.String(), loadline.ServiceCPU.String(), loadline.ServiceMemory.String(),
 	loadline.ServiceLatencyP99.String()}
 
@@ -153,7 +153,7 @@ func readyPods(s *Service) float64 {
 	return n
 }
 
-// used is a share of what is requested, where anything is.
+// used is a share of the request, if there is one.
 func used(what string, v, requested float64, write func(float64) string) string {
 	if !(requested > 0) {
 		return fmt.Sprintf("%s of %s", write(v), what)
@@ -161,8 +161,7 @@ func used(what string, v, requested float64, write func(float64) string) string 
 	return fmt.Sprintf("%s at %s of the request", what, percent(v/requested))
 }
 
-// users is the kind of request through this service that stood worst against its
-// SLO.
+// users is the kind of request through this service that was worst relative to its SLO.
 func users(e Entry, s *Service) []string {
 	if e.App == nil {
 		return nil
@@ -211,7 +210,7 @@ func foreseen(s *Service) []string {
 	return []string{text + "."}
 }
 
-// expected is what the twin foresaw with the plan, and the runner-up beside it.
+// expected is the twin's prediction for the plan and for the runner-up.
 func expected(r *Record, s *Service) []string {
 	var all []string
 	if s.Plan != nil && r.Expected != nil {

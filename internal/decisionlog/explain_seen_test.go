@@ -40,7 +40,7 @@ func TestReportedConcernsTheService(t *testing.T) {
 
 // Figures that stand on part of the pods are said to.
 func TestPartOfThePodsIsSaid(t *testing.T) {
-	sc := newScene()
+	sc := newExample()
 	pods := sc.s.Window[0].Services[0].Pods
 	for i := range pods {
 		pods[i].Ready = sc.d.At.Add(-time.Hour)

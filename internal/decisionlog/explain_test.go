@@ -19,8 +19,8 @@ func sample(v float64, age time.Duration) loadline.Sample {
 	return loadline.Sample{Value: v, At: explainedAt.Add(-age)}
 }
 
-// scene is a decision that the rows below change.
-type scene struct {
+// example is a decision that the rows below change.
+type example struct {
 	d loadline.Decision
 	s loadline.Situation
 	r *Record
@@ -28,7 +28,7 @@ type scene struct {
 
 func setReplicas(n int) loadline.Setting { return loadline.Setting{Replicas: loadline.Some(n)} }
 
-func newScene() *scene {
+func newExample() *example {
 	app := &loadline.App{
 		Services: []loadline.Service{{Name: "productpage"}},
 		Kinds: []loadline.Kind{
@@ -41,9 +41,9 @@ func newScene() *scene {
 	for i := range pods {
 		pods[i] = loadline.PodObservation{Phase: loadline.PodReady, Size: size, Created: explainedAt, Ready: explainedAt}
 	}
-	told := []loadline.Allocation{{Replicas: 3, Size: size}}
+	desired := []loadline.Allocation{{Replicas: 3, Size: size}}
 	seven := 7 * time.Second
-	return &scene{
+	return &example{
 		d: loadline.Decision{
 			At: explainedAt, Applied: explainedAt.Add(time.Second), Policy: "hpa",
 			Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: setReplicas(6),
@@ -52,7 +52,7 @@ func newScene() *scene {
 			Plan:    loadline.Plan{Services: []loadline.ServicePlan{{Setting: setReplicas(5)}}},
 		},
 		s: loadline.Situation{
-			App: app, Allocation: told, InFlight: told,
+			App: app, Allocation: desired, InFlight: desired,
 			Window: []loadline.Observation{{
 				At: explainedAt,
 				Services: []loadline.ServiceObservation{{
@@ -67,16 +67,16 @@ func newScene() *scene {
 	}
 }
 
-func (s *scene) service() *loadline.ServiceObservation { return &s.s.Window[0].Services[0] }
+func (s *example) service() *loadline.ServiceObservation { return &s.s.Window[0].Services[0] }
 
-// scenes, each one paragraph of testdata/sentences.txt.
-var scenes = []struct {
+// examples, each one paragraph of testdata/sentences.txt.
+var examples = []struct {
 	name   string
-	change func(*scene)
+	change func(*example)
 	record func(*Record)
 }{
 	{"more replicas, cut by a guard", nil, nil},
-	{"a runner-up and what the twin expected", func(s *scene) {
+	{"a runner-up and what the twin expected", func(s *example) {
 		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: setReplicas(4), Reason: "add one, valued 0.03 less"}
 	}, func(r *Record) {
 		r.Expected = &Outlook{Kind: "page", Percentile: 99, Latency: Seconds(180 * time.Millisecond),
@@ -84,39 +84,39 @@ var scenes = []struct {
 		r.Services[0].Proposal.RunnerUp.Expected = &Outlook{Kind: "page", Percentile: 99,
 			Latency: Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
 	}},
-	{"left as it is", func(s *scene) {
+	{"left as it is", func(s *example) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
 		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: setReplicas(3), Reason: "within tolerance"}
 	}, nil},
-	{"nothing measured: it holds", func(s *scene) {
+	{"nothing measured: it holds", func(s *example) {
 		*s.service() = loadline.ServiceObservation{Pods: s.service().Pods[:1]}
 		s.s.Window[0].Kinds = nil
 		s.d = loadline.Decision{At: explainedAt, Policy: "hpa", Err: fmt.Errorf("%w: no pod has a usable sample", loadline.ErrNoData)}
 	}, nil},
-	{"a figure that is none, and one of memory only", func(s *scene) {
+	{"a figure that is none, and one of memory only", func(s *example) {
 		s.service().CPU = sample(math.NaN(), 0)
 		s.service().Rate = loadline.Sample{}
 	}, nil},
-	{"the cluster refuses", func(s *scene) {
+	{"the cluster refuses", func(s *example) {
 		s.d.Applied, s.d.Err = time.Time{}, errors.New("apply: the server is away.")
 	}, nil},
-	{"sizes and brownout", func(s *scene) {
+	{"sizes and brownout", func(s *example) {
 		want := loadline.Setting{CPURequest: loadline.Some(0.3), CPULimit: loadline.Some(0.0),
 			MemoryLimit: loadline.Some[int64](1 << 30), Brownout: loadline.Some(true)}
 		s.d.Changed = nil
 		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: want, Reason: "too slow"}
 		s.d.Plan.Services[0].Setting = want
 	}, nil},
-	{"a guard refuses", func(s *scene) {
+	{"a guard refuses", func(s *example) {
 		s.d.Changed = []loadline.GuardChange{{Guard: "roll-out", From: setReplicas(6), Reason: "a roll-out is under way"}}
 		s.d.Plan, s.d.Applied = loadline.Plan{}, time.Time{}
 	}, nil},
-	{"a guard acts where the policy cannot", func(s *scene) {
+	{"a guard acts where the policy cannot", func(s *example) {
 		s.d.Proposal, s.d.Err = loadline.Proposal{}, loadline.ErrNoData
 		s.d.Changed = []loadline.GuardChange{{Guard: "floor", To: setReplicas(5), Reason: "nothing was measured for 10 min"}}
 	}, func(r *Record) { r.Rung = "floor" }},
 	{"Recommend", nil, func(r *Record) { r.Mode = "Recommend" }},
-	{"a forecast, a part of the SLO, plans under way, one replica", func(s *scene) {
+	{"a forecast, a part of the SLO, plans under way, one replica", func(s *example) {
 		s.s.Forecast = []loadline.Forecast{{Step: 150 * time.Second, Median: []loadline.Sample{sample(90, 0), sample(120, 0)},
 			High: []loadline.Sample{sample(100, 0), sample(140, 0)}}}
 		s.s.PartialSLO = []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond}}
@@ -124,10 +124,10 @@ var scenes = []struct {
 		s.d.Changed = nil
 		s.d.Proposal.Services[0].Setting, s.d.Plan.Services[0].Setting = setReplicas(1), setReplicas(1)
 	}, nil},
-	{"the policy does not speak of it", func(s *scene) {
+	{"the policy proposes nothing for it", func(s *example) {
 		s.d = loadline.Decision{At: explainedAt, Policy: "students"}
 	}, nil},
-	{"nothing could be observed", func(s *scene) {
+	{"nothing could be observed", func(s *example) {
 		s.d = loadline.Decision{At: explainedAt, Policy: "hpa", Err: errors.New("observe: connection refused")}
 		s.s = loadline.Situation{}
 	}, nil},
@@ -135,8 +135,8 @@ var scenes = []struct {
 
 func TestSentences(t *testing.T) {
 	var b bytes.Buffer
-	for _, row := range scenes {
-		s := newScene()
+	for _, row := range examples {
+		s := newExample()
 		if row.change != nil {
 			row.change(s)
 		}

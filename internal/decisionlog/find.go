@@ -12,13 +12,13 @@ import (
 // last decision about it.
 type Finding struct {
 	Service string
-	Change  *Entry // nil = it was never changed
+	Change  *Entry // nil = never changed within the log
 	Last    *Entry // may be the same
 }
 
-// Find looks back from an instant, or from the end of the log if it is zero, for
-// what made each service what it was then. It reads no further back than it
-// needs to. With a service, only that one is looked for.
+// Find finds, for each service, the decision that was effective at an instant, or at the end of
+// the log if it is zero. It reads no further back than necessary. With a service, only that one
+// is searched.
 func (r *Reader) Find(at time.Time, service string) ([]Finding, error) {
 	var found []Finding
 	begins := time.Time{}
@@ -64,11 +64,10 @@ func unknownService(service string, found []Finding) error {
 	for _, f := range found {
 		known = append(known, f.Service)
 	}
-	return fmt.Errorf("the log knows no service %q%s", service, suggest.Hint(service, known))
+	return fmt.Errorf("the log has no service %q%s", service, suggest.Hint(service, known))
 }
 
-// upTo are the entries of a segment that took effect up to an instant, in that
-// order.
+// upTo are the entries of a segment that took effect up to an instant, in that order.
 func (r *Reader) upTo(segment int, at time.Time, begins *time.Time) ([]Entry, error) {
 	var entries []Entry
 	err := r.Read(segment, func(e Entry) error {
@@ -93,7 +92,7 @@ func (r *Record) Effective() time.Time {
 	return r.Applied
 }
 
-// look takes from an entry what later ones did not say.
+// look takes from an entry what later ones did not determine.
 func look(found []Finding, e *Entry) []Finding {
 	for i := range e.Record.Services {
 		s := &e.Record.Services[i]
@@ -109,7 +108,7 @@ func look(found []Finding, e *Entry) []Finding {
 	return found
 }
 
-// settled reports whether nothing is left to look for.
+// settled reports whether the search is complete.
 func settled(found []Finding, service string) bool {
 	for _, f := range found {
 		if f.Service == service {
@@ -122,8 +121,8 @@ func settled(found []Finding, service string) bool {
 	return len(found) > 0 && service == ""
 }
 
-// Between visits the entries that were decided from one instant to another, both
-// included, in their order. A zero instant is no bound.
+// Between visits the entries that were decided between two instants, both included, in order. A
+// zero instant is no bound.
 func (r *Reader) Between(from, to time.Time, visit func(Entry) error) error {
 	first, err := r.segmentOf(from)
 	if err != nil {
@@ -156,7 +155,7 @@ func (r *Reader) Between(from, to time.Time, visit func(Entry) error) error {
 	return ordered.Flush()
 }
 
-// reorder is how late a plan may be applied for its record to be put in order.
+// reorder is the delay of applying up to which records are sorted.
 const reorder = 10 * time.Minute
 
 // segmentOf is the first segment that may hold an instant.

@@ -10,8 +10,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// story writes a log in which web changes at 0, 4 and 8, db at 2, and nothing
-// else happens up to 11.
+// story writes a log in which web changes at 0, 4 and 8, db at 2, and nothing else up to 11.
 func story(t *testing.T, o Options) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,7 +123,7 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A plan that was applied late is written late; readers get it in its place.
+// A plan that was applied late is written late; readers get it in order.
 func TestBetweenIsInTheOrderOfDeciding(t *testing.T) {
 	for layout, o := range map[string]Options{"one segment": {}, "many segments": {SegmentSpan: 15 * time.Second}} {
 		dir := t.TempDir()

@@ -54,8 +54,8 @@ func listSegments(dir string) ([]segment, error) {
 		}
 		all = append(all, segment{number: number, path: filepath.Join(dir, e.Name()), size: info.Size()})
 	}
-	// Where a segment is there both ways, its writer was killed before it could
-	// remove the one that is not packed.
+	// If a segment exists in both forms, its writer was killed before it removed the
+	// uncompressed one.
 	slices.SortFunc(all, func(a, b segment) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), -cmp.Compare(len(a.path), len(b.path)))
 	})
@@ -75,7 +75,7 @@ func segmentNumber(name string) int {
 
 func (s *segment) packed() bool { return strings.HasSuffix(s.path, packedSuffix) }
 
-// open the segment for reading. It may have been packed since it was listed.
+// open opens the segment for reading. It may have been compressed since it was listed.
 func (s *segment) open() (io.ReadCloser, error) {
 	file, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) && !s.packed() {
@@ -92,8 +92,7 @@ func (s *segment) open() (io.ReadCloser, error) {
 	return &unpacked{file: file}, nil
 }
 
-// unpacked reads a packed segment. Its faults come with the first read, as those
-// of the other kind do.
+// unpacked reads a compressed segment. Errors come with the first read, as for the other form.
 type unpacked struct {
 	file *os.File
 	text *gzip.Reader
@@ -147,8 +146,8 @@ func (s *segment) begin() error {
 	}
 }
 
-// completeLength is the offset after the last complete record of a segment. A crash cut
-// off what follows. Damage before it is not repaired: readers skip and report it.
+// completeLength is the offset after the last complete record of a segment. What follows was
+// cut off by a crash. Damage before it is not repaired: readers skip and report it.
 func (s *segment) completeLength() (int64, error) {
 	file, err := s.open()
 	if err != nil {

@@ -23,11 +23,11 @@ type line struct {
 // sumLength is that of the checksum and the blank after it.
 const sumLength = 9
 
-// longestLine bounds what a reader keeps of a file that is not a log.
+// longestLine bounds the memory for a file that is not a log.
 const longestLine = 64 << 20
 
-// ours is how every object of this version begins, so that the version need not
-// be looked for.
+// ours is the beginning of every object of this version, so that the version need not be
+// searched.
 var ours = fmt.Appendf(nil, `{"v":%d,`, Version)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -52,14 +52,14 @@ func putSum(into, text []byte) {
 	hex.Encode(into, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// A FutureError is of a log that a newer program wrote.
+// A FutureError means that a newer program wrote the log.
 type FutureError struct {
 	File    string
 	Version int
 }
 
 func (e *FutureError) Error() string {
-	return fmt.Sprintf("%s is of version %d, and this program knows versions up to %d: read it with the loadline that wrote it, or a "+
+	return fmt.Sprintf("%s is of version %d, and this program reads versions up to %d: read it with the loadline that wrote it, or a "+
 		"newer one", e.File, e.Version, Version)
 }
 
@@ -68,7 +68,7 @@ var (
 	errNotALine = errors.New("it is no record")
 )
 
-// checkLine is the object of a line without its newline, if its checksum holds.
+// checkLine returns the object of a line without its newline, if its checksum is correct.
 func checkLine(text []byte) ([]byte, error) {
 	if len(text) <= sumLength || text[sumLength-1] != ' ' {
 		return nil, errNotALine

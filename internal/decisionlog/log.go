@@ -16,13 +16,13 @@ import (
 // Options bound a log. The zero value of each field is a usable default.
 type Options struct {
 	SegmentBytes int64         // a segment is closed before it would be larger; 0 = 8 MiB
-	SegmentSpan  time.Duration // and when it holds so much time; 0 = a day
-	TotalBytes   int64         // the oldest segments are dropped before all would be larger; 0 = 256 MiB
-	Keep         time.Duration // segments that are older are dropped; 0 = as long as there is room
-	// Sync forces records to disk: 0 = each one before Append returns; above 0 =
-	// when one is so much later than the last that was forced; below 0 = only when a
-	// segment is closed. It is about power cuts and crashes of the machine: a record
-	// survives the death of the process in any case.
+	SegmentSpan  time.Duration // and when it covers this much time; 0 = a day
+	TotalBytes   int64         // the oldest segments are dropped to stay below; 0 = 256 MiB
+	Keep         time.Duration // older segments are dropped; 0 = no limit
+	// Sync forces records to disk: 0 = each one before Append returns; above 0 = when this much
+	// time has passed since the last one; below 0 = only when a segment is closed. It matters
+	// for power failures and crashes of the machine: a record survives the end of the process
+	// in any case.
 	Sync time.Duration
 }
 
@@ -64,7 +64,7 @@ type Log struct {
 
 	mu     sync.Mutex
 	closed []segment // oldest first
-	now    segment   // the one that is written
+	now    segment   // the current one
 	file   *os.File  // of it; nil = the next record begins a segment
 	total  int64     // bytes of all
 	synced time.Time // of the last record that was forced to disk
@@ -78,8 +78,8 @@ type Log struct {
 // ErrClosed is returned by a closed log.
 var ErrClosed = errors.New("the decision log is closed")
 
-// Open takes a folder for writing and makes it if it is not there. A torn record
-// at the end is cut off.
+// Open opens a folder for writing and creates it if necessary. A torn record at the end is
+// removed.
 func Open(dir string, o Options) (*Log, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// resume takes up where the last writer ended.
+// resume continues where the last writer ended.
 func (l *Log) resume() error {
 	all, err := listSegments(l.dir)
 	if err != nil || len(all) == 0 {
@@ -116,7 +116,7 @@ func (l *Log) resume() error {
 	}
 	last := &all[len(all)-1]
 	if last.packed() {
-		l.closed, l.now = all, *last // its number goes on
+		l.closed, l.now = all, *last // its number is continued
 		l.tidy()
 		return nil
 	}
@@ -152,8 +152,8 @@ func (l *Log) tidy() {
 	}
 }
 
-// Append writes a record, and the application if it is another than before. An
-// application that is changed in place is not noticed: pass a new one.
+// Append writes a record, and the application if it has changed. An application that is
+// modified in place is not detected: pass a new one.
 func (l *Log) Append(app *loadline.App, r *Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,8 +195,8 @@ func (l *Log) encodeApp(app *loadline.App) (bool, error) {
 	return true, nil
 }
 
-// write puts the buffer down in one call. If only part of it arrived it is
-// taken back, so that the next record does not follow a truncated one.
+// write writes the buffer in one call. A partial write is undone, so that the next record does
+// not follow a truncated one.
 func (l *Log) write(r *Record) error {
 	n, err := l.file.Write(l.buffer.Bytes())
 	if err != nil {
@@ -227,8 +227,7 @@ func (l *Log) sync(at time.Time) error {
 	return nil
 }
 
-// Close forces everything to disk and lets go of the folder. It may be called
-// again.
+// Close forces everything to disk and unlocks the folder. It may be called again.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -110,8 +110,8 @@ func TestOneWriterAtATime(t *testing.T) {
 	open(t, dir, Options{})
 }
 
-// The log ends at every byte of its last two records, as if the writer had been
-// killed there. They are short ones, so that this does not take long.
+// The log ends at every byte of its last two records, as if the writer had been killed there.
+// They are short, so that this is fast.
 func TestTornAtEveryByte(t *testing.T) {
 	app := sampleApp()
 	add := func(l *Log, n int) {
@@ -159,8 +159,7 @@ func TestTornAtEveryByte(t *testing.T) {
 	}
 }
 
-// A segment that was begun and never got a whole line is useless, and
-// harmless.
+// A segment without a complete line is useless, and harmless.
 func TestTornBeginning(t *testing.T) {
 	for _, begin := range []string{"", "0", "1234abcd {\"v\":1", "\n", "no log at all\nand no end"} {
 		dir := t.TempDir()
@@ -203,7 +202,7 @@ func TestDamageInTheMiddleIsSkippedAndReported(t *testing.T) {
 		}
 	}
 	check(3)
-	// The writer cuts off tails only: what stands behind the damage is good.
+	// The writer removes tails only: records after the damage are valid.
 	fill(t, open(t, dir, Options{}), 3, 4)
 	check(4)
 }

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Number is a float64 that survives JSON whatever it is: what a broken exporter
-// or policy said must be in the record as it was, so what is no number is "NaN",
-// and infinities are "+Inf" and "-Inf".
+// Number is a float64 that survives JSON: wrong values of an exporter or policy must be
+// recorded unchanged, so NaN is "NaN", and infinities are "+Inf" and "-Inf".
 type Number float64
 
 // MarshalJSON writes the shortest text that reads back to the same number.
@@ -73,8 +72,8 @@ func (s *Seconds) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Sample is one measured value and how old it was when it was seen. The zero
-// Sample is absent. In JSON it is [value, age in seconds].
+// Sample is one measured value and its age when it was observed. The zero Sample is absent. In
+// JSON it is [value, age in seconds].
 type Sample struct {
 	Value   float64
 	Age     time.Duration

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// InOrder puts entries in the order in which they were decided: a decision is
-// written when it is applied, which may be after later ones. It holds entries
-// back for as long as Delay, and passes them on to Visit.
+// InOrder sorts entries in the order of their decisions: a decision is written when it is
+// applied, possibly after later ones. It delays entries by up to Delay, and passes them to
+// Visit.
 type InOrder struct {
 	Delay time.Duration
 	Visit func(Entry) error
 	held  []Entry // by their instants
 }
 
-// Add takes the next entry as it was written.
+// Add adds the next entry as written.
 func (o *InOrder) Add(e Entry) error {
 	i := len(o.held)
 	for i > 0 && o.held[i-1].Record.At.After(e.Record.At) {
@@ -24,7 +24,7 @@ func (o *InOrder) Add(e Entry) error {
 	return o.release(o.held[len(o.held)-1].Record.At.Add(-o.Delay))
 }
 
-// Flush passes on what is left.
+// Flush passes on the rest.
 func (o *InOrder) Flush() error {
 	for _, e := range o.held {
 		if err := o.Visit(e); err != nil {

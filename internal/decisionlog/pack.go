@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/atomicfile"
 )
 
-// packLast packs the segment that was just closed, to a tenth or so. If it
-// cannot be packed it stays as it is, which is no worse than before.
+// packLast compresses the segment that was just closed, to about a tenth. If that fails the
+// segment is kept uncompressed.
 func (l *Log) packLast() {
 	if n := len(l.closed); n > 0 {
 		before := l.closed[n-1].size
@@ -20,8 +20,8 @@ func (l *Log) packLast() {
 	}
 }
 
-// pack completes the packed file before it removes the other, so that one of
-// them is there whatever is killed when.
+// pack completes the compressed file before it removes the other, so that one of them exists at
+// any time.
 func (s *segment) pack() {
 	if s.packed() {
 		return
@@ -46,12 +46,11 @@ func (s *segment) pack() {
 	if err != nil {
 		return
 	}
-	_ = os.Remove(s.path) // or the next writer does
+	_ = os.Remove(s.path) // otherwise the next writer does
 	s.path, s.size = packed, info.Size()
 }
 
-// tidy packs what a killed writer had closed and not packed, and removes what it
-// had left over.
+// tidy compresses segments that a killed writer had closed, and removes its leftovers.
 func tidy(dir string, closed []segment) {
 	for i := range closed {
 		if closed[i].packed() {

@@ -10,17 +10,17 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// ErrEmpty is of a folder without any decision.
+// ErrEmpty: the folder has no decision.
 var ErrEmpty = errors.New("there are no decisions in it")
 
-// Damage is part of a log that cannot be read and is left out.
+// Damage is a part of a log that cannot be read and is skipped.
 type Damage struct {
 	File  string
 	At    int64 // byte where it begins
 	Bytes int64 // 0 = unknown
 	Why   string
-	// Tail: it is the end of the segment. It is being written, or was when the
-	// writer was killed.
+	// Tail: it is the end of the segment, which is being written, or was when the writer was
+	// killed.
 	Tail bool
 }
 
@@ -35,15 +35,14 @@ func (d Damage) String() string {
 	return fmt.Sprintf("%s has %d bytes at %d that are left out: %s", d.File, d.Bytes, d.At, d.Why)
 }
 
-// Reader reads a log, while it is written or after. Read it from the first
-// segment on, or from the last back. A decision that was applied late is
-// written after ones that were made later.
+// Reader reads a log, during or after writing. Read it from the first segment forwards, or from
+// the last backwards. A decision that was applied late is written after later ones.
 type Reader struct {
 	dir      string
 	segments []segment
-	// Progress, if not nil, hears which share of what may have to be read has been.
+	// Progress, if not nil, gets the share of the log that has been read.
 	Progress func(share float64)
-	// Damage that was met so far.
+	// Damage found so far.
 	Damage []Damage
 }
 
@@ -53,18 +52,17 @@ func (r *Reader) progress(share float64) {
 	}
 }
 
-// Entry is one record with the application as it was then, nil if it is unknown.
-// Entries share applications; records are the caller's.
+// Entry is one record with the application of its time, nil if unknown. Entries share
+// applications; records belong to the caller.
 type Entry struct {
 	App    *loadline.App
 	Record *Record
 }
 
-// OpenReader lists the segments of a log. What the writer adds later is not
-// seen.
+// OpenReader lists the segments of a log. Later additions are not seen.
 func OpenReader(dir string) (*Reader, error) {
 	var all []segment
-	// A folder that is listed while a segment is packed or dropped may look empty.
+	// While a segment is compressed or dropped, the folder may look empty.
 	for range 3 {
 		var err error
 		if all, err = listSegments(dir); err != nil {
@@ -86,8 +84,8 @@ func (r *Reader) Segments() int { return len(r.segments) }
 // Bytes of a segment, as it was listed.
 func (r *Reader) Bytes(segment int) int64 { return r.segments[segment].size }
 
-// Begins is the instant of a segment's first decision; zero = it has none, or
-// the writer has dropped it meanwhile.
+// Begins is the instant of a segment's first decision; zero = none, or dropped by the writer
+// meanwhile.
 func (r *Reader) Begins(segment int) (time.Time, error) {
 	s := &r.segments[segment]
 	if s.first.IsZero() {
@@ -113,8 +111,8 @@ func (r *Reader) Read(segment int, visit func(Entry) error) error {
 	return r.readAll(file, s.path, visit)
 }
 
-// readAll visits the complete records. A packed segment that is damaged cannot be read
-// beyond that.
+// readAll visits the complete records. A damaged compressed segment cannot be read beyond the
+// damage.
 func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) error {
 	in := newLines(from)
 	var app *loadline.App
@@ -154,7 +152,7 @@ func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) e
 	}
 }
 
-// note damage once, however often a segment is read.
+// note records damage once, however often a segment is read.
 func (r *Reader) note(d Damage) {
 	for _, known := range r.Damage {
 		if known.File == d.File && known.At == d.At {

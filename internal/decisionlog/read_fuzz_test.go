@@ -9,14 +9,15 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// FuzzRead: whatever is in a segment can be read, with what is no record told as
-// damage. Signed text has its lines' checksums put right, or none would get past
-// them; what is read can be used, too.
+// FuzzRead: any segment can be read; what is not a record is reported as damage. Signed text
+// gets correct checksums, otherwise no line would pass; the result must be usable, too.
 func FuzzRead(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text, false)
 	}
-	f.Add([]byte(`{"v":1,"decision":{"at":"2026-03-01T12:00:00Z","policy":"hpa","services":[{"name":"web","seen":{"rate":[84,7],"cpu":["NaN",7],"pods":[{"id":1,"phase":"ready","created_s_ago":5}]},"told":{"replicas":3},"forecast":{"step_s":60,"median":[1,"NaN"]},"plan":{"replicas":5}}]}}`), true)
+	f.Add([]byte(`{"v":1,"decision":{"at":"2026-03-01T12:00:00Z","policy":"hpa","services":[{"name":"web",`+
+		`"seen":{"rate":[84,7],"cpu":["NaN",7],"pods":[{"id":1,"phase":"ready","created_s_ago":5}]},`+
+		`"told":{"replicas":3},"forecast":{"step_s":60,"median":[1,"NaN"]},"plan":{"replicas":5}}]}}`), true)
 	f.Add([]byte(`{"v":1,"app":{"Name":"shop"}}`+"\n"+`{"v":1,"decision":{}}`+"\n"+`{"v":1}`), true)
 	app := sampleApp()
 	f.Fuzz(func(t *testing.T, text []byte, signed bool) {
@@ -68,8 +69,7 @@ func seeds(f *testing.F) [][]byte {
 	return [][]byte{b.Bytes(), b.Bytes()[:b.Len()-1], []byte("\n\n00000000 {}\n"), []byte(`00000000 {"v":9}`)}
 }
 
-// FuzzWriteOn: a log that is written on after whatever was in its segment gives
-// the records back that were there, and the new one.
+// FuzzWriteOn: appending to any segment keeps its records, and adds the new one.
 func FuzzWriteOn(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text)

@@ -7,12 +7,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Seen reports whether the record holds an observation: a pass that could not
-// observe has none.
+// Seen reports whether the record has an observation: a pass that could not observe has none.
 func (r *Record) Seen() bool { return len(r.Services) > 0 }
 
-// Observation is what was seen, in the order of an application's services,
-// kinds and nodes. What the record does not speak of is absent.
+// Observation is the recorded one, in the order of an application's services, kinds and nodes.
+// What the record lacks is absent.
 func (r *Record) Observation(app *loadline.App) loadline.Observation {
 	o := loadline.Observation{
 		At: r.At, Services: make([]loadline.ServiceObservation, len(app.Services)),
@@ -37,8 +36,8 @@ func (r *Record) Observation(app *loadline.App) loadline.Observation {
 	return o
 }
 
-// Situation is what the policy knew. The window is that of the observations up
-// to this record's, which the caller has collected.
+// Situation is the policy's situation. The window is the observations up to this record's,
+// which the caller has collected.
 func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loadline.Situation {
 	s := loadline.Situation{
 		App: app, Window: window,
@@ -69,7 +68,7 @@ func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loa
 	return s
 }
 
-// Before is what the service would have been without this decision.
+// Before is the service's allocation without this decision.
 func (s *Service) Before() loadline.Allocation {
 	if s.Expecting != nil {
 		return s.Expecting.Allocation()
@@ -97,7 +96,7 @@ func (s *Service) observation(at time.Time) loadline.ServiceObservation {
 	return o
 }
 
-// phaseOf a name. One that is unknown is of a pod that does not serve.
+// phaseOf a name. An unknown phase does not serve.
 func phaseOf(name string) loadline.PodPhase {
 	for _, p := range []loadline.PodPhase{loadline.PodStarting, loadline.PodReady, loadline.PodDraining} {
 		if p.String() == name {
@@ -121,7 +120,7 @@ func before(at time.Time, ago *Seconds) time.Time {
 	return at.Add(-time.Duration(*ago))
 }
 
-// Allocation in the vocabulary's terms.
+// Allocation converts to loadline.Allocation.
 func (t Allocation) Allocation() loadline.Allocation {
 	return loadline.Allocation{Replicas: t.Replicas, Size: t.Size.size(), Brownout: t.Brownout}
 }
@@ -132,7 +131,7 @@ func (s Size) size() loadline.Size {
 	}
 }
 
-// Setting in the vocabulary's terms.
+// Setting converts to loadline.Setting.
 func (s Setting) Setting() loadline.Setting {
 	number := func(n *Number) loadline.Opt[float64] {
 		if n == nil {
@@ -168,7 +167,7 @@ func (f *Forecast) from(at time.Time) loadline.Forecast {
 	return loadline.Forecast{Step: time.Duration(f.Step), Median: samples(f.Median), High: samples(f.High)}
 }
 
-// Needs in the vocabulary's terms.
+// Needs converts to loadline.Needs.
 func (n Needs) Needs() loadline.Needs {
 	return loadline.Needs{
 		Period: time.Duration(n.Period), Delay: time.Duration(n.Delay), Scrape: time.Duration(n.Scrape),

@@ -16,8 +16,8 @@ type Record struct {
 	Applied time.Time `json:"applied,omitzero"` // when the plan was handed to the cluster
 	Policy  string    `json:"policy"`
 	Mode    string    `json:"mode,omitempty"` // Observe, Recommend or Act; empty = it acts
-	Rung    string    `json:"rung,omitempty"` // of the guard's ladder, where the loop stands on one
-	Needs   Needs     `json:"needs"`          // how the policy was shown the cluster
+	Rung    string    `json:"rung,omitempty"` // of the guard's ladder, if there is one
+	Needs   Needs     `json:"needs"`          // how the policy observed the cluster
 	// Error is why nothing was decided, or why what was planned was not applied.
 	Error string `json:"error,omitempty"`
 
@@ -28,7 +28,7 @@ type Record struct {
 	Services []Service `json:"services,omitempty"`
 	Kinds    []Kind    `json:"kinds,omitempty"`
 	Nodes    []Node    `json:"nodes,omitempty"`
-	// Expected is what the twin foresees with the plan.
+	// Expected is the twin's prediction for the plan.
 	Expected *Outlook `json:"expected,omitempty"`
 }
 
@@ -114,7 +114,7 @@ type Setting struct {
 // Forecast is loadline.Forecast.
 type Forecast struct {
 	Step   Seconds  `json:"step_s"`
-	Median []Number `json:"median"`         // at +step, +2 steps, ...; NaN = not foreseen
+	Median []Number `json:"median"`         // at +step, +2 steps, ...; NaN = none
 	High   []Number `json:"high,omitempty"` // upper quantile, same instants
 }
 
@@ -124,14 +124,14 @@ type SLO struct {
 	Latency    Seconds `json:"latency_s"`
 }
 
-// Proposal is what the policy wanted of one service.
+// Proposal is the policy's proposal for one service.
 type Proposal struct {
 	Setting  Setting      `json:"setting"`
 	Reason   string       `json:"reason,omitempty"`
 	RunnerUp *Alternative `json:"runner_up,omitempty"`
 }
 
-// Alternative is what the policy would have done otherwise.
+// Alternative is the policy's alternative.
 type Alternative struct {
 	Setting  Setting  `json:"setting"`
 	Reason   string   `json:"reason,omitempty"`
@@ -146,12 +146,12 @@ type Guard struct {
 	Reason string  `json:"reason,omitempty"`
 }
 
-// Outlook is what the twin foresees if the load stays as it was seen.
+// Outlook is the twin's prediction for the observed load.
 type Outlook struct {
-	Kind       string  `json:"kind"`       // of request that comes nearest to its SLO, or breaks it most
+	Kind       string  `json:"kind"`       // of request that is closest to its SLO, or violates it most
 	Percentile Number  `json:"percentile"` // of its SLO
 	Latency    Seconds `json:"latency_s"`  // at that percentile
-	OverSLO    Number  `json:"over_slo"`   // that latency over the SLO's: above 1 it is broken
+	OverSLO    Number  `json:"over_slo"`   // that latency over the SLO's: above 1 it is violated
 	Failed     Number  `json:"failed"`     // share of all requests
 	Cores      Number  `json:"cores"`      // core-hours per hour: max(request, usage) over all pods
 }

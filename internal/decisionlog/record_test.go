@@ -52,7 +52,7 @@ func TestARecordGivesBackWhatWasSeen(t *testing.T) {
 	}
 }
 
-// What is absent must not come back as a zero: nor be written at all.
+// Absent values must not come back as zero, nor be written at all.
 func TestAbsentStaysAbsent(t *testing.T) {
 	app := sampleApp()
 	d := &loadline.Decision{At: noon, Policy: "hpa"}
@@ -71,8 +71,8 @@ func TestAbsentStaysAbsent(t *testing.T) {
 	}
 }
 
-// TestFormat pins what is on disk: a change that is not explained by a new
-// version, or by a field that was added, breaks logs that people have.
+// TestFormat pins the format on disk: a change that is not explained by a new version, or by an
+// added field, breaks existing logs.
 func TestFormat(t *testing.T) {
 	var b bytes.Buffer
 	app := sampleApp()

@@ -22,16 +22,16 @@ type Recorder struct {
 	Rung   func() string               // of the ladder, at this decision
 	Absent func() []loadline.Diagnosis // metrics that are absent or stale in this observation
 	Expect Expect
-	// Fault is called for every record that could not be written. A full disk is no
-	// reason not to scale.
+	// Fault is called for every record that could not be written. A full disk must not stop
+	// scaling.
 	Fault func(error)
 
-	open    []*Record // decided, and not yet done with
+	open    []*Record // decided, and not yet completed
 	desired []loadline.Allocation
 	rate    []float64
 }
 
-// Decided makes the record of a decision whose plan is about to set out.
+// Decided makes the record of a decision before its plan is applied.
 func (r *Recorder) Decided(d *loadline.Decision, s loadline.Situation) {
 	record := r.begin(d, s)
 	r.App = s.App
@@ -65,7 +65,7 @@ func (r *Recorder) begin(d *loadline.Decision, s loadline.Situation) *Record {
 	return record
 }
 
-// take the open record of an instant. A loop decides once at a time.
+// take removes the open record of an instant.
 func (r *Recorder) take(at time.Time) *Record {
 	for i, record := range r.open {
 		if record.At.Equal(at) {
@@ -76,14 +76,13 @@ func (r *Recorder) take(at time.Time) *Record {
 	return nil
 }
 
-// foresee asks what the plan will come to, and what the runner-up of each
-// service that is changed would have come to instead.
+// foresee predicts the effect of the plan, and of the runner-up of each changed service.
 func (r *Recorder) foresee(record *Record, d *loadline.Decision, s loadline.Situation) {
 	r.rate = r.rate[:0]
 	for i := range s.Now().Kinds {
 		rate := s.Now().Kinds[i].Rate
 		if !rate.Present() {
-			return // a load that was not measured is not zero
+			return // an unmeasured load is not zero
 		}
 		r.rate = append(r.rate, rate.Value)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// RecordedLoad is the recorded rate of users' requests, as a load for a simulated
-// cluster that starts with the record.
+// RecordedLoad is the recorded rate of users' requests, as a load for a simulated cluster that starts
+// with the record.
 type RecordedLoad struct {
 	app   *loadline.App
 	start time.Time
@@ -76,12 +76,11 @@ func (l *RecordedLoad) Check() error {
 // Duration of the load.
 func (l *RecordedLoad) Duration() time.Duration { return l.end.Sub(l.start) }
 
-// OverSLO is the share of requests that was over its SLO as recorded; NaN = it
-// was not measured.
+// OverSLO is the recorded share of requests over their SLO; NaN = not measured.
 func (l *RecordedLoad) OverSLO() float64 { return l.over / l.weight }
 
-// Onto has another model of the same application take the load: a twin, say. It
-// must have the same services and kinds of requests, in any order.
+// Onto applies the load to another model of the same application, such as a twin. It must have
+// the same services and kinds of requests, in any order.
 func (l *RecordedLoad) Onto(app *loadline.App) error {
 	if len(app.Services) != len(l.app.Services) || len(app.Kinds) != len(l.app.Kinds) {
 		return fmt.Errorf("%s has %d services and %d kinds of requests, and the recorded %s has %d and %d",
@@ -106,8 +105,8 @@ func (l *RecordedLoad) Onto(app *loadline.App) error {
 	return nil
 }
 
-// Rate implements the simulator's arrivals. A reading holds from the one before
-// it up to its own instant; the last one holds on.
+// Rate implements the simulator's arrivals. A reading applies from the one before it up to its
+// own instant; the last one continues.
 func (l *RecordedLoad) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	k := l.kinds[kind]
 	i := sort.Search(len(k), func(i int) bool { return k[i].until > t })

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// recorded is a simulated run of ten minutes as its log gives it back.
+// recorded is a simulated run of ten minutes, read back from its log.
 func recorded(t *testing.T, spec string) (*loadline.App, []*Record) {
 	t.Helper()
 	m, err := apps.Load("bookinfo")
@@ -145,8 +145,7 @@ func (climbing) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, er
 	}}}, nil
 }
 
-// What the other policy proposes leaves no trace: each decision is made on what was
-// recorded.
+// The other policy's proposals have no effect: each decision is based on the record.
 func TestNothingThatIsReplayedIsInFlight(t *testing.T) {
 	app, records := recorded(t, "static:replicas=3")
 	r := NewReplay(app, climbing{must(policy.New("hpa", app))}, "climbing")

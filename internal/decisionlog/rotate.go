@@ -44,8 +44,7 @@ func (l *Log) full(at time.Time) bool {
 	return !l.now.first.IsZero() && at.Sub(l.now.first) >= l.options.SegmentSpan
 }
 
-// drop the oldest segments until there is room for so many bytes, and those that
-// ended too long ago.
+// drop drops the oldest segments until there is room for more bytes, and expired ones.
 func (l *Log) drop(more int64, at time.Time) error {
 	for len(l.closed) > 0 && (l.total+more > l.options.TotalBytes || l.expired(at)) {
 		oldest := l.closed[0]
@@ -58,8 +57,7 @@ func (l *Log) drop(more int64, at time.Time) error {
 	return nil
 }
 
-// expired reports whether the oldest segment is older than the time to keep: the
-// next one begins before it.
+// expired reports whether the oldest segment is older than Keep: the next one begins before it.
 func (l *Log) expired(at time.Time) bool {
 	if l.options.Keep == 0 {
 		return false
@@ -104,7 +102,7 @@ func (l *Log) beginSegment() error {
 		return fmt.Errorf("decision log: %w", err)
 	}
 	if folder, err := os.Open(l.dir); err == nil {
-		_ = folder.Sync() // some file systems cannot
+		_ = folder.Sync() // some file systems do not support it
 		folder.Close()
 	}
 	l.now, l.file = next, file

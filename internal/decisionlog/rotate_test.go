@@ -25,7 +25,7 @@ func TestTheLogIsBounded(t *testing.T) {
 		if all, _ := listSegments(dir); files > 0 && all[files-1].size > o.SegmentBytes {
 			t.Fatalf("a segment of %d bytes after record %d", all[files-1].size, n)
 		}
-		if n == 200 { // a writer that comes back keeps to it
+		if n == 200 { // a writer that is opened again respects it
 			l.Close()
 			l = open(t, dir, o)
 		}
@@ -70,13 +70,13 @@ func TestARecordLargerThanASegmentIsRefused(t *testing.T) {
 	}
 }
 
-// A part of a line that could be neither finished nor taken back is left where
-// it is, and the next record begins a segment.
+// A partial line that could be neither completed nor undone is kept, and the next record begins
+// a segment.
 func TestAWriteThatFails(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{Sync: -1})
 	fill(t, l, 0, 1)
-	l.file.Close() // as if the disk had gone
+	l.file.Close() // as if the disk had failed
 	if err := l.Append(sampleApp(), sampleRecord(sampleApp(), 1)); err == nil {
 		t.Fatal("no error")
 	}
@@ -116,8 +116,7 @@ func TestAnApplicationThatChangesIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// Whatever a writer was doing to a segment when it was killed, its records are
-// there once.
+// Wherever a writer was killed during compression, each record is present once.
 func TestKilledWhilePacking(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{SegmentBytes: 20_000, TotalBytes: 60_000, Sync: -1}

@@ -27,7 +27,7 @@ func sampleApp() *loadline.App {
 	}
 }
 
-// sampleDecision has something in every field that records know.
+// sampleDecision sets every field of a record.
 func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadline.Situation) {
 	sample := func(v float64, age time.Duration) loadline.Sample { return loadline.Sample{Value: v, At: at.Add(-age)} }
 	size := loadline.Size{CPURequest: 0.2, CPULimit: 0.5, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20}

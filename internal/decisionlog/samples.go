@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Samples are what was measured, by the metrics of a table. In JSON each is
-// under the key that the table gives it, and absent ones are left out.
+// Samples are the measurements by the metrics of a table. In JSON each has the table's key, and
+// absent ones are omitted.
 type Samples[M ~int] []Sample
 
 // Of a metric; absent if the record does not have it.
@@ -74,7 +74,7 @@ func closeGroup(b []byte, open string) []byte {
 	return append(b, ',')
 }
 
-// readSamples finds the samples in an object. Unknown members are of no concern.
+// readSamples reads the samples of an object. Unknown members are ignored.
 func readSamples[M ~int, O any](t loadline.Table[M, O], object []byte) (Samples[M], error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
@@ -130,7 +130,7 @@ func join(members []byte, rest any, restFirst bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// The fields of records that are no samples, without the methods below.
+// The other fields of records, without the methods below.
 type (
 	plainSeen Seen
 	plainPod  Pod

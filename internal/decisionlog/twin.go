@@ -9,12 +9,12 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// How long the load is held. An allocation that is too small has no stationary
-// state: what is foreseen is its latency within these two minutes, which is
-// over its SLO by far and grows from there.
+// How long the load is simulated. An allocation that is too small has no stationary state: the
+// prediction is its latency within these two minutes, which is far over its SLO and still
+// growing.
 const (
 	outlookStep   = 5 * time.Second
-	outlookWarmUp = time.Minute // not judged
+	outlookWarmUp = time.Minute // not evaluated
 	outlookSpan   = time.Minute
 )
 
@@ -22,8 +22,8 @@ const (
 // is. It is for one goroutine.
 type Twin struct {
 	App *loadline.App
-	// Budget of time for one answer, by the clock Now; 0 = however long it takes. A
-	// twin that takes longer does not answer, since decisions do not wait for it.
+	// Budget of time for one prediction, by the clock Now; 0 = unlimited. Beyond it there is no
+	// prediction, since decisions do not wait for it.
 	Budget time.Duration
 	Now    func() time.Time
 }

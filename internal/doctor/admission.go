@@ -10,8 +10,8 @@ import (
 
 const applyPolicy = "kubectl apply -f deploy/admission/pod-size.yaml"
 
-// admission looks for the policy that gives new pods their size: any whose
-// parameters are LoadLines.
+// admission checks for the policy that sets the size of new pods: any whose parameters are
+// LoadLines.
 func (e *exam) admission(ctx context.Context) {
 	a := e.of(OfInstallation)
 	there, err := e.served(admissionregistrationv1.SchemeGroupVersion.String(), "mutatingadmissionpolicies")

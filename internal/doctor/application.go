@@ -15,7 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// application looks at one LoadLine and at everything that it names.
+// application checks one LoadLine and everything that it names.
 func (e *exam) application(ctx context.Context, l *v1alpha1.LoadLine) {
 	a := e.of(OfApplication)
 	a.loadline = key(l)
@@ -78,7 +78,7 @@ func (e *exam) twin(ctx context.Context, l *v1alpha1.LoadLine) (*loadline.App, e
 	return read.App, nil
 }
 
-// service looks at one workload.
+// service checks one workload.
 func (e *exam) service(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, ranges []corev1.LimitRange) *target {
 	t := e.target(ctx, a, l, s)
 	if t == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// budget: pods that may be evicted should have one, and it should let one go.
+// budget: pods that may be evicted should have a PodDisruptionBudget that allows one eviction.
 func (e *exam) budget(ctx context.Context, a about, l *v1alpha1.LoadLine, t *target) {
 	if t.template == nil {
 		return

@@ -1,7 +1,7 @@
 package doctor
 
-// clusterYAML is a cluster with Loadline in it, and an application of two services:
-// web, which Loadline moves along all axes, and cart, which KEDA moves.
+// clusterYAML is a cluster with Loadline, and an application of two services: web, which
+// Loadline scales on all axes, and cart, which KEDA scales.
 const clusterYAML = `
 apiVersion: v1
 kind: Node

@@ -12,21 +12,20 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// remedy is what a reason of a condition asks for.
+// remedy of a condition's reason.
 type remedy struct {
 	state State
-	do    string // NS and NAME stand for the LoadLine's
+	do    string // NS and NAME are replaced by the LoadLine's
 }
 
 const look = "kubectl -n NS describe loadline NAME"
 
-// remedies of everything that is not as it should be. Reasons that two conditions
-// share mean the same in both.
+// remedies for every abnormal reason. Reasons that two conditions share mean the same in both.
 var remedies = map[string]remedy{
 	// Ready
-	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it stays, look at the controller's log"},
+	v1alpha1.ReasonStarting:       {Note, "wait for two intervals; if it persists, check the controller's log"},
 	v1alpha1.ReasonInvalidSpec:    {Fault, "kubectl -n NS edit loadline NAME, as the message says"},
-	v1alpha1.ReasonFailed:         {Fault, "look at the controller's log, which has the stack of a panic; it restarts by itself"},
+	v1alpha1.ReasonFailed:         {Fault, "check the controller's log, which has the stack of a panic; it restarts by itself"},
 	v1alpha1.ReasonTargetNotFound: {Fault, "kubectl -n NS edit loadline NAME: correct the targetRef, or create the workload"},
 	v1alpha1.ReasonSecretNotFound: {Fault, "create what the message names, in the namespace NS"},
 	v1alpha1.ReasonForbidden:      {Fault, "apply the file that the permissions above name"},
@@ -38,10 +37,10 @@ var remedies = map[string]remedy{
 		"set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
 	// Active
 	v1alpha1.ReasonObserving:    {Note, "set spec.mode to Recommend to see decisions"},
-	v1alpha1.ReasonRecommending: {Note, "look at the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
-	v1alpha1.ReasonStandby:      {Fault, "look at the controller's pods: none of them holds the lease"},
+	v1alpha1.ReasonRecommending: {Note, "check the decisions (loadline explain NS/NAME), then set spec.mode to Act"},
+	v1alpha1.ReasonStandby:      {Fault, "check the controller's pods: none of them holds the lease"},
 	v1alpha1.ReasonNotReady:     {Note, "see to the condition Ready"},
-	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
+	v1alpha1.ReasonPaused:       {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- to resume"},
 	v1alpha1.ReasonConflict:     {Note, "see to the condition Conflict"},
 	// Fallback
 	v1alpha1.ReasonNoModel:      {Warning, "promote a model (loadline promote), or correct spec.policy.model"},
@@ -54,20 +53,20 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonHolding:       {Warning, "see to the condition Stale: without data everything stays as it is"},
 	v1alpha1.ReasonRaisedToFloor: {Warning, "see to the condition Stale: services were raised to their floors and stay there"},
 	// Fleet; of Fallback too
-	v1alpha1.ReasonOutOfReach: {Note, "look at the NATS servers that the message names; students act on by themselves"},
+	v1alpha1.ReasonOutOfReach: {Note, "check the NATS servers that the message names; students keep deciding"},
 	v1alpha1.ReasonWeightsRefused: {Warning,
 		"run teacher and controller of the same release (docs/fleet.md); students act on with the weights they have"},
 	v1alpha1.ReasonTeacherTrouble: {Warning,
-		"look at what the message names: a full disk below --fleet-store, a damaged state; students act on"},
+		"check what the message names: a full disk below --fleet-store, a damaged state; students keep deciding"},
 	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with " +
 		"--controllers 1"},
 	// Paused
-	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false when it may go on"},
-	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- when it may go on"},
-	v1alpha1.ReasonSomeServicesPaused: {Note, "take the pause away when they may go on (docs/resource.md, Pausing)"},
+	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false to resume"},
+	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- to resume"},
+	v1alpha1.ReasonSomeServicesPaused: {Note, "remove the pause to resume (docs/resource.md, Pausing)"},
 	v1alpha1.ReasonAnnotationNotUnderstood: {Warning,
 		"kubectl -n NS annotate loadline NAME loadline.dev/paused=true --overwrite, or take it away with loadline.dev/paused-"},
-	// Conflict; a fault where Loadline would act
+	// Conflict; a fault if Loadline acts
 	v1alpha1.ReasonHorizontalPodAutoscaler: {Fault, "delete the HPA that the message names"},
 	v1alpha1.ReasonVerticalPodAutoscaler:   {Fault, "set the VPA's updateMode to Off, or delete it"},
 	v1alpha1.ReasonScaledObject: {Fault,
@@ -77,18 +76,18 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonSeveralConflicts: {Fault, look},
 	// Stale
 	v1alpha1.ReasonMetricsAbsent:    {Warning, "have the services scraped that the message names, or correct their names"},
-	v1alpha1.ReasonMetricsLate:      {Warning, "look at the Prometheus' targets; or raise guard.data.maxAge"},
-	v1alpha1.ReasonNoDecision:       {Fault, "look at the controller's log"},
+	v1alpha1.ReasonMetricsLate:      {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
+	v1alpha1.ReasonNoDecision:       {Fault, "check the controller's log"},
 	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},
 }
 
-// badWhenTrue are the conditions that are good news when false.
+// badWhenTrue are the conditions that should be false.
 var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale}
 
-// conditions explains those that are not as they should be.
+// conditions explains abnormal conditions.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 	if len(l.Status.Conditions) == 0 {
-		a.warn("conditions", "look at the controller's log", "The controller has not looked at it (created %s ago).",
+		a.warn("conditions", "check the controller's log", "The controller has not processed it (created %s ago).",
 			round(e.Now.Sub(l.CreationTimestamp.Time)))
 		return
 	}
@@ -108,16 +107,16 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 		}
 	}
 	if l.Status.ObservedGeneration < l.Generation {
-		a.warn("conditions", "look at the controller's log if it stays",
+		a.warn("conditions", "check the controller's log if it persists",
 			"The controller has not taken up the last change of the resource (generation %d of %d).", l.Status.ObservedGeneration,
 			l.Generation)
 	}
 	if t := l.Status.LastDecisionTime; t != nil && e.Now.Sub(t.Time) > max(3*interval(l), time.Minute) {
-		a.warn("conditions", "look at the controller's log", "The last decision was made %s ago, and one is due every %s.",
+		a.warn("conditions", "check the controller's log", "The last decision was made %s ago, and one is due every %s.",
 			round(e.Now.Sub(t.Time)), interval(l))
 	}
 	if bad == 0 {
-		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNobody(l.Status.Policy))
+		a.ok("conditions", "All conditions are as they should be; %s is followed.", orNone(l.Status.Policy))
 	}
 }
 
@@ -127,7 +126,7 @@ func (e *exam) badCondition(a about, l *v1alpha1.LoadLine, c *metav1.Condition) 
 		r = remedy{Warning, look}
 	}
 	if c.Type == v1alpha1.ConditionConflict && l.Spec.Mode != v1alpha1.Act {
-		r.state = Note // nothing is moved yet
+		r.state = Note // nothing is scaled yet
 	}
 	do := strings.NewReplacer("NS", l.Namespace, "NAME", l.Name).Replace(r.do)
 	since := ""
@@ -144,9 +143,9 @@ func interval(l *v1alpha1.LoadLine) time.Duration {
 	return 15 * time.Second
 }
 
-func orNobody(policy string) string {
+func orNone(policy string) string {
 	if policy == "" {
-		return "nobody"
+		return "no policy"
 	}
 	return policy
 }

@@ -13,8 +13,8 @@ import (
 
 var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 
-// conflicts are others who move the same workload. They are faults where Loadline
-// acts; before that they are what has to go first.
+// conflicts are other controllers of the same workload. They are faults if Loadline acts;
+// before that they have to be removed first.
 func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target) {
 	state := Note
 	if l.Spec.Mode == v1alpha1.Act {
@@ -22,7 +22,7 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	before := len(e.report.Findings)
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "horizontalpodautoscalers", hpaKind, t, "scaleTargetRef") {
-		if kube.ScaledObjectOf(&o) == "" { // else what is wrong is said of that
+		if kube.ScaledObjectOf(&o) == "" { // otherwise it is reported for the ScaledObject
 			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace,
 				o.GetName()),
 				"HorizontalPodAutoscaler %s moves the replicas of %s.", o.GetName(), t)
@@ -30,7 +30,8 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "verticalpodautoscalers", kube.VerticalPodAutoscalers, t, "targetRef") {
 		if mode := kube.UpdateMode(o.Object); mode != kube.Off {
-			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p '{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
+			a.when(state, "conflict", fmt.Sprintf(`kubectl -n %s patch vpa %s --type merge -p `+
+				`'{"spec":{"updatePolicy":{"updateMode":"Off"}}}'`, l.Namespace, o.GetName()),
 				"VerticalPodAutoscaler %s moves the size of %s (updateMode %s).", o.GetName(), t, mode)
 		}
 	}
@@ -43,7 +44,7 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	e.otherLoadLines(ctx, a, state, l, t)
 	if len(e.report.Findings) == before {
-		a.ok("conflict", "Nobody else moves %s.", t)
+		a.ok("conflict", "No other controller scales %s.", t)
 	}
 }
 
@@ -65,8 +66,7 @@ func (e *exam) aimedAt(ctx context.Context, a about, namespace, resource string,
 	return found
 }
 
-// otherLoadLines that act on the same workload. One that only recommends is in
-// nobody's way.
+// otherLoadLines that act on the same workload. One that only recommends is no conflict.
 func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1alpha1.LoadLine, t *target) {
 	list, err := e.neighbours(ctx, l.Namespace)
 	if err != nil {
@@ -88,7 +88,7 @@ func (e *exam) otherLoadLines(ctx context.Context, a about, state State, l *v1al
 				wins = l.Name
 			}
 			a.when(state, "conflict", "take the service out of one of the two",
-				"LoadLine %s acts on %s too; %s, the older one, moves it.", other.Name, t, wins)
+				"LoadLine %s acts on %s too; %s, the older one, scales it.", other.Name, t, wins)
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 
 var crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definition holds the cluster's definition of a LoadLine against our own.
+// definition compares the cluster's definition of a LoadLine with our own.
 func (e *exam) definition(ctx context.Context) {
 	a := e.of(OfInstallation)
 	crd := &unstructured.Unstructured{}
@@ -33,7 +33,7 @@ func (e *exam) definition(ctx context.Context) {
 	err := e.Reader.Get(ctx, types.NamespacedName{Name: crdName}, crd)
 	switch {
 	case apierrors.IsNotFound(err):
-		return // installation says so, with what else is not there
+		return // installation reports it, with what else is missing
 	case err != nil && e.defined:
 		a.note("crd", "ask for get on customresourcedefinitions",
 			"LoadLines are served; whether their definition fits this command could not be seen: %s.", why(err))
@@ -84,7 +84,7 @@ func (e *exam) compareDefinition(a about, crd *unstructured.Unstructured) {
 	}
 }
 
-// ownDefinition is the one that is embedded. It is shared: nobody may change it.
+// ownDefinition is the embedded one. It is shared and must not be changed.
 var ownDefinition = sync.OnceValues(func() (map[string]any, error) {
 	text, err := deploy.Files.ReadFile(crdFile)
 	if err != nil {
@@ -163,7 +163,7 @@ func fields(s map[string]any, path string, into map[string]bool) {
 	}
 }
 
-// condition of an object that is known by its text only.
+// condition of an unstructured object.
 func condition(o *unstructured.Unstructured, name string) (status, message string) {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range list {

@@ -16,34 +16,34 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// Where Loadline is installed unless somebody says otherwise.
+// Defaults of the installation.
 const (
 	DefaultNamespace      = "loadline-system"
 	DefaultServiceAccount = "loadline"
 	DefaultScalerHost     = "loadline-keda." + DefaultNamespace
 )
 
-// Discovery says what an API server can do.
+// Discovery lists the resources of an API server.
 type Discovery interface {
 	ServerVersion() (*version.Info, error)
 	ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error)
 }
 
-// Access answers who may do what.
+// Access answers permission questions.
 type Access interface {
-	// Allowed asks for a user with these groups; for whoever asks if it is empty.
+	// Allowed checks a user with these groups; the current user if it is empty.
 	Allowed(ctx context.Context, user string, groups []string, what authorizationv1.ResourceAttributes) (bool, error)
 }
 
-// Cluster is one, as it is read.
+// Cluster is the access to one cluster.
 type Cluster struct {
 	Server    string        // address, for the report
-	Reader    client.Reader // knows the types of client-go and of v1alpha1
+	Reader    client.Reader // has the types of client-go and of v1alpha1
 	Discovery Discovery
-	Access    Access // safe for many at once
+	Access    Access // safe for concurrent use
 }
 
-// Options say what to look at.
+// Options select what to check.
 type Options struct {
 	Now            time.Time
 	Namespace      string // of the installation; empty = DefaultNamespace
@@ -51,17 +51,17 @@ type Options struct {
 	ScalerHost     string // where KEDA reaches the controller; empty = DefaultScalerHost
 
 	LoadLines []types.NamespacedName // none = all of the cluster
-	// Metrics is a namespace whose metrics are looked at without a LoadLine.
+	// Metrics is a namespace whose metrics are checked without a LoadLine.
 	Metrics string
 
 	InCluster  bool                                // addresses within the cluster are reachable
-	Prometheus *prom.Client                        // instead of what LoadLines name; may be nil
-	Connect    func(Address) (*prom.Client, error) // reaches what a LoadLine names; nil = nothing is reachable
+	Prometheus *prom.Client                        // instead of those of LoadLines; may be nil
+	Connect    func(Address) (*prom.Client, error) // connects to a LoadLine's Prometheus; nil = none is reachable
 	Progress   func(share float64, about string)   // may be nil
 }
 
-// Examine looks at everything. A cluster that cannot be reached is a report with
-// one fault; the error is that the examination was interrupted.
+// Examine runs all checks. An unreachable cluster is a report with one fault; the error means
+// that the examination was interrupted.
 func Examine(ctx context.Context, c Cluster, o Options) (*Report, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace

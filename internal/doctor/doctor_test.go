@@ -13,13 +13,14 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// In a cluster that has everything, nothing is found.
+// In a complete cluster nothing is found.
 func TestHealthy(t *testing.T) {
 	p := healthy(t)
-	// What no preset measures is told whatever the cluster is like.
+	// Metrics that no preset has are reported for any cluster.
 	r := p.examine()
 	for _, f := range r.Findings {
-		if f.State != OK && !(f.State == Note && f.Check == "metrics" && (strings.Contains(f.Found, "queue") || strings.Contains(f.Found, "busy"))) {
+		if f.State != OK && !(f.State == Note && f.Check == "metrics" &&
+			(strings.Contains(f.Found, "queue") || strings.Contains(f.Found, "busy"))) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -43,7 +44,7 @@ func (w want) in(r *Report) bool {
 	})
 }
 
-// Every row spoils a healthy cluster in one way.
+// Every row breaks a healthy cluster in one way.
 func TestFindings(t *testing.T) {
 	for name, row := range map[string]struct {
 		spoil func(*patient)
@@ -55,7 +56,7 @@ func TestFindings(t *testing.T) {
 		// The cluster.
 		"no resize and vertical axes": {func(p *patient) { p.resources["v1"] = p.resources["v1"][:1] },
 			want{Fault, "in-place-resize", "", "cannot be resized", "1.33"}},
-		"no resize and nobody needs it": {func(p *patient) {
+		"no resize and no service needs it": {func(p *patient) {
 			p.resources["v1"] = p.resources["v1"][:1]
 			p.service(0, func(s map[string]any) { s["axes"], s["resize"] = []any{"Horizontal"}, "InPlaceOnly" })
 		}, want{Note, "in-place-resize", "", "only replicas", ""}},
@@ -64,14 +65,14 @@ func TestFindings(t *testing.T) {
 		"an old kubelet": {func(p *patient) { p.change("Node", "node-1", "v1.31.4", "status", "nodeInfo", "kubeletVersion") },
 			want{Warning, "nodes", "", "1 of 1 node cannot", "kubelets"}},
 		"nodes may not be listed": {func(p *patient) { p.forbidden = []string{"Node"} },
-			want{Note, "nodes", "", "could not be looked at", "list on nodes"}},
+			want{Note, "nodes", "", "could not be read", "list on nodes"}},
 		"an HPA's tolerance before 1.35": {func(p *patient) { p.minor = "34" },
 			want{Note, "hpa-tolerance", "", "before 1.35", "overshoot"}},
 		"no metrics API": {func(p *patient) { delete(p.resources, "metrics.k8s.io/v1beta1") },
 			want{Note, "resource-metrics", "", "Loadline does not", "metrics-server"}},
 		"no KEDA and it is needed": {func(p *patient) { delete(p.resources, "keda.sh/v1alpha1") },
 			want{Fault, "keda", "", "not installed", "movedBy: Scale"}},
-		"no KEDA and nobody needs it": {func(p *patient) {
+		"no KEDA and no service needs it": {func(p *patient) {
 			delete(p.resources, "keda.sh/v1alpha1")
 			p.service(1, func(s map[string]any) { s["movedBy"] = "Scale" })
 		}, want{Note, "keda", "", "not installed", ""}},
@@ -85,7 +86,7 @@ func TestFindings(t *testing.T) {
 			p.remove("CustomResourceDefinition", crdName)
 			p.remove("Deployment", "loadline")
 		}, want{Note, "controller", "", "not installed", "kubectl apply --server-side -k deploy"}},
-		"nothing is installed, and who asks could not": {func(p *patient) {
+		"nothing is installed, and the user may not install": {func(p *patient) {
 			delete(p.resources, "loadline.dev/v1alpha1")
 			p.remove("CustomResourceDefinition", crdName)
 			p.remove("Deployment", "loadline")
@@ -113,10 +114,12 @@ func TestFindings(t *testing.T) {
 			schemaOf(versionOf(p.find("CustomResourceDefinition", crdName).Object, "v1alpha1"))["description"] = "something else"
 		}, want{Note, "crd", "", "other rules, defaults or descriptions", ""}},
 		"no controller": {func(p *patient) { p.remove("Deployment", "loadline") },
-			want{Fault, "controller", "", "nobody looks at LoadLines", "--install-namespace"}},
+			want{Fault, "controller", "", "no controller watches LoadLines", "--install-namespace"}},
 		"a controller that is not ready": {func(p *patient) {
 			p.change("Deployment", "loadline", int64(0), "status", "readyReplicas")
-			p.add("apiVersion: v1\nkind: Pod\nmetadata: {name: loadline-1, namespace: loadline-system, labels: {app: loadline}}\nstatus: {containerStatuses: [{name: loadline, ready: false, restartCount: 0, image: x, imageID: x, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]}")
+			p.add("apiVersion: v1\nkind: Pod\nmetadata: {name: loadline-1, namespace: loadline-system, labels: {app: " +
+				"loadline}}\nstatus: {containerStatuses: [{name: loadline, ready: false, restartCount: 0, image: x, imageID: x, " +
+				"state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]}")
 		}, want{Fault, "controller", "", "ImagePullBackOff no such image", "logs"}},
 		"a controller with one replica of two": {func(p *patient) {
 			p.change("Deployment", "loadline", int64(1), "status",
@@ -125,7 +128,7 @@ func TestFindings(t *testing.T) {
 			want{Warning, "controller", "", "1 ready replicas of 2", "logs"}},
 		"a controller at zero": {func(p *patient) { p.change("Deployment", "loadline", int64(0), "spec", "replicas") },
 			want{Fault, "controller", "", "scaled to zero", "scale deployment loadline"}},
-		"nobody holds the lease": {func(p *patient) { p.remove("Lease", "loadline.dev") },
+		"the lease is missing": {func(p *patient) { p.remove("Lease", "loadline.dev") },
 			want{Fault, "lease", "", "no controller is active", "logs"}},
 		"a lease that ran out": {func(p *patient) {
 			p.change("Lease", "loadline.dev", "2026-03-01T11:50:00.000000Z", "spec", "renewTime")
@@ -150,11 +153,16 @@ func TestFindings(t *testing.T) {
 		"a role is not applied": {func(p *patient) { p.denied["everything"] = true },
 			want{Fault, "rbac", "", "may do nothing of what deploy/rbac/leader-election.yaml gives",
 				"kubectl apply -f deploy/rbac/leader-election.yaml"}},
-		"a lease that may not be renewed": {func(p *patient) { p.denied["update leases.coordination.k8s.io loadline.dev in loadline-system"] = true },
+		"a lease that may not be renewed": {func(p *patient) {
+			p.denied["update leases.coordination.k8s.io loadline.dev in "+
+				"loadline-system"] = true
+		},
 			want{Fault, "rbac", "", "may not update leases.coordination.k8s.io loadline.dev in loadline-system", "leader-election.yaml"}},
 		"a KEDA whose version only its operator tells": {func(p *patient) {
 			p.change("CustomResourceDefinition", "scaledobjects.keda.sh", nil, "metadata", "labels")
-			p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: keda-operator, namespace: keda, labels: {app: keda-operator}}\nspec: {selector: {}, template: {spec: {containers: [{name: o, image: \"example.com:5000/keda:2.20.1\"}]}}}")
+			p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: keda-operator, namespace: keda, labels: {app: " +
+				"keda-operator}}\nspec: {selector: {}, template: {spec: {containers: [{name: o, image: " +
+				"\"example.com:5000/keda:2.20.1\"}]}}}")
 		}, want{OK, "keda", "", "KEDA 2.20.1 is installed", ""}},
 		"evictions are allowed by the LoadLine only": {func(p *patient) { p.denied["create pods/eviction"] = true },
 			want{Fault, "rbac", "", "nothing of what deploy/rbac/optional-recreate.yaml",
@@ -203,13 +211,16 @@ func TestFindings(t *testing.T) {
 		"a ClusterRole is missing, and no namespaces are named": {func(p *patient) { p.restrict() },
 			want{Fault, "rbac", "", "nothing of what deploy/rbac/cluster-role.yaml gives.",
 				"kubectl apply -f deploy/rbac/cluster-role.yaml"}},
-		"a LoadLine where nobody looks": {func(p *patient) { p.restrict("--namespaces=orders", "--namespaces=$(POD_NAMESPACE)") },
+		"a LoadLine in a namespace that is not watched": {func(p *patient) {
+			p.restrict("--namespaces=orders",
+				"--namespaces=$(POD_NAMESPACE)")
+		},
 			want{Fault, "namespaces", "", "does not watch the namespace shop, only loadline-system, orders",
 				"add shop to namespaces in the chart's values and helm upgrade"}},
 
 		// The application.
 		"the controller has not seen it": {func(p *patient) { p.change("LoadLine", "main", nil, "status") },
-			want{Warning, "conditions", "", "has not looked at it", "log"}},
+			want{Warning, "conditions", "", "has not processed it", "log"}},
 		"a change that was not taken up": {func(p *patient) { p.change("LoadLine", "main", int64(4), "metadata", "generation") },
 			want{Warning, "conditions", "", "generation 3 of 4", "log"}},
 		"no decision for long": {func(p *patient) {
@@ -258,7 +269,7 @@ func TestFindings(t *testing.T) {
 		// Metrics.
 		"a Prometheus that is no Service": {func(p *patient) {
 			p.change("LoadLine", "main", "http://prometheus.monitring.svc:9090", "spec", "prometheus", "url")
-		}, want{Fault, "prometheus", "", "monitring/prometheus, which is not there", "kubectl get services"}},
+		}, want{Fault, "prometheus", "", "monitring/prometheus, which does not exist", "kubectl get services"}},
 		"a Service without the port": {func(p *patient) {
 			p.change("LoadLine", "main", "http://prometheus.monitoring:9091", "spec", "prometheus", "url")
 		}, want{Fault, "prometheus", "", "no port 9091 (it has: 9090)", "correct the port"}},
@@ -275,7 +286,8 @@ func TestFindings(t *testing.T) {
 			p.change("LoadLine", "main", map[string]any{"name": "token"}, "spec", "prometheus", "basicAuth")
 		}, want{Note, "prometheus", "", "needs the Secret token, which is not read here", "--user"}},
 		"no preset fits": {func(p *patient) { p.series.fits = "" },
-			want{Fault, "preset", "", "namespace shop has metrics between 2026-03-01T11:50:00Z and 2026-03-01T12:00:00Z, but not those of the presets", "loadline history presets"}},
+			want{Fault, "preset", "", "namespace shop has metrics between 2026-03-01T11:50:00Z and 2026-03-01T12:00:00Z, but not " +
+				"those of the presets", "loadline history presets"}},
 		"a namespace that is misspelt": {func(p *patient) {
 			p.series.fits = ""
 			p.change("LoadLine", "main", "shpo", "spec", "prometheus", "namespace")
@@ -283,7 +295,8 @@ func TestFindings(t *testing.T) {
 		"data that is old": {func(p *patient) { p.series.age = 4 * time.Minute },
 			want{Fault, "freshness", "", "newest sample is 4m old", "targets"}},
 		"a metric that is old": {func(p *patient) { p.series.age = 4 * time.Minute },
-			want{Fault, "metrics", "", "service rate is stale: the newest sample is of 2026-03-01T11:56:00Z, older than guard.data.maxAge (2m0s)",
+			want{Fault, "metrics", "", "service rate is stale: the newest sample is of 2026-03-01T11:56:00Z, older than " +
+				"guard.data.maxAge (2m0s)",
 				"targets"}},
 		"no data at all": {func(p *patient) { p.series.age = 7 * time.Minute },
 			want{Fault, "freshness", "", "no sample within the window", "targets"}},
@@ -306,7 +319,8 @@ func TestFindings(t *testing.T) {
 		"no kube-state-metrics": {func(p *patient) { p.series.absent["kube_"] = true },
 			want{Note, "kube-state-metrics", "", "Nothing of kube-state-metrics", ""}},
 		"a service with another name in the metrics": {func(p *patient) { p.series.names = []string{"web", "carts"} },
-			want{Fault, "seen", "cart", `service rate of cart is absent: the query has results for others; do the metrics call cart "carts"?`, "targetRef.name"}},
+			want{Fault, "seen", "cart", `service rate of cart is absent: the query has results for others; do the ` +
+				`metrics call cart "carts"?`, "targetRef.name"}},
 		"no LoadLine, and a Prometheus in sight": {func(p *patient) { p.remove("LoadLine", "main") },
 			want{Note, "prometheus", "", "may be a Prometheus: monitoring/prometheus", "port-forward"}},
 
@@ -317,7 +331,7 @@ func TestFindings(t *testing.T) {
 			"kubectl -n shop get deployments"}},
 		"an unknown kind": {func(p *patient) {
 			p.service(0, func(s map[string]any) { s["targetRef"].(map[string]any)["kind"] = "Deploy" })
-		}, want{Fault, "target", "web", "knows no Deploy of apps/v1", "api-resources"}},
+		}, want{Fault, "target", "web", "has no kind Deploy in apps/v1", "api-resources"}},
 		"a kind that does not scale": {func(p *patient) {
 			p.service(0, func(s map[string]any) { s["targetRef"].(map[string]any)["kind"] = "DaemonSet" })
 		}, want{Fault, "target", "web", "no scale subresource", ""}},
@@ -411,7 +425,8 @@ func TestFindings(t *testing.T) {
 			"bounds.memory"}},
 		"bounds too far apart": {func(p *patient) { p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}") },
 			want{Warning, "limit-range", "web",
-				"at most 4 times the request, of cpu per container (maxLimitRequestRatio), and bounds.cpu.max allows a limit of 2 while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
+				"at most 4 times the request, of cpu per container (maxLimitRequestRatio), and bounds.cpu.max allows a limit of 2 " +
+					"while bounds.cpu.min allows a request of 100m", "bounds.cpu"}},
 		"requests too far from limits that stay": {func(p *patient) {
 			p.limits("{type: Container, maxLimitRequestRatio: {cpu: 4}}")
 			p.service(0, func(s map[string]any) { s["axes"] = []any{"Horizontal", "VerticalRequests"} })
@@ -429,7 +444,8 @@ func TestFindings(t *testing.T) {
 		"replicas that could not be created": {func(p *patient) { p.limits("{type: Container, min: {cpu: 600m}}") },
 			want{Warning, "limit-range", "cart", "and the request is 500m", "template of Deployment cart"}},
 		"a service that fits": {func(p *patient) {
-			p.limits("{type: Container, min: {cpu: 100m}, max: {cpu: 2, memory: 1Gi}, default: {cpu: 1, memory: 1Gi}, maxLimitRequestRatio: {cpu: 20}}, {type: PersistentVolumeClaim, max: {storage: 1Gi}}")
+			p.limits("{type: Container, min: {cpu: 100m}, max: {cpu: 2, memory: 1Gi}, default: {cpu: 1, memory: 1Gi}, " +
+				"maxLimitRequestRatio: {cpu: 20}}, {type: PersistentVolumeClaim, max: {storage: 1Gi}}")
 		}, want{OK, "limit-range", "web", "stay within the namespace's LimitRanges (small)", ""}},
 		"a service that defaults make fit": {func(p *patient) {
 			p.limits("{type: Container, max: {cpu: 2, memory: 1Gi}, default: {cpu: 1, memory: 1Gi}, defaultRequest: {memory: 64Mi}}")
@@ -442,32 +458,39 @@ func TestFindings(t *testing.T) {
 			})
 		}, want{OK, "limit-range", "web", "stay within", ""}},
 		"LimitRanges may not be listed": {func(p *patient) { p.forbidden = []string{"LimitRange"} },
-			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be looked at: you may not read that",
+			want{Warning, "limit-range", "", "LimitRanges of the namespace shop could not be read: you may not read that",
 				"docs/doctor.md"}},
 
-		// Others who move it.
+		// Other controllers of it.
 		"an HPA": {func(p *patient) {
-			p.add("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}")
+			p.add("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: " +
+				"{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}")
 		}, want{Fault, "conflict", "web", "HorizontalPodAutoscaler old", "kubectl -n shop delete hpa old"}},
 		"an HPA while it recommends": {func(p *patient) {
 			p.change("LoadLine", "main", "Recommend", "spec", "mode")
-			p.add("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}")
+			p.add("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: " +
+				"{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}")
 		}, want{Note, "conflict", "web", "HorizontalPodAutoscaler old", "delete hpa old"}},
 		"a VPA": {func(p *patient) {
-			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}")
+			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: " +
+				"{targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}")
 		}, want{Fault, "conflict", "web", "VerticalPodAutoscaler old", "patch vpa old"}},
 		"a VPA that only recommends": {func(p *patient) {
-			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, updatePolicy: {updateMode: \"Off\"}}")
-		}, want{OK, "conflict", "web", "Nobody else moves Deployment web", ""}},
+			p.add("apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: old, namespace: shop}\nspec: " +
+				"{targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, updatePolicy: {updateMode: \"Off\"}}")
+		}, want{OK, "conflict", "web", "No other controller scales Deployment web", ""}},
 		"a ScaledObject beside Scale": {func(p *patient) { p.service(1, func(s map[string]any) { s["movedBy"] = "Scale" }) },
 			want{Fault, "conflict", "cart", "ScaledObject cart moves", "movedBy: KEDA"}},
 		"an older LoadLine": {func(p *patient) {
-			p.add("apiVersion: loadline.dev/v1alpha1\nkind: LoadLine\nmetadata: {name: before, namespace: shop, creationTimestamp: \"2026-01-01T00:00:00Z\"}\nspec: {mode: Act, objectives: [{latency: 1s}], prometheus: {url: \"http://prometheus.monitoring:9090\"}, policy: {baseline: hpa}, services: [{name: web, targetRef: {name: web}, bounds: {replicas: {max: 2}}}]}")
+			p.add("apiVersion: loadline.dev/v1alpha1\nkind: LoadLine\nmetadata: {name: before, namespace: shop, creationTimestamp: " +
+				"\"2026-01-01T00:00:00Z\"}\nspec: {mode: Act, objectives: [{latency: 1s}], prometheus: {url: " +
+				"\"http://prometheus.monitoring:9090\"}, policy: {baseline: hpa}, services: [{name: web, targetRef: {name: web}, " +
+				"bounds: {replicas: {max: 2}}}]}")
 		}, want{Fault, "conflict", "web", "LoadLine before acts on Deployment web too; before, the older one", "one of the two"}},
 		"HPAs may not be listed": {func(p *patient) { p.forbidden = []string{"HorizontalPodAutoscaler"} },
 			want{Warning, "conflict", "web", "you may not read that", "docs/doctor.md"}},
 
-		// KEDA's end.
+		// KEDA's side.
 		"no ScaledObject": {func(p *patient) { p.remove("ScaledObject", "cart") },
 			want{Fault, "scaledobject", "cart", "it is not scaled", "docs/keda.md"}},
 		"a ScaledObject without our trigger": {func(p *patient) {
@@ -545,7 +568,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Whatever is found is a sentence, and what is bad says what to do.
+// Every finding is a sentence, and bad ones say what to do.
 func checkSentences(t *testing.T, r *Report) {
 	t.Helper()
 	for _, f := range r.Findings {

@@ -17,15 +17,15 @@ import (
 	"github.com/loadline/loadline/deploy"
 )
 
-// grant is what one file under deploy/rbac gives, one permission each.
+// grant is the permissions of one file under deploy/rbac.
 type grant struct {
 	file  string
-	in    string // the one namespace in which it is asked for; empty = as the file says
+	in    string // the one namespace in which it is checked; empty = as in the file
 	wants []authorizationv1.ResourceAttributes
 }
 
-// within some namespaces, it is what their Roles have to give where there is no
-// ClusterRole. What a Role of the file gives stays where it is.
+// within returns the permissions that Roles in some namespaces have to give if there is no
+// ClusterRole. The permissions of a Role in the file keep their namespace.
 func (g grant) within(namespaces []string) []grant {
 	everywhere := slices.ContainsFunc(g.wants, func(r authorizationv1.ResourceAttributes) bool { return r.Namespace == "" })
 	if len(namespaces) == 0 || !everywhere {
@@ -56,7 +56,7 @@ func (g grant) place() string {
 	return " in " + g.in
 }
 
-// apply is how somebody gets it.
+// apply is the command that grants it.
 func (g grant) apply() string {
 	if g.in == "" {
 		return "kubectl apply -f " + g.file
@@ -69,8 +69,8 @@ func (g grant) apply() string {
 		"%s with the rules of %s", g.in, also, g.in, g.file)
 }
 
-// grants reads the files. Roles are asked for in the namespace of the installation,
-// ClusterRoles in all.
+// grants reads the files. Roles are checked in the namespace of the installation, ClusterRoles
+// in all.
 func grants(namespace string) (map[string]grant, error) {
 	found := map[string]grant{}
 	err := fs.WalkDir(deploy.Files, "rbac", func(name string, d fs.DirEntry, err error) error {

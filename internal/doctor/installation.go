@@ -16,8 +16,8 @@ import (
 
 const install = "kubectl apply --server-side -k deploy"
 
-// installation looks for the controller: a Deployment that runs under its account,
-// whatever it is called.
+// installation looks for the controller: a Deployment with its service account, whatever its
+// name.
 func (e *exam) installation(ctx context.Context) {
 	a := e.of(OfInstallation)
 	var list appsv1.DeploymentList
@@ -39,19 +39,19 @@ func (e *exam) installation(ctx context.Context) {
 	case e.deployment == nil:
 		a.fault("controller", install+"; if it runs elsewhere, name the place: loadline doctor --install-namespace NAMESPACE "+
 			"--service-account NAME",
-			"No Deployment of the namespace %s runs under the account %s: nobody looks at LoadLines.", e.Namespace, e.ServiceAccount)
+			"No Deployment of the namespace %s runs under the account %s: no controller watches LoadLines.", e.Namespace, e.ServiceAccount)
 		return
 	case !e.defined:
 		a.fault("crd", applyCRD, "The controller is there, and the definition of its resource is not.")
 	}
 	e.controller(ctx, a)
 	if e.namespaces = namespacesOf(e.deployment); len(e.namespaces) > 0 {
-		a.ok("namespaces", "The controller looks at these namespaces only: %s.", some(e.namespaces))
+		a.ok("namespaces", "The controller watches these namespaces only: %s.", some(e.namespaces))
 	}
 	e.lease(ctx, a)
 }
 
-// mayInstall says whether whoever asks could.
+// mayInstall checks whether the current user could install it.
 func (e *exam) mayInstall(ctx context.Context, a about) {
 	var denied []string
 	for _, r := range []authorizationv1.ResourceAttributes{
@@ -103,7 +103,7 @@ func (e *exam) controller(ctx context.Context, a about) {
 	}
 }
 
-// whyNotReady is what the Deployment or the first pod that is not ready says.
+// whyNotReady is the message of the Deployment or of its first pod that is not ready.
 func (e *exam) whyNotReady(ctx context.Context, d *appsv1.Deployment) string {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
@@ -133,7 +133,7 @@ func (e *exam) whyNotReady(ctx context.Context, d *appsv1.Deployment) string {
 	return ""
 }
 
-// lease says which replica acts.
+// lease reports which replica acts.
 func (e *exam) lease(ctx context.Context, a about) {
 	var list coordinationv1.LeaseList
 	if err := e.Reader.List(ctx, &list, client.InNamespace(e.Namespace)); err != nil {
@@ -157,9 +157,10 @@ func (e *exam) lease(ctx context.Context, a about) {
 	if s := lease.Spec.LeaseDurationSeconds; s != nil {
 		lasts = time.Duration(*s) * time.Second
 	}
-	// Two clocks are compared: a few seconds say nothing.
+	// Two clocks are compared: a few seconds do not matter.
 	if age > lasts+10*time.Second {
-		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: no controller is active.", lease.Name, round(age), holder,
+		a.fault("lease", logs, "The lease %s was last renewed %s ago by %s and lasts %s: no controller is active.", lease.Name,
+			round(age), holder,
 			lasts)
 		return
 	}
@@ -170,7 +171,7 @@ func (e *exam) lease(ctx context.Context, a about) {
 	a.ok("lease", "%s has held the lease %s%s, renewed %s ago.", holder, lease.Name, since, round(max(age, 0)))
 }
 
-// round is a time span as people say it.
+// round formats a duration.
 func round(d time.Duration) string {
 	switch {
 	case d < time.Minute:

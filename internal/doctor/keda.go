@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// keda says whether it is there, which version, and whether its ScaledObjects have
-// the HPA's tolerance. Without a LoadLine that needs it, that is merely good to know.
+// keda reports whether KEDA is installed, its version, and whether its ScaledObjects have the
+// HPA's tolerance. Without a LoadLine that needs it, that is only a note.
 func (e *exam) keda(ctx context.Context) {
 	a := e.of(OfCluster)
 	there, err := e.served("keda.sh/v1alpha1", "scaledobjects")
@@ -34,7 +34,7 @@ func (e *exam) keda(ctx context.Context) {
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(crdKind)
 	if err := e.Reader.Get(ctx, types.NamespacedName{Name: "scaledobjects.keda.sh"}, crd); err != nil {
-		a.note("keda", "ask for get on customresourcedefinitions", "KEDA is installed; its version could not be seen.")
+		a.note("keda", "ask for get on customresourcedefinitions", "KEDA is installed; its version could not be read.")
 		return
 	}
 	version := e.kedaVersion(ctx, crd)

@@ -27,9 +27,9 @@ func (e *exam) limitRanges(ctx context.Context, a about, l *v1alpha1.LoadLine) [
 	return s.ranges.items
 }
 
-// withinRanges holds every size that a service's pods may come to have against what
-// the namespace allows: beyond it, pods are neither created nor resized. What is not
-// moved counts with its present size, since new replicas have to have it too.
+// withinRanges compares every size that a service's pods may get with the limits of the
+// namespace: beyond them, pods are neither created nor resized. Fixed sizes count too, since
+// new replicas need them.
 func (e *exam) withinRanges(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target, ranges []corev1.LimitRange) {
 	if t.container == nil {
 		return
@@ -68,9 +68,9 @@ func (e *exam) withinRanges(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, 
 	}
 }
 
-// breach is what may be beyond an item of a LimitRange.
+// breach is a possible violation of an item of a LimitRange.
 type breach struct {
-	found string // goes on after the LimitRange's name
+	found string // continues after the LimitRange's name
 	moved bool   // by Loadline: other bounds would help
 }
 
@@ -110,7 +110,7 @@ func breaches(item corev1.LimitRangeItem, r corev1.ResourceName, request, limit 
 		switch {
 		case !request.set || !limit.set || request.low.IsZero():
 			add(rule, "one of the two is missing", false)
-		case guaranteed: // both move together, or not at all
+		case guaranteed: // both change together, or not at all
 		case times(limit.high, request.low)*1000 > float64(q.MilliValue()):
 			add(rule, limit.most(aLimit, r)+" while "+request.least(aRequest, r), request.moved || limit.moved)
 		}
@@ -118,13 +118,12 @@ func breaches(item corev1.LimitRangeItem, r corev1.ResourceName, request, limit 
 	return all
 }
 
-// times is how often one goes into the other, reckoned in thousandths as the API
-// server does.
+// times is the ratio, calculated in thousandths as the API server does.
 func times(limit, request resource.Quantity) float64 {
 	return float64(limit.MilliValue()) / float64(request.MilliValue())
 }
 
-// least and most say what a span comes to, and by which bound.
+// least and most describe the ends of a span, and which bound sets them.
 func (x span) least(what string, r corev1.ResourceName) string { return x.says(what, r, "min", x.low) }
 func (x span) most(what string, r corev1.ResourceName) string  { return x.says(what, r, "max", x.high) }
 

@@ -20,7 +20,7 @@ const defaultMaxAge = 2 * time.Minute
 type subject struct {
 	client  *prom.Client
 	options live.Options
-	targets []*target // by service; nil = it is not moved, or was not found
+	targets []*target // by service; nil = not scaled, or not found
 }
 
 // observation returns the pods of the services, ready to be filled in, with their names.
@@ -45,8 +45,7 @@ func (s *subject) observation() (names [][]string, o *loadline.Observation) {
 	return names, o
 }
 
-// namespaceMetrics reads a namespace without a LoadLine: every service that the
-// server has of it.
+// namespaceMetrics reads a namespace without a LoadLine: every service of it in Prometheus.
 func (e *exam) namespaceMetrics(ctx context.Context, a about) {
 	app := &loadline.App{}
 	s := subject{client: e.Prometheus, options: live.Options{App: app, Namespace: e.Metrics, MaxAge: defaultMaxAge}}
@@ -95,10 +94,10 @@ func (e *exam) freshness(a about, s *subject, r *live.Report) {
 	age, every, maxAge := e.Now.Sub(r.Newest), r.Scrape, s.options.MaxAge
 	switch {
 	case r.Newest.IsZero():
-		a.fault("freshness", "look at the targets of the Prometheus: <its address>/targets",
+		a.fault("freshness", "check the targets of the Prometheus: <its address>/targets",
 			"The preset %s has no sample within the window of %s.", r.Preset, r.Window)
 	case age > maxAge:
-		a.fault("freshness", "look at the targets of the Prometheus, and at its clock",
+		a.fault("freshness", "check the targets of the Prometheus, and at its clock",
 			"The newest sample is %s old; what is older than %s counts as absent, and everything is held.", round(age), maxAge)
 	case 2*every > maxAge:
 		a.warn("freshness", "scrape more often, or raise guard.data.maxAge",
@@ -150,7 +149,7 @@ func (e *exam) diagnoses(a about, s *subject, r *live.Report, o *loadline.Observ
 	}
 }
 
-// unseen are the services to be moved of which neither rate nor CPU is measured.
+// unseen are the services to be scaled without rate and CPU.
 func (s *subject) unseen(r *live.Report) []string {
 	var list []string
 	for i, t := range s.targets {
@@ -175,8 +174,7 @@ func (s *subject) latencyUnseen(d *loadline.Diagnosis, o *loadline.Observation) 
 	return false
 }
 
-// fromState are metrics that only histories have: an observation takes them from the
-// cluster itself.
+// fromState are metrics of histories only: an observation takes them from the cluster itself.
 var fromState = []loadline.ServiceMetric{loadline.ServiceReady, loadline.ServiceDesired, loadline.ServiceCPURequest}
 
 // stateMetrics reports whether a history would have replicas and sizes.

@@ -69,8 +69,8 @@ func (e *exam) presetOf(ctx context.Context, l *v1alpha1.LoadLine) (*prom.Preset
 	return nil, nil
 }
 
-// reach connects to a LoadLine's Prometheus; nil if that cannot be done from here,
-// which is no fault of the controller's.
+// reach connects to a LoadLine's Prometheus; nil if it is not reachable from here, which is not
+// a fault of the controller.
 func (e *exam) reach(ctx context.Context, a about, l *v1alpha1.LoadLine) *prom.Client {
 	address, otherwise, ok := e.route(ctx, a, l)
 	if !ok || e.Connect == nil {
@@ -99,7 +99,7 @@ func (e *exam) reach(ctx context.Context, a about, l *v1alpha1.LoadLine) *prom.C
 	return nil
 }
 
-// metricsWithoutLoadLine are those of a namespace that somebody has in mind, and
+// metricsWithoutLoadLine checks the metrics of a namespace without a LoadLine, and suggests
 // where a Prometheus might be.
 func (e *exam) metricsWithoutLoadLine(ctx context.Context) {
 	a := e.of(OfMetrics)
@@ -137,7 +137,7 @@ func (e *exam) candidates(ctx context.Context, a about) {
 		found = append(found, service{namespace: s.Namespace, name: s.Name, port: fmt.Sprint(s.Spec.Ports[0].Port), scheme: "http"})
 	}
 	if len(found) == 0 {
-		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE looks at one that you know of",
+		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE checks a given one",
 			"No Service looks like a Prometheus; Loadline needs one, or Thanos, Mimir or VictoriaMetrics.")
 		return
 	}
@@ -146,11 +146,10 @@ func (e *exam) candidates(ctx context.Context, a about) {
 		names = append(names, s.namespace+"/"+s.name)
 	}
 	a.note("prometheus", found[0].forward()+" --namespace NAMESPACE",
-		"This may be a Prometheus: %s. Its metrics can be looked at before anything is installed.", some(names))
+		"This may be a Prometheus: %s. Its metrics can be checked before installation.", some(names))
 }
 
-// short is an error without its advice: that is for whoever pulls a history, and we
-// have our own.
+// short is an error without its advice, which is for pulling a history; doctor has its own.
 func short(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "; ")
 	return text

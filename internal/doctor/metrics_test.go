@@ -2,7 +2,7 @@ package doctor
 
 import "testing"
 
-// A Prometheus and a namespace can be looked at with nothing installed.
+// A Prometheus and a namespace can be checked before installation.
 func TestMetricsBeforeTheInstallation(t *testing.T) {
 	p := healthy(t)
 	delete(p.resources, "loadline.dev/v1alpha1")

@@ -11,32 +11,32 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// namespacesOf a controller are those that it looks at, as its Deployment tells it;
-// none = all.
+// namespacesOf a controller, by the arguments of its Deployment; none = all.
 func namespacesOf(d *appsv1.Deployment) []string {
 	var all []string
 	for _, value := range flagOf(d, "namespaces") {
 		all = append(all, strings.Split(value, ",")...)
 	}
 	if slices.Contains(all, "") {
-		return nil // as the controller understands it
+		return nil // as the controller interprets it
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// isAgent says whether a Deployment runs an agent, which decides under the
-// controller's account for some services only.
+// isAgent reports whether a Deployment runs an agent, which decides under the controller's
+// account for some services only.
 func isAgent(d *appsv1.Deployment) bool { return len(flagOf(d, "agent")) > 0 }
 
-// flagOf "loadline run" has these values in a Deployment; none if it is not given.
+// flagOf returns the values of a flag of "loadline run" in a Deployment; none if it is not
+// given.
 func flagOf(d *appsv1.Deployment, name string) []string {
 	var values []string
 	for i := range d.Spec.Template.Spec.Containers {
 		c := &d.Spec.Template.Spec.Containers[i]
 		words := slices.Concat(c.Command, c.Args)
 		if !slices.Contains(words, "run") {
-			continue // somebody else's
+			continue // of another program
 		}
 		for j, word := range words {
 			value, is := strings.CutPrefix(word, "--"+name)
@@ -51,8 +51,7 @@ func flagOf(d *appsv1.Deployment, name string) []string {
 	return values
 }
 
-// expanded has the container's variables put in, as a kubelet does, as far as they
-// can be seen from outside.
+// expanded replaces the container's variables, as a kubelet does, as far as they are visible.
 func expanded(c *corev1.Container, namespace, text string) string {
 	for _, v := range c.Env {
 		value := v.Value
@@ -67,12 +66,12 @@ func expanded(c *corev1.Container, namespace, text string) string {
 	return text
 }
 
-// looksAt says whether the controller looks at a namespace.
+// looksAt reports whether the controller watches a namespace.
 func (e *exam) looksAt(namespace string) bool {
 	return len(e.namespaces) == 0 || slices.Contains(e.namespaces, namespace)
 }
 
-// overlooked is a LoadLine in a namespace that the controller does not look at.
+// overlooked reports a LoadLine in a namespace that the controller does not watch.
 func (e *exam) overlooked(a about, l *v1alpha1.LoadLine) {
 	do := fmt.Sprintf("add %s to namespaces in the chart's values and helm upgrade; without the chart, add it to --namespaces of "+
 		"Deployment %s/%s and give the account a Role there", l.Namespace, e.deployment.Namespace, e.deployment.Name)

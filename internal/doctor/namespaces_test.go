@@ -8,12 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A controller that is restricted to namespaces lacks nothing with Roles in them, and
-// an agent under the same account does not pass for it.
+// A controller that is restricted to namespaces lacks nothing with Roles in them, and an agent
+// under the same account is not taken for it.
 func TestRestrictedToNamespaces(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=shop,orders")
-	p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: loadline-agent-edge, namespace: loadline-system}\nspec: {selector: {}, template: {spec: {serviceAccountName: loadline, containers: [{name: loadline, args: [run, --agent=edge]}]}}}")
+	p.add("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: loadline-agent-edge, namespace: loadline-system}\nspec: " +
+		"{selector: {}, template: {spec: {serviceAccountName: loadline, containers: [{name: loadline, args: [run, --agent=edge]}]}}}")
 	r := p.examine()
 	for _, f := range r.Findings {
 		if f.State == Fault || f.State == Warning {
@@ -37,8 +38,8 @@ func TestRestrictedToNamespaces(t *testing.T) {
 	checkSentences(t, r)
 }
 
-// Of a LoadLine where nobody looks, conditions say nothing.
-func TestConditionsWhereNobodyLooks(t *testing.T) {
+// For a LoadLine in a namespace that is not watched, conditions are meaningless.
+func TestConditionsInANamespaceThatIsNotWatched(t *testing.T) {
 	p := healthy(t)
 	p.restrict("--namespaces=orders")
 	for _, f := range p.examine().Findings {

@@ -32,8 +32,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// patient is a cluster in which everything is as it should be, until a test spoils
-// it.
+// patient is a healthy cluster that tests break.
 type patient struct {
 	t         *testing.T
 	minor     string
@@ -114,7 +113,7 @@ func (p *patient) set(o *unstructured.Unstructured, value any, path ...string) {
 	}
 }
 
-// change a field of an object; a value of nil takes it away.
+// change sets a field of an object; nil removes it.
 func (p *patient) change(kind, name string, value any, path ...string) {
 	p.t.Helper()
 	o := p.find(kind, name)
@@ -125,7 +124,7 @@ func (p *patient) change(kind, name string, value any, path ...string) {
 	p.set(o, value, path...)
 }
 
-// service of the LoadLine by its place.
+// service changes a service of the LoadLine by its index.
 func (p *patient) service(i int, change func(map[string]any)) {
 	o := p.find("LoadLine", "main")
 	list, _, _ := unstructured.NestedSlice(o.Object, "spec", "services")
@@ -149,7 +148,7 @@ func (p *patient) container(name string, change func(map[string]any)) {
 	}
 }
 
-// restrict the controller to namespaces, as the chart does: there is no ClusterRole.
+// restrict restricts the controller to namespaces, as the chart does: there is no ClusterRole.
 func (p *patient) restrict(args ...any) {
 	p.denied["everywhere"] = true
 	p.change("Deployment", "loadline", []any{map[string]any{
@@ -164,7 +163,7 @@ func (p *patient) limits(items string) {
 	p.add("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small, namespace: shop}\nspec: {limits: [" + items + "]}")
 }
 
-// bad makes a condition what it should not be.
+// bad gives a condition an abnormal status.
 func (p *patient) bad(condition, status, reason string) {
 	o := p.find("LoadLine", "main")
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -233,8 +232,7 @@ func (a answering) ServerVersion() (*version.Info, error) {
 	return a.FakeDiscovery.ServerVersion()
 }
 
-// typed makes what the scheme knows of an object, so that both ways of reading it
-// find the same.
+// typed converts an object to its type, so that both ways of reading it agree.
 func (p *patient) typed(s *runtime.Scheme, o *unstructured.Unstructured) client.Object {
 	p.t.Helper()
 	made, err := s.New(o.GroupVersionKind())

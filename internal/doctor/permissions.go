@@ -15,7 +15,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Reviews asks the API server who may do what. Creating a review stores nothing.
+// Reviews checks permissions with the API server. Creating a review stores nothing.
 type Reviews struct{ client.Client }
 
 // Allowed is as in Access.
@@ -31,8 +31,8 @@ func (r Reviews) Allowed(ctx context.Context, user string, groups []string, what
 	return review.Status.Allowed, err
 }
 
-// who is asked for: the controller's account, or, if reviews of others are not
-// allowed, whoever asks.
+// who is checked: the controller's account, or, if reviews of others are not allowed, the
+// current user.
 type who struct {
 	user   string
 	groups []string
@@ -47,7 +47,7 @@ func (e *exam) account() who {
 	}
 }
 
-// permissions holds what the controller may do against what deploy/rbac gives.
+// permissions compares the controller's permissions with those of deploy/rbac.
 func (e *exam) permissions(ctx context.Context) {
 	if e.deployment == nil && !e.defined {
 		return // nothing is installed
@@ -59,7 +59,7 @@ func (e *exam) permissions(ctx context.Context) {
 		return
 	}
 	w := e.account()
-	// Anything will do to see whether we may ask.
+	// Any permission shows whether we may ask.
 	_, err = e.Access.Allowed(ctx, w.user, w.groups, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -81,8 +81,8 @@ func (e *exam) permissions(ctx context.Context) {
 	e.named(ctx, a, w)
 }
 
-// needed says whether LoadLines need what a file gives: those of a namespace, or, if
-// it is empty, any. What gives the sources is looked at by name.
+// needed reports whether LoadLines need the permissions of a file: those of a namespace, or, if
+// it is empty, any. Those of the sources are checked by name.
 func (e *exam) needed(file, namespace string) bool {
 	of := func(is func(*v1alpha1.Service) bool) bool {
 		return e.any(func(l *v1alpha1.LoadLine, s *v1alpha1.Service) bool {
@@ -98,7 +98,7 @@ func (e *exam) needed(file, namespace string) bool {
 	return !strings.HasPrefix(file, "optional-") && !strings.HasPrefix(file, "namespace-")
 }
 
-// grant asks for everything that a file gives.
+// grant checks all permissions of a file.
 func (e *exam) grant(ctx context.Context, a about, w who, g grant) {
 	denied, err := e.denied(ctx, w, g.wants)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *exam) grant(ctx context.Context, a about, w who, g grant) {
 	}
 }
 
-// denied are the permissions that somebody does not have.
+// denied are the missing permissions.
 func (e *exam) denied(ctx context.Context, w who, wants []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes,
 	error) {
 	const atOnce = 8
@@ -167,7 +167,7 @@ func byResource(list []authorizationv1.ResourceAttributes) []string {
 	return order
 }
 
-// resourceName is as kubectl auth can-i takes it.
+// resourceName is the notation of kubectl auth can-i.
 func resourceName(r authorizationv1.ResourceAttributes) string {
 	name := r.Resource
 	if r.Group != "" {
@@ -185,7 +185,8 @@ func resourceName(r authorizationv1.ResourceAttributes) string {
 	return name
 }
 
-// otherKinds are targets that no file of ours speaks of: they need what Rollouts do.
+// otherKinds are targets that no file of ours covers: they need the same permissions as
+// Rollouts.
 func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 	state := Fault
 	if w.user == "" {
@@ -194,7 +195,7 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 	seen := map[string]bool{}
 	for i := range e.lines {
 		if !e.looksAt(e.lines[i].Namespace) {
-			continue // which is told of the LoadLine
+			continue // reported for the LoadLine
 		}
 		for j := range e.lines[i].Spec.Services {
 			ref := e.lines[i].Spec.Services[j].TargetRef
@@ -202,7 +203,7 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 			plural, _, err := e.plural(ref)
 			if err != nil || plural == "" || group == "argoproj.io" || group == "apps" &&
 				(plural == "deployments" || plural == "statefulsets") {
-				continue // what does not exist is told of the service
+				continue // a missing kind is reported for the service
 			}
 			g, do := like.inside(""), fmt.Sprintf("copy %s, put %s and %s in it, and apply it", like.file, group, plural)
 			if len(e.namespaces) > 0 {
@@ -229,8 +230,7 @@ func (e *exam) otherKinds(ctx context.Context, a about, w who, like grant) {
 	}
 }
 
-// named are the Secrets and ConfigMaps that LoadLines name: the controller may read
-// no other.
+// named are the Secrets and ConfigMaps that LoadLines name: the controller may read no others.
 func (e *exam) named(ctx context.Context, a about, w who) {
 	for i := range e.lines {
 		l := &e.lines[i]
@@ -247,7 +247,7 @@ func (e *exam) named(ctx context.Context, a about, w who) {
 			continue
 		}
 		if w.user == "" {
-			continue // that you may or may not read them says nothing
+			continue // the current user's permissions do not matter
 		}
 		for _, line := range byResource(denied) {
 			a.fault("rbac", fmt.Sprintf("put the name into deploy/rbac/namespace-secrets.yaml, and kubectl apply -n %s -f "+

@@ -18,7 +18,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// exam is one examination: what is asked for, and what is known so far.
+// exam is the state of one examination.
 type exam struct {
 	Cluster
 	Options
@@ -30,15 +30,15 @@ type exam struct {
 
 	lines      []v1alpha1.LoadLine
 	defined    bool               // LoadLines are served
-	deployment *appsv1.Deployment // of the controller; nil = none was seen
-	namespaces []string           // that the controller looks at; none = all
+	deployment *appsv1.Deployment // of the controller; nil = none found
+	namespaces []string           // that the controller watches; none = all
 	resources  map[string]known   // by group and version
 	connected  map[string]connection
-	silent     bool // the Prometheus that was given does not answer
+	silent     bool // the given Prometheus does not answer
 	spaces     map[string]*space
 }
 
-// known is what discovery has said of a group and version.
+// known is the discovery result of a group and version.
 type known struct {
 	list *metav1.APIResourceList
 	err  error
@@ -59,7 +59,7 @@ func (e *exam) at(share float64, about string) {
 	}
 }
 
-// served says whether the API server has a resource, such as "pods/resize" of "v1".
+// served reports whether the API server has a resource, such as "pods/resize" of "v1".
 func (e *exam) served(groupVersion, name string) (bool, error) {
 	list, err := e.group(groupVersion)
 	if err != nil || list == nil {
@@ -86,20 +86,20 @@ func (e *exam) group(groupVersion string) (*metav1.APIResourceList, error) {
 	return list, err
 }
 
-// survey reads the LoadLines, because what an application needs decides how bad it
-// is that a cluster does not have it.
+// survey reads the LoadLines, because the needs of applications determine how serious a missing
+// feature is.
 func (e *exam) survey(ctx context.Context) {
 	a := e.of(OfInstallation)
 	defined, err := e.served(v1alpha1.GroupVersion.String(), "loadlines")
 	if err != nil {
-		a.warn("loadlines", "run it again; if it stays, look at the API server's log",
-			"whether the cluster knows LoadLines could not be seen: %v", err)
+		a.warn("loadlines", "run it again; if it persists, check the API server's log",
+			"it is unknown whether the cluster has the resource LoadLine: %v", err)
 		return
 	}
 	e.defined = defined
 	if !defined {
 		for _, n := range e.LoadLines {
-			a.fault("loadlines", applyCRD, "LoadLine %s cannot be there: the cluster does not know the resource.", n)
+			a.fault("loadlines", applyCRD, "LoadLine %s cannot exist: the cluster does not have the resource.", n)
 		}
 		return
 	}
@@ -130,7 +130,7 @@ func (e *exam) survey(ctx context.Context) {
 	}
 }
 
-// any says whether a service of any LoadLine is so.
+// any reports whether any service of any LoadLine satisfies a condition.
 func (e *exam) any(is func(*v1alpha1.LoadLine, *v1alpha1.Service) bool) bool {
 	for i := range e.lines {
 		for j := range e.lines[i].Spec.Services {
@@ -142,16 +142,16 @@ func (e *exam) any(is func(*v1alpha1.LoadLine, *v1alpha1.Service) bool) bool {
 	return false
 }
 
-// unseen says that something could not be looked at.
+// unseen reports that something could not be read.
 func (e *exam) unseen(a about, check, what string, err error, otherwise string) {
-	do := "run it again; if it stays, look at the API server's log"
+	do := "run it again; if it persists, check the API server's log"
 	switch {
 	case apierrors.IsForbidden(err):
 		do = "ask for the permissions in docs/doctor.md" + otherwise
 	case meta.IsNoMatchError(err):
 		do = "kubectl api-resources"
 	}
-	a.warn(check, do, "%s could not be looked at: %s.", upper(what), why(err))
+	a.warn(check, do, "%s could not be read: %s.", upper(what), why(err))
 }
 
 // why something could not be read, in few words where they suffice.
@@ -160,14 +160,14 @@ func why(err error) string {
 	case apierrors.IsForbidden(err):
 		return "you may not read that"
 	case meta.IsNoMatchError(err):
-		return "the cluster does not know the kind"
+		return "the cluster does not have the kind"
 	}
 	return err.Error()
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// space is a namespace, whose lists are read once.
+// space is a namespace with its lists, which are read once.
 type space struct {
 	lists  map[schema.GroupVersionKind]listing
 	lines  listed[v1alpha1.LoadLine]
@@ -243,7 +243,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// hint is the name that was probably meant, or some that there are.
+// hint is the closest known name, or some of the known ones.
 func hint(name string, known []string) string {
 	if near := suggest.Of(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)

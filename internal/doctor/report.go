@@ -2,45 +2,45 @@ package doctor
 
 import "fmt"
 
-// State is how bad a finding is.
+// State is the severity of a finding.
 type State string
 
 const (
 	OK      State = "ok"      // as it should be
 	Note    State = "note"    // worth knowing; nothing has to be done
-	Warning State = "warning" // something works less well than it could, or was not seen
+	Warning State = "warning" // something works less well than it could, or could not be checked
 	Fault   State = "fault"   // something does not work
 )
 
 // States from good to bad.
 var States = []State{OK, Note, Warning, Fault}
 
-// Area is what a finding is about.
+// Area is the subject of a finding.
 type Area string
 
 const (
 	OfCluster      Area = "cluster"
 	OfInstallation Area = "installation"
 	OfPermissions  Area = "permissions"
-	OfMetrics      Area = "metrics" // without a LoadLine: what could be measured
+	OfMetrics      Area = "metrics" // without a LoadLine
 	OfApplication  Area = "application"
 )
 
 // areas in the order of a report.
 var areas = []Area{OfCluster, OfInstallation, OfPermissions, OfMetrics, OfApplication}
 
-// Finding is what one check found.
+// Finding is the result of one check.
 type Finding struct {
 	Area     Area   `json:"area"`
-	Check    string `json:"check"`              // a name that stays, such as in-place-resize
+	Check    string `json:"check"`              // stable name, such as in-place-resize
 	LoadLine string `json:"loadline,omitempty"` // NAMESPACE/NAME
 	Service  string `json:"service,omitempty"`
 	State    State  `json:"state"`
 	Found    string `json:"found"`
-	Do       string `json:"do,omitempty"` // empty if there is nothing to be done
+	Do       string `json:"do,omitempty"` // empty if there is nothing to do
 }
 
-// Report is what all checks found, in their order.
+// Report is the findings of all checks, in order.
 type Report struct {
 	Server    string    `json:"server"`            // address of the API server
 	Version   string    `json:"version,omitempty"` // of Kubernetes
@@ -59,7 +59,7 @@ func (r *Report) Count(s State) int {
 	return n
 }
 
-// about is where findings of one check go.
+// about is the subject of the findings of a check.
 type about struct {
 	report            *Report
 	area              Area
@@ -81,7 +81,7 @@ func (a about) warn(check, do, format string, args ...any) { a.add(Warning, chec
 
 func (a about) fault(check, do, format string, args ...any) { a.add(Fault, check, do, format, args) }
 
-// when finds with a state that depends on something.
+// when adds a finding with a computed state.
 func (a about) when(s State, check, do, format string, args ...any) {
 	a.add(s, check, do, format, args)
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// Address is where a Prometheus is, from where we run.
+// Address is how to reach a Prometheus from here.
 type Address struct {
 	URL string // as the LoadLine has it
-	// Proxy is the path on the API server by which a Service is reached from outside
-	// the cluster; empty = the URL is asked directly.
+	// Proxy is the path on the API server by which a Service is reached from outside the
+	// cluster; empty = directly by the URL.
 	Proxy   string
 	Timeout time.Duration
 	Headers map[string]string
-	// Asked directly only; the API server does not check certificates of Services.
+	// For direct connections only; the API server does not check certificates of Services.
 	ServerName string
 	Insecure   bool
 }
 
-// service is what a name within the cluster stands for.
+// service is a Service by its name within the cluster.
 type service struct {
 	namespace, name, port, scheme, path string
-	certain                             bool // it can be nothing else
+	certain                             bool // it cannot be anything else
 }
 
-// serviceOf reads an address as the controller's pods would resolve it: a single
-// name is a Service of their own namespace. False if it is no name of a Service.
+// serviceOf interprets an address as the controller's pods would resolve it: a single name is a
+// Service of their own namespace. False if it is not the name of a Service.
 func serviceOf(address, own string) (service, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func serviceOf(address, own string) (service, bool) {
 	case len(parts) >= 3 && parts[2] == "svc":
 		s.namespace, s.certain = parts[1], true
 	case len(parts) == 2:
-		s.namespace = parts[1] // or a host of somebody's own domain
+		s.namespace = parts[1] // or a host of the user's own domain
 	default:
 		return service{}, false
 	}
@@ -78,14 +78,14 @@ func (s service) proxy() string {
 	return "/api/v1/namespaces/" + s.namespace + "/services/" + name + "/proxy" + strings.TrimRight(s.path, "/")
 }
 
-// forward is how a person reaches it.
+// forward is the command to reach it.
 func (s service) forward() string {
 	return fmt.Sprintf("kubectl -n %s port-forward svc/%s 9090:%s & loadline doctor --prometheus %s://localhost:9090%s", s.namespace,
 		s.name, s.port, s.scheme, strings.TrimRight(s.path, "/"))
 }
 
-// route says how to reach a LoadLine's Prometheus; false if it cannot be, which has
-// then been said.
+// route determines how to reach a LoadLine's Prometheus; false if it is not reachable, which
+// has then been reported.
 func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Address, string, bool) {
 	p := &l.Spec.Prometheus
 	address := Address{URL: p.URL, Timeout: 10 * time.Second}
@@ -111,7 +111,7 @@ func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Addres
 	}
 	if secret := credentials(p, address.Proxy != ""); secret != "" {
 		a.note("prometheus", otherwise+", with --token-file, --user, --cert-file, --ca-file or --header as it asks for",
-			"%s needs %s, which is not read here; its metrics were not looked at.", p.URL, secret)
+			"%s needs %s, which is not read here; its metrics were not checked.", p.URL, secret)
 		return address, "", false
 	}
 	if p.TLS != nil {
@@ -124,7 +124,7 @@ func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Addres
 	return address, otherwise, true
 }
 
-// credentials that a LoadLine names and that we do not have; empty if there are none.
+// credentials that a LoadLine names and that we do not have; empty if none.
 func credentials(p *v1alpha1.PrometheusSource, proxied bool) string {
 	switch {
 	case p.BearerToken != nil:
@@ -146,15 +146,15 @@ func credentials(p *v1alpha1.PrometheusSource, proxied bool) string {
 	return ""
 }
 
-// serviceThere looks for a Service and its port; certain is false where it could not
-// be seen, or the name may be one outside the cluster.
+// serviceThere looks for a Service and its port; certain is false if it could not be read, or
+// the name may be outside the cluster.
 func (e *exam) serviceThere(ctx context.Context, a about, s service, address string) (there, certain bool) {
 	var found corev1.Service
 	err := e.Reader.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: s.name}, &found)
 	switch {
 	case apierrors.IsNotFound(err) && s.certain:
 		a.fault("prometheus", "kubectl get services -A | grep -i prometheus, and correct spec.prometheus.url",
-			"spec.prometheus.url %s names a Service %s/%s, which is not there.", address, s.namespace, s.name)
+			"spec.prometheus.url %s names a Service %s/%s, which does not exist.", address, s.namespace, s.name)
 		return false, true
 	case err != nil:
 		return false, false

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Two LoadLines with the same Prometheus share a connection, and one that does not
-// answer is asked once.
+// Two LoadLines with the same Prometheus share a connection, and one that does not answer is
+// queried once.
 func TestConnectionsAreShared(t *testing.T) {
 	p := healthy(t)
 	other := p.find("LoadLine", "main").DeepCopy()
@@ -25,7 +25,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-// How a Prometheus is asked depends on where it is and on where we are.
+// How a Prometheus is reached depends on its location and on ours.
 func TestAddress(t *testing.T) {
 	for name, row := range map[string]struct {
 		spoil func(*patient)

@@ -14,10 +14,10 @@ import (
 
 const kedaPage = "docs/keda.md"
 
-// scaledObject looks at KEDA's end of a service that KEDA moves.
+// scaledObject checks the ScaledObject of a service that KEDA scales.
 func (e *exam) scaledObject(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target) {
 	if !e.hasKEDA {
-		return // said of the cluster
+		return // reported for the cluster
 	}
 	all := e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef")
 	if len(all) == 0 {
@@ -66,7 +66,7 @@ func (e *exam) ourTrigger(o *unstructured.Unstructured) (ours map[string]any, ot
 	return ours, others
 }
 
-// trigger must name this service, and leave the metric's type alone.
+// trigger must name this service, and must not set the metric's type.
 func (e *exam) trigger(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, name string, trigger map[string]any) {
 	text := func(field string) string {
 		v, _, _ := unstructured.NestedString(trigger, "metadata", field)
@@ -90,7 +90,7 @@ func (e *exam) trigger(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, name 
 	}
 }
 
-// kedaBounds win over ours, so they must not be narrower.
+// kedaBounds take precedence over ours, so they must not be narrower.
 func (e *exam) kedaBounds(a about, s *v1alpha1.Service, o *unstructured.Unstructured) {
 	least, _, _ := unstructured.NestedInt64(o.Object, "spec", "minReplicaCount")
 	most, stated, _ := unstructured.NestedInt64(o.Object, "spec", "maxReplicaCount")
@@ -112,8 +112,8 @@ func (e *exam) kedaBounds(a about, s *v1alpha1.Service, o *unstructured.Unstruct
 	}
 }
 
-// kedaFallback must never be zero where zero is allowed: KEDA takes an error for
-// "nothing is wanted" then. In modes that do not act, KEDA depends on it, or on another
+// kedaFallback must never be zero where zero is allowed: KEDA then treats an error as "nothing
+// is wanted". In modes that do not act, KEDA depends on it, or on another
 // trigger, entirely.
 func (e *exam) kedaFallback(a about, l *v1alpha1.LoadLine, o *unstructured.Unstructured, others []string) {
 	fallback, has, _ := unstructured.NestedMap(o.Object, "spec", "fallback")
@@ -138,8 +138,7 @@ func (e *exam) kedaFallback(a about, l *v1alpha1.LoadLine, o *unstructured.Unstr
 	}
 }
 
-// kedaTolerance is 0 in the ScaledObject, and still there in the HPA that KEDA made
-// of it.
+// kedaTolerance must be 0 in the ScaledObject and in the HPA that KEDA made of it.
 func (e *exam) kedaTolerance(ctx context.Context, a about, l *v1alpha1.LoadLine, o *unstructured.Unstructured, trigger map[string]any) {
 	if mode, _, _ := unstructured.NestedString(trigger, "metadata", "tolerance"); mode == "overshoot" {
 		return
@@ -153,7 +152,7 @@ func (e *exam) kedaTolerance(ctx context.Context, a about, l *v1alpha1.LoadLine,
 	}
 	list, err := e.all(ctx, l.Namespace, "horizontalpodautoscalers", hpaKind)
 	if err != nil {
-		return // said under conflicts
+		return // reported under conflicts
 	}
 	for _, hpa := range list {
 		if kube.ScaledObjectOf(&hpa) != o.GetName() {
@@ -180,7 +179,7 @@ func intolerant(o *unstructured.Unstructured, path []string) string {
 	return strings.Join(missing, " and ")
 }
 
-// kedaState is what KEDA says of it.
+// kedaState is KEDA's own status of it.
 func (e *exam) kedaState(a about, l *v1alpha1.LoadLine, o *unstructured.Unstructured) {
 	describe := fmt.Sprintf("kubectl -n %s describe scaledobject %s", l.Namespace, o.GetName())
 	if status, message := condition(o, "Ready"); status == "False" {
@@ -192,7 +191,7 @@ func (e *exam) kedaState(a about, l *v1alpha1.LoadLine, o *unstructured.Unstruct
 	}
 	for name, value := range o.GetAnnotations() {
 		if strings.HasPrefix(name, "autoscaling.keda.sh/paused") && value != "false" {
-			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- when it may go on", l.Namespace, o.GetName(),
+			a.note("scaledobject", fmt.Sprintf("kubectl -n %s annotate scaledobject %s %s- to resume", l.Namespace, o.GetName(),
 				name), "ScaledObject %s is paused (%s).", o.GetName(), name)
 		}
 	}

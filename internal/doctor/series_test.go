@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
-// series is a Prometheus that has metrics of some services.
+// series is a Prometheus with metrics of some services.
 type series struct {
 	fits   string // part of the probe that finds something; empty = no preset fits
 	names  []string
@@ -64,7 +64,8 @@ func (s *series) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.down:
 		http.Error(w, "no endpoints", http.StatusServiceUnavailable)
 	case query != "vector(1)" && s.fail != "" && strings.Contains(query, s.fail):
-		http.Error(w, `{"status":"error","errorType":"execution","error":"query processing would load too much"}`, http.StatusUnprocessableEntity)
+		http.Error(w, `{"status":"error","errorType":"execution","error":"query processing would load too much"}`,
+			http.StatusUnprocessableEntity)
 	case strings.HasSuffix(r.URL.Path, "/values"):
 		answer(s.known)
 	case strings.HasSuffix(r.URL.Path, "/query_range"):
@@ -87,7 +88,7 @@ var counted = regexp.MustCompile(`\[(\w+)\]\)\), "over", "(\d+)"`)
 
 func (s *series) vector(query string) []any {
 	rows := []any{}
-	if s.age > 5*time.Minute { // further back than Prometheus looks
+	if s.age > 5*time.Minute { // older than Prometheus' lookback
 		return rows
 	}
 	for part := range s.absent {

@@ -20,7 +20,7 @@ const (
 	policiesStable     = 36 // MutatingAdmissionPolicy v1
 )
 
-// server asks the API server for its version; false if it cannot be asked.
+// server reads the version of the API server; false if it is not reachable.
 func (e *exam) server() bool {
 	a := e.of(OfCluster)
 	v, err := e.Discovery.ServerVersion()
@@ -45,8 +45,7 @@ func vertical(s *v1alpha1.Service) bool {
 	return slices.ContainsFunc(s.Axes, func(x v1alpha1.Axis) bool { return x != v1alpha1.Horizontal })
 }
 
-// resize is found by the subresource that there is, not by the version: a gate may
-// be off.
+// resize is detected by the subresource, not by the version: a feature gate may be off.
 func (e *exam) resize(context.Context) {
 	a := e.of(OfCluster)
 	there, err := e.served("v1", "pods/resize")
@@ -69,12 +68,12 @@ func (e *exam) resize(context.Context) {
 		if e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return vertical(s) }) {
 			a.fault("in-place-resize", do, "Pods cannot be resized in place, and a LoadLine has vertical axes.")
 		} else {
-			a.note("in-place-resize", do, "Pods cannot be resized in place: only replicas can be moved.")
+			a.note("in-place-resize", do, "Pods cannot be resized in place: only replicas can be scaled.")
 		}
 	}
 }
 
-// nodes with an older kubelet accept no resize, whatever the API server can do.
+// nodes with an older kubelet accept no resize, whatever the API server supports.
 func (e *exam) nodes(ctx context.Context) {
 	a := e.of(OfCluster)
 	if !e.resizable {
@@ -83,7 +82,7 @@ func (e *exam) nodes(ctx context.Context) {
 	var list corev1.NodeList
 	if err := e.Reader.List(ctx, &list); err != nil {
 		a.note("nodes", "ask for list on nodes, or make sure that kubelets are 1.33 or later",
-			"The kubelets' versions, on which resizing depends too, could not be looked at: %s.", why(err))
+			"The kubelets' versions, on which resizing depends too, could not be read: %s.", why(err))
 		return
 	}
 	var old []string
@@ -117,8 +116,8 @@ func minorOf(version string) int {
 
 func byKEDA(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return s.MovedBy == v1alpha1.ByKEDA }
 
-// tolerance of an HPA is a field whose gate cannot be discovered: what became of it
-// is looked for in the HPAs themselves (scaledobject.go).
+// tolerance of an HPA is a field whose feature gate cannot be discovered: its effect is checked
+// in the HPAs themselves (scaledobject.go).
 func (e *exam) tolerance(context.Context) {
 	a := e.of(OfCluster)
 	if !e.any(byKEDA) || e.minor == 0 {
@@ -128,7 +127,8 @@ func (e *exam) tolerance(context.Context) {
 		a.ok("hpa-tolerance", "An HPA's tolerance can be set, so that one replica more is followed from ten on.")
 		return
 	}
-	a.note("hpa-tolerance", `turn on the gate HPAConfigurableTolerance (1.33 and 1.34), or write tolerance: overshoot into the trigger's metadata (docs/keda.md, "The trap")`,
+	a.note("hpa-tolerance", `turn on the gate HPAConfigurableTolerance (1.33 and 1.34), or write tolerance: overshoot `+
+		`into the trigger's metadata (docs/keda.md, "The trap")`,
 		"Kubernetes before 1.35 drops an HPA's tolerance unless a gate is on.")
 }
 
@@ -143,6 +143,6 @@ func (e *exam) resourceMetrics(context.Context) {
 		a.ok("resource-metrics", "The resource metrics API is there (for HPAs; Loadline does not use it).")
 	default:
 		a.note("resource-metrics", "install metrics-server if HPAs are to follow CPU",
-			"The resource metrics API (metrics.k8s.io) is not there; an HPA needs it, Loadline does not.")
+			"The resource metrics API (metrics.k8s.io) is not available; an HPA needs it, Loadline does not.")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/kube"
 )
 
-// requests that a rule reckons with.
+// requests that a rule needs.
 func (e *exam) requests(a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target) {
 	if t.container == nil {
 		return
@@ -27,7 +27,7 @@ func usesHPA(l *v1alpha1.LoadLine) bool {
 	return fallback == "" || strings.HasPrefix(fallback, "hpa") || strings.HasPrefix(string(l.Spec.Policy.Baseline), "hpa")
 }
 
-// size says whether a container can be resized in place along the axes.
+// size checks whether a container can be resized in place on the axes.
 func (e *exam) size(a about, s *v1alpha1.Service, t *target) {
 	if !e.resizable {
 		a.fault("resize", "take the vertical axes out, or upgrade the cluster",
@@ -86,7 +86,7 @@ func (e *exam) refusedByClass(a about, s *v1alpha1.Service, t *target) {
 	}
 }
 
-// wouldMeet says whether all requests of a pod could come to equal its limits.
+// wouldMeet reports whether all requests of a pod could become equal to its limits.
 func (e *exam) wouldMeet(s *v1alpha1.Service, t *target) bool {
 	for _, c := range t.spec().Containers {
 		for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -115,8 +115,7 @@ func boundsOf(s *v1alpha1.Service, r corev1.ResourceName) *v1alpha1.QuantityBoun
 	return s.Bounds.Memory
 }
 
-// classOf a workload's pods: of a running one if there is one, else as the template
-// would have it.
+// classOf a workload's pods: of a running one if there is one, else by the template.
 func classOf(t *target) corev1.PodQOSClass {
 	if len(t.pods) > 0 {
 		return kube.QoSClass(&t.pods[0])
@@ -124,7 +123,7 @@ func classOf(t *target) corev1.PodQOSClass {
 	return kube.QoSClass(&corev1.Pod{Spec: t.template.Spec})
 }
 
-// restarts: a container may ask to be restarted when it is resized.
+// restarts: a container may require a restart for a resize.
 func (e *exam) restarts(a about, s *v1alpha1.Service, t *target) {
 	for _, p := range t.container.ResizePolicy {
 		if p.RestartPolicy == corev1.RestartContainer && slices.Contains(moved(s), p.ResourceName) {
@@ -136,7 +135,7 @@ func (e *exam) restarts(a about, s *v1alpha1.Service, t *target) {
 	}
 }
 
-// pending are resizes that nodes could not carry out.
+// pending are resizes that nodes could not perform.
 func (e *exam) pending(a about, t *target) {
 	by := map[string][]string{}
 	message := map[string]string{}

@@ -67,8 +67,7 @@ func sourcesOf(l *v1alpha1.LoadLine) []source {
 	return all
 }
 
-// sources must exist. Of Secrets only that they do is looked at, never their
-// contents.
+// sources must exist. Of Secrets only the existence is checked, never the contents.
 func (e *exam) sources(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 	for _, s := range sourcesOf(l) {
 		what := fmt.Sprintf("%s %s (%s)", map[string]string{"secrets": "Secret", "configmaps": "ConfigMap"}[s.resource], s.name, s.field)
@@ -77,7 +76,7 @@ func (e *exam) sources(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 		case apierrors.IsNotFound(err):
 			a.fault("sources", fmt.Sprintf("kubectl -n %s create it, or correct %s", l.Namespace, s.field), "There is no %s.", what)
 		case apierrors.IsForbidden(err):
-			a.note("sources", "", "%s could not be looked at: you may not read it.", what)
+			a.note("sources", "", "%s could not be read: you may not read it.", what)
 		case err != nil:
 			e.unseen(a, "sources", what, err, "")
 		case keys != nil && !slices.Contains(keys, s.key):
@@ -118,7 +117,7 @@ func (e *exam) keys(ctx context.Context, namespace string, s source) ([]string, 
 	return keys, nil
 }
 
-// model says what can be seen of one from outside.
+// model reports what is visible of a model from outside.
 func (e *exam) model(ctx context.Context, a about, l *v1alpha1.LoadLine) {
 	m := l.Spec.Policy.Model
 	if m == nil || m.ConfigMap != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// span is how little and how much a request or a limit may come to be.
+// span is the range of a request or a limit.
 type span struct {
 	low, high resource.Quantity
 	set       bool // pods are created with one
@@ -22,7 +22,7 @@ func fixed(list corev1.ResourceList, r corev1.ResourceName) span {
 }
 
 func (x *span) add(other span) {
-	x.low, x.high = x.low.DeepCopy(), x.high.DeepCopy() // quantities may share what they point to
+	x.low, x.high = x.low.DeepCopy(), x.high.DeepCopy() // quantities may share memory
 	x.low.Add(other.low)
 	x.high.Add(other.high)
 	x.set, x.moved = x.set || other.set, x.moved || other.moved
@@ -42,9 +42,9 @@ func least(a, b resource.Quantity) resource.Quantity {
 	return b
 }
 
-// reach of a container's request and limit: the bounds of what is moved, what there
-// is of the rest. A request never goes above a limit that stays, nor a limit below a
-// request that does.
+// reach is the range of a container's request and limit: the bounds of what is scaled, the
+// present values of the rest. A request never exceeds a fixed limit, nor is a limit below a
+// fixed request.
 func reach(spec *corev1.PodSpec, s *v1alpha1.Service, container string, r corev1.ResourceName) (request, limit span) {
 	i := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	has := &spec.Containers[i].Resources
@@ -71,9 +71,9 @@ func reach(spec *corev1.PodSpec, s *v1alpha1.Service, container string, r corev1
 func requestsOf(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
 func limitsOf(r *corev1.ResourceRequirements) corev1.ResourceList   { return r.Limits }
 
-// total of a pod's requests or limits, with one container's own span: what runs at
-// once, or an init container if that alone needs more. Resources of the whole pod
-// count instead, where they are given.
+// total of a pod's requests or limits, with one container's own span: containers that run at
+// the same time, or an init container if that alone needs more. Pod-level resources take
+// precedence if they are set.
 func total(spec *corev1.PodSpec, container string, own span, of func(*corev1.ResourceRequirements) corev1.ResourceList,
 	r corev1.ResourceName) span {
 	if spec.Resources != nil {
@@ -105,8 +105,8 @@ func total(spec *corev1.PodSpec, container string, own span, of func(*corev1.Res
 	return sum
 }
 
-// withDefaults is a pod's spec with what the API server puts in when it creates the
-// pod: a limit that stands for a request, and defaults of LimitRanges.
+// withDefaults is a pod's spec with the API server's defaults at creation: a request equal to
+// the limit, and defaults of LimitRanges.
 func withDefaults(spec *corev1.PodSpec, ranges []corev1.LimitRange) *corev1.PodSpec {
 	spec = spec.DeepCopy()
 	fill := func(into *corev1.ResourceList, from corev1.ResourceList) {

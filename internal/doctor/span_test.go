@@ -23,7 +23,7 @@ func (x span) text() string {
 	return x.low.String() + " to " + x.high.String()
 }
 
-// What a container may come to request and be limited to, with bounds of 200m to 2.
+// Ranges of a container's request and limit, with bounds of 200m to 2.
 func TestReach(t *testing.T) {
 	requests, limits := v1alpha1.VerticalRequests, v1alpha1.VerticalLimits
 	for name, row := range map[string]struct {
@@ -52,7 +52,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// What a pod adds up to, with a container of 100m to 1 in it.
+// The total of a pod, with a container of 100m to 1 in it.
 func TestTotal(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	asks := func(q string) corev1.ResourceRequirements { return corev1.ResourceRequirements{Requests: cpus(q)} }
@@ -85,7 +85,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// A ratio that is just kept is kept: in thousandths 900m is three times 300m, in
+// A ratio that is exactly met counts as met: in thousandths 900m is three times 300m, in
 // floating point it is more.
 func TestRatioIsExact(t *testing.T) {
 	item := corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, MaxLimitRequestRatio: cpus("3")}

@@ -24,13 +24,13 @@ import (
 type target struct {
 	kind      schema.GroupVersionKind
 	name      string
-	template  *corev1.PodTemplateSpec // nil = it has none that we can read
-	container *corev1.Container       // whose size is moved; of a running pod if there is one
+	template  *corev1.PodTemplateSpec // nil = none that we can read
+	container *corev1.Container       // whose size is scaled; of a running pod if there is one
 	pods      []corev1.Pod            // at most mostPods
 	replicas  int64
 }
 
-// mostPods are read of a workload: enough to see what is wrong with them.
+// mostPods are read of a workload: enough to find problems.
 const mostPods = 200
 
 func (t *target) String() string { return t.kind.Kind + " " + t.name }
@@ -52,8 +52,8 @@ func kindOf(r v1alpha1.TargetRef) schema.GroupVersionKind { return kube.KindOf(r
 
 func groupOf(r v1alpha1.TargetRef) string { return kindOf(r).Group }
 
-// plural is the resource's name of a kind, and whether it has a scale subresource;
-// empty if the cluster does not know the kind.
+// plural is the resource name of a kind, and whether it has a scale subresource; empty if the
+// cluster does not have the kind.
 func (e *exam) plural(r v1alpha1.TargetRef) (name string, scales bool, err error) {
 	k := kindOf(r)
 	list, err := e.group(k.GroupVersion().String())
@@ -69,8 +69,8 @@ func (e *exam) plural(r v1alpha1.TargetRef) (name string, scales bool, err error
 	return name, scales, err
 }
 
-// target finds a service's workload and says what is wrong with it; nil if it cannot
-// be looked at further.
+// target finds a service's workload and reports its faults; nil if it cannot be checked
+// further.
 func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service) *target {
 	k := kindOf(s.TargetRef)
 	t := &target{kind: k, name: s.TargetRef.Name}
@@ -80,7 +80,7 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 		e.unseen(a, "target", "the kind "+k.Kind, err, "")
 		return nil
 	case plural == "":
-		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster knows no %s of %s.",
+		a.fault("target", "correct targetRef.apiVersion and kind: kubectl api-resources lists them", "The cluster has no kind %s in %s.",
 			k.Kind, k.GroupVersion())
 		return nil
 	case !scales:
@@ -101,14 +101,14 @@ func (e *exam) target(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1a
 	}
 	t.replicas, _, _ = unstructured.NestedInt64(o.Object, "spec", "replicas")
 	if v1alpha1.WorkloadPaused(o.GetAnnotations()) {
-		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- when it may go on", l.Namespace, plural, t.name,
+		a.note("target", fmt.Sprintf("kubectl -n %s annotate %s %s %s- to resume", l.Namespace, plural, t.name,
 			v1alpha1.PausedAnnotation), "%s is paused by its annotation.", t)
 	}
 	e.template(ctx, a, l, s, t, o)
 	return t
 }
 
-// meant is the workload that somebody may have had in mind.
+// meant is the workload that was probably meant.
 func (e *exam) meant(ctx context.Context, namespace, plural string, k schema.GroupVersionKind, name string) string {
 	list, err := e.all(ctx, namespace, plural, k)
 	if err != nil {
@@ -125,7 +125,7 @@ func (e *exam) meant(ctx context.Context, namespace, plural string, k schema.Gro
 func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v1alpha1.Service, t *target, o *unstructured.Unstructured) {
 	raw, found, _ := unstructured.NestedMap(o.Object, "spec", "template")
 	if !found {
-		a.note("container", "", "%s has no pod template of its own, so its container could not be looked at.", t)
+		a.note("container", "", "%s has no pod template of its own, so its container could not be read.", t)
 		return
 	}
 	t.template = &corev1.PodTemplateSpec{}
@@ -151,8 +151,8 @@ func (e *exam) template(ctx context.Context, a about, l *v1alpha1.LoadLine, s *v
 	a.ok("target", "%s has %s; container %s: %s.", t, count(int(t.replicas), "replica", "replicas"), name, amounts(t.container))
 }
 
-// pods of a workload. They are what the admission of a cluster has made of the
-// template: defaults of a LimitRange, sidecars.
+// pods of a workload. They are the template after admission: with defaults of a LimitRange and
+// sidecars.
 func (e *exam) pods(ctx context.Context, a about, l *v1alpha1.LoadLine, t *target, o *unstructured.Unstructured) {
 	raw, found, _ := unstructured.NestedMap(o.Object, "spec", "selector")
 	if !found {

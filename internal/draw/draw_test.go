@@ -90,8 +90,8 @@ func TestSVGIsWellFormedAndItsTextEscaped(t *testing.T) {
 	}
 }
 
-// A month of seconds becomes a picture of some hundred kilobytes in which one
-// second's spike still shows.
+// A month of seconds becomes a figure of a few hundred kilobytes in which a spike of one second
+// is still visible.
 func TestSpikeSurvivesReduction(t *testing.T) {
 	n := 31 * 86400
 	l := Line{X: make([]float64, n), Y: make([]float64, n)}

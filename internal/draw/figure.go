@@ -29,7 +29,7 @@ type Line struct {
 	Y    []float64
 	Step bool // holds its value until the next point
 	Area bool // filled down to the axis
-	Dots bool // points of their own, not joined
+	Dots bool // separate points, not joined
 }
 
 // HLine is a level to compare with, such as an SLO.
@@ -58,7 +58,7 @@ func (e *extent) add(v float64) {
 
 func (e extent) empty() bool { return e.low > e.high }
 
-// widened makes a range that can be drawn of one that is empty or a point.
+// widened makes an empty or single-point range drawable.
 func (e extent) widened() extent {
 	switch {
 	case e.empty():
@@ -68,13 +68,13 @@ func (e extent) widened() extent {
 	case e.low == e.high:
 		return extent{min(0, e.low), max(0, e.high)}
 	case math.IsInf(e.high-e.low, 0):
-		// Twice the largest number is not one.
+		// Twice the largest number overflows.
 		return extent{e.low / 2, e.high / 2}
 	}
 	return e
 }
 
-// share is where a value lies in the range, 0 to 1.
+// share is the position of a value in the range, 0 to 1.
 func (e extent) share(v float64) float64 { return (v - e.low) / (e.high - e.low) }
 
 // points is how many points of a line have both coordinates.
@@ -98,7 +98,7 @@ func (f *Figure) timeRange() extent {
 	return e.widened()
 }
 
-// valueRange is the panel's axis and its ticks, about as many as wanted.
+// valueRange is the panel's axis and its ticks, about the given number.
 func (p *Panel) valueRange(ticks int) (extent, []float64) {
 	e := noExtent()
 	for i := range p.Lines {
@@ -115,8 +115,8 @@ func (p *Panel) valueRange(ticks int) (extent, []float64) {
 	}
 	e = e.widened()
 	step := niceStep((e.high - e.low) / float64(ticks))
-	// The axis ends at a tick if one is near, else a little beyond the data:
-	// rounding 11 up to 15 would leave a quarter of the panel empty.
+	// The axis ends at a tick if one is close, else slightly beyond the data: rounding 11 up to
+	// 15 would leave a quarter of the panel empty.
 	spare := (e.high - e.low) * 0.06
 	if e.high != 0 {
 		e.high = min(math.Ceil(e.high/step-1e-9)*step, e.high+spare)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Graph is boxes and the arrows between them, drawn from left to right: such as
-// services and their calls.
+// Graph is boxes and arrows between them, drawn from left to right, such as services and their
+// calls.
 type Graph struct {
 	Title, Subtitle string
 	Boxes           []Box
@@ -18,9 +18,9 @@ type Graph struct {
 type Box struct {
 	Name  string
 	Lines []string // below the name
-	Part  float64  // 0..1: how far its bar is filled; below 0 = there is none
-	Hint  string   // shown when pointed at
-	Alert bool     // something is wrong with it
+	Part  float64  // 0..1: how far its bar is filled; below 0 = no bar
+	Hint  string   // tooltip
+	Alert bool     // marked as faulty
 }
 
 // Arrow leads from one box to another.
@@ -36,11 +36,11 @@ const (
 	boxBar    = 5.0
 	boxGap    = 14.0 // between boxes of a column
 	columnGap = 56.0
-	bendRoom  = 4.0 // height that an arrow takes which passes a column
+	bendRoom  = 4.0 // height of an arrow that passes a column
 	bold      = 1.1 // how much wider names are than other text
 )
 
-// SVG draws the graph, as wide as it needs.
+// SVG draws the graph, as wide as necessary.
 func (g Graph) SVG() []byte {
 	l := g.layout()
 	width := max(defaultWidth, int(l.width)+40)
@@ -70,7 +70,7 @@ func (g Graph) SVG() []byte {
 const graphShapes = ".ll .box{stroke-width:1.2}.ll .alert{stroke-width:2}.ll .hollow{fill-opacity:0}.ll .dashed{stroke-dasharray:5 " +
 	"4}.ll .tip{stroke:none}"
 
-// arrow draws a smooth line through its points, with a tip at the end.
+// arrow draws a smooth line through its points, with an arrowhead.
 func (d *drawing) arrow(a *Arrow, path []spot, left, top float64) {
 	dashed := ""
 	if a.Dashed {
@@ -119,7 +119,7 @@ func (d *drawing) box(b *Box, at frame, left, top float64) {
 	d.out.WriteString("</g>\n")
 }
 
-// frame is where a box is, spot where a line goes.
+// frame is the position of a box, spot a point of a line.
 type frame struct{ x, y, width, height float64 }
 type spot struct{ x, y float64 }
 
@@ -139,9 +139,9 @@ type place struct {
 	order  float64
 }
 
-// layout puts each box to the right of all that lead to it, and orders the columns so
-// that arrows cross little: each place goes to the mean of its neighbours, back and
-// forth (Sugiyama's way). An arrow that leads back is drawn, but moves nothing.
+// layout puts each box to the right of its predecessors, and orders the columns to reduce
+// crossings: each place moves to the mean of its neighbours, back and forth (Sugiyama's
+// method). A backward arrow is drawn, but does not affect the layout.
 func (g Graph) layout() layout {
 	depths := g.depths()
 	columns, ends := g.columns(depths)
@@ -193,14 +193,14 @@ func gapAbove(column []*place, i int) float64 {
 	return boxGap
 }
 
-// depths are how many arrows lead to each box on the longest way. Arrows that close a
-// circle are left out.
+// depths are the lengths of the longest paths to each box. Arrows that close a cycle are
+// ignored.
 func (g Graph) depths() []int {
 	depths := make([]int, len(g.Boxes))
 	for i := range depths {
 		depths[i] = -1
 	}
-	passed := make([]bool, len(g.Boxes)) // on the present way
+	passed := make([]bool, len(g.Boxes)) // on the current path
 	var walk func(box, depth int)
 	walk = func(box, depth int) {
 		if passed[box] || depth <= depths[box] {
@@ -220,7 +220,7 @@ func (g Graph) depths() []int {
 		}
 	}
 	for i := range g.Boxes {
-		if depths[i] < 0 { // a circle that nothing leads to
+		if depths[i] < 0 { // a cycle without predecessors
 			walk(i, 0)
 		}
 	}

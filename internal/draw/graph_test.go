@@ -26,8 +26,8 @@ func TestGraphIsDrawnWhole(t *testing.T) {
 	}
 }
 
-// TestGraphBoxesHaveTheirPlace: whatever calls whatever, no two boxes share a place, and
-// callees lie to the right of their callers unless calls go round in circles.
+// TestGraphBoxesHaveTheirPlace: no two boxes overlap, and callees are to the right of their
+// callers unless there are cycles.
 func TestGraphBoxesHaveTheirPlace(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -2,7 +2,7 @@ package draw
 
 import "math"
 
-// column is what a line does within one column of pixels.
+// column is the part of a line within one column of pixels.
 type column struct {
 	first, low, high, last float64
 	sum                    float64
@@ -10,9 +10,8 @@ type column struct {
 	gap                    bool // a gap lies in it
 }
 
-// reduced is a line column by column: with the lowest and highest value of
-// each, a spike of one second in a month still shows, which it would not with
-// every n-th point or the mean alone.
+// reduced is a line column by column, with the lowest and highest value of each: a spike of one
+// second in a month is visible, which it would not be with every n-th point or the mean alone.
 func (l *Line) reduced(x extent, columns int) []column {
 	out := make([]column, columns)
 	place := func(at float64) int {
@@ -33,7 +32,7 @@ func (l *Line) reduced(x extent, columns int) []column {
 		if !l.Step {
 			continue
 		}
-		// A held value fills the columns until the next point.
+		// A step fills the columns until the next point.
 		until := columns - 1
 		if i+1 < n {
 			until = place(l.X[i+1])
@@ -55,6 +54,6 @@ func (c *column) add(y float64) {
 }
 
 func (c *column) mean() float64 {
-	// Values near the largest number overflow in the sum.
+	// The sum of values near the largest number overflows.
 	return min(max(c.sum/float64(c.n), c.low), c.high)
 }

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Scatter is points in a plane, such as cost against violations. The vertical axis
-// is logarithmic, so that a tenth and a thousandth look as different as they are;
-// what is below Floor is drawn there.
+// Scatter is points in a plane, such as cost against violations. The vertical axis is
+// logarithmic; values below Floor are drawn there.
 type Scatter struct {
 	Title, Subtitle string
 	X, Y            string  // names of the axes, with their units
@@ -23,11 +22,11 @@ type Scatter struct {
 type Point struct {
 	Name  string
 	X, Y  float64
-	Group int  // points of one group look alike
+	Group int  // points of one group have the same colour
 	Front bool // on the front, which is joined by a line
 }
 
-// drawn are the points that have a place, from left to right.
+// drawn are the points with finite coordinates, from left to right.
 func (s Scatter) drawn() []Point {
 	points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool {
 		return math.IsNaN(p.X+p.Y) || math.IsInf(p.X, 0) || math.IsInf(p.Y, 0)
@@ -133,8 +132,7 @@ func (s Scatter) SVG() []byte {
 	return d.out.Bytes()
 }
 
-// named draws points with their names beside them, each where no other name is and
-// none above the top.
+// named draws points with their names beside them, without overlaps and below the top.
 func (d *drawing) named(points []Point, top float64, at func(Point) (x, y float64)) {
 	taken := [][4]float64{{0, 0, float64(d.width), top - 4}} // left, top, right, bottom
 	free := func(box [4]float64) bool {
@@ -171,8 +169,8 @@ func (d *drawing) named(points []Point, top float64, at func(Point) (x, y float6
 	}
 }
 
-// Terminal draws the points as letters, at most width wide, and says below which
-// is which. A star marks the front.
+// Terminal draws the points as letters, at most width wide, with a legend below. A star marks
+// the front.
 func (s Scatter) Terminal(width int) string {
 	width = max(width, 40)
 	points := s.drawn()
@@ -197,7 +195,7 @@ func (s Scatter) Terminal(width int) string {
 		line := cells[rowOf(s.place(p.Y), rows, ys)]
 		at := min(int(xs.share(p.X)*float64(columns)), columns-1)
 		for at < columns-1 && line[at] != ' ' && line[at] != '╌' {
-			at++ // beside one that has the same place
+			at++ // next to another one at the same position
 		}
 		line[at] = letter(i)
 	}

@@ -46,7 +46,7 @@ func TestScatterInATerminal(t *testing.T) {
 	}
 	lines := strings.Split(got, "\n")
 	for _, line := range lines {
-		if utf8.RuneCountInString(line) > 60+12 { // the name of the axis stands behind its ruler
+		if utf8.RuneCountInString(line) > 60+12 { // the name of the axis is after its ruler
 			t.Errorf("%d wide: %s", utf8.RuneCountInString(line), line)
 		}
 	}

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// palette is one colour scheme. The hues of the lines can be distinguished also by
-// those who see red and green alike (after Okabe and Ito), each as bright as
-// its background asks. Colours are written out rather than kept in variables,
-// which renderers other than browsers do not know.
+// palette is one colour scheme. The hues of the lines are distinguishable with red-green colour
+// blindness (after Okabe and Ito), with a brightness for the background. Colours are written
+// out instead of CSS variables, which renderers other than browsers do not support.
 type palette struct {
 	paper, ink, soft, grid, axis, mark, band string
 	lines                                    [colours]string
@@ -24,8 +23,8 @@ var dark = palette{
 	lines: [colours]string{"#58b4f4", "#f5a742", "#3fd0a4", "#ec83c3", "#9c9cff", "#d8bd3f", "#8fd3f7", "#a9b4c0"},
 }
 
-// style is the figure's own style sheet. Everything is below .ll, so that a
-// picture put into a page does not restyle it.
+// style is the figure's own style sheet. Everything is below .ll, so that an embedded figure
+// does not restyle the page.
 var style = light.css() + "@media (prefers-color-scheme:dark){" + dark.css() + "}" + shapes
 
 const shapes = ".ll text{font:12px ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu " +

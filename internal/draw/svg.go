@@ -24,8 +24,8 @@ const (
 	colours       = 8
 )
 
-// SVG draws the figure. It carries its own styles for light and dark pages and
-// needs no script or font.
+// SVG draws the figure. It has its own styles for light and dark pages and needs no script or
+// font.
 func (f Figure) SVG() []byte {
 	width := f.Width
 	if width == 0 {
@@ -75,12 +75,11 @@ func (f Figure) SVG() []byte {
 	return d.out.Bytes()
 }
 
-// softWidth is about how wide a letter of a subtitle is: fonts differ, so it
-// errs to the wide side.
+// softWidth is the approximate width of a letter of a subtitle: fonts differ, so it errs on the
+// wide side.
 const softWidth = 7.0
 
-// wrapped breaks a text into lines of at most so many letters, between words
-// where it can.
+// wrapped breaks a text into lines of at most the given letters, between words if possible.
 func wrapped(text string, columns int) []string {
 	var lines []string
 	line := ""
@@ -107,7 +106,7 @@ func (p *Panel) height() float64 {
 	return defaultHeight
 }
 
-// drawing is an SVG while it is written.
+// drawing is the state of writing an SVG.
 type drawing struct {
 	out   bytes.Buffer
 	width int
@@ -166,7 +165,7 @@ func (d *drawing) heading(p *Panel, top float64) {
 		return
 	}
 
-	// As many names as there is room for; the rest are counted.
+	// As many names as fit; the rest are counted.
 	const swatch, space = 22.0, 16.0
 	room := d.right() - from - 20
 	shown, used := 0, 0.0
@@ -228,11 +227,11 @@ func (d *drawing) text(x, y float64, class, anchor, text string) {
 	fmt.Fprintf(&d.out, `<text x="%s" y="%s" class="%s" text-anchor="%s">%s</text>`+"\n", px(x), px(y), class, anchor, escaped(text))
 }
 
-// textWidth is about how wide a text is. An SVG cannot ask.
+// textWidth is the approximate width of a text, which cannot be measured here.
 func textWidth(text string) float64 { return letterWidth * float64(utf8.RuneCountInString(text)) }
 
-// px writes a coordinate to a tenth of a pixel. One that is far off the page
-// or not a number would make the whole picture invalid.
+// px writes a coordinate to a tenth of a pixel. A coordinate far off the page or NaN would make
+// the whole figure invalid.
 func px(v float64) string {
 	if math.IsNaN(v) {
 		v = 0

@@ -8,15 +8,14 @@ import (
 
 type point struct{ x, y float64 }
 
-// piece is a stretch of a line between gaps, as points on the page. With more
-// values than pixels, line is the mean of each column of pixels, and high and
-// low are its extremes; otherwise there is the line alone.
+// piece is a part of a line between gaps, as points on the page. With more values than pixels,
+// line is the mean of each column of pixels, and high and low are its extremes; otherwise there
+// is only the line.
 type piece struct {
 	line, high, low []point
 }
 
-// series draws one line: its area, the spread of what is too dense to draw,
-// and the line.
+// series draws one line: its area, the range of dense values, and the line.
 func (d *drawing) series(l *Line, colour int, y func(float64) float64, bottom float64) {
 	if l.Dots {
 		d.dots(l, colour, y)
@@ -25,7 +24,7 @@ func (d *drawing) series(l *Line, colour int, y func(float64) float64, bottom fl
 	var line, spread, area bytes.Buffer
 	for _, p := range d.pieces(l, y) {
 		path(&line, 'M', p.line)
-		if len(p.line) == 1 { // a lone point between gaps still shows
+		if len(p.line) == 1 { // a single point between gaps is visible too
 			line.WriteString("h1")
 		}
 		if len(p.high) > 1 {

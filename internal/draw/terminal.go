@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal draws the figure with characters, at most width wide: each cell is
-// 2 by 4 dots of braille. Without colour several lines of one panel look
-// alike, so few belong in one.
+// Terminal draws the figure with characters, at most width wide: each cell is 2 by 4 dots of
+// braille. Without colour several lines of one panel cannot be distinguished, so use few.
 func (f Figure) Terminal(width int, colour bool) string {
 	width = max(width, 30)
 	var out strings.Builder
@@ -48,7 +47,7 @@ func (p *Panel) terminal(out *strings.Builder, width int, time extent, unit stri
 	heading := p.heading(false)
 	if colour && utf8.RuneCountInString(heading) <= width {
 		out.WriteString(p.heading(true) + "\n")
-	} else { // cutting must not cut a colour code in two
+	} else { // do not truncate a colour code
 		out.WriteString(clipped(heading, width) + "\n")
 	}
 	for row := range g.rows {
@@ -106,7 +105,7 @@ func axisMark(row, rows int, values extent, ticks []float64) string {
 	return " │"
 }
 
-// timeRuler is the labels of the time axis, each beginning below its instant.
+// timeRuler is the labels of the time axis, each starting below its instant.
 func timeRuler(time extent, unit string, columns int) string {
 	ticks, labels := axisTicks(time, unit, max(2, columns/12))
 	ruler := []rune(strings.Repeat(" ", columns+2))
@@ -134,8 +133,7 @@ func clipped(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// clean makes a name safe to print: a line break would break the drawing, an
-// escape sequence the terminal.
+// clean makes a name safe to print: without line breaks and escape sequences.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -162,7 +160,7 @@ func newGrid(columns, rows int) *grid {
 	return g
 }
 
-// brailleBit is the bit of a dot by its place in the cell.
+// brailleBit is the bit of a dot by its position in the cell.
 var brailleBit = [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 
 func (g *grid) dot(x, y, line int) {

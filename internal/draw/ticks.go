@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten that is at
-// least the wanted distance; but not 2.5 itself, which no count of replicas is.
+// niceStep is the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least the wanted
+// distance; but not 2.5 itself, which does not suit counts.
 func niceStep(wanted float64) float64 {
 	if !(wanted > 0) || math.IsInf(wanted, 0) {
 		return 1
@@ -25,7 +25,7 @@ func niceStep(wanted float64) float64 {
 	return 10 * power
 }
 
-// timeSteps are distances between time ticks that people count in.
+// timeSteps are the usual distances between time ticks.
 var timeSteps = []float64{
 	1, 2, 5, 10, 15, 30,
 	60, 2 * 60, 5 * 60, 10 * 60, 15 * 60, 30 * 60,
@@ -54,7 +54,7 @@ func niceTimeStep(wanted float64) float64 {
 func ticksOf(e extent, step float64) []float64 {
 	var ticks []float64
 	first := math.Ceil(e.low/step - 1e-9)
-	for i := 0; i < 100; i++ { // a step below the numbers' precision must end too
+	for i := 0; i < 100; i++ { // also ends if the step is below the numbers' precision
 		t := (first + float64(i)) * step
 		if t > e.high+step*1e-9 {
 			break
@@ -67,12 +67,11 @@ func ticksOf(e extent, step float64) []float64 {
 	return ticks
 }
 
-// timeTicks are at most so many ticks and their labels: "13:00", "day 2",
-// "45 s", as the distance between them asks.
+// timeTicks are at most the given number of ticks and their labels: "13:00", "day 2", "45 s",
+// depending on their distance.
 func timeTicks(e extent, most int) (ticks []float64, labels []string) {
 	step := niceTimeStep((e.high - e.low) / float64(max(1, most)))
-	// A day of bins begins its last one just before midnight: that tick is
-	// wanted too.
+	// The last bin of a day begins just before midnight: that tick is included.
 	ticks = ticksOf(extent{e.low, e.high + (e.high-e.low)/400}, step)
 	for _, t := range ticks {
 		labels = append(labels, timeLabel(t, step, e.high-e.low))
@@ -117,8 +116,8 @@ func timeLabel(t, step, span float64) string {
 	return plain(t) + " s"
 }
 
-// numberLabels writes ticks of one axis alike: the same decimals, thousands as
-// k or M, durations in the unit that suits the axis.
+// numberLabels formats the ticks of one axis consistently: the same decimals, thousands as k or
+// M, durations in one unit.
 func numberLabels(ticks []float64, unit string) []string {
 	highest, step := 0.0, 1.0
 	for _, t := range ticks {
@@ -175,7 +174,7 @@ func numberLabels(ticks []float64, unit string) []string {
 	return labels
 }
 
-// plain writes a number without needless digits.
+// plain writes a number without trailing zeros.
 func plain(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

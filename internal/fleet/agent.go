@@ -15,10 +15,9 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Agent runs the students of a group of services: of a node, a namespace or any other.
-// It is a policy. Deciding uses memory only: experience is published and weights are
-// received in the background, so unreachable servers delay no decision. Decide is for
-// one goroutine.
+// Agent runs the students of a group of services, such as those of a node or a namespace. It is
+// a policy. Deciding uses memory only: experience is published and weights are received in the
+// background, so unreachable servers delay no decision. Decide is for one goroutine.
 type Agent struct {
 	Publisher   *Publisher
 	Weights     *WeightCache
@@ -31,8 +30,8 @@ type Agent struct {
 	epoch    uint64
 	policy   *drpc.Policy
 	services []string // with a student
-	places   []int    // of them in the application
-	refused  []uint64 // revision that was refused last
+	places   []int    // indices of services in the application
+	refused  []uint64 // last rejected revision
 	pending  []pendingDecision
 	stop     context.CancelFunc
 	running  sync.WaitGroup
@@ -187,7 +186,7 @@ func (a *Agent) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 	return a.policy.Decide(now, s)
 }
 
-// adopt uses new weights, or refuses them if they do not fit.
+// adopt uses new weights, or rejects them if they do not fit.
 func (a *Agent) adopt() {
 	for i, service := range a.services {
 		cached := a.Weights.Latest(service)

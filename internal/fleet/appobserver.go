@@ -8,9 +8,9 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// AppObserver publishes a scene, the state of the whole application, in each period of
-// the teacher: the experience of students describes their own deployments only. A fleet
-// has one. Observe must not be called concurrently.
+// AppObserver publishes a snapshot of the whole application in each period of the teacher: the
+// experience of students describes their own deployments only. A fleet has one. Observe must
+// not be called concurrently.
 type AppObserver struct {
 	watcher   *drpc.SnapshotMaker
 	publisher *Publisher
@@ -22,31 +22,31 @@ type AppObserver struct {
 
 // AppObserverStatus is the state of an AppObserver.
 type AppObserverStatus struct {
-	Scenes     uint64 `json:"scenes"`  // made
-	Incomplete uint64 `json:"unseen"`  // periods without a scene
-	Missing    string `json:"missing"` // metric that prevented the last scene; empty = none
-	Waiting    int    `json:"waiting"` // scenes that are not acknowledged
-	Lost       int    `json:"lost"`    // scenes that were dropped
+	Snapshots  uint64 `json:"snapshots"`  // made
+	Incomplete uint64 `json:"incomplete"` // periods without a snapshot
+	Missing    string `json:"missing"`    // metric that prevented the last snapshot; empty = none
+	Waiting    int    `json:"waiting"`    // snapshots that are not acknowledged
+	Lost       int    `json:"lost"`       // snapshots that were dropped
 }
 
-// AddAppObserver makes this agent observe the whole application for its fleet. The application must have
-// exactly the services of the model. It must be called before Start.
+// AddAppObserver makes this agent observe the whole application for its fleet. The application
+// must have exactly the services of the model. It must be called before Start.
 func (a *Agent) AddAppObserver(m *drpc.Model, app *loadline.App) error {
 	watcher, err := drpc.NewSnapshotMaker(m, app, a.epoch)
 	if err != nil {
 		return err
 	}
-	a.AppObserver = &AppObserver{watcher: watcher, publisher: a.Publisher, queue: a.Publisher.addScenes()}
+	a.AppObserver = &AppObserver{watcher: watcher, publisher: a.Publisher, queue: a.Publisher.addSnapshots()}
 	return nil
 }
 
-// Observe publishes a scene if one is due. It never blocks.
+// Observe publishes a snapshot if one is due. It never blocks.
 func (w *AppObserver) Observe(now time.Time, s loadline.Situation) {
-	scene, missing, made := w.watcher.Observe(now, s)
+	snapshot, missing, made := w.watcher.Observe(now, s)
 	w.lock.Lock()
 	switch {
 	case made:
-		w.status.Scenes++
+		w.status.Snapshots++
 		w.status.Missing = ""
 	case missing != "":
 		w.status.Incomplete++
@@ -54,7 +54,7 @@ func (w *AppObserver) Observe(now time.Time, s loadline.Situation) {
 	}
 	w.lock.Unlock()
 	if made {
-		w.publisher.put(w.queue, &scene)
+		w.publisher.put(w.queue, &snapshot)
 	}
 }
 

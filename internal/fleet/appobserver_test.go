@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// TestAppObserver: scenes come up beside decisions, in order, and are counted once.
+// TestAppObserver: snapshots arrive beside decisions, in order, and are counted once.
 func TestAppObserver(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -28,46 +28,47 @@ func TestAppObserver(t *testing.T) {
 	act(t, app, agent)
 	flush(t, agent.Publisher)
 	st := agent.AppObserver.Status()
-	if st.Scenes < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
+	if st.Snapshots < 15 || st.Waiting+st.Lost != 0 || st.Missing != "" {
 		t.Errorf("%+v", st)
 	}
 	teacher, err := NewCollector(l, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var scenes []*drpc.Snapshot
+	var snapshots []*drpc.Snapshot
 	teacher.Received = func(d *drpc.Delivery) error {
 		if d.Snapshot != nil {
-			scenes = append(scenes, d.Snapshot)
+			snapshots = append(snapshots, d.Snapshot)
 		}
 		return nil
 	}
 	if _, err := teacher.Collect(); err != nil {
 		t.Fatal(err)
 	}
-	if n := teacher.Ledger().Scenes; n != 0 || teacher.Uncommitted() == 0 {
-		t.Errorf("%d scenes are written down before they are kept", n)
+	if n := teacher.Ledger().Snapshots; n != 0 || teacher.Uncommitted() == 0 {
+		t.Errorf("%d snapshots are written down before they are kept", n)
 	}
 	if err := teacher.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	ledger := teacher.Ledger()
-	if ledger.Scenes != st.Scenes || uint64(len(scenes)) != st.Scenes || ledger.ScenesCounted != (drpc.Position{Epoch: 3, Sequence: st.Scenes}) ||
+	if ledger.Snapshots != st.Snapshots || uint64(len(snapshots)) != st.Snapshots ||
+		ledger.SnapshotsCounted != (drpc.Position{Epoch: 3, Sequence: st.Snapshots}) ||
 		ledger.Counted == 0 {
-		t.Errorf("%+v of %d scenes", ledger, len(scenes))
+		t.Errorf("%+v of %d snapshots", ledger, len(snapshots))
 	}
-	for i, s := range scenes {
-		if s.Sequence != uint64(i+1) || i > 0 && s.At.Sub(scenes[i-1].At) != model.Period {
-			t.Errorf("scene %d is number %d at %v", i, s.Sequence, s.At)
+	for i, s := range snapshots {
+		if s.Sequence != uint64(i+1) || i > 0 && s.At.Sub(snapshots[i-1].At) != model.Period {
+			t.Errorf("snapshot %d is number %d at %v", i, s.Sequence, s.At)
 		}
 	}
-	if c := l.Traffic(); c.Scenes != st.Scenes || c.SceneBytes == 0 {
+	if c := l.Traffic(); c.Snapshots != st.Snapshots || c.SnapshotBytes == 0 {
 		t.Errorf("%+v", c)
 	}
 	if got, err := l.Fetch(10); err != nil || len(got) != 0 {
 		t.Errorf("%d are left after they were kept (%v)", len(got), err)
 	}
-	// A teacher that was killed before its checkpoint takes up what was kept elsewhere.
+	// A teacher that was killed before its checkpoint resumes from what was saved elsewhere.
 	teacher.Resume(Ledger{StreamCreated: ledger.StreamCreated, Last: ledger.Last + 5, Counted: ledger.Counted + 5, Version: 1,
 		Digest: "x"})
 	if got := teacher.Ledger(); got.Counted != ledger.Counted+5 || got.Version != 1 || got.Digest != "x" {
@@ -79,8 +80,8 @@ func TestAppObserver(t *testing.T) {
 	}
 }
 
-// TestAStreamForShorterMessages: scenes that it does not take are let go, and
-// decisions are not held up by them.
+// TestAStreamForShorterMessages: snapshots that are too long for it are dropped, and do not
+// delay decisions.
 func TestAStreamForShorterMessages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -103,10 +104,10 @@ func TestAStreamForShorterMessages(t *testing.T) {
 	start(t, agent)
 	act(t, app, agent)
 	flush(t, agent.Publisher)
-	eventually(t, "scenes are let go", func() bool {
+	eventually(t, "snapshots are let go", func() bool {
 		st := agent.AppObserver.Status()
 		return st.Waiting == 0 &&
-			uint64(st.Lost) == st.Scenes
+			uint64(st.Lost) == st.Snapshots
 	})
 	if !strings.Contains(errTooLong.Error(), "nats stream edit --max-msg-size=131072") {
 		t.Error(errTooLong)
@@ -114,7 +115,7 @@ func TestAStreamForShorterMessages(t *testing.T) {
 }
 
 // TestAppObserverNeedsEveryService: a model that was trained on fewer services than the
-// application has is refused.
+// application has is rejected.
 func TestAppObserverNeedsEveryService(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
 	app, model := bookinfo(t, 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// BenchmarkPublisher is what a decision costs from the student's hand to the disk of
-// the server in this process, a thousand students at a time.
+// BenchmarkPublisher is the cost of a decision from the student to the disk of the embedded
+// server, a thousand students at a time.
 func BenchmarkPublisher(b *testing.B) {
 	config := DefaultServer(b.TempDir())
 	config.LazySync = true
@@ -54,7 +54,7 @@ func BenchmarkPublisher(b *testing.B) {
 	b.ReportMetric(wire, "wire-B/op")
 }
 
-// BenchmarkAdd is what a student pays itself.
+// BenchmarkAdd is the cost for the student itself.
 func BenchmarkAdd(b *testing.B) {
 	c := Default()
 	c.URL = "nats://127.0.0.1:1"

@@ -13,7 +13,7 @@ func (l *Link) bucketName() string { return l.config.Name + "-weights" }
 // weightHistory is the number of versions that are kept of each service's weights.
 const weightHistory = 3
 
-// openBucket finds the bucket of weights or makes it.
+// openBucket opens the bucket of weights, or creates it.
 func (l *Link) openBucket(ctx context.Context) (jetstream.KeyValue, error) {
 	bucket, err := l.js.KeyValue(ctx, l.bucketName())
 	if errors.Is(err, jetstream.ErrBucketNotFound) {

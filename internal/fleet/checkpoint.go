@@ -15,7 +15,7 @@ import (
 // checkpointName is the file in the teacher's folder.
 const checkpointName = "fleet.json"
 
-// checkpointLayout is the number of what the file looks like.
+// checkpointLayout is the version of the file format.
 const checkpointLayout = 1
 
 type checkpoint struct {
@@ -24,8 +24,7 @@ type checkpoint struct {
 	Ledger
 }
 
-// readCheckpoint takes up where a teacher has ended; without a file, at the
-// beginning.
+// readCheckpoint reads the position of the last teacher; without a file, the beginning.
 func readCheckpoint(dir, fleet string) (Ledger, error) {
 	path := filepath.Join(dir, checkpointName)
 	text, err := os.ReadFile(path)

@@ -19,8 +19,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// asNode makes this test's program one server of a cluster: a process of its own can
-// be killed as the kernel kills.
+// asNode makes the test binary one server of a cluster: a separate process can be killed.
 const asNode = "LOADLINE_FLEET_TEST_NODE"
 
 func TestMain(m *testing.M) {
@@ -37,7 +36,7 @@ type place struct {
 	Routes       []string
 }
 
-// beNode serves until its parent closes the pipe, and says where.
+// beNode serves until its parent closes the pipe, and prints its address.
 func beNode(text string) int {
 	var p place
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -58,7 +57,7 @@ func beNode(text string) int {
 		return 1
 	}
 	fmt.Println(n.ClientURL())
-	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test, however that ends
+	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test, in any case
 	return 0
 }
 
@@ -68,7 +67,7 @@ type node struct {
 	process *os.Process
 }
 
-// cluster runs three servers that know each other, each in a process of its own.
+// cluster runs three connected servers, each in its own process.
 func cluster(t *testing.T) map[string]node {
 	t.Helper()
 	var places []place
@@ -115,14 +114,14 @@ func cluster(t *testing.T) map[string]node {
 	return nodes
 }
 
-// class is students at work: each tick everybody decides.
+// class is a set of students: in each tick all of them decide.
 type class struct {
 	students  []*drpc.Student
 	publisher *Publisher
 	decided   int
 }
 
-// tick lets everybody decide, many times, and hand over what they did.
+// tick makes all students decide the given number of times and publish their decisions.
 func (c *class) tick(times int) {
 	var local drpc.Local
 	var action drpc.Action
@@ -135,8 +134,8 @@ func (c *class) tick(times int) {
 	}
 }
 
-// learner is what a teacher has learned: what it receives is kept with the checkpoint,
-// and lost if it is killed before.
+// learner is what a teacher has learned: received messages are saved with the checkpoint, and
+// lost if it is killed before.
 type learner struct {
 	learned  map[string]int // times, by id
 	received []string       // since the last checkpoint
@@ -154,10 +153,9 @@ func (p *learner) keep() {
 	p.received = nil
 }
 
-// TestACluster: one of three servers is killed in mid-run, and later the teacher,
-// twice: before it has written down what it counted, and after that but before it
-// has acknowledged it. Students go on deciding, and every experience that was
-// acknowledged is learned from once.
+// TestACluster: one of three servers is killed during the run, and later the teacher, twice:
+// before it has written what it counted, and after that but before the acknowledgement.
+// Students continue to decide, and every acknowledged experience is learned from once.
 func TestACluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -168,7 +166,7 @@ func TestACluster(t *testing.T) {
 	for _, n := range nodes {
 		urls = append(urls, n.url)
 	}
-	// Nobody answers while a leader is elected: better to ask again soon.
+	// No server responds during a leader election: retry soon.
 	here := func(c *Config) { c.URL, c.Timeout = strings.Join(urls, ","), 2*time.Second }
 	l := link(t, here)
 	wait(t, l)
@@ -214,7 +212,7 @@ func TestACluster(t *testing.T) {
 		t.Fatalf("%d counted of %d, %v", n, c.decided, err)
 	}
 
-	// The server that leads the stream is killed while they are at work.
+	// The leader of the stream is killed during the run.
 	c.tick(20)
 	leader := stream.CachedInfo().Cluster.Leader
 	if err := nodes[leader].process.Kill(); err != nil {
@@ -223,7 +221,7 @@ func TestACluster(t *testing.T) {
 	c.tick(20)
 	flush(t, c.publisher)
 
-	// The teacher is killed when it has received a part, and nothing is written down.
+	// The teacher is killed after it has received a part and written nothing.
 	killed := errors.New("killed")
 	teacher.Received = func(d *drpc.Delivery) error {
 		if len(p.received) == 10 {
@@ -242,7 +240,7 @@ func TestACluster(t *testing.T) {
 	c.tick(20)
 	flush(t, c.publisher)
 
-	// The next one is killed when it has written down what it counted.
+	// The next one is killed after it has written what it counted.
 	teacher, end = hire()
 	teacher.Received = func(d *drpc.Delivery) error {
 		end.Close() // nothing can be acknowledged any more
@@ -264,7 +262,7 @@ func TestACluster(t *testing.T) {
 	flush(t, c.publisher)
 	teacher, _ = hire()
 	eventually(t, "the third teacher has counted all", func() bool {
-		_, _ = pass() // servers may be busy electing; the count tells
+		_, _ = pass() // an election may be in progress; the count is checked below
 		return teacher.Ledger().Counted >= uint64(c.decided)
 	})
 	if got := teacher.Ledger(); got.Counted != uint64(c.decided) || got.Repeated == 0 {
@@ -282,7 +280,7 @@ func TestACluster(t *testing.T) {
 		t.Errorf("%d decisions, %d lost", c.decided, lost)
 	}
 
-	// Weights go the other way over what is left of the cluster.
+	// Weights are published through the rest of the cluster.
 	mirror := l.NewWeightCache(services)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -57,7 +57,7 @@ func (c *Collector) Close() error { return c.lock.Close() }
 // Ledger is what was committed and published.
 func (c *Collector) Ledger() Ledger { return c.ledger.clone() }
 
-// Pending is what was counted, committed or not.
+// Pending is what was counted, including what is not committed.
 func (c *Collector) Pending() Ledger { return c.pending.clone() }
 
 // Uncommitted is the number of messages that were read and not acknowledged.
@@ -182,8 +182,8 @@ func (c *Collector) Publish(m *drpc.Model) (published bool, err error) {
 	return true, nil
 }
 
-// published reports whether the bucket holds a version for all services, undamaged: a
-// server may have been restarted without its data.
+// published reports whether the bucket has an intact version for all services: a server may
+// have been restarted without its data.
 func (c *Collector) published(m *drpc.Model, version uint64) (bool, error) {
 	for i, service := range m.Services {
 		want, err := weightsOf(service, m, i, version)
@@ -202,7 +202,7 @@ func (c *Collector) published(m *drpc.Model, version uint64) (bool, error) {
 	return true, nil
 }
 
-// weightsOf a model's student as they are published.
+// weightsOf returns a model's student as it is published.
 func weightsOf(service string, m *drpc.Model, at int, version uint64) (drpc.Weights, error) {
 	config := drpc.StudentConfig()
 	config.Buffer = 1

@@ -11,35 +11,33 @@ import (
 	"time"
 )
 
-// Config is where a fleet meets, and how much it may take.
+// Config is the connection and the limits of a fleet.
 type Config struct {
-	Name string // of the fleet: its stream and bucket are called after it
+	Name string // of the fleet; the prefix of its stream and bucket
 
-	// Server is the one in this process; without, URL says where others are,
-	// separated by commas.
+	// Server is the embedded one; without it, URL lists external servers, comma-separated.
 	Server      *Server
 	URL         string
 	Credentials string // file of an external cluster's user
-	CA          string // file of who signs the servers' certificates; empty = who the system trusts
-	Cert, Key   string // files of one's own certificate, where servers ask for one
-	Client      string // what servers call this end
+	CA          string // file with the CA of the servers' certificates; empty = the system's CAs
+	Cert, Key   string // files of the client certificate, where servers require one
+	Client      string // client name shown by servers
 
-	// Of the stream and the bucket, if they are created: what is there already
-	// stays as it is.
+	// Of the stream and the bucket when they are created; existing ones are not changed.
 	Replicas    int           // 0 = 3 in a cluster, else 1
-	MaxBytes    int64         // of experience that was not counted yet
+	MaxBytes    int64         // of experience that is not acknowledged
 	MaxMessages int64         // the same, in decisions
 	PerService  int64         // decisions of one service: a flooding one fills its own share only
-	Duplicates  time.Duration // how long the server remembers ids
+	Duplicates  time.Duration // how long the server keeps message ids
 	WeightBytes int64         // bytes of weights
 
-	InFlight int           // decisions under way to the server that it has not acknowledged
-	Timeout  time.Duration // of every question
+	InFlight int           // unacknowledged messages in flight
+	Timeout  time.Duration // of every request
 
 	Log *slog.Logger // nil = none
 }
 
-// Default fits a thousand students for half an hour without their teacher.
+// Default is enough for a thousand students for half an hour without their teacher.
 func Default() Config {
 	return Config{
 		Name: "loadline", Client: "loadline",
@@ -83,7 +81,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// checkURLs says what is wrong with a list of servers.
+// checkURLs reports the faults of a list of servers.
 func checkURLs(list string) error {
 	if list == "" {
 		return errors.New("fleet: no server: give a URL such as nats://HOST:4222, or embed one")

@@ -47,7 +47,7 @@ func link(t *testing.T, change func(*Config)) *Link {
 	return l
 }
 
-// wait until a link is of use.
+// wait waits until a link is usable.
 func wait(t *testing.T, l *Link) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -79,8 +79,7 @@ func newStudent(t *testing.T, service string, seed uint64) *drpc.Student {
 	return s
 }
 
-// bookinfo is an application, and a model in which everybody decides by chance,
-// though always the same.
+// bookinfo is an application and a model with random but fixed weights.
 func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
@@ -88,11 +87,11 @@ func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
 		t.Fatal(err)
 	}
 	app := loaded.App
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
+	teacher, err := nn.MLP{Inputs: []int{encoder.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +109,7 @@ func bookinfo(t *testing.T, seed uint64) (*loadline.App, *drpc.Model) {
 	return app, m
 }
 
-// act lets an agent decide for ten minutes of a simulated cluster.
+// act runs an agent for ten minutes of a simulated cluster.
 func act(t *testing.T, app *loadline.App, a *Agent) {
 	t.Helper()
 	w, _, err := workload.Open("constant:rps=20", workload.Options{Duration: 10 * time.Minute, Seed: 1})
@@ -128,7 +127,7 @@ func act(t *testing.T, app *loadline.App, a *Agent) {
 	}
 }
 
-// flush waits until a publisher has nothing left.
+// flush waits until a publisher is empty.
 func flush(t *testing.T, c *Publisher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -139,7 +138,7 @@ func flush(t *testing.T, c *Publisher) {
 	}
 }
 
-// background runs something for as long as the test does.
+// background runs a function until the test ends.
 func background(t *testing.T, run func(context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -154,7 +153,7 @@ func background(t *testing.T, run func(context.Context)) {
 	})
 }
 
-// eventually looks until something is so.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(soon); !so(); time.Sleep(10 * time.Millisecond) {
@@ -172,7 +171,7 @@ func (c *Collector) pass() (counted int, err error) {
 	return counted, c.Commit()
 }
 
-// start runs an agent in the background for as long as the test does.
+// start runs an agent in the background until the test ends.
 func start(t *testing.T, a *Agent) {
 	t.Helper()
 	a.Start()

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/atomicfile"
 )
 
-// openFolder makes the folder of a server if it is not there, for its owner alone,
-// and holds it: two servers would destroy each other's streams.
+// openFolder creates a server's folder, accessible to its owner only, and locks it: two servers
+// would destroy each other's streams.
 func openFolder(dir string) (io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)

@@ -10,15 +10,15 @@ import (
 // Ledger counts each experience once, however often it was sent or read. It is part of
 // the teacher's checkpoint.
 type Ledger struct {
-	StreamCreated time.Time                `json:"stream_made"`  // when the stream was created that sequences refer to
-	Last          uint64                   `json:"last"`         // sequence up to which everything is counted
-	Counted       uint64                   `json:"counted"`      // experiences
-	Repeated      uint64                   `json:"again"`        // that had been counted before
-	Marks         map[string]drpc.Position `json:"marks"`        // by service
-	Scenes        uint64                   `json:"scenes"`       // of the whole application
-	ScenesCounted drpc.Position            `json:"witness"`      // up to which they are counted
-	Version       uint64                   `json:"version"`      // of the weights that were published last
-	Digest        string                   `json:"weights_hash"` // of their parameters, to know whether others are new
+	StreamCreated    time.Time                `json:"stream_made"`  // when the stream was created that sequences refer to
+	Last             uint64                   `json:"last"`         // sequence up to which everything is counted
+	Counted          uint64                   `json:"counted"`      // experiences
+	Repeated         uint64                   `json:"again"`        // that had been counted before
+	Marks            map[string]drpc.Position `json:"marks"`        // by service
+	Snapshots        uint64                   `json:"scenes"`       // of the whole application
+	SnapshotsCounted drpc.Position            `json:"witness"`      // up to which they are counted
+	Version          uint64                   `json:"version"`      // of the weights that were published last
+	Digest           string                   `json:"weights_hash"` // of their parameters, to detect new ones
 }
 
 // UseStream sets the stream that sequences refer to. Another stream starts at sequence 0;
@@ -39,11 +39,11 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 	}
 	l.Last = d.Sequence
 	if s := d.Snapshot; s != nil {
-		if !l.ScenesCounted.Advance(s.Epoch, s.Sequence) {
+		if !l.SnapshotsCounted.Advance(s.Epoch, s.Sequence) {
 			l.Repeated++
 			return false
 		}
-		l.Scenes++
+		l.Snapshots++
 		return true
 	}
 	mark := l.Marks[d.Service]

@@ -22,11 +22,11 @@ type Link struct {
 	reader reader
 
 	lock        sync.Mutex
-	stream      jetstream.Stream   // nil until it is known to be there
-	bucket      jetstream.KeyValue // the same
-	reconnected chan struct{}      // closed when the servers are back
+	stream      jetstream.Stream   // nil until it was found or created
+	bucket      jetstream.KeyValue // likewise
+	reconnected chan struct{}      // closed when the servers are connected again
 	last        error              // of the connection
-	setup       error              // of the last attempt to find or make stream and bucket
+	setup       error              // of the last attempt to open stream and bucket
 }
 
 // Open begins to connect and returns at once, since no decision may wait for a server.
@@ -56,8 +56,8 @@ func (l *Link) options() ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name(c.Client), nats.Timeout(c.Timeout), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		// Publisher keeps what was not sent. A second copy here would be sent after the
-		// publisher has given up waiting for it.
+		// Publisher keeps unsent messages. A second copy here would be sent after the publisher
+		// has stopped waiting for it.
 		nats.ReconnectBufSize(-1),
 		nats.ConnectHandler(func(*nats.Conn) { l.connected() }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
@@ -104,7 +104,7 @@ func (l *Link) connected() {
 
 func (l *Link) disconnected(err error) {
 	if err == nil {
-		return // closed on purpose
+		return // closed by us
 	}
 	l.lock.Lock()
 	changed := l.last == nil || l.last.Error() != err.Error()
@@ -152,7 +152,7 @@ func (l *Link) Err() error {
 	return l.setup
 }
 
-// ready finds or makes stream and bucket, once for each connection.
+// ready opens stream and bucket, once for each connection.
 func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue, error) {
 	if !l.conn.IsConnected() {
 		return nil, nil, nats.ErrDisconnected
@@ -186,8 +186,8 @@ func (l *Link) ready(ctx context.Context) (jetstream.Stream, jetstream.KeyValue,
 	return stream, bucket, nil
 }
 
-// recheck looks for stream and bucket again before the next use if the server does not
-// have them: it may have been restarted without its data.
+// recheck opens stream and bucket again before the next use if the server does not have them:
+// it may have been restarted without its data.
 func (l *Link) recheck(err error) {
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err,
 		jetstream.ErrStreamNotFound) {

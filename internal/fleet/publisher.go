@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Publisher sends the experience of the students of one process, and the scenes of its
-// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by
-// service and in order, until the server has acknowledged them. One message of each
-// service is in flight at a time, and Config.InFlight of all services together.
+// Publisher sends the experience of the students of one process, and the snapshots of its
+// AppObserver, to the stream. Adding a message never blocks. Messages stay queued, by service
+// and in order, until the server has acknowledged them. One message of each service is in
+// flight at a time, and Config.InFlight of all services together.
 type Publisher struct {
 	link *Link
 
@@ -31,8 +31,8 @@ type Publisher struct {
 // queue holds the messages of one subject.
 type queue struct {
 	drpc.Outbox
-	subject string
-	scenes  bool
+	subject   string
+	snapshots bool
 }
 
 // NewPublisher queues at most limit messages of each service; above it the oldest
@@ -46,9 +46,9 @@ func (l *Link) NewPublisher(services []string, epoch uint64, limit int) *Publish
 	return p
 }
 
-// addScenes adds a queue for scenes and returns its index. It must be called before Run.
-func (p *Publisher) addScenes() int {
-	p.queues = append(p.queues, queue{Outbox: drpc.Outbox{Most: MaxUnacknowledged}, subject: p.link.sceneSubject(), scenes: true})
+// addSnapshots adds a queue for snapshots and returns its index. It must be called before Run.
+func (p *Publisher) addSnapshots() int {
+	p.queues = append(p.queues, queue{Outbox: drpc.Outbox{Most: MaxUnacknowledged}, subject: p.link.snapshotSubject(), snapshots: true})
 	return len(p.queues) - 1
 }
 
@@ -79,11 +79,11 @@ func (p *Publisher) notify() {
 // were dropped.
 func (p *Publisher) Waiting() (waiting, lost int) { return p.count(false) }
 
-func (p *Publisher) count(scenes bool) (waiting, lost int) {
+func (p *Publisher) count(snapshots bool) (waiting, lost int) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	for i := range p.queues {
-		if q := &p.queues[i]; q.scenes == scenes {
+		if q := &p.queues[i]; q.snapshots == snapshots {
 			waiting += q.Waiting()
 			lost += q.Lost
 		}
@@ -236,9 +236,9 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	waiting, _ := p.count(false)
-	scenes, _ := p.count(true)
-	if waiting+scenes == 0 {
+	snapshots, _ := p.count(true)
+	if waiting+snapshots == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d decisions and %d scenes are not acknowledged: %w", waiting, scenes, errors.Join(ctx.Err(), p.Err()))
+	return fmt.Errorf("%d decisions and %d snapshots are not acknowledged: %w", waiting, snapshots, errors.Join(ctx.Err(), p.Err()))
 }

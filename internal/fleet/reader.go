@@ -15,21 +15,20 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// reader is how far the teacher's end has come.
+// reader is the teacher's position in the stream.
 type reader struct {
 	lock       sync.Mutex
-	created    time.Time // when the stream was: sequences are of it
-	checked    time.Time // when that was asked last
+	created    time.Time // creation time of the stream that sequences refer to
+	checked    time.Time // when that was checked last
 	given      uint64    // sequence
 	acked      uint64
-	removed    uint64 // of what was acknowledged, what the server has let go
+	removed    uint64 // of the acknowledged messages, those that the server has deleted
 	unreadable uint64
 }
 
 // Fetch implements drpc.Inbox: in order of the stream's sequences, from the first
-// that was not acknowledged. It reads the stream itself, without a consumer: one
-// would deliver again, after its patience has ended, what was lost on the way, and
-// by then out of order. Nothing there is no error.
+// unacknowledged one. It reads the stream directly, without a consumer: a consumer would
+// redeliver lost messages after a timeout, out of order. An empty stream is not an error.
 func (l *Link) Fetch(most int) ([]drpc.Delivery, error) { return l.fetch(0, most) }
 
 // fetch reads after a sequence that need not be acknowledged.
@@ -84,15 +83,14 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 // delivery decodes a message according to its subject.
 func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	d := drpc.Delivery{Sequence: m.sequence}
-	if m.subject != l.sceneSubject() {
+	if m.subject != l.snapshotSubject() {
 		return d, d.Experience.UnmarshalBinary(m.data)
 	}
 	d.Snapshot = &drpc.Snapshot{}
 	return d, d.Snapshot.UnmarshalBinary(m.data)
 }
 
-// Ack implements drpc.Inbox: it lets the server delete what was counted, which
-// frees space.
+// Ack implements drpc.Inbox: it lets the server delete counted messages, which frees space.
 func (l *Link) Ack(sequence uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()
@@ -118,23 +116,23 @@ func (l *Link) Ack(sequence uint64) error {
 	return nil
 }
 
-// StreamCreated is when the stream that was fetched from last was: a checkpoint's sequence
-// means something only in the stream that it was taken from.
+// StreamCreated is the creation time of the stream that was last fetched from: a checkpoint's
+// sequence is valid only in the stream that it was taken from.
 func (l *Link) StreamCreated() time.Time {
 	l.reader.lock.Lock()
 	defer l.reader.lock.Unlock()
 	return l.reader.created
 }
 
-// Unreadable experiences that were passed over.
+// Unreadable is the number of messages that were skipped.
 func (l *Link) Unreadable() uint64 {
 	l.reader.lock.Lock()
 	defer l.reader.lock.Unlock()
 	return l.reader.unreadable
 }
 
-// lookEvery is how often an idle teacher asks whether its stream is still the one
-// that it was. Before anything is handed out it asks always.
+// checkEvery is how often an idle teacher checks whether its stream is still the same. Before
+// messages are returned it always checks.
 const checkEvery = 10 * time.Second
 
 // checkStream starts from the beginning if the stream is another one than before: it may
@@ -166,7 +164,7 @@ type storedMessage struct {
 	data     []byte
 }
 
-// mostBytes of one answer.
+// mostBytes is the size limit of one response.
 const mostBytes = 1 << 20
 
 // read requests messages from a sequence on by a batched direct get: one request, many
@@ -196,7 +194,7 @@ func (l *Link) read(ctx context.Context, from uint64, most int) ([]storedMessage
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
-		case "204", "404": // the end, and nothing at all
+		case "204", "404": // end of the batch, and no messages
 			return messages, nil
 		case "503":
 			return nil, nats.ErrNoResponders

@@ -8,9 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Schema is what weights must be made for to mean anything to a student of this
-// release: what it sees, in order, through which layers, and what it does. Two
-// students of the same size may differ in it.
+// Schema identifies what weights are made for: the inputs of a student of this release in
+// order, its layers, and its actions. Students of the same size may differ in it.
 func Schema() string {
 	var b strings.Builder
 	b.WriteString(strings.Join(drpc.LocalFeatures[:], ","))

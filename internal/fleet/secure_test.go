@@ -33,7 +33,7 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
-// papers are certificates of a CA of one's own, as files.
+// papers are the files of a test CA and its certificates.
 type papers struct{ ca, cert, key string }
 
 func newPapers(t *testing.T) papers {
@@ -78,7 +78,7 @@ func newPapers(t *testing.T) papers {
 	return p
 }
 
-// TestTheServerInThisProcessAsksForCertificates, but for this process itself.
+// TestTheServerInThisProcessAsksForCertificates, except from this process itself.
 func TestTheServerInThisProcessAsksForCertificates(t *testing.T) {
 	t.Parallel()
 	p := newPapers(t)
@@ -159,7 +159,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		writeText(t, path, string(text))
 		return path
 	}
-	// What docs/fleet.md says that they need, and no more.
+	// The permissions documented in docs/fleet.md, and no more.
 	agents := []string{"loadline.x.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.>",
 		"$JS.FC.>"}
 	teachers := append(slices.Clone(agents), "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.PURGE.loadline-experience", "$KV.loadline-weights.>")
@@ -184,7 +184,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		t.Errorf("published %v, %v", published, err)
 	}
 	eventually(t, "weights are seen", func() bool { return mirror.Latest("details").Weights.Version == 2 })
-	// Forbidden requests get no answer.
+	// Forbidden requests get no response.
 	bold := link(t, func(c *Config) {
 		c.URL, c.CA, c.Credentials, c.Timeout = n.ClientURL(), p.ca, credentials(account, agents...), 2*time.Second
 	})
@@ -256,7 +256,7 @@ func TestTheFolderIsTheOwnersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Serve(DefaultServer(open)); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
-		t.Errorf("a folder that everybody may write to: %v", err)
+		t.Errorf("a folder that all users may write to: %v", err)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
 		c    ServerConfig
 		want string
 	}{
-		{"open to everybody", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "0.0.0.0:4222"}, "would serve everybody"},
+		{"open to all clients", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "0.0.0.0:4222"}, "would accept every client"},
 		{"no address", ServerConfig{Folder: "x", MaxStore: 1 << 30, Address: "4222"}, "must be HOST:PORT"},
 		{"no folder, too small, no key", ServerConfig{Cert: "c"}, "a certificate needs its key"},
 	} {

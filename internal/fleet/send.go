@@ -26,11 +26,11 @@ func (l *Link) Publish(e drpc.Experience) (drpc.Receipt, error) {
 
 // sending is a message in flight.
 type sending struct {
-	link   *Link
-	id     string
-	scene  bool
-	bytes  int
-	future jetstream.PubAckFuture
+	link     *Link
+	id       string
+	snapshot bool
+	bytes    int
+	future   jetstream.PubAckFuture
 }
 
 // send publishes a message without waiting for its receipt. A message that is sent
@@ -50,7 +50,7 @@ func (l *Link) send(ctx context.Context, subject string, what drpc.Message) (*se
 	if err != nil {
 		return nil, fmt.Errorf("experience %s: %w", id, err)
 	}
-	return &sending{l, id, subject == l.sceneSubject(), len(data), future}, nil
+	return &sending{l, id, subject == l.snapshotSubject(), len(data), future}, nil
 }
 
 // wait for the receipt.
@@ -58,9 +58,9 @@ func (s *sending) wait(ctx context.Context) (drpc.Receipt, error) {
 	m := &s.link.meter
 	select {
 	case ack := <-s.future.Ok():
-		if s.scene {
-			m.scenes.Add(1)
-			m.sceneBytes.Add(uint64(s.bytes))
+		if s.snapshot {
+			m.snapshots.Add(1)
+			m.snapshotBytes.Add(uint64(s.bytes))
 		} else {
 			m.decisions.Add(1)
 			m.payload.Add(uint64(s.bytes))

@@ -16,21 +16,21 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerConfig is a server in this process.
+// ServerConfig configures an embedded server.
 type ServerConfig struct {
 	Folder string // where streams are kept
-	// Address to listen at for agents elsewhere, host:port; port 0 = any. Empty: it
-	// serves this process alone.
+	// Address to listen on for remote agents, host:port; port 0 = any. Empty: it serves this
+	// process only.
 	Address       string
-	Cert, Key, CA string // files; with a CA, clients must show a certificate of it
+	Cert, Key, CA string // files; with a CA, clients must present a certificate of it
 	MaxStore      int64  // bytes on disk
-	// Hurried lets the kernel write to disk in its own time: an acknowledged
-	// experience survives this process, but not the machine's sudden end.
+	// Hurried leaves writing to disk to the kernel: an acknowledged experience survives this
+	// process, but not a crash of the machine.
 	LazySync bool
 	Log      *slog.Logger // nil = none
 }
 
-// DefaultServer keeps a quarter of a gigabyte at most.
+// DefaultServer stores a quarter of a gigabyte at most.
 func DefaultServer(folder string) ServerConfig {
 	return ServerConfig{Folder: folder, MaxStore: 256 << 20}
 }
@@ -41,10 +41,10 @@ type Server struct {
 	lock io.Closer
 }
 
-// readyWithin is how long a server may take to read what it has kept.
+// readyWithin is how long a server may take to read its stored data.
 const readyWithin = 30 * time.Second
 
-// Serve starts a server with what its folder holds.
+// Serve starts a server with the data in its folder.
 func Serve(c ServerConfig) (*Server, error) {
 	options, err := c.options()
 	if err != nil {
@@ -65,7 +65,8 @@ func Serve(c ServerConfig) (*Server, error) {
 	go n.Start()
 	if !n.ReadyForConnections(readyWithin) || !n.JetStreamEnabled() {
 		s.Stop()
-		return nil, fmt.Errorf("fleet: the server at %q with folder %s does not start within %v: is the address taken, or the disk full?", c.Address, c.Folder, readyWithin)
+		return nil, fmt.Errorf("fleet: the server at %q with folder %s does not start within %v: is the address taken,"+
+			" or the disk full?", c.Address, c.Folder, readyWithin)
 	}
 	return s, nil
 }
@@ -95,7 +96,7 @@ func (c ServerConfig) options() (*server.Options, error) {
 		case err != nil || o.Port < 0 || o.Port > 65535:
 			faults = append(faults, fmt.Errorf("fleet: the server's address is %q, must be HOST:PORT", c.Address))
 		case !loopback(host) && c.CA == "":
-			faults = append(faults, fmt.Errorf("fleet: a server at %q would serve everybody who reaches it: give certificate, key "+
+			faults = append(faults, fmt.Errorf("fleet: a server at %q would accept every client that reaches it: give certificate, key "+
 				"and a CA that clients must have theirs from, or listen at 127.0.0.1", c.Address))
 		}
 		o.Host = host
@@ -116,7 +117,7 @@ func (c ServerConfig) options() (*server.Options, error) {
 	return o, nil
 }
 
-// loopback reports whether only this machine can reach an address.
+// loopback reports whether an address is reachable from this machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -142,10 +143,10 @@ func (c ServerConfig) tls() (*tls.Config, error) {
 	return t, nil
 }
 
-// URL at which others reach it.
+// URL is the address for clients.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Stop ends it; what it has kept stays in its folder.
+// Stop stops the server; its data stays in the folder.
 func (s *Server) Stop() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()

@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// TestHeldDecisionsAreWhatCameOfThem has an agent keep its decisions back until it is
-// told of each what was done.
+// TestHeldDecisionsAreWhatCameOfThem: an agent holds back its decisions until it gets the
+// applied action of each.
 func TestHeldDecisionsAreWhatCameOfThem(t *testing.T) {
 	app, m := bookinfo(t, 1)
 	l := link(t, func(c *Config) { c.Server = serve(t, t.TempDir(), "") })

@@ -21,11 +21,11 @@ func (e *MisfitError) Error() string {
 
 func (l *Link) streamName() string { return l.config.Name + "-experience" }
 
-// subject of a service's experience. It is short, since each decision carries it.
+// subject of a service's experience. It is short, since it is sent with each decision.
 func (l *Link) subject(service string) string { return l.config.Name + ".x." + token(service) }
 
-// sceneSubject differs from the subjects of all services: no token contains "=".
-func (l *Link) sceneSubject() string { return l.subject("") + "=scene" }
+// snapshotSubject differs from the subjects of all services: no token contains "=".
+func (l *Link) snapshotSubject() string { return l.subject("") + "=scene" }
 
 // openStream opens the stream, or creates it. The limits of an existing stream are kept:
 // the administrator may have chosen them.
@@ -52,7 +52,7 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	return stream, l.fits(stream.CachedInfo().Config)
 }
 
-// maxMessage is the longest scene; decisions are far below.
+// maxMessage is the longest snapshot; decisions are far shorter.
 const maxMessage = drpc.MaxSnapshot
 
 // fits reports whether the configuration of a stream is suitable.
@@ -74,7 +74,7 @@ func (l *Link) fits(c jetstream.StreamConfig) error {
 	return errors.Join(faults...)
 }
 
-// replicas of what this end creates.
+// replicas of a stream or bucket that this link creates.
 func (l *Link) replicas() int {
 	switch {
 	case l.config.Replicas > 0:
@@ -85,7 +85,7 @@ func (l *Link) replicas() int {
 	return 1
 }
 
-// token is a name as one part of a subject: what may not be in one is =XX.
+// token encodes a name as one part of a subject: other characters become =XX.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Traffic is what has gone over a link.
+// Traffic counts the messages and bytes of a link.
 type Traffic struct {
-	Decisions  uint64 `json:"decisions"`  // that the server has acknowledged
-	Duplicates uint64 `json:"duplicates"` // of them, those that it had already
-	Refused    uint64 `json:"refused"`    // because the stream was full; they were kept
-	Payload    uint64 `json:"payload"`    // bytes of the decisions themselves
-	Scenes     uint64 `json:"scenes"`     // that the server has acknowledged
-	SceneBytes uint64 `json:"scenery"`    // bytes of the scenes themselves
-	Sent       uint64 `json:"sent"`       // bytes on the wire, everything included
-	Received   uint64 `json:"received"`   // the same the other way
+	Decisions     uint64 `json:"decisions"`      // that the server has acknowledged
+	Duplicates    uint64 `json:"duplicates"`     // of them, duplicates
+	Refused       uint64 `json:"refused"`        // because the stream was full; they stay queued
+	Payload       uint64 `json:"payload"`        // bytes of the decisions themselves
+	Snapshots     uint64 `json:"snapshots"`      // that the server has acknowledged
+	SnapshotBytes uint64 `json:"snapshot_bytes"` // bytes of the snapshots themselves
+	Sent          uint64 `json:"sent"`           // bytes on the wire, everything included
+	Received      uint64 `json:"received"`       // likewise, received
 }
 
-// PerDecision is what a decision costs: its own bytes, and all bytes on the wire over
+// PerDecision is the cost of a decision: its own bytes, and all bytes on the wire divided by
 // the decisions.
 func (c Traffic) PerDecision() (payload, wire float64) {
 	if c.Decisions == 0 {
@@ -33,27 +33,27 @@ func (c Traffic) String() string {
 	payload, wire := c.PerDecision()
 	text := fmt.Sprintf("%d decisions of %.0f bytes, %.0f on the wire (%d sent and %d received in all)", c.Decisions, payload, wire,
 		c.Sent, c.Received)
-	if c.Scenes > 0 {
-		text += fmt.Sprintf("; %d scenes of %.0f bytes are in that", c.Scenes, float64(c.SceneBytes)/float64(c.Scenes))
+	if c.Snapshots > 0 {
+		text += fmt.Sprintf("; %d snapshots of %.0f bytes are in that", c.Snapshots, float64(c.SnapshotBytes)/float64(c.Snapshots))
 	}
 	return text
 }
 
-// Traffic so far. Bytes of a link are counted below TLS: as the network has them.
+// Traffic so far. Bytes are counted below TLS: as sent over the network.
 func (l *Link) Traffic() Traffic {
 	m := &l.meter
 	return Traffic{
 		Decisions: m.decisions.Load(), Duplicates: m.duplicates.Load(), Refused: m.refused.Load(), Payload: m.payload.Load(),
-		Scenes: m.scenes.Load(), SceneBytes: m.sceneBytes.Load(),
+		Snapshots: m.snapshots.Load(), SnapshotBytes: m.snapshotBytes.Load(),
 		Sent: m.sent.Load(), Received: m.received.Load(),
 	}
 }
 
 type meter struct {
-	decisions, duplicates, refused, payload, scenes, sceneBytes, sent, received atomic.Uint64
+	decisions, duplicates, refused, payload, snapshots, snapshotBytes, sent, received atomic.Uint64
 }
 
-// counted is a connection that counts.
+// counted is a connection that counts its bytes.
 type counted struct {
 	net.Conn
 	meter *meter
@@ -71,7 +71,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// dialer makes connections that count.
+// dialer makes counted connections.
 type dialer struct {
 	timeout time.Duration
 	meter   *meter
@@ -86,7 +86,7 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return counted{conn, d.meter}, nil
 }
 
-// inProcess gives connections within the process that count.
+// inProcess makes counted connections within the process.
 type inProcess struct {
 	server *Server
 	meter  *meter

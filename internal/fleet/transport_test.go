@@ -15,7 +15,7 @@ import (
 
 var _ drpc.Transport = (*Link)(nil)
 
-// TestTransport: what drpc.InProcess promises, a server keeps too.
+// TestTransport: a server passes the contract of drpc.InProcess.
 func TestTransport(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -29,7 +29,7 @@ func TestTransport(t *testing.T) {
 	if r := publish(t, l, experience("cart.v2 of shop", 1, 3)); !r.Duplicate || r.Sequence != 3 {
 		t.Errorf("published again: %+v", r)
 	}
-	for range 2 { // what is not acknowledged comes again
+	for range 2 { // unacknowledged messages are delivered again
 		got, err := l.Fetch(3)
 		if err != nil || len(got) != 3 || got[0].Sequence != 1 || got[2].Sequence != 3 ||
 			got[2].Experience != experience("cart.v2 of shop", 1, 3) {
@@ -79,8 +79,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestAFullStreamRefusesAndStudentsKeep: neither a slow teacher nor a flooding
-// student costs anybody what was acknowledged.
+// TestAFullStreamRefusesAndStudentsKeep: neither a slow teacher nor a flooding student causes
+// the loss of acknowledged messages.
 func TestAFullStreamRefusesAndStudentsKeep(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -126,9 +126,8 @@ func TestAFullStreamRefusesAndStudentsKeep(t *testing.T) {
 	}
 }
 
-// TestARestartKeepsEverything: the server goes and comes back with its folder, the
-// links come back by themselves, and what is sent again after the server has
-// forgotten its id is still counted once.
+// TestARestartKeepsEverything: the server restarts with its folder, the links reconnect, and a
+// message that is sent again after the server has dropped its id is still counted once.
 func TestARestartKeepsEverything(t *testing.T) {
 	t.Parallel()
 	folder, dir := t.TempDir(), t.TempDir()
@@ -157,7 +156,7 @@ func TestARestartKeepsEverything(t *testing.T) {
 	}
 	serve(t, folder, address)
 	wait(t, l)
-	// The student has not heard of its first receipt, and the server knows of it no more.
+	// The student did not get its first receipt, and the server no longer has the id.
 	publish(t, l, experience("cart", 1, 1))
 	publish(t, l, experience("cart", 1, 3))
 	if teacher, err = NewCollector(l, dir); err != nil {
@@ -172,8 +171,8 @@ func TestARestartKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestAnotherStreamIsCountedFromItsBeginning: sequences of a stream that was
-// removed mean nothing in the one that is made after it.
+// TestAnotherStreamIsCountedFromItsBeginning: sequences of a deleted stream are not valid in
+// its successor.
 func TestAnotherStreamIsCountedFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -195,7 +194,7 @@ func TestAnotherStreamIsCountedFromItsBeginning(t *testing.T) {
 	student := link(t, func(c *Config) { c.Server = s })
 	wait(t, student)
 	publish(t, student, experience("cart", 1, 4))
-	l.reader.checked = time.Time{} // it is time to look again
+	l.reader.checked = time.Time{} // the next check is due
 	if n, err := teacher.pass(); n != 1 || err != nil {
 		t.Errorf("%d counted of the new stream, want 1 (%v)", n, err)
 	}
@@ -236,7 +235,7 @@ func TestAStreamThatBreaksPromisesIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnAgentReportsAStreamThatItCannotUse: a server that answers is not enough.
+// TestAnAgentReportsAStreamThatItCannotUse, although the server responds.
 func TestAnAgentReportsAStreamThatItCannotUse(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// freeAddress of this machine where no server listens.
+// freeAddress is an address of this machine where no server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -18,8 +18,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestStudentsNeverWaitForServers: an agent whose servers have never been there
-// decides all the same, keeps what it did, and hands it over once they come.
+// TestStudentsNeverWaitForServers: an agent whose servers have never been reachable still
+// decides, queues its decisions, and sends them once the servers are up.
 func TestStudentsNeverWaitForServers(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
@@ -33,7 +33,7 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	act(t, app, agent)
 	decisions := uint64(0)
 	for _, s := range agent.Status() {
-		if s.Decisions < 10 { // at the slowest pace one a minute
+		if s.Decisions < 10 { // at most one per minute
 			t.Errorf("%s has decided %d times in ten minutes", s.Service, s.Decisions)
 		}
 		decisions += s.Decisions
@@ -56,15 +56,15 @@ func TestStudentsNeverWaitForServers(t *testing.T) {
 	}
 }
 
-// TestAPublisherKeepsTheNewest: without a server for long, the oldest is let go, and
-// that is told.
+// TestAPublisherKeepsTheNewest: without a server for long, the oldest messages are dropped and
+// counted.
 func TestAPublisherKeepsTheNewest(t *testing.T) {
 	l := link(t, func(c *Config) { c.URL = "nats://" + freeAddress(t) })
 	c := l.NewPublisher([]string{"cart", "ads"}, 1, 3)
 	for range 5 {
 		c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	}
-	heads := c.next() // its first is under way
+	heads := c.next() // its first is in flight
 	c.Add(0, noon, 1, &drpc.Local{}, drpc.Action{})
 	waiting, lost := c.Waiting()
 	if len(heads) != 1 || heads[0].message.(*drpc.Experience).Sequence != 3 || waiting != 3 || lost != 3 {

@@ -28,12 +28,12 @@ type WeightCache struct {
 
 // CachedWeights is the latest object in the bucket for a service.
 type CachedWeights struct {
-	Revision uint64 // of the bucket; 0 = there is no object yet
+	Revision uint64 // of the bucket; 0 = no object yet
 	Weights  drpc.Weights
 	Fault    error // why the object cannot be read
 }
 
-// NewWeightCache is for some services. Run watches.
+// NewWeightCache makes a cache for some services. Run watches.
 func (l *Link) NewWeightCache(services []string) *WeightCache {
 	c := &WeightCache{link: l, latest: map[string]CachedWeights{}}
 	for _, s := range services {
@@ -42,7 +42,7 @@ func (l *Link) NewWeightCache(services []string) *WeightCache {
 	return c
 }
 
-// Latest weights of a service. It never waits.
+// Latest weights of a service. It never blocks.
 func (c *WeightCache) Latest(service string) CachedWeights {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -56,8 +56,8 @@ func (c *WeightCache) Err() error {
 	return c.err
 }
 
-// watchFor is how long a watch is used before it is begun again from where it was, so
-// that one that died silently costs no longer.
+// watchFor is how long a watch is used before it is renewed, so that a watch that died silently
+// is noticed.
 const watchFor = time.Minute
 
 // Run watches until the context is done, and again after every failure.
@@ -83,7 +83,7 @@ func (c *WeightCache) setErr(err error) {
 	}
 }
 
-// watch until it is time to begin again.
+// watch until it is due for renewal.
 func (c *WeightCache) watch(ctx context.Context, reconnection <-chan struct{}) error {
 	_, bucket, err := c.link.ready(ctx)
 	if err != nil {
@@ -115,15 +115,15 @@ func (c *WeightCache) watch(ctx context.Context, reconnection <-chan struct{}) e
 			if !open {
 				return jetstream.ErrConsumerNotFound
 			}
-			if entry != nil { // nil ends what was there before
+			if entry != nil { // nil marks the end of the initial values
 				c.store(entry)
 			}
 		}
 	}
 }
 
-// resume is from where to watch: after the last revision, or from the beginning if
-// this is another bucket than before.
+// resume is where to start watching: after the last revision, or from the beginning if the
+// bucket is another one.
 func (c *WeightCache) resume(ctx context.Context, bucket jetstream.KeyValue) ([]jetstream.WatchOpt, error) {
 	status, err := bucket.Status(ctx)
 	if err != nil {

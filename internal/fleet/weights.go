@@ -46,8 +46,7 @@ func (l *Link) Put(w drpc.Weights) error {
 	return nil
 }
 
-// Latest implements drpc.Shelf. It asks the server; Mirror is for those who may not
-// wait.
+// Latest implements drpc.Shelf. It asks the server; WeightCache does not block.
 func (l *Link) Latest(service string) (drpc.Weights, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.Timeout)
 	defer cancel()

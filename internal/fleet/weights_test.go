@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// packed is sound weights of cart as they lie on the shelf.
+// packed is valid weights of cart as stored in the bucket.
 func packed(t testing.TB, version uint64, schema string) []byte {
 	s, err := drpc.NewStudent("cart", drpc.StudentConfig(), 7)
 	if err != nil {
@@ -23,8 +23,8 @@ func packed(t testing.TB, version uint64, schema string) []byte {
 	return b
 }
 
-// faulty are objects that no student may take, as a torn upload or a teacher of
-// another release would leave them.
+// faulty are objects that no student may use, as a torn upload or a teacher of another release
+// would leave them.
 func faulty(t testing.TB) map[string]struct {
 	data []byte
 	want error
@@ -92,9 +92,8 @@ func FuzzReadWeights(f *testing.F) {
 	})
 }
 
-// TestAgentsActOnWithWhatTheyHave: good weights come into force while an agent is
-// at work, torn ones and those of a teacher of another release do not, and a good
-// version after them does.
+// TestAgentsActOnWithWhatTheyHave: valid weights are used while an agent runs, torn ones and
+// those of another release are not, and a valid version after them is.
 func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "")
@@ -123,7 +122,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 		}
 	}
 	offer(better, true)
-	offer(better, false) // it is there
+	offer(better, false) // it is stored
 	version := teacher.Ledger().Version
 	if version != 2 {
 		t.Errorf("version %d, want 2: above the model's own", version)
@@ -160,7 +159,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
-	// One that begins with such an object on the shelf acts by its own model.
+	// An agent that starts with such an object in the bucket uses its own model.
 	late, err := NewAgent(l, group, app, drpc.Work{}, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +180,7 @@ func TestAgentsActOnWithWhatTheyHave(t *testing.T) {
 	if n, err := teacher.pass(); err != nil || uint64(n) != decided {
 		t.Errorf("%d counted, want %d (%v)", n, decided, err)
 	}
-	offer(better, true) // the same students, since what lies there is damaged
+	offer(better, true) // the same students, since the stored object is damaged
 	offer(model, true)
 	eventually(t, "the next good version is seen",
 		func() bool { return agent.Weights.Latest("reviews").Weights.Version == teacher.Ledger().Version })

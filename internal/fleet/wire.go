@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// mark begins weights, with the number of their layout.
+// mark is the prefix of weights, with the version of their format.
 var mark = []byte("LLW\x01")
 
 // appendWeights writes weights as they are kept in the bucket: mark, version,

@@ -11,11 +11,10 @@ import (
 //
 //	w[t] = sum_i ar[i]*w[t-i] + e[t] + sum_j ma[j]*e[t-j]
 //
-// the coefficients minimise the sum of e^2, e being 0 before the first sample.
-// They are searched as partial autocorrelations within (-1, 1) (Monahan, 1984),
-// so that every candidate is stationary and invertible. The order is the one of
-// a small set with the lowest AIC; all are judged on the same samples, which
-// makes d comparable too.
+// the coefficients minimise the sum of e^2, with e = 0 before the first sample. They are
+// searched as partial autocorrelations within (-1, 1) (Monahan, 1984), so that every candidate
+// is stationary and invertible. The order is the one of a small set with the lowest AIC; all
+// are compared on the same samples, which makes d comparable too.
 //
 // A missing sample is replaced by its own one-step forecast, with e = 0: the
 // expectation given the past. It does not count in the fit.
@@ -30,18 +29,18 @@ type order struct{ p, d, q int }
 
 func (o order) String() string { return fmt.Sprintf("(%d,%d,%d)", o.p, o.d, o.q) }
 
-// defaultOrders are those that short-term load takes in practice: a random walk
-// and its smoothed forms, autoregressions, and mixtures of the two.
+// defaultOrders are the usual ones for short-term load: a random walk and its smoothed forms,
+// autoregressions, and mixtures of the two.
 var defaultOrders = []order{
 	{1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {1, 0, 1}, {2, 0, 1},
 	{0, 1, 0}, {0, 1, 1}, {1, 1, 0}, {1, 1, 1}, {2, 1, 1}, {2, 1, 2}, {3, 1, 1},
 }
 
-// arimaSamples is how much of the past is fitted: more adds time, not truth.
+// arimaSamples is the number of samples fitted: more take longer without a better fit.
 const arimaSamples = 10_000
 
-// arimaSkip is how many first errors no order is charged for, since they still
-// stand on the zeros before the series.
+// arimaSkip is the number of initial errors that are excluded, since they depend on the zeros
+// before the series.
 const arimaSkip = 10
 
 type arimaFit struct {
@@ -116,7 +115,7 @@ func fitARIMA(ctx context.Context, values []float64, o order) (arimaFit, error) 
 		fit.aic = math.Inf(1)
 		return fit, nil
 	}
-	const least = 1e-300 // a series that is met exactly must not have a log of 0
+	const least = 1e-300 // avoids the log of 0 for an exact fit
 	parameters := float64(o.p + o.q + 1 - o.d + 1)
 	fit.aic = float64(n)*math.Log(max(sum, least)/float64(n)) + 2*parameters
 	return fit, nil
@@ -151,7 +150,7 @@ func (m *arima) Predict(out [][]float64) error {
 	return nil
 }
 
-// arimaState is what the next forecast stands on: latest first.
+// arimaState is the state of forecasting, latest first.
 type arimaState struct {
 	fit  arimaFit
 	w, e []float64 // differenced values and errors
@@ -184,8 +183,7 @@ func (s *arimaState) expected() float64 {
 	return sum
 }
 
-// step takes the next value and returns its error, NaN if it is missing or the
-// first of all.
+// step adds the next value and returns its error, NaN if it is missing or the first of all.
 func (s *arimaState) step(value float64) float64 {
 	if !s.seen {
 		if math.IsNaN(value) {

@@ -7,8 +7,7 @@ import (
 	"math"
 )
 
-// ARIMAFit is what an ARIMA has learned, for callers that keep it in a file of their
-// own.
+// ARIMAFit is a fitted ARIMA, for callers that store it in a file of their own.
 type ARIMAFit struct {
 	AR   []float64 `json:"ar,omitempty"`
 	D    int       `json:"d"`
@@ -25,7 +24,7 @@ func FitARIMA(ctx context.Context, history Frame) (ARIMAFit, error) {
 	return ARIMAFit{AR: m.fitted.ar, D: m.fitted.order.d, MA: m.fitted.ma, Mean: m.fitted.mean}, nil
 }
 
-// mostLags bounds what a file may ask for.
+// mostLags bounds the size from a file.
 const mostLags = 64
 
 // Validate reports every fault at once.
@@ -47,7 +46,7 @@ func (f ARIMAFit) Validate() error {
 	return errors.Join(faults...)
 }
 
-// NewFittedARIMA is an ARIMA that need not be fitted any more.
+// NewFittedARIMA makes an ARIMA from a fit.
 func NewFittedARIMA(task Task, fit ARIMAFit) (Model, error) {
 	if err := errors.Join(task.Validate(), fit.Validate()); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkStep is one sample observed and one forecast made, as in the loop.
+// BenchmarkStep is one observed sample and one forecast, as in the loop.
 func BenchmarkStep(b *testing.B) {
 	task := Task{Horizons: []int{5, 10, 15, 20, 25}, Levels: DefaultLevels, Season: 1440}
 	frame := noisyDays(3*1440, 1)
@@ -16,7 +16,7 @@ func BenchmarkStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if name == "gru" { // as large as ever, but not trained for long
+			if name == "gru" { // full size, but not trained for long
 				model, err = NewGRU(task, GRUConfig{Epochs: 1})
 			}
 			if err != nil {

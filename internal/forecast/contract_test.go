@@ -15,7 +15,7 @@ var contractTask = Task{Horizons: []int{1, 3, 6}, Levels: DefaultLevels, Season:
 
 var epoch = time.Unix(1_700_000_000, 0).UTC()
 
-// contractModel makes a model as New does, but quick to train.
+// contractModel makes a model as New does, but fast to train.
 func contractModel(t testing.TB, name string) Model {
 	t.Helper()
 	if name == "gru" {
@@ -32,7 +32,7 @@ func contractModel(t testing.TB, name string) Model {
 	return m
 }
 
-// noisyDays is a season with noise, as load is.
+// noisyDays is a season with noise, like load.
 func noisyDays(bins int, seed uint64) Frame {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	values, drift := make([]float64, bins), 0.0
@@ -74,7 +74,7 @@ func same(a, b Forecast) bool {
 	})
 }
 
-// TestContract is what every model must do.
+// TestContract is the contract of every model.
 func TestContract(t *testing.T) {
 	for _, name := range Names {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestContract(t *testing.T) {
 				"silence is no data":                       silenceIsNoData,
 				"new samples count":                        newSamplesCount,
 				"forecasting changes nothing":              forecastingChangesNothing,
-				"it knows how wrong it was":                knowsItsErrors,
+				"it records its errors":                    recordsItsErrors,
 				"the quantiles cover what they claim":      quantilesCover,
 				"the past is not taken":                    pastIsRefused,
 				"cancelled fitting ends":                   cancelledFitEnds,
@@ -108,8 +108,8 @@ func sameSeedSameAnswer(t *testing.T, name string) {
 	}
 }
 
-// futureIsUnseen changes everything after a bin: what was said up to that bin
-// must stay the same to the bit, scaling, fitting and calibration included.
+// futureIsUnseen changes everything after a bin: forecasts up to that bin must be the same to
+// the bit, scaling, fitting and calibration included.
 func futureIsUnseen(t *testing.T, name string) {
 	frame := noisyDays(460, 2)
 	const from, cut = 400, 430
@@ -174,8 +174,8 @@ func missingIsBridged(t *testing.T, name string) {
 	}
 }
 
-// missingIsNotZero leaves bins out instead of marking them, which must come to
-// the same, and to something else than zeros.
+// missingIsNotZero omits bins instead of marking them, which must give the same result, and
+// another one than zeros.
 func missingIsNotZero(t *testing.T, name string) {
 	history := noisyDays(400, 5)
 	marked, left, zero := fitted(t, name, history), fitted(t, name, history), fitted(t, name, history)
@@ -245,7 +245,7 @@ func forecastingChangesNothing(t *testing.T, name string) {
 	}
 }
 
-func knowsItsErrors(t *testing.T, name string) {
+func recordsItsErrors(t *testing.T, name string) {
 	frame := noisyDays(500, 9)
 	f := fitted(t, name, frame.Slice(0, 400))
 	if r := mustForecast(t, f, frame.At(399)).Ahead[0].Recent; r.Samples != 0 || !math.IsNaN(r.Skill()) {

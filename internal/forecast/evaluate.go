@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// Plan says how to evaluate. Bins [0, From) are history, to learn and to choose
-// from; forecasts are made in each bin of [From, To) and judged by bins below To.
+// Plan configures an evaluation. Bins [0, From) are history for training and validation;
+// forecasts are made in each bin of [From, To) and evaluated on bins below To.
 type Plan struct {
 	Task  Task
 	From  int
 	To    int // 0 = all
-	Refit int // learn anew every so many bins, from all that lies before; 0 = once
+	Refit int // retrain after this many bins, on everything before; 0 = never
 
 	// Progress, if set, receives the completed share of the walk.
 	Progress func(share float64)
@@ -30,17 +30,16 @@ func (p Plan) validate(frame Frame) error {
 	return err
 }
 
-// Walk is what a model said at each bin of a test part.
+// Walk is a model's forecasts at each bin of a test part.
 type Walk struct {
 	Model   string
 	From    int // first bin
 	Answers []Forecast
-	Silent  []bool // bins without an answer, by the same index
+	Silent  []bool // bins without a forecast, by the same index
 }
 
-// WalkForward goes through the test part as it would have come: at each bin the
-// model is shown that bin and forecasts from it. Nothing later than the bin is
-// in its reach: it is handed the rows one at a time.
+// WalkForward replays the test part: at each bin the model observes that bin and forecasts from
+// it. It cannot see later bins: it gets the rows one at a time.
 func WalkForward(ctx context.Context, frame Frame, plan Plan, model Model) (Walk, error) {
 	if plan.To == 0 {
 		plan.To = frame.Bins()
@@ -78,9 +77,9 @@ func WalkForward(ctx context.Context, frame Frame, plan Plan, model Model) (Walk
 	return walk, nil
 }
 
-// Score judges walks side by side, on the forecasts that all of them made and
-// whose outcome was measured, so that none gains by silence. Errors are also
-// given on the scale on which history goes from 0 to 1.
+// Score evaluates walks together, on the forecasts that all of them made and whose outcome was
+// measured, so that skipping difficult bins is no advantage. Errors are also given on the scale
+// on which history goes from 0 to 1.
 func Score(frame Frame, plan Plan, walks []Walk) ([]Errors, error) {
 	if plan.To == 0 {
 		plan.To = frame.Bins()

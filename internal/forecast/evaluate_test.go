@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// oracle says the same at all times, or nothing.
+// oracle always gives the same forecast, or none.
 type oracle struct {
 	value  float64
 	silent bool
@@ -41,8 +41,8 @@ func TestScoresByHand(t *testing.T) {
 		}
 		walks = append(walks, w)
 	}
-	// Bins 3..7 forecast 0, 4, missing, 8, none; the second oracle is silent in
-	// odd bins, so that both are judged by 4 (said in bin 4) and 8 (in bin 6).
+	// Bins 3..7 forecast 0, 4, missing, 8, none; the second oracle gives none in odd bins, so
+	// that both are evaluated on 4 (made in bin 4) and 8 (in bin 6).
 	all, err := Score(frame, plan, walks)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestPlanIsChecked(t *testing.T) {
 	}
 }
 
-func TestNothingToScoreIsSaid(t *testing.T) {
+func TestNothingToScoreIsReported(t *testing.T) {
 	frame := noisyDays(100, 1)
 	plan := Plan{Task: contractTask, From: 96} // six steps lead beyond the end
 	w, err := WalkForward(context.Background(), frame, plan, &persistence{})

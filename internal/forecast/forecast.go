@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrNoData says that too little was seen, or too long ago, to forecast from.
+// ErrNoData: there is too little data to forecast from, or it is too old.
 var ErrNoData = errors.New("forecast: no data to forecast from")
 
 // DefaultLevels are the quantiles that are forecast by default.
@@ -19,7 +19,7 @@ var DefaultLevels = []float64{0.05, 0.1, 0.5, 0.9, 0.95}
 type Task struct {
 	Horizons []int     `json:"horizons"` // in steps, rising
 	Levels   []float64 `json:"levels"`   // quantiles, rising, 0.5 among them
-	Season   int       `json:"season"`   // steps until load repeats; 0 = none is known
+	Season   int       `json:"season"`   // steps until load repeats; 0 = unknown
 }
 
 // Validate reports every fault at once.
@@ -50,28 +50,27 @@ func (t Task) longest() int { return t.Horizons[len(t.Horizons)-1] }
 
 func (t Task) median() int { return slices.Index(t.Levels, 0.5) }
 
-// Model is one way to forecast. Fit learns parameters and nothing else; Forget
-// readies the model for a first sample, and Observe then shows it every one in
-// turn, so that what it knows of the present can be rebuilt from a window of
-// the past.
+// Model is one way to forecast. Fit learns parameters and nothing else; Forget clears the
+// history, and Observe then gets every sample in turn, so that the state can be rebuilt from a
+// window of the past.
 type Model interface {
 	Name() string
 	Fit(ctx context.Context, history Frame) error
 	Forget()
 
-	// Observe takes the samples of the next bin, which has this number on the
-	// clock of the world. NaN is a missing one.
+	// Observe adds the samples of the next bin, whose number is counted from the Unix epoch.
+	// NaN is a missing one.
 	Observe(ordinal int64, row []float64)
 
-	// Predict sets out[h][l] to the quantile of level l at horizon h, counted
-	// from the last bin observed. A model of points gives all levels the same.
-	// It returns ErrNoData where it has not seen enough.
+	// Predict sets out[h][l] to the quantile of level l at horizon h, counted from the last bin
+	// observed. A model of points gives all levels the same. It returns ErrNoData if it has not
+	// observed enough.
 	Predict(out [][]float64) error
 }
 
-// Forecast is an answer, with how far to trust it.
+// Forecast is a forecast with its recent errors.
 type Forecast struct {
-	From  time.Time // the bin after which it begins: the last one observed
+	From  time.Time // the last observed bin
 	Model string
 	Ahead []Ahead // one per horizon
 }
@@ -80,25 +79,25 @@ type Forecast struct {
 type Ahead struct {
 	In        time.Duration // after From
 	Median    float64
-	Quantiles []float64 // by Task.Levels, never falling
-	Recent    Recent    // how wrong such forecasts were of late
+	Quantiles []float64 // by Task.Levels, ascending
+	Recent    Recent    // recent errors of such forecasts
 }
 
-// Forecaster puts a model on the clock. It is for one goroutine.
+// Forecaster runs a model on the clock. It is for one goroutine.
 type Forecaster struct {
 	model  Model
 	task   Task
 	step   time.Duration
-	next   time.Time // the bin that the next sample is of
+	next   time.Time // bin of the next sample
 	number int64     // of that bin
 	series int
-	taught time.Time // until here the model has learned
+	taught time.Time // end of the training data
 
-	last   float64 // sample of the target that was present
+	last   float64 // last present sample of the target
 	silent int     // bins since then
 	record *record
 
-	// What the model said of the last bin observed, in its own words.
+	// The model's uncalibrated forecast at the last bin.
 	raw   [][]float64
 	asked bool
 	fault error
@@ -120,10 +119,10 @@ func grid(task Task) [][]float64 {
 	return out
 }
 
-// Model is what was wrapped.
+// Model is the wrapped model.
 func (f *Forecaster) Model() Model { return f.model }
 
-// Fit learns from history and stands at its end.
+// Fit learns from history and continues at its end.
 func (f *Forecaster) Fit(ctx context.Context, history Frame) error {
 	if err := history.Validate(); err != nil {
 		return err
@@ -135,16 +134,16 @@ func (f *Forecaster) Fit(ctx context.Context, history Frame) error {
 	return f.Replay(history)
 }
 
-// particular is a model that may come from a file: it was fitted to certain
-// series and bins, is wrong for others, and knows until when it has learned.
+// particular is a model that may come from a file: it was fitted to certain series and bins,
+// does not fit others, and has an end of its training data.
 type particular interface {
 	suits(Frame) error
 	taughtUntil() time.Time
 }
 
-// Replay shows a model that has been fitted, or comes from a file, the past,
-// which it then stands at the end of. Its errors over the latest part calibrate
-// its quantiles; those from beyond what it has learned are its record.
+// Replay feeds the past to a model that has been fitted, or comes from a file. Its errors over
+// the latest part calibrate its quantiles; those after the end of its training data count as
+// its record.
 func (f *Forecaster) Replay(history Frame) error {
 	if err := history.Validate(); err != nil {
 		return err
@@ -166,8 +165,8 @@ func (f *Forecaster) Replay(history Frame) error {
 	return nil
 }
 
-// Observe takes the samples of one bin, the next or a later one; the bins left
-// out are missing. A bin of the past is refused.
+// Observe adds the samples of one bin, the next or a later one; skipped bins are missing. A bin
+// of the past is an error.
 func (f *Forecaster) Observe(at time.Time, row ...float64) error {
 	if f.step == 0 {
 		return fmt.Errorf("forecast: %s observes before it was fitted", f.model.Name())
@@ -215,7 +214,7 @@ func (f *Forecaster) observe(row []float64, judge bool) {
 	f.record.promise(f.raw, f.last, f.next.After(f.taught))
 }
 
-// predict asks the model, once for every bin.
+// predict runs the model, once for every bin.
 func (f *Forecaster) predict() error {
 	if !f.asked {
 		f.asked, f.fault = true, f.ask()
@@ -240,10 +239,10 @@ func (f *Forecaster) ask() error {
 	return nil
 }
 
-// Forecast answers from the last bin observed, which Forecast.From names: the
-// sample of the bin that has just ended may still be on its way, so it is not
-// taken for missing yet. Where that bin lies further back than the longest
-// horizon reaches, the answer would be about the past, and is ErrNoData.
+// Forecast forecasts from the last bin observed, given in Forecast.From: the sample of the bin
+// that has just ended may not have arrived, so it does not count as missing yet. If that bin is
+// further back than the longest horizon, the forecast would be of the past, and the error is
+// ErrNoData.
 func (f *Forecaster) Forecast(now time.Time) (Forecast, error) {
 	if f.step == 0 {
 		return Forecast{}, fmt.Errorf("forecast: %s was not fitted: %w", f.model.Name(), ErrNoData)

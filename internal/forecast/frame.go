@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Frame is several series on one clock, in bins of equal length. NaN is a
-// sample that is missing.
+// Frame is several series on one clock, in bins of equal length. NaN is a missing sample.
 type Frame struct {
 	Start time.Time     // of the first bin
 	Step  time.Duration // length of a bin
@@ -54,13 +53,13 @@ func (f Frame) Bins() int { return len(f.Rows) }
 // At is when a bin begins.
 func (f Frame) At(bin int) time.Time { return f.Start.Add(time.Duration(bin) * f.Step) }
 
-// ordinal numbers a bin on the clock of the world, so that a season keeps its
-// phase whatever the first sample was.
+// ordinal numbers a bin from the Unix epoch, so that a season keeps its phase whatever the
+// first sample was.
 func (f Frame) ordinal(bin int) int64 {
 	return f.Start.UnixNano()/int64(f.Step) + int64(bin)
 }
 
-// phase is the place of a bin in its season.
+// phase is the position of a bin in its season.
 func phase(ordinal int64, season int) int {
 	return int((ordinal%int64(season) + int64(season)) % int64(season))
 }
@@ -91,8 +90,8 @@ func (f Frame) Missing() int {
 	return n
 }
 
-// Resample is the frame in longer bins: each the mean of the samples present
-// in it, missing if fewer than half are. An incomplete last bin is left out.
+// Resample is the frame in longer bins: each the mean of its present samples, missing if fewer
+// than half are present. An incomplete last bin is dropped.
 func (f Frame) Resample(step time.Duration) (Frame, error) {
 	if step == f.Step {
 		return f, nil

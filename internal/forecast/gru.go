@@ -10,24 +10,22 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// GRU is a gated recurrent network in the manner of esDNN (Xu et al., 2022),
-// the forecaster that DRPC uses: several series are cut into sliding windows,
-// which makes forecasting supervised learning; a GRU reads the window, a dense
-// layer gives all horizons at once.
+// GRU is a gated recurrent network after esDNN (Xu et al., 2022), the forecaster that DRPC
+// uses: several series are divided into sliding windows, which makes forecasting supervised
+// learning; a GRU reads the window, a dense layer outputs all horizons at once.
 //
-// Deviations, each because it measured better or says more:
-//   - It forecasts the change from the last sample, in units of how much the
-//     load usually changes over that horizon. A network that has learned
-//     nothing is then persistence rather than noise.
-//   - It gives quantiles by the pinball loss instead of one value by squares.
-//   - Beside the window it sees the time within the season and how the load
-//     changed a season ago over the same horizon.
-//   - Several small networks are averaged. Each holds back another part of
-//     history to decide when to stop, so that together they use all of it.
+// Deviations, each because it was more accurate or gives more information:
+//   - It forecasts the change from the last sample, relative to the usual change of
+//     the load over that horizon. An untrained network is then persistence, not noise.
+//   - It predicts quantiles by the pinball loss instead of one value by squares.
+//   - Further inputs are the time within the season and the change of the load a
+//     season ago over the same horizon.
+//   - Several small networks are averaged. Each holds out another part of history
+//     to decide when to stop, so that together they use all of it.
 //
-// A missing sample is bridged by the last one, and an input says so; windows
-// whose outcome is missing do not train that horizon. Scaling is fitted on the
-// history that Fit is given, which is all past.
+// A missing sample is bridged by the last one, and an input marks it; windows whose outcome is
+// missing do not train that horizon. Scaling is fitted on the history given to Fit, which is
+// all in the past.
 type GRU struct {
 	task   Task
 	config GRUConfig
@@ -51,23 +49,22 @@ type GRUConfig struct {
 	Hidden   int     `json:"hidden"`    // width of the GRU [24]
 	Members  int     `json:"members"`   // networks that are averaged [5]
 	Batch    int     `json:"batch"`     // windows per step of the optimiser [64]
-	Epochs   int     `json:"epochs"`    // passes over the windows, at most [40]
+	Epochs   int     `json:"epochs"`    // passes over the windows, maximum [40]
 	Patience int     `json:"patience"`  // passes without improvement before it stops [6]
 	Rate     float64 `json:"rate"`      // of learning, falling to a tenth [0.005]
 	Decay    float64 `json:"decay"`     // of weights [0.01]
-	HoldBack float64 `json:"hold_back"` // share of history that decides when a member stops [0.2]
+	HoldBack float64 `json:"hold_back"` // share of history held out for early stopping of a member [0.2]
 	Seed     uint64  `json:"seed"`
 
-	// Workers is how many members train at a time [1]. It does not change what
-	// they learn.
+	// Workers is how many members train in parallel [1]. It does not change the result.
 	Workers int `json:"-"`
 
-	// Progress, if set, receives the completed share of the training and the
-	// latest loss on what is held back, by one member at a time.
+	// Progress, if set, receives the completed share of the training and the latest held-out
+	// loss, by one member at a time.
 	Progress func(share, loss float64) `json:"-"`
 }
 
-// Defaulted fills what is not set.
+// Defaulted replaces zero fields by defaults.
 func (c GRUConfig) Defaulted() GRUConfig {
 	number := func(v *int, or int) {
 		if *v == 0 {
@@ -108,7 +105,8 @@ func (c GRUConfig) Validate() error {
 		}
 	}
 	if !(c.Rate > 0 && c.Rate < 1) || !(c.Decay >= 0 && c.Decay < 1) {
-		faults = append(faults, fmt.Errorf("forecast: gru rate and decay are %v and %v, must be above 0 (decay: at least 0) and below 1", c.Rate, c.Decay))
+		faults = append(faults, fmt.Errorf("forecast: gru rate and decay are %v and %v, must be above 0 (decay: at "+
+			"least 0) and below 1", c.Rate, c.Decay))
 	}
 	if !(c.HoldBack > 0 && c.HoldBack < 1) {
 		faults = append(faults, fmt.Errorf("forecast: gru holds back %v of history, must be between 0 and 1", c.HoldBack))
@@ -116,11 +114,11 @@ func (c GRUConfig) Validate() error {
 	return errors.Join(faults...)
 }
 
-// GRUReport is what a training came to.
+// GRUReport is the result of a training.
 type GRUReport struct {
 	Windows int       `json:"windows"` // of history
 	Epochs  []int     `json:"epochs"`  // until the best, by member
-	Loss    []float64 `json:"loss"`    // pinball on what was held back, by member
+	Loss    []float64 `json:"loss"`    // pinball loss on held-out windows, by member
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
 
@@ -129,8 +127,8 @@ type GRUReport struct {
 
 // GRUEpoch is the mean pinball loss of one pass over the windows.
 type GRUEpoch struct {
-	Trained float64 // on what was learned from, as it was learned from
-	Held    float64 // on what was held back, after it
+	Trained float64 // on the training windows, during the pass
+	Held    float64 // on the held-out windows, after it
 }
 
 // NewGRU makes an untrained GRU.
@@ -144,7 +142,7 @@ func NewGRU(task Task, config GRUConfig) (*GRU, error) {
 
 func (m *GRU) Name() string { return "gru" }
 
-// Report is how the last training went.
+// Report is the report of the last training.
 func (m *GRU) Report() GRUReport { return m.report }
 
 // design is one member's network.

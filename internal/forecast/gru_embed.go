@@ -6,11 +6,11 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// embedPrefix is before the names of a service's networks.
+// embedPrefix is the prefix of the names of a service's networks.
 func embedPrefix(service int) string { return fmt.Sprintf("forecast%d-", service) }
 
 // Embed puts the forecasters of services, nil = none, into the model file of the policy that
-// decides by them. The cards that come back, by service, are for its settings.
+// uses them. The returned cards, by service, are for its settings.
 func Embed(file *modelfile.File, services []string, all []*GRU) (map[string]*modelfile.Card, error) {
 	cards := map[string]*modelfile.Card{}
 	for i, gru := range all {
@@ -28,7 +28,7 @@ func Embed(file *modelfile.File, services []string, all []*GRU) (map[string]*mod
 	return cards, nil
 }
 
-// Embedded are the forecasters of services, nil = none, that a model file holds.
+// Embedded returns the forecasters of services, nil = none, from a model file.
 func Embedded(file *modelfile.File, services []string, cards map[string]*modelfile.Card) ([]*GRU, error) {
 	all := make([]*GRU, len(services))
 	for i, service := range services {

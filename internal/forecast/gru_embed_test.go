@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// TestForecastersWithinAnotherModel: a service without one stays without, and those of
-// the others are as they were.
+// TestForecastersWithinAnotherModel: a service without one stays without, and those of the
+// others are unchanged.
 func TestForecastersWithinAnotherModel(t *testing.T) {
 	gru := fitted(t, "gru", noisyDays(400, 1)).Model().(*GRU)
 	services := []string{"web", "cart", "stock"}

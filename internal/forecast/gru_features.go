@@ -2,8 +2,7 @@ package forecast
 
 import "math"
 
-// scaling is what turns samples into numbers that a network likes. It is
-// fitted on the past only.
+// scaling normalises samples for a network. It is fitted on the past only.
 type scaling struct {
 	Mean   []float64 `json:"mean"`   // by series
 	Spread []float64 `json:"spread"` // standard deviation, by series
@@ -32,7 +31,7 @@ func fitScaling(rows [][]float64, series int, horizons []int) scaling {
 	return s
 }
 
-// rootMeanSquare of what is present; 1 where all is 0, so that one can divide.
+// rootMeanSquare of the present values; 1 if all are 0, so that one can divide.
 func rootMeanSquare[T any](items []T, of func(i int) float64) float64 {
 	sum, n := 0.0, 0
 	for i := range items {
@@ -47,12 +46,12 @@ func rootMeanSquare[T any](items []T, of func(i int) float64) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// sequenceWidth is the features per step of the window: how far the target was
-// from its latest sample, whether it was measured, and every series.
+// sequenceWidth is the features per step of the window: the difference of the target to its
+// latest sample, whether it was measured, and every series.
 func (m *GRU) sequenceWidth() int { return 2 + m.series }
 
-// staticWidth is the features beside it: how the load changed a season ago over
-// each horizon, whether that is known, and the time within the season.
+// staticWidth is the other features: the change of the load a season ago over each horizon,
+// whether it is known, and the time within the season.
 func (m *GRU) staticWidth() int {
 	if m.task.Season == 0 {
 		return 1
@@ -95,13 +94,12 @@ func (m *GRU) seasonFeatures(t *tape, now int, static []float32) {
 	}
 	static[n+2] = 1
 	for h, steps := range m.task.Horizons {
-		// A horizon longer than a season would look into the future.
+		// A horizon longer than a season would use the future.
 		if at := then + steps; at <= now && t.present[at] {
 			static[h] = clipped((t.target(at) - t.target(then)) / m.scale.Change[h])
 		}
 	}
 }
 
-// clipped keeps what was never seen in training from driving a network far
-// beyond what it has learned.
+// clipped limits values outside the range of the training data.
 func clipped(v float64) float32 { return float32(min(max(v, -8), 8)) }

@@ -13,10 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// gruKind is what a model file calls a GRU of this package.
+// gruKind is the kind of a GRU's model file.
 const gruKind = "forecast/gru"
 
-// gruSettings is the part of a model file that only the GRU understands.
+// gruSettings is the GRU's part of a model file.
 type gruSettings struct {
 	Task   Task          `json:"task"`
 	Config GRUConfig     `json:"config"`
@@ -24,8 +24,8 @@ type gruSettings struct {
 	Change []float64     `json:"change"` // see scaling
 }
 
-// File is the trained GRU as a model file. What it was trained on comes from
-// the caller, who knows the name of the data; the rest is filled in.
+// File is the trained GRU as a model file. The name of the data comes from the caller; the rest
+// is filled in.
 func (m *GRU) File(data string, results []modelfile.Result) (*modelfile.File, error) {
 	if len(m.nets) == 0 {
 		return nil, errors.New("forecast: the GRU was not trained, and cannot be saved")
@@ -52,9 +52,8 @@ func (m *GRU) File(data string, results []modelfile.Result) (*modelfile.File, er
 
 func memberName(i int) string { return fmt.Sprintf("member%d", i+1) }
 
-// LoadGRU is the GRU of a model file, fitted: show it the recent past with
-// Forecaster.Replay. A file of another kind, or of a network that does not suit
-// its settings, is refused.
+// LoadGRU is the fitted GRU of a model file: feed it the recent past with Forecaster.Replay. A
+// file of another kind, or with a network that does not match its settings, is an error.
 func LoadGRU(file *modelfile.File) (*GRU, error) {
 	card := file.Card
 	if card.Kind != gruKind {
@@ -109,19 +108,18 @@ func (m *GRU) takeScale(features []modelfile.Feature, s gruSettings) error {
 	return nil
 }
 
-// Names are the series that the GRU takes, in this order; the first is the one
-// it forecasts.
+// Names are the series of the GRU, in order; the first is the target.
 func (m *GRU) Names() []string { return slices.Clone(m.names) }
 
 // Step is the length of the bins that it was trained on.
 func (m *GRU) Step() time.Duration { return m.step }
 
-// Task is what it forecasts.
+// Task is its task.
 func (m *GRU) Task() Task { return m.task }
 
 func (m *GRU) taughtUntil() time.Time { return m.report.To }
 
-// suits refuses series that the GRU does not know.
+// suits rejects other series than those of the training.
 func (m *GRU) suits(f Frame) error {
 	if !slices.Equal(f.Names, m.names) || f.Step != m.step {
 		return fmt.Errorf("forecast: the model takes %q in bins of %v, not %q in bins of %v", m.names, m.step, f.Names, f.Step)

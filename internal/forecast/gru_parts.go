@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// windows is history cut for training.
+// windows is history prepared for training.
 type windows struct {
 	tape     tape
-	outcomes [][]float64 // samples as they came, by bin; NaN = missing
+	outcomes [][]float64 // samples as measured, by bin; NaN = missing
 	ends     []int       // bins at which a window ends
 }
 
@@ -29,11 +29,10 @@ func (m *GRU) cut(history Frame) (windows, error) {
 	return w, nil
 }
 
-// parts are the windows that a member trains on and those that it stops by. The
-// first member holds back the latest part of history, the second the part
-// before it, and so on round: every part decides for one member and teaches the
-// others, the latest too, which is most like what is to come. No outcome is in
-// both.
+// parts are the windows that a member trains on and those for its early stopping. The first
+// member holds out the latest part of history, the second the part before it, and so on: every
+// part is held out by one member and trained on by the others, including the latest, which is
+// most like the future. No outcome is in both.
 func (m *GRU) parts(w windows, member int) (train, held []int) {
 	bins := len(w.outcomes)
 	size := max(1, int(float64(bins)*m.config.HoldBack))

@@ -50,7 +50,7 @@ func TestGRURoundTripsThroughAModelFile(t *testing.T) {
 	}
 	other := NewFrame("another", frame.Start, time.Hour, frame.Target())
 	if err := loaded.Replay(other); err == nil || !strings.Contains(err.Error(), "another") {
-		t.Errorf("took a series that it does not know: %v", err)
+		t.Errorf("accepted an unknown series: %v", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestUntrainedGRUIsNotSaved(t *testing.T) {
 	}
 }
 
-// TestNoOutcomeIsTrainedOnAndStoppedBy, and every part teaches some member.
+// TestNoOutcomeIsTrainedOnAndStoppedBy, and every part is trained on by some member.
 func TestNoOutcomeIsTrainedOnAndStoppedBy(t *testing.T) {
 	m := contractModel(t, "gru").(*GRU)
 	m.series = 1

@@ -11,12 +11,12 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// longestGradient is what gradients are clipped to: a burst must not throw the
-// weights away.
+// longestGradient is the length to which gradients are clipped: a burst must not ruin the
+// weights.
 const longestGradient = 1
 
-// train makes the members, each from a seed of its own, so that it does not
-// matter which of them train at the same time.
+// train trains the members, each from a seed of its own, so that it does not matter which of
+// them train in parallel.
 func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error) {
 	members := m.config.Members
 	nets, faults := make([]*nn.Net, members), make([]error, members)
@@ -49,7 +49,7 @@ func (m *GRU) train(ctx context.Context, w windows) ([]*nn.Net, GRUReport, error
 	return nets, report, nil
 }
 
-// sharedProgress adds up what members say at the same time.
+// sharedProgress combines the progress of parallel members.
 func sharedProgress(members int, report func(share, loss float64)) func(member int, share, loss float64) {
 	var lock sync.Mutex
 	shares := make([]float64, members)
@@ -68,8 +68,7 @@ func sharedProgress(members int, report func(share, loss float64)) func(member i
 	}
 }
 
-// trainMember keeps the weights of the pass, counted from 1, that was best on
-// what is held back.
+// trainMember keeps the weights of the pass, counted from 1, with the lowest held-out loss.
 func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member int, rng *rand.Rand,
 	progress func(share, loss float64)) (curve []GRUEpoch, best int, err error) {
 	order, held := m.parts(w, member)
@@ -108,10 +107,10 @@ func (m *GRU) trainMember(ctx context.Context, net *nn.Net, w windows, member in
 	return curve, best, nil
 }
 
-// falling is a cosine from 1 to a tenth.
+// falling is a cosine schedule from 1 to a tenth.
 func falling(share float64) float64 { return 0.1 + 0.45*(1+math.Cos(math.Pi*share)) }
 
-// heldLoss is the mean pinball loss on what is held back.
+// heldLoss is the mean pinball loss on held-out windows.
 func (m *GRU) heldLoss(c *nn.Context, b *batch, w windows, held []int) float64 {
 	sum, n := 0.0, 0.0
 	for chunk := range slices.Chunk(held, 256) {
@@ -122,7 +121,7 @@ func (m *GRU) heldLoss(c *nn.Context, b *batch, w windows, held []int) float64 {
 	return sum / n
 }
 
-// batch is windows side by side, with memory that is kept.
+// batch is windows side by side, with reused memory.
 type batch struct {
 	size             int
 	sequence, static []float32
@@ -152,7 +151,7 @@ func (b *batch) resize(m *GRU, size int) {
 	b.dOut = slices.Grow(b.dOut[:0], outcomes*len(b.levels))[:outcomes*len(b.levels)]
 }
 
-// fill takes the windows that end at the given bins.
+// fill encodes the windows that end at the given bins.
 func (b *batch) fill(m *GRU, w windows, bins []int) {
 	b.resize(m, len(bins))
 	horizons, static := len(m.task.Horizons), m.staticWidth()
@@ -172,8 +171,8 @@ func (b *batch) fill(m *GRU, w windows, bins []int) {
 	}
 }
 
-// loss is the mean pinball loss over the targets that are present. It sets
-// dOut, which is zero for the others.
+// loss is the mean pinball loss over the present targets. It sets dOut, which is zero for the
+// others.
 func (b *batch) loss(c *nn.Context) float64 {
 	out := c.Forward(b.size, b.sequence, b.static)
 	if int(b.known) == len(b.targets) {

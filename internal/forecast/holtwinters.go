@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// holtWinters is exponential smoothing of a level, a damped trend and an
-// additive season (Holt, 1957; Winters, 1960; the damping of Gardner and
-// McKenzie, 1985), in the form that corrects by the one-step error e:
+// holtWinters is exponential smoothing of a level, a damped trend and an additive season (Holt,
+// 1957; Winters, 1960; the damping of Gardner and McKenzie, 1985), in error-correction form
+// with the one-step error e:
 //
 //	y^ = l + phi*b + s[t-m]
 //	l' = l + phi*b + alpha*e
 //	b' = phi*b + beta*e
 //	s' = s + gamma*e
 //
-// The four factors minimise the squared one-step errors of history. A missing
-// sample has no error to correct by: level and trend go on by themselves, the
-// season stays. Without a season in the task it is Holt's damped trend.
+// The four factors minimise the squared one-step errors of history. For a missing sample there
+// is no error: level and trend continue, the season stays. Without a season in the task it is
+// Holt's damped trend.
 type holtWinters struct {
 	task    Task
 	factors hwFactors
-	season  []float64 // by phase, as history had it on average
+	season  []float64 // by phase, mean over history
 	now     hwState
 }
 
@@ -68,8 +68,8 @@ func (m *holtWinters) Fit(ctx context.Context, history Frame) error {
 
 func (m *holtWinters) Forget() { m.now = hwState{} }
 
-// decodeFactors keeps beta below alpha and gamma below 1-alpha, as is usual
-// for the corrections to be smoothing at all, and phi within 0.8..1.
+// decodeFactors keeps beta below alpha and gamma below 1-alpha, so that the corrections are
+// smoothing, and phi within 0.8..1.
 func decodeFactors(x []float64) hwFactors {
 	alpha := logistic(x[0])
 	return hwFactors{
@@ -104,8 +104,8 @@ func meanSeason(values []float64, first, period int) []float64 {
 	return season
 }
 
-// step goes on by one bin and returns the error of its forecast, NaN if the
-// sample is missing or the first.
+// step advances by one bin and returns the error of its forecast, NaN if the sample is missing
+// or the first.
 func (s *hwState) step(f hwFactors, value float64) float64 {
 	season := &s.season[s.at]
 	if s.at++; s.at == len(s.season) {

@@ -7,10 +7,9 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// minimise finds a low place of f near the start by the simplex of Nelder and
-// Mead (1965): the sums of squares here have few parameters, and their slopes
-// would be longer to write than the models. The answer is never worse than the
-// start.
+// minimise finds a local minimum of f near the start by the simplex of Nelder and Mead (1965):
+// the sums of squares here have few parameters, and their gradients would be longer than the
+// models. The result is never worse than the start.
 func minimise(ctx context.Context, f func([]float64) float64, start []float64, size float64) ([]float64, error) {
 	guarded := func(x []float64) float64 {
 		if ctx.Err() != nil {
@@ -21,7 +20,7 @@ func minimise(ctx context.Context, f func([]float64) float64, start []float64, s
 		}
 		return math.Inf(1)
 	}
-	// Its error only says which bound ended the search.
+	// The error only tells which limit ended the search.
 	result, _ := optimize.Minimize(optimize.Problem{Func: guarded}, start, &optimize.Settings{
 		FuncEvaluations: 120 * len(start),
 		Converger:       &optimize.FunctionConverge{Relative: 1e-6, Iterations: 20},
@@ -35,8 +34,8 @@ func minimise(ctx context.Context, f func([]float64) float64, start []float64, s
 	return result.X, nil
 }
 
-// logistic maps the line to (0, 1), so that a search without bounds stays
-// within them; logit is its inverse.
+// logistic maps the line to (0, 1), so that an unbounded search stays within bounds; logit is
+// its inverse.
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func logit(p float64) float64 { return math.Log(p / (1 - p)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Names are the models that New knows, the naive ones first.
+// Names are the models of New, the naive ones first.
 var Names = []string{"persistence", "seasonal", "holtwinters", "arima", "gru"}
 
 // New makes a model by its name, with its own defaults.

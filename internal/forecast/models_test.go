@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// pointsOf lets a model walk over the last bins and returns the root mean
-// square error of its medians by horizon.
+// pointsOf runs a model over the last bins and returns the root mean square error of its
+// medians by horizon.
 func pointsOf(t *testing.T, m Model, task Task, frame Frame, from int) []float64 {
 	t.Helper()
 	plan := Plan{Task: task, From: from}
@@ -50,7 +50,7 @@ func TestSeasonalNaiveIsExactOnPeriods(t *testing.T) {
 	for i := range values {
 		values[i] = season[i%24]
 	}
-	values[24*4+7] = math.NaN() // the season before must stand in for it
+	values[24*4+7] = math.NaN() // the season before must be used instead
 	task := Task{Horizons: []int{1, 5, 23, 24, 30}, Levels: DefaultLevels, Season: 24}
 	frame := NewFrame("x", epoch.Add(11*time.Minute), time.Minute, values)
 	for h, off := range pointsOf(t, newSeasonalNaive(task), task, frame, 24*4) {
@@ -112,7 +112,7 @@ func TestARIMARecoversItsCoefficients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			values := simulated(row.ar, row.ma, 5000, 1)
-			for i := 100; i < 5000; i += 50 { // holes must not bias it
+			for i := 100; i < 5000; i += 50 { // gaps must not bias it
 				values[i] = math.NaN()
 			}
 			fit, err := fitARIMA(context.Background(), values, row.order)

@@ -15,9 +15,8 @@ func fromPartials(coefficients, partials []float64) {
 	}
 }
 
-// partialAutocorrelations of the differenced series at lags 1..p, by the same
-// recursion: where the search for an autoregression begins. Pairs with a
-// missing sample do not count.
+// partialAutocorrelations of the differenced series at lags 1..p, by the same recursion: the
+// start of the search. Pairs with a missing sample do not count.
 func partialAutocorrelations(values []float64, o order) []float64 {
 	w := values
 	if o.d == 1 {
@@ -68,7 +67,7 @@ func autocorrelations(w []float64, most int) []float64 {
 	return rho
 }
 
-// mean of the values that are present; 0 if none is.
+// mean of the present values; 0 if there are none.
 func mean(values []float64) float64 {
 	sum, n := 0.0, 0
 	for _, v := range values {

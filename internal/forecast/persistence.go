@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// persistence says that all stays as it is. A missing sample is bridged by the
-// last one that was present.
+// persistence forecasts the last present sample.
 type persistence struct{ last float64 }
 
 func (p *persistence) Name() string { return "persistence" }

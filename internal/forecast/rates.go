@@ -7,10 +7,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Rates forecasts the rate of visits to the services of an application from the
-// observations of a control loop: it averages them over steps of the clock, feeds
-// each service's average to the service's model, and keeps what that predicts. It
-// is for one goroutine.
+// Rates forecasts the rate of visits to the services of an application from the observations of
+// a control loop: it averages them over steps of the clock, feeds each service's average to the
+// service's model, and keeps the forecasts. It is for one goroutine.
 type Rates struct {
 	step      time.Duration
 	models    []*GRU // by service; nil = none
@@ -19,7 +18,7 @@ type Rates struct {
 	raw       [][]float64 // by horizon, then level
 }
 
-// bin is the step that one service's observations are averaged over now.
+// bin is the current step of one service's averaging.
 type bin struct {
 	number int64 // steps since the Unix epoch
 	sum    float64
@@ -57,9 +56,9 @@ func (r *Rates) Horizon() loadline.Horizon {
 	return loadline.Horizon{}
 }
 
-// Forecast takes the newest observation into account and returns the forecasts by
-// service, the first level of the task as the median and the second as the upper
-// quantile. They are valid until the next call.
+// Forecast adds the newest observation and returns the forecasts by service, the first level of
+// the task as the median and the second as the upper quantile. They are valid until the next
+// call.
 func (r *Rates) Forecast(_ time.Time, window []loadline.Observation) []loadline.Forecast {
 	o := &window[len(window)-1]
 	for i, m := range r.models {
@@ -70,8 +69,8 @@ func (r *Rates) Forecast(_ time.Time, window []loadline.Observation) []loadline.
 	return r.forecasts
 }
 
-// observe closes the steps that have ended and adds the rate to the present one.
-// A step without a sample is missing, not zero.
+// observe closes the steps that have ended and adds the rate to the current one. A step without
+// a sample is missing, not zero.
 func (r *Rates) observe(service int, m *GRU, o *loadline.Observation) {
 	number := o.At.Unix() / int64(r.step/time.Second)
 	b := &r.bins[service]

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestGRUBeatsTheNaiveOnAlibaba is what docs/forecast.md claims, on the public
-// series beside the repository: from 10 min on the GRU is better than
-// persistence and than the season before. Fewer networks make it quick.
+// TestGRUBeatsTheNaiveOnAlibaba checks the claim of docs/forecast.md on the public series
+// beside the repository: from 10 min on the GRU is better than persistence and the seasonal
+// model. Fewer networks make it fast.
 func TestGRUBeatsTheNaiveOnAlibaba(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains networks")

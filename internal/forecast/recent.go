@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// recordLength is how many past forecasts per horizon are kept: a season, so
-// that quiet nights and busy noons both count and last week does not, within
-// bounds where there would be too few or too many.
+// recordLength is how many past forecasts per horizon are kept: a season, so that nights and
+// days both count and last week does not, within bounds.
 func (t Task) recordLength() int {
 	if t.Season == 0 {
 		return 500
@@ -15,22 +14,22 @@ func (t Task) recordLength() int {
 	return min(max(t.Season, 200), 2000)
 }
 
-// leastRecord is how many errors are needed before they say anything.
+// leastRecord is the minimum number of errors for calibration.
 const leastRecord = 20
 
-// Recent is how wrong a forecaster was of late at one horizon, over the last
-// season at most. Only forecasts from beyond what it has learned from count:
-// a model is not scored on its training data.
+// Recent is a forecaster's recent error at one horizon, over the last season at most. Only
+// forecasts after the end of the training data count: a model is not scored on its training
+// data.
 type Recent struct {
-	Samples     int     // forecasts that have come due and could be judged
+	Samples     int     // forecasts whose outcome was measured
 	Error       float64 // mean absolute error of the medians; NaN without samples
-	Persistence float64 // that of the last value seen, over the same samples
+	Persistence float64 // that of the last value, over the same samples
 	Covered     float64 // share of samples between the outermost quantiles
 }
 
-// Skill is how much of persistence's error the forecaster avoids: 1 is perfect,
-// 0 no better than the last value seen, below 0 worse. It is NaN where nothing
-// has been judged yet: trust nothing that has no record.
+// Skill is the share of persistence's error that the forecaster avoids: 1 is perfect, 0 is
+// persistence, below 0 is worse. It is NaN without samples: do not trust a forecaster without a
+// record.
 func (r Recent) Skill() float64 {
 	switch {
 	case r.Samples < leastRecord:
@@ -41,30 +40,29 @@ func (r Recent) Skill() float64 {
 	return 1 - r.Error/r.Persistence
 }
 
-// record remembers what was promised and what came of it.
+// record keeps forecasts and their outcomes.
 //
-// It also calibrates: the residuals y - q of each level's quantile are kept,
-// and a quantile is moved by the residuals' own quantile of that level
-// (conformal prediction in the manner of Romano, Patterson and Candes, 2019,
-// one level at a time, over a rolling window). A model that gives points gets
-// its whole distribution this way; one that gives quantiles gets them corrected.
-// The median stays what the model says.
+// It also calibrates: the residuals y - q of each level's quantile are kept, and a quantile is
+// moved by the residuals' own quantile of that level (conformal prediction after Romano,
+// Patterson and Candes, 2019, one level at a time, over a rolling window). A model of points
+// gets its whole distribution this way; a model of quantiles gets them corrected. The median is
+// not changed.
 type record struct {
 	task    Task
 	pending []promise // ring over the longest horizon
 	bin     int
-	made    [][]sortedRing // residuals by horizon and level, but the median's
+	made    [][]sortedRing // residuals by horizon and level, except the median
 	errors  []ring         // absolute, of the median
 	naive   []ring         // absolute, of persistence
-	inside  []ring         // 1 where the outermost calibrated quantiles held
+	inside  []ring         // 1 if the outcome was within the outermost calibrated quantiles
 }
 
 type promise struct {
 	made      bool
-	honest    bool // made beyond what was learned from
+	honest    bool // made after the end of the training data
 	last      float64
 	quantiles [][]float64
-	low, high []float64 // outermost, calibrated, as they would have been said
+	low, high []float64 // outermost, calibrated at the time
 }
 
 func newRecord(task Task) *record {
@@ -82,11 +80,11 @@ func newRecord(task Task) *record {
 	return r
 }
 
-// settle compares the sample of a new bin with what was promised for it.
+// settle compares the sample of a new bin with its forecasts.
 func (r *record) settle(value float64) {
 	r.bin++
 	if math.IsNaN(value) {
-		return // nothing can be judged by what was not measured
+		return // without a measurement there is no error
 	}
 	for h, steps := range r.task.Horizons {
 		p := &r.pending[(r.bin-steps+len(r.pending))%len(r.pending)]
@@ -111,8 +109,8 @@ func (r *record) settle(value float64) {
 	}
 }
 
-// promise remembers a forecast made at the present bin. It replaces the oldest,
-// which has come due.
+// promise stores a forecast made at the present bin. It replaces the oldest, which has come
+// due.
 func (r *record) promise(quantiles [][]float64, last float64, honest bool) {
 	p := &r.pending[r.bin%len(r.pending)]
 	if p.quantiles == nil {
@@ -127,12 +125,11 @@ func (r *record) promise(quantiles [][]float64, last float64, honest bool) {
 	}
 }
 
-// pass notes that nothing was promised at the present bin.
+// pass records that there was no forecast at the present bin.
 func (r *record) pass() { r.pending[r.bin%len(r.pending)].made = false }
 
-// calibrated are the quantiles moved to where they cover what they claim,
-// sorted: sorting crossed quantiles never makes them worse (Chernozhukov,
-// Fernandez-Val and Galichon, 2010).
+// calibrated are the calibrated quantiles, sorted: sorting crossed quantiles never makes them
+// worse (Chernozhukov, Fernandez-Val and Galichon, 2010).
 func (r *record) calibrated(h int, raw []float64) []float64 {
 	out := slices.Clone(raw)
 	median := r.task.median()
@@ -141,7 +138,7 @@ func (r *record) calibrated(h int, raw []float64) []float64 {
 			out[l] += w.quantile(level)
 		}
 	}
-	// The median holds its place: others are moved to their side of it.
+	// The median is kept: others are moved to their side of it.
 	for l := range out {
 		if l < median {
 			out[l] = min(out[l], out[median])

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRingAgainstSorting holds the ring against sorting all it should hold.
+// TestRingAgainstSorting compares the ring with sorting all its values.
 func TestRingAgainstSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const length = 200
@@ -42,7 +42,7 @@ func TestQuantileOfResiduals(t *testing.T) {
 	}
 }
 
-// TestRecordJudgesEachPromiseOnce counts by hand.
+// TestRecordJudgesEachPromiseOnce: counts computed by hand.
 func TestRecordJudgesEachPromiseOnce(t *testing.T) {
 	task := Task{Horizons: []int{1, 3}, Levels: []float64{0.1, 0.5, 0.9}}
 	r := newRecord(task)
@@ -55,8 +55,8 @@ func TestRecordJudgesEachPromiseOnce(t *testing.T) {
 		}
 		r.promise([][]float64{{v, v, v}, {v, v, v}}, v, true)
 	}
-	// One step: 1->2, 2->4, 4->8; the bin of 32 follows one without a promise.
-	// Three steps: 1->8; 4->32 since the promise of bin 3 is due in bin 6.
+	// One step: 1->2, 2->4, 4->8; the bin of 32 follows one without a forecast. Three steps:
+	// 1->8; 4->32 since the forecast of bin 3 is due in bin 6.
 	one, three := r.recent(0), r.recent(1)
 	if one.Samples != 3 || math.Abs(one.Error-(1+2+4)/3.0) > 1e-12 {
 		t.Errorf("one step: %+v", one)

@@ -17,7 +17,7 @@ func newRing(length int) ring { return ring{length: length} }
 
 func (r *ring) len() int { return len(r.values) }
 
-// add takes a value and says which one it replaces, if any.
+// add adds a value and returns the one it replaces, if any.
 func (r *ring) add(v float64) (dropped float64, full bool) {
 	if len(r.values) < r.length {
 		r.values = append(r.values, v)
@@ -28,7 +28,7 @@ func (r *ring) add(v float64) (dropped float64, full bool) {
 	r.values[r.oldest] = v
 	r.oldest = (r.oldest + 1) % r.length
 	if r.sum += v - dropped; r.oldest == 0 {
-		// Rounding must not add up for months.
+		// Rounding errors must not accumulate.
 		r.sum = 0
 		for _, v := range r.values {
 			r.sum += v
@@ -44,7 +44,7 @@ func (r *ring) mean() float64 {
 	return r.sum / float64(len(r.values))
 }
 
-// sortedRing keeps them in order of size too.
+// sortedRing also keeps them sorted.
 type sortedRing struct {
 	ring
 	sorted []float64
@@ -59,9 +59,8 @@ func (r *sortedRing) add(v float64) {
 	r.sorted = slices.Insert(r.sorted, at, v)
 }
 
-// quantile is the conformal one: of n residuals the one of rank
-// ceil((n+1)*level) above the middle, so that new data are covered with at
-// least that probability, and its mirror below.
+// quantile is the conformal one: of n residuals the one of rank ceil((n+1)*level) above the
+// middle, so that new data are covered with at least that probability, and its mirror below.
 func (r *sortedRing) quantile(level float64) float64 {
 	n := len(r.sorted)
 	rank := math.Ceil(float64(n+1) * level)

@@ -8,7 +8,7 @@ import (
 // Errors are one model's, by horizon.
 type Errors struct {
 	Model    string          `json:"model"`
-	Silent   int             `json:"silent"` // bins in which it had no answer
+	Silent   int             `json:"silent"` // bins without a forecast
 	Horizons []HorizonErrors `json:"horizons"`
 }
 
@@ -19,13 +19,13 @@ type HorizonErrors struct {
 	Samples int           `json:"samples"`
 
 	MSE           float64   `json:"mse"`            // of the medians, in the series' own unit
-	NormalisedMSE float64   `json:"normalised_mse"` // the same where history goes from 0 to 1
+	NormalisedMSE float64   `json:"normalised_mse"` // the same on the scale on which history goes from 0 to 1
 	MAE           float64   `json:"mae"`
-	MAPE          float64   `json:"mape"`    // share of what came; outcomes of 0 are left out
+	MAPE          float64   `json:"mape"`    // relative to the outcome; outcomes of 0 are excluded
 	Pinball       float64   `json:"pinball"` // mean over the levels
 	Covered       []float64 `json:"covered"` // by level: share of outcomes at or below the quantile
 	Inside        float64   `json:"inside"`  // share within the outermost quantiles
-	Claimed       float64   `json:"claimed"` // what that should be
+	Claimed       float64   `json:"claimed"` // nominal share
 	nonzero       int
 }
 

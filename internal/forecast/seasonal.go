@@ -6,14 +6,13 @@ import (
 	"math"
 )
 
-// seasonalNaive says that all is as it was a season ago. Where that sample is
-// missing it takes the one a season before it, as far back as it remembers; if
-// all are missing it does not answer.
+// seasonalNaive forecasts the value of a season ago. If that sample is missing it uses the one
+// a season before it, as far back as it keeps; if all are missing it does not forecast.
 type seasonalNaive struct {
 	task   Task
 	past   []float64 // ring of the latest seasons
 	filled int
-	at     int // where the next sample goes
+	at     int // position of the next sample
 }
 
 const seasonsKept = 4
@@ -22,7 +21,7 @@ func newSeasonalNaive(task Task) *seasonalNaive { return &seasonalNaive{task: ta
 
 func (s *seasonalNaive) Name() string { return "seasonal" }
 
-// errNoSeason says what to do where a model needs a season.
+// errNoSeason reports that a model needs a season.
 var errNoSeason = errors.New("needs a season: say after how many steps the load repeats")
 
 func (s *seasonalNaive) Fit(context.Context, Frame) error {
@@ -54,8 +53,8 @@ func (s *seasonalNaive) Predict(out [][]float64) error {
 	return nil
 }
 
-// seasonBefore is the latest present sample that lies whole seasons before the
-// bin so many steps ahead.
+// seasonBefore is the latest present sample that is whole seasons before the bin the given
+// steps ahead.
 func (s *seasonalNaive) seasonBefore(steps int) float64 {
 	back := (s.task.Season - steps%s.task.Season) % s.task.Season // the latest sample is 0 back
 	for ; back < s.filled; back += s.task.Season {

@@ -16,26 +16,24 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// ErrNotTable says that a file has no columns that could be distinguished: it may
-// be a trace in a layout of its own.
+// ErrNotTable: a file has no recognisable columns; it may be a trace in another layout.
 var ErrNotTable = errors.New("not a table of named series")
 
-// TableOptions say which columns of a CSV file make a frame.
+// TableOptions select the columns of a CSV file that make a frame.
 type TableOptions struct {
 	Columns []string      // the first is the one to forecast; empty = the first that is a load
 	Period  time.Duration // between rows, for a file without t_s
 }
 
-// mostBins bounds the memory that a file with a wild time may ask for.
+// mostBins bounds the memory for a file with a wrong time.
 const mostBins = 20_000_000
 
-// loadColumns are taken, in this order, where no column is named.
+// loadColumns are used, in this order, if no column is named.
 var loadColumns = []string{"rps", "requests", "invocations", "cpu_util_percent"}
 
-// ReadTable reads a CSV file with a header, gzip or not, into a frame. Times are
-// in a column t_s, in seconds; rows that are left out and empty fields are
-// missing samples. A column that ends in _percent is read as a share of 1, and
-// a count (requests, invocations) as a rate per second.
+// ReadTable reads a CSV file with a header, gzip or not, into a frame. Times are in a column
+// t_s, in seconds; missing rows and empty fields are missing samples. A column that ends in
+// _percent is read as a share of 1, and a count (requests, invocations) as a rate per second.
 func ReadTable(r io.Reader, name string, o TableOptions) (Frame, error) {
 	b := bufio.NewReader(r)
 	if magic, _ := b.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
@@ -60,7 +58,7 @@ func ReadTable(r io.Reader, name string, o TableOptions) (Frame, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil { // it names its line
+		if err != nil { // the error names its line
 			return Frame{}, fmt.Errorf("read %s: %w", name, err)
 		}
 		if err := t.add(record); err != nil {
@@ -75,7 +73,7 @@ func ReadTable(r io.Reader, name string, o TableOptions) (Frame, error) {
 	return frame, nil
 }
 
-// table is a file while it is read.
+// table is the state of reading a file.
 type table struct {
 	names   []string
 	columns []int
@@ -139,7 +137,7 @@ func (t *table) add(record []string) error {
 	return nil
 }
 
-// frame lays the rows on a grid; what lies between them is missing.
+// frame arranges the rows on a grid; bins without a row are missing.
 func (t *table) frame() (Frame, error) {
 	if len(t.at) < 2 {
 		return Frame{}, errors.New("must have at least two rows")

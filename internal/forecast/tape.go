@@ -2,14 +2,14 @@ package forecast
 
 import "math"
 
-// tape is what a model with a window remembers: samples with holes bridged by
-// the last one present, and where the holes are.
+// tape is the history of a model with a window: samples with gaps bridged by the last one
+// present, and where the gaps are.
 type tape struct {
 	rows    [][]float64
 	present []bool    // of the target
 	first   int64     // ordinal of rows[0]
 	keep    int       // rows needed; 0 = all
-	before  []float64 // what stands for a sample until the first is seen
+	before  []float64 // used for a sample before the first present one
 	seen    bool      // a sample of the target
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// The table in docs/history.md is what people write CSV files and queries by.
+// The table in docs/history.md is the reference for CSV files and queries.
 func TestTheDocumentationListsEveryMetric(t *testing.T) {
 	data, err := os.ReadFile("../../docs/history.md")
 	if err != nil {

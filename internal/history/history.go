@@ -1,12 +1,11 @@
-// Package history is an application's past as a metrics system has kept it:
-// per service, and per call from one service to another, what was measured at
-// every step. It is read from a folder that a pull, an import or a recording
-// wrote, and it is what a twin is fitted to.
+// Package history is an application's recorded metrics: per service, and per call from one
+// service to another, at every step. It is read from a folder that a pull, an import or a
+// recording wrote, and twins are fitted to it.
 //
-// Reading order: history.go (a history in memory), metric.go (what is measured),
-// kinds.go (what users' requests are called), tidy.go (its normal form), manifest.go (the folder's description),
-// layout.go (the files in it), writer.go and writepart.go, reader.go and
-// readpart.go (the folder).
+// Reading order: history.go (a history in memory), metric.go (the metrics), kinds.go (names of
+// users' requests), tidy.go (its normal form), manifest.go (the folder's description),
+// layout.go (the files in it), writer.go and writepart.go, reader.go and readpart.go (the
+// folder).
 package history
 
 import (
@@ -25,12 +24,11 @@ type History struct {
 	Calls    []Calls   // sorted by From, To, Operation
 }
 
-// Series is one measure over time, one value per step. NaN is absent: it was
-// not measured, which is not the same as zero. A nil series was never measured
-// at all.
+// Series is one measure over time, one value per step. NaN is absent: not measured, which is
+// not zero. A nil series was never measured.
 type Series []float32
 
-// Service is one deployment and what was measured of it.
+// Service is one deployment and its metrics.
 type Service struct {
 	Name   string
 	Series [ServiceMetrics]Series
@@ -40,7 +38,7 @@ type Service struct {
 type Calls struct {
 	From      string // empty: from outside, by users
 	To        string
-	Operation string // route, method or host, where the metrics tell them apart; may be empty
+	Operation string // route, method or host, where the metrics distinguish them; may be empty
 	Series    [CallMetrics]Series
 }
 
@@ -60,7 +58,7 @@ func (h *History) Service(name string) *Service {
 	return nil
 }
 
-// Cut is the part from step a up to but not including step b. It shares memory.
+// Cut is the steps [a, b). It shares memory.
 func (h *History) Cut(a, b int) *History {
 	part := &History{Manifest: h.Manifest, Start: h.At(a), Step: h.Step, Steps: b - a}
 	part.Services = append(part.Services, h.Services...)
@@ -91,7 +89,7 @@ func (s Series) cut(a, b int) Series {
 	return s[a:b:b]
 }
 
-// Get is the value of a step, and whether it is there.
+// Get is the value of a step, and whether it is present.
 func (s Series) Get(i int) (value float64, present bool) {
 	if s == nil {
 		return math.NaN(), false
@@ -100,7 +98,7 @@ func (s Series) Get(i int) (value float64, present bool) {
 	return v, !math.IsNaN(v)
 }
 
-// Present counts the values that are there.
+// Present counts the present values.
 func (s Series) Present() int {
 	n := 0
 	for _, v := range s {
@@ -111,7 +109,7 @@ func (s Series) Present() int {
 	return n
 }
 
-// NewSeries is a series of which nothing is known yet.
+// NewSeries is a series of absent values.
 func NewSeries(steps int) Series {
 	s := make(Series, steps)
 	for i := range s {

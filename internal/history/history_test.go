@@ -118,7 +118,7 @@ func TestAbsencesNameWhatNoServiceHas(t *testing.T) {
 	h.Services[1].Series[Rate] = Series{0, float32(math.NaN())}
 	h.Services[0].Series[CPU] = NewSeries(2)
 	absent := map[string]bool{}
-	for _, a := range h.Absences("nobody asked") {
+	for _, a := range h.Absences("not requested") {
 		absent[a.Of+" "+a.Metric] = true
 	}
 	if absent["service rate"] || !absent["service cpu"] || !absent["call rate"] {

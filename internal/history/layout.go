@@ -33,18 +33,17 @@ const (
 func servicesFile(part int) string { return fmt.Sprintf("services-%04d.parquet", part) }
 func callsFile(part int) string    { return fmt.Sprintf("calls-%04d.parquet", part) }
 
-// table is the layout of one of the two kinds of files: the columns that name a
-// row, then one column per metric.
+// table is the layout of one of the two kinds of files: the key columns of a row, then one
+// column per metric.
 type table struct {
 	of      string
-	names   []string // of the columns that name a row, after time
+	names   []string // of the key columns, after time
 	metrics []string // of the columns after those
 	index   []int    // by column: the metric in an array of series
 	schema  *parquet.Schema
 }
 
-// layouts are the tables of the metrics as they stand; the metrics of services
-// may have been added to.
+// layouts are the tables of the present metrics; metrics of services may have been added.
 var layouts struct {
 	sync.Mutex
 	columns         int
@@ -63,7 +62,7 @@ func tables() (services, calls *table) {
 	return layouts.services, layouts.calls
 }
 
-// pick takes the series of the columns, in their order, from an array by metric.
+// pick selects the series of the columns, in their order, from an array by metric.
 func (t *table) pick(all []Series) []Series {
 	list := make([]Series, len(t.index))
 	for column, m := range t.index {
@@ -72,9 +71,9 @@ func (t *table) pick(all []Series) []Series {
 	return list
 }
 
-// newTable makes the schema from the names, because a struct written by hand
-// would have to repeat the table of metrics. The bytes of floats are split, which packs
-// them best; nothing is kept in a dictionary but names.
+// newTable makes the schema from the names, because a struct would have to repeat the table of
+// metrics. Floats use byte stream split, which compresses them best; only names use a
+// dictionary.
 func newTable[M interface {
 	~int
 	fmt.Stringer

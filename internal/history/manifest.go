@@ -14,17 +14,17 @@ import (
 	"github.com/loadline/loadline/internal/atomicfile"
 )
 
-// Version of the folder's layout. A reader refuses what is newer.
+// Version of the folder's layout. A newer one is rejected.
 const Version = 1
 
 // ManifestFile is the manifest's name in the folder.
 const ManifestFile = "manifest.json"
 
-// ErrNoHistory is what reading a folder gives that holds none.
+// ErrNoHistory: the folder has no history.
 var ErrNoHistory = errors.New("no history")
 
-// Manifest describes a history: where it comes from and what is
-// missing. It is manifest.json in the folder, written whole at every change.
+// Manifest describes a history: its source and what is missing. It is manifest.json in the
+// folder, written atomically at every change.
 type Manifest struct {
 	Version   int           `json:"version"`
 	Source    string        `json:"source"` // "prometheus http://...", "record bookinfo ...", "import file.csv"
@@ -35,9 +35,9 @@ type Manifest struct {
 	Steps     int           `json:"steps"`
 	Part      int           `json:"part_steps"` // steps in each part but the last
 	By        string        `json:"by,omitempty"`
-	Complete  bool          `json:"complete"` // every part is there
+	Complete  bool          `json:"complete"` // all parts are present
 	Absent    []Absence     `json:"absent,omitempty"`
-	Notes     []string      `json:"notes,omitempty"` // what a reader should know: counter resets, clock jumps
+	Notes     []string      `json:"notes,omitempty"` // remarks: counter resets, clock jumps
 }
 
 // Absence is a metric that the source did not have.
@@ -45,25 +45,25 @@ type Absence struct {
 	Of     string `json:"of"`     // "service" or "call"
 	Metric string `json:"metric"` // its name
 	Reason string `json:"reason"` // the likely one
-	Cost   string `json:"cost"`   // what it costs the fit
+	Cost   string `json:"cost"`   // its effect on the fit
 }
 
-// mostSteps is beyond any real history (31 years at 15 s), so that a damaged
-// manifest cannot ask for all memory.
+// mostSteps is beyond any real history (31 years at 15 s), so that a damaged manifest cannot
+// exhaust the memory.
 const mostSteps = 1 << 26
 
-// PartOf is how many steps make a part by default: a day of them, or more where
-// steps are so long that a day would make a file of a few rows.
+// PartOf is the default number of steps per part: a day, or more if steps are so long that a
+// file would have only a few rows.
 func PartOf(step time.Duration) int {
 	return max(fewestSteps, int(24*time.Hour/max(step, time.Millisecond)))
 }
 
 const fewestSteps = 1000
 
-// Parts is how many parts the history has.
+// Parts is the number of parts.
 func (m Manifest) Parts() int { return (m.Steps + m.Part - 1) / m.Part }
 
-// Span of a part: its steps are from up to but not including to.
+// Span of a part: its steps are [from, to).
 func (m Manifest) Span(part int) (from, to int) {
 	return part * m.Part, min((part+1)*m.Part, m.Steps)
 }
@@ -71,7 +71,7 @@ func (m Manifest) Span(part int) (from, to int) {
 // At is the end of step i.
 func (m Manifest) At(i int) time.Time { return m.Start.Add(time.Duration(i) * m.Step) }
 
-// Validate reports everything that is wrong.
+// Validate reports every fault.
 func (m Manifest) Validate() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

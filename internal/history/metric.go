@@ -2,15 +2,14 @@ package history
 
 import "github.com/loadline/loadline"
 
-// ServiceMetric and CallMetric are rows of the table of what is measured, which
-// has names, units and the columns on disk.
+// ServiceMetric and CallMetric are rows of the metric table, which has names, units and
+// columns.
 type (
 	ServiceMetric = loadline.ServiceMetric
 	CallMetric    = loadline.CallMetric
 )
 
-// Short names of the metrics that a history keeps of a service: means over the
-// step, as loadline.ServiceTable says.
+// Short names of the metrics of a service: means over the step, as in loadline.ServiceTable.
 const (
 	Rate          = loadline.ServiceRate
 	Errors        = loadline.ServiceErrors
@@ -36,7 +35,7 @@ const (
 	ServiceMetrics = loadline.ServiceMetrics // the size of an array by ServiceMetric
 )
 
-// Short names of the metrics that a history keeps of calls.
+// Short names of the metrics of calls.
 const (
 	CallRate   = loadline.CallRate
 	CallErrors = loadline.CallErrors

@@ -12,14 +12,13 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Options choose a part of a history. The zero value is all of it.
+// Options select a part of a history. The zero value is all of it.
 type Options struct {
 	From, To time.Time // steps that end after From and not after To; zero = open
-	Services []string  // these, and the calls that they make or get; empty = all
+	Services []string  // these, and their calls in both directions; empty = all
 }
 
-// Read reads the history in a folder, or a part of it. It is as Tidy would have
-// it.
+// Read reads the history in a folder, or a part of it, in the form that Tidy makes.
 func Read(dir string, o Options) (*History, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -27,7 +26,7 @@ func Read(dir string, o Options) (*History, error) {
 	}
 	if !m.Complete {
 		return nil, fmt.Errorf("the history in %s is unfinished (%d of %d parts are there): run the command that wrote it again, it "+
-			"goes on where it stopped",
+			"resumes where it stopped",
 			dir, partsThere(dir, m), m.Parts())
 	}
 	from, to := o.steps(m)
@@ -65,7 +64,7 @@ func partsThere(dir string, m Manifest) int {
 	return n
 }
 
-// steps are those that the options ask for.
+// steps are the selected ones.
 func (o Options) steps(m Manifest) (from, to int) {
 	after := func(t time.Time) int { return sort.Search(m.Steps, func(i int) bool { return m.At(i).After(t) }) }
 	from, to = 0, m.Steps
@@ -85,24 +84,24 @@ func instant(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// reader gathers the rows of all parts.
+// reader collects the rows of all parts.
 type reader struct {
 	manifest Manifest
-	from, to int             // the steps that are wanted
+	from, to int             // selected steps
 	wanted   map[string]bool // services; nil = all
 	runs     map[string]*gathered
-	known    map[string]bool // services that were seen, wanted or not
+	known    map[string]bool // services found, selected or not
 
-	buffer []parquet.Value // of a column; used again and again
+	buffer []parquet.Value // of a column; reused
 	steps  []int           // of the rows of a group; likewise
 }
 
-// gathered is one run as far as it has been read.
+// gathered is the part of one run that has been read.
 type gathered struct {
 	table  *table
 	names  []string
 	series []Series // by metric; nil = nothing present so far
-	seen   []bool   // by step: a row was there
+	seen   []bool   // by step: a row was present
 }
 
 func newReader(m Manifest, wanted []string, from, to int) *reader {
@@ -117,7 +116,7 @@ func newReader(m Manifest, wanted []string, from, to int) *reader {
 	return r
 }
 
-// wants reports whether a run is asked for. Calls are, if either end is.
+// wants reports whether a run is selected. Calls are, if either end is.
 func (r *reader) wants(t *table, names []string) bool {
 	if t.of == ofServices {
 		r.known[names[0]] = true
@@ -141,7 +140,7 @@ func (r *reader) checkNames(wanted []string) error {
 	return errors.Join(faults...)
 }
 
-// history is what was gathered.
+// history is the result.
 func (r *reader) history() *History {
 	m := r.manifest
 	h := &History{Manifest: m, Start: m.At(r.from), Step: m.Step, Steps: r.to - r.from}

@@ -14,8 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// readPart takes the rows of one file that are wanted. Whatever is wrong with
-// the file is an error that names it.
+// readPart reads the selected rows of one file. Errors name the file.
 func (r *reader) readPart(path string, t *table, part int) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -23,7 +22,7 @@ func (r *reader) readPart(path string, t *table, part int) (err error) {
 	}
 	defer f.Close()
 	defer func() {
-		if p := recover(); p != nil { // the Parquet reader, on bytes that no writer wrote
+		if p := recover(); p != nil { // the Parquet reader panics on damaged files
 			err = fmt.Errorf("%v", p)
 		}
 		if err != nil {
@@ -53,8 +52,7 @@ func (r *reader) readPart(path string, t *table, part int) (err error) {
 	return nil
 }
 
-// checkFile refuses files that are no part of a history, or of another place in
-// it.
+// checkFile rejects files that are not a part of a history, or of another position in it.
 func (t *table) checkFile(file *parquet.File, part int) error {
 	version, found := file.Lookup(keyVersion)
 	if !found {
@@ -75,7 +73,7 @@ func (t *table) checkFile(file *parquet.File, part int) error {
 	return nil
 }
 
-// columns of a file: where to find what.
+// columns of a file, by position.
 type columns struct {
 	time    int
 	names   []int
@@ -116,8 +114,8 @@ func isMillis(t parquet.Type) bool {
 	return t.Kind() == parquet.Int64 && l != nil && strings.Contains(l.String(), "TIMESTAMP") && strings.Contains(l.String(), "MILLIS")
 }
 
-// readGroup takes the rows of one row group. The columns that name rows are read
-// first: if none of them is wanted, the others stay on disk.
+// readGroup reads the rows of one row group. The key columns are read first: if none is
+// selected, the others are not read.
 func (r *reader) readGroup(group parquet.RowGroup, t *table, c columns, part int) error {
 	if n := group.NumRows(); n < 0 || n > mostSteps {
 		return fmt.Errorf("a row group of %d rows", n)
@@ -155,8 +153,8 @@ func (r *reader) readGroup(group parquet.RowGroup, t *table, c columns, part int
 	return nil
 }
 
-// owners says to which run each row of a group belongs: all to one, as we write
-// them, or each to its own. Nil is not wanted.
+// owners is the run of each row of a group: one for all, as we write them, or one for each. Nil
+// is not selected.
 type owners struct {
 	one  *gathered
 	each []*gathered
@@ -169,7 +167,7 @@ func (o owners) of(row int) *gathered {
 	return o.each[row]
 }
 
-// owners reads the columns that name rows, and reports whether any is wanted.
+// owners reads the key columns, and reports whether any row is selected.
 func (r *reader) owners(chunks []parquet.ColumnChunk, t *table, c columns, rows int) (o owners, wanted bool, err error) {
 	names := make([]string, len(c.names))
 	named := make([][]string, len(c.names)) // by column, then row; nil = the same in all rows
@@ -205,8 +203,8 @@ func (r *reader) owners(chunks []parquet.ColumnChunk, t *table, c columns, rows 
 	return o, wanted, nil
 }
 
-// readNames reads a column of names: one if all rows have the same, which its
-// dictionary tells without the rows.
+// readNames reads a column of names: one if all rows have the same, which its dictionary shows
+// without the rows.
 func (r *reader) readNames(chunk parquet.ColumnChunk, rows int) (one string, each []string, err error) {
 	if one, found, err := onlyName(chunk, rows); found || err != nil {
 		return one, nil, err
@@ -253,9 +251,8 @@ func (r *reader) run(t *table, names []string) *gathered {
 	return g
 }
 
-// stepsOf turns times into steps, counted from the first that is wanted; -1 for
-// rows that are not. Times must be those that the manifest promises for this
-// part: anything else is a clock that jumped, or a file from elsewhere.
+// stepsOf turns times into steps, counted from the first selected one; -1 for others. Times
+// must match the manifest: otherwise the clock jumped, or the file is from elsewhere.
 func (r *reader) stepsOf(chunk parquet.ColumnChunk, owners owners, rows, part int) ([]int, error) {
 	m := &r.manifest
 	first, last := m.Span(part)
@@ -291,7 +288,7 @@ func (r *reader) stepsOf(chunk parquet.ColumnChunk, owners owners, rows, part in
 	return steps, fault
 }
 
-// readColumn gives every value of a column, in the order of the rows.
+// readColumn reads all values of a column, in the order of the rows.
 func (r *reader) readColumn(chunk parquet.ColumnChunk, rows int, take func(i int, v parquet.Value)) error {
 	pages := chunk.Pages()
 	defer pages.Close()

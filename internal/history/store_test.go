@@ -34,7 +34,7 @@ func read(t *testing.T, dir string, o Options) *History {
 	return h
 }
 
-// refused expects an error with every given piece in it.
+// refused expects an error that contains every given piece.
 func refused(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if err == nil {
@@ -65,8 +65,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	}
 }
 
-// A library may take a zero for a missing value. It is one of the worst things
-// that could happen to a history.
+// A library may take a zero for a missing value, which would silently corrupt a history.
 func TestAMeasuredZeroIsNotAbsent(t *testing.T) {
 	h := &History{Manifest: Manifest{Source: "test"}, Start: epoch, Step: time.Minute, Steps: 4, Services: []Service{{Name: "web"}}}
 	nan := float32(math.NaN())
@@ -104,7 +103,7 @@ func TestOneServiceCanBeReadAlone(t *testing.T) {
 	refused(t, err, "no step between", "2026-03-01T00:00:00Z to")
 }
 
-// The middle part has a service that the others do not have.
+// The middle part has a service that the others lack.
 func TestServicesComeAndGo(t *testing.T) {
 	m := Manifest{Source: "test", Start: epoch, Step: 15 * time.Second, Steps: 25, Part: 10}
 	w, err := NewWriter(filepath.Join(t.TempDir(), "past"), m)
@@ -189,7 +188,7 @@ func TestAnUnfinishedHistoryIsContinued(t *testing.T) {
 	refused(t, err, "already holds a history", "another folder")
 }
 
-func TestHistoriesAreReplacedOnlyWhenTold(t *testing.T) {
+func TestHistoriesAreReplacedOnlyWithForce(t *testing.T) {
 	a, b := random(rand.New(rand.NewPCG(1, 9)), 2, 20), random(rand.New(rand.NewPCG(2, 9)), 3, 10)
 	dir := written(t, a)
 	refused(t, Write(dir, b), "already holds a history")
@@ -369,7 +368,7 @@ func edit(t *testing.T, dir string, change func(map[string]any)) {
 	}
 }
 
-// Whatever byte of a part is wrong, the reader says so or gives what was there.
+// Any wrong byte of a part is reported, or has no effect on the values.
 func TestADamagedBytePassesForNothingElse(t *testing.T) {
 	h := random(rand.New(rand.NewPCG(8, 8)), 1, 12)
 	h.Manifest.Part = 12
@@ -390,7 +389,7 @@ func TestADamagedBytePassesForNothingElse(t *testing.T) {
 			accepted++
 		}
 	}
-	// What is not covered by a checksum: indexes and statistics, which are not read.
+	// Indexes and statistics have no checksum, and are not read.
 	if accepted > len(whole)/74 {
 		t.Errorf("%d of %d damaged files were read", accepted, len(whole)/37)
 	}

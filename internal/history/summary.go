@@ -13,15 +13,15 @@ type Summary struct {
 	Steps    int              `json:"steps"` // of the part that was read
 	Services []ServiceSummary `json:"services"`
 	Calls    []CallSummary    `json:"calls"`
-	Absent   []Absence        `json:"absent,omitempty"` // what no service, or no call, has
+	Absent   []Absence        `json:"absent,omitempty"` // metrics that no service, or no call, has
 }
 
 // ServiceSummary is one service.
 type ServiceSummary struct {
 	Name     string           `json:"name"`
-	Metrics  map[string]Range `json:"metrics"` // by name; a metric that is absent is not in it
+	Metrics  map[string]Range `json:"metrics"` // by name; without absent metrics
 	PerPod   *Range           `json:"cpu_per_pod,omitempty"`
-	Replicas []int            `json:"replicas_seen,omitempty"` // ready ones, or asked for where ready is absent
+	Replicas []int            `json:"replicas_seen,omitempty"` // ready ones, or desired ones if ready is absent
 	Absent   []string         `json:"absent,omitempty"`        // metrics that others have
 }
 
@@ -33,7 +33,7 @@ type CallSummary struct {
 	Metrics   map[string]Range `json:"metrics"`
 }
 
-// Range of the values that are there.
+// Range of the present values.
 type Range struct {
 	Present int     `json:"present"` // steps that have a value
 	Min     float64 `json:"min"`
@@ -41,7 +41,7 @@ type Range struct {
 	Max     float64 `json:"max"`
 }
 
-// Range of a series, and whether it has any value.
+// Range of a series; false if it has no value.
 func (s Series) Range() (Range, bool) {
 	r := Range{Min: math.Inf(1), Max: math.Inf(-1)}
 	for i := range s {
@@ -53,14 +53,14 @@ func (s Series) Range() (Range, bool) {
 	return r, r.Present > 0
 }
 
-// add takes a value; the mean is a sum until the end.
+// add adds a value; the mean is a sum until the end.
 func (r *Range) add(v float64) {
 	r.Present++
 	r.Min, r.Max = min(r.Min, v), max(r.Max, v)
 	r.Mean += v
 }
 
-// Summarise looks through the whole history.
+// Summarise computes the summary.
 func (h *History) Summarise() Summary {
 	sum := Summary{Manifest: h.Manifest, Steps: h.Steps, Services: []ServiceSummary{}, Calls: []CallSummary{}}
 	sum.Absent = h.Absences("it was not measured")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestASummaryTellsRangesReplicasAndWhatIsAbsent(t *testing.T) {
+func TestASummaryHasRangesReplicasAndAbsences(t *testing.T) {
 	nan := float32(math.NaN())
 	h := &History{Start: epoch, Step: time.Minute, Steps: 4, Services: []Service{{Name: "shop"}, {Name: "web"}},
 		Calls: []Calls{{To: "web"}}}
@@ -43,6 +43,6 @@ func TestASummaryTellsRangesReplicasAndWhatIsAbsent(t *testing.T) {
 		t.Errorf("calls %+v", sum.Calls)
 	}
 	if _, err := json.Marshal(sum); err != nil {
-		t.Errorf("a summary must be JSON: %v", err) // which knows no NaN
+		t.Errorf("a summary must be JSON: %v", err) // which has no NaN
 	}
 }

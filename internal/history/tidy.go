@@ -7,9 +7,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Tidy brings a history that was put together by hand into the form that Read
-// gives: services and calls sorted, a series of which nothing is present nil,
-// and the manifest in agreement with the span.
+// Tidy normalises a history to the form that Read returns: services and calls sorted, a series
+// without values nil, and the manifest consistent with the span.
 func (h *History) Tidy() {
 	for i := range h.Services {
 		dropEmpty(h.Services[i].Series[:])
@@ -35,8 +34,8 @@ func (c *Calls) compare(o *Calls) int {
 	return cmp.Or(cmp.Compare(c.From, o.From), cmp.Compare(c.To, o.To), cmp.Compare(c.Operation, o.Operation))
 }
 
-// Absences are the metrics that no service, or no call, has a single value of,
-// each with the same reason and what it costs a fit.
+// Absences are the metrics without a single value in any service, or any call, each with the
+// same reason and its effect on a fit.
 func (h *History) Absences(reason string) []Absence {
 	var absent []Absence
 	for _, m := range loadline.ServiceTable.Columns() {

@@ -9,19 +9,18 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// run is all rows of one service, or of the calls of one pair: they lie
-// together on disk.
+// run is all rows of one service, or of the calls of one pair, which are adjacent on disk.
 type run struct {
 	names  []string
 	series []Series
 }
 
-// mostGroups keeps a file well below what Parquet can count.
+// mostGroups keeps a file well below Parquet's limit.
 const mostGroups = 4096
 
-// writePart writes the runs of one part, each its own row group, so that the
-// columns of one service can be read without those of the others. Only one run
-// is in memory in Parquet's form at a time.
+// writePart writes the runs of one part, each as its own row group, so that the columns of one
+// service can be read without the others. Only one run is in memory in Parquet's form at a
+// time.
 func (t *table) writePart(w io.Writer, part int, start time.Time, step time.Duration, steps int, runs []run) error {
 	out := parquet.NewGenericWriter[any](w, t.schema, parquet.CreatedBy("loadline", "history", strconv.Itoa(Version)),
 		parquet.KeyValueMetadata(keyVersion, strconv.Itoa(Version)),
@@ -70,7 +69,7 @@ func (t *table) writeRun(columns []*parquet.ColumnWriter, values []parquet.Value
 	return nil
 }
 
-// optional is null where the value is absent. A measured zero is a zero.
+// optional is null if the value is absent. A measured zero is a zero.
 func optional(s Series, i, column int) parquet.Value {
 	if s == nil || s[i] != s[i] {
 		return parquet.Value{}.Level(0, 0, column)
@@ -78,7 +77,7 @@ func optional(s Series, i, column int) parquet.Value {
 	return parquet.FloatValue(s[i]).Level(0, 1, column)
 }
 
-// runs of a part, after a look at whether they fit it.
+// serviceRuns returns the runs of a part after checking them.
 func (h *History) serviceRuns() ([]run, error) {
 	services, _ := tables()
 	var runs []run

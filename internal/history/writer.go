@@ -14,19 +14,18 @@ import (
 	"github.com/loadline/loadline/internal/atomicfile"
 )
 
-// Writer writes a history part by part. Parts may be written in any order and
-// by several goroutines; one that is there stays there, so that whatever was
-// killed in between can go on where it stopped.
+// Writer writes a history part by part. Parts may be written in any order and by several
+// goroutines; an existing part is kept, so that an interrupted pull can resume.
 type Writer struct {
 	dir      string
 	manifest Manifest
 
-	wrap func(io.Writer) io.Writer // tests make writes fail with it; nil = none
+	wrap func(io.Writer) io.Writer // tests use it to make writes fail; nil = none
 }
 
-// NewWriter begins a history in a folder, which it makes if need be, or goes on
-// with the unfinished one that is there, if it is the same: of the same source,
-// namespace, preset, span and step. A Part of 0 is a day of steps.
+// NewWriter begins a history in a folder, which it creates if necessary, or continues the
+// unfinished one there, if source, namespace, preset, span and step are the same. A Part of 0
+// is a day of steps.
 func NewWriter(dir string, m Manifest) (*Writer, error) {
 	if m.Part == 0 {
 		m.Part = PartOf(m.Step)
@@ -96,10 +95,10 @@ func sameHistory(there, m Manifest) error {
 // Manifest as it stands.
 func (w *Writer) Manifest() Manifest { return w.manifest }
 
-// Has reports whether a part is there already.
+// Has reports whether a part exists.
 func (w *Writer) Has(part int) bool { return missingFile(w.dir, part) == "" }
 
-// missingFile is the file that a part lacks, or empty.
+// missingFile is the missing file of a part, or empty.
 func missingFile(dir string, part int) string {
 	for _, name := range []string{servicesFile(part), callsFile(part)} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
@@ -109,8 +108,7 @@ func missingFile(dir string, part int) string {
 	return ""
 }
 
-// WritePart writes one part: the history of its span. Services need not be the
-// same in every part.
+// WritePart writes one part: the history of its span. Services may differ between parts.
 func (w *Writer) WritePart(part int, h *History) error {
 	m := &w.manifest
 	from, to := m.Span(part)
@@ -144,7 +142,7 @@ func (w *Writer) WritePart(part int, h *History) error {
 	return w.remedy(write(servicesFile(part), services, serviceRuns))
 }
 
-// remedy says what to do about a full disk: nothing that is written is lost.
+// remedy adds what to do about a full disk: written parts are kept.
 func (w *Writer) remedy(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w; make room and run the same again: what is in %s is kept", err, w.dir)
@@ -152,8 +150,8 @@ func (w *Writer) remedy(err error) error {
 	return err
 }
 
-// Finish declares the history complete, if every part is there. The change, if
-// any, may set what the manifest says of absent metrics and its notes.
+// Finish marks the history as complete, if every part exists. The change, if any, may set the
+// manifest's absent metrics and notes.
 func (w *Writer) Finish(change func(*Manifest)) error {
 	m := w.manifest
 	for part := range m.Parts() {
@@ -175,9 +173,9 @@ func (w *Writer) Finish(change func(*Manifest)) error {
 	return nil
 }
 
-// Write writes a whole history to a folder that holds none.
+// Write writes a whole history to a folder without one.
 func Write(dir string, h *History) error {
-	// Before anything is on disk: the cuts below rest on the lengths.
+	// Before anything is on disk: the cuts below rely on the lengths.
 	_, serviceErr := h.serviceRuns()
 	_, callErr := h.callRuns()
 	if err := errors.Join(serviceErr, callErr); err != nil {
@@ -199,8 +197,8 @@ func Write(dir string, h *History) error {
 	return w.Finish(func(m *Manifest) { m.Absent, m.Notes, m.By = h.Manifest.Absent, h.Manifest.Notes, h.Manifest.By })
 }
 
-// Replace is Write over whatever history the folder holds. The new one is
-// written beside it first; a folder with anything else in it is left alone.
+// Replace is Write over an existing history. The new one is written beside it first; a folder
+// with other files is not touched.
 func Replace(dir string, h *History) error {
 	names, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {

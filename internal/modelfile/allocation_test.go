@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestLiesDoNotCostMemory gives headers that claim far more than the file
-// holds.
+// TestLiesDoNotCostMemory reads headers that claim far more than the file has.
 func TestLiesDoNotCostMemory(t *testing.T) {
 	head := func(text string) []byte {
 		return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)

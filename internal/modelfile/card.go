@@ -14,10 +14,10 @@ import (
 
 // Card describes the model of a file.
 type Card struct {
-	Kind     string               `json:"kind"` // what reads it: "forecast/gru", "policy/dqn"
+	Kind     string               `json:"kind"` // which reader it needs: "forecast/gru", "policy/dqn"
 	Networks map[string]nn.Design `json:"networks"`
 	Features []Feature            `json:"features,omitempty"`
-	Settings json.RawMessage      `json:"settings,omitempty"` // of the kind, whose reader checks them
+	Settings json.RawMessage      `json:"settings,omitempty"` // of the kind, checked by its reader
 	Training Training             `json:"training"`
 	Results  []Result             `json:"results,omitempty"`
 }
@@ -30,7 +30,7 @@ type Feature struct {
 	Spread float64 `json:"spread"`
 }
 
-// Training is where a model comes from.
+// Training is the origin of a model.
 type Training struct {
 	Data    string    `json:"data"` // what it was trained on
 	From    time.Time `json:"from,omitzero"`
@@ -40,7 +40,7 @@ type Training struct {
 	By      string    `json:"by,omitempty"` // the version that trained it
 }
 
-// Result is one measurement of a model, beside what it is to be compared with.
+// Result is one measurement of a model, with a baseline for comparison.
 type Result struct {
 	Name     string  `json:"name"` // "MSE, 10m ahead"
 	On       string  `json:"on"`   // "test, 38h"
@@ -110,14 +110,13 @@ func plainName(name string) bool {
 	})
 }
 
-// Bounds on what a file may ask for.
+// Limits of a file.
 const (
 	mostLayers = 1000
 	mostWidth  = 1 << 16
 )
 
-// checkDesign also bounds the design: what is built from it must not exhaust
-// memory.
+// checkDesign also bounds the design: building it must not exhaust memory.
 func checkDesign(d nn.Design) error {
 	if len(d.Layers) > mostLayers {
 		return fmt.Errorf("has %d layers, must be at most %d", len(d.Layers), mostLayers)
@@ -131,8 +130,8 @@ func checkDesign(d nn.Design) error {
 	return d.Validate()
 }
 
-// leastWeights is a lower bound of a design's parameters, found without
-// building it; the rest are biases.
+// leastWeights is a lower bound of a design's parameters, without building it; the rest are
+// biases.
 func leastWeights(d nn.Design) int {
 	const gates = 3
 	sum := 0

@@ -2,8 +2,8 @@ package modelfile
 
 import "strings"
 
-// Embed puts a model of another kind into the file: its networks, under a prefix. The
-// card that comes back says what they are, and is for the settings.
+// Embed puts a model of another kind into the file: its networks, under a prefix. The returned
+// card describes them, and is for the settings.
 func (f *File) Embed(prefix string, of *File) (*Card, error) {
 	for name := range of.Card.Networks {
 		net, err := of.Net(name)
@@ -17,7 +17,7 @@ func (f *File) Embed(prefix string, of *File) (*Card, error) {
 	return &card, nil
 }
 
-// Embedded puts the file of such a model together again.
+// Embedded extracts the file of such a model.
 func (f *File) Embedded(prefix string, card *Card) (*File, error) {
 	own := New(*card)
 	for name := range f.Card.Networks {

@@ -9,10 +9,10 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// File is a model as it is kept.
+// File is the content of a model file.
 type File struct {
 	Card   Card
-	Arrays map[string][]float32 // what is not a network's: an optimiser's memory, a table
+	Arrays map[string][]float32 // without a network: an optimiser's state, a table
 
 	tensors []nn.Tensor // by their full names
 }
@@ -89,7 +89,7 @@ func (f *File) all() []nn.Tensor {
 	return all
 }
 
-// check holds the card against the tensors.
+// check compares the card with the tensors.
 func (f *File) check() error {
 	if err := f.Card.Validate(); err != nil {
 		return err

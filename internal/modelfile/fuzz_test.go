@@ -32,8 +32,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzCard reaches behind the checksum: a card of any text in a file that is
-// otherwise whole.
+// FuzzCard tests behind the checksum: a card of any text in an otherwise valid file.
 func FuzzCard(f *testing.F) {
 	card := ""
 	rewritten(f, func(m map[string]string, all []nn.Tensor) []nn.Tensor {

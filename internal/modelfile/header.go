@@ -43,8 +43,7 @@ type header struct {
 	entries  map[string]entry
 }
 
-// parseHeader takes no key twice: which one a reader believes would then depend
-// on the reader.
+// parseHeader rejects duplicate keys: which one counts would depend on the reader.
 func parseHeader(text []byte) (header, error) {
 	h := header{entries: map[string]entry{}}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -81,8 +80,7 @@ func parseHeader(text []byte) (header, error) {
 	return h, nil
 }
 
-// size is the number of values that a shape has, if it is one and lies within
-// the file.
+// size is the number of values of a shape, if it is valid and within the file.
 func (e entry) size(bytes int64) (int64, error) {
 	if e.Type != float32Type {
 		return 0, fmt.Errorf("type %q, must be %s", e.Type, float32Type)
@@ -106,9 +104,9 @@ func (e entry) size(bytes int64) (int64, error) {
 	return size, nil
 }
 
-// digest is over the metadata but itself, and over every tensor's name, shape
-// and bytes, each with its length before it, so that nothing can move from one
-// to the other unnoticed. Tensors come sorted by name.
+// digest is over the metadata except itself, and over every tensor's name, shape and bytes,
+// each preceded by its length, so that nothing can move from one to the other unnoticed.
+// Tensors are sorted by name.
 func digest(metadata map[string]string, tensors []nn.Tensor) string {
 	h := sha256.New()
 	for _, key := range sortedKeys(metadata) {

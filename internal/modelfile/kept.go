@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Save keeps a model at a path, in the file that it makes of itself: whole, or not at
-// all.
+// Save writes a model to a path atomically.
 func Save(path string, make func() (*File, error)) error {
 	file, err := make()
 	if err != nil {
@@ -16,7 +15,7 @@ func Save(path string, make func() (*File, error)) error {
 	return file.Write(path)
 }
 
-// Load reads a model from a path, by what takes it out of its file.
+// Load reads a model from a path with the function that extracts it from its file.
 func Load[M any](path string, from func(*File) (M, error)) (M, error) {
 	var none M
 	file, err := Open(path)
@@ -30,12 +29,12 @@ func Load[M any](path string, from func(*File) (M, error)) (M, error) {
 	return m, nil
 }
 
-// TakeSettings reads the settings of the kind. What is not known there is left aside.
+// TakeSettings reads the settings of the kind. Unknown fields are ignored.
 func (c *Card) TakeSettings(into any) error {
 	return untaken(json.Unmarshal(c.Settings, into))
 }
 
-// TakeKnownSettings is TakeSettings for a kind whose settings must all be known.
+// TakeKnownSettings is TakeSettings that rejects unknown fields.
 func (c *Card) TakeKnownSettings(into any) error {
 	d := json.NewDecoder(bytes.NewReader(c.Settings))
 	d.DisallowUnknownFields()

@@ -66,8 +66,7 @@ func TestSettingsAreTaken(t *testing.T) {
 	}
 }
 
-// TestAModelWithinAnother puts two of a kind beside a network, of which each comes out
-// as it was.
+// TestAModelWithinAnother embeds two models beside a network, and extracts each unchanged.
 func TestAModelWithinAnother(t *testing.T) {
 	file := sample(t)
 	own := New(Card{Kind: "test/one", Features: []Feature{{Name: "cpu", Spread: 1}}})

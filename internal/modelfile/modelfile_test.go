@@ -81,8 +81,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestLayout reads the file by the published layout of safetensors, with
-// nothing of this package: what the Python library demands of a file.
+// TestLayout reads the file by the published layout of safetensors, without this package, as
+// the Python library requires.
 func TestLayout(t *testing.T) {
 	f := sample(t)
 	file := encoded(t, f)
@@ -136,8 +136,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// rewritten is a file after its header and tensors were changed by somebody who
-// recomputes the checksum.
+// rewritten is a file whose header and tensors were changed and whose checksum was recomputed.
 func rewritten(t testing.TB, change func(metadata map[string]string, tensors []nn.Tensor) []nn.Tensor) []byte {
 	t.Helper()
 	f := sample(t)
@@ -209,7 +208,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"a tensor missing": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
 			return slices.DeleteFunc(all, func(t nn.Tensor) bool { return t.Name == "actor.dense1.bias" })
 		}), ErrMisshapen, "missing"},
-		"a tensor of nobody": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
+		"a tensor of an unknown network": {rewritten(t, func(_ map[string]string, all []nn.Tensor) []nn.Tensor {
 			return append(all, nn.Tensor{Name: "ghost.weight", Shape: []int{1}, Data: []float32{1}})
 		}), ErrMisshapen, "ghost"},
 		"an architecture without end": {rewritten(t, func(m map[string]string, all []nn.Tensor) []nn.Tensor {
@@ -266,8 +265,8 @@ func TestEveryFlippedBitIsRefusedOrHarmless(t *testing.T) {
 		file := slices.Clone(whole)
 		file[i] ^= 1 << (i % 8)
 		got, err := Read(bytes.NewReader(file))
-		if err == nil && !bytes.Equal(encoded(t, got), whole) { // a space of the padding, say
-			t.Fatalf("byte %d was changed and nobody noticed", i)
+		if err == nil && !bytes.Equal(encoded(t, got), whole) { // for example a space of the padding
+			t.Fatalf("byte %d was changed without an error", i)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// What can be wrong with a file. Each error says what to do besides.
+// Faults of a file. Each error also says what to do.
 var (
 	ErrTorn      = errors.New("the file is damaged: its length differs from that in its header; copy or train it again")
 	ErrForeign   = errors.New("this is not a loadline model; give a file that loadline wrote")
@@ -45,13 +45,13 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Read takes a model from its bytes.
+// Read reads a model from its bytes.
 func Read(r io.Reader) (*File, error) {
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	// Memory grows with what is there, not with what the header claims.
+	// Memory grows with the data, not with what the header claims.
 	data, err := io.ReadAll(io.LimitReader(r, longestFile+1))
 	if err != nil {
 		return nil, err
@@ -101,8 +101,7 @@ func readHeader(r io.Reader) (header, error) {
 	return h, nil
 }
 
-// checkFormat comes before all else that could be wrong: of a newer file
-// nothing else can be checked.
+// checkFormat comes first: a newer file cannot be checked further.
 func (h header) checkFormat() error {
 	if h.metadata[keyFormat] != formatName {
 		return fmt.Errorf("%w (format is %q, must be %q)", ErrForeign, h.metadata[keyFormat], formatName)
@@ -117,8 +116,8 @@ func (h header) checkFormat() error {
 	return nil
 }
 
-// tensors takes them out of the data, sorted by name. They must fill it without
-// gap or overlap, as safetensors demands.
+// tensors extracts them from the data, sorted by name. They must fill it without gap or
+// overlap, as safetensors requires.
 func (h header) tensors(data []byte) ([]nn.Tensor, error) {
 	slices.SortFunc(h.names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(h.entries[a].Offsets[0], h.entries[b].Offsets[0]),
@@ -155,7 +154,7 @@ func (h header) tensors(data []byte) ([]nn.Tensor, error) {
 	return out, nil
 }
 
-// newFile puts card and tensors together and holds one against the other.
+// newFile combines card and tensors and compares them.
 func newFile(h header, tensors []nn.Tensor) (*File, error) {
 	var card Card
 	if err := json.Unmarshal([]byte(h.metadata[keyCard]), &card); err != nil {

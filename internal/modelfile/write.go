@@ -52,5 +52,5 @@ func (f *File) Encode(w io.Writer) error {
 	return err
 }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write writes the model to a path atomically.
 func (f *File) Write(path string) error { return atomicfile.Write(path, f.Encode) }

@@ -48,8 +48,8 @@ func (a *Activation) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// activate applies the activation in place. ReLU is not among them: the kernels
-// before it apply it while they store.
+// activate applies the activation in place. ReLU is excluded: the kernels before it apply it
+// while they store.
 func (a Activation) activate(y []float32) {
 	switch a {
 	case Tanh:
@@ -73,8 +73,8 @@ func (a Activation) slope(out, in, y []float32) {
 	}
 }
 
-// curved says whether the activation has a second derivative. If so, its
-// gradients before and after are kept apart, because tangents need both.
+// curved reports whether the activation has a second derivative. If so, its gradients before
+// and after are kept separately, because tangents need both.
 func (a Activation) curved() bool { return a == Tanh || a == Sigmoid }
 
 // bend adds dy times the derivative of the slope, when y moves by ty.

@@ -30,14 +30,14 @@ func (c AdamConfig) withDefaults() AdamConfig {
 	return c
 }
 
-// Adam is the optimiser of Kingma and Ba (2015), with the decoupled weight decay
-// of Loshchilov and Hutter (2019) where asked for.
+// Adam is the optimiser of Kingma and Ba (2015), optionally with the decoupled weight decay of
+// Loshchilov and Hutter (2019).
 type Adam struct {
 	config AdamConfig
 	state  AdamState
 }
 
-// AdamState is what an interrupted training must save besides the weights.
+// AdamState is the state that an interrupted training must save besides the weights.
 type AdamState struct {
 	Steps  int
 	M1, M2 []float32 // means of gradients and of their squares
@@ -51,7 +51,7 @@ func NewAdam(size int, config AdamConfig) *Adam {
 // SetRate changes the learning rate, for schedules.
 func (a *Adam) SetRate(rate float32) { a.config.Rate = rate }
 
-// State is the optimiser's memory itself, not a copy.
+// State is the optimiser's state itself, not a copy.
 func (a *Adam) State() AdamState { return a.state }
 
 // Restore continues from a saved state.
@@ -80,9 +80,8 @@ func (a *Adam) Step(params, gradient []float32) {
 	})
 }
 
-// ClipNorm shortens the gradient to the given length if it is longer, and
-// returns the length it had. A length that is not finite changes nothing: the
-// caller should skip the step.
+// ClipNorm scales the gradient down to the given length if it is longer, and returns its
+// original length. If that is not finite, nothing changes: the caller should skip the step.
 func ClipNorm(gradient []float32, longest float32) float32 {
 	norm := float32(math.Sqrt(float64(gemm.Dot(gradient, gradient))))
 	if norm > longest && !math.IsInf(float64(norm), 0) {

@@ -11,8 +11,8 @@ import (
 
 var measuredPeak = sync.OnceValue(func() float64 { return gemm.MeasurePeak(time.Now) })
 
-// report prints the rate of arithmetic beside what the core could do. Only the
-// products of matrices count as arithmetic.
+// report prints the rate of arithmetic and the core's peak. Only matrix products count as
+// arithmetic.
 func report(b *testing.B, flops float64, perSecond string) {
 	seconds := b.Elapsed().Seconds()
 	rate := flops * float64(b.N) / seconds
@@ -24,7 +24,7 @@ func report(b *testing.B, flops float64, perSecond string) {
 	b.ReportAllocs()
 }
 
-// timeUpdates repeats an update whose contexts have their memory already.
+// timeUpdates repeats an update whose contexts have allocated their memory.
 func timeUpdates(b *testing.B, update func()) {
 	for range 3 {
 		update()
@@ -152,7 +152,7 @@ func (t *td3) flops() float64 {
 	af, aw, ag := flops(t.actor, t.batch)
 	cf, cw, cg := flops(t.critics[0], t.batch)
 	critics := af + 4*cf + 2*(cw+cg)
-	toInputs := cg + (cf - cg) // the first layer's inputs are asked for too
+	toInputs := cg + (cf - cg) // gradients of the first layer's inputs are needed too
 	return critics + (af+cf+toInputs+aw+ag)/2
 }
 
@@ -206,7 +206,7 @@ func BenchmarkInference(b *testing.B) {
 		b.Run(m.name, func(b *testing.B) {
 			net := mustBuild(m.design)
 			c, x := net.NewContext(), randoms(newRand(5), m.batch*m.inputs)
-			for range 3 { // memory, and the steps of single rows
+			for range 3 { // allocates memory and prepares single rows
 				c.Forward(m.batch, x)
 			}
 			for b.Loop() {

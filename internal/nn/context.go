@@ -6,10 +6,10 @@ import (
 	"github.com/loadline/loadline/internal/nn/gemm"
 )
 
-// Gradients says what Backward shall find; the values may be joined with |.
+// Gradients selects what Backward computes; the values may be joined with |.
 type Gradients int
 
-// What Backward can find.
+// What Backward can compute.
 const (
 	ParamGradients Gradients = 1 << iota // for Context.Gradient
 	InputGradients                       // for Context.InputGradient
@@ -26,27 +26,27 @@ type Context struct {
 	gradient     []float32
 	scratch      []float32
 
-	singles int      // how many batches of one came in a row
-	steps   []func() // how to run such a batch quickly; see single.go
+	singles int      // number of consecutive batches of one
+	steps   []func() // prepared steps for such a batch; see single.go
 
 	direction, hessian []float32 // see tangent.go
 }
 
 // value is what a context keeps about one layer.
 type value struct {
-	y  []float32 // what the layer gave
+	y  []float32 // output of the layer
 	dy []float32 // the loss's gradient with respect to y
-	da []float32 // the same before the activation, where it is kept apart
+	da []float32 // the same before the activation, where it is kept separately
 
 	ty, tdy, tda []float32 // derivatives of y, dy and da along a direction
 
-	reached, tangentReached, tdyReached bool // whether dy, ty and tdy hold anything
+	reached, tangentReached, tdyReached bool // whether dy, ty and tdy are set
 
-	kept [11][]float32 // what the layer itself keeps from forward for backward
+	kept [11][]float32 // values that the layer keeps from forward for backward
 }
 
-// layer is the behaviour of one kind of layer. Layers hold no state of their
-// own: it is all in the context, so that contexts share them.
+// layer is one kind of layer. Layers have no state of their own: it is all in the context, so
+// that contexts share them.
 type layer interface {
 	forward(c *Context)
 	backward(c *Context)
@@ -54,21 +54,20 @@ type layer interface {
 	tangentBackward(c *Context) // Hessian's rows and the inputs' tdy
 }
 
-// NewContext makes a workspace. It holds nothing until it is used.
+// NewContext makes a workspace. It allocates nothing until it is used.
 func (n *Net) NewContext() *Context {
 	return &Context{net: n, values: make([]value, len(n.layers))}
 }
 
-// SetGraph says how the nodes of all samples are connected, from the next
-// Forward on.
+// SetGraph sets how the nodes of all samples are connected, from the next Forward on.
 func (c *Context) SetGraph(g *Graph) { c.graph = g }
 
 // line is the number of values in a cache line.
 const line = 16
 
-// grow makes the slice n values long, keeping its memory where it is enough.
-// Memory comes in whole cache lines: the kernels' masked stores touch up to a
-// vector beyond the end without writing there, and would delay its reader.
+// grow makes the slice n values long, reusing its memory if there is enough. Memory is
+// allocated in whole cache lines: the kernels' masked stores touch up to a vector beyond the
+// end without writing there, which would delay its reader.
 func grow(s *[]float32, n int) []float32 {
 	if cap(*s) < n {
 		*s = make([]float32, n, (n+line-1)/line*line)
@@ -96,10 +95,9 @@ func (c *Context) newY(n Node) gemm.Matrix {
 	return c.matrix(grow(&c.values[n].y, c.rows(n)*c.net.width(n)), n)
 }
 
-// Forward runs the network over a batch and returns its output, which stays
-// valid until the next Forward. The inputs are not copied: leave them alone
-// until Backward is done, and keep their memory from call to call if nothing
-// shall be allocated.
+// Forward runs the network over a batch and returns its output, which is valid until the next
+// Forward. The inputs are not copied: do not change them until Backward is done, and reuse
+// their memory from call to call to avoid allocation.
 func (c *Context) Forward(batch int, inputs ...[]float32) []float32 {
 	c.want = 0 // no gradients of this batch yet
 	if batch == 1 && c.single(inputs) {
@@ -137,9 +135,9 @@ func (c *Context) bind(batch int, inputs [][]float32) {
 	}
 }
 
-// Backward takes the loss's gradient with respect to the output of the last
-// Forward back through the network. Gradients replace those of the last call;
-// what is not asked for is not computed.
+// Backward propagates the loss's gradient with respect to the output of the last Forward back
+// through the network. Gradients replace those of the last call; only the requested ones are
+// computed.
 func (c *Context) Backward(dOutput []float32, want Gradients) {
 	out := len(c.values) - 1
 	if len(dOutput) != len(c.values[out].y) {
@@ -171,11 +169,11 @@ func (c *Context) InputGradient(input int) []float32 {
 	return c.values[c.net.inputs[input]].dy
 }
 
-// carries says whether gradients must flow back to a node.
+// carries reports whether gradients must flow back to a node.
 func (c *Context) carries(n Node) bool { return c.net.carries[c.want][n] }
 
-// dyOf is where a layer puts the gradient of a node it takes from. If another
-// layer was there before, it must add.
+// dyOf is where a layer stores the gradient of one of its inputs. If another layer has stored
+// one before, it must add.
 func (c *Context) dyOf(n Node) (dy gemm.Matrix, add bool) {
 	v := &c.values[n]
 	add, v.reached = v.reached, true

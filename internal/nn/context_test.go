@@ -73,7 +73,7 @@ func TestRepeatedSinglesEqualTheFirst(t *testing.T) {
 			if c.steps == nil {
 				t.Fatalf("%s: no steps were prepared", s.name)
 			}
-			// The weights are read anew each time, and other inputs are seen.
+			// The weights are read again each time, and so are the inputs.
 			s.net.params[len(s.net.params)-1] += 0.5
 			changed := randoms(newRand(5), len(one.inputs[0]))
 			inputs := append([][]float32{changed}, one.inputs[1:]...)

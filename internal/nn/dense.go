@@ -11,8 +11,8 @@ type weighted interface {
 	initialise(params []float32, init Init, rng *rand.Rand)
 }
 
-// dense is activation(x*W + b), where x is the concatenation of its inputs.
-// Nothing is concatenated: each input meets its own rows of W.
+// dense is activation(x*W + b), where x is the concatenation of its inputs. Nothing is copied:
+// each input is multiplied by its own rows of W.
 type dense struct {
 	node         Node
 	width        int
@@ -63,8 +63,8 @@ func (d *dense) forward(c *Context) {
 	d.activation.activate(y.Data)
 }
 
-// single is forward on one row with all slices looked up beforehand: preparing
-// a product takes longer than a small one.
+// single is forward on one row with all slices looked up beforehand: preparing a product takes
+// longer than a small product.
 func (d *dense) single(c *Context) func() {
 	y, params := c.newY(d.node).Data, c.net.params
 	rows := make([]gemm.Row, len(d.inputs))

@@ -76,7 +76,7 @@ func (d *Design) Norm(a Activation, from Node) Node {
 	return d.add(Layer{Kind: KindNorm, Width: d.width(from), Activation: a, From: []Node{from}})
 }
 
-// GRU reads a sequence from a zero state and gives its state at every step.
+// GRU reads a sequence from a zero state and outputs its state at every step.
 func (d *Design) GRU(hidden int, sequence Node) Node {
 	return d.add(Layer{Kind: KindGRU, Width: hidden, From: []Node{sequence}})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzDesign: a design from a file is refused or runs.
+// FuzzDesign: a design from a file is rejected or runs.
 func FuzzDesign(f *testing.F) {
 	var conv Design
 	conv.GraphConv(2, Tanh, conv.Nodes("n", 2))

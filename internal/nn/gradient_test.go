@@ -28,13 +28,13 @@ func specimens(t *testing.T) []specimen {
 	h := gcn.GraphConv(7, ReLU, gcn.GraphConv(6, Tanh, features))
 	gcn.Dense(1, Sigmoid, h, gcn.Spread(gcn.Dense(4, ReLU, slo)))
 
-	// One node read three times: its gradients must add up.
+	// One node with three readers: its gradients must add up.
 	x := shared.Dense(4, Tanh, shared.Input("x", 3))
 	n := shared.Norm(Tanh, x)
 	s := shared.Softmax(x)
 	shared.Softmax(shared.Dense(3, Identity, x, n, s))
 
-	// Maps without weights that share what they take from.
+	// Maps without weights that share an input.
 	var maps, twice Design
 	node, global := maps.Dense(4, Tanh, maps.Nodes("n", 3)), maps.Dense(3, Tanh, maps.Input("g", 2))
 	maps.Dense(2, Identity, maps.GraphConv(5, Tanh, node), maps.GraphConv(4, Tanh, node), maps.Spread(global), maps.Spread(global),
@@ -142,7 +142,7 @@ func TestGradientsMatchNumericOnes(t *testing.T) {
 			want := s.numericGradient(r, weights)
 			s.gradient(c, weights, ParamGradients|InputGradients)
 			near(t, s.name, c.Gradient(), want, 2e-4)
-			// A context that is used again gives the same.
+			// A reused context gives the same result.
 			s.gradient(c, weights, ParamGradients)
 			near(t, s.name+" again", c.Gradient(), want, 2e-4)
 		}

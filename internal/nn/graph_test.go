@@ -6,7 +6,7 @@ import (
 )
 
 func TestAdjacencyIsNormalisedSymmetrically(t *testing.T) {
-	g, err := NewGraph(3, [][2]int{{0, 1}, {2, 1}, {1, 0}}) // one edge given twice
+	g, err := NewGraph(3, [][2]int{{0, 1}, {2, 1}, {1, 0}}) // a duplicate edge
 	if err != nil {
 		t.Fatal(err)
 	}

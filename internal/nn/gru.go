@@ -14,8 +14,8 @@ import (
 //	n = tanh(x*Wxn + bxn + r*(h*Whn + bhn))
 //	h = (1-z)*n + z*h
 //
-// The weights of the three gates lie side by side, r z n; the sums of each gate
-// are kept as a block of their own, so that the cell is one pass over memory.
+// The weights of the three gates are side by side, r z n; the sums of each gate are a separate
+// block, so that the cell is one pass over memory.
 type gru struct {
 	node, from               Node
 	hidden                   int
@@ -25,8 +25,8 @@ type gru struct {
 
 const gates = 3
 
-// What a GRU keeps, by index into value.kept: the gates r, z, n over all steps,
-// the recurrent part of n, the gradients of all four, and helpers.
+// Contents of value.kept by index: the gates r, z, n over all steps, the recurrent part of n,
+// the gradients of all four, and temporaries.
 const (
 	gruGates      = 0
 	gruRecurrent  = gates
@@ -47,7 +47,7 @@ func (p *program) newGRU(node Node, l Layer, name string) *gru {
 	}
 }
 
-// initialise is PyTorch's, whatever was asked for dense layers: uniform within
+// initialise is PyTorch's, regardless of the dense layers' initialisation: uniform within
 // 1/sqrt(hidden).
 func (g *gru) initialise(params []float32, _ Init, rng *rand.Rand) {
 	for _, t := range []tensor{g.inputWeight, g.hiddenWeight, g.inputBias, g.hiddenBias} {
@@ -98,8 +98,8 @@ func (g *gru) forward(c *Context) {
 	}
 }
 
-// backward is back-propagation through time: the gates' gradients step by step,
-// then the weights' from all steps together.
+// backward is back-propagation through time: the gates' gradients step by step, then the
+// weights' from all steps together.
 func (g *gru) backward(c *Context) {
 	v := &c.values[g.node]
 	size := c.batch * g.hidden
@@ -167,12 +167,12 @@ func (g *gru) weightGradients(c *Context, d [][]float32) {
 		own, recurrent := c.matrix(d[gate], g.node), d[recurrentSum(gate)]
 		gemm.MulTransA(g.gate(g.inputWeight, c.gradient, gate), c.y(g.from), own, gemm.Finish{})
 		gemm.SumRows(g.gate(g.inputBias, c.gradient, gate).Data[:g.hidden], own, false)
-		// Step t meets the state of step t-1; the first met zeros.
+		// Step t uses the state of step t-1; the first used zeros.
 		gemm.MulTransA(g.gate(g.hiddenWeight, c.gradient, gate),
 			gemm.View(h, later, g.hidden), gemm.View(recurrent[block:], later, g.hidden), gemm.Finish{})
 		gemm.SumRows(g.gate(g.hiddenBias, c.gradient, gate).Data[:g.hidden], c.matrix(recurrent, g.node), false)
 	}
 }
 
-func (g *gru) tangent(*Context)         {} // Tangent refuses networks with a GRU
+func (g *gru) tangent(*Context)         {} // Tangent rejects networks with a GRU
 func (g *gru) tangentBackward(*Context) {}

@@ -1,6 +1,6 @@
 package nn
 
-// newLayer reserves a layer's parameters. Validation has left no other kinds.
+// newLayer reserves a layer's parameters. Validation has excluded other kinds.
 func (p *program) newLayer(node Node, l Layer, name string) layer {
 	switch l.Kind {
 	case KindDense:

@@ -65,8 +65,8 @@ func (spread) adjoint(c *Context, dx, dy gemm.Matrix, add bool) {
 	gemm.SumRows(dx.Data, gemm.View(dy.Data, c.items, len(dx.Data)), add)
 }
 
-// neighbours mixes node features by the normalised adjacency. Seen as one row
-// per node, a whole batch is one product.
+// neighbours mixes node features by the normalised adjacency. With one row per node, a whole
+// batch is one product.
 type neighbours struct{}
 
 func (neighbours) apply(c *Context, y, x gemm.Matrix) {

@@ -10,14 +10,14 @@ import (
 	"github.com/loadline/loadline/internal/nn/gemm"
 )
 
-// Net is a design with weights. The weights may be read by many goroutines; who
-// changes them must be alone.
+// Net is a design with weights. Many goroutines may read the weights; changing them needs
+// exclusive access.
 type Net struct {
 	*program
 	params []float32
 }
 
-// program is what clones of a Net share: everything but the weights.
+// program is shared by clones of a Net: everything but the weights.
 type program struct {
 	design  Design
 	axes    []axis
@@ -26,7 +26,7 @@ type program struct {
 	tensors []tensor
 	size    int
 
-	// carries[g][n]: asked for gradients g, Backward must reach node n.
+	// carries[g][n]: with requested gradients g, Backward must reach node n.
 	carries [1 + (ParamGradients | InputGradients)][]bool
 }
 
@@ -84,8 +84,7 @@ func (p *program) reserve(name string, shape ...int) tensor {
 
 func (p *program) width(n Node) int { return p.design.Layers[n].Width }
 
-// findCarriers marks the layers with weights, or the inputs, and all that lies
-// behind them.
+// findCarriers marks the layers with weights, or the inputs, and all that depend on them.
 func (p *program) findCarriers() {
 	for want := range Gradients(len(p.carries)) {
 		carries := make([]bool, len(p.layers))
@@ -132,8 +131,8 @@ func (n *Net) Tensors() []Tensor {
 	return out
 }
 
-// Load copies tensors into the net. It reports every missing, unknown,
-// misshapen or non-finite one at once, and then leaves the net as it was.
+// Load copies tensors into the net. It reports every missing, unknown, misshapen or non-finite
+// one at once, and then does not change the net.
 func (n *Net) Load(tensors []Tensor) error {
 	var faults []error
 	given := map[string]Tensor{}
@@ -168,7 +167,7 @@ func (n *Net) Load(tensors []Tensor) error {
 	return nil
 }
 
-// Finite says whether no value is infinite or not a number.
+// Finite reports whether no value is infinite or NaN.
 func Finite(values []float32) bool {
 	return !slices.ContainsFunc(values, func(v float32) bool {
 		return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)

@@ -10,7 +10,7 @@ import (
 // normEpsilon is PyTorch's default.
 const normEpsilon = 1e-5
 
-// What a norm keeps, by index into value.kept.
+// Contents of value.kept by index.
 const (
 	normUnit        = iota // rows of mean 0 and variance 1
 	normInverse            // one over each row's deviation
@@ -65,8 +65,7 @@ func (l *norm) normalise(x []float32, v *value, scale, shift []float32) {
 
 func (l *norm) backward(c *Context) {
 	da, v := c.beforeActivation(l.node, l.activation), &c.values[l.node]
-	// The kernel finds the weights' gradients on its way; if they are not
-	// wanted, they go to scratch.
+	// The kernel always computes the weights' gradients; unwanted ones go to scratch memory.
 	dscale, dshift := c.memory(2 * da.Cols)[:da.Cols], c.scratch[da.Cols:2*da.Cols]
 	if c.want&ParamGradients != 0 {
 		dscale, dshift = l.scale.of(c.gradient), l.shift.of(c.gradient)

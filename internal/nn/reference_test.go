@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/nn/gemm"
 )
 
-// reference runs designs in float64, in the plainest loops, one sample and one
-// item at a time. It shares nothing with the code under test but the layout.
+// reference runs designs in float64 with simple loops, one sample and one item at a time. It
+// shares only the layout with the code under test.
 type reference struct {
 	net    *Net
 	params []float64

@@ -2,13 +2,12 @@ package nn
 
 import "slices"
 
-// One observation at a time is how a policy acts. Looking up layers and shapes
-// would then cost more than the arithmetic, so a context that sees two batches
-// of one in a row prepares a list of steps on fixed memory, and runs that until
-// a larger batch comes. A context that takes turns between acting and training
-// never prepares, and so never allocates: give each its own.
+// A policy acts on one observation at a time. Looking up layers and shapes would then cost more
+// than the arithmetic, so a context that gets two batches of one in a row prepares a list of
+// steps on fixed memory, and runs that until a larger batch comes. A context that alternates
+// between acting and training never prepares, and so never allocates: use one context for each.
 
-// preparable is a layer with a quicker way for one row.
+// preparable is a layer with a faster way for one row.
 type preparable interface {
 	single(c *Context) func()
 }
@@ -19,7 +18,7 @@ func (c *Context) single(inputs [][]float32) bool {
 		return false
 	}
 	if len(inputs) != len(c.net.inputs) {
-		c.bind(1, inputs) // says what is wrong
+		c.bind(1, inputs) // panics with the reason
 	}
 	for i, n := range c.net.inputs {
 		own := c.values[n].y
@@ -34,7 +33,7 @@ func (c *Context) single(inputs [][]float32) bool {
 	return true
 }
 
-// countSingles follows every Forward that was not run from prepared steps.
+// countSingles is called after every Forward that was not run from prepared steps.
 func (c *Context) countSingles() {
 	c.steps = nil
 	if c.batch > 1 || slices.Contains(c.net.axes, perItem) {

@@ -50,8 +50,8 @@ func (s *softmax) tangent(c *Context) {
 	}
 }
 
-// tangentBackward adds to the Jacobian of dy' what the Jacobian's own change
-// makes of dy: y'*(dy - sum(y*dy)) - y*sum(y'*dy).
+// tangentBackward adds to the Jacobian of dy' the effect of the Jacobian's own change on dy:
+// y'*(dy - sum(y*dy)) - y*sum(y'*dy).
 func (s *softmax) tangentBackward(c *Context) {
 	tdx, add := c.tdyOf(s.from)
 	s.jacobian(c, tdx, c.matrix(c.values[s.node].tdy, s.node), add)

@@ -19,8 +19,7 @@ import (
 //	loss.MeanTangent(tdOut, out, target, tOut)
 //	hv := ctx.HessianVector(tdOut)
 
-// ErrNoSecondOrder says that a network has a layer whose tangents are not
-// implemented: the GRU.
+// ErrNoSecondOrder: the network has a layer without tangents, a GRU.
 var ErrNoSecondOrder = errors.New("nn: no second order through a GRU")
 
 // Tangent is the derivative of the last Forward's output when the parameters
@@ -51,9 +50,9 @@ func (c *Context) Tangent(direction []float32) ([]float32, error) {
 	return c.values[out].ty, nil
 }
 
-// HessianVector is the Hessian of the loss times the direction given to
-// Tangent. It takes the derivative, in that direction, of what Backward was
-// given. The result stays valid until the next call.
+// HessianVector is the Hessian of the loss times the direction given to Tangent. Its argument
+// is the derivative, in that direction, of Backward's argument. The result is valid until the
+// next call.
 func (c *Context) HessianVector(tdOutput []float32) []float32 {
 	out := len(c.values) - 1
 	if len(tdOutput) != len(c.values[out].y) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// axis says how many rows a layer has: one per sample, or one per item of a
-// sample (a time step or a graph node).
+// axis is the rows of a layer: one per sample, or one per item of a sample (a time step or a
+// graph node).
 type axis int
 
 const (
@@ -15,8 +15,8 @@ const (
 	perItem
 )
 
-// What a design may ask for: far beyond what this package is good for, and
-// little enough that a damaged file cannot exhaust the memory.
+// Limits of a design: far beyond the use of this package, and small enough that a damaged file
+// cannot exhaust the memory.
 const (
 	maxLayers = 1 << 10
 	maxWidth  = 1 << 16
@@ -31,7 +31,7 @@ func (d Design) Validate() error {
 	return err
 }
 
-// axes derives each layer's rows and checks the design on the way.
+// axes derives each layer's rows and checks the design.
 func (d Design) axes() ([]axis, error) {
 	var faults []error
 	if len(d.Layers) == 0 || slices.Contains(inputKinds, d.Layers[len(d.Layers)-1].Kind) {
@@ -69,7 +69,7 @@ func (d Design) axes() ([]axis, error) {
 	return rows, errors.Join(faults...)
 }
 
-// itemFaults checks that layers over items have items of their sort.
+// itemFaults checks that layers over items have items of their kind.
 func itemFaults(has map[Kind]bool) (faults []error) {
 	check := func(wrong bool, what string) {
 		if wrong {
@@ -83,7 +83,7 @@ func itemFaults(has map[Kind]bool) (faults []error) {
 	return faults
 }
 
-// rows checks what the layer takes and says which rows it gives.
+// rows checks the layer's inputs and returns its rows.
 func (l Layer) rows(layers []Layer, rows []axis) (axis, error) {
 	if slices.Contains(inputKinds, l.Kind) {
 		if len(l.From) != 0 {

@@ -65,8 +65,7 @@ func isObjective(field string) bool {
 	return len(field) > 4 && field[len(field)-4:] == ".slo"
 }
 
-// longest stretch of the requests of a history without a gap that is too long to
-// be filled.
+// longest part of a history's load without a gap that is too long to fill.
 func (s *Subject) longest(h *history.History, what string) (*workload.Workload, time.Time, error) {
 	stretches, err := twin.Loads(h, s.App)
 	if err != nil {
@@ -92,9 +91,8 @@ type Model struct {
 	Progress func(share float64)
 }
 
-// FromApp takes an application as it is modelled. Its history under an autoscaler, over
-// the training part, is recorded in the fluid engine, and Scaling-Ops' regressor is
-// fitted to it.
+// FromApp uses an application's own model. Its history under an autoscaler, over the training
+// part, is recorded in the fluid engine, and Scaling-Ops' regressor is fitted to it.
 func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Model) (*Subject, error) {
 	if m.HeldOut == 0 {
 		m.HeldOut = twin.DefaultHeldOut
@@ -146,8 +144,8 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 	return s, nil
 }
 
-// delaysOf takes Scaling-Ops' model of each service as its environments need it.
-// The SLA is the service's part of the users' objective.
+// delaysOf converts Scaling-Ops' model of each service for its environments. The SLA is the
+// service's part of the users' objective.
 func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[string]train.Delays {
 	ground := formulation.NewTopology(app)
 	all := map[string]train.Delays{}
@@ -162,8 +160,8 @@ func delaysOf(app *loadline.App, linear []twin.Linear, h *history.History) map[s
 		}
 		name := app.Services[i].Name
 		if s := h.Service(name); s == nil || s.Series[history.CPURequest].Present() == 0 {
-			// The regressor was given cores; the environments use shares of the
-			// request that the twin assumes.
+			// The regressor was fitted to cores; the environments use shares of the request
+			// that the twin assumes.
 			if request := app.Services[i].Size.CPURequest; request > 0 {
 				d.CPUSlope *= request
 				d.MeanCPU /= request
@@ -205,7 +203,7 @@ func (s *Subject) remark() {
 	}
 }
 
-// remarkReplicas names services that never scaled. Of a history, the fit does.
+// remarkReplicas notes services that never scaled. For a history, the fit reports it.
 func (s *Subject) remarkReplicas() {
 	var fixed []string
 	for i := range s.App.Services {
@@ -227,7 +225,7 @@ func oneCount(s history.Series) bool {
 	for i := range s {
 		v, present := s.Get(i)
 		switch {
-		case !present || v != math.Round(v): // between two counts is no count
+		case !present || v != math.Round(v): // a mean of two counts is not a count
 		case !found:
 			first, found = v, true
 		case v != first:
@@ -237,7 +235,7 @@ func oneCount(s history.Series) bool {
 	return found
 }
 
-// listed names a few of many.
+// listed names the first few of many.
 func listed(names []string) string {
 	const most = 5
 	text := ""

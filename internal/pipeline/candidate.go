@@ -20,22 +20,22 @@ type Candidate struct {
 	Seed     uint64          `json:"seed"`
 	Steps    int             `json:"steps"`          // in the environment, over all services
 	From     string          `json:"from,omitempty"` // the candidate whose weights it begins with
-	// Shares that services' budgets follow; nil = the method's own way.
+	// Shares for the services' budgets; nil = the method's default.
 	Shares *formulation.Shares `json:"shares,omitempty"`
 }
 
 // DefaultSteps is how many steps a candidate is trained for, the same for every method.
 const DefaultSteps = 24_000
 
-// usual is the order in which candidates are taken where no methods are given: ours
-// most often, since papers' formulations rarely meet the SLO on other data.
+// usual is the order of candidates if no methods are given: ours most often, since papers'
+// formulations rarely meet the SLO on other data.
 var usual = []string{
 	"loadline-dqn", "scaling-ops", "elastic-dqn", "loadline-dqn", "serverless-horizontal", "serverless-vertical", "loadline-dqn",
 	"scaling-ops",
 }
 
-// LineUp is n candidates of the given methods in turn, or of the usual ones: those of
-// one method differ by seed, and by what its variants differ in.
+// LineUp is n candidates of the given methods in turn, or of the usual ones: those of one
+// method differ by seed and variant.
 func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
 	if len(methods) == 0 {
 		methods = usual
@@ -109,13 +109,13 @@ func (c *Candidate) check() error {
 	return errors.Join(faults...)
 }
 
-// formerCandidate is what run.json had of a candidate when all of them were of
+// formerCandidate is a candidate in run.json of earlier versions, all of which were of
 // formulations.
 type formerCandidate struct {
 	Formulation string `json:"formulation"`
 }
 
-// UnmarshalJSON reads former ones too.
+// UnmarshalJSON also reads the earlier format.
 func (c *Candidate) UnmarshalJSON(text []byte) error {
 	type plain Candidate
 	var former formerCandidate

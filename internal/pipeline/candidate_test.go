@@ -30,8 +30,8 @@ func TestEveryTrainableMethodCanBeACandidate(t *testing.T) {
 	}
 }
 
-// TestFormerCandidatesAreRead: run.json of a former version, with the DQN formulation
-// that was called loadline.
+// TestFormerCandidatesAreRead: run.json of an earlier version, with the DQN formulation that
+// was called loadline.
 func TestFormerCandidatesAreRead(t *testing.T) {
 	var o Outcome
 	err := json.Unmarshal([]byte(`{"name": "loadline-1", "formulation": "loadline", "params": {"over": 1}, "seed": 1, "steps": 24000, "linear": false,

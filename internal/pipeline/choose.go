@@ -93,7 +93,7 @@ func (e *Evaluation) Choose(p Preference) *Entry {
 	case PreferLatency:
 		return least(notDearer(able, e.Entry(e.Rule)), latency)
 	case PreferBalanced:
-		// A tenth of the rule's cost is worth a tenth of the SLO.
+		// A tenth of the rule's cost counts like a tenth of the SLO.
 		reference := 1.0
 		if rule := e.Entry(e.Rule); rule != nil {
 			reference = cost(rule.validation())
@@ -103,8 +103,8 @@ func (e *Evaluation) Choose(p Preference) *Entry {
 	return least(able, cost)
 }
 
-// notDearer are those that cost no more than the rule, or all if none does. The cost of
-// a rule that violates the SLO is not compared.
+// notDearer are those that cost no more than the rule, or all if none does. The cost of a rule
+// that violates the SLO is not compared.
 func notDearer(met []*Entry, rule *Entry) []*Entry {
 	if rule == nil || !rule.validation().Met {
 		return met

@@ -15,15 +15,15 @@ type Each struct {
 	// Have are the models of candidates that were trained before, by name: these are not
 	// trained again.
 	Have map[string]policy.Model
-	// Done is called with every candidate that is trained, one at a time. An error stops
-	// those that have not begun.
+	// Done is called with every trained candidate, one at a time. An error stops those that
+	// have not begun.
 	Done func(*Trained) error
-	// Progress is called with the share of all steps that are done; it may be nil.
+	// Progress is called with the completed share of all steps; it may be nil.
 	Progress func(share float64)
 }
 
-// TrainEach trains candidates side by side and hands over each as it is ready.
-// Those that begin with another's weights wait for it.
+// TrainEach trains candidates side by side and passes on each as it is done. Those that start
+// from another's weights wait for it.
 func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Each) error {
 	if err := checkCandidates(s, candidates); err != nil {
 		return err
@@ -57,7 +57,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 				faults[i] = err
 				return
 			}
-			if err := t.hand(trained); err != nil {
+			if err := t.store(trained); err != nil {
 				stop(err)
 			}
 		})
@@ -92,7 +92,7 @@ func checkCandidates(s *Subject, candidates []Candidate) error {
 	return errors.Join(faults...)
 }
 
-// team is the candidates that wait for each other.
+// team is the candidates with their dependencies.
 type team struct {
 	mu     sync.Mutex
 	models map[string]policy.Model
@@ -118,7 +118,7 @@ func (t *team) await(name string) policy.Model {
 	return t.models[name]
 }
 
-func (t *team) hand(trained *Trained) error {
+func (t *team) store(trained *Trained) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.models[trained.Candidate.Name] = trained.Model

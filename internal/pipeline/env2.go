@@ -10,9 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// tryENV2 scores policies on Scaling-Ops' equations over the whole held-out part,
-// service by service. A policy that needs what the equations do not give is left
-// out, with the reason.
+// tryENV2 scores policies on Scaling-Ops' equations over the whole held-out part, service by
+// service. A policy that needs other inputs is excluded, with the reason.
 func (f *Folder) tryENV2(ctx context.Context, entries []Entry, j EvaluationSettings) error {
 	places, err := placesOf(f.App, f.HeldOut, nil)
 	if err != nil {

@@ -21,12 +21,12 @@ import (
 type EvaluationSettings struct {
 	Prefer    Preference
 	Seeds     int           // runs of each policy on each stretch; 0 = 3
-	Baselines []string      // as bench takes policies; none = DefaultBaselines
+	Baselines []string      // in the notation of bench; none = DefaultBaselines
 	Stretch   time.Duration // 0 = an hour
 
 	Program  string
 	Workers  int
-	Redo     bool                 // make again what another version made
+	Redo     bool                 // repeat what another version made
 	CPUTime  func() time.Duration // of the calling thread; may be nil
 	Progress func(share float64)  // may be nil
 	Log      func(line string)    // may be nil
@@ -60,7 +60,7 @@ func (j EvaluationSettings) withDefaults() EvaluationSettings {
 	return j
 }
 
-// benchShare of the work is the event engine's.
+// benchShare is the event engine's share of the work.
 const benchShare = 0.8
 
 // Evaluate runs every candidate and every baseline on the held-out part of the history:
@@ -229,7 +229,7 @@ func (e *Entry) add(dir string, row *bench.Row) error {
 		if err != nil {
 			return err
 		}
-		record.Case = row.Case // the same run may have gone by another name
+		record.Case = row.Case // the same run may have had another name
 		e.runs = append(e.runs, record)
 	}
 	return nil
@@ -271,7 +271,7 @@ func (e *Entry) sumUp(app *loadline.App) {
 	e.Bound = boundOf(atMin/points, atMax/points)
 }
 
-// atBound is the share of the time from which on a policy counts as staying at a bound.
+// atBound is the share of time above which a policy counts as staying at a bound.
 const atBound = 0.95
 
 func boundOf(atMin, atMax float64) string {

@@ -23,8 +23,8 @@ type Evaluation struct {
 
 	Seeds     int                `json:"seeds"`
 	Stretches []EvaluatedStretch `json:"stretches"` // of the held-out part, in the event engine
-	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO: the best first
-	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, as the paper ranks
+	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO, the best first
+	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, the paper's ranking
 	Rule      string             `json:"rule"`      // label of the rule that candidates must beat
 	Prefer    Preference         `json:"prefer"`
 	Verdict   Verdict            `json:"verdict"`
@@ -49,7 +49,7 @@ const (
 // Entry is a policy with its figures.
 type Entry struct {
 	Label      string `json:"label"`
-	Policy     string `json:"policy"` // as it was run
+	Policy     string `json:"policy"` // as run
 	Role       string `json:"role"`
 	Method     string `json:"method,omitempty"` // of a candidate
 	Calibrated bool   `json:"calibrated,omitempty"`
@@ -62,8 +62,8 @@ type Entry struct {
 	SLORatio  result.Number `json:"worst_slo_ratio"` // latency over its SLO, at its percentile: the worst stretch's mean
 	Replicas  result.Number `json:"mean_replicas"`
 	Changes   result.Number `json:"changes_per_hour"`
-	Met       bool          `json:"met"`             // at most 1 % over in every run: only then the cost counts
-	Bound     string        `json:"bound,omitempty"` // min or max: where its replicas were nearly all the time
+	Met       bool          `json:"met"`             // at most 1 % over in every run; the cost counts only then
+	Bound     string        `json:"bound,omitempty"` // min or max: where its replicas were almost all the time
 	Front     bool          `json:"front"`           // no contender is both cheaper and safer
 	Stretches []Figures     `json:"stretches"`
 	// Against the rule: the cost relative to the rule's, minus 1, run by run.

@@ -17,9 +17,9 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Begin a run, or go on with one of the same subject: candidates that are trained
-// with the same settings stay. Of another subject, or with other settings of a
-// candidate of the same name, nothing is touched and the difference is named.
+// Begin starts a run, or continues one of the same subject: candidates that were trained with
+// the same settings are kept. With another subject, or other settings of a candidate of the
+// same name, nothing is touched and the error names the difference.
 func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (*Folder, error) {
 	f := &Folder{Dir: dir, App: s.App, Training: s.Training, HeldOut: s.HeldOut}
 	f.Run = Run{Format: RunFormat, Program: program, Subject: s.summary()}
@@ -59,7 +59,7 @@ func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (
 
 func (f *Folder) write() error { return writeJSON(filepath.Join(f.Dir, RunFile), f.Run, " ") }
 
-// takeOver what an earlier training left.
+// takeOver keeps what an earlier training finished.
 func (f *Folder) takeOver(before *Run) error {
 	path := filepath.Join(f.Dir, RunFile)
 	if before.Program != f.Program {
@@ -67,7 +67,7 @@ func (f *Folder) takeOver(before *Run) error {
 	}
 	if before.Subject.Digest != f.Subject.Digest {
 		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or "+
-			"begin it anew with --redo",
+			"start it again with --redo",
 			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.HeldOut.From), f.Subject.Name, f.Subject.Source,
 			stamp(f.Subject.HeldOut.From))
 	}
@@ -79,7 +79,7 @@ func (f *Folder) takeOver(before *Run) error {
 		}
 		then := before.Candidates[at]
 		if difference := settingsDiffer(then, *now); difference != "" {
-			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or begin it anew with --redo", path, now.Name,
+			return fmt.Errorf("%s has candidate %s with %s: choose another folder, or start it again with --redo", path, now.Name,
 				difference)
 		}
 		if then.SHA256 != "" && fileDigest(f.ModelPath(now.Name)) == then.SHA256 {
@@ -148,7 +148,7 @@ func (f *Folder) Have() (map[string]policy.Model, error) {
 	return have, nil
 }
 
-// Keep a candidate that is ready: its model first, then run.json that names it.
+// Keep stores a trained candidate: its model first, then run.json with its name.
 func (f *Folder) Keep(t *Trained) error {
 	at := slices.IndexFunc(f.Candidates, func(o Outcome) bool { return o.Name == t.Candidate.Name })
 	if at < 0 {
@@ -180,7 +180,7 @@ func (f *Folder) Keep(t *Trained) error {
 	return f.write()
 }
 
-// OpenRun reads a run whose training is over, or as much of it as is there.
+// OpenRun reads a run whose training is finished or interrupted.
 func OpenRun(dir string) (*Folder, error) {
 	r, err := readRun(dir)
 	if err != nil {
@@ -210,8 +210,7 @@ func OpenRun(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Trained are the candidates that have a model, which must be the one that was
-// trained.
+// Trained are the candidates with a model, which must be the one that was trained.
 func (f *Folder) Trained() ([]Outcome, error) {
 	var all []Outcome
 	for _, c := range f.Candidates {
@@ -229,7 +228,7 @@ func (f *Folder) Trained() ([]Outcome, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no candidate of %s is trained yet: the command that began the training goes on with it", f.Dir)
+		return nil, fmt.Errorf("no candidate of %s is trained yet: run the command that began the training again", f.Dir)
 	}
 	return all, nil
 }

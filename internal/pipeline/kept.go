@@ -31,12 +31,12 @@ func (s *Subject) summary() Summary {
 func subjectDigest(model []byte, training, heldOut *workload.Workload, delays map[string]train.Delays) string {
 	sum := sha256.New()
 	sum.Write(model)
-	// Numbers and names, which JSON can always hold.
+	// Numbers and names can always be encoded.
 	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(training), keptWorkload(heldOut), delays})
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// workloadFile is a workload as it is kept.
+// workloadFile is the format of a workload.
 type workloadFile struct {
 	Format int           `json:"format"`
 	Name   string        `json:"name"`
@@ -90,8 +90,8 @@ func fileDigest(path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeLeftovers of a training that was killed while writing. A young one may be
-// another program's that is still at it.
+// removeLeftovers removes temporary files of a killed training. A recent one may belong to
+// another running program.
 func removeLeftovers(folder string) {
 	paths, _ := filepath.Glob(filepath.Join(folder, ".*"+atomicfile.Suffix))
 	for _, path := range paths {

@@ -71,8 +71,8 @@ func markFront(entries []Entry) {
 	}
 }
 
-// ruleToBeat is the best of the calibrated baselines, or of all where none is
-// calibrated: the entries are in order already. Nil = there is no baseline.
+// ruleToBeat is the best of the calibrated baselines, or of all if none is calibrated: the
+// entries are sorted already. Nil = no baseline.
 func (e *Evaluation) ruleToBeat() *Entry {
 	for _, calibrated := range []bool{true, false} {
 		for i := range e.Entries {
@@ -84,7 +84,7 @@ func (e *Evaluation) ruleToBeat() *Entry {
 	return nil
 }
 
-// compareWith the rule run by run: the same stretch with the same seed.
+// compareWith compares with the rule run by run: the same stretch with the same seed.
 func (e *Entry) compareWith(rule *Entry) {
 	if e.Label == rule.Label {
 		return

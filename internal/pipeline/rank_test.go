@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// evaluatedAs makes an entry whose runs cost so much, seed by seed, on two stretches.
+// evaluatedAs makes an entry with the given costs, by seed, on two stretches.
 func evaluatedAs(label, role string, met bool, over, ratio float64, costs ...float64) Entry {
 	e := Entry{Label: label, Policy: label, Role: role, Met: met, Over: result.Number(over), WorstOver: result.Number(over),
 		SLORatio: result.Number(ratio)}
@@ -89,7 +89,7 @@ func TestTheRuleToBeat(t *testing.T) {
 	}
 }
 
-func TestTheRehearsalChooses(t *testing.T) {
+func TestTheValidationRunsChoose(t *testing.T) {
 	lucky := evaluatedAs("lucky", RoleCandidate, true, 0.002, 0.5, 5, 5, 5)
 	lucky.Validation = &Validation{CoreHours: 12, Over: 0.002, SLORatio: 0.9, Met: true}
 	steady := evaluatedAs("steady", RoleCandidate, true, 0.002, 0.5, 8, 8, 8)
@@ -101,7 +101,7 @@ func TestTheRehearsalChooses(t *testing.T) {
 	e := evaluationOf(lucky, steady, broken, rule)
 	for _, p := range Preferences() {
 		if got := e.Choose(Preference(p)); got.Label != "steady" {
-			t.Errorf("prefer %s: %s, though the rehearsal speaks for steady", p, got.Label)
+			t.Errorf("prefer %s: %s, though steady is best on validation", p, got.Label)
 		}
 	}
 }

@@ -13,12 +13,10 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// RunFormat is the version of a run's files. Another one is recognised and
-// refused.
+// RunFormat is the version of a run's files. Another one is detected and rejected.
 const RunFormat = 1
 
-// Files of a run's folder. Each appears whole or not at all; run.json names only
-// what is there.
+// Files of a run's folder. Each is written atomically; run.json names only existing ones.
 const (
 	RunFile        = "run.json"
 	TwinFile       = "twin.yaml"
@@ -110,14 +108,14 @@ func (e *OtherVersionError) Error() string {
 		return fmt.Sprintf("%s has format %d, and this program reads %d: train again into another folder, or use the loadline that "+
 			"made it", e.Path, e.Format, RunFormat)
 	}
-	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or begin it anew with --redo", e.Path, e.Program,
+	return fmt.Sprintf("%s was begun by %q, and this is %q: choose another folder, or start it again with --redo", e.Path, e.Program,
 		e.Expected)
 }
 
-// ErrNoRun is what opening a folder gives that holds none.
+// ErrNoRun: the folder has no run.
 var ErrNoRun = errors.New("no run")
 
-// ModelPath is where a candidate's model is.
+// ModelPath is the path of a candidate's model.
 func (f *Folder) ModelPath(name string) string { return modelPath(f.Dir, name) }
 
 func modelPath(dir, name string) string {

@@ -32,8 +32,8 @@ var recordOnce = sync.OnceValues(func() (*history.History, error) {
 	return s.History, nil
 })
 
-// smallSubject learns on an hour and a half of one service and is proven on the
-// rest of two hours.
+// smallSubject trains on an hour and a half of one service and is evaluated on the rest of two
+// hours.
 func smallSubject(t *testing.T) *Subject {
 	t.Helper()
 	s, err := FromApp(context.Background(), single(), waves(2*time.Hour), Model{Seed: 1})
@@ -43,8 +43,7 @@ func smallSubject(t *testing.T) *Subject {
 	return s
 }
 
-// smallLineUp is of scaling-ops, whose episodes are short, unless others are asked
-// for.
+// smallLineUp is candidates of scaling-ops, whose episodes are short, unless others are given.
 func smallLineUp(t *testing.T, n int, formulations ...string) []Candidate {
 	t.Helper()
 	if len(formulations) == 0 {
@@ -135,7 +134,7 @@ func TestARunIsReadBack(t *testing.T) {
 		len(all[0].Curves) == 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	// A model that is changed after the training is not taken for it.
+	// A model that is changed after the training is detected.
 	path := f.ModelPath(candidates[0].Name)
 	if err := os.WriteFile(path, []byte("torn"), 0o644); err != nil {
 		t.Fatal(err)
@@ -257,7 +256,7 @@ func TestEvaluate(t *testing.T) {
 		if !(entry.CoreHours > 0) || len(entry.Stretches) != len(e.Stretches) {
 			t.Errorf("%+v", entry)
 		}
-		// Scaling-Ops' equations are enough for its own policy and for HPA, not for ours.
+		// Scaling-Ops' equations have the inputs of its own policy and of HPA, not of ours.
 		if on := entry.ENV2 != nil; on != (entry.Label != "loadline-dqn-1") || !on && entry.NotENV2 == "" {
 			t.Errorf("%s on ENV2: %v, %s", entry.Label, on, entry.NotENV2)
 		}
@@ -274,7 +273,7 @@ func TestEvaluate(t *testing.T) {
 	if !bytes.Equal(a, b) {
 		t.Errorf("read back:\n%s\nwas\n%s", b, a)
 	}
-	// What was run is not run again, and comes to the same.
+	// Finished runs are not repeated, and give the same result.
 	runs, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json"))
 	again, err := Evaluate(context.Background(), f, judging)
 	if err != nil {
@@ -307,7 +306,8 @@ func TestEvaluate(t *testing.T) {
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
 		t.Error("the other model was not run")
 	}
-	if _, err := Evaluate(context.Background(), f, EvaluationSettings{Program: "newer", Seeds: 1, Stretch: 5 * time.Minute}); !errors.As(err,
+	if _, err := Evaluate(context.Background(), f, EvaluationSettings{Program: "newer", Seeds: 1,
+		Stretch: 5 * time.Minute}); !errors.As(err,
 		new(*bench.OtherVersionError)) {
 		t.Errorf("runs of another version: %v", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// TestCandidatesLearnWithShares: the places to practise on have them as their SLO, and
-// the model that comes of it holds them.
+// TestCandidatesLearnWithShares: the training scenarios have them as their SLO, and the model
+// contains them.
 func TestCandidatesLearnWithShares(t *testing.T) {
 	s := smallSubject(t)
 	name := s.App.Services[0].Name

@@ -17,7 +17,7 @@ import (
 // fortnight is two weeks with quiet weekends.
 const fortnight = "weekly:low=40,high=200,peak=15h,weekend=0.55+noise:cv=0.08,corr=10m"
 
-// recorded is what HPA showed of an application over a workload, every 15 s.
+// recorded is the history of an application under HPA over a workload, every 15 s.
 func recorded(tb testing.TB, app, spec string, duration time.Duration, scale float64) *history.History {
 	tb.Helper()
 	model, err := apps.Load(app)
@@ -41,7 +41,7 @@ func recorded(tb testing.TB, app, spec string, duration time.Duration, scale flo
 	return h
 }
 
-// wholeWay fits, trains and evaluates, and says how long each took.
+// wholeWay fits, trains and evaluates, and reports the durations.
 func wholeWay(b *testing.B, h *history.History, limit time.Duration) {
 	ctx := context.Background()
 	var fit, train, evaluate time.Duration
@@ -89,15 +89,15 @@ func wholeWay(b *testing.B, h *history.History, limit time.Duration) {
 	b.ReportMetric(100*(fit+train+evaluate).Seconds()/n/limit.Seconds(), "%-of-limit")
 }
 
-// BenchmarkFourteenDays is the promise: a 14-day history of one service at 15 s,
-// fitted, 8 candidates trained and evaluated within 60 s on two cores.
+// BenchmarkFourteenDays has a limit: a 14-day history of one service at 15 s, fitted, 8
+// candidates trained and evaluated within 60 s on two cores.
 func BenchmarkFourteenDays(b *testing.B) {
 	h := recorded(b, "single", fortnight, 14*24*time.Hour, 1)
 	wholeWay(b, h, time.Minute)
 }
 
-// BenchmarkTrainTicket is the large one: 40 services over 7 days within 10 minutes
-// and 2 GB. It takes minutes, so it runs only when it is asked for.
+// BenchmarkTrainTicket is the large one: 40 services over 7 days within 10 minutes and 2 GB. It
+// takes minutes, so it runs only on request.
 func BenchmarkTrainTicket(b *testing.B) {
 	if os.Getenv("LOADLINE_LONG_BENCH") == "" {
 		b.Skip("takes minutes: set LOADLINE_LONG_BENCH=1 to run it")
@@ -110,7 +110,7 @@ func BenchmarkTrainTicket(b *testing.B) {
 	b.ReportMetric(float64(peak.Load())/(1<<30), "peak-GiB")
 }
 
-// watchMemory notes the most that was taken from the system and not given back.
+// watchMemory records the peak of memory obtained from the system and not returned.
 func watchMemory() (peak *atomic.Uint64, stop func()) {
 	peak = &atomic.Uint64{}
 	end := make(chan struct{})

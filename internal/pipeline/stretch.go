@@ -21,8 +21,8 @@ type Stretch struct {
 // DefaultStretch is the length of a stretch.
 const DefaultStretch = time.Hour
 
-// leadOf is how long before a stretch a run begins: every policy begins with the same
-// replicas, and the time to correct them once is not evaluated.
+// leadOf is how long before a stretch a run begins: every policy begins with the same replicas,
+// and the time to correct them once is not evaluated.
 func leadOf(length time.Duration) time.Duration { return min(10*time.Minute, length/6) }
 
 // Names of stretches.
@@ -33,10 +33,9 @@ const (
 	wholeStretch    = "whole"
 )
 
-// stretches are the busiest stretch of a workload, the one with the steepest rise
-// and, if it is asked for, one like most others, each with its lead. Those that
-// overlap become one. Of a workload that is hardly longer than a stretch all is
-// taken.
+// stretches are the busiest stretch of a workload, the one with the steepest rise and, if
+// typical is set, a typical one, each with its lead. Overlapping ones are merged. A workload
+// that is hardly longer than a stretch is used as a whole.
 func stretches(w *workload.Workload, length time.Duration, typical bool) ([]Stretch, error) {
 	lead := leadOf(length)
 	if w.Duration() < 2*length+lead {
@@ -58,7 +57,7 @@ func stretches(w *workload.Workload, length time.Duration, typical bool) ([]Stre
 	return found, nil
 }
 
-// merged joins those that overlap, in the order of time.
+// merged joins overlapping ones, in the order of time.
 func merged(all []Stretch) []Stretch {
 	slices.SortStableFunc(all, func(a, b Stretch) int { return int(min(max(a.From-b.From, -1), 1)) })
 	out := all[:1:1]
@@ -76,8 +75,7 @@ func merged(all []Stretch) []Stretch {
 	return out
 }
 
-// viewOver looks at a workload through a window that begins at places a twelfth of
-// its length apart.
+// viewOver evaluates a workload over a sliding window, in steps of a twelfth of its length.
 type viewOver struct {
 	w            *workload.Workload
 	length, lead time.Duration
@@ -122,8 +120,8 @@ func (v *viewOver) busiest() int {
 	return best
 }
 
-// steepest is where a sixth of the window has most more requests than the sixth
-// before it; that rise is in the window's middle.
+// steepest is where a sixth of the window has the largest increase of requests over the sixth
+// before it; the rise is in the middle of the window.
 func (v *viewOver) steepest() int {
 	rise := func(n int) float64 {
 		middle, sixth := v.start(n)+v.length/2, v.length/6
@@ -138,8 +136,8 @@ func (v *viewOver) steepest() int {
 	return best
 }
 
-// typical is the window whose mean is nearest to the median of all, apart from
-// those that are taken.
+// typical is the window whose mean is closest to the median of all, apart from those already
+// taken.
 func (v *viewOver) typical(taken []Stretch) int {
 	means := make([]float64, v.places)
 	for n := range means {
@@ -158,9 +156,8 @@ func (v *viewOver) typical(taken []Stretch) int {
 	return best
 }
 
-// validationStretches are what rules are calibrated on: the busiest and the
-// steepest stretch at the end of the training part, of its last day at least if it
-// is that long.
+// validationStretches are for calibrating rules: the busiest and the steepest stretch at the
+// end of the training part, at least its last day if it is that long.
 func validationStretches(training *workload.Workload, heldOut, length time.Duration) ([]*workload.Workload, error) {
 	from := max(0, training.Duration()-max(24*time.Hour, heldOut))
 	last, err := training.Slice(from, training.Duration())

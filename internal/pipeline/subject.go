@@ -24,15 +24,15 @@ type Subject struct {
 	Delays   map[string]train.Delays
 
 	TrainingFrom, HeldOutFrom time.Time // when the parts begin
-	Model                     []byte    // the application as a model file, with where its figures come from
-	Notes                     []string  // limits of the history that a user should know
+	Model                     []byte    // the application as a model file, with the origin of its figures
+	Notes                     []string  // limits of the history, for the user
 }
 
 // Smoothing is Scaling-Ops' alpha.
 const Smoothing = 0.4
 
-// placesOf an application: every service that is visited, alone, with budgets by shares
-// if there are any.
+// placesOf an application: every visited service alone, with budgets by shares if there are
+// any.
 func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Shares) ([]train.ServiceScenario, error) {
 	load, err := w.For(app)
 	if err != nil {

@@ -93,7 +93,7 @@ func (e *Evaluation) writeCost(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// name with the setting that was found, for one that was calibrated.
+// name with the calibrated setting, if any.
 func (e *Entry) name() string {
 	if _, settings, _ := strings.Cut(e.Policy, ":"); e.Calibrated && settings != "" {
 		return e.Label + " " + strings.ReplaceAll(settings, ",", ", ")
@@ -101,7 +101,7 @@ func (e *Entry) name() string {
 	return e.Label
 }
 
-// difference to the rule; a star where the interval leaves out zero.
+// difference to the rule; a star if the interval excludes zero.
 func (e *Entry) difference() string {
 	if e.Against == nil || math.IsNaN(float64(e.Against.Mean)) {
 		return "-"

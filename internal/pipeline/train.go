@@ -10,14 +10,14 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Trained is a candidate and what became of it.
+// Trained is a candidate and its model.
 type Trained struct {
 	Candidate Candidate
 	*policy.Trained
 }
 
-// TrainAll trains candidates side by side and returns them in their order. Progress is
-// called with the share of all steps that are done; it may be nil.
+// TrainAll trains candidates side by side and returns them in their order. Progress is called
+// with the completed share of all steps; it may be nil.
 func TrainAll(ctx context.Context, s *Subject, candidates []Candidate, workers int, progress func(share float64)) ([]*Trained, error) {
 	trained := make([]*Trained, len(candidates))
 	err := TrainEach(ctx, s, candidates, Each{Workers: workers, Progress: progress, Done: func(t *Trained) error {
@@ -56,7 +56,7 @@ func (s *Subject) scenario() (train.Scenario, error) {
 	return train.Scenario{App: s.App, Load: load, Duration: s.Training.Duration(), Source: fmt.Sprintf("%s: %s", s.Name, s.Source)}, nil
 }
 
-// shares adds up how far each candidate is.
+// shares adds up the progress of the candidates.
 type shares struct {
 	mu       sync.Mutex
 	each     []float64
@@ -74,7 +74,7 @@ func newShares(candidates []Candidate, progress func(float64)) *shares {
 	return s
 }
 
-// of gives one candidate's progress its place.
+// of returns the progress function of one candidate.
 func (s *shares) of(i int) func(float64) {
 	return func(share float64) {
 		s.mu.Lock()

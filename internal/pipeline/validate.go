@@ -60,8 +60,8 @@ func (j EvaluationSettings) validate(ctx context.Context, f *Folder, e *Evaluati
 	return nil
 }
 
-// validation has the figures by which the choice is made. An evaluation of an earlier
-// version has none: then those of the held-out part.
+// validation has the figures by which the choice is made. An evaluation of an earlier version
+// has none: then those of the held-out part are used.
 func (e *Entry) validation() Validation {
 	if e.Validation != nil {
 		return *e.Validation

@@ -10,15 +10,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Autothrottle sizes the CPU of every service by how often the kernel throttles
-// it. A captain beside each service keeps the share of throttled periods near a
-// target, every second (autothrottle_captain.go); one tower chooses the targets
-// of two groups of services, every minute, by what they cost and whether the SLO
-// held (autothrottle_tower.go). After Wang et al., "Autothrottle: A Practical
-// Bi-Level Approach to Resource Management for SLO-Targeted Microservices" (NSDI
-// 2024), and its public code.
+// Autothrottle sizes the CPU of every service by how often the kernel throttles it. A captain
+// beside each service keeps the share of throttled periods near a target, every second
+// (autothrottle_captain.go); one tower chooses the targets of two groups of services, every
+// minute, by their cost and whether the SLO was met (autothrottle_tower.go). After Wang et al.,
+// "Autothrottle: A Practical Bi-Level Approach to Resource Management for SLO-Targeted
+// Microservices" (NSDI 2024), and its public code.
 //
-// Where it differs from the original:
+// Deviations from the original:
 //   - A captain sees means of one second, not of 100 ms, and estimates from them
 //     the peak and the deviation that it would have seen (see captain.peak).
 //   - The throttled share is of the periods in which a pod ran. An idle one seems
@@ -32,7 +31,7 @@ import (
 //     over the targets, in place of Vowpal Wabbit's network of three neurons; a
 //     minute is learned from at its own load, not at that of the minute before. It
 //     chooses among targets that it has tried, and random trials lead it to their
-//     neighbours, where the other at first thinks best of what it has never
+//     neighbours, where the other is initially optimistic about what it has never
 //     tried; so it can start in production, from given targets, without the
 //     paper's hours of exploring everything.
 //   - Whether the SLO held is judged exactly, by the share of requests over it;
@@ -44,7 +43,7 @@ type Autothrottle struct {
 	tower    *tower
 }
 
-// throttleTargets is the ladder that the tower climbs.
+// throttleTargets are the targets that the tower chooses from.
 var throttleTargets = []float64{0, 0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3}
 
 func throttleTarget(s string) error {
@@ -60,7 +59,7 @@ var autothrottleMethod = Method{
 	Name:   "autothrottle",
 	About:  "CPU limits by how often they throttle: captains each second, a learning tower each minute",
 	Search: autothrottleSearch,
-	// The fluid engine knows the mean of a step, and autothrottle lives by what happens
+	// The fluid engine computes the mean of a step, and autothrottle depends on what happens
 	// within a second.
 	SearchEngine: "event",
 	Options: func(*loadline.App) []Option {
@@ -94,13 +93,12 @@ var autothrottleMethod = Method{
 // Name of the policy.
 func (*Autothrottle) Name() string { return "autothrottle" }
 
-// Needs are those of the captains, which sit beside the pods.
+// Needs are those of the captains, which run beside the pods.
 func (*Autothrottle) Needs() loadline.Needs {
 	return loadline.Needs{Period: time.Second, Scrape: time.Second, Window: time.Second}
 }
 
-// Decide lets the tower watch, and choose once a minute, and then every captain
-// act.
+// Decide updates the tower, which chooses once a minute, and then runs every captain.
 func (p *Autothrottle) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	if p.tower.watch(now, s) {
 		for i := range p.captains {
@@ -134,10 +132,10 @@ func (p *Autothrottle) Decide(now time.Time, s loadline.Situation) (loadline.Pro
 	return proposal, nil
 }
 
-// unlimited is what the original's captains start from.
+// unlimited is the initial limit of the original's captains.
 const unlimited = 32 // cores
 
-// startLimit is the limit to go on from; a pod without one gets the highest.
+// startLimit is the initial limit; a pod without one gets the highest.
 func startLimit(limit float64, b loadline.Bounds) float64 {
 	switch {
 	case limit > 0:
@@ -148,7 +146,7 @@ func startLimit(limit float64, b loadline.Bounds) float64 {
 	return unlimited
 }
 
-// withinCPU holds a limit to the user's bounds, and above what a quota can be.
+// withinCPU clamps a limit to the user's bounds, and to the smallest possible quota.
 func withinCPU(b loadline.Bounds, cores float64) float64 {
 	cores = max(cores, b.MinCPU, 0.01)
 	if b.MaxCPU > 0 {

@@ -11,7 +11,7 @@ import (
 // captain keeps one service's share of throttled periods near a target.
 type captain struct {
 	target float64
-	margin float64 // deviations of use to leave above its peak
+	margin float64 // standard deviations of usage above its peak
 
 	usage      []reading // cores of each pod, of the last captainMemory
 	throttleAt time.Time
@@ -26,7 +26,7 @@ const (
 	captainMargin = 3.0             // to start with
 	recentCut     = 2               // decisions
 	upAt          = 3.0             // times the target, above which the limit rises
-	cutAt         = 0.9             // of the limit, below which use must lie for a cut
+	cutAt         = 0.9             // usage must be below this share of the limit for a cut
 	cutMost       = 0.5             // of the limit, at once
 )
 
@@ -34,8 +34,7 @@ func newCaptain(target float64) captain {
 	return captain{target: target, margin: captainMargin, sinceCut: recentCut}
 }
 
-// note takes in a second's use of every ready pod, and says whether there was
-// any.
+// note adds a second's usage of every ready pod, and reports whether there was any.
 func (c *captain) note(now time.Time, pods []loadline.PodObservation) bool {
 	c.usage = youngerThan(c.usage, now.Add(-captainMemory))
 	c.now = now
@@ -49,8 +48,7 @@ func (c *captain) note(now time.Time, pods []loadline.PodObservation) bool {
 	return fresh
 }
 
-// decide is the captain's second: give back a cut that hurt, or else raise, cut
-// or hold.
+// decide is one second of the captain: revert a harmful cut, or else raise, cut or hold.
 func (c *captain) decide(limit, throttled float64) (float64, string) {
 	if throttled > 0 {
 		c.throttleAt = c.now
@@ -82,9 +80,8 @@ const (
 	peakOf50 = 2.25
 )
 
-// spread is the mean of use and the deviation of 100 ms samples: that of 1 s
-// means is smaller by the root of 10 if what happens in one tenth of a second
-// says nothing of the next.
+// spread is the mean of usage and the standard deviation of 100 ms samples: that of 1 s means
+// is smaller by the root of 10 if samples are independent.
 func (c *captain) spread() (mean, deviation float64) {
 	n := float64(len(c.usage))
 	for _, u := range c.usage {
@@ -100,9 +97,8 @@ func (c *captain) spread() (mean, deviation float64) {
 	return mean, math.Sqrt(samplesPerReading * sum / (n - 1))
 }
 
-// peak is the largest of the last 50 samples of 100 ms, as far as it can be
-// known. A period that was throttled used all of the limit; if there was none,
-// the peak is about that of so many normal deviates.
+// peak is an estimate of the largest of the last 50 samples of 100 ms. A throttled period used
+// all of the limit; without one, the peak is about that of 50 normal deviates.
 func (c *captain) peak(limit, mean, deviation float64) float64 {
 	if c.throttleAt.After(c.now.Add(-captainMemory)) {
 		return limit

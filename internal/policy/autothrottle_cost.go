@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// best is the action with the least expected cost at a load, among those that
-// have been tried. Without samples it stays where it is.
+// best is the action with the least expected cost at a load, among those tried. Without samples
+// it keeps the current one.
 func (t *tower) best(rps float64) action {
 	known := t.aggregate()
 	best, least := t.now, math.Inf(1)
@@ -15,7 +15,7 @@ func (t *tower) best(rps float64) action {
 		for quiet := range throttleTargets {
 			a := action{busy, quiet}
 			cost, ok := expectedCost(known, a, rps, t.cfg.bin)
-			// What is as good as the best is not worth a move.
+			// An equally good action is not worth a change.
 			if ok && (cost < least-1e-9 || cost < least+1e-9 && a == t.now) {
 				best, least = a, cost
 			}
@@ -24,16 +24,15 @@ func (t *tower) best(rps float64) action {
 	return best
 }
 
-// towerPoint is the typical cost of an action at a load, beyond what that load
-// costs anyway.
+// towerPoint is the typical cost of an action at a load, in excess of that load's usual cost.
 type towerPoint struct {
 	action
 	rps  float64
 	cost float64
 }
 
-// aggregate takes the samples of one action at about the same load together, by
-// the median of their costs: one bad minute condemns nothing.
+// aggregate combines the samples of one action at about the same load by the median of their
+// costs: a single bad minute does not decide.
 func (t *tower) aggregate() []towerPoint {
 	points := make([]towerPoint, len(t.samples))
 	costs := costsOf(t.samples)
@@ -62,8 +61,8 @@ func (t *tower) aggregate() []towerPoint {
 	return known
 }
 
-// costsOf the samples: from 0 to 1 by what was allocated where the SLO was met,
-// from 2 to 3 by how far it was missed where it was not.
+// costsOf the samples: from 0 to 1 by the allocation where the SLO was met, from 2 to 3 by the
+// violation where it was not.
 func costsOf(samples []TowerSample) []float64 {
 	within := func(met bool, value func(TowerSample) float64) func(TowerSample) float64 {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -92,9 +91,8 @@ func costsOf(samples []TowerSample) []float64 {
 	return costs
 }
 
-// allocationTrend is how the cost of keeping the SLO grows with the load: a
-// straight line, by least squares. Without it an action would seem cheap for
-// having been tried when little was asked for.
+// allocationTrend is how the cost of meeting the SLO grows with the load: a straight line, by
+// least squares. Without it an action would look cheap because it was tried at a low load.
 func allocationTrend(samples []TowerSample, costs []float64) func(rps float64) float64 {
 	n, sumX, sumY, sumXX, sumXY := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i, s := range samples {
@@ -112,20 +110,20 @@ func allocationTrend(samples []TowerSample, costs []float64) func(rps float64) f
 	return func(rps float64) float64 { return sumY/n + slope*(rps-sumX/n) }
 }
 
-// ladderWidth is how far a point speaks for others on the ladder, in steps. It
-// is narrow because the cost leaps where the SLO breaks.
+// ladderWidth is the width of the kernel over the targets, in steps. It is narrow because the
+// cost jumps where the SLO is violated.
 const ladderWidth = 0.5
 
-// expectedCost is the mean of the points, weighted by how near they are in
-// action and load. What was never tried is unknown: random exploration tries it.
+// expectedCost is the mean of the points, weighted by closeness in action and load. Untried
+// actions are unknown: random exploration tries them.
 func expectedCost(known []towerPoint, a action, rps, bin float64) (float64, bool) {
 	sum, weights, tried := 0.0, 0.0, false
 	for _, p := range known {
 		busy, quiet := float64(a.busy-p.busy), float64(a.quiet-p.quiet)
 		squares := busy*busy + quiet*quiet
 		tried = tried || squares == 0
-		// The load's weight falls off slowly, so that a load never seen before is
-		// judged by the nearest ones.
+		// The load's weight decreases slowly, so that a new load is predicted by the nearest
+		// ones.
 		w := math.Exp(-squares/(2*ladderWidth*ladderWidth)) * math.Exp(-math.Abs(rps-p.rps)/bin)
 		sum += w * p.cost
 		weights += w

@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// minute sums up what the tower sees, second by second.
+// minute aggregates the tower's inputs, second by second.
 type minute struct {
 	since      time.Time
 	seconds    int
@@ -20,7 +20,7 @@ type minute struct {
 type kindMinute struct {
 	rates   float64 // sum of requests per second
 	seconds int     // with a rate
-	ended   float64 // requests whose latency is known, about
+	ended   float64 // requests with known latency, approximately
 	over    float64 // of them, over the SLO
 	latency float64 // sum of latencies at the SLO's percentile, weighted by requests
 }
@@ -57,8 +57,7 @@ func (m *minute) add(s loadline.Situation) {
 	}
 }
 
-// close sums the minute up and begins the next. Without requests there is
-// nothing to say.
+// close completes the minute and begins the next. False without requests.
 func (m *minute) close(now time.Time, app *loadline.App) (TowerSample, bool) {
 	sample := TowerSample{Met: true, Allocation: m.allocation / float64(m.seconds)}
 	found := false

@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// The estimate that replaces 100 ms samples, against those samples: 1 s means
-// of independent ones are all that the captain is shown.
+// The estimate that replaces 100 ms samples, compared with such samples: the captain gets only
+// 1 s means of independent ones.
 func TestCaptainEstimatesPeaksOf100Milliseconds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var estimated, true50 float64
@@ -103,8 +103,8 @@ func TestTowerWandersToNeighboursOnly(t *testing.T) {
 	}
 }
 
-// A world with a cliff: more throttling saves CPU, until the SLO breaks, earlier
-// when more is asked for. The tower must end up near the edge and not beyond.
+// An environment with a cliff: more throttling saves CPU, until the SLO is violated, earlier at
+// higher load. The tower must end near the edge and not beyond.
 func TestTowerFindsTheEdge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	tw := newTower(towerConfig{start: action{2, 2}, learns: true, explore: 0.1, bin: 20}, rng, 2)
@@ -138,7 +138,7 @@ func TestTowerFindsTheEdge(t *testing.T) {
 	}
 }
 
-// A tower that is given its samples back goes on where it was.
+// A tower that gets its samples back continues where it was.
 func TestTowerRemembersWhatItIsGiven(t *testing.T) {
 	app := &loadline.App{Name: "shop", Services: []loadline.Service{{
 		Name: "web", Replicas: 2, Workers: 8, Size: loadline.Size{CPURequest: 0.5, CPULimit: 1}, Bounds: loadline.Bounds{MinReplicas: 1,

@@ -8,15 +8,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// tower chooses the throttle targets of two groups of services. It is a
-// contextual bandit: the context is the load, the cost what was allocated, or
-// worse, by how much the SLO was missed.
+// tower chooses the throttle targets of two groups of services. It is a contextual bandit: the
+// context is the load, the cost is the allocation, or, higher, the violation of the SLO.
 type tower struct {
 	cfg    towerConfig
 	rng    *rand.Rand
-	busy   []bool // by service: in the group that uses most CPU; nil = not known yet
+	busy   []bool // by service: in the group with higher CPU usage; nil = not known yet
 	now    action
-	chosen bool // now was chosen by the tower, and its outcome is awaited
+	chosen bool // now was chosen by the tower, and its result is pending
 
 	samples []TowerSample
 	began   time.Time
@@ -25,17 +24,17 @@ type tower struct {
 
 type towerConfig struct {
 	start   action
-	learns  bool // or the targets stay
+	learns  bool // false = constant targets
 	explore float64
 	bin     float64 // requests per second
 	warmUp  time.Duration
 }
 
-// action is a target for each group, as places on the ladder.
+// action is a target for each group, as indices.
 type action struct{ busy, quiet int }
 
-// TowerSample is what came of one minute under one action. The samples are the
-// tower's whole memory: what is saved and given back after a restart.
+// TowerSample is the result of one minute under one action. The samples are the tower's whole
+// state: they are saved and restored at a restart.
 type TowerSample struct {
 	RPS         float64
 	Busy, Quiet float64 // throttle targets
@@ -62,8 +61,8 @@ func (t *tower) target(service int) float64 {
 	return throttleTargets[t.now.quiet]
 }
 
-// watch adds a second to the minute, and at its end chooses. It says whether the
-// targets may have changed.
+// watch adds a second to the minute, and chooses at its end. It reports whether the targets may
+// have changed.
 func (t *tower) watch(now time.Time, s loadline.Situation) bool {
 	if t.began.IsZero() {
 		t.began, t.minute.since = now, now
@@ -74,7 +73,7 @@ func (t *tower) watch(now time.Time, s loadline.Situation) bool {
 	}
 	sample, ok := t.minute.close(now, s.App)
 	if now.Sub(t.began) < t.cfg.warmUp {
-		return false // captains are still on their way down
+		return false // captains are still reducing their limits
 	}
 	if t.busy == nil {
 		t.busy = split(t.minute.meanUse())
@@ -83,7 +82,7 @@ func (t *tower) watch(now time.Time, s loadline.Situation) bool {
 		return true
 	}
 	if !ok {
-		t.chosen = false // nothing was seen of what came of it
+		t.chosen = false // its result was not measured
 		return true
 	}
 	if t.chosen {
@@ -95,8 +94,7 @@ func (t *tower) watch(now time.Time, s loadline.Situation) bool {
 	return true
 }
 
-// towerMemory is how many samples count: a day's. Older ones may speak of a
-// version that is gone.
+// towerMemory is the number of samples kept: a day's. Older ones may be of an earlier version.
 const towerMemory = 24 * 60
 
 func (t *tower) remember(samples ...TowerSample) {
@@ -104,8 +102,7 @@ func (t *tower) remember(samples ...TowerSample) {
 	t.samples = slices.Delete(t.samples, 0, max(0, len(t.samples)-towerMemory))
 }
 
-// wander tries a neighbour now and then: what is two steps away is never tried
-// at once.
+// wander sometimes tries a neighbour: never two steps at once.
 func (t *tower) wander(best action) action {
 	if t.rng.Float64() >= t.cfg.explore {
 		return best
@@ -123,8 +120,8 @@ func (a action) onLadder() bool {
 	return a.busy >= 0 && a.busy < len(throttleTargets) && a.quiet >= 0 && a.quiet < len(throttleTargets)
 }
 
-// split marks the group with the larger values: of all ways to cut a sorted list
-// in two, the one with the least squares within (k-means for two, exactly).
+// split marks the group with the larger values: of all ways to divide a sorted list in two, the
+// one with the least squares within (exact k-means for two).
 func split(use []float64) []bool {
 	order := make([]int, len(use))
 	for i := range order {

@@ -44,12 +44,12 @@ const boundWindow = time.Minute
 // boundForgives is the share of requests that may be over the SLO.
 const boundForgives = 0.01
 
-// Least is the cost that random variation does not explain: one run in 30,000 has its
-// work four deviations below the mean.
+// Least is the cost below which random variation is no explanation: one run in 30,000 has its
+// work four standard deviations below the mean.
 func (b Bound) Least() float64 { return b.CoreHours - 4*b.Deviation }
 
-// LowerBound of a run's cost. cpu: the CPU request is among the axes. Requests
-// that arrive during the warm-up are not judged, so their work is not counted.
+// LowerBound of a run's cost. cpu: the CPU request is among the axes. Requests that arrive
+// during the warm-up are not evaluated, so their work is not counted.
 func LowerBound(app *loadline.App, cpu bool, warmUp, duration time.Duration, rate Rate) Bound {
 	work := workPerRequest(app, false)
 	requests := 0.0

@@ -48,7 +48,7 @@ func TestBoundByHand(t *testing.T) {
 	if want := math.Sqrt(2*356400) * 0.01 / 3600; math.Abs(got.Deviation-want) > 1e-9 {
 		t.Errorf("deviation %v, want %v", got.Deviation, want)
 	}
-	// Half of the run is not judged: web may stand on its request there.
+	// Half of the run is not evaluated: there web costs at least its request.
 	if got, want := LowerBound(boundApp(), false, hour/2, hour,
 		constantRate(100)).CoreHours, (0.99-0.01)/2+0.2/2+0.2+0.2; math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v core-hours with a warm-up, want %v", got, want)

@@ -9,18 +9,17 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Oracle follows a schedule that was made before the run from the rate of requests
-// at every instant, though not from the arrival times of single requests: the gain
-// that a perfect forecast would leave.
+// Oracle follows a schedule that is made before the run from the request rate at every instant,
+// though not from the arrival times of single requests: it shows the gain of a perfect
+// forecast.
 //
-// Every service gets, in each step of 5 s, the fewest replicas that keep the CPU
-// work of that step at or below a level, a share of their CPU limits. Replicas
-// are started ahead by the time that they need to start, and kept over a pause
-// that is too short to start them again. The levels are found by search (package
-// calibrate): the cheapest that keep the SLO.
+// Every service gets, in each step of 5 s, the fewest replicas that keep the CPU work of that
+// step at or below a level, a share of their CPU limits. Replicas are started ahead by their
+// start-up time, and kept over a pause that is too short to start them again. The levels are
+// found by search (package calibrate): the cheapest that meet the SLO.
 //
-// With axes=replicas+cpu it sizes too: the smallest request, since what is used
-// is paid for anyhow, and the largest limit.
+// With axes=replicas+cpu it also sets sizes: the smallest request, since usage is paid for
+// anyway, and the largest limit.
 type Oracle struct {
 	app      *loadline.App
 	cpu      bool
@@ -28,7 +27,7 @@ type Oracle struct {
 	lead     float64   // factor on the start-up times
 	ignore   time.Duration
 	start    time.Time
-	schedule [][]int // by service, then step; nil = nothing was foreseen
+	schedule [][]int // by service, then step; nil = SetFuture was not called
 }
 
 const oracleStep = 5 * time.Second
@@ -36,7 +35,7 @@ const oracleStep = 5 * time.Second
 var oracleMethod = Method{
 	Name:   "oracle",
 	Alias:  "clairvoyant",
-	About:  "knows the rate of requests beforehand: the schedule that the others are measured by",
+	About:  "is given the request rates in advance: the reference for all others",
 	Oracle: true,
 	Options: func(app *loadline.App) []Option {
 		options := []Option{
@@ -79,15 +78,15 @@ func (*Oracle) Needs() loadline.Needs {
 // at an instant since its start, constant until the returned one.
 type Rate func(kind int, t time.Duration) (perSecond float64, until time.Duration)
 
-// DemandChange is a version to come that asks more or less of the CPU.
+// DemandChange is a future version with another CPU demand.
 type DemandChange struct {
 	At      time.Duration
 	Service int
 	Factor  float64
 }
 
-// SetFuture tells the policy the load of the whole run, and what will become of the
-// services' demands.
+// SetFuture gives the policy the load of the whole run, and the changes of the services'
+// demands.
 func (p *Oracle) SetFuture(start time.Time, duration time.Duration, rate Rate, changes []DemandChange) {
 	p.start = start
 	steps := int((duration + oracleStep - 1) / oracleStep)
@@ -142,8 +141,7 @@ func (p *Oracle) plan(service int, cores []float64) []int {
 		need[i] = n
 	}
 	need = dropShort(need, int(p.ignore/oracleStep))
-	// What is started now must be ready when it is needed, even if this pod is a
-	// slow one.
+	// What is started now must be ready when it is needed, even if the pod starts slowly.
 	startup := p.lead * float64(s.Startup.Mean) * (1 + 2*s.Startup.CV)
 	ahead := 1 + int(math.Ceil(startup/float64(oracleStep)))
 	plan := make([]int, len(need))
@@ -155,8 +153,8 @@ func (p *Oracle) plan(service int, cores []float64) []int {
 	return plan
 }
 
-// dropShort levels everything that is higher for at most so many steps: the
-// least over every window, then the most (a morphological opening).
+// dropShort levels peaks that last for at most the given steps: the minimum over every window,
+// then the maximum (a morphological opening).
 func dropShort(need []int, steps int) []int {
 	if steps <= 0 || steps >= len(need) {
 		return need
@@ -192,8 +190,8 @@ func (p *Oracle) capacity(s *loadline.Service) float64 {
 	return most
 }
 
-// ReplicaSteps is what the schedule comes to for one service: two schedules with
-// the same figure are, for all practical purposes, the same.
+// ReplicaSteps summarises the schedule of one service: two schedules with the same figures are,
+// for all practical purposes, the same.
 func (p *Oracle) ReplicaSteps(service int) (sum, least int) {
 	low, _ := withinReplicas(p.app.Services[service].Bounds, 0)
 	for _, n := range p.schedule[service] {
@@ -203,7 +201,7 @@ func (p *Oracle) ReplicaSteps(service int) (sum, least int) {
 	return sum, least
 }
 
-// Decide says what the schedule says.
+// Decide returns the settings of the schedule.
 func (p *Oracle) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	if p.schedule == nil {

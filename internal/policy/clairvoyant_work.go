@@ -2,18 +2,17 @@ package policy
 
 import "github.com/loadline/loadline"
 
-// work is the CPU time that one request asks of one service, in seconds.
+// work is the CPU time of one request at one service, in seconds.
 type work struct{ mean, meanSquare float64 }
 
-// workPerRequest is kind by kind, service by service. Without the optional calls
-// it is what no policy can avoid: they may be browned out, and a request whose
-// optional calls fail counts as well served.
+// workPerRequest is by kind and service. Without optional calls it is what no policy can avoid:
+// they may be browned out, and a request whose optional calls fail counts as served well.
 func workPerRequest(app *loadline.App, withOptional bool) [][]work {
 	all := make([][]work, len(app.Kinds))
 	for k := range app.Kinds {
 		all[k] = make([]work, len(app.Services))
 		addWork(app, &app.Kinds[k].Root, -1, 1, withOptional, all[k])
-		for s := range all[k] { // visits of one request, as if all their work went together
+		for s := range all[k] { // visits of one request, as if all their work were done together
 			all[k][s].meanSquare += all[k][s].mean * all[k][s].mean
 		}
 	}

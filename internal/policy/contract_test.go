@@ -18,8 +18,8 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// contractSpecs are the settings under which each policy is held to the
-// contract. A new policy only has to be added here.
+// contractSpecs are the settings under which each policy is tested against the contract. A new
+// policy only has to be added here.
 var contractSpecs = []string{
 	"static", "static:replicas=3", "static:replicas=1000", "static:cpu=0.3,period=2s",
 	"hpa", "hpa:target=30,down-window=0s,memory-target=70", "hpa:target=off,rps-target=20,concurrency-target=3",
@@ -33,8 +33,8 @@ var contractSpecs = []string{
 	"msars", "msars:none",
 }
 
-// contractSpec is a spec as New takes it: one that names a formulation becomes a
-// file with a model of it that has learned nothing.
+// contractSpec is a spec for New: one that names a formulation becomes a file with an untrained
+// model of it.
 func contractSpec(t *testing.T, spec string) string {
 	if settings, students := strings.CutPrefix(spec, "drpc"); students {
 		return contractDRPC(t, settings)
@@ -71,7 +71,7 @@ func contractSpec(t *testing.T, spec string) string {
 	return "model:file=" + path
 }
 
-// contractDRPC is a file with a teacher and students that have learned nothing.
+// contractDRPC is a file with an untrained teacher and students.
 func contractDRPC(t *testing.T, settings string) string {
 	app := policytest.App()
 	encoder, err := drpc.NewEncoder(app)
@@ -104,8 +104,7 @@ func contractDRPC(t *testing.T, settings string) string {
 	return "drpc:file=" + path + strings.Replace(settings, ":", ",", 1)
 }
 
-// contractMSARS is a file with an agent that has learned nothing, and profiles that
-// match no service.
+// contractMSARS is a file with an untrained agent, and profiles that match no service.
 func contractMSARS(t *testing.T, way string) string {
 	app := policytest.App()
 	encoder, err := drpc.NewEncoder(app)

@@ -55,7 +55,7 @@ type DQNVariant struct {
 	Params    map[string]float64 `json:"params,omitempty"` // of the reward
 	Period    time.Duration      `json:"period_ns,omitempty"`
 	Linear    bool               `json:"linear"`    // trains on ENV1, Scaling-Ops' linear model, instead of the simulated cluster
-	Bootstrap bool               `json:"bootstrap"` // learns from what the autoscaler in charge did before it acts
+	Bootstrap bool               `json:"bootstrap"` // learns from the recorded autoscaler's actions before it acts
 	Agent     rl.DQNConfig       `json:"agent"`
 
 	from int
@@ -79,7 +79,7 @@ func newDQNVariant(name string, n int) DQNVariant {
 	case "scaling-ops":
 		v.Linear = true
 		pick("weight", 0.3, 0.3, 0.1, 0.05)
-		if n == 2 { // Model 2 grows from Model 1
+		if n == 2 { // Model 2 starts from Model 1's weights
 			v.from = 1
 		}
 		if n > 2 {
@@ -99,13 +99,13 @@ func newDQNVariant(name string, n int) DQNVariant {
 	return v
 }
 
-// asVariant as the registry gives it out.
+// asVariant converts it for the registry.
 func (v DQNVariant) asVariant() (Variant, error) {
 	settings, err := json.Marshal(v)
 	return Variant{Settings: settings, About: v.about(), From: v.from}, err
 }
 
-// about says what tells a variant from others.
+// about describes what distinguishes a variant.
 func (v DQNVariant) about() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(v.Params)) {

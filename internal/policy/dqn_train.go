@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// Episodes are an hour of quarter-minute decisions or four of minutes: long enough
-// to see a ramp, short enough to see many.
+// Episodes are an hour of quarter-minute decisions or four of minutes: long enough for a ramp,
+// short enough for many.
 const (
 	episodeSteps = 240
 	heldRequests = 20 // K: steps of an episode of ENV1
@@ -87,7 +87,7 @@ func trainDQN(ctx context.Context, name string, t Task) (*Trained, error) {
 	return trained, nil
 }
 
-// leastSteps that one network of a candidate is trained for, however many there are.
+// leastSteps of training of one network of a candidate, however many there are.
 const leastSteps = 4_000
 
 // stepsOf one of several networks. Without a recorded history, methods are compared by equal steps.
@@ -126,7 +126,7 @@ type dqnTraining struct {
 	service  string
 	seed     uint64
 	steps    int
-	networks int // that the model has in all
+	networks int // of the model in total
 	from     *formulation.Network
 	progress func(float64)
 }
@@ -208,7 +208,7 @@ func (l *dqnTraining) bootstrap(agent *rl.DQN, scales []formulation.Scale) {
 	})
 }
 
-// bootstrapSteps of the past at most are learned from.
+// bootstrapSteps is the maximum of history steps to learn from.
 const bootstrapSteps = 20_000
 
 // curveOf a training.

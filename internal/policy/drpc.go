@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc/trainer"
 )
 
-// drpcMethod is DRPC's students, each deciding for its own deployment at its own
-// pace, or their teacher, which decides for all.
+// drpcMethod is DRPC's students, each deciding for its own deployment at its own period, or
+// their teacher, which decides for all.
 var drpcMethod = Method{
 	Name:  "drpc",
 	About: "DRPC: a tiny student for each service, trained by TD3, decides on replicas, CPU, memory and brownout at its own pace",
@@ -63,9 +63,9 @@ func trainDRPC(kind drpc.Kind) func(context.Context, Task) (*Trained, error) {
 	}
 }
 
-// drpcConfig divides the steps: a fourteenth is for the students that act, up to a
-// sixth for the examples that they are distilled from, and the rest for the teacher.
-// What the notifier would add is left out, since no other method gets it.
+// drpcConfig divides the steps: a fourteenth is for the students that act, up to a sixth for
+// the examples that they are distilled from, and the rest for the teacher. Retraining by the
+// notifier is excluded, since no other method gets it.
 func drpcConfig(kind drpc.Kind, t Task) trainer.Config {
 	c := trainer.Default(kind)
 	c.Seed, c.Shares = t.Seed, t.Shares
@@ -83,8 +83,8 @@ func drpcConfig(kind drpc.Kind, t Task) trainer.Config {
 	return c
 }
 
-// trainedDRPC: DRPC's own reward is the common reward. The curve is the teacher's, as the
-// paper's is; what counts in the end is what the students achieve.
+// trainedDRPC: DRPC's own reward is the common reward. The curve is the teacher's, as in the
+// paper; the final result is the students'.
 func trainedDRPC(m *drpc.Model, r *trainer.Report) *Trained {
 	t := &Trained{
 		Model: drpcModel{m}, Episodes: r.Episodes, Parameters: r.Parameters.Student, Central: r.Parameters.Teacher, Plateau: r.Plateau,
@@ -123,10 +123,10 @@ func (m drpcModel) Policy(app *loadline.App) (loadline.Policy, error) {
 	return lone{p}, nil
 }
 
-// lone students decide without a fleet.
+// lone is students that decide without a fleet.
 type lone struct{ *drpc.Policy }
 
-// Decides says whether a service has a student; the rule decides for the others.
+// Decides reports whether a service has a student; the rule decides for the others.
 func (l lone) Decides(service int) bool { return l.Student(service) != nil }
 
 // File implements Model.

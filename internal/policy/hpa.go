@@ -87,7 +87,7 @@ func newHPA(app *loadline.App, v Values) (*HPA, error) {
 	}, nil
 }
 
-// hpaMetrics are those that the settings ask for.
+// hpaMetrics are the metrics of the settings.
 func hpaMetrics(v Values) []hpaMetric {
 	tolerance := func(direction string) float64 {
 		if v.IsSet(direction + "-tolerance") {
@@ -117,8 +117,8 @@ func (*HPA) Name() string { return "hpa" }
 // Needs are those of a cluster with metrics-server at its defaults.
 func (p *HPA) Needs() loadline.Needs { return p.cfg.needs }
 
-// Decide is one sync of every service's autoscaler. Services without data are
-// left as they are; without data on any of them there is nothing to decide.
+// Decide is one sync of every service's autoscaler. Services without data are unchanged;
+// without data for any of them there is no decision.
 func (p *HPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	blind := 0

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hpaBehaviour is the autoscaler's behaviour field: how fast it may move.
+// hpaBehaviour is the autoscaler's behaviour field: how fast it may change.
 type hpaBehaviour struct{ up, down hpaRule }
 
 type hpaRule struct {
@@ -18,15 +18,14 @@ type hpaRule struct {
 	pick     string // max, min or disabled
 }
 
-// hpaRate allows so many pods, or so many percent of them, per period.
+// hpaRate allows a number of pods, or a percentage of them, per period.
 type hpaRate struct {
 	pods    int
 	percent float64 // if pods is 0
 	period  time.Duration
 }
 
-// hpaMemory is what one autoscaler remembers: what it recommended and what it
-// did.
+// hpaMemory is the state of one autoscaler: its recommendations and changes.
 type hpaMemory struct {
 	begun       bool
 	recommended []stamped
@@ -35,7 +34,7 @@ type hpaMemory struct {
 	proposed    proposed
 }
 
-// proposed is a change that may or may not have been carried out.
+// proposed is a change that may or may not have been applied.
 type proposed struct {
 	at       time.Time
 	from, to int
@@ -46,8 +45,8 @@ type stamped struct {
 	n  int
 }
 
-// begin takes what is there for the first recommendation: a controller that has
-// just started must not scale down on what it does not remember.
+// begin uses the current replicas as the first recommendation: a controller that has just
+// started must not scale down without a history.
 func (m *hpaMemory) begin(now time.Time, current int) {
 	if !m.begun {
 		m.begun = true
@@ -55,8 +54,8 @@ func (m *hpaMemory) begin(now time.Time, current int) {
 	}
 }
 
-// stabilise keeps the replicas between the lowest recommendation of the up
-// window and the highest of the down window, and notes the new one.
+// stabilise keeps the replicas between the lowest recommendation of the up window and the
+// highest of the down window, and records the new one.
 func (m *hpaMemory) stabilise(now time.Time, b hpaBehaviour, current, desired int) (int, string) {
 	lowest, highest := desired, desired
 	for _, r := range m.recommended {
@@ -78,7 +77,7 @@ func (m *hpaMemory) stabilise(now time.Time, b hpaBehaviour, current, desired in
 	return stable, fmt.Sprintf("; wants %d, but %d was recommended within %v", desired, lowest, b.up.window)
 }
 
-// limit holds the step to what the policies and the bounds allow.
+// limit restricts the step to what the policies and the bounds allow.
 func (m *hpaMemory) limit(now time.Time, b hpaBehaviour, current, desired, low, high int) (int, string) {
 	switch {
 	case desired > current:
@@ -109,7 +108,7 @@ func (m *hpaMemory) upLimit(now time.Time, r hpaRule, current int) int {
 		if p.pods > 0 {
 			limits = append(limits, start+p.pods)
 		} else {
-			// Rounded up, or one replica could never become two.
+			// Rounded up, otherwise one replica could never become two.
 			limits = append(limits, int(math.Ceil(float64(start)*(1+p.percent/100))))
 		}
 	}
@@ -139,13 +138,13 @@ func (m *hpaMemory) downLimit(now time.Time, r hpaRule, current int) int {
 	return slices.Min(limits)
 }
 
-// periodStart is the number of replicas when the period began, as far as this
-// autoscaler changed it.
+// periodStart is the number of replicas when the period began, as far as this autoscaler
+// changed it.
 func (m *hpaMemory) periodStart(now time.Time, period time.Duration, current int) int {
 	return current - since(m.added, now.Add(-period)) + since(m.removed, now.Add(-period))
 }
 
-// propose a change, and forget those that no limit looks back on any more.
+// propose records a change, and drops those outside every limit's period.
 func (m *hpaMemory) propose(now time.Time, b hpaBehaviour, from, to int) {
 	longest := time.Duration(0)
 	for _, p := range slices.Concat(b.up.policies, b.down.policies) {
@@ -156,8 +155,8 @@ func (m *hpaMemory) propose(now time.Time, b hpaBehaviour, from, to int) {
 	m.proposed = proposed{now, from, to}
 }
 
-// settle notes as much of the last proposal as was carried out: what a guard, a
-// pause or another autoscaler kept from happening limits nothing.
+// settle records the applied part of the last proposal: what a guard, a pause or another
+// autoscaler prevented counts for no limit.
 func (m *hpaMemory) settle(current int) {
 	p := m.proposed
 	if change := min(current, p.to) - p.from; change > 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// hpaMetric is one thing that the autoscaler keeps near a target.
+// hpaMetric is one metric that the autoscaler keeps near a target.
 type hpaMetric struct {
 	source hpaSource
 	target float64 // resources: % of the request; others: units per pod
 	hold   toleranceBand
 }
 
-// hpaSource is where a metric comes from, and with that how it is reckoned.
+// hpaSource is the source of a metric, which determines its calculation.
 type hpaSource int
 
 const (
@@ -28,7 +28,7 @@ func (s hpaSource) String() string {
 	return [...]string{"CPU", "memory", "concurrency", "rate"}[s]
 }
 
-// replicas that this metric wants.
+// replicas that this metric requires.
 func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view podView) (int, string, error) {
 	if m.source == sourceRate {
 		return m.externalReplicas(current, seen)
@@ -36,9 +36,9 @@ func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view
 	return m.podReplicas(current, seen.Pods, view)
 }
 
-// externalReplicas is ceil(value / target), whatever the pods are doing: what
-// comes from outside says nothing about any of them. The tolerance is judged by
-// the pods that there are, so with many of them one more is never asked for.
+// externalReplicas is ceil(value / target), independent of the pods: an external metric is of
+// none of them. The tolerance is relative to the present pods, so with many of them one more is
+// never requested.
 func (m hpaMetric) externalReplicas(current int, seen *loadline.ServiceObservation) (int, string, error) {
 	if !seen.Rate.Present() {
 		return 0, "", fmt.Errorf("%w: no sample of the %s", loadline.ErrNoData, m.source)
@@ -53,12 +53,12 @@ func (m hpaMetric) externalReplicas(current int, seen *loadline.ServiceObservati
 	if there > 0 && m.hold.covers(math.Round(1000*seen.Rate.Value)/(math.Round(1000*m.target)*float64(there))) {
 		return there, used + ": within tolerance", nil
 	}
-	// In thousandths, as the controller reckons: a whole multiple of the target stays one.
+	// In thousandths, as in the controller: an exact multiple of the target stays exact.
 	return int(math.Ceil(math.Round(1000*seen.Rate.Value) / math.Round(1000*m.target))), used, nil
 }
 
-// read gives a pod's sample and what full use of it would be: the request, or
-// for a metric with an average value the target itself.
+// read returns a pod's sample and its full usage: the request, or for a metric with an average
+// value the target itself.
 func (m hpaMetric) read(pod *loadline.PodObservation) (sample loadline.Sample, full float64) {
 	switch m.source {
 	case sourceMemory:
@@ -69,8 +69,8 @@ func (m hpaMetric) read(pod *loadline.PodObservation) (sample loadline.Sample, f
 	return pod.CPU, pod.Size.CPURequest
 }
 
-// ratio of usage to target. The controller reckons utilisation in whole
-// percents, and average values in thousandths, which is finer than matters.
+// ratio of usage to target. The controller calculates utilisation in whole percents, and
+// average values in thousandths, which is finer than matters.
 func (m hpaMetric) ratio(g podGroup) float64 {
 	if m.source == sourceConcurrency {
 		return g.usage / g.request
@@ -78,8 +78,8 @@ func (m hpaMetric) ratio(g podGroup) float64 {
 	return math.Floor(100*g.usage/g.request+1e-9) / m.target
 }
 
-// missingShare is how much of full use a pod without a sample is taken to have
-// when its use would speak against a scale-down.
+// missingShare is the assumed usage, as a share of full usage, of a pod without a sample in a
+// scale-down.
 func (m hpaMetric) missingShare() float64 {
 	if m.source == sourceConcurrency {
 		return 1

@@ -13,15 +13,15 @@ type toleranceBand struct{ low, high float64 }
 
 func (b toleranceBand) covers(ratio float64) bool { return ratio >= b.low && ratio <= b.high }
 
-// podView is how samples of pods are judged.
+// podView is how samples of pods are interpreted.
 type podView struct {
 	now        time.Time
 	window     time.Duration // that a sample covers
 	initPeriod time.Duration
 }
 
-// recommend takes the largest of what the metrics want. A metric without data
-// blocks a scale-down: it might have wanted more.
+// recommend is the largest of the metrics' recommendations. A metric without data blocks a
+// scale-down: it might have required more.
 func recommend(metrics []hpaMetric, current int, seen *loadline.ServiceObservation, view podView) (int, string, error) {
 	desired, reason := 0, ""
 	var failed error
@@ -39,7 +39,7 @@ func recommend(metrics []hpaMetric, current int, seen *loadline.ServiceObservati
 	return desired, reason, nil
 }
 
-// podGroup is some pods summed up.
+// podGroup is the sum over some pods.
 type podGroup struct {
 	pods           int
 	usage, request float64
@@ -51,16 +51,15 @@ func (g *podGroup) add(usage, request float64) {
 	g.request += request
 }
 
-// with counts another group as well, each of its pods using so much of its
-// request.
+// with adds another group, each of its pods using the given share of its request.
 func (g podGroup) with(o podGroup, share float64) podGroup {
 	return podGroup{g.pods + o.pods, g.usage + share*o.request, g.request + o.request}
 }
 
-// podReplicas is ceil(ratio * pods), with the rules for pods that cannot be
-// counted as they are: unready ones are taken to use nothing if that would slow
-// a scale-up; those without a sample are taken to use what speaks against the
-// change; and if this turns the direction, nothing is done.
+// podReplicas is ceil(ratio * pods), with the rules for pods that cannot be counted directly:
+// unready ones are assumed to use nothing if that would slow a scale-up; those without a sample
+// are assumed to use what counteracts the change; and if this reverses the direction, nothing
+// changes.
 func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view podView) (int, string, error) {
 	counted, unready, missing, err := m.group(pods, view)
 	if err != nil {
@@ -100,8 +99,8 @@ func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view
 	return desired, used, nil
 }
 
-// group sorts a service's pods into those that count, those that are not ready
-// to be counted, and those of which nothing is known.
+// group sorts a service's pods into those that count, those that are not ready, and those
+// without data.
 func (m hpaMetric) group(pods []loadline.PodObservation, view podView) (counted, unready, missing podGroup, err error) {
 	for i := range pods {
 		pod := &pods[i]
@@ -124,8 +123,8 @@ func (m hpaMetric) group(pods []loadline.PodObservation, view podView) (counted,
 	return counted, unready, missing, nil
 }
 
-// ready says whether a pod's CPU sample is to be trusted: start-up burns CPU
-// that says nothing about load.
+// ready reports whether a pod's CPU sample is meaningful: start-up uses CPU that is unrelated
+// to load.
 func (v podView) ready(pod *loadline.PodObservation) bool {
 	if v.now.Sub(pod.Created) < v.initPeriod {
 		return pod.Phase == loadline.PodReady && !pod.CPU.At.Before(pod.Ready.Add(v.window))

@@ -8,16 +8,16 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// HPAVPA runs the horizontal and the vertical autoscaler side by side, in the
-// way that their authors call safe: never both on one resource. An HPA on CPU
-// utilisation beside a VPA that moves CPU requests would chase its own tail: a
-// higher request lowers the utilisation, which removes pods, which raises it.
+// HPAVPA runs the horizontal and the vertical autoscaler side by side, in the way that their
+// authors recommend: never both on one resource. An HPA on CPU utilisation beside a VPA that
+// changes CPU requests would oscillate: a higher request lowers the utilisation, which removes
+// pods, which raises it.
 //
-// The default is the combination that needs no figure of the application: HPA on
-// CPU, VPA on memory only. The other documented one is HPA on a metric that is
-// no resource, VPA on CPU and memory: "hpa+vpa:target=off,rps-target=40,cpu=on".
+// The default is the combination that needs no figure of the application: HPA on CPU, VPA on
+// memory only. The other documented one is HPA on a metric that is not a resource, VPA on CPU
+// and memory: "hpa+vpa:target=off,rps-target=40,cpu=on".
 //
-// Both see what hpa sees, every 15 s; the VPA takes its turn once a minute.
+// Both have hpa's metrics, every 15 s; the VPA runs once a minute.
 type HPAVPA struct {
 	hpa     *HPA
 	vpa     *VPA
@@ -60,7 +60,7 @@ func (*HPAVPA) Name() string { return "hpa+vpa" }
 // Needs are those of hpa, which is the faster one.
 func (p *HPAVPA) Needs() loadline.Needs { return p.hpa.Needs() }
 
-// Decide asks both. One may speak while the other has no data.
+// Decide runs both. One may decide while the other has no data.
 func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	horizontal, err := p.hpa.Decide(now, s)
 	if err != nil && !errors.Is(err, loadline.ErrNoData) {
@@ -80,7 +80,7 @@ func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	return mergeProposals(horizontal, vertical), nil
 }
 
-// mergeProposals joins two that speak of different axes.
+// mergeProposals joins two proposals for different axes.
 func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
 	merged := loadline.Proposal{Services: slices.Clone(a.Services)}
 	for _, sp := range b.Services {

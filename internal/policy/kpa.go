@@ -8,9 +8,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// KPA is Knative's Pod Autoscaler on concurrency, one per service: a stable
-// window for ordinary times and a short one that makes it panic. What it
-// remembers of the windows is in kpa_window.go.
+// KPA is Knative's Pod Autoscaler on concurrency, one per service: a stable window, and a short
+// one that triggers panic mode. The state of the windows is in kpa_window.go.
 //
 // Where it differs from the original:
 //   - The scraper reads every ready pod, never a sample of them. A reading is the
@@ -30,7 +29,7 @@ type KPA struct {
 type kpaConfig struct {
 	target           float64 // visits in each pod to aim for
 	stable, panic    time.Duration
-	threshold        float64 // of wanted to ready pods, at which it panics
+	threshold        float64 // ratio of wanted to ready pods that triggers panic mode
 	upRate, downRate float64
 	downDelay        time.Duration
 	toZero           string // on, off, or auto: services that hold requests
@@ -64,7 +63,7 @@ var kpaMethod = Method{
 			cfg: kpaConfig{
 				target: v.Float("target") * v.Float("utilisation") / 100,
 				stable: stable,
-				// A window shorter than a tick would hold nothing.
+				// A window shorter than a tick would be empty.
 				panic:     max(time.Duration(float64(stable)*v.Float("panic-window")/100), kpaTick),
 				threshold: v.Float("panic-threshold") / 100,
 				upRate:    v.Float("max-up-rate"), downRate: v.Float("max-down-rate"),
@@ -103,8 +102,8 @@ func (p *KPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, er
 	return proposal, nil
 }
 
-// tick is one service's autoscaler: note the concurrency, size for both
-// windows, and panic or calm down.
+// tick is one service's autoscaler: record the concurrency, size for both windows, and enter or
+// leave panic mode.
 func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, service int, holds bool) (int, string, bool) {
 	m := &p.of[service]
 	toZero := p.cfg.toZero == "on" || p.cfg.toZero == "auto" && holds
@@ -118,14 +117,14 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, se
 		}
 	}
 	concurrency, ready, ok := concurrencyOf(seen.Pods)
-	if seen.Held.Present() { // as the activator reports it
+	if seen.Held.Present() { // as reported by the activator
 		concurrency += seen.Held.Value
 		ok = ok || ready == 0
 	}
 	if !ok {
 		return 0, "", false
 	}
-	if m.atZero { // woken: nothing is known of how long it has been idle since
+	if m.atZero { // woken: the idle time before is unknown
 		m.atZero, m.idleSince = false, time.Time{}
 	}
 	m.start(now, ready)
@@ -156,12 +155,12 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, se
 	return wanted, reason, true
 }
 
-// clamp holds a number of pods to what may be reached in one step.
+// clamp limits the pods to what may be reached in one step.
 func (p *KPA) clamp(wanted, ready float64) int {
 	return int(min(max(wanted, math.Floor(ready/p.cfg.downRate)), math.Ceil(ready*p.cfg.upRate)))
 }
 
-// lastPod goes only if that is wanted, and after a grace.
+// lastPod is removed only if configured, and after a grace period.
 func (p *KPA) lastPod(now time.Time, m *kpaMemory, toZero bool, reason string) (int, string) {
 	if !toZero {
 		return 1, reason
@@ -175,8 +174,8 @@ func (p *KPA) lastPod(now time.Time, m *kpaMemory, toZero bool, reason string) (
 	return 0, reason + "; idle"
 }
 
-// wake starts a pod for a service that is at zero and asked for, if it does not
-// hold requests, which would wake it themselves.
+// wake starts a pod for a service at zero that has requests and does not hold them; held
+// requests wake it themselves.
 func (p *KPA) wake(seen *loadline.ServiceObservation, toZero bool) (int, string, bool) {
 	switch {
 	case !seen.Rate.Present():
@@ -187,8 +186,8 @@ func (p *KPA) wake(seen *loadline.ServiceObservation, toZero bool) (int, string,
 	return 1, fmt.Sprintf("%.1f requests/s and no pod", seen.Rate.Value), true
 }
 
-// concurrencyOf the whole service, from its ready pods that could be read: the
-// others are taken to be like them.
+// concurrencyOf the whole service, from its ready pods with a reading: the others are assumed
+// to be equal.
 func concurrencyOf(pods []loadline.PodObservation) (concurrency float64, ready int, ok bool) {
 	sum, read := 0.0, 0
 	for i := range pods {
@@ -207,7 +206,7 @@ func concurrencyOf(pods []loadline.PodObservation) (concurrency float64, ready i
 	return sum / float64(read) * float64(ready), ready, true
 }
 
-// withinReplicas holds a number to the user's bounds, and says so if it had to.
+// withinReplicas clamps a number to the user's bounds, with a reason if it did.
 func withinReplicas(b loadline.Bounds, n int) (int, string) {
 	switch {
 	case b.MaxReplicas > 0 && n > b.MaxReplicas:

@@ -2,20 +2,20 @@ package policy
 
 import "time"
 
-// kpaMemory is what one autoscaler remembers. After a restart it is gone, and
-// start covers for that as the original does.
+// kpaMemory is the state of one autoscaler. It is lost at a restart, for which start
+// compensates as the original does.
 type kpaMemory struct {
 	started   bool
 	readings  []reading // oldest first, of the stable window
 	wants     []stamped // of the down-delay
-	panicAt   time.Time // of the last breach; zero = calm
+	panicAt   time.Time // of the last breach; zero = no panic
 	panicPods int       // the most that was wanted in this panic
 	idleSince time.Time
 	atZero    bool // its desired number of pods was 0
 }
 
-// start begins in panic if there is something to lose: without a history an
-// autoscaler would scale down on its first reading.
+// start begins in panic mode if there are pods: without a history an autoscaler would scale
+// down on its first reading.
 func (m *kpaMemory) start(now time.Time, ready int) {
 	if m.started {
 		return
@@ -26,13 +26,12 @@ func (m *kpaMemory) start(now time.Time, ready int) {
 	}
 }
 
-// record keeps a reading, and those that are younger than the window.
+// record adds a reading, and drops those older than the window.
 func (m *kpaMemory) record(now time.Time, value float64, window time.Duration) {
 	m.readings = append(youngerThan(m.readings, now.Add(-window)), reading{now, value})
 }
 
-// average of the readings within a window. There is at least the one just
-// recorded.
+// average of the readings within a window. There is at least the one just recorded.
 func (m *kpaMemory) average(now time.Time, window time.Duration) float64 {
 	sum, n := 0.0, 0
 	for i := len(m.readings) - 1; i >= 0 && m.readings[i].at.After(now.Add(-window)); i-- {
@@ -42,8 +41,7 @@ func (m *kpaMemory) average(now time.Time, window time.Duration) float64 {
 	return sum / float64(n)
 }
 
-// judge begins, prolongs or ends the panic: it ends once the surge has made its
-// way into the stable window.
+// judge begins, prolongs or ends panic mode: it ends once the surge is in the stable window.
 func (m *kpaMemory) judge(now time.Time, breached bool, window time.Duration) {
 	switch {
 	case breached:

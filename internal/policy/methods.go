@@ -1,8 +1,8 @@
-// Package policy is the registry of methods: rules, the papers' methods and whatever
-// else can decide. A method says how a policy is made by name ("hpa",
-// "hpa:target=60,down-window=120s"), which of its settings can be searched, whether it
-// reads a model file and how that is opened, and how a model of it is trained. Adding a
-// method is adding a Method to the registry: nothing else lists them.
+// Package policy is the registry of methods: rules, the papers' methods and any other. A method
+// defines how a policy is made by name ("hpa", "hpa:target=60,down-window=120s"), which of its
+// settings can be searched, whether it reads a model file and how that is opened, and how a
+// model of it is trained. Adding a method is adding a Method to the registry: nothing else
+// lists them.
 //
 // Reading order: methods.go (the registry), model.go (model files), training.go (how a
 // method is trained), settings.go (settings and their checks), search.go (what can be
@@ -36,7 +36,7 @@ type Method struct {
 	Options func(app *loadline.App) []Option
 	// New makes a policy that reads no model file.
 	New func(app *loadline.App, v Values) (loadline.Policy, error)
-	// Oracle: it knows the load beforehand. It is a reference, not a contender, and
+	// Oracle: it is given the load in advance. It is a reference, not a contender, and
 	// its schedule is searched for each run.
 	Oracle bool
 

@@ -51,8 +51,7 @@ func TestDefaultsOfEveryOptionAreValid(t *testing.T) {
 	}
 }
 
-// FuzzNew: whatever is written, there is a policy or an error, and a policy
-// can be asked.
+// FuzzNew: any text gives a policy or an error, and a policy can decide.
 func FuzzNew(f *testing.F) {
 	for _, spec := range append(contractSpecs, "hpa:up-policies=4/15s+10%/1m,up-select=min", "hpa:target=NaN", "static:s1=-1", ":",
 		"hpa:,=") {

@@ -9,39 +9,39 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// Model is a trained model of whichever method, as its file holds it.
+// Model is a trained model of any method.
 type Model interface {
 	// Method it was trained by.
 	Method() string
 	// TrainedFor is the name of the application.
 	TrainedFor() string
-	// Policy that decides for an application as it does in a cluster, where time passes
-	// by itself; an error if the model does not fit the application.
+	// Policy that decides for an application in a cluster; an error if the model does not fit
+	// the application.
 	Policy(app *loadline.App) (loadline.Policy, error)
-	// File of the model, completed with results; without any, with those it has.
+	// File of the model, with the given results; nil = its own.
 	File(results []modelfile.Result) (*modelfile.File, error)
-	// About is what its card says to people.
+	// About describes it, for its card.
 	About() About
 }
 
-// About is what a model's card says.
+// About is the content of a model's card.
 type About struct {
 	Formulation string      // of the problem that it solves, in words
 	Every       string      // how often it decides
-	More        [][2]string // rows that others do not have
+	More        [][2]string // additional rows
 	Features    []string
 	Meanings    map[string]string // of features, where formulation.Features is not meant
-	Absent      string            // what happens where one of them is not measured
+	Absent      string            // what happens if one of them is not measured
 	Services    []string          // that it decides for, in words
-	// OnPaths are the services that it judges by their part of an objective: for them it
-	// must be known which requests pass them.
+	// OnPaths are the services with a part of an objective: for them it must be known which
+	// requests visit them.
 	OnPaths []string
 }
 
-// leftAsIs is what most models do where a feature is not measured.
+// leftAsIs is what most models do if a feature is not measured.
 const leftAsIs = "the service is left as it is"
 
-// ReadModel takes a model out of its file, of whichever method it is.
+// ReadModel reads a model of any method from its file.
 func ReadModel(file *modelfile.File) (Model, error) {
 	readers := methodsThat(Method.ReadsFile)
 	i := slices.IndexFunc(readers, func(m Method) bool { return m.Kind == file.Card.Kind })
@@ -56,7 +56,7 @@ func ReadModel(file *modelfile.File) (Model, error) {
 	return readers[i].Open(file)
 }
 
-// OpenModel reads a model file of whichever method it is.
+// OpenModel reads a model file of any method.
 func OpenModel(path string) (Model, error) { return modelfile.Load(path, ReadModel) }
 
 // ReaderOf is the method whose policies read a model.

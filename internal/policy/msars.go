@@ -15,8 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// msarsMethod is MSARS: the SLO divided among the services, and TD3 that scales each
-// to its part.
+// msarsMethod is MSARS: the SLO is divided among the services, and TD3 scales each to its part.
 var msarsMethod = Method{
 	Name: "msars",
 	About: "MSARS: the SLO is divided among the services, anew when a profile, a size or the load changes, and TD3 scales each to " +
@@ -34,11 +33,11 @@ var msarsMethod = Method{
 	Train: trainMSARS,
 }
 
-// profiledUntil is the share of the time that profiles take, for progress.
+// profiledUntil is the share of the time for measuring profiles, for progress.
 const profiledUntil = 0.05
 
-// trainMSARS splits by parslo: the networks that split would have to be trained first,
-// and in the one comparison there is (docs/msars.md) they do no better.
+// trainMSARS splits by parslo: splitting networks would have to be trained first, and in the
+// one available comparison (docs/msars.md) they are not better.
 func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
 	known, err := t.profiles(ctx, Part(t.Progress, 0, profiledUntil))
 	if err != nil {
@@ -51,7 +50,8 @@ func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It learns by MSARS' own reward, of parts of the SLO, and reports DRPC's beside it.
+	// It is trained with MSARS' own reward, of parts of the SLO, and DRPC's is reported as
+	// well.
 	trained := &Trained{Model: msarsModel{model}, Parameters: r.Parameters}
 	for _, p := range r.Curve {
 		trained.AddPoint(p.Point, p.CommonReward)
@@ -62,7 +62,7 @@ func trainMSARS(ctx context.Context, t Task) (*Trained, error) {
 	return trained, nil
 }
 
-// profiles that the task has, or that are measured.
+// profiles of the task, or measured ones.
 func (t Task) profiles(ctx context.Context, progress func(float64)) (*profile.Set, error) {
 	if t.Profiles != nil {
 		return t.Profiles(ctx, progress)
@@ -72,8 +72,8 @@ func (t Task) profiles(ctx context.Context, progress func(float64)) (*profile.Se
 	return set, err
 }
 
-// msarsConfig takes as many whole episodes as the steps allow: the trainer does not cut
-// the last one off, and no method gets more steps than another.
+// msarsConfig uses as many whole episodes as the steps allow: the trainer does not truncate the
+// last one, and no method gets more steps than another.
 func msarsConfig(t Task) trainer.Config {
 	c := trainer.Default("parslo")
 	c.Seed = t.Seed

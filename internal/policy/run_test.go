@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// wave is a load between two rates, up and down once in half an hour.
+// wave is a load that rises and falls between two rates in half an hour.
 type wave struct{ low, high float64 }
 
 func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
@@ -19,16 +19,15 @@ func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return w.low + (w.high-w.low)*(1-math.Cos(phase))/2, t.Truncate(step) + step
 }
 
-// TestEveryPolicyOnBookinfo runs each policy for half an hour of a load that
-// grows fourfold and falls again. The bounds are loose: they say that it works,
-// not how well.
+// TestEveryPolicyOnBookinfo runs each policy for half an hour of a load that grows fourfold and
+// falls again. The bounds are loose: they show that it works, not how well.
 func TestEveryPolicyOnBookinfo(t *testing.T) {
 	for _, c := range []struct {
 		spec    string
 		over    float64 // requests over the SLO, at most
 		changes float64 // at least
 	}{
-		{"static", 0.15, 0}, // too small at the peak: what the others must do better than
+		{"static", 0.15, 0}, // too small at the peak: the others must do better
 		{"hpa", 0.01, 5},
 		{"hpa:target=off,rps-target=25", 0.01, 5},
 		{"kpa", 1, 5}, // 100 requests in flight are far too many for these services

@@ -11,7 +11,7 @@ import (
 
 var scenarioStart = time.Date(2000, 1, 3, 12, 0, 0, 0, time.UTC)
 
-// scenarioSize is a pod's where the service says nothing of it.
+// scenarioSize is the default size of a pod.
 var scenarioSize = loadline.Size{CPURequest: 0.5, MemoryRequest: 1 << 30}
 
 func readService(t *testing.T, text string, s *loadline.Service, a *loadline.Allocation) {
@@ -47,8 +47,7 @@ func readService(t *testing.T, text string, s *loadline.Service, a *loadline.All
 	s.Size = a.Size
 }
 
-// podNames gives pods the identity that they had in the line before, as long as
-// their number stays.
+// podNames keeps the identity of pods from line to line, as long as their number is the same.
 type podNames struct{ first, count int }
 
 func (n *podNames) name(pods []loadline.PodObservation) {

@@ -65,7 +65,7 @@ func TestScenarios(t *testing.T) {
 
 const decided = "    -> "
 
-// scenario is a play in progress.
+// scenario is the state of a scenario.
 type scenario struct {
 	app    *loadline.App
 	policy loadline.Policy
@@ -103,7 +103,7 @@ func playScenario(t *testing.T, text string) string {
 	return s.out.String()
 }
 
-// playLine plays "15s" or "15s..60s/15s".
+// playLine runs "15s" or "15s..60s/15s".
 func (s *scenario) playLine(t *testing.T, when, seen string) {
 	span := func(text string) time.Duration {
 		d, err := time.ParseDuration(text)

@@ -4,14 +4,14 @@ package policy
 type Dimension struct {
 	Key    string
 	Unit   string    // behind the number: "s" for seconds
-	Coarse []float64 // rising; its ends are the ends of the range
-	Step   float64   // finest difference that is tried; 0 = Only
-	Only   []float64 // the values that there are, if not all
+	Coarse []float64 // ascending; its ends are the ends of the range
+	Step   float64   // smallest difference tried; 0 = Only
+	Only   []float64 // the allowed values, if not all
 }
 
-// What is searched of each rule. HPA's target may go beyond the request, since limits
-// do; its scale-down window is from none to the default. The others follow what their
-// authors leave to be set.
+// Search spaces of the rules. HPA's target may exceed the request, since limits do; its
+// scale-down window is from none to the default. The others are what their authors leave to be
+// configured.
 var (
 	hpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
@@ -25,7 +25,7 @@ var (
 	vpaSearch = []Dimension{
 		{Key: "percentile", Coarse: []float64{50, 75, 90, 99}, Step: 1},
 		{Key: "margin", Coarse: []float64{0, 15, 40, 80, 150, 300}, Step: 5},
-		// A recommender that has watched for a week no longer distrusts itself.
+		// A recommender with a week of history has full confidence.
 		{Key: "history", Unit: "h", Coarse: []float64{0, 168}, Only: []float64{0, 168}},
 	}
 	ursaSearch = []Dimension{

@@ -81,7 +81,7 @@ func keysOf(options []Option) []string {
 	return keys
 }
 
-// The checks say what a value must be; the getters below can then rely on it.
+// The checks report what a value must be; the getters below rely on it.
 
 func notEmpty(s string) error {
 	if s == "" {

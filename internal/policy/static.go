@@ -31,7 +31,7 @@ var staticMethod = Method{
 		for i, s := range app.Services {
 			var set loadline.Setting
 			var asked []string
-			key := s.Name // what is said of one service goes before what is said of all
+			key := s.Name // a service's own setting takes precedence
 			if key == "cpu" || key == "period" || !v.IsSet(key) {
 				key = "replicas"
 			}
@@ -52,8 +52,8 @@ var staticMethod = Method{
 	},
 }
 
-// Static does nothing, or sets what it was given: the floor of every
-// comparison, and the way to look at an application at a fixed size.
+// Static does nothing, or sets what it was given: the simplest baseline, and the way to observe
+// an application at a fixed size.
 type Static struct {
 	set    []loadline.ServiceProposal
 	period time.Duration
@@ -62,13 +62,12 @@ type Static struct {
 // Name of the policy.
 func (*Static) Name() string { return "static" }
 
-// Needs only a period, in case something else changed
-// what it set.
+// Needs only a period, in case something else changed its settings.
 func (p *Static) Needs() loadline.Needs {
 	return loadline.Needs{Period: p.period, Scrape: 15 * time.Second, Window: time.Minute}
 }
 
-// Decide says the same each time.
+// Decide always proposes the same.
 func (p *Static) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
 	return loadline.Proposal{Services: slices.Clone(p.set)}, nil
 }

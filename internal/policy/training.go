@@ -23,7 +23,7 @@ type Task struct {
 	// Past is the recorded history of the application; nil = none: train in the simulated
 	// cluster only.
 	Past *Past
-	// Shares that services' parts of the SLO follow; nil = the method's own way.
+	// Shares are the services' parts of the SLO; nil = the method's default.
 	Shares *formulation.Shares
 	// Profiles of the services, for methods that need them; nil = they are measured.
 	Profiles func(ctx context.Context, progress func(share float64)) (*profile.Set, error)
@@ -36,7 +36,7 @@ type Past struct {
 	Delays  map[string]train.Delays // Scaling-Ops' model of each service
 }
 
-// LeastSteps of a task are so few that everything still happens once.
+// LeastSteps is the smallest number of steps with which every stage runs.
 const LeastSteps = 40
 
 // Validate reports a fault of the task.
@@ -54,8 +54,8 @@ func (t Task) Validate() error {
 // ten points.
 func (t Task) Every() int { return max(t.Steps/10, 1) }
 
-// Episodes of an evaluation: fewer where there are few steps to learn from, so that
-// evaluating does not take longer than learning.
+// Episodes of an evaluation: fewer if there are few training steps, so that evaluating does not
+// take longer than training.
 func (t Task) Episodes(most int) int { return min(max(t.Steps/2000, 2), most) }
 
 func (t Task) report(share float64) {
@@ -67,11 +67,11 @@ func (t Task) report(share float64) {
 // Variant is how the n-th of several models of a method is trained.
 type Variant struct {
 	Settings json.RawMessage // for Task.Settings
-	About    string          // what tells it from others, for tables
+	About    string          // what distinguishes it, for tables
 	From     int             // the variant whose weights it begins with; 0 = none
 }
 
-// Trained is a model and how its training went.
+// Trained is a model and the course of its training.
 type Trained struct {
 	Model  Model
 	Curves []Curve
@@ -84,12 +84,12 @@ type Trained struct {
 
 	// Of DRPC alone.
 	Central           int // parameters of the teacher
-	Plateau           int // steps at which it had levelled off; 0 = it had not
+	Plateau           int // steps at which it had converged; 0 = it had not
 	Imitation, Agreed float64
 	BytesPerDecision  float64
 }
 
-// Curve is how the learning of one network went.
+// Curve is the learning curve of one network.
 type Curve struct {
 	Service string // "" or formulation.Every = all
 	Points  []Point

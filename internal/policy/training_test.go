@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// TestNoMethodGetsMoreSteps: the steps of DRPC's stages and of what students are
-// distilled from are those that another method has.
+// TestNoMethodGetsMoreSteps: the steps of DRPC's stages and of the students' examples add up to
+// another method's.
 func TestNoMethodGetsMoreSteps(t *testing.T) {
 	for _, steps := range []int{LeastSteps, 240, 6_000, 12_000, 40_000} {
 		task := Task{Steps: steps, Rate: 1}

@@ -9,13 +9,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Ursa scales each service by a threshold of its own: so many requests per
-// second for each replica, and no more. The thresholds are found beforehand,
-// from how each service's latency grows with its load (ursa_explore.go): nothing
-// is learned at run time. After Zhang et al., "Ursa: Lightweight Resource
-// Management for Cloud-Native Microservices" (HPCA 2024).
+// Ursa scales each service by a threshold of its own: the maximum of requests per second and
+// replica. The thresholds are found beforehand, from how each service's latency grows with its
+// load (ursa_explore.go): nothing is learned at run time. After Zhang et al., "Ursa:
+// Lightweight Resource Management for Cloud-Native Microservices" (HPCA 2024).
 //
-// Where it differs from the original:
+// Deviations from the original:
 //   - One threshold per service, for all classes of requests together.
 //   - A service without a threshold gets one from what a request costs it: the
 //     load at which it would use so much of its CPU limit. The cost is that of the
@@ -55,7 +54,7 @@ var ursaMethod = Method{
 		p := &Ursa{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			threshold: make([]float64, len(app.Services)), cost: costPerVisit(app), wants: make([][]stamped, len(app.Services)),
-			// The original reads a Prometheus, which looks every few seconds.
+			// The original reads from Prometheus, which scrapes every few seconds.
 			needs: loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		}
 		for i, s := range app.Services {
@@ -91,7 +90,7 @@ func (*Ursa) Name() string { return "ursa" }
 // Needs the rate of requests to each service.
 func (p *Ursa) Needs() loadline.Needs { return p.needs }
 
-// Decide gives each service as many replicas as its load fills.
+// Decide gives each service as many replicas as its load needs.
 func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	for i := range s.App.Services {
@@ -102,7 +101,7 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 		}
 		wanted := max(int(math.Ceil(seen.Rate.Value/threshold-1e-9)), 1)
 		reason := fmt.Sprintf("%.1f requests/s, at most %.4g per replica", seen.Rate.Value, threshold)
-		if p.wants[i] == nil { // what is there counts as wanted, for want of memory
+		if p.wants[i] == nil { // the current replicas count as wanted, without a history
 			p.wants[i] = []stamped{{now, s.InFlight[i].Replicas}}
 		}
 		p.wants[i] = append(forget(p.wants[i], now.Add(-p.downWindow)), stamped{now, wanted})
@@ -110,7 +109,7 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 		for _, w := range p.wants[i] {
 			most = max(most, w.n)
 		}
-		// Only what is there already is kept: an old want is no reason to grow.
+		// Only existing replicas are kept: an old recommendation is no reason to grow.
 		if keep := min(most, s.InFlight[i].Replicas); keep > wanted {
 			reason += fmt.Sprintf("; wants %d, but %d was wanted within %v", wanted, most, p.downWindow)
 			wanted = keep
@@ -126,8 +125,8 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 	return proposal, nil
 }
 
-// thresholdOf a service: as explored, or the load at which it would use its
-// share of the CPU limit.
+// thresholdOf a service: as explored, or the load at which it would use its share of the CPU
+// limit.
 func (p *Ursa) thresholdOf(service int, seen *loadline.ServiceObservation, size loadline.Size) (float64, bool) {
 	if p.threshold[service] > 0 {
 		return p.threshold[service], true

@@ -2,11 +2,11 @@ package policy
 
 import "github.com/loadline/loadline"
 
-// demand is what the requests of all kinds, by their shares, ask of a service.
+// demand is the mean demand of a request at a service, over all kinds.
 type demand struct{ visits, seconds float64 }
 
-// costPerVisit is the CPU time of a mean visit to each service, in seconds, by
-// the app's model; 0 where the model says nothing of it.
+// costPerVisit is the CPU time of a mean visit to each service, in seconds, by the app's model;
+// 0 if the model has none.
 func costPerVisit(app *loadline.App) []float64 {
 	total := make([]demand, len(app.Services))
 	for k := range app.Kinds {

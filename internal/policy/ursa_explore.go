@@ -12,12 +12,11 @@ import (
 // LoadPoint is one point of a service's load-latency profile.
 type LoadPoint struct {
 	PerReplica float64       // requests per second
-	Latency    time.Duration // of the service itself, at the percentile asked for
+	Latency    time.Duration // of the service itself, at the given percentile
 }
 
-// MeasureLoad finds out the latency of one service, without the time spent in
-// its calls, at a load per replica. It is the only thing that exploring needs of
-// a simulator or a cluster.
+// MeasureLoad measures the latency of one service, without the time spent in its calls, at a
+// load per replica. It is all that exploring needs of a simulator or a cluster.
 type MeasureLoad func(service int, perReplica, percentile float64) (time.Duration, error)
 
 // ExploreThresholds finds the thresholds of all services for an expected load of
@@ -28,7 +27,7 @@ func ExploreThresholds(app *loadline.App, load []float64, measure MeasureLoad) (
 	for i := range app.Services {
 		percentile, slo := strictest(app, i)
 		if slo == 0 {
-			continue // no request waits for it: any load will do
+			continue // no request waits for it: any load is acceptable
 		}
 		profile, err := exploreService(i, percentile, slo, measure)
 		if err != nil {
@@ -47,8 +46,7 @@ const (
 	exploreStep = 1.2
 )
 
-// exploreService raises the load until the service alone would break the SLO,
-// and stops there.
+// exploreService raises the load until the service alone would violate the SLO.
 func exploreService(service int, percentile float64, slo time.Duration, measure MeasureLoad) ([]LoadPoint, error) {
 	var profile []LoadPoint
 	highest := time.Duration(0)
@@ -60,7 +58,7 @@ func exploreService(service int, percentile float64, slo time.Duration, measure 
 		if latency > slo {
 			break
 		}
-		// More load never makes it faster: what says so is noise.
+		// More load never makes it faster: a decrease is noise.
 		highest = max(highest, latency)
 		profile = append(profile, LoadPoint{load, highest})
 	}
@@ -70,10 +68,9 @@ func exploreService(service int, percentile float64, slo time.Duration, measure 
 	return profile, nil
 }
 
-// chooseThresholds spends the SLO where it saves most: from the lightest loads
-// on, the service that saves most cores per millisecond goes one step up, as
-// long as no kind's chain breaks its SLO. The original solves this as a mixed
-// integer program.
+// chooseThresholds spends the SLO where it saves most: from the lightest loads on, the service
+// that saves most cores per millisecond goes one step up, as long as no kind's chain violates
+// its SLO. The original solves this as a mixed integer program.
 func chooseThresholds(app *loadline.App, load []float64, profiles [][]LoadPoint) ([]float64, error) {
 	chosen := make([]int, len(profiles))
 	if kind, took := overSLO(app, profiles, chosen); kind >= 0 {
@@ -110,9 +107,9 @@ func chooseThresholds(app *loadline.App, load []float64, profiles [][]LoadPoint)
 	return thresholds, nil
 }
 
-// overSLO finds a kind whose chain takes longer than its SLO, or -1. Latencies
-// at percentiles whose remainders sum to that of the SLO bound the latency of
-// the chain at the SLO's percentile.
+// overSLO finds a kind whose chain takes longer than its SLO, or -1. Latencies at percentiles
+// whose remainders sum to that of the SLO bound the latency of the chain at the SLO's
+// percentile.
 func overSLO(app *loadline.App, profiles [][]LoadPoint, chosen []int) (kind int, took time.Duration) {
 	for k := range app.Kinds {
 		visits := make([]int, len(app.Services))
@@ -130,8 +127,8 @@ func overSLO(app *loadline.App, profiles [][]LoadPoint, chosen []int) (kind int,
 	return -1, 0
 }
 
-// strictest is what the kinds that visit a service ask of it: the highest
-// percentile, its remainder shared among a chain's visits, and the shortest SLO.
+// strictest is the strictest requirement of the kinds that visit a service: the highest
+// percentile, its remainder divided among a chain's visits, and the shortest SLO.
 func strictest(app *loadline.App, service int) (percentile float64, slo time.Duration) {
 	for k := range app.Kinds {
 		visits := make([]int, len(app.Services))
@@ -146,8 +143,8 @@ func strictest(app *loadline.App, service int) (percentile float64, slo time.Dur
 	return percentile, slo
 }
 
-// countVisits that one request may make, as if calls in parallel came one after
-// the other: a bound, not an expectation.
+// countVisits of one request, as if parallel calls were sequential: a bound, not an
+// expectation.
 func countVisits(c *loadline.Call, times int, into []int) int {
 	times *= max(c.Times, 1)
 	into[c.Service] += times
@@ -160,7 +157,7 @@ func countVisits(c *loadline.Call, times int, into []int) int {
 	return total
 }
 
-// UrsaSpec is the policy with these thresholds, as it would be written.
+// UrsaSpec is the spec of the policy with these thresholds.
 func UrsaSpec(app *loadline.App, thresholds []float64) string {
 	var parts []string
 	for i, n := range thresholds {

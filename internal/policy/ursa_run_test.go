@@ -37,8 +37,8 @@ func measureAlone(app *loadline.App) policy.MeasureLoad {
 	}
 }
 
-// TestExploredThresholdsKeepTheSLO: what is explored service by service holds
-// for the application as a whole.
+// TestExploredThresholdsKeepTheSLO: thresholds explored service by service meet the SLO of the
+// whole application.
 func TestExploredThresholdsKeepTheSLO(t *testing.T) {
 	model, err := apps.Load("bookinfo")
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// VPA is Kubernetes' VerticalPodAutoscaler, recommender and updater, one per
-// service, in its in-place mode. The recommender's histograms are in
-// vpa_histogram.go, what feeds them in vpa_usage.go, what is made of them in
-// vpa_recommend.go.
+// VPA is Kubernetes' VerticalPodAutoscaler, recommender and updater, one per service, in its
+// in-place mode. The recommender's histograms are in vpa_histogram.go, their inputs in
+// vpa_usage.go, the recommendations in vpa_recommend.go.
 //
 // Where it differs from the original:
 //   - All pods of a service have one size: a change reaches them together, and a
@@ -104,7 +103,7 @@ func (p *VPA) run(now time.Time, s loadline.Situation, service int) (loadline.Se
 	proposal := loadline.ServiceProposal{Service: service}
 	usage, seen := &p.of[service], &s.Now().Services[service]
 	fresh := usage.feed(now, seen, p.cfg.bump)
-	// The original recommends on old samples too; here nothing moves without data.
+	// The original recommends on old samples too; here nothing changes without data.
 	if !fresh || p.cfg.memory && usage.memory.empty() {
 		return proposal, false
 	}

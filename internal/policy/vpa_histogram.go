@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// decayingHistogram is the recommender's memory of a resource: weights in
-// buckets whose width grows by 5 % each, where a sample counts twice as much as
-// one that is a half-life older.
+// decayingHistogram is the recommender's history of a resource: weights in buckets whose width
+// grows by 5 % each, where a sample weighs twice as much as one that is a half-life older.
 type decayingHistogram struct {
 	firstBucket float64 // width; the resource's unit
 	halfLife    time.Duration
@@ -18,16 +17,14 @@ type decayingHistogram struct {
 
 const (
 	bucketGrowth = 1.05
-	// lightest is the weight at the epoch below which a bucket is empty: what is
-	// left of samples that were taken back is rounding.
+	// lightest is the weight at the epoch below which a bucket is empty: the rest of removed
+	// samples is rounding.
 	lightest = 0.0001
-	// After so many half-lives weights are scaled down again, before they
-	// overflow.
+	// After this many half-lives weights are rescaled, before they overflow.
 	maxHalfLives = 100
 )
 
-// newDecayingHistogram covers values up to the largest; beyond it they count as
-// the largest.
+// newDecayingHistogram covers values up to the largest; higher ones count as the largest.
 func newDecayingHistogram(firstBucket, largest float64, halfLife time.Duration) decayingHistogram {
 	buckets := int(math.Ceil(math.Log(largest*(bucketGrowth-1)/firstBucket+1)/math.Log(bucketGrowth))) + 1
 	return decayingHistogram{firstBucket: firstBucket, halfLife: halfLife, weights: make([]float64, buckets)}
@@ -53,7 +50,7 @@ func (h *decayingHistogram) add(value, weight float64, at time.Time) {
 	h.total += w
 }
 
-// takeBack uncounts a sample that was added with the same arguments.
+// takeBack removes a sample that was added with the same arguments.
 func (h *decayingHistogram) takeBack(value, weight float64, at time.Time) {
 	b := h.bucket(value)
 	w := weight * h.factor(at)
@@ -64,7 +61,7 @@ func (h *decayingHistogram) takeBack(value, weight float64, at time.Time) {
 	h.total -= w
 }
 
-// factor is what a sample of that age weighs, relative to the epoch.
+// factor is the weight of a sample of that age, relative to the epoch.
 func (h *decayingHistogram) factor(at time.Time) float64 {
 	if h.epoch.IsZero() {
 		h.epoch = at
@@ -82,8 +79,8 @@ func (h *decayingHistogram) factor(at time.Time) float64 {
 
 func (h *decayingHistogram) empty() bool { return h.total < lightest }
 
-// quantile is the end of the bucket in which the share q of the weight is
-// reached: what is recommended errs upwards.
+// quantile is the end of the bucket in which the share q of the weight is reached:
+// recommendations err upwards.
 func (h *decayingHistogram) quantile(q float64) float64 {
 	sum, last := 0.0, 0
 	for b, w := range h.weights {

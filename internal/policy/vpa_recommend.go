@@ -8,18 +8,18 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// vpaConfig is the recommender's and the updater's.
+// vpaConfig is the configuration of the recommender and the updater.
 type vpaConfig struct {
 	cpu, memory  bool // which resources it controls
 	quantile     float64
 	margin       float64
 	halfLife     time.Duration
-	history      time.Duration // that it is taken to have watched before
+	history      time.Duration // assumed length of the history before the start
 	leastCPU     float64       // cores
 	leastMemory  float64       // bytes
 	bump         vpaBump
 	lifetime     time.Duration // of a pod, after which small changes are made too
-	changeAtLast float64       // relative; the least that is worth it then
+	changeAtLast float64       // relative; the smallest change that is made then
 }
 
 const (
@@ -27,25 +27,24 @@ const (
 	vpaUpper = 0.95
 )
 
-// estimate is what the recommender says of one resource.
+// estimate is the recommendation for one resource.
 type estimate struct{ target, lower, upper float64 }
 
-// outside says whether a request must change.
+// outside reports whether a request must change.
 func (e estimate) outside(request float64) bool {
 	return request <= 0 || request < e.lower || request > e.upper
 }
 
-// confidence is the days of history, or less if samples are few: one per minute
-// is expected.
+// confidence is the days of history, or less if there are few samples: one per minute is
+// expected.
 func (c vpaConfig) confidence(u *vpaUsage) float64 {
 	days := (u.last.Sub(u.first) + c.history).Hours() / 24
 	samples := float64(u.samples)/(24*60) + c.history.Hours()/24
 	return min(days, samples)
 }
 
-// estimate of a resource, between what the user allows. With little history
-// the lower bound is near nothing and the upper one far away, so that nothing
-// changes without need.
+// estimate of a resource, within the user's bounds. With little history the lower bound is
+// close to zero and the upper one far away, so that nothing changes without need.
 func (c vpaConfig) estimate(h *decayingHistogram, confidence, least, low, high float64) estimate {
 	bound := func(v float64) float64 {
 		v = max(v, least, low)
@@ -69,15 +68,14 @@ func (c vpaConfig) estimates(u *vpaUsage, b loadline.Bounds) (cpu, memory estima
 	return cpu, memory
 }
 
-// verdict is the updater's.
+// verdict is the updater's decision.
 type verdict struct {
 	act    bool
 	reason string
 }
 
-// judge asks for a change if a request is outside its bounds, if a pod was
-// killed soon after its start, or if a pod is old enough and the change is worth
-// it.
+// judge requires a change if a request is outside its bounds, if a pod was killed soon after
+// its start, or if a pod is old enough and the change is large enough.
 func (c vpaConfig) judge(cpu, memory estimate, size loadline.Size, oldest time.Duration, killed bool) verdict {
 	request := [2]float64{size.CPURequest, float64(size.MemoryRequest)}
 	change := 0.0
@@ -116,8 +114,8 @@ func vpaAmount(resource int, v float64) string {
 	return fmt.Sprintf("%.0f MiB", v/(1<<20))
 }
 
-// setting moves the requests to their targets, and the limits in proportion to
-// what the app's author set, as far as the bounds allow.
+// setting moves the requests to their targets, and the limits in proportion to those of the
+// application, as far as the bounds allow.
 func (c vpaConfig) setting(cpu, memory estimate, service *loadline.Service) loadline.Setting {
 	var s loadline.Setting
 	if c.cpu {
@@ -134,8 +132,7 @@ func (c vpaConfig) setting(cpu, memory estimate, service *loadline.Service) load
 	return s
 }
 
-// inProportion keeps the ratio of limit to request. Without a limit there is
-// none to keep.
+// inProportion keeps the ratio of limit to request, if there is a limit.
 func inProportion(request, wasRequest, wasLimit, highest float64) loadline.Opt[float64] {
 	if wasLimit <= 0 {
 		return loadline.Opt[float64]{}

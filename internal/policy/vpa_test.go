@@ -36,14 +36,14 @@ func TestVPAConfidenceMultipliers(t *testing.T) {
 	}
 }
 
-// The histogram against its naive twin: all samples kept, weighted by age.
+// The histogram compared with a naive one: all samples kept, weighted by age.
 func TestDecayingHistogramAgainstAllSamples(t *testing.T) {
 	const halfLife = time.Hour
 	rng := rand.New(rand.NewPCG(1, 1))
 	h := newDecayingHistogram(0.01, 1000, halfLife)
 	type weighted struct{ value, weight float64 }
 	var all []weighted
-	const n = 10000 // 166 half-lives: the epoch moves on the way
+	const n = 10000 // 166 half-lives: the epoch moves meanwhile
 	for i := range n {
 		value := math.Exp(rng.NormFloat64() + float64(i)/5000)
 		at := sampleAt(value, time.Duration(i)*time.Minute).At
@@ -84,8 +84,7 @@ func TestDecayingHistogramTakesBack(t *testing.T) {
 	}
 }
 
-// One peak per pod and day: what a pod uses below it does not count, what it
-// uses above replaces it.
+// One peak per pod and day: lower usage does not count, higher usage replaces it.
 func TestVPACountsPeaksOfADay(t *testing.T) {
 	u := newVPAUsage(24 * time.Hour)
 	pod := &podPeak{}

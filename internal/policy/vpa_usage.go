@@ -6,28 +6,27 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// vpaUsage is what the recommender knows of one service: all its pods feed the
-// same histograms.
+// vpaUsage is the recommender's data of one service: all its pods share the histograms.
 type vpaUsage struct {
 	cpu, memory decayingHistogram
 	first, last time.Time // of the CPU samples
 	samples     int       // of CPU
 	pods        map[int64]*podPeak
 	restarts    loadline.Sample
-	quickOOM    bool // a pod was killed soon after its start, and the answer is due
+	quickOOM    bool // a pod was killed soon after its start, and a reaction is due
 }
 
 // podPeak is one pod's part: memory counts once per interval, by its peak.
 type podPeak struct {
 	lastCPU     time.Time
 	intervalEnd time.Time
-	usage, oom  float64 // the interval's peaks, bytes: as measured, and as guessed from kills
+	usage, oom  float64 // the interval's peaks, bytes: measured, and estimated from kills
 }
 
 const (
 	peakInterval = 24 * time.Hour
-	// leastWeight of a CPU sample: they weigh as much as the pod's request, so
-	// that after a raise the starved past counts for less.
+	// leastWeight of a CPU sample: samples are weighted by the pod's request, so that after a
+	// raise the time before counts for less.
 	leastWeight = 0.1 // cores
 	quickOOM    = 10 * time.Minute
 )
@@ -40,7 +39,7 @@ func newVPAUsage(halfLife time.Duration) vpaUsage {
 	}
 }
 
-// feed takes in an observation and says whether anything was new in it.
+// feed adds an observation and reports whether it contained anything new.
 func (u *vpaUsage) feed(now time.Time, seen *loadline.ServiceObservation, bump vpaBump) bool {
 	fresh := false
 	alive := make(map[int64]*podPeak, len(seen.Pods))
@@ -76,8 +75,8 @@ func (u *vpaUsage) addCPU(sample loadline.Sample, request float64) {
 	u.samples++
 }
 
-// addPeak counts a pod's memory if it is the largest of the interval so far; the
-// one that was counted before is taken back.
+// addPeak counts a pod's memory if it is the largest of the interval so far; the one counted
+// before is removed.
 func (u *vpaUsage) addPeak(pod *podPeak, bytes float64, at time.Time, oom bool) {
 	if pod.intervalEnd.IsZero() {
 		pod.intervalEnd = at
@@ -101,8 +100,8 @@ func (u *vpaUsage) addPeak(pod *podPeak, bytes float64, at time.Time, oom bool) 
 	}
 }
 
-// vpaBump is how much more a pod that was killed is taken to have needed: the
-// larger of the two.
+// vpaBump is how much more memory a killed pod is assumed to have needed: the larger of the
+// two.
 type vpaBump struct {
 	ratio float64
 	least float64 // bytes
@@ -121,7 +120,7 @@ func (u *vpaUsage) noteRestarts(now time.Time, seen *loadline.ServiceObservation
 	pod := &seen.Pods[0]
 	for i := range seen.Pods {
 		if seen.Pods[i].Phase == loadline.PodStarting && !seen.Pods[i].Ready.IsZero() {
-			pod = &seen.Pods[i] // it was ready once: this is the one that starts again
+			pod = &seen.Pods[i] // it was ready before: this is the one that restarts
 		}
 	}
 	known := u.pods[pod.ID]

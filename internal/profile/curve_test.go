@@ -73,12 +73,12 @@ func TestNoCurve(t *testing.T) {
 	}
 	_, err := points(10, math.NaN(), 10, 0.1).Curve()
 	if err == nil || !strings.Contains(err.Error(), "points[0].latency_seconds") || !strings.Contains(err.Error(), "points[1].load 10") {
-		t.Errorf("not every fault is told: %v", err)
+		t.Errorf("not every fault is reported: %v", err)
 	}
 }
 
-// TestIsotonic holds pooling against the definition: the fit at i is the largest over
-// starts of the smallest over ends of the weighted mean between.
+// TestIsotonic compares pooling with the definition: the fit at i is the largest over starts of
+// the smallest over ends of the weighted mean between.
 func TestIsotonic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

@@ -18,21 +18,21 @@ import (
 
 func rng() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// wave goes up and down every quarter of an hour.
+// wave rises and falls every quarter of an hour.
 type wave struct{ low, high float64 }
 
 func (w wave) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return w.low + (w.high-w.low)*(0.5-0.5*math.Cos(2*math.Pi*t.Minutes()/15)), t + 5*time.Second
 }
 
-// TestFitAgreesWithMeasure: what a cluster showed of services without calls is what
-// the event engine measures of them alone.
+// TestFitAgreesWithMeasure: profiles of services without calls from a recorded cluster agree
+// with those measured alone in the event engine.
 func TestFitAgreesWithMeasure(t *testing.T) {
 	m, err := apps.Load("bookinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A front that smooths nothing, so that details gets what users send.
+	// A front without smoothing, so that details gets the users' arrivals.
 	page := m.App.ServiceIndex("productpage")
 	m.App.Services[page].Replicas = 8
 	h, err := simulate.RecordHistory(context.Background(), simulate.HistorySpec{
@@ -79,8 +79,7 @@ func TestFitAgreesWithMeasure(t *testing.T) {
 	}
 }
 
-// TestMonitorInAWholeApplication: a release in a recorded history is noticed, and found
-// where it is.
+// TestMonitorInAWholeApplication: a release in a recorded history is detected and located.
 func TestMonitorInAWholeApplication(t *testing.T) {
 	m, err := apps.Load("bookinfo")
 	if err != nil {
@@ -121,7 +120,7 @@ func TestMonitorInAWholeApplication(t *testing.T) {
 		case service == "details":
 			late := first.At.Sub(sim.Epoch.Add(40 * time.Minute))
 			t.Logf("%v, %v after the release", first, late)
-			if late < 0 || late > 3*time.Minute || first.Factor < 1.1 || first.Factor > 1.6 { // it waits too, which takes no longer
+			if late < 0 || late > 3*time.Minute || first.Factor < 1.1 || first.Factor > 1.6 { // its waiting time does not change
 				t.Errorf("noticed %v after the release: %v", late, first)
 			}
 		}
@@ -237,6 +236,6 @@ func TestPastRefuses(t *testing.T) {
 	}
 	h.Calls = nil
 	if p, err := profile.NewServiceHistory(h, "web", 95); err != nil || !p.IncludesCalls {
-		t.Errorf("without any calls nobody knows whether it makes some: %v", err)
+		t.Errorf("without any calls it is unknown whether it makes some: %v", err)
 	}
 }

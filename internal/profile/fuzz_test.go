@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// FuzzReadSet: whatever is accepted makes curves that never fall and whose inverse
-// holds, or says why not.
+// FuzzReadSet: every accepted set makes monotone curves with valid inverses, or an error.
 func FuzzReadSet(f *testing.F) {
-	f.Add(`{"app":"a","profiles":[{"service":"s","size":{},"percentile":99,"points":[{"load":1,"latency_seconds":0.1,"error_seconds":0},{"load":2,"latency_seconds":0.05,"error_seconds":0.01}]}]}`)
-	f.Add(`{"app":"a","profiles":[{"service":"s","percentile":50,"points":[{"load":0,"latency_seconds":0,"error_seconds":0,"saturated":true}]}]}`)
+	f.Add(`{"app":"a","profiles":[{"service":"s","size":{},"percentile":99,"points":[{"load":1,"latency_seconds":0.1,` +
+		`"error_seconds":0},{"load":2,"latency_seconds":0.05,"error_seconds":0.01}]}]}`)
+	f.Add(`{"app":"a","profiles":[{"service":"s","percentile":50,"points":[{"load":0,"latency_seconds":0,` +
+		`"error_seconds":0,"saturated":true}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		set, err := ReadSet(strings.NewReader(text), "file")
 		if err != nil {

@@ -26,7 +26,7 @@ type Options struct {
 	Loads      []float64 // in parts of what an instance can do at most, rising; nil = DefaultLoads
 }
 
-// DefaultLoads lie closer together where the curve bends.
+// DefaultLoads are denser where the curve bends.
 var DefaultLoads = []float64{0.05, 0.15, 0.3, 0.45, 0.55, 0.65, 0.72, 0.79, 0.85, 0.9, 0.95, 1}
 
 // WithDefaults sets defaults for zero fields.

@@ -52,8 +52,8 @@ func TestMeasureIsTheFormula(t *testing.T) {
 	}
 }
 
-// TestCallsTakeWorkers: what the service waits for elsewhere is not its own time, but
-// its one worker is held for it.
+// TestCallsTakeWorkers: time in calls is not the service's own time, but occupies its one
+// worker.
 func TestCallsTakeWorkers(t *testing.T) {
 	app := queue()
 	app.Kinds[0].Root.Stages = [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}
@@ -69,12 +69,12 @@ func TestCallsTakeWorkers(t *testing.T) {
 		t.Errorf("alone it takes 30 ms at the 95th percentile, not %v", l)
 	}
 	if p.Points[1].Latency < 2*p.Points[0].Latency {
-		t.Errorf("nobody waits for the worker: %+v", p.Points)
+		t.Errorf("no visit waits for the worker: %+v", p.Points)
 	}
 }
 
-// TestRefusalsSaturate: a short backlog turns visits away long before the CPU is full,
-// and those that get in are quick.
+// TestRefusalsSaturate: a short backlog refuses visits long before the CPU is full, and
+// admitted ones are fast.
 func TestRefusalsSaturate(t *testing.T) {
 	app := queue()
 	app.Kinds[0].Root.Service = 1
@@ -113,7 +113,7 @@ func TestVersionAndSizeChangeTheProfile(t *testing.T) {
 
 func TestMeasureRefuses(t *testing.T) {
 	if _, err := Measure(context.Background(), queue(), 2, Options{Percentile: 99}); !errors.Is(err, ErrAbsent) {
-		t.Errorf("a service that nobody visits: %v", err)
+		t.Errorf("a service without visits: %v", err)
 	}
 	if _, err := Measure(context.Background(), queue(), 0, Options{Percentile: 100}); err == nil {
 		t.Error("the 100th percentile was measured")

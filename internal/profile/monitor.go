@@ -74,7 +74,7 @@ type Monitor struct {
 	settle int // windows in which a queue may still drain
 }
 
-// sight is a window in terms of the curve.
+// sight is a window relative to the curve.
 type sight struct {
 	window   Window
 	stretch  float64 // as its logarithm
@@ -82,7 +82,7 @@ type sight struct {
 	doubt    float64 // variance of the curve itself, which all windows at the load share
 }
 
-// belief is what the stretch is taken to be, with its variance.
+// belief is the estimated stretch, with its variance.
 type belief struct{ mean, variance float64 }
 
 // Tally counts what a monitor has processed.

@@ -16,16 +16,16 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// How much is run: the table of docs/slosplit.md is made with -windows 2000 -first 100,
-// the threshold was chosen with -windows 2000 -first 1.
+// Size of the run: the table of docs/slosplit.md is made with -windows 2000 -first 100, the
+// threshold was chosen with -windows 2000 -first 1.
 var (
 	runWindows = flag.Int("windows", 150, "unchanged windows of each service; from 1000 on all services are watched")
 	runFirst   = flag.Uint64("first", 100, "first seed")
 	runAt      = flag.Float64("threshold", DefaultThreshold, "of the monitor")
 )
 
-// watched are the services of the measured table: those of two applications that take
-// different mixes of CPU, waiting and calls, at rates that the event engine does quickly.
+// watched are the services of the measured table: those of two applications with different
+// mixes of CPU, waiting and calls, at rates that the event engine simulates fast.
 var watched = []struct{ app, service string }{
 	{"bookinfo", "productpage"}, {"bookinfo", "details"}, {"bookinfo", "reviews"}, {"bookinfo", "ratings"},
 	{"sockshop", "front-end"}, {"sockshop", "catalogue"}, {"sockshop", "orders"}, {"sockshop", "carts"},
@@ -33,8 +33,8 @@ var watched = []struct{ app, service string }{
 
 const runWindow = 30 * time.Second
 
-// swell is a load that goes up and down between a fifth and four fifths of what the
-// instances can do, with a wave on the wave, so that no two windows are alike.
+// swell is a load that varies between a fifth and four fifths of the capacity, with a second
+// wave on top, so that all windows differ.
 type swell struct{ most float64 }
 
 func (s swell) Rate(_ int, t time.Duration) (float64, time.Duration) {
@@ -43,7 +43,7 @@ func (s swell) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return s.most * part, t + 5*time.Second
 }
 
-// alive is a service of which windows can be had, and its profile.
+// alive is a service with its windows and its profile.
 type alive struct {
 	profile *Profile
 	alone   *loadline.App
@@ -54,7 +54,7 @@ var liveServices = sync.OnceValues(func() ([]alive, error) {
 	var list []alive
 	for i, w := range watched {
 		if *runWindows < 1000 && i%2 == 1 {
-			continue // half of them tell as much in a test
+			continue // half of them are enough for a test
 		}
 		m, err := apps.Load(w.app)
 		if err != nil {
@@ -76,8 +76,8 @@ var liveServices = sync.OnceValues(func() ([]alive, error) {
 
 const runReplicas = 2
 
-// windows of two instances from a time on, under a part of the load that they bear,
-// with visits that take k times as long.
+// windows of two instances from a time on, under a part of their capacity, with visits that
+// take k times as long.
 func (a alive) windows(part, k float64, seed uint64, from time.Duration, n int) []Window {
 	app := *a.alone
 	app.Services = slices.Clone(a.alone.Services)
@@ -135,8 +135,8 @@ func (l later) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	return rate, until - l.from
 }
 
-// TestMonitorRarelyAlarmsForNothing: windows of the event engine that nothing was done
-// to, under a load that never rests.
+// TestMonitorRarelyAlarmsForNothing: unchanged windows of the event engine, under a varying
+// load.
 func TestMonitorRarelyAlarmsForNothing(t *testing.T) {
 	list, err := liveServices()
 	if err != nil {
@@ -167,7 +167,7 @@ func TestMonitorRarelyAlarmsForNothing(t *testing.T) {
 	}
 }
 
-// TestMonitorNoticesJumps within a few windows, and finds how large they are.
+// TestMonitorNoticesJumps within a few windows, and estimates their size.
 func TestMonitorNoticesJumps(t *testing.T) {
 	list, err := liveServices()
 	if err != nil {
@@ -180,10 +180,10 @@ func TestMonitorNoticesJumps(t *testing.T) {
 		within float64 // windows, in the median
 	}{{2, 3}, {1.3, 6}, {0.7, 5}, {1.15, 25}} {
 		if jump.factor == 1.15 && *runWindows < 1000 {
-			continue // nothing comes of it within a short test
+			continue // not detectable within a short test
 		}
 		t.Run(fmt.Sprint(jump.factor), func(t *testing.T) {
-			part := min(1, 1/jump.factor) // so that it can be borne before and after
+			part := min(1, 1/jump.factor) // within the capacity before and after
 			var took, off []float64
 			missed := 0
 			for i, a := range list {
@@ -223,12 +223,13 @@ func TestMonitorNoticesJumps(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(off)
 			n := len(took)
-			t.Logf("x%v: noticed in %v windows in the median, %v in nine of ten, %d of %d not within %d; the new curve is off by %.0f %% in the median, %.0f %% in nine of ten",
+			t.Logf("x%v: noticed in %v windows in the median, %v in nine of ten, %d of %d not within %d; the new curve is off by "+
+				"%.0f %% in the median, %.0f %% in nine of ten",
 				jump.factor, median(took), took[n*9/10], missed, n, after, 100*median(off), 100*off[len(off)*9/10])
 			if median(took) > jump.within {
 				t.Errorf("noticed in %v windows in the median, want %v", median(took), jump.within)
 			}
-			if median(off) > 0.25 { // of which much was not seen yet
+			if median(off) > 0.25 { // most of it had not been observed yet
 				t.Errorf("the new curves are off by %v in the median", median(off))
 			}
 		})

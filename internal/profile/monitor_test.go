@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// bent is a profile of a queue with one worker, which does 100 visits a second at most.
+// bent is a profile of a queue with one worker and a capacity of 100 visits per second.
 func bent() *Profile {
 	p := &Profile{Service: "front", Percentile: 99, Size: Size{CPURequest: 1, CPULimit: 1}}
 	for _, load := range []float64{5, 20, 40, 55, 65, 75, 85, 95} {
@@ -46,7 +46,7 @@ func newMonitor(t *testing.T) *Monitor {
 	return m
 }
 
-// give windows to a monitor, and return what it noticed.
+// give feeds windows to a monitor, and returns the detected changes.
 func give(m *Monitor, windows []Window) (changes []Change) {
 	for _, w := range windows {
 		if c, changed := m.Observe(w); changed {
@@ -120,17 +120,17 @@ func TestMonitorNoticesAndFits(t *testing.T) {
 	}
 }
 
-func TestMonitorSkipsWhatTellsNothing(t *testing.T) {
+func TestMonitorSkipsUninformativeWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	m := newMonitor(t)
 	give(m, windowsOf(rng, 1, 0, 30, restless))
 	at := time.Unix(9999, 0)
 	for _, w := range []Window{
-		{At: at},                       // nothing came
+		{At: at},                       // no visits
 		{At: at, Load: 30, Latency: 1}, // an unknown number of visits
 		{At: at, Load: 30, Latency: math.NaN(), Visits: 10},
-		{At: at, Load: 120, Latency: 5, Visits: 999}, // more than it can do
-		{At: at, Load: 50, Latency: 4, Visits: 999},  // the queue of before
+		{At: at, Load: 120, Latency: 5, Visits: 999}, // above its capacity
+		{At: at, Load: 50, Latency: 4, Visits: 999},  // the previous queue
 		{At: at, Load: 50, Latency: 2, Visits: 999},
 	} {
 		if c, changed := m.Observe(w); changed {
@@ -222,6 +222,6 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	if _, ok := Seen(sound(), at, time.Minute, 98); ok {
-		t.Error("a percentile that nobody measures was seen")
+		t.Error("a percentile that is not measured was observed")
 	}
 }

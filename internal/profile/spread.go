@@ -11,7 +11,7 @@ type spread struct {
 }
 
 const (
-	spreadPrior  = 10  // windows that the prior stands for
+	spreadPrior  = 10  // weight of the prior, in windows
 	spreadMemory = 300 // windows after which old ones fade
 	spreadMost   = 9   // of one pair: three deviations
 )

@@ -6,12 +6,11 @@ import (
 )
 
 // A release that makes visits k times as much work, or an instance with 1/k of the CPU,
-// stretches time: what happened in a second happens in k. So the latency at a load
-// becomes k times that which k times the load had. One number then tells the whole new
-// curve from a few windows at any load, which is why changes are looked for, and
-// curves fitted again, in terms of it. A change of another kind (a longer wait with
-// the same work), and what does not stretch (the 100 ms of the kernel's CPU quota, the
-// time of calls), is corrected where it was seen (bend) and guessed elsewhere.
+// stretches time: the latency at a load becomes k times the former latency at k times the load.
+// One number then determines the whole new curve from a few windows at any load, which is why
+// changes are searched, and curves fitted again, in terms of it. Other changes (a longer wait
+// with the same work), and times that do not stretch (the kernel's 100 ms CPU quota period, the
+// time of calls), are corrected where they were observed (bend) and estimated elsewhere.
 
 // Stretch is the profile with visits that take k times the time and the work. The
 // standard error of k adds to that of the points.
@@ -55,9 +54,9 @@ func (c *Curve) slope(load float64) float64 {
 // mostStretch is beyond what any release does.
 const mostStretch = 100
 
-// stretchAt is the stretch, as its logarithm, that explains a latency at a load: the k
-// with k times the latency at k times the load. Where even the end of the curve is
-// below it, the service is saturated: then it is that of the end, at the least.
+// stretchAt is the stretch, as its logarithm, that explains a latency at a load: the k with k
+// times the latency at k times the load. If the latency is beyond the end of the curve, the
+// service is saturated: then it is at least that of the end.
 func (c *Curve) stretchAt(load, latency float64) float64 {
 	low, high := 1/float64(mostStretch), min(mostStretch, c.MaxLoad()/load)
 	if !(high*c.At(high*load) > latency) {

@@ -7,10 +7,10 @@
 //	registry/APP/0001/promotion.json        where it comes from and why it was promoted
 //	registry/APP/0001/card.md               the same in readable form
 //
-// A promotion is whole or not at all: the version's folder is made under another
-// name and moved into place, and then current.json is replaced. Killed anywhere,
-// it leaves the former version or the new one as the current one. Versions are never
-// changed or deleted, so that a rollback is possible.
+// A promotion is atomic: the version's folder is made under another name and moved into place,
+// and then current.json is replaced. Killed anywhere, it leaves the former version or the new
+// one as the current one. Versions are never changed or deleted, so that a rollback is
+// possible.
 //
 // Reading order: registry.go (reading), promote.go (promotion and rollback), card.go
 // (the model card).

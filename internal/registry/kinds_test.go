@@ -17,14 +17,14 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// writeSchool makes a teacher and a student that never learned anything.
-func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
+// writeDRPC makes an untrained teacher and student.
+func writeDRPC(t *testing.T, app *loadline.App, seed uint64) string {
 	t.Helper()
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	teacher, err := nn.MLP{Inputs: []int{eyes.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
+	teacher, err := nn.MLP{Inputs: []int{encoder.Width(drpc.Shared) / len(app.Services)}, Hidden: []int{4}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.HeUniform, rl.NewRNG(seed, 1).Rand)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 		Pace:  drpc.DefaultPace(),
 		Steps: drpc.DefaultSteps(), Reward: drpc.DefaultReward(), Notifier: drpc.DefaultNotifier(), Visits: drpc.NewVisitCounts(),
 		Training: modelfile.Training{Data: "shop under day, 24h0m0s", Samples: 10, Seed: seed},
-		Results:  []modelfile.Result{{Name: "reward", On: "school", Value: 0.9}},
+		Results:  []modelfile.Result{{Name: "reward", On: "simulation", Value: 0.9}},
 	}
 	for i := range app.Services {
 		s, err := drpc.NewStudent(app.Services[i].Name, drpc.StudentConfig(), seed)
@@ -53,7 +53,7 @@ func writeSchool(t *testing.T, app *loadline.App, seed uint64) string {
 
 func TestStudentsArePromoted(t *testing.T) {
 	r := Open(filepath.Join(t.TempDir(), "registry"))
-	o := offer(writeSchool(t, shop(), 1), "drpc")
+	o := offer(writeDRPC(t, shop(), 1), "drpc")
 	o.Promotion.Results = nil
 	p, err := r.Promote(o)
 	if err != nil || p.Formulation != "drpc" || p.Version != 1 {
@@ -64,7 +64,7 @@ func TestStudentsArePromoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, err := drpc.Open(path); err != nil || len(m.Students) != 1 || len(m.Results) != 1 {
-		t.Errorf("what the school found is gone: %+v, %v", m, err)
+		t.Errorf("the training results are lost: %+v, %v", m, err)
 	}
 	card, err := os.ReadFile(filepath.Join(filepath.Dir(path), cardFile))
 	if err != nil {
@@ -76,7 +76,7 @@ func TestStudentsArePromoted(t *testing.T) {
 			t.Errorf("%q is not in the card:\n%s", want, card)
 		}
 	}
-	// The two kinds take turns.
+	// The two kinds alternate.
 	if p, err = r.Promote(offer(writeModel(t, "a", "shop", 1), "one")); err != nil || p.Version != 2 || p.Former != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -85,14 +85,14 @@ func TestStudentsArePromoted(t *testing.T) {
 	}
 }
 
-// writeSteered makes an agent that steers by parts and never learned anything.
+// writeSteered makes an untrained MSARS agent.
 func writeSteered(t *testing.T, app *loadline.App, way string) string {
 	t.Helper()
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	width := eyes.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
+	width := encoder.Width(drpc.Shared)/len(app.Services) + len(msars.Features)
 	actor, err := nn.MLP{Inputs: []int{width}, Hidden: []int{4}, Outputs: drpc.Axes, Output: nn.Tanh}.Design().Build(nn.HeUniform,
 		rl.NewRNG(1, 1).Rand)
 	if err != nil {
@@ -102,7 +102,7 @@ func writeSteered(t *testing.T, app *loadline.App, way string) string {
 		App: app.Name, Actor: actor, Division: msars.Division{Way: way}, Period: 30 * time.Second, Steps: drpc.DefaultSteps(),
 		Reward:   drpc.DefaultReward(),
 		Training: modelfile.Training{Data: "shop under day, 24h0m0s", Samples: 10, Seed: 1},
-		Results:  []modelfile.Result{{Name: "mean reward", On: "school", Value: 0.9}},
+		Results:  []modelfile.Result{{Name: "mean reward", On: "simulation", Value: 0.9}},
 	}
 	if way != msars.None {
 		m.Division.Profiles = &profile.Set{App: app.Name}
@@ -143,7 +143,7 @@ func TestThoseWhoSteerByPartsArePromoted(t *testing.T) {
 		}
 		m, err := msars.Open(path)
 		if err != nil || m.Division.Way != way || len(m.Results) != 1 {
-			t.Errorf("what the school found is gone: %+v, %v", m, err)
+			t.Errorf("the training results are lost: %+v, %v", m, err)
 		}
 		card, err := os.ReadFile(filepath.Join(filepath.Dir(path), cardFile))
 		if err != nil {
@@ -182,7 +182,7 @@ func TestWhatDecidesNothingIsNotPromoted(t *testing.T) {
 	larger.Services[1].Name = "store"
 	for _, row := range []struct{ name, path, want string }{
 		{"a forecaster", forecaster, `kind "forecast/gru", which decides nothing`},
-		{"students of another application", writeSchool(t, other, 1), "trained for store, this is shop"},
+		{"students of another application", writeDRPC(t, other, 1), "trained for store, this is shop"},
 		{"one that steers another application", writeSteered(t, other, "parslo"), "trained for store, this is shop"},
 		{"one that steers more services", writeSteered(t, larger, "parslo"), "shop has no store; train one for it"},
 	} {

@@ -24,8 +24,8 @@ type Offer struct {
 	App    *loadline.App
 	Model  string // path of its file
 	SHA256 string // of the file that was evaluated
-	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The
-	// rest is filled in, and so are results that the model has where none are given.
+	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The rest is
+	// filled in; without results those of the model are used.
 	Promotion Promotion
 }
 
@@ -105,7 +105,7 @@ func accept(o Offer) (policy.Model, error) {
 	return m, nil
 }
 
-// place makes the version's folder appear, whole or not at all.
+// place creates the version's folder atomically.
 func (r *Registry) place(p *Promotion, model policy.Model) error {
 	home := filepath.Join(r.dir, p.App)
 	if err := r.do("make the folder", func() error { return os.MkdirAll(home, 0o755) }); err != nil {
@@ -182,7 +182,7 @@ func (r *Registry) Rollback(name string, at time.Time) (Promotion, error) {
 	return former, nil
 }
 
-// do one step that changes the folder.
+// do runs one step that changes the folder.
 func (r *Registry) do(step string, change func() error) error {
 	if err := r.before(step); err != nil {
 		return fmt.Errorf("%s: %w", step, err)
@@ -198,11 +198,11 @@ func writeJSON(path string, what any) error {
 	return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 }
 
-// leftoverPrefix begins the names of folders that a killed promotion may leave.
+// leftoverPrefix is the prefix of folders that a killed promotion may leave.
 const leftoverPrefix = ".new-"
 
-// removeLeftovers of a promotion that was killed. A young one may be another
-// program's that is still at it.
+// removeLeftovers removes folders of a killed promotion. A recent one may belong to another
+// running program.
 func removeLeftovers(home string) {
 	entries, _ := os.ReadDir(home)
 	for _, e := range entries {

@@ -18,7 +18,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Format of the files. Another one is recognised and refused.
+// Format of the files. Another one is detected and rejected.
 const Format = 1
 
 const (
@@ -31,17 +31,17 @@ const (
 // Registry is a folder of promoted policies.
 type Registry struct {
 	dir string
-	// before is called ahead of every step that changes the folder. Tests let it
-	// fail, as a full disk or a kill does.
+	// before is called before every step that changes the folder. Tests make it fail, like a
+	// full disk or a kill.
 	before func(step string) error
 }
 
-// Open a registry; the folder is made by the first promotion.
+// Open opens a registry; the first promotion creates the folder.
 func Open(dir string) *Registry {
 	return &Registry{dir: dir, before: func(string) error { return nil }}
 }
 
-// Promotion is a version and why it is there, promotion.json.
+// Promotion is a version and its reason, promotion.json.
 type Promotion struct {
 	Format  int    `json:"format"`
 	App     string `json:"app"`
@@ -54,7 +54,7 @@ type Promotion struct {
 	Training    modelfile.Training `json:"training"`
 	Prefer      string             `json:"prefer,omitempty"`
 	Verdict     string             `json:"verdict"`
-	Forced      bool               `json:"forced"` // though it does not beat the rule
+	Forced      bool               `json:"forced"` // although it does not beat the rule
 	Results     []modelfile.Result `json:"results"`
 	At          time.Time          `json:"at"`
 	By          string             `json:"by"`
@@ -78,7 +78,7 @@ type App struct {
 // ErrNone is returned where no version was promoted.
 var ErrNone = errors.New("nothing was promoted")
 
-// Apps lists what the registry holds, by name.
+// Apps lists the applications of the registry, by name.
 func (r *Registry) Apps() ([]App, error) {
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +134,8 @@ func (r *Registry) App(name string) (App, error) {
 	return a, nil
 }
 
-// Current is the current version of an application and the path of its model,
-// which is checked to be what was promoted.
+// Current is the current version of an application and the path of its model, after checking
+// its digest.
 func (r *Registry) Current(name string) (Promotion, string, error) {
 	now, err := r.current(name)
 	if err != nil {
@@ -147,13 +147,13 @@ func (r *Registry) Current(name string) (Promotion, string, error) {
 	return r.intact(name, now.Version)
 }
 
-// Version is one of an application's versions, current or not, and the path of
-// its model, which is checked to be what was promoted.
+// Version is one of an application's versions, current or not, and the path of its model, after
+// checking its digest.
 func (r *Registry) Version(name string, version int) (Promotion, string, error) {
 	return r.intact(name, version)
 }
 
-// intact reads a version and checks that its model is the one that was promoted.
+// intact reads a version and checks the digest of its model.
 func (r *Registry) intact(name string, version int) (Promotion, string, error) {
 	p, err := r.promotion(name, version)
 	if err != nil {
@@ -212,8 +212,7 @@ func (r *Registry) promotion(name string, version int) (Promotion, error) {
 	return p, err
 }
 
-// readVersioned reads a file of the registry and refuses what another version
-// wrote.
+// readVersioned reads a file of the registry and rejects other formats.
 func readVersioned(path string, into any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -235,7 +234,7 @@ func readVersioned(path string, into any) error {
 	return nil
 }
 
-// checkName refuses names that are no folder.
+// checkName rejects names that are not valid folder names.
 func checkName(name string) error {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) {
 		return fmt.Errorf("application name %q must be a word that can name a folder: train again with --name", name)

@@ -28,7 +28,7 @@ func shop() *loadline.App {
 	}
 }
 
-// writeModel makes a policy that never learned anything.
+// writeModel makes an untrained policy.
 func writeModel(t *testing.T, name, app string, seed uint64) string {
 	t.Helper()
 	problem, err := formulation.NewProblem("scaling-ops", 0, nil)
@@ -119,8 +119,8 @@ func TestPromoteAndGoBack(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere fails every step in turn, as a full disk or a kill would: the
-// former version stays in charge and intact, and the next promotion works.
+// TestKilledAnywhere fails every step in turn, like a full disk or a kill: the former version
+// stays current and intact, and the next promotion works.
 func TestKilledAnywhere(t *testing.T) {
 	first, second := writeModel(t, "a", "shop", 1), writeModel(t, "b", "shop", 2)
 	full := errors.New("no space left on device")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBrowser opens a report in a real browser: test/browser/report.mjs says
-// what must hold. The pictures stay in out/browser.
+// TestBrowser opens a report in a real browser and runs the checks of test/browser/report.mjs.
+// The screenshots stay in out/browser.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes its time")

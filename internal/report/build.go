@@ -13,12 +13,12 @@ import (
 
 // Report is a bench, ready to be written.
 type Report struct {
-	Summary Summary
-	runs    []string // packed, by Run.Chunk
-	scenes  []string // packed distributions, by scene
+	Summary   Summary
+	runs      []string // packed, by Run.Chunk
+	scenarios []string // packed distributions, by scenario
 }
 
-// builder sums up runs, row by row.
+// builder aggregates runs, row by row.
 type builder struct {
 	results *bench.Results
 	report  *Report
@@ -28,7 +28,7 @@ type builder struct {
 	runs    int
 }
 
-// figures of one run that comparisons are made of.
+// figures of one run that are compared.
 type figures struct{ cost, overSLO float64 }
 
 func newBuilder(results *bench.Results) *builder {
@@ -41,7 +41,7 @@ func newBuilder(results *bench.Results) *builder {
 		c := row.Case
 		addOnce(&s.Engines, c.Engine)
 		s.Rows = append(s.Rows, Row{
-			Scene: b.scene(c), Policy: b.policy(c), Settings: c.Policy, Met: row.Met,
+			Scenario: b.scenario(c), Policy: b.policy(c), Settings: c.Policy, Met: row.Met,
 			Values: triples(row.Measures, s.Measures), Against: triples(row.Against, s.Measures),
 		})
 		s.Rows[i].OverBest = optional(row.OverOracle)
@@ -64,14 +64,14 @@ func addOnce(list *[]string, s string) {
 	}
 }
 
-func (b *builder) scene(c bench.Case) int {
+func (b *builder) scenario(c bench.Case) int {
 	s := &b.report.Summary
-	i := slices.IndexFunc(s.Scenes, func(o Scene) bool {
+	i := slices.IndexFunc(s.Scenarios, func(o Scenario) bool {
 		return o.App == c.App && o.Workload == c.Workload && o.Perturbation == c.Perturbation && o.Engine == c.Engine
 	})
 	if i < 0 {
-		i = len(s.Scenes)
-		s.Scenes = append(s.Scenes, Scene{App: c.App, Workload: c.Workload, Perturbation: c.Perturbation, Engine: c.Engine})
+		i = len(s.Scenarios)
+		s.Scenarios = append(s.Scenarios, Scenario{App: c.App, Workload: c.Workload, Perturbation: c.Perturbation, Engine: c.Engine})
 	}
 	return i
 }
@@ -87,13 +87,13 @@ func (b *builder) policy(c bench.Case) int {
 	return i
 }
 
-// isOracle reports whether a policy is given the load in advance.
+// isOracle reports whether a policy gets the load in advance.
 func isOracle(name string) bool {
 	m, err := policy.Named(name)
 	return err == nil && m.Oracle
 }
 
-// run is what is kept of a record: its story packed, and what is summed up.
+// run is the stored part of a record: its packed timeline, and its figures.
 type run struct {
 	key, program string
 	seed         uint64
@@ -137,8 +137,8 @@ func (b *builder) addRun(row int, r *run) error {
 	}
 	s := &b.report.Summary
 	addOnce(&s.Programs, r.program)
-	if scene := &s.Scenes[s.Rows[row].Scene]; scene.Kinds == nil {
-		scene.Kinds = r.kinds
+	if scenario := &s.Scenarios[s.Rows[row].Scenario]; scenario.Kinds == nil {
+		scenario.Kinds = r.kinds
 	}
 	s.Rows[row].Runs = append(s.Rows[row].Runs, Run{
 		ID: b.runs, Chunk: b.chunkOf(r), Seed: r.seed,
@@ -158,10 +158,10 @@ func (b *builder) chunkOf(r *run) int {
 
 func (b *builder) finish() (*Report, error) {
 	s := &b.report.Summary
-	for scene := range s.Scenes {
+	for scenario := range s.Scenarios {
 		var rows []int
 		for i := range s.Rows {
-			if s.Rows[i].Scene == scene {
+			if s.Rows[i].Scenario == scenario {
 				rows = append(rows, i)
 			}
 		}
@@ -171,7 +171,7 @@ func (b *builder) finish() (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.report.scenes = append(b.report.scenes, packed)
+		b.report.scenarios = append(b.report.scenarios, packed)
 	}
 	return b.report, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// curves of what was trained, one for each policy, application and workload: models
-// differ in their seeds, and are evaluated after the same steps, more or less.
+// curves of trained policies, one for each policy, application and workload: models differ in
+// their seeds, and are evaluated after about the same steps.
 func (b *builder) curves() []Curve {
 	var all []Curve
 	var models [][]bench.Learned // by curve
@@ -39,8 +39,8 @@ func (b *builder) curves() []Curve {
 	return all
 }
 
-// meanCurve is the mean of what each model had reached at every evaluation of any. It
-// begins where all have been evaluated; a model that stopped early stays where it was.
+// meanCurve is the mean of the models' last evaluations at every evaluation of any. It begins
+// where all have been evaluated; a model that stopped early keeps its last value.
 func meanCurve(models []bench.Learned) (steps []int, rewards []result.Number) {
 	for _, m := range models {
 		for _, p := range m.Curve {

@@ -24,7 +24,7 @@ func TestCurvesAreMeansOverModels(t *testing.T) {
 		Rows: []bench.Row{row("hpa", "hpa"), row("drpc (trained)", "drpc")},
 		Learned: []bench.Learned{
 			learned("drpc (trained)", 1, 0.8, point(100, 0.2), point(200, 0.6)),
-			learned("drpc (trained)", 2, 0.6, point(120, 0.4)), // it had levelled off
+			learned("drpc (trained)", 2, 0.6, point(120, 0.4)), // converged early
 			learned("gone", 1, 0.1, point(100, 0.1)),
 		},
 	})

@@ -55,7 +55,7 @@ func TestFront(t *testing.T) {
 		at("beaten on both", "c", 3, 0.05),
 		at("safe", "d", 4, 0.001),
 		at("as safe, dearer", "e", 5, 0.001),
-		at("clairvoyant", "clairvoyant", 0.5, 0.0001),
+		at("oracle", "oracle", 0.5, 0.0001),
 	))
 	if err != nil {
 		t.Fatal(err)

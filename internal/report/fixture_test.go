@@ -15,9 +15,9 @@ import (
 // hostileLabel must reach the page as text.
 const hostileLabel = `kpa </script><img src=x onerror=alert(1)>`
 
-// writeFixture makes a bench directory for tests of the page: real runs under
-// names that a bench uses. Its figures mean nothing: "calibrated" is a target
-// picked by hand, and the clairvoyant a schedule that nobody searched for.
+// writeFixture makes a bench directory for tests of the page: real runs under names that a
+// bench uses. Its figures are meaningless: "calibrated" is an arbitrary target, and the
+// oracle's schedule was not searched.
 func writeFixture(t testing.TB, dir string) {
 	t.Helper()
 	policies := []bench.Policy{
@@ -26,7 +26,7 @@ func writeFixture(t testing.TB, dir string) {
 		{Spec: "kpa:target=4", Label: hostileLabel},
 		{Spec: "vpa", Label: "vpa"},
 		{Spec: "autothrottle", Label: "autothrottle"},
-		{Spec: "clairvoyant:level=0.5", Label: "clairvoyant"},
+		{Spec: "oracle:level=0.5", Label: "oracle"},
 	}
 	day := bench.Workload{Name: "day", Spec: "diurnal:low=10,high=50,period=20m,peak=10m+noise:cv=0.1",
 		Options: workload.Options{Duration: 20 * time.Minute}}

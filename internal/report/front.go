@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// markFront marks the contenders of a scene that no other beats on both cost
-// and share over the SLO. Oracles are excluded: with them
-// the front would be theirs alone.
+// markFront marks the contenders of a scenario that no other beats on both cost and share over
+// the SLO. Oracles are excluded: otherwise the front would be theirs alone.
 func (b *builder) markFront(rows []int) {
 	all := b.report.Summary.Rows
 	place := func(i int) (cost, over float64) {

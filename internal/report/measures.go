@@ -30,11 +30,11 @@ var known = []Measure{
 	{"decision_us", "CPU per decision", "µs", false, "CPU time of one decision; differs from run to run"},
 }
 
-// unlisted measures say little more in a table than those above do.
+// unlisted measures add little to those above in a table.
 var unlisted = []string{"p66_ms", "p75_ms", "p80_ms", "requests", "duration_s"}
 
-// measuresOf lists what the rows have. A measure that is new to this list is
-// shown under its own name rather than dropped.
+// measuresOf lists the measures of the rows. An unknown measure is shown under its own name
+// instead of dropped.
 func measuresOf(rows []bench.Row) []Measure {
 	has := map[string]bool{}
 	var extra []string

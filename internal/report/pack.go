@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// pack makes text of a value that a page can carry: JSON, gzip, base64. The
-// browser's own DecompressionStream opens it.
+// pack encodes a value for a page: JSON, gzip, base64. The browser's DecompressionStream opens
+// it.
 func pack(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -33,8 +33,7 @@ func pack(v any) (string, error) {
 	return b.String(), nil
 }
 
-// significant rounds to so many digits: the others are not visible, and do not
-// compress.
+// significant rounds to the given digits: more are not visible, and do not compress.
 func significant(n result.Number, digits int) result.Number {
 	v := float64(n)
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -20,10 +20,9 @@ var (
 
 // WriteHTML writes the whole report.
 //
-// Names in it come from files that anybody may have written. JSON inside a
-// script element is safe because encoding/json writes < as \u003c; and the
-// policy in the head lets nothing run but the script whose hash it names, and
-// nothing be fetched at all.
+// Names in it may come from any file. JSON inside a script element is safe because
+// encoding/json writes < as \u003c; and the content security policy in the head allows only the
+// script whose hash it names, and no requests at all.
 func (r *Report) WriteHTML(w io.Writer) error {
 	summary, err := json.Marshal(&r.Summary)
 	if err != nil {
@@ -34,7 +33,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	b.WriteString(`<script type="application/json" id="summary">`)
 	b.Write(summary)
 	b.WriteString("</script>\n")
-	chunks(b, "scene", r.scenes)
+	chunks(b, "scenario", r.scenarios)
 	chunks(b, "run", r.runs)
 	fmt.Fprintf(b, "<script>%s</script>\n</body>\n</html>\n", script)
 	if err := b.Flush(); err != nil {
@@ -55,7 +54,8 @@ const head = `<!doctype html>
 <style>%s</style>
 </head>
 <body>
-<noscript>This report draws its tables and charts with the script that it contains; allow it to run. Nothing is loaded from anywhere.</noscript>
+<noscript>This report draws its tables and charts with the script that it contains; allow it to run.
+Nothing is loaded from anywhere.</noscript>
 `
 
 func (r *Report) title() string {
@@ -65,8 +65,7 @@ func (r *Report) title() string {
 	return "Loadline report: " + r.Summary.Suite
 }
 
-// contentPolicy allows this page's script and style and images in its own
-// text.
+// contentPolicy allows this page's script, styles and inline images.
 func contentPolicy() string {
 	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'",
 		hashOf(script), hashOf(styles))
@@ -77,8 +76,8 @@ func hashOf(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// chunks are elements that the browser neither runs nor reads until the page
-// asks for one by its name.
+// chunks are elements that the browser neither runs nor reads until the page asks for one by
+// its name.
 func chunks(b *bufio.Writer, kind string, list []string) {
 	for i, text := range list {
 		fmt.Fprintf(b, `<script type="text/plain" id="%s-%d">%s</script>`+"\n", kind, i, text)

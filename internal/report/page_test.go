@@ -29,13 +29,13 @@ func TestPageIsWhole(t *testing.T) {
 	if page != pageOf(t, two...) {
 		t.Error("one bench, two pages")
 	}
-	if strings.Count(page, "</script>") != 1+1+6+1 { // summary, scene, runs, program
+	if strings.Count(page, "</script>") != 1+1+6+1 { // summary, scenario, runs, program
 		t.Errorf("%d scripts", strings.Count(page, "</script>"))
 	}
-	// The only addresses are names of things, never fetched.
+	// The only URLs are identifiers, never fetched.
 	for _, address := range regexp.MustCompile(`https?://[^\s"'<>)]*`).FindAllString(page, -1) {
 		if !strings.HasPrefix(address, "http://www.w3.org/") {
-			t.Errorf("the page knows the address %s", address)
+			t.Errorf("the page contains the address %s", address)
 		}
 	}
 	if regexp.MustCompile(`<(link|img|iframe)[^>]*(href|src)="[^d]`).MatchString(page) || strings.Contains(styles, "@import") ||
@@ -70,7 +70,7 @@ func TestHostileNamesStayText(t *testing.T) {
 
 func TestChunksCanBeOpened(t *testing.T) {
 	page := pageOf(t, two...)
-	for id, want := range map[string]string{"run-0": `"load":[10,20.1,30]`, "scene-0": `"slower":[0.1,0.01,0]`} {
+	for id, want := range map[string]string{"run-0": `"load":[10,20.1,30]`, "scenario-0": `"slower":[0.1,0.01,0]`} {
 		found := regexp.MustCompile(`<script type="text/plain" id="` + id + `">([^<]*)</script>`).FindStringSubmatch(page)
 		if found == nil {
 			t.Fatalf("no %s", id)

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/bench"
 )
 
-// difference of two policies' costs, seed by seed, with its 95 % interval:
-// what the seeds have in common, the load above all, cancels out.
+// difference of two policies' costs, paired by seed, with its 95 % interval: common effects of
+// the seeds, above all the load, cancel out.
 type difference struct {
 	mean, low, high float64
 	base            float64 // mean cost of the second

@@ -38,9 +38,8 @@ func Read(dir string) (*Report, error) {
 	return b.finish()
 }
 
-// readRuns reads and packs all runs that the rows name, each once. A thousand
-// of them are hundreds of megabytes: they are packed as they are read, side by
-// side.
+// readRuns reads and packs all runs of the rows, each once. A thousand of them are hundreds of
+// megabytes: they are packed as they are read, in parallel.
 func readRuns(dir string, results *bench.Results) (map[string]*run, error) {
 	runs := map[string]*run{}
 	for i := range results.Rows {
@@ -63,7 +62,7 @@ func readRuns(dir string, results *bench.Results) (map[string]*run, error) {
 	pending.Wait()
 	for i, key := range keys {
 		if faults[i] != nil {
-			return nil, faults[i] // the first says what to do, which helps the others too
+			return nil, faults[i] // the first error also fixes the others
 		}
 		runs[key] = found[i]
 	}
@@ -98,8 +97,7 @@ func Results(dir string) (*bench.Results, error) {
 
 func runPath(dir, key string) string { return filepath.Join(dir, "runs", key+".json") }
 
-// readRun reads a run. Its key says that it is the one that a row means; its
-// case may go by an older name.
+// readRun reads a run. It is identified by its key; its case may have an older name.
 func readRun(dir, key string) (*run, error) {
 	if key == "" || strings.ContainsAny(key, `/\`) {
 		return nil, fmt.Errorf("%s: run %q is not the name of a file", filepath.Join(dir, bench.ResultsJSON), key)
@@ -124,8 +122,8 @@ func readRun(dir, key string) (*run, error) {
 	return packed, nil
 }
 
-// readJSON reads a file of the bench's format. The version is looked at before
-// any other complaint: what another version writes may well look broken here.
+// readJSON reads a file of the bench's format. The version is checked before anything else:
+// another version may look broken here.
 func readJSON(path string, into any, format func() int) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -54,7 +54,8 @@ func TestReadSaysWhatToDo(t *testing.T) {
 			`{"format":1,"key":"run-1-0","story":{"t_s":[1,2],"load_rps":[1],"failed_rps":[0,0],"used_cores":[0,0],"asked_cores":[0,0]}}`),
 			[]string{"run-1-0.json", "load_rps has 1 steps and t_s has 2"}},
 		"a story that runs backwards": {overwrite(run,
-			`{"format":1,"key":"run-1-0","story":{"t_s":[2,1],"load_rps":[1,1],"failed_rps":[0,0],"used_cores":[0,0],"asked_cores":[0,0]}}`),
+			`{"format":1,"key":"run-1-0","story":{"t_s":[2,1],"load_rps":[1,1],"failed_rps":[0,0],"used_cores":[0,0],`+
+				`"asked_cores":[0,0]}}`),
 			[]string{"t_s does not rise at step 1"}},
 		"a latency below zero": {overwrite(run, `{"format":1,"key":"run-1-0","latency":{"get":[{"up_to_ms":-1,"count":1}]}}`),
 			[]string{"latency of get", "not negative"}},

@@ -11,9 +11,9 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// story is one run over time, as the page gets it.
+// story is the timeline of one run for the page.
 type story struct {
-	// Most runs have steps of one length: From and Step then stand for T.
+	// Most runs have steps of one length: From and Step then replace T.
 	From     result.Number              `json:"from"`
 	Step     result.Number              `json:"step"`
 	Steps    int                        `json:"steps"`
@@ -24,10 +24,10 @@ type story struct {
 	Asked    []result.Number            `json:"asked"`
 	Replicas map[string][]result.Number `json:"replicas"`
 	AtSLO    map[string][]result.Number `json:"at_slo"`
-	Changed  []int                      `json:"changed"` // decisions in each step, of those that the bench kept
+	Changed  []int                      `json:"changed"` // decisions in each step, of those that the bench stored
 
-	Decisions int        `json:"decisions"` // how many there were
-	Shown     []decision `json:"shown"`     // at most mostDecisions of those that the bench kept
+	Decisions int        `json:"decisions"` // total number
+	Shown     []decision `json:"shown"`     // at most mostDecisions of those that the bench stored
 }
 
 type decision struct {
@@ -37,13 +37,12 @@ type decision struct {
 	Reason  string        `json:"reason"`
 }
 
-// mostDecisions of a run that are listed. A policy that moves CPU limits each
-// second makes tens of thousands, which nobody reads and every reader of the
-// report would have to carry. Those between are left out evenly, and the page
-// says so.
+// mostDecisions of a run that are listed. A policy that changes CPU limits each second makes
+// tens of thousands, too many to read and to include in the report. They are thinned out
+// evenly, and the page says so.
 const mostDecisions = 600
 
-// pictureDigits are what a chart can show.
+// pictureDigits are enough for a chart.
 const pictureDigits = 3
 
 func storyOf(r *bench.Record) (*story, error) {
@@ -80,7 +79,7 @@ func storyOf(r *bench.Record) (*story, error) {
 	return s, nil
 }
 
-// checkStory names every series that is not as long as time.
+// checkStory reports every series whose length differs from the time axis.
 func checkStory(s *bench.Timeline) error {
 	var faults []error
 	check := func(name string, list []result.Number) {

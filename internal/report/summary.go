@@ -2,27 +2,26 @@ package report
 
 import "github.com/loadline/loadline/internal/result"
 
-// Summary is what the page knows from the start. web/src/report/data.ts has the
-// same types.
+// Summary is loaded with the page. web/src/report/data.ts has the same types.
 type Summary struct {
-	Suite    string    `json:"suite"`
-	Programs []string  `json:"programs"` // versions that made the runs
-	Baseline string    `json:"baseline"`
-	Seeds    int       `json:"seeds"`
-	Engines  []string  `json:"engines"`
-	CountsIf float64   `json:"counts_if"` // share over the SLO up to which a cost counts
-	Measures []Measure `json:"measures"`
-	Policies []Policy  `json:"policies"`
-	Scenes   []Scene   `json:"scenes"`
-	// Perturbations by name, with what they are.
+	Suite     string     `json:"suite"`
+	Programs  []string   `json:"programs"` // versions that made the runs
+	Baseline  string     `json:"baseline"`
+	Seeds     int        `json:"seeds"`
+	Engines   []string   `json:"engines"`
+	CountsIf  float64    `json:"counts_if"` // share over the SLO up to which a cost counts
+	Measures  []Measure  `json:"measures"`
+	Policies  []Policy   `json:"policies"`
+	Scenarios []Scenario `json:"scenarios"`
+	// Perturbations by name, with descriptions.
 	Perturbations map[string]string `json:"perturbations"`
 	Rows          []Row             `json:"rows"`
-	Verdicts      []Verdict         `json:"verdicts"` // by scene
-	// Curves of policies that were trained for this; nil = none were.
+	Verdicts      []Verdict         `json:"verdicts"` // by scenario
+	// Curves of trained policies; nil = none.
 	Curves []Curve `json:"curves,omitempty"`
 }
 
-// Curve is how a policy learned for an application and a workload: the mean over its
+// Curve is the learning curve of a policy for an application and a workload: the mean over its
 // models.
 type Curve struct {
 	App      string          `json:"app"`
@@ -32,7 +31,7 @@ type Curve struct {
 	Setting  string          `json:"setting"` // that was chosen
 	Steps    []int           `json:"steps"`
 	Rewards  []result.Number `json:"rewards"` // at those steps, by DRPC's reward
-	Final    triple          `json:"final"`   // on episodes that nobody practised on
+	Final    triple          `json:"final"`   // on held-out episodes
 }
 
 // Measure that the table can show.
@@ -40,7 +39,7 @@ type Measure struct {
 	Key   string `json:"key"`
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`  // "%" measures are shares of 1
-	Main  bool   `json:"main"`  // shown without being asked for
+	Main  bool   `json:"main"`  // shown by default
 	About string `json:"about"` // one sentence
 }
 
@@ -48,12 +47,12 @@ type Measure struct {
 type Policy struct {
 	Label     string `json:"label"`
 	Family    string `json:"family"`    // name without settings: hpa, kpa
-	Reference bool   `json:"reference"` // knows the future: not a contender
+	Reference bool   `json:"reference"` // given the load in advance: not a contender
 }
 
-// Scene is where policies are compared with each other: all but the policy and
+// Scenario is where policies are compared with each other: all but the policy and
 // the seed.
-type Scene struct {
+type Scenario struct {
 	App          string `json:"app"`
 	Workload     string `json:"workload"`
 	Perturbation string `json:"perturbation"`
@@ -68,9 +67,9 @@ type Kind struct {
 	SLOMs      result.Number `json:"slo_ms"`
 }
 
-// Row is one policy in one scene.
+// Row is one policy in one scenario.
 type Row struct {
-	Scene    int               `json:"scene"`
+	Scenario int               `json:"scenario"`
 	Policy   int               `json:"policy"`
 	Settings string            `json:"settings"` // name:key=value,...
 	Met      bool              `json:"met"`
@@ -78,16 +77,16 @@ type Row struct {
 	Values   map[string]triple `json:"values"`
 	Against  map[string]triple `json:"against"`
 	OverBest *triple           `json:"over_clairvoyant"`
-	Bound    *triple           `json:"bound"` // below which no cost can be, in core-hours
+	Bound    *triple           `json:"bound"` // lower bound of the cost, in core-hours
 	Runs     []Run             `json:"runs"`
 }
 
-// Run of a row. Two rows may share a run, where a calibrated policy is the
-// default: they have runs of their own here, and one chunk.
+// Run of a row. Two rows may share a run, if a calibrated policy equals the default: they have
+// separate runs here, and one chunk.
 type Run struct {
 	ID      int           `json:"id"`
 	Chunk   int           `json:"chunk"`
-	Seed    uint64        `json:"seed,string"` // a script cannot count beyond 2^53
+	Seed    uint64        `json:"seed,string"` // JavaScript numbers are exact up to 2^53
 	Cost    result.Number `json:"core_hours"`
 	OverSLO result.Number `json:"over_slo_ratio"`
 }

@@ -28,14 +28,14 @@ func (b *buckets) add(list []bench.Bucket) error {
 	return nil
 }
 
-// survival is a distribution as the share of requests that are slower: its
-// interesting end, the tail, is the part that a logarithm magnifies.
+// survival is a distribution as the share of slower requests: a logarithmic axis then magnifies
+// the tail.
 type survival struct {
 	Ms     []result.Number `json:"ms"`
 	Slower []result.Number `json:"slower"` // share above Ms; the last is 0
 }
 
-// curvePoints is how many steps of a curve can be told apart.
+// curvePoints is how many steps of a curve can be distinguished.
 const curvePoints = 160
 
 func (b *buckets) survival() survival {
@@ -58,8 +58,8 @@ func (b *buckets) survival() survival {
 		if i == len(edges)-1 {
 			slower = 0
 		}
-		// Kept where the curve has moved far enough to be seen, on a page
-		// that shows about four decades either way.
+		// Kept where the curve has moved visibly, on a page that shows about four decades
+		// either way.
 		height := math.Log10(max(slower, 1e-6)) * curvePoints / 8
 		width := math.Log10(max(edge, 1e-3)) * curvePoints / 8
 		if at := math.Floor(width) - math.Floor(height); at > kept || i == len(edges)-1 {
@@ -71,7 +71,7 @@ func (b *buckets) survival() survival {
 	return s
 }
 
-// survivals of a scene: by kind of request, then by row.
+// survivals of a scenario: by kind of request, then by row.
 func (b *builder) survivals(rows []int) map[string]map[int]survival {
 	out := map[string]map[int]survival{}
 	for _, row := range rows {

@@ -15,10 +15,10 @@ type contender struct {
 	label, policy string
 	cost          []float64
 	over          float64
-	times         float64 // of the clairvoyant's cost; 0 = there is none
+	times         float64 // of the oracle's cost; 0 = no oracle
 }
 
-// tinyBench writes a made-up bench of one scene.
+// tinyBench writes a made-up bench of one scenario.
 func tinyBench(t testing.TB, contenders ...contender) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

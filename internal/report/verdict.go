@@ -11,14 +11,14 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Verdict is the result of a scene.
+// Verdict is the result of a scenario.
 type Verdict struct {
 	Winner   int      `json:"winner"` // row; -1 = no policy meets the SLO, or the difference is not significant
 	Sentence string   `json:"sentence"`
 	Notes    []string `json:"notes"` // remarks on the baseline, calibration and oracle
 }
 
-// verdict of a scene, from all of its rows.
+// verdict of a scenario, from all of its rows.
 func (b *builder) verdict(rows []int) Verdict {
 	var contenders, met []int
 	for _, i := range rows {
@@ -33,7 +33,7 @@ func (b *builder) verdict(rows []int) Verdict {
 	byCost := func(i, j int) int { return cmp.Compare(b.mean(i, "core_hours"), b.mean(j, "core_hours")) }
 	slices.SortStableFunc(met, byCost)
 	v := b.sentence(contenders, met)
-	v.Notes = slices.Concat(b.baselineNote(contenders), b.calibrationNotes(contenders), b.clairvoyantNotes(met))
+	v.Notes = slices.Concat(b.baselineNote(contenders), b.calibrationNotes(contenders), b.oracleNotes(met))
 	if v.Notes == nil {
 		v.Notes = []string{}
 	}
@@ -79,17 +79,17 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 			b.label(nearest), percent(b.worst(nearest)), b.inWorstRun(nearest), percent(result.CountsIf))}
 	case len(met) == 1 && len(contenders) > 1:
 		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s is the only one of %d that meets the SLO, at %s%s.",
-			b.label(met[0]), len(contenders), b.cost(met[0]), b.aboveClairvoyant(met[0]))}
+			b.label(met[0]), len(contenders), b.cost(met[0]), b.aboveOracle(met[0]))}
 	case len(met) == 1:
 		return Verdict{Winner: met[0], Sentence: fmt.Sprintf("%s meets the SLO at %s%s.", b.label(met[0]), b.cost(met[0]),
-			b.aboveClairvoyant(met[0]))}
+			b.aboveOracle(met[0]))}
 	}
 	best, next := met[0], met[1]
 	toNext := pairedCost(b.seeds[best], b.seeds[next])
 	if toNext.pairs < 2 {
 		return Verdict{Winner: best, Sentence: fmt.Sprintf("%s is cheapest with the SLO met, in one run each: %s, %s than the next, "+
 			"%s%s. One seed gives no interval.",
-			b.label(best), b.cost(best), toNext.words(), b.label(next), b.aboveClairvoyant(best))}
+			b.label(best), b.cost(best), toNext.words(), b.label(next), b.aboveOracle(best))}
 	}
 	if !toNext.clear() {
 		return Verdict{Winner: -1, Sentence: fmt.Sprintf("The cost of %s and %s, the cheapest with the SLO met, does not differ "+
@@ -104,7 +104,7 @@ func (b *builder) sentence(contenders, met []int) Verdict {
 			text += fmt.Sprintf(", and %s than the baseline %s", d.words(), b.label(base))
 		}
 	}
-	return Verdict{Winner: best, Sentence: text + b.aboveClairvoyant(best) + "."}
+	return Verdict{Winner: best, Sentence: text + b.aboveOracle(best) + "."}
 }
 
 func undecided(d difference) string {
@@ -112,7 +112,7 @@ func undecided(d difference) string {
 	return fmt.Sprintf("; seed by seed they differ by %s to %s", fixed(d.low, decimals), fixed(d.high, decimals))
 }
 
-// baseline is the row of the baseline among rows; -1 = not there.
+// baseline is the row of the baseline among rows; -1 = none.
 func (b *builder) baseline(rows []int) int {
 	for _, i := range rows {
 		if b.label(i) == b.report.Summary.Baseline {
@@ -159,9 +159,9 @@ func (b *builder) calibrationNotes(contenders []int) []string {
 	return notes
 }
 
-// clairvoyantNotes lists policies that beat the oracle over the same axes: its
+// oracleNotes lists policies that beat the oracle over the same axes: its
 // schedule can be improved.
-func (b *builder) clairvoyantNotes(met []int) []string {
+func (b *builder) oracleNotes(met []int) []string {
 	var notes []string
 	for _, i := range met {
 		if over := b.report.Summary.Rows[i].OverBest; over != nil && over[2] < 1 {
@@ -172,8 +172,8 @@ func (b *builder) clairvoyantNotes(met []int) []string {
 	return notes
 }
 
-// aboveClairvoyant is a clause on the distance of the best policy from the oracle.
-func (b *builder) aboveClairvoyant(row int) string {
+// aboveOracle is a clause on the distance of the best policy from the oracle.
+func (b *builder) aboveOracle(row int) string {
 	over := b.report.Summary.Rows[row].OverBest
 	if over == nil || math.IsNaN(float64(over[0])) || over[0] < 1 {
 		return ""
@@ -218,8 +218,8 @@ func percent(share float64) string {
 
 func figure(v float64) string { return fixed(v, decimalsOf(v, 3)) }
 
-// decimalsOf a number that show so many significant digits; those beyond a
-// thousandth are noise here.
+// decimalsOf a number for the given significant digits; those beyond a thousandth are noise
+// here.
 func decimalsOf(v float64, digits int) int {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -227,7 +227,7 @@ func decimalsOf(v float64, digits int) int {
 	return min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v))+1e-9)), 0), 3)
 }
 
-// fixed writes a number with a true minus.
+// fixed writes a number with a minus sign (U+2212).
 func fixed(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
 }

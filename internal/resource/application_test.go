@@ -69,7 +69,7 @@ func TestWithoutATwin(t *testing.T) {
 	if want := (resource.Axes{{Replicas: true}, {Replicas: true, Brownout: true}}); !reflect.DeepEqual(a.Axes, want) {
 		t.Errorf("axes: %+v", a.Axes)
 	}
-	// It is enough to be guarded.
+	// This is enough for the guards.
 	if _, err := guard.Around(a.Guard, a.App, nil, &mute{}); err != nil {
 		t.Error(err)
 	}
@@ -208,9 +208,9 @@ func TestFaultsNameTheirFields(t *testing.T) {
 		twin           *loadline.App
 		want           string
 	}{
-		{"a service that the twin does not know", "name: ads, targetRef", "name: adds, targetRef", twin,
+		{"a service that the twin does not have", "name: ads, targetRef", "name: adds, targetRef", twin,
 			`spec.services[1].name: the twin has no service "adds"; did you mean "ads"`},
-		{"a kind that the twin does not know", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin,
+		{"a kind that the twin does not have", "{latency: 250ms}", "{latency: 250ms}, {kind: bu, latency: 1s}", twin,
 			`spec.objectives[1].kind: the twin has no kind of request "bu"`},
 		{"a kind without an objective", "{latency: 250ms}", "{kind: buy, latency: 250ms}", twin,
 			`spec.objectives: the twin's kind of request "browse" has none: add one`},

@@ -22,8 +22,9 @@ func TestAxes(t *testing.T) {
 		want    loadline.Setting
 		why     string
 	}{
-		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true, MemoryLimit: true,
-			Brownout: true}, all, ""},
+		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true,
+			MemoryLimit: true,
+			Brownout:    true}, all, ""},
 		{"nothing passes", resource.AllowedAxes{}, loadline.Setting{},
 			"replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
 		{"replicas only", resource.AllowedAxes{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},

@@ -59,7 +59,7 @@ func definition(t *testing.T) *schema {
 	return d.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-// The schema lists names that other rooms own: these must be theirs.
+// The schema lists names of other packages, which must agree.
 func TestSchemaKnowsAllNames(t *testing.T) {
 	d := definition(t)
 
@@ -68,7 +68,8 @@ func TestSchemaKnowsAllNames(t *testing.T) {
 		t.Errorf("presets are %v, the schema has %v", prom.Presets(), presets)
 	}
 
-	// Trained ones come from a file, which is spec.policy.model, and one knows the future.
+	// Trained ones come from a file, which is spec.policy.model; the oracle needs the future
+	// load.
 	var live []string
 	for _, m := range policy.Methods() {
 		if !m.ReadsFile() && !m.Oracle {

@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// Number is a float64 that JSON can hold: what is not a number is null there.
-// It is written with nine significant digits, more than any of our figures is
-// worth and fewer than the order of a sum can disturb.
+// Number is a float64 for JSON: NaN is null there. It is written with nine significant digits,
+// more than any of our figures needs and fewer than the order of a sum can change.
 type Number float64
 
 // MarshalJSON writes the number or null.

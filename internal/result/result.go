@@ -1,5 +1,4 @@
-// Package result is what a run came to: the object that commands print as JSON
-// and the table for reading.
+// Package result is the result of a run: the object that commands print as JSON and the table.
 package result
 
 import (
@@ -9,16 +8,15 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Run is what a result is of.
+// Run identifies the run of a result.
 type Run struct {
 	Policy, App, Workload, Engine string
 	Seed                          uint64
 	Duration                      time.Duration
 }
 
-// Result of a run. Ratios are shares of 1, and null where there is nothing to
-// share. Requests, failures, the SLO and latencies leave out the warm-up; cost
-// and changes do not.
+// Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests,
+// failures, the SLO and latencies exclude the warm-up; cost and changes include it.
 type Result struct {
 	Policy   string `json:"policy"`
 	App      string `json:"app"`
@@ -123,8 +121,8 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 	return r
 }
 
-// failures after warm-up: what ended and has no latency. Sums of fractions of
-// requests differ by their rounding, which is not a failure.
+// failures after warm-up: requests that ended without a latency. Sums of fractions of requests
+// differ by rounding, which is not a failure.
 func failures(k *sim.KindMeter) float64 {
 	if f := k.Ended - k.Latency.Count(); f > 1e-9*k.Ended {
 		return f

@@ -116,7 +116,7 @@ func table(b *strings.Builder, rows [][]string) {
 		widest = max(widest, len(row[0]))
 	}
 	for _, row := range rows {
-		// Names to the left, figures to the right.
+		// Names are left-aligned, figures right-aligned.
 		row[0] += strings.Repeat(" ", widest-len(row[0]))
 		fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
 	}
@@ -175,7 +175,7 @@ func duration(seconds float64) string {
 	return shortDuration(time.Duration(seconds * float64(time.Second)))
 }
 
-// shortDuration drops the zero parts that String writes: 24h, not 24h0m0s.
+// shortDuration omits zero parts: 24h, not 24h0m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Policy decides what to do.
+// Policy decides on an action.
 type Policy interface {
 	Decide(observation []float32, action *Action)
 }
@@ -16,17 +16,16 @@ type Policy interface {
 type Agent interface {
 	Policy
 
-	// Explore decides while learning: at times it tries something else.
+	// Explore decides during training: sometimes it explores.
 	Explore(observation []float32, action *Action)
 
-	// Learn takes a step into account. The loss is of the update that it led
-	// to, if it led to one.
+	// Learn learns from a step. The loss is that of the resulting update, if there was one.
 	Learn(t Transition) (loss float64, updated bool)
 
 	// Weights are the policy's parameters themselves, not a copy.
 	Weights() []float32
 
-	// Archive saves or restores all that learning depends on.
+	// Archive saves or restores all state of learning.
 	Archive(a *Archive)
 }
 
@@ -37,12 +36,12 @@ type NetPolicy struct {
 	context *nn.Context
 }
 
-// NewNetPolicy decides by net, which it does not copy: what the net learns, the
-// policy knows. Each goroutine needs its own.
+// NewNetPolicy decides by net, which it does not copy: updates of the net take effect. Each
+// goroutine needs its own.
 func NewNetPolicy(net *nn.Net, spaces Spaces) *NetPolicy {
 	p := &NetPolicy{spaces, net.NewContext()}
-	// The context prepares itself on its second single row, and prepared rows
-	// may round otherwise: a resumed run must not begin unprepared.
+	// The context prepares itself on its second single row, and prepared rows may round
+	// differently: a resumed run must be prepared too.
 	for range 2 {
 		p.context.Forward(1, make([]float32, spaces.Observation))
 	}
@@ -83,8 +82,8 @@ type Learner struct {
 	longest float32
 }
 
-// NewLearner trains net by Adam. Gradients longer than longestGradient are
-// shortened to it; 0 means any length.
+// NewLearner trains net by Adam. Gradients longer than longestGradient are clipped to it; 0
+// means no limit.
 func NewLearner(net *nn.Net, adam nn.AdamConfig, longestGradient float64) Learner {
 	if longestGradient == 0 {
 		longestGradient = math.Inf(1)
@@ -92,9 +91,9 @@ func NewLearner(net *nn.Net, adam nn.AdamConfig, longestGradient float64) Learne
 	return Learner{net, net.NewContext(), nn.NewAdam(net.Size(), adam), float32(longestGradient)}
 }
 
-// Descend takes the loss's gradient with respect to the outputs of the last
-// Forward back through the network and takes a step of the optimiser. A gradient
-// that is not finite would ruin the weights for good: that step is left out.
+// Descend propagates the loss's gradient with respect to the outputs of the last Forward back
+// through the network and takes a step of the optimiser. A non-finite gradient would ruin the
+// weights for good: that step is skipped.
 func (l *Learner) Descend(dOutput []float32) {
 	l.Context.Backward(dOutput, nn.ParamGradients)
 	norm := float64(nn.ClipNorm(l.Context.Gradient(), l.longest))

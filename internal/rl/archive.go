@@ -8,30 +8,28 @@ import (
 	"math"
 )
 
-// Archive carries a state to bytes or back. One description, an Archive method,
-// serves both directions, so that they cannot drift apart. After a failure it
-// does nothing more.
+// Archive converts a state to bytes or back. One description, an Archive method, serves both
+// directions, so that they cannot drift apart. After a failure it does nothing more.
 type Archive struct {
-	data      []byte // written so far, or still to be read
+	data      []byte // written so far, or not read yet
 	restoring bool
 	err       error
 }
 
-// archiveFormat begins every saved state; the last letter is its version.
+// archiveFormat is the prefix of every saved state; the last letter is its version.
 const archiveFormat = "loadline-learning-2"
 
 var archiveSum = crc64.MakeTable(crc64.ECMA)
 
-// Save gives the state as bytes.
+// Save returns the state as bytes.
 func Save(what interface{ Archive(*Archive) }) []byte {
 	a := &Archive{data: []byte(archiveFormat)}
 	what.Archive(a)
 	return binary.LittleEndian.AppendUint64(a.data, crc64.Checksum(a.data, archiveSum))
 }
 
-// Restore takes a saved state back. Torn or foreign bytes change nothing; those
-// of something built otherwise are an error too, after which what must not be
-// used.
+// Restore restores a saved state. Torn or foreign bytes change nothing; those of something
+// built differently are an error too, after which what must not be used.
 func Restore(data []byte, what interface{ Archive(*Archive) }) error {
 	body := len(data) - 8
 	if body < len(archiveFormat) || string(data[:len(archiveFormat)]) != archiveFormat {
@@ -49,20 +47,20 @@ func Restore(data []byte, what interface{ Archive(*Archive) }) error {
 	return a.err
 }
 
-// Restoring says in which direction it goes.
+// Restoring reports the direction.
 func (a *Archive) Restoring() bool { return a.restoring }
 
 // Err is the first failure.
 func (a *Archive) Err() error { return a.err }
 
-// Fail notes a failure, if err is one.
+// Fail records a failure, unless err is nil.
 func (a *Archive) Fail(err error) {
 	if a.err == nil {
 		a.err = err
 	}
 }
 
-// word is one number in its place.
+// word saves or restores one number.
 func (a *Archive) word(v uint64) uint64 {
 	if !a.restoring {
 		a.data = binary.LittleEndian.AppendUint64(a.data, v)
@@ -96,7 +94,7 @@ func (a *Archive) Bool(v *bool) {
 	*v = a.word(bit) != 0
 }
 
-// length is that of what follows, at so many bytes each.
+// length is that of the following data, at size bytes each.
 func (a *Archive) length(n, size int) int {
 	n = int(a.word(uint64(n)))
 	if a.restoring && a.err == nil && (n < 0 || n > len(a.data)/size) {
@@ -128,7 +126,7 @@ func (a *Archive) Label(label string) {
 	}
 }
 
-// Floats are as many as they were when saved.
+// Floats have the same length as when saved.
 func (a *Archive) Floats(v []float32) {
 	n := a.length(len(v), 4)
 	if a.err == nil && n != len(v) {
@@ -149,7 +147,7 @@ func (a *Archive) Floats(v []float32) {
 	a.data = a.data[4*len(v):]
 }
 
-// Some are as many values as there happen to be; restoring replaces the slice.
+// Some are values of any number; restoring replaces the slice.
 func (a *Archive) Some(v *[]float32) {
 	n := len(*v)
 	a.Int(&n)

@@ -17,13 +17,12 @@ import (
 
 var measuredPeak = sync.OnceValue(func() float64 { return gemm.MeasurePeak(time.Now) })
 
-// measure runs an update again and again. Beside the mean rate it prints the best
-// of short stretches, since whatever else the machine does only slows one down,
-// and what share of the core's peak, found likewise, that is. Only the products
-// of matrices count as arithmetic.
+// measure repeats an update. Besides the mean rate it prints the best of short stretches, since
+// other load on the machine only slows one down, and its share of the core's peak, found
+// likewise. Only matrix products count as arithmetic.
 func measure(b *testing.B, flops float64, update func()) {
-	// About a millisecond; an even number, as only every second update of TD3 is
-	// a whole one.
+	// About a millisecond; an even number, as only every second update of TD3 is a complete
+	// one.
 	stretch := 2 * max(1, int(5e7/flops))
 	best, done, began := math.Inf(1), 0, time.Now()
 	b.ReportAllocs()
@@ -50,7 +49,7 @@ func pass(batch int, widths ...int) (all, first float64) {
 	return all, 2 * float64(batch*widths[0]*widths[1])
 }
 
-// fill remembers random transitions.
+// fill adds random transitions.
 func fill(remember func(rl.Transition), spaces rl.Spaces, n int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	numbers := func(n int) []float32 {
@@ -71,8 +70,7 @@ func fill(remember func(rl.Transition), spaces rl.Spaces, n int) {
 	}
 }
 
-// BenchmarkDQNUpdate is a whole update, drawing from the replay and Adam
-// included.
+// BenchmarkDQNUpdate is a complete update, including drawing from the replay buffer and Adam.
 func BenchmarkDQNUpdate(b *testing.B) {
 	spaces := rl.Spaces{Observation: 8, Choices: 3}
 	all, first := pass(64, 8, 64, 64, 3)

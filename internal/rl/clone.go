@@ -9,7 +9,7 @@ import (
 
 // CloneConfig are the settings of a student.
 type CloneConfig struct {
-	Buffer int     // examples remembered
+	Buffer int     // examples kept
 	Batch  int     // examples in an update
 	Rate   float64 // of AdamW
 	Decay  float64 // of weights
@@ -61,7 +61,7 @@ type Clone struct {
 	examples  []float32 // rows of state and action, a ring
 	count, at int
 
-	// Room for one update.
+	// Buffers of one update.
 	states, actions, slopes []float32
 }
 
@@ -96,7 +96,7 @@ func NewClone(design nn.Design, config CloneConfig, spaces Spaces, seed uint64) 
 	}, nil
 }
 
-// Remember keeps what the teacher did.
+// Remember adds an action of the teacher.
 func (s *Clone) Remember(observation []float32, action Action) {
 	row := s.example(s.at)
 	copy(row[copy(row, observation):], action.Values)
@@ -109,11 +109,11 @@ func (s *Clone) example(i int) []float32 {
 	return s.examples[i*width:][:width]
 }
 
-// Len is how many examples it remembers.
+// Len is the number of examples.
 func (s *Clone) Len() int { return s.count }
 
-// Update learns from one batch and returns the mean squared difference that the
-// batch showed before. Something must be remembered.
+// Update learns from one batch and returns its mean squared difference before. There must be
+// examples.
 func (s *Clone) Update() float64 {
 	n, m := s.spaces.Observation, s.spaces.Dimensions
 	for i := range s.config.Batch {
@@ -132,7 +132,7 @@ func (s *Clone) Decide(observation []float32, action *Action) {
 	s.acting.Decide(observation, action)
 }
 
-// Net is the student's network itself.
+// Net is the student's network, not a copy.
 func (s *Clone) Net() *nn.Net { return s.learner.Net }
 
 // Archive saves or restores the student.
@@ -143,7 +143,7 @@ func (s *Clone) Archive(a *Archive) {
 	a.Int(&s.count)
 	a.Int(&s.at)
 	if s.count < 0 || s.count > s.config.Buffer || s.at < 0 || s.at >= s.config.Buffer {
-		a.Fail(fmt.Errorf("clone: the saved student remembers %d examples, this one at most %d", s.count, s.config.Buffer))
+		a.Fail(fmt.Errorf("clone: the saved student has %d examples, this one at most %d", s.count, s.config.Buffer))
 		return
 	}
 	a.Floats(s.examples[:s.count*(s.spaces.Observation+s.spaces.Dimensions)])

@@ -11,7 +11,7 @@ import (
 
 var drpc = Spaces{Observation: 5, Dimensions: 3}
 
-// teach lets a student see what a smooth teacher does.
+// teach gives a student the actions of a smooth teacher.
 func teach(s *Clone, rng *rand.Rand, examples int) {
 	state, action := make([]float32, 5), drpc.NewAction()
 	for range examples {
@@ -46,7 +46,7 @@ func TestCloneImitates(t *testing.T) {
 		s.Update()
 	}
 	state, want, got, sum := make([]float32, 5), drpc.NewAction(), drpc.NewAction(), 0.0
-	for range 500 { // states it has not seen
+	for range 500 { // unseen states
 		for i := range state {
 			state[i] = rng.Float32()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/lab/study"
 )
 
-// subject is an agent under the contract that all agents keep.
+// subject is an agent under the contract of all agents.
 type subject struct {
 	name  string
 	new   func(spaces rl.Spaces, seed uint64) (rl.Agent, error)
@@ -26,7 +26,7 @@ func subjects() []subject {
 		{"DQN with every option", newDQN(func(c *rl.DQNConfig) {
 			c.Dueling, c.Norm, c.Steps, c.Huber, c.Longest = true, true, 3, 0, 0
 			c.Soft, c.Copy, c.Priority.Exponent, c.Decay = 0, 50, 0.6, 1e-4
-			c.Discount = 0.5 // three steps' rewards are noise here
+			c.Discount = 0.5 // rewards of three steps are noise here
 		}), 3_000},
 		{"TD3", newTD3(rl.DefaultTD3(), func(*rl.TD3Config) {}), 3_000},
 		{"TD3 with layer normalisation", newTD3(rl.DefaultTD3(), func(c *rl.TD3Config) {
@@ -168,7 +168,7 @@ func (s subject) resumes(t *testing.T) {
 	}
 	saved := half.Save()
 
-	env, second := s.identity(t, 99) // all that the seed decided is in the checkpoint
+	env, second := s.identity(t, 99) // everything that the seed determined is in the checkpoint
 	rest := rl.NewTraining(env, second, 98, config)
 	if err := rest.Restore(saved); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,11 @@
 // Package rl has what all learning agents share. It is independent of clusters: an [Env]
 // returns observations, takes an [Action] and returns a reward.
 //
-// An [Agent] explores, learns from each [Transition], and decides by what it
-// has learned. [Training] is the training loop of every method: it takes a
-// [Trainee], one agent or several, through episodes, evaluates on the way, keeps
-// the best weights, and can be saved and resumed at any end of an episode: the
-// resumed run ends where the unbroken one would have, byte for byte. [Evaluate]
-// does not learn.
+// An [Agent] explores, learns from each [Transition], and decides by what it has learned.
+// [Training] is the training loop of every method: it runs a [Trainee], one agent or several,
+// through episodes, evaluates in between, keeps the best weights, and can be saved and resumed
+// at the end of any episode: the resumed run ends where the uninterrupted one would have, byte
+// for byte. [Evaluate] does not learn.
 //
 //	agent, err := rl.NewDQN(rl.DefaultDQN(), env.Spaces(), seed)
 //	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: 50_000, EvaluateEvery: 2_000, Episodes: 20})

@@ -48,7 +48,7 @@ type DQN struct {
 
 	steps, updates int
 
-	// Room for one update.
+	// Buffers of one update.
 	batch   *Batch
 	targets []float32 // y
 	errors  []float32 // Q(s, a) - y
@@ -106,7 +106,7 @@ func (a *DQN) Decide(observation []float32, action *Action) {
 	a.acting.Decide(observation, action)
 }
 
-// Learn stores the transition in D and, when it is time to, updates.
+// Learn stores the transition in D and updates when it is due.
 func (a *DQN) Learn(t Transition) (loss float64, updated bool) {
 	a.Remember(t)
 	a.steps++
@@ -119,12 +119,12 @@ func (a *DQN) Learn(t Transition) (loss float64, updated bool) {
 	return loss, true
 }
 
-// Remember stores a transition that need not be the agent's own: another
-// autoscaler's history, for instance. Episodes come one after the other.
+// Remember stores a transition that need not be the agent's own, such as another autoscaler's
+// history. Episodes must be in sequence.
 func (a *DQN) Remember(t Transition) { a.replay.Add(t) }
 
-// Update learns from one minibatch of what is remembered, and returns its loss.
-// There must be something.
+// Update learns from one minibatch of the replay buffer, which must not be empty, and returns
+// its loss.
 func (a *DQN) Update() float64 {
 	b := a.batch
 	a.replay.Draw(b, a.rng)
@@ -145,9 +145,9 @@ func (a *DQN) Update() float64 {
 	return float64(loss)
 }
 
-// setTargets sets y = r for a terminal state, otherwise r + gamma * max_a'
-// Q^(s', a'; theta^-). The replay has set the discount to 0 where nothing follows,
-// and summed up several steps' rewards if so asked.
+// setTargets sets y = r for a terminal state, otherwise r + gamma * max_a' Q^(s', a'; theta^-).
+// The replay buffer has set the discount to 0 for terminal states, and summed up the rewards of
+// several steps if configured.
 func (a *DQN) setTargets() {
 	b, n := a.batch, a.spaces.Choices
 	if a.config.Double {
@@ -168,7 +168,7 @@ func (a *DQN) setTargets() {
 	}
 }
 
-// moveTarget resets Q^ = Q every so many updates, or moves it a little.
+// moveTarget sets Q^ = Q after a number of updates, or moves it a little.
 func (a *DQN) moveTarget() {
 	switch {
 	case a.config.Soft > 0:
@@ -178,7 +178,7 @@ func (a *DQN) moveTarget() {
 	}
 }
 
-// Net is the online network itself.
+// Net is the online network, not a copy.
 func (a *DQN) Net() *nn.Net { return a.online.Net }
 
 // Adopt starts from another network's weights, of the same design.

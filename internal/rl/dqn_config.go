@@ -15,24 +15,24 @@ type DQNConfig struct {
 	Steps    int // of reward in a target, before the target network's value counts
 
 	Explore Schedule // probability of a random action
-	Replay  int      // transitions remembered
+	Replay  int      // transitions kept
 	WarmUp  int      // transitions before the first update
-	Every   int      // steps from one round of updates to the next
+	Every   int      // steps between rounds of updates
 	Updates int      // in a round
 	Batch   int
 
 	Rate     float64 // of Adam
 	Decay    float64 // of weights, as AdamW does it
-	Huber    float64 // error from which on the loss is linear; 0 = squared error
-	Longest  float64 // gradient; 0 = any
+	Huber    float64 // error above which the loss is linear; 0 = squared error
+	Longest  float64 // gradient; 0 = no limit
 	Priority Priority
 
 	// Of the target network: exactly one is not 0.
-	Copy int     // updates from one copy to the next
+	Copy int     // updates between copies
 	Soft float64 // share of the way it moves with each update
 }
 
-// DefaultDQN is a small and sound one: double DQN with soft updates.
+// DefaultDQN is small: double DQN with soft updates.
 func DefaultDQN() DQNConfig {
 	return DQNConfig{
 		Hidden: []int{64, 64}, Double: true, Discount: 0.99, Steps: 1,
@@ -88,7 +88,7 @@ func (c DQNConfig) Validate() error {
 	faults.check(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
 	faults.check(c.Every < 1, "every", c.Every, "at least 1")
 	faults.check(c.Updates < 1, "updates", c.Updates, "at least 1")
-	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round differently
 	faults.check(!(c.Rate > 0), "rate", c.Rate, "above 0")
 	faults.check(!(c.Decay >= 0), "decay", c.Decay, "at least 0")
 	faults.check(!(c.Huber >= 0), "huber", c.Huber, "at least 0")

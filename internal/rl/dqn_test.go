@@ -28,8 +28,8 @@ func learned(t *testing.T, c DQNConfig, story []Transition) *DQN {
 	return agent
 }
 
-// TestDQNValues holds what is learned against values worked out by hand: from
-// state A both actions lead to B, from B only action 1 is rewarded.
+// TestDQNValues compares learned values with values computed by hand: from state A both actions
+// lead to B, from B only action 1 is rewarded.
 func TestDQNValues(t *testing.T) {
 	a, b := []float32{1, 0}, []float32{0, 1}
 	step := func(from []float32, choice int, reward float64, to []float32, terminated, truncated bool) Transition {
@@ -46,7 +46,7 @@ func TestDQNValues(t *testing.T) {
 				step(b, 0, 0, a, true, false)},
 			func(*DQNConfig) {}, [2][2]float64{{0.5, 0.5}, {0, 1}},
 		},
-		// Going round and round, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
+		// In a loop, Q(B, 1) = 1 + 0.5*Q(A), Q(A) = 0.5*Q(B, 1).
 		"what is cut off has": {
 			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, false, true), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, false, true)},
@@ -58,7 +58,7 @@ func TestDQNValues(t *testing.T) {
 			func(c *DQNConfig) { c.Soft, c.Copy, c.Huber, c.Double, c.Dueling = 0, 20, 0, false, true }, [2][2]float64{{2.0 / 3, 2.0 / 3},
 				{1.0 / 3, 4.0 / 3}},
 		},
-		// Over two steps, what followed each action counts, good or bad.
+		// Over two steps, the rewards after each action count, good or bad.
 		"returns of two steps span them": {
 			[]Transition{step(a, 0, 0, b, false, false), step(b, 1, 1, a, true, false), step(a, 1, 0, b, false, false),
 				step(b, 0, 0, a, true, false)},

@@ -6,30 +6,29 @@ import (
 	"math/rand/v2"
 )
 
-// Env is something to act in. It is used by one goroutine, always Reset first.
-// What can fail, fails when an environment is made; from then on it goes on.
+// Env is an environment. It is used by one goroutine, always Reset first. Errors occur only
+// when it is made; steps cannot fail.
 type Env interface {
 	Spaces() Spaces
 
-	// Reset begins an episode and fills in its first observation. All random numbers of
-	// the episode comes from rng, which stays valid until the next Reset.
+	// Reset begins an episode and fills in its first observation. All random numbers of the
+	// episode come from rng, which is valid until the next Reset.
 	Reset(rng *rand.Rand, observation []float32)
 
-	// Step acts, and fills in what is seen then. If a bound or a guard lets
-	// something else happen than the action asked for, it changes action to
-	// what was applied: that is what must be learned from. The values of a
-	// continuous action stay in the slice they came in.
+	// Step applies an action, and fills in the next observation. If a bound or a guard changes
+	// the action, it sets action to what was applied: that is what must be learned from. The
+	// values of a continuous action stay in their slice.
 	Step(action *Action, observation []float32) Result
 }
 
-// Spaces say what an environment shows and what it takes.
+// Spaces describe the observations and actions of an environment.
 type Spaces struct {
 	Observation int // values of an observation
 	Choices     int // of a discrete action space; 0 if it is continuous
 	Dimensions  int // of a continuous action space; 0 if it is discrete
 }
 
-// Discrete says whether an action is a choice.
+// Discrete reports whether an action is a choice.
 func (s Spaces) Discrete() bool { return s.Choices > 0 }
 
 // Validate reports every fault at once.
@@ -45,24 +44,23 @@ func (s Spaces) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Action is what an agent does.
+// Action is an agent's action.
 type Action struct {
 	Choice int       // of a discrete space, from 0
 	Values []float32 // of a continuous one, each from -1 to 1
 }
 
-// NewAction makes room for an action.
+// NewAction allocates an action.
 func (s Spaces) NewAction() Action { return Action{Values: make([]float32, s.Dimensions)} }
 
-// Result is what a step gave.
+// Result is the result of a step.
 type Result struct {
 	Reward     float64
-	Terminated bool // the episode is over by its own rules: nothing comes after
-	Truncated  bool // it was cut off, by a time limit for instance: there would have been more
+	Terminated bool // the episode ended by its own rules
+	Truncated  bool // it was cut off, for example by a time limit
 }
 
-// Transition is one step as an agent learns from it. Its slices belong to the
-// caller, which copies what it keeps.
+// Transition is one step for learning. Its slices belong to the caller; copy what is kept.
 type Transition struct {
 	Observation []float32
 	Action      Action // as applied
@@ -70,5 +68,5 @@ type Transition struct {
 	Next []float32
 }
 
-// Ends says whether the step was the last of its episode.
+// Ends reports whether the step was the last of its episode.
 func (r Result) Ends() bool { return r.Terminated || r.Truncated }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Episode is one of exploring and learning, as it goes on. Its trainee counts into it.
+// Episode is the state of one training episode. Its trainee counts into it.
 type Episode struct {
 	Rand     *rand.Rand // all random numbers of the environment
 	training *Training
@@ -15,7 +15,7 @@ type Episode struct {
 	sum      float64 // of rewards
 }
 
-// Step counts a step, and says whether the episode is cut off after it.
+// Step counts a step, and reports whether the episode is cut off after it.
 func (e *Episode) Step() (cut bool) {
 	t := e.training
 	e.steps++
@@ -29,7 +29,7 @@ func (e *Episode) Reward(r float64) { e.sum += r }
 // Mean reward of a step so far.
 func (e *Episode) Mean() float64 { return e.sum / float64(e.steps) }
 
-// Learned takes note of what learning from a step gave.
+// Learned records the result of learning from a step.
 func (e *Episode) Learned(loss float64, updated bool) {
 	t := e.training
 	if updated {
@@ -41,13 +41,13 @@ func (e *Episode) Learned(loss float64, updated bool) {
 	}
 }
 
-// Single is one agent in one environment. Trainees that evaluate otherwise, or do
-// something beside exploring, embed it.
+// Single is one agent in one environment. Trainees that evaluate differently, or do more than
+// exploring, embed it.
 type Single struct {
 	Env    Env
 	Agent  Agent
-	Before func(observation []float32) // called before each decision; nil = not
-	After  func()                      // called after learning from each step; nil = not
+	Before func(observation []float32) // called before each decision; may be nil
+	After  func()                      // called after learning from each step; may be nil
 
 	action            Action
 	observation, next []float32
@@ -66,7 +66,7 @@ func (s *Single) Explore(e *Episode) error {
 		}
 		s.Agent.Explore(s.observation, &s.action)
 		result := s.Env.Step(&s.action, s.next)
-		// The budget's end cuts off too: the agent must learn of it.
+		// The end of the steps cuts off too: the agent must learn from it.
 		if e.Step() && !result.Terminated {
 			result.Truncated = true
 		}
@@ -97,11 +97,11 @@ func (s *Single) Archive(a *Archive) {
 	s.Agent.Archive(a)
 }
 
-// run is what one call of Training.Run needs besides the training's own state.
+// run is the state of one call of Training.Run besides the training's own.
 type run struct {
 	hooks    Hooks
 	began    time.Time
-	from     int     // steps when it began
+	from     int     // steps at its start
 	last     float64 // return of the last episode
 	reported int     // steps at the last report
 }
@@ -114,10 +114,10 @@ func newRun(t *Training, hooks Hooks) *run {
 	return r
 }
 
-// reportEvery is how many steps pass between two reports of progress.
+// reportEvery is the number of steps between reports of progress.
 const reportEvery = 512
 
-// report progress, if it is time to.
+// report reports progress, if it is due.
 func (r *run) report(t *Training) {
 	if r.hooks.Progress == nil || t.steps%reportEvery != 0 || t.steps == r.reported {
 		return

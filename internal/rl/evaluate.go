@@ -2,7 +2,7 @@ package rl
 
 import "math"
 
-// Random streams of one seed. Episodes count from their stream on.
+// Random streams of one seed. Episodes are numbered from their stream on.
 const (
 	agentStream      = 0
 	trainingStream   = 1 << 32
@@ -12,15 +12,14 @@ const (
 // AgentRNG is the generator of an agent.
 func AgentRNG(seed uint64) *RNG { return NewRNG(seed, agentStream) }
 
-// Evaluation is what a policy achieved, episode by episode.
+// Evaluation is the result of a policy, by episode.
 type Evaluation struct {
 	Returns []float64 // sums of rewards
 	Lengths []int     // steps
 }
 
-// Evaluate lets a policy act without learning. Episodes are cut off after
-// longest steps, if that is not 0. The same seed gives the same episodes,
-// which training with that seed never meets.
+// Evaluate runs a policy without learning. Episodes are cut off after longest steps, if that is
+// not 0. The same seed gives the same episodes, none of which occur in training with that seed.
 func Evaluate(env Env, policy Policy, seed uint64, episodes, longest int) Evaluation {
 	var e Evaluation
 	spaces := env.Spaces()

@@ -2,9 +2,9 @@ package rl
 
 import "fmt"
 
-// window holds the last few transitions of an episode while the rewards that
-// follow are added up: n-step returns (Sutton and Barto, 2018, eq. 7.1). It
-// expects the transitions of one episode in a row.
+// window holds the last transitions of an episode while the following rewards are added up:
+// n-step returns (Sutton and Barto, 2018, eq. 7.1). It expects the transitions of one episode
+// in sequence.
 type window struct {
 	layout   layout
 	discount float32
@@ -18,7 +18,7 @@ func (w *window) row(i int) []float32 {
 	return w.rows[(w.first+i)%capacity*w.layout.width:][:w.layout.width]
 }
 
-// add opens a row and pays the reward to all that are open.
+// add opens a row and adds the reward to all open ones.
 func (w *window) add(t Transition, discrete bool) {
 	row := w.row(w.count)
 	w.count++
@@ -36,9 +36,8 @@ func (w *window) add(t Transition, discrete bool) {
 	}
 }
 
-// ripe closes the oldest row, if it has seen all its steps or the episode ended
-// with t, and returns it; else nil. A cut-off episode's value goes on, so its
-// rows keep the discount; a terminated one's do not.
+// ripe closes and returns the oldest row, if it has all its steps or the episode ended with t;
+// else nil. The rows of a cut-off episode keep the discount; those of a terminated one do not.
 func (w *window) ripe(t Transition, steps int) []float32 {
 	if w.count == 0 || (w.count < steps && !t.Ends()) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// TestAgentsOfThePapers builds every agent that the papers and their rivals
-// need, with their published constants, and lets it learn a little.
+// TestAgentsOfThePapers makes every agent of the papers and their rivals, with the published
+// constants, and trains it a little.
 func TestAgentsOfThePapers(t *testing.T) {
 	three := rl.Spaces{Observation: 8, Choices: 3}
 	drpc := rl.Spaces{Observation: 5, Dimensions: 3}
@@ -92,8 +92,8 @@ func TestAgentsOfThePapers(t *testing.T) {
 	}
 }
 
-// TestLearningFromAnothersHistory: an agent that never acts learns from what
-// another policy did, here at random.
+// TestLearningFromAnothersHistory: an agent that never acts learns from the actions of another
+// policy, here a random one.
 func TestLearningFromAnothersHistory(t *testing.T) {
 	for _, s := range subjects() {
 		env, agent := s.identity(t, 1)
@@ -102,7 +102,7 @@ func TestLearningFromAnothersHistory(t *testing.T) {
 			Update() float64
 		})
 		if !ok {
-			continue // tables learn from each step as it comes
+			continue // tables learn from each step at once
 		}
 		spaces := env.Spaces()
 		rng, action := rl.NewRNG(5, 5), spaces.NewAction()

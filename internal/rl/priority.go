@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Priority draws surprising transitions more often: prioritised replay (Schaul
-// et al., 2016), the proportional variant. The zero value draws all alike.
+// Priority draws transitions with large errors more often: prioritised replay (Schaul et al.,
+// 2016), the proportional variant. The zero value draws uniformly.
 type Priority struct {
-	Exponent   float64  // alpha: 0 draws all alike, 1 in proportion to the error
-	Correction Schedule // beta, over batches drawn: 1 makes up for the uneven draw
+	Exponent   float64  // alpha: 0 = uniform, 1 = proportional to the error
+	Correction Schedule // beta, over batches drawn: 1 = full correction
 }
 
-// leastError keeps a transition without error from never being drawn again.
+// leastError ensures that a transition without error can still be drawn.
 const leastError = 1e-3
 
 // Validate reports every fault at once.
@@ -30,9 +30,8 @@ func (p Priority) Validate() error {
 	return errors.Join(faults...)
 }
 
-// drawByPriority draws from equal parts of the total priority (appendix B.2.1)
-// and weighs each row by (N*P(i))^-beta, the largest of the batch being 1
-// (section 3.4).
+// drawByPriority draws from equal parts of the total priority (appendix B.2.1) and weighs each
+// row by (N*P(i))^-beta, normalised to a maximum of 1 in the batch (section 3.4).
 func (r *Replay) drawByPriority(b *Batch, rng *RNG) {
 	part := r.tree.total() / float64(b.Size)
 	beta, largest := r.config.Priority.Correction.At(r.draws), float32(0)
@@ -48,8 +47,7 @@ func (r *Replay) drawByPriority(b *Batch, rng *RNG) {
 	}
 }
 
-// Reprioritise tells how far off the values of a drawn batch were. Without
-// priorities it does nothing.
+// Reprioritise sets the errors of a drawn batch. Without priorities it does nothing.
 func (r *Replay) Reprioritise(b *Batch, errors []float32) {
 	if r.tree == nil {
 		return
@@ -81,8 +79,8 @@ func newSumTree(capacity int) *sumTree {
 func (t *sumTree) total() float64         { return t.nodes[1] }
 func (t *sumTree) leaf(index int) float64 { return t.nodes[t.leaves+index] }
 
-// set changes one leaf. Sums are always made anew from both children, so that
-// they depend on the leaves alone and no errors pile up.
+// set changes one leaf. Sums are always computed from both children, so that they depend on the
+// leaves alone and rounding errors do not accumulate.
 func (t *sumTree) set(index int, priority float64) {
 	i := t.leaves + index
 	t.nodes[i] = priority

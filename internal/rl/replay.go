@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ReplayConfig is what a replay memory keeps and how it is drawn from.
+// ReplayConfig configures a replay buffer.
 type ReplayConfig struct {
 	Capacity int
-	Steps    int     // of reward before the value of the state then reached counts
+	Steps    int     // of reward before the value of the next state counts
 	Discount float64 // per step
 	Priority Priority
 }
@@ -29,31 +29,30 @@ func (c ReplayConfig) Validate() error {
 	return errors.Join(append(faults, c.Priority.Validate())...)
 }
 
-// Replay is a memory of transitions that forgets the oldest. A transition is one
-// row of numbers, so that drawing one touches few cache lines:
+// Replay is a ring buffer of transitions. A transition is one row of numbers, so that drawing
+// one touches few cache lines:
 //
 //	observation | action | return | discount | next observation
 //
-// The return is the sum of the rewards of one or several steps, each at its
-// discount; the discount is what the value of the next observation still counts,
-// and 0 where the episode terminated. Learners need not know how many steps a
-// row spans, or why it ended.
+// The return is the discounted sum of the rewards of one or several steps; the discount is the
+// weight of the value of the next observation, 0 if the episode terminated. Learners need not
+// know how many steps a row spans, or why it ended.
 type Replay struct {
 	config ReplayConfig
 	spaces Spaces
 	layout layout
 	rows   []float32 // a ring
 	count  int       // rows held
-	at     int       // where the next one goes
+	at     int       // position of the next one
 	window window
 	tree   *sumTree // nil without priorities
 	draws  int      // batches drawn so far
 }
 
-// layout is where the parts of a row begin.
+// layout is the offsets of the parts of a row.
 type layout struct{ action, reward, discount, next, width int }
 
-// NewReplay makes an empty memory. The config must be valid.
+// NewReplay makes an empty buffer. The config must be valid.
 func NewReplay(spaces Spaces, config ReplayConfig) *Replay {
 	actionWidth := spaces.Dimensions
 	if spaces.Discrete() {
@@ -72,11 +71,11 @@ func NewReplay(spaces Spaces, config ReplayConfig) *Replay {
 	return r
 }
 
-// Len is how many rows it holds.
+// Len is the number of rows.
 func (r *Replay) Len() int { return r.count }
 
-// Add remembers a transition, once as many have followed it as a return spans,
-// or its episode has ended.
+// Add adds a transition, which becomes a row once all steps of its return are known or its
+// episode has ended.
 func (r *Replay) Add(t Transition) {
 	r.window.add(t, r.spaces.Discrete())
 	for row := r.window.ripe(t, r.config.Steps); row != nil; row = r.window.ripe(t, r.config.Steps) {
@@ -84,7 +83,7 @@ func (r *Replay) Add(t Transition) {
 	}
 }
 
-// keep puts a row over the oldest one.
+// keep overwrites the oldest row.
 func (r *Replay) keep(row []float32) {
 	copy(r.rows[r.at*r.layout.width:], row)
 	if r.tree != nil {
@@ -94,7 +93,7 @@ func (r *Replay) keep(row []float32) {
 	r.count = min(r.count+1, r.config.Capacity)
 }
 
-// Batch is transitions drawn from a replay, column by column.
+// Batch is transitions drawn from a replay buffer, by column.
 type Batch struct {
 	Size         int
 	Observations []float32
@@ -103,12 +102,12 @@ type Batch struct {
 	Returns      []float32
 	Discounts    []float32
 	Next         []float32
-	Weights      []float32 // how much each counts; nil without priorities
+	Weights      []float32 // of each; nil without priorities
 
 	drawn []int
 }
 
-// NewBatch makes room for so many.
+// NewBatch allocates a batch.
 func (r *Replay) NewBatch(size int) *Batch {
 	b := &Batch{
 		Size: size, drawn: make([]int, size),
@@ -126,7 +125,7 @@ func (r *Replay) NewBatch(size int) *Batch {
 	return b
 }
 
-// Draw fills the batch, each row drawn anew from all. There must be some.
+// Draw fills the batch, with replacement. The buffer must not be empty.
 func (r *Replay) Draw(b *Batch, rng *RNG) {
 	if r.tree != nil {
 		r.drawByPriority(b, rng)
@@ -150,7 +149,7 @@ func (r *Replay) Draw(b *Batch, rng *RNG) {
 	}
 }
 
-// Archive saves or restores the memory.
+// Archive saves or restores the buffer.
 func (r *Replay) Archive(a *Archive) {
 	a.Int(&r.count)
 	a.Int(&r.at)

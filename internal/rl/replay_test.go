@@ -9,8 +9,8 @@ import (
 
 var oneByTwo = Spaces{Observation: 1, Choices: 2}
 
-// story feeds transitions numbered from 0: step i goes from i to i+1 with the
-// reward 2^i; ends maps steps to how they end.
+// story adds transitions numbered from 0: step i goes from i to i+1 with the reward 2^i; ends
+// maps steps to how they end.
 func story(r *Replay, from, to int, ends map[int]Result) {
 	for i := from; i < to; i++ {
 		result := ends[i]
@@ -89,9 +89,10 @@ func TestReplayDrawsByPriority(t *testing.T) {
 			shares[v] += 1.0 / 50_000
 		}
 		for i, v := range big.Observations {
-			// Fully corrected, a weight is one over the priority, up to the
-			// largest in the batch.
-			if want := big.Weights[0] * float32(r.tree.leaf(int(big.Observations[0]))/r.tree.leaf(int(v))); math.Abs(float64(big.Weights[i]-want)) > 1e-5 {
+			// Fully corrected, a weight is one over the priority, normalised to the largest in
+			// the batch.
+			want := big.Weights[0] * float32(r.tree.leaf(int(big.Observations[0]))/r.tree.leaf(int(v)))
+			if math.Abs(float64(big.Weights[i]-want)) > 1e-5 {
 				t.Fatalf("weight %v, want %v", big.Weights[i], want)
 			}
 		}
@@ -153,8 +154,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestFadedMeansAreDropped: numbers below the smallest normal one would make
-// steps of the optimiser very slow.
+// TestFadedMeansAreDropped: subnormal numbers would make steps of the optimiser very slow.
 func TestFadedMeansAreDropped(t *testing.T) {
 	net, err := nn.MLP{Inputs: []int{2}, Hidden: []int{4}, Outputs: 1}.Design().Build(nn.HeUniform, NewRNG(1, 1).Rand)
 	if err != nil {

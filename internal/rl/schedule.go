@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Schedule is a number that changes while learning goes on.
+// Schedule is a number that changes during training.
 type Schedule struct {
 	Shape    Shape
 	From, To float64
@@ -27,7 +27,7 @@ const (
 // Always is a number that does not change.
 func Always(v float64) Schedule { return Schedule{Shape: Constant, From: v, To: v} }
 
-// At is the number after so many steps.
+// At is the number after the given steps.
 func (s Schedule) At(step int) float64 {
 	switch s.Shape {
 	case Linear:
@@ -38,7 +38,7 @@ func (s Schedule) At(step int) float64 {
 	return s.From
 }
 
-// Validate says what is wrong, given the range that both numbers must be in.
+// Validate reports a fault, given the range of both numbers.
 func (s Schedule) Validate(low, high float64) error {
 	in := func(v float64) bool { return v >= low && v <= high }
 	switch {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Setting is one field of an agent's configuration, by the name that people
-// and studies use for it.
+// Setting is one field of an agent's configuration, by its name in flags and studies.
 type Setting struct {
 	Key, About string
 	Value      any // pointer to the field
@@ -75,7 +74,7 @@ func (s Setting) String() string {
 	return ""
 }
 
-// Describe writes settings as key=value, to tell configurations apart.
+// Describe writes settings as key=value, to identify configurations.
 func Describe(settings []Setting) string {
 	var parts []string
 	for _, s := range settings {

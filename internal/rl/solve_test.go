@@ -11,9 +11,9 @@ import (
 
 var seeds = flag.Int("seeds", 1, "how many seeds must solve CartPole and Pendulum")
 
-// solve trains until an evaluation is good enough or the steps are done, takes
-// the best policy that was seen, and evaluates it on 20 episodes of its own. It
-// chooses by 40: fewer would let policies pass that fail from a rare start.
+// solve trains until an evaluation is good enough or the steps are done, takes the best policy,
+// and evaluates it on 20 separate episodes. It chooses by 40: with fewer, policies would pass
+// that fail from a rare start.
 func solve(t *testing.T, env rl.Env, agent rl.Agent, seed uint64, steps int, goodEnough float64) (mean float64, used int) {
 	training := rl.NewTraining(env, agent, seed, rl.TrainingConfig{Steps: steps, EvaluateEvery: 1_000, Episodes: 40,
 		GoodEnough: &goodEnough})

@@ -9,16 +9,16 @@ import (
 
 // TabularConfig are the settings of both algorithms.
 type TabularConfig struct {
-	Edges    [][]float32 // of each feature, rising: n edges make n+1 bins; a value on an edge is above it
+	Edges    [][]float32 // of each feature, ascending: n edges make n+1 bins; a value on an edge is above it
 	Rate     float64     // alpha
 	Discount float64     // gamma
 	Explore  Schedule    // epsilon
-	Initial  float64     // value of what was never tried; a high one makes curious
+	Initial  float64     // value of untried actions; a high one encourages exploration
 	Lambda   float64     // of SARSA: how long a trace lasts; 0 = one step
 	Traces   Traces      // of SARSA
 }
 
-// Traces says what visiting a state and action again does to its trace.
+// Traces is the effect of visiting a state and action again.
 type Traces string
 
 // The kinds of traces (Sutton and Barto, 1998, sections 7.3 and 7.8).
@@ -36,14 +36,14 @@ func (t *Traces) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultTabular has the constants that CoScal and A-SARSA share, but no Edges: they
-// belong to the features.
+// DefaultTabular has the constants that CoScal and A-SARSA share, but no Edges: they depend on the
+// features.
 func DefaultTabular() TabularConfig {
 	return TabularConfig{Rate: 0.01, Discount: 0.9, Explore: Always(0.1), Lambda: 0.9, Traces: Replacing}
 }
 
-// EvenEdges cut each of so many features into bins of equal width, the first and
-// last of which have no outer end.
+// EvenEdges divide each feature into bins of equal width, the first and last of which are
+// unbounded.
 func EvenEdges(features, bins int, low, high float64) [][]float32 {
 	edges := make([]float32, 0, bins-1)
 	for i := 1; i < bins; i++ {
@@ -68,7 +68,7 @@ func (c *TabularConfig) Settings() []Setting {
 	}
 }
 
-// mostStates keeps a table within memory.
+// mostStates bounds the memory of a table.
 const mostStates = 1 << 24
 
 // Validate reports every fault at once.
@@ -102,8 +102,7 @@ func (c TabularConfig) Validate() error {
 	return nil
 }
 
-// stateTable is what both algorithms share: values of states and actions, and
-// acting by them.
+// stateTable is shared by both algorithms: values of states and actions, and acting by them.
 type stateTable struct {
 	config  TabularConfig
 	choices int
@@ -157,7 +156,7 @@ func (t *stateTable) Explore(observation []float32, action *Action) {
 	action.Choice = t.explore(t.state(observation))
 }
 
-// explore breaks ties at random: a table begins with nothing but ties.
+// explore breaks ties at random: initially all values are equal.
 func (t *stateTable) explore(state int) int {
 	if t.rng.Float64() < t.config.Explore.At(t.steps) {
 		return t.rng.IntN(t.choices)

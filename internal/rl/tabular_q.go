@@ -6,11 +6,11 @@ import (
 
 // TabularQ is Q-learning (Watkins, 1989; Sutton and Barto, 2018, section 6.5).
 //
-// Where it deviates: a state is a cell of an observation's bins; a cut-off
-// episode's last state has a value.
+// Deviations: a state is a cell of an observation's bins; a cut-off episode's last state has a
+// value.
 type TabularQ struct{ stateTable }
 
-// NewTabularQ begins with an empty table.
+// NewTabularQ makes an agent with an empty table.
 func NewTabularQ(config TabularConfig, spaces Spaces, seed uint64) (*TabularQ, error) {
 	t, err := newStateTable(config, spaces, seed)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 // SARSA is SARSA(lambda) with a table (Rummery and Niranjan, 1994; Sutton and
 // Barto, 1998, figure 7.11).
 //
-// Where it deviates:
+// Deviations:
 //   - A state is a cell of an observation's bins.
 //   - Which action follows is known only when it has been applied, so an update
 //     happens one step later, with the action that truly followed. That is the
@@ -19,15 +19,15 @@ import (
 type SARSA struct {
 	stateTable
 	traces []float32 // e(s, a), as the values
-	traced []int     // places of those that are not 0
-	open   bool      // whether a step waits for the action that follows
+	traced []int     // indices of the traces that are not 0
+	open   bool      // a step waits for the next action
 	place  int       // of its state and action
-	reward float64   // that it gave
+	reward float64   // its reward
 }
 
 const leastTrace = 1e-3
 
-// NewSARSA begins with an empty table.
+// NewSARSA makes an agent with an empty table.
 func NewSARSA(config TabularConfig, spaces Spaces, seed uint64) (*SARSA, error) {
 	t, err := newStateTable(config, spaces, seed)
 	if err != nil {
@@ -36,9 +36,9 @@ func NewSARSA(config TabularConfig, spaces Spaces, seed uint64) (*SARSA, error) 
 	return &SARSA{stateTable: t, traces: make([]float32, len(t.values)), traced: make([]int, 0, len(t.values))}, nil
 }
 
-// Learn closes the step before, now that the action that followed it is known,
-// and opens this one; at the end of an episode it closes this one too. It
-// returns the mean squared error of the steps it closed.
+// Learn closes the previous step, now that the next action is known, and opens this one; at the
+// end of an episode it closes this one too. It returns the mean squared error of the steps it
+// closed.
 func (s *SARSA) Learn(t Transition) (loss float64, updated bool) {
 	s.steps++
 	place := s.state(t.Observation)*s.choices + t.Action.Choice
@@ -61,7 +61,7 @@ func (s *SARSA) Learn(t Transition) (loss float64, updated bool) {
 	return loss / float64(max(closed, 1)), closed > 0
 }
 
-// close updates all that led to the open step, given the value of what followed:
+// close updates all that led to the open step, given the value of the following one:
 //
 //	delta = r + gamma * Q(s', a') - Q(s, a)
 //	e(s, a) += 1, or = 1
@@ -90,7 +90,7 @@ func (s *SARSA) close(following float64) (squared float64) {
 	return delta * delta
 }
 
-// forget ends all traces: another episode's steps did not lead here.
+// forget resets all traces at the end of an episode.
 func (s *SARSA) forget() {
 	for _, place := range s.traced {
 		s.traces[place] = 0

@@ -49,7 +49,7 @@ func TestQLearnsTheCorridor(t *testing.T) {
 	for cell, want := range []float64{0.81, 0.9, 1} {
 		near(t, "a cell's value", q.row(cell)[1], want)
 	}
-	// Staying for nothing is worth what follows, if the episode was cut off.
+	// Staying without reward is worth what follows, if the episode was cut off.
 	stay := Transition{Observation: []float32{2}, Result: Result{Truncated: true}, Next: []float32{2}}
 	for range 200 {
 		q.Learn(stay)
@@ -66,7 +66,7 @@ func TestSARSATraces(t *testing.T) {
 	}{
 		"a trace fades by gamma and lambda each step":  {Replacing, 1, alpha * math.Pow(gamma*lambda, 2)},
 		"a replaced trace forgets the visit before":    {Replacing, 2, alpha * math.Pow(gamma*lambda, 2)},
-		"an accumulated one remembers it":              {Accumulating, 2, alpha * (math.Pow(gamma*lambda, 2) + math.Pow(gamma*lambda, 3))},
+		"an accumulated one keeps it":                  {Accumulating, 2, alpha * (math.Pow(gamma*lambda, 2) + math.Pow(gamma*lambda, 3))},
 		"an accumulated one is no other after a visit": {Accumulating, 1, alpha * math.Pow(gamma*lambda, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestSARSATraces(t *testing.T) {
 	}
 }
 
-// TestSARSALearnsTheValueOfWhatItDoes: unlike Q-learning, it counts that the
-// second step is taken badly half of the time.
+// TestSARSALearnsTheValueOfWhatItDoes: unlike Q-learning, it accounts for the second step being
+// random half of the time.
 func TestSARSALearnsTheValueOfWhatItDoes(t *testing.T) {
 	c := config()
 	c.Rate, c.Lambda = 0.01, 0

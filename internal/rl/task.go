@@ -6,7 +6,7 @@ import "time"
 type Task struct {
 	Name, About string
 	New         func() (Env, error)
-	Step        time.Duration // the time that passes in the environment with each step
-	Steps       int           // in which a sound agent learns it
-	Solved      float64       // mean return from which on it counts as learned; NaN = not known
+	Step        time.Duration // duration of a step in the environment
+	Steps       int           // in which an agent should learn it
+	Solved      float64       // mean return from which it counts as learned; NaN = unknown
 }

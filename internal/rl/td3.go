@@ -13,7 +13,7 @@ import (
 // Algorithm 1 of Fujimoto, van Hoof and Meger, "Addressing function
 // approximation error in actor-critic methods" (2018). DDPG (Lillicrap et al.,
 // "Continuous control with deep reinforcement learning", 2016) is the special
-// case of one critic, no smoothing, no delay, and noise that remembers; [DefaultDDPG]
+// case of one critic, no smoothing, no delay, and correlated noise; [DefaultDDPG]
 // is that configuration.
 //
 // Deviations:
@@ -47,10 +47,10 @@ type TD3 struct {
 
 	parts          td3Parts
 	acting         *nn.Context
-	noise          []float32 // of the last exploration, for noise that remembers
+	noise          []float32 // of the last exploration, for correlated noise
 	steps, updates int
 
-	// Room for one update.
+	// Buffers of one update.
 	batch   *Batch
 	actions []float32 // a'
 	targets []float32 // y
@@ -58,7 +58,7 @@ type TD3 struct {
 	ascent  []float32 // of the actor's loss with respect to the critic's value
 }
 
-// targetCritic is a network that follows another.
+// targetCritic is a network that tracks another.
 type targetCritic struct {
 	net     *nn.Net
 	context *nn.Context
@@ -116,8 +116,7 @@ func NewTD3(config TD3Config, spaces Spaces, seed uint64) (*TD3, error) {
 }
 
 // Explore selects a = clip(pi(s) + epsilon, -1, 1) (line 7). DDPG's epsilon is an
-// Ornstein-Uhlenbeck process: each step it falls back by a share and is pushed
-// anew.
+// Ornstein-Uhlenbeck process: each step it reverts by a share and gets new noise.
 func (a *TD3) Explore(observation []float32, action *Action) {
 	if a.steps < a.config.WarmUp {
 		for i := range action.Values {
@@ -140,8 +139,7 @@ func (a *TD3) Decide(observation []float32, action *Action) {
 	copy(action.Values, a.acting.Forward(a.parts.count, observation))
 }
 
-// Learn stores the transition in R (line 9) and updates when it is time to
-// (line 10).
+// Learn stores the transition in R (line 9) and updates when it is due (line 10).
 func (a *TD3) Learn(t Transition) (loss float64, updated bool) {
 	a.Remember(t)
 	a.steps++
@@ -157,15 +155,15 @@ func (a *TD3) Learn(t Transition) (loss float64, updated bool) {
 	return loss, true
 }
 
-// Remember stores a transition that need not be the agent's own: DRPC's teacher
-// learns from its students' too.
+// Remember stores a transition that need not be the agent's own: DRPC's teacher also learns
+// from its students'.
 func (a *TD3) Remember(t Transition) { a.replay.Add(t) }
 
-// Remembered is how many transitions there are.
+// Remembered is the size of the replay buffer.
 func (a *TD3) Remembered() int { return a.replay.Len() }
 
-// Update learns from one batch (lines 11 to 17) and returns the critics' mean
-// loss. Something must be remembered.
+// Update learns from one batch (lines 11 to 17) and returns the critics' mean loss. The replay
+// buffer must not be empty.
 func (a *TD3) Update() float64 {
 	a.replay.Draw(a.batch, a.rng)
 	a.setTargetActions()
@@ -246,8 +244,7 @@ func (a *TD3) improveActor() {
 	a.actor.Descend(slopes)
 }
 
-// moveTargets lets the targets follow (line 17): theta' = rho*theta' +
-// (1-rho)*theta.
+// moveTargets updates the targets (line 17): theta' = rho*theta' + (1-rho)*theta.
 func (a *TD3) moveTargets() {
 	soft := float32(a.config.Soft)
 	nn.SoftUpdate(a.actorTarget.net.Params(), a.actor.Net.Params(), soft)
@@ -256,7 +253,7 @@ func (a *TD3) moveTargets() {
 	}
 }
 
-// Actor is the policy's network itself.
+// Actor is the policy's network, not a copy.
 func (a *TD3) Actor() *nn.Net { return a.actor.Net }
 
 // Weights implements Agent.

@@ -10,30 +10,29 @@ type TD3Config struct {
 	Hidden   []int // widths of the layers of actor and critics
 	Norm     bool  // layer normalisation in them
 	Critics  int   // 2; DDPG has 1
-	Parts    int   // like parts of observation and action that share the networks; 0 or 1 = none
+	Parts    int   // equal parts of observation and action that share the networks; 0 or 1 = none
 	Discount float64
 
-	Noise     float64 // deviation of what is added to actions while exploring
-	Revert    float64 // share by which that noise falls back each step; 1 = each step's is its own
-	Smoothing float64 // deviation of what is added to the target policy's actions
+	Noise     float64 // standard deviation of the exploration noise
+	Revert    float64 // share by which that noise reverts each step; 1 = independent noise
+	Smoothing float64 // standard deviation of the noise on the target policy's actions
 	Clip      float64 // bound on that
 	Delay     int     // updates of the critics for one of the actor and the targets
 	Soft      float64 // share by which the targets follow
 
-	Replay  int // transitions remembered
+	Replay  int // transitions kept
 	WarmUp  int // transitions before the first update, of random actions
-	Every   int // steps from one round of updates to the next
+	Every   int // steps between rounds of updates
 	Updates int // in a round
 	Batch   int
 
 	ActorRate  float64 // of Adam
 	CriticRate float64
 	Decay      float64 // of the critics' weights, as AdamW does it
-	Longest    float64 // gradient; 0 = any
+	Longest    float64 // gradient; 0 = no limit
 
-	// Restraint is what an action of size 1 weighs in the actor's loss, by its
-	// square; 0 = nothing. It keeps an actor from settling at the ends of tanh, where
-	// no gradient would bring it back.
+	// Restraint is the weight of an action's square in the actor's loss; 0 = none. It keeps an
+	// actor from settling at the ends of tanh, where no gradient would bring it back.
 	Restraint float64
 }
 
@@ -48,9 +47,8 @@ func DefaultTD3() TD3Config {
 	}
 }
 
-// DefaultDDPG is the special case of Lillicrap et al. (2016): one critic, no smoothing,
-// no delay, and Ornstein-Uhlenbeck noise. Its constants are theirs but for the
-// networks' size.
+// DefaultDDPG is the special case of Lillicrap et al. (2016): one critic, no smoothing, no delay, and
+// Ornstein-Uhlenbeck noise. Its constants are theirs except for the networks' size.
 func DefaultDDPG() TD3Config {
 	c := DefaultTD3()
 	c.Critics, c.Smoothing, c.Delay = 1, 0, 1
@@ -109,7 +107,7 @@ func (c TD3Config) Validate() error {
 	faults.check(c.WarmUp < 0 || c.WarmUp > c.Replay, "warm-up", c.WarmUp, "from 0 to replay")
 	faults.check(c.Every < 1, "every", c.Every, "at least 1")
 	faults.check(c.Updates < 1, "updates", c.Updates, "at least 1")
-	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round otherwise
+	faults.check(c.Batch < 2, "batch", c.Batch, "at least 2") // single rows round differently
 	faults.check(!(c.ActorRate > 0), "actor-rate", c.ActorRate, "above 0")
 	faults.check(!(c.CriticRate > 0), "critic-rate", c.CriticRate, "above 0")
 	faults.check(!(c.Decay >= 0), "decay", c.Decay, "at least 0")

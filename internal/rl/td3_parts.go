@@ -7,20 +7,19 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// td3Parts divide a large problem into like ones: the services of an application,
-// each with as much of the whole in its observation as it needs. One actor and one
-// critic of a part serve all of them, so that every step teaches as often as there
-// are parts. The value of the whole is the sum of the parts' values (value
-// decomposition, Sunehag et al., 2018): that is how a reward which is given once
-// for all finds those who earned it. The sum is divided by the root of their
-// number, so that a part's value is of the size of what it changes.
+// td3Parts divide a large problem into equal ones: the services of an application, each with as
+// much of the whole in its observation as it needs. One actor and one critic of a part are
+// shared by all, so that every step is as many examples as there are parts. The value of the
+// whole is the sum of the parts' values (value decomposition, Sunehag et al., 2018): this
+// assigns the common reward to the parts that caused it. The sum is divided by the root of
+// their number, so that a part's value is of the size of its effect.
 //
-// Batches are laid out sample by sample and part by part, which is what the
-// networks see as one larger batch: nothing is copied.
+// Batches are laid out by sample and part, which the networks see as one larger batch: nothing
+// is copied.
 type td3Parts struct {
 	count                   int
 	observation, dimensions int     // of one part
-	share                   float32 // of a part's value in the whole's
+	share                   float32 // weight of a part's value in the sum
 
 	sums   []float32 // by sample
 	slopes []float32 // by sample and part
@@ -39,9 +38,9 @@ func newTD3Parts(config TD3Config, spaces Spaces) (td3Parts, error) {
 	}, nil
 }
 
-// acting is a workspace for one observation, which is a batch of its parts. It
-// prepares itself on its second use, and prepared rows may round otherwise: a
-// resumed run must not begin unprepared.
+// acting is a workspace for one observation, which is a batch of its parts. It prepares itself
+// on its second use, and prepared rows may round differently: a resumed run must be prepared
+// too.
 func (p *td3Parts) acting(actor *nn.Net) *nn.Context {
 	c := actor.NewContext()
 	for range 2 {
@@ -50,7 +49,7 @@ func (p *td3Parts) acting(actor *nn.Net) *nn.Context {
 	return c
 }
 
-// sum is the values of the whole, sample by sample; until the next call.
+// sum is the values of the whole, by sample; valid until the next call.
 func (p *td3Parts) sum(values []float32) []float32 {
 	if p.count == 1 {
 		return values
@@ -65,8 +64,8 @@ func (p *td3Parts) sum(values []float32) []float32 {
 	return p.sums
 }
 
-// spread takes slopes with respect to the whole's values to those with respect to
-// the parts'.
+// spread converts gradients with respect to the whole's values to those with respect to the
+// parts'.
 func (p *td3Parts) spread(slopes []float32) []float32 {
 	if p.count == 1 {
 		return slopes

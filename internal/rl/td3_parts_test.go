@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPartsShareOneReward: two parts, of which each is worth its own observation,
-// with one reward for both. The critics must tell them apart.
+// TestPartsShareOneReward: two parts, each worth its own observation, with one common reward.
+// The critics must distinguish them.
 func TestPartsShareOneReward(t *testing.T) {
 	c := smallTD3Config(DefaultTD3())
 	c.Parts, c.Discount, c.Replay = 2, 0, 1_000
@@ -41,8 +41,8 @@ func TestPartsMustDivide(t *testing.T) {
 	}
 }
 
-// TestRestraintBringsActionsBack: where nothing is gained by acting, an actor that is
-// restrained does not act.
+// TestRestraintBringsActionsBack: if acting gains nothing, an actor with restraint does not
+// act.
 func TestRestraintBringsActionsBack(t *testing.T) {
 	c := smallTD3Config(DefaultTD3())
 	c.Restraint = 1

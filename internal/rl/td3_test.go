@@ -14,9 +14,8 @@ func smallTD3Config(c TD3Config) TD3Config {
 	return c
 }
 
-// TestCriticValues holds the critics against values worked out by hand: a reward
-// of 1 each step is worth 1 if the episode terminates with it, and 1/(1-gamma)
-// if it is only cut off.
+// TestCriticValues compares the critics with values computed by hand: a reward of 1 each step
+// is worth 1 if the episode terminates with it, and 1/(1-gamma) if it is only cut off.
 func TestCriticValues(t *testing.T) {
 	for name, base := range map[string]TD3Config{"TD3": DefaultTD3(), "DDPG": DefaultDDPG()} {
 		for _, end := range []Result{{Reward: 1, Terminated: true}, {Reward: 1, Truncated: true}} {
@@ -65,10 +64,10 @@ func TestTargetActionsAreSmoothedWithinTheClip(t *testing.T) {
 	}
 }
 
-// TestNoiseThatRemembers: a discrete Ornstein-Uhlenbeck process that keeps k of
-// itself and is pushed by sigma has the deviation sigma/sqrt(1-k^2) and the
-// correlation k from step to step.
-func TestNoiseThatRemembers(t *testing.T) {
+// TestCorrelatedNoise: a discrete Ornstein-Uhlenbeck process that keeps k of itself with
+// noise sigma has the standard deviation sigma/sqrt(1-k^2) and the correlation k from step to
+// step.
+func TestCorrelatedNoise(t *testing.T) {
 	c := smallTD3Config(DefaultDDPG())
 	c.WarmUp, c.Noise = 0, 0.05
 	agent, err := NewTD3(c, smallTD3, 1)

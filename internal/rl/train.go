@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// TrainingConfig is how long to train, and when to evaluate and to stop.
+// TrainingConfig configures the length of training, evaluations and stopping.
 type TrainingConfig struct {
 	Steps          int      // in the environment, in all
 	LongestEpisode int      // longer ones are cut off; 0 = the environment's own end
-	WholeEpisodes  bool     // the last episode is not cut off when the steps are done; there is at least one
+	WholeEpisodes  bool     // the last episode is not cut off at the end of the steps; there is at least one
 	EvaluateEvery  int      // steps, at the next end of an episode; 0 = only at the end
 	EvenlySpaced   bool     // EvaluateEvery counts from the last evaluation instead of in multiples of itself
 	Episodes       int      // of each evaluation; 0 = do not evaluate
 	GoodEnough     *float64 // score of an evaluation that ends the training
-	Patience       int      // evaluations without gain after which the training has levelled off and ends; 0 = never
-	Gain           float64  // over the best score that counts as one
+	Patience       int      // evaluations without improvement after which the training has converged and ends; 0 = never
+	Gain           float64  // improvement of the best score that counts
 }
 
 // Trainee is what a training trains: one agent in one environment ([Single]), or
@@ -28,7 +28,7 @@ type Trainee interface {
 	// Explore runs one episode of exploring and learning, and counts it.
 	Explore(e *Episode) error
 
-	// Evaluate scores the policy as it is now, without exploring. Higher is better.
+	// Evaluate scores the present policy, without exploring. Higher is better.
 	Evaluate(seed uint64, c TrainingConfig) (score float64, err error)
 
 	// Weights are what is kept at the best evaluation: the parameters themselves,
@@ -36,10 +36,9 @@ type Trainee interface {
 	Weights() [][]float32
 }
 
-// Training is the one training loop: explore and learn, evaluate, keep the best
-// weights, stop when the steps are done or the score has levelled off. If the trainee
-// has an Archive method, the training can be saved whenever Run has returned, or by a
-// hook, and resumed by Restore.
+// Training is the training loop: explore and learn, evaluate, keep the best weights, stop when
+// the steps are done or the score has converged. If the trainee has an Archive method, the
+// training can be saved whenever Run has returned, or by a hook, and resumed by Restore.
 type Training struct {
 	trainee Trainee
 	seed    uint64
@@ -48,11 +47,11 @@ type Training struct {
 	steps, episodes int
 	curve           []Point
 	evaluated       int   // steps at the last point of the curve
-	since           tally // since then
+	since           tally // since that point
 	best            [][]float32
 	bestScore       float64
-	stale           int // evaluations without gain
-	plateau         int // steps at which the score had first levelled off; 0 = it has not
+	stale           int // evaluations without improvement
+	plateau         int // steps at which the score had first converged; 0 = it has not
 
 	rng *RNG
 	run *run
@@ -68,13 +67,13 @@ type Point struct {
 	Evaluation float64 `json:"evaluation"` // score of the evaluation; NaN = none
 }
 
-// tally sums up what becomes a point.
+// tally accumulates the data of a point.
 type tally struct {
 	returns, losses          float64
 	steps, episodes, updates int
 }
 
-// Progress is how far a training is.
+// Progress of a training.
 type Progress struct {
 	Steps, Of      int
 	Episodes       int
@@ -89,12 +88,12 @@ type Progress struct {
 type Hooks struct {
 	Progress   func(Progress)
 	EveryPoint func(Point)      // of the learning curve, as it is made
-	AtEpisode  func(*Training)  // at the end of each episode: the place to Save
+	AtEpisode  func(*Training)  // at the end of each episode, where Save may be called
 	Now        func() time.Time // for the rate of steps; no result depends on it
 }
 
-// NewTraining trains one agent in one environment. The seed is the environment's; the
-// agent has its own.
+// NewTraining trains one agent in one environment. The seed is for the environment; the agent
+// has its own.
 func NewTraining(env Env, agent Agent, seed uint64, config TrainingConfig) *Training {
 	return NewTrainingOf(&Single{Env: env, Agent: agent}, seed, config)
 }
@@ -104,8 +103,8 @@ func NewTrainingOf(trainee Trainee, seed uint64, config TrainingConfig) *Trainin
 	return &Training{trainee: trainee, seed: seed, config: config, bestScore: math.Inf(-1), rng: NewRNG(seed, trainingStream)}
 }
 
-// Run trains until Done or until ctx is done, in which case it goes on to the end of
-// the episode and returns ctx's error: what Save then gives can be resumed.
+// Run trains until Done or until ctx is done, in which case it finishes the episode and returns
+// ctx's error: the training can then be saved and resumed.
 func (t *Training) Run(ctx context.Context, hooks Hooks) error {
 	t.run = newRun(t, hooks)
 	defer func() { t.run = nil }()
@@ -120,8 +119,8 @@ func (t *Training) Run(ctx context.Context, hooks Hooks) error {
 	return nil
 }
 
-// Done says whether the steps are done, an evaluation was good enough, or the score
-// has levelled off.
+// Done reports whether the steps are done, an evaluation was good enough, or the score has
+// converged.
 func (t *Training) Done() bool {
 	if t.config.WholeEpisodes && len(t.curve) == 0 {
 		return false
@@ -130,10 +129,10 @@ func (t *Training) Done() bool {
 	return t.steps >= t.config.Steps || goodEnough || t.LevelledOff()
 }
 
-// LevelledOff says whether the last evaluations have brought no gain.
+// LevelledOff reports whether the last evaluations brought no improvement.
 func (t *Training) LevelledOff() bool { return t.config.Patience > 0 && t.stale >= t.config.Patience }
 
-// Next is one episode, and an evaluation if it is time for one.
+// Next runs one episode, and an evaluation if it is due.
 func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
 	if err := t.Explore(t.trainee, trainingStream); err != nil {
 		return false, err
@@ -149,8 +148,7 @@ func (t *Training) Next(hooks Hooks) (evaluated bool, err error) {
 	return evaluated, nil
 }
 
-// due says whether it is time for a point of the curve: the steps of one have
-// passed, or this is the end.
+// due reports whether a point of the curve is due: its steps have passed, or this is the end.
 func (t *Training) due() bool {
 	every := t.config.EvaluateEvery
 	switch {
@@ -164,8 +162,7 @@ func (t *Training) due() bool {
 	return t.steps/every > t.evaluated/every
 }
 
-// addPoint evaluates, keeps the weights if they are the best so far, and adds to the
-// curve.
+// addPoint evaluates, keeps the weights if they are the best so far, and adds to the curve.
 func (t *Training) addPoint(hooks Hooks) error {
 	p := Point{
 		Steps: t.steps, Episodes: t.episodes, Evaluation: math.NaN(), Return: t.since.returns / float64(t.since.episodes),
@@ -195,7 +192,7 @@ func (t *Training) addPoint(hooks Hooks) error {
 	return nil
 }
 
-// Steps that were taken so far.
+// Steps taken so far.
 func (t *Training) Steps() int { return t.steps }
 
 // Episodes so far.
@@ -204,8 +201,7 @@ func (t *Training) Episodes() int { return t.episodes }
 // Curve is the learning curve so far.
 func (t *Training) Curve() []Point { return slices.Clone(t.curve) }
 
-// Plateau is the number of steps at which the score had first levelled off; 0 = it has
-// not.
+// Plateau is the number of steps at which the score had first converged; 0 = it has not.
 func (t *Training) Plateau() int { return t.plateau }
 
 // Best is the score of the best evaluation; -Inf before there is one.
@@ -223,7 +219,7 @@ func (t *Training) KeepBest(score float64) {
 	}
 }
 
-// AdoptBest gives the trainee the weights that it had at the best evaluation.
+// AdoptBest gives the trainee its weights at the best evaluation.
 func (t *Training) AdoptBest() {
 	if t.best == nil {
 		return
@@ -236,21 +232,21 @@ func (t *Training) AdoptBest() {
 // Advance counts steps that were taken outside of the training's episodes.
 func (t *Training) Advance(steps int) { t.steps += steps }
 
-// Restart begins another round of at most so many steps: the environment may have
-// changed, so that earlier scores do not count.
+// Restart begins another round of at most the given steps: the environment may have changed, so
+// earlier scores do not count.
 func (t *Training) Restart(steps int) {
 	t.Limit(t.steps + steps)
 	t.evaluated, t.stale, t.since, t.bestScore = t.steps, 0, tally{}, math.Inf(-1)
 }
 
-// Limit sets the number of steps in all.
+// Limit sets the total number of steps.
 func (t *Training) Limit(steps int) { t.config.Steps = steps }
 
-// Save gives everything that the rest of the training depends on.
+// Save returns everything that the rest of the training depends on.
 func (t *Training) Save() []byte { return Save(t) }
 
-// Restore continues a saved training of a trainee of the same settings. The number of
-// steps may differ: that is how to train longer.
+// Restore continues a saved training of a trainee with the same settings. The number of steps
+// may differ, to train longer.
 func (t *Training) Restore(data []byte) error {
 	if err := Restore(data, t); err != nil {
 		return fmt.Errorf("resume training: %w", err)
@@ -291,7 +287,7 @@ func (t *Training) Archive(a *Archive) {
 	}
 }
 
-// checkBest says whether the best weights fit the trainee.
+// checkBest checks that the best weights fit the trainee.
 func (t *Training) checkBest() error {
 	if len(t.best) == 0 {
 		t.best = nil

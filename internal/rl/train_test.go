@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// counter is an environment that shows how many steps an episode has had,
-// rewards each by 1, and never ends. Asked for choice 1, it applies 0.
+// counter is an environment that shows how many steps an episode has had, rewards each by 1,
+// and never ends. For choice 1 it applies 0.
 type counter struct{ steps int }
 
 func (c *counter) Spaces() rl.Spaces { return rl.Spaces{Observation: 1, Choices: 2} }
@@ -45,7 +45,7 @@ func (l *listener) Learn(t rl.Transition) (float64, bool) {
 	return float64(len(l.heard)), true
 }
 
-func TestTrainingTellsTheAgentWhatHappened(t *testing.T) {
+func TestTheAgentLearnsFromWhatWasApplied(t *testing.T) {
 	agent := &listener{weights: make([]float32, 1)}
 	training := rl.NewTraining(&counter{}, agent, 1, rl.TrainingConfig{Steps: 10, LongestEpisode: 4, EvaluateEvery: 4, Episodes: 1})
 	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
@@ -87,20 +87,20 @@ func TestTrainingEndsWhenItIsGoodEnough(t *testing.T) {
 	}
 }
 
-func TestTrainingTellsItsProgress(t *testing.T) {
+func TestTrainingReportsItsProgress(t *testing.T) {
 	now := time.Unix(0, 0)
-	var told []rl.Progress
+	var reports []rl.Progress
 	var points int
 	training := rl.NewTraining(&counter{}, &listener{weights: make([]float32, 1)}, 1, rl.TrainingConfig{Steps: 2_048, LongestEpisode: 100})
 	err := training.Run(context.Background(), rl.Hooks{
 		Now:        func() time.Time { now = now.Add(time.Second); return now },
-		Progress:   func(p rl.Progress) { told = append(told, p) },
+		Progress:   func(p rl.Progress) { reports = append(reports, p) },
 		EveryPoint: func(rl.Point) { points++ },
 	})
-	if err != nil || len(told) != 4 || points != 1 {
-		t.Fatalf("%v; told %d times of progress, want 4, and of %d points, want 1", err, len(told), points)
+	if err != nil || len(reports) != 4 || points != 1 {
+		t.Fatalf("%v; reports %d times of progress, want 4, and of %d points, want 1", err, len(reports), points)
 	}
-	p := told[1] // after 1,024 steps and two seconds by that clock
+	p := reports[1] // after 1,024 steps and two seconds of that clock
 	if p.Steps != 1_024 || p.Of != 2_048 || p.Episodes != 10 || p.Return != 100 || p.StepsPerSecond != 512 || p.Left != 2*time.Second ||
 		!math.IsNaN(p.Evaluation) {
 		t.Errorf("%+v", p)
@@ -123,8 +123,7 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
-// scored is a trainee of two agents whose evaluations are given; its episodes have four
-// steps.
+// scored is a trainee of two agents with given evaluations; its episodes have four steps.
 type scored struct {
 	weights [2][]float32
 	scores  []float64
@@ -164,7 +163,8 @@ func TestTrainingEndsWhenItHasLevelledOff(t *testing.T) {
 	if err := training.Run(t.Context(), rl.Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	// Evaluated every 8 steps, the first ends of episodes after 6: 2.05 is the best, and no gain over 2.
+	// Evaluated every 8 steps, the first episode ends after 6: 2.05 is the best, and no
+	// improvement over 2.
 	if training.Steps() != 40 || training.Plateau() != 40 || training.Best() != 2.05 || !training.LevelledOff() {
 		t.Errorf("%d steps, plateau at %d, best %v", training.Steps(), training.Plateau(), training.Best())
 	}
@@ -248,8 +248,8 @@ func TestTrainingPassesOnFaults(t *testing.T) {
 	}
 }
 
-// FuzzRestore: whatever a checkpoint holds, restoring it never panics. The
-// checksum is made to fit, since a fuzzer would not get past it.
+// FuzzRestore: restoring any checkpoint never panics. The checksum is corrected, since a fuzzer
+// would not get past it.
 func FuzzRestore(f *testing.F) {
 	build := func() *rl.Training {
 		c := rl.DefaultTabular()

@@ -7,9 +7,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Cluster is a simulated cluster as the loop sees a real one: something that
-// can be observed through its metrics and accepts plans. It is its own
-// clock: waiting means simulating.
+// Cluster puts a simulated cluster behind the interface that the loop uses for a real one: it
+// is observed through metrics and accepts plans. It is also the clock: waiting advances the
+// simulation.
 type Cluster struct {
 	engine   Engine
 	observer *observer
@@ -24,10 +24,9 @@ func NewCluster(app *loadline.App, engine Engine, metrics Metrics, seed uint64) 
 	return &Cluster{engine: engine, observer: newObserver(app, metrics.withDefaults(), seed)}
 }
 
-// OnScrape has f called with every reading, as the exporters show it: before
-// loss, lag and noise. The reading is valid during the call only. Nothing else
-// may read the engine, because a fluid engine's quantiles are those since the
-// last read.
+// OnScrape registers f to be called with every reading as exported, before loss, lag and noise.
+// The reading is valid during the call only. Nothing else may read the engine: the fluid
+// engine's quantiles cover the time since the last read.
 func (c *Cluster) OnScrape(f func(*Reading)) { c.onScrape = f }
 
 // Now is the simulated instant.
@@ -61,10 +60,10 @@ func (c *Cluster) scrape() {
 	c.observer.store()
 }
 
-// Observe fills into with what the metrics system knows now, reusing its
-// slices. The caller may keep it: nothing in it is shared.
+// Observe fills into with what the metrics system returns now, reusing its slices. The caller
+// may keep it: nothing in it is shared.
 func (c *Cluster) Observe(ctx context.Context, into *loadline.Observation) error {
-	// The first scrape is due at the first instant, before anybody has waited.
+	// The first scrape is due at the first instant, before any wait.
 	if err := c.WaitUntil(ctx, c.Now()); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type fakeEngine struct {
 	fluid bool
 	busy  map[int64]float64 // core-seconds by pod
 	lat   *Histogram
-	reset bool // the pods' counters start again at half of the run
+	reset bool // the pods' counters are reset halfway through the run
 }
 
 func newFakeEngine(app *loadline.App) *fakeEngine {
@@ -83,7 +83,7 @@ func (e *fakeEngine) Read(r *Reading) {
 func (e *fakeEngine) fill(l *LatencyReading, n float64) {
 	l.Count, l.SumSeconds = n, n*0.05
 	if e.fluid {
-		// The quantile of the interval grows with time, to see the weighting.
+		// The quantile grows from interval to interval, to test the weighting.
 		l.P50, l.P90, l.P95, l.P99, l.AtSLO = e.now.Seconds(), 1, 1, 1, 1
 		if e.now == 0 {
 			l.P50 = math.NaN()
@@ -145,7 +145,7 @@ func TestObserverGivesRatesOverTheWindow(t *testing.T) {
 		t.Error("what was never counted must be absent, not zero")
 	}
 	if got := s.Rate.At; !got.Equal(Time(time.Minute)) {
-		t.Errorf("rate speaks of %v, want the newest scrape", got)
+		t.Errorf("rate is of %v, want the newest scrape", got)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestLostScrapes(t *testing.T) {
 			near(t, "rate", o.Services[0].Rate, 10)
 		}
 		if len(o.Services[0].Pods) != 2 {
-			t.Fatal("the cluster's API knows its pods whatever the metrics lose")
+			t.Fatal("pods are missing, though they come from the cluster's API")
 		}
 		if !o.Services[0].Pods[0].CPU.Present() {
 			podAbsent++

@@ -19,7 +19,7 @@ type Pod struct {
 	Ready   time.Duration // the last time it became ready; Never = it has not
 	Size    loadline.Size
 
-	due      time.Duration // of the next change of phase; Never = none by itself
+	due      time.Duration // next change of phase; Never = none scheduled
 	resizeAt time.Duration // Never = none pending
 	resizeTo loadline.Size
 	restarts int
@@ -34,16 +34,16 @@ type Kubelet interface {
 	PodReady(slot int)
 	// PodDraining: no new visits; the engine calls Drained once it is empty.
 	PodDraining(slot int)
-	// PodStopped: whatever it still has fails. The slot may be given to another
-	// pod afterwards.
+	// PodStopped: requests still in the pod fail. The slot may be reused afterwards.
 	PodStopped(slot int)
 	PodResized(slot int)
 	// PodUsage is what the pod has used since it was created.
 	PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64)
 }
 
-// ControlPlane turns desired allocations into pods on nodes: it places, starts, resizes, drains and restarts them, and counts their cost.
-// Both engines use it, so that they differ in physics only.
+// ControlPlane turns desired allocations into pods on nodes: it places, starts, resizes, drains
+// and restarts them, and counts their cost. Both engines use it, so that they differ only in
+// how they model requests.
 type ControlPlane struct {
 	app     *loadline.App
 	cfg     Config
@@ -60,11 +60,10 @@ type ControlPlane struct {
 	nodes     []nodeRoom
 	nextID    int64
 	nextMeter time.Duration
-	unplaced  bool // some pod is pending for want of room
+	unplaced  bool // some pod is pending because no node has room
 }
 
-// NewControlPlane makes the control plane and the pods that run at the start,
-// ready from the beginning.
+// NewControlPlane makes the control plane. The pods that run at the start come with Start.
 func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 	app := cfg.App
 	c := &ControlPlane{
@@ -86,8 +85,8 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 	return c
 }
 
-// Start creates the initial pods. It is apart from NewControlPlane because the
-// engine is notified of each.
+// Start creates the initial pods, ready from the beginning. It is separate from NewControlPlane
+// because the engine is notified of each.
 func (c *ControlPlane) Start() {
 	for i := range c.app.Services {
 		for range c.alloc[i].Replicas {
@@ -112,7 +111,7 @@ func (c *ControlPlane) Pod(slot int) *Pod { return &c.pods[slot] }
 // NodeLost reports whether a node is gone.
 func (c *ControlPlane) NodeLost(node int) bool { return c.nodes[node].lost }
 
-// Ready counts the pods of a service that serve.
+// Ready counts the ready pods of a service.
 func (c *ControlPlane) Ready(service int) int {
 	n := 0
 	for _, slot := range c.byService[service] {
@@ -123,7 +122,7 @@ func (c *ControlPlane) Ready(service int) int {
 	return n
 }
 
-// Apply takes a plan.
+// Apply accepts a plan.
 func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 	for _, sp := range plan.Services {
 		old := c.alloc[sp.Service]
@@ -142,9 +141,9 @@ func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 	}
 }
 
-// Wake gives a service with no desired replicas one, as Knative's activator and KEDA's
-// activation do: a held request triggers it, whatever the policy decides and whenever it
-// decides next. It is no change of the policy's and is not counted as one.
+// Wake gives a service with zero desired replicas one, as Knative's activator and KEDA's
+// activation do: a held request triggers it, independently of the policy. It is not counted as
+// a change of the policy.
 func (c *ControlPlane) Wake(service int, now time.Duration) {
 	if a := &c.alloc[service]; a.Replicas == 0 {
 		a.Replicas = 1
@@ -182,8 +181,8 @@ func (c *ControlPlane) reconcile(service int, now time.Duration) {
 	}
 }
 
-// victim is the pod to remove first, as a ReplicaSet chooses: the one that is
-// least far on its way to ready, and among equals the newest.
+// victim is the pod to remove first, as a ReplicaSet chooses: the one furthest from ready, and
+// among equals the newest.
 func (c *ControlPlane) victim(service int) int {
 	best := -1
 	for _, slot := range c.byService[service] {
@@ -229,7 +228,7 @@ func (c *ControlPlane) remove(slot int, now time.Duration) {
 	c.kubelet.PodDraining(slot)
 }
 
-// Drained ends a draining pod: the engine says that it is empty.
+// Drained deletes a draining pod; the engine calls it when the pod is empty.
 func (c *ControlPlane) Drained(slot int, now time.Duration) {
 	if c.pods[slot].Phase == loadline.PodDraining {
 		c.stop(slot, now)
@@ -259,8 +258,8 @@ func (c *ControlPlane) stop(slot int, now time.Duration) {
 	}
 }
 
-// Killed restarts a pod's container in place (out of memory): what it had
-// fails, and it starts again after the kubelet's back-off.
+// Killed restarts a pod's container in place after an out-of-memory kill: its requests fail,
+// and it starts again after the kubelet's back-off.
 func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	p := &c.pods[slot]
 	c.meter.Services[p.Service].Restarts++
@@ -277,7 +276,7 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	p.restarts++
 }
 
-// backOff is the kubelet's: none at first, then 10 s doubling up to 5 min.
+// backOff is the kubelet's: none at first, then 10 s, doubled up to 5 min.
 func backOff(restarts int) time.Duration {
 	if restarts == 0 {
 		return 0
@@ -285,7 +284,7 @@ func backOff(restarts int) time.Duration {
 	return min(10*time.Second<<min(restarts-1, 10), 5*time.Minute)
 }
 
-// Next is the instant of the next thing that the control plane will do.
+// Next is the instant of the control plane's next action.
 func (c *ControlPlane) Next() time.Duration {
 	next := c.nextMeter
 	for _, slots := range c.byService {
@@ -296,7 +295,7 @@ func (c *ControlPlane) Next() time.Duration {
 	return next
 }
 
-// Run does everything that is due.
+// Run performs every action that is due.
 func (c *ControlPlane) Run(now time.Duration) {
 	for service := range c.byService {
 		for i := 0; i < len(c.byService[service]); i++ {
@@ -310,7 +309,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 				case loadline.PodStarting:
 					p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
 					c.kubelet.PodReady(slot)
-				case loadline.PodDraining: // its grace is over
+				case loadline.PodDraining: // grace period exceeded
 					c.stop(slot, now)
 					i--
 				}
@@ -327,8 +326,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 	}
 }
 
-// resizeNow brings a resize into force; if the node has no room for it, it is
-// deferred and tried again.
+// resizeNow performs a resize; if the node has no room, it is deferred and retried.
 func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 	p := &c.pods[slot]
 	if p.Node >= 0 {

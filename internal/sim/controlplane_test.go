@@ -7,8 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// ledger is a kubelet that notes what it is told, and whose pods use a fixed
-// amount.
+// ledger is a kubelet that records its notifications, and whose pods use a fixed amount.
 type ledger struct {
 	ready, draining, stopped, resized []int
 	cores, bytes                      float64 // per pod

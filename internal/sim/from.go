@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// From is a load as it is from an instant on, which becomes its beginning.
+// From is a load shifted so that it begins at the given instant.
 func From(load Arrivals, start time.Duration) Arrivals { return from{load, start} }
 
 type from struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stairs is a load that is one more each minute, for three minutes.
+// stairs is a load that rises by one each minute, for three minutes.
 type stairs struct{}
 
 func (stairs) Rate(_ int, t time.Duration) (perSecond float64, until time.Duration) {

@@ -75,8 +75,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.max = math.Max(h.max, o.max)
 }
 
-// Sub subtracts an earlier state of the same histogram: what is left is what
-// was counted since. The maximum is not known then and is dropped.
+// Sub subtracts an earlier state of the same histogram: the rest is what was counted since. The
+// maximum is then unknown and is dropped.
 func (h *Histogram) Sub(o *Histogram) {
 	for i, c := range o.counts {
 		h.counts[i] -= c
@@ -86,8 +86,8 @@ func (h *Histogram) Sub(o *Histogram) {
 	h.max = math.Inf(1)
 }
 
-// AddSince adds a share of what one histogram counted from an earlier state of
-// it to a later one. As with Sub, the maximum is not known then.
+// AddSince adds a share of what one histogram counted between an earlier and a later state. As
+// with Sub, the maximum is then unknown.
 func (h *Histogram) AddSince(earlier, later *Histogram, share float64) {
 	for i, c := range later.counts {
 		if d := c - earlier.counts[i]; d != 0 {
@@ -105,7 +105,7 @@ func (h *Histogram) CopyFrom(o *Histogram) {
 	h.total, h.sum, h.max = o.total, o.sum, o.max
 }
 
-// Reset forgets everything.
+// Reset sets all counts to zero.
 func (h *Histogram) Reset() {
 	clear(h.counts)
 	h.total, h.sum, h.max = 0, 0, 0

@@ -70,8 +70,7 @@ func TestWhatWasCountedSince(t *testing.T) {
 	}
 }
 
-// Half of what was counted between two states has their quantiles and half
-// their number.
+// Half of what was counted between two states has the same quantiles and half the count.
 func TestAddSinceTakesAShare(t *testing.T) {
 	earlier, later, sum := NewHistogram(ExporterBits), NewHistogram(ExporterBits), NewHistogram(ExporterBits)
 	earlier.AddN(1000, 8)

@@ -9,7 +9,7 @@ import (
 // Window is the length of the windows whose percentile is compared with the SLO.
 const Window = time.Minute
 
-// meterBits is the resolution of the latencies that results are made of.
+// meterBits is the resolution of the latencies in results.
 const meterBits = 7
 
 // Meter is what is measured of a run. Engines write it, results read it.
@@ -18,7 +18,7 @@ type Meter struct {
 	Kinds    []KindMeter
 	Services []ServiceMeter
 
-	Windows, WindowsViolated float64 // minutes with traffic; those in which some kind broke its SLO
+	Windows, WindowsViolated float64 // minutes with traffic; of them, those in which some kind violated its SLO
 	ReplicaSeconds           float64
 	Changes                  float64 // settings that were applied and changed something
 
@@ -30,7 +30,7 @@ type Meter struct {
 // still in flight, at every instant.
 type KindMeter struct {
 	Arrived, Completed, Failed float64
-	TimedOut                   float64 // of the failed ones: their user gave up
+	TimedOut                   float64 // of the failed ones
 
 	// After warm-up:
 	Ended   float64    // completed or failed
@@ -81,7 +81,7 @@ func NewMeter(app *loadline.App, warmUp time.Duration) *Meter {
 	return m
 }
 
-// Completed counts one request that ended well.
+// Completed counts one successful request.
 func (m *Meter) Completed(kind int, arrived, now time.Duration) {
 	k := &m.Kinds[kind]
 	k.Completed++
@@ -111,9 +111,8 @@ func (m *Meter) Failed(kind int, arrived, now time.Duration) {
 	}
 }
 
-// EndedMany counts a flow of requests that ended at one instant: so many in
-// all, of which so many were over the SLO (the failed ones included). The
-// caller adds the latencies.
+// EndedMany counts requests that ended at one instant: the total, and how many were over the
+// SLO (failed ones included). The caller adds the latencies.
 func (m *Meter) EndedMany(kind int, now time.Duration, ended, over float64) {
 	k := &m.Kinds[kind]
 	k.ExportedEnded += ended

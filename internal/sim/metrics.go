@@ -8,12 +8,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Metrics configures a metrics system: how often it scrapes, over
-// what it averages, how late it is and what it loses.
+// Metrics configures a metrics system: scrape interval, averaging window, lag and loss.
 type Metrics struct {
 	Scrape time.Duration // between scrapes; 0 = 15 s
 	Window time.Duration // over which rates and quantiles are taken; at least one scrape
-	Lag    time.Duration // only scrapes at least so old are visible
+	Lag    time.Duration // only scrapes at least this old are visible
 
 	Loss     float64 // probability that one scrape of one service, pod or kind is lost
 	CPUNoise float64 // standard deviation of CPU readings, relative to the value
@@ -24,7 +23,7 @@ func MetricsFor(n loadline.Needs) Metrics {
 	return Metrics{Scrape: n.Scrape, Window: n.Window, Lag: n.Lag}.withDefaults()
 }
 
-// Late makes metrics later by so many scrapes.
+// Late adds a lag of the given number of scrapes.
 func (m Metrics) Late(scrapes int) Metrics {
 	m = m.withDefaults()
 	m.Lag += time.Duration(scrapes) * m.Scrape
@@ -39,7 +38,7 @@ func (m Metrics) withDefaults() Metrics {
 	return m
 }
 
-// Validate reports what is wrong, all of it.
+// Validate reports every invalid field.
 func (m Metrics) Validate() error {
 	var faults []error
 	if m.Lag < 0 {

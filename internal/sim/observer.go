@@ -8,9 +8,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// observer is the metrics system: it keeps the recent scrapes and answers as a
-// range query would. It has no more than a real one: two scrapes make a rate,
-// one makes none, and what was lost stays lost.
+// observer is the metrics system: it keeps the recent scrapes and answers as a range query
+// would. Its data are as limited as a real system's: a rate needs two scrapes, and lost scrapes
+// stay lost.
 type observer struct {
 	app     *loadline.App
 	metrics Metrics
@@ -22,7 +22,7 @@ type observer struct {
 	queries []serviceQuery
 }
 
-// scrape is one reading and what became of it on the way.
+// scrape is one reading and what was lost of it.
 type scrape struct {
 	Reading
 	services []fate
@@ -30,16 +30,16 @@ type scrape struct {
 	kinds    []fate
 }
 
-// fate of one target's scrape. The noise is drawn with the scrape and not with
-// the query, so that asking twice gives one answer.
+// fate of one target's scrape. The noise is drawn with the scrape and not with the query, so
+// that repeated queries agree.
 type fate struct {
 	lost     bool
 	cpuNoise float64 // factor
 }
 
 func newObserver(app *loadline.App, m Metrics, seed uint64) *observer {
-	// The newest usable scrape may be a window old, and its rate reaches another
-	// window back.
+	// The newest usable scrape may be a window old, and its rate covers another window before
+	// it.
 	places := int((2*m.Window+m.Lag)/m.Scrape) + 2
 	o := &observer{
 		app: app, metrics: m, rng: Stream(seed, StreamMetrics, 0),
@@ -58,7 +58,7 @@ func newObserver(app *loadline.App, m Metrics, seed uint64) *observer {
 // next is the reading to fill for the coming scrape.
 func (o *observer) next() *Reading { return &o.ring[(o.first+o.count)%len(o.ring)].Reading }
 
-// store keeps the reading that next gave out, and draws its fate.
+// store keeps the reading that next returned, and draws loss and noise.
 func (o *observer) store() {
 	s := &o.ring[(o.first+o.count)%len(o.ring)]
 	for i := range s.services {
@@ -92,9 +92,8 @@ func (o *observer) draw() fate {
 // at is the i-th scrape, 0 the oldest.
 func (o *observer) at(i int) *scrape { return &o.ring[(o.first+i)%len(o.ring)] }
 
-// span finds the scrapes that a query at now sees of one target: the newest
-// visible one, and the oldest within a window of it. Either may be missing
-// (-1); a rate needs both.
+// span finds the scrapes of one target that a query at now sees: the newest visible one, and
+// the oldest within a window of it. Either may be missing (-1); a rate needs both.
 func (o *observer) span(now time.Duration, has func(i int) bool) (oldest, newest int) {
 	oldest, newest = -1, -1
 	visible := now - o.metrics.Lag
@@ -118,7 +117,7 @@ func (o *observer) span(now time.Duration, has func(i int) bool) (oldest, newest
 	return oldest, newest
 }
 
-// observe answers for everything at once.
+// observe answers all queries at once.
 func (o *observer) observe(now time.Duration, cp *ControlPlane, into *loadline.Observation) {
 	into.At = Time(now)
 	into.Services = resize(into.Services, len(o.app.Services))
@@ -178,8 +177,7 @@ func (o *observer) service(now time.Duration, i int, into *loadline.ServiceObser
 	}, 0)
 }
 
-// pods lists the pods that the control plane has now, each with the metrics
-// that are known of it.
+// pods lists the pods that the control plane has now, each with its available metrics.
 func (o *observer) pods(now time.Duration, service int, cp *ControlPlane, into *loadline.ServiceObservation) {
 	for place, slot := range cp.Slots(service) {
 		p := cp.Pod(slot)
@@ -207,8 +205,8 @@ func (o *observer) pods(now time.Duration, service int, cp *ControlPlane, into *
 	}
 }
 
-// findPod is the place of a pod in a scrape, or -1 if it was not there or its
-// scrape was lost. Pods rarely move, so its place now is tried first.
+// findPod is the index of a pod in a scrape, or -1 if it is missing or its scrape was lost.
+// Pods rarely move, so its present index is tried first.
 func (o *observer) findPod(s, service int, id int64, hint int) int {
 	sc := o.at(s)
 	pods := sc.Services[service].Pods

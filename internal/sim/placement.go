@@ -6,16 +6,15 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// nodeRoom is what is claimed of a node, and what there is.
+// nodeRoom is a node's capacity and the sum of its pods' requests.
 type nodeRoom struct {
 	cpu, cpuCap float64
 	mem, memCap int64
 	lost        bool
 }
 
-// place binds a pending pod to the node with the largest share of its CPU and
-// memory unclaimed, as the default scheduler scores; without room it stays
-// pending.
+// place binds a pending pod to the node with the largest unclaimed share of CPU and memory, as
+// the default scheduler scores; without room it stays pending.
 func (c *ControlPlane) place(slot int, now time.Duration) {
 	p := &c.pods[slot]
 	best, bestScore := -1, -1.0
@@ -43,7 +42,7 @@ func (c *ControlPlane) place(slot int, now time.Duration) {
 	p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
 }
 
-// fits allows for the rounding of sums of requests like 0.1.
+// fits allows for the rounding of sums of requests such as 0.1.
 func (n *nodeRoom) fits(cpu float64, mem int64) bool {
 	return n.cpu+cpu <= n.cpuCap+1e-9 && n.mem+mem <= n.memCap
 }
@@ -56,7 +55,7 @@ func (c *ControlPlane) release(p *Pod) {
 	}
 }
 
-// LoseNode takes a node away with all its pods; their services get new ones.
+// LoseNode removes a node with all its pods; their services get new ones.
 func (c *ControlPlane) LoseNode(node int, now time.Duration) {
 	c.nodes[node].lost = true
 	for service := range c.byService {

@@ -8,11 +8,11 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// series gives one latency reading by scrape; nil = its scrape was lost.
+// series returns the latency reading of a scrape; nil = it was lost.
 type series func(scrape int) *LatencyReading
 
-// latency answers for what ended between two scrapes, with one more quantile
-// of the caller's choice.
+// latency answers for the requests that ended between two scrapes, with one additional
+// quantile.
 func (o *observer) latency(oldest, newest int, of series, extra float64) (l loadline.Latency, atExtra loadline.Sample) {
 	first, last := of(oldest), of(newest)
 	at := Time(o.at(newest).At)
@@ -37,8 +37,8 @@ func (o *observer) latency(oldest, newest int, of series, extra float64) (l load
 	return l, o.meanQuantile(oldest, newest, of, func(l *LatencyReading) float64 { return l.AtSLO })
 }
 
-// meanQuantile is for engines that give quantiles per interval: their mean,
-// weighted by what ended in each.
+// meanQuantile is for engines that give quantiles per interval: their mean, weighted by the
+// requests that ended in each.
 func (o *observer) meanQuantile(oldest, newest int, of series, field func(*LatencyReading) float64) loadline.Sample {
 	weighted, weight := 0.0, 0.0
 	before := of(oldest).Count
@@ -57,7 +57,7 @@ func (o *observer) meanQuantile(oldest, newest int, of series, field func(*Laten
 	return sample(weighted/weight, Time(o.at(newest).At))
 }
 
-// sample is absent where there is no number: 0/0 is not 0.
+// sample is absent where the value is NaN: 0/0 is not 0.
 func sample(value float64, at time.Time) loadline.Sample {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return loadline.Sample{}
@@ -69,8 +69,7 @@ func rate(first, last, seconds float64, at time.Time) loadline.Sample {
 	return sample(increase(first, last)/seconds, at)
 }
 
-// increase of a counter. One that fell was reset in between: what it shows has
-// come since then.
+// increase of a counter. A lower value means a reset: the counter shows what was counted since.
 func increase(first, last float64) float64 {
 	if last < first {
 		return last
@@ -78,8 +77,7 @@ func increase(first, last float64) float64 {
 	return last - first
 }
 
-// resize keeps the elements that are there, and with them the memory that
-// their slices hold.
+// resize keeps existing elements, and the memory that their slices hold.
 func resize[T any](s []T, n int) []T {
 	if cap(s) >= n {
 		return s[:n]
@@ -87,7 +85,7 @@ func resize[T any](s []T, n int) []T {
 	return slices.Grow(s, n-len(s))[:n]
 }
 
-// serviceQuery is how one metric of a service is read from its scrapes.
+// serviceQuery describes how one metric of a service is read from its scrapes.
 type serviceQuery struct {
 	metric, per loadline.ServiceMetric
 	aggregation loadline.Aggregation
@@ -95,8 +93,8 @@ type serviceQuery struct {
 	field       func(*loadline.ServiceObservation) *loadline.Sample
 }
 
-// serviceQueries are those of the table that exporters show as numbers; latencies
-// are read from histograms.
+// serviceQueries are the metrics of the table that exporters show as numbers; latencies are
+// read from histograms.
 func serviceQueries() []serviceQuery {
 	var list []serviceQuery
 	for m, row := range loadline.ServiceTable {
@@ -111,7 +109,7 @@ func serviceQueries() []serviceQuery {
 	return list
 }
 
-// answer from the oldest and the newest scrape of a window.
+// answer computes the metric from the oldest and the newest scrape of a window.
 func (q *serviceQuery) answer(first, last *ServiceReading, seconds float64, at time.Time) loadline.Sample {
 	switch q.aggregation {
 	case loadline.PerSecond:

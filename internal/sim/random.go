@@ -8,9 +8,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Stream returns the random source of one purpose. Every purpose has its own,
-// so that two runs with one seed see the same arrivals and the same demands
-// even when a policy makes them differ in everything else.
+// Stream returns the random source of one purpose. Every purpose has its own, so that two runs
+// with one seed have the same arrivals and demands even when their policies act differently.
 func Stream(seed uint64, purpose, index uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed^0x9e3779b97f4a7c15, purpose<<32|index))
 }

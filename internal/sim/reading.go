@@ -19,18 +19,18 @@ type Reading struct {
 // ServiceReading is one service's part. Counters are float64 because the fluid
 // engine counts fractions.
 type ServiceReading struct {
-	// Of is what exporters show of each metric of loadline.ServiceTable: a gauge
-	// if its aggregation is Gauge, else a counter since the start. A mean number
-	// of requests is the counter of its integral, in request-seconds. Latencies and
-	// what the control plane knows are not here.
+	// Of is the exported value of each metric of loadline.ServiceTable: a gauge if its
+	// aggregation is Gauge, else a counter from the start. A mean number of requests is
+	// exported as the counter of its integral, in request-seconds. Latencies and the control
+	// plane's metrics are not included.
 	Of           [loadline.ServiceMetrics]float64
 	Ended        float64 // visits
 	Latency, Own LatencyReading
 	Pods         []PodReading
 }
 
-// Meter shows what a meter has counted of a service, with the integral of the
-// requests that are held and the memory in use, which meters do not have.
+// Meter sets the metrics that a meter counts, with the integral of held requests and the memory
+// in use, which meters do not have.
 func (s *ServiceReading) Meter(m *ServiceMeter, heldSeconds, memoryBytes float64) {
 	s.Ended = m.Ended
 	s.Of[loadline.ServiceRate] = m.Arrived
@@ -47,7 +47,7 @@ func (s *ServiceReading) Meter(m *ServiceMeter, heldSeconds, memoryBytes float64
 	s.Of[loadline.ServiceRestarts] = m.Restarts
 }
 
-// PodReading is one pod's part; Slot leads to the rest in the ControlPlane.
+// PodReading is one pod's part; Slot refers to the ControlPlane.
 type PodReading struct {
 	Slot        int
 	ID          int64
@@ -58,17 +58,16 @@ type PodReading struct {
 
 // KindReading is one kind of request, seen from its users.
 type KindReading struct {
-	Arrived, Ended, Failed, Over float64 // Over: ended late or failed
+	Arrived, Ended, Failed, Over float64 // Over: late or failed
 	Latency                      LatencyReading
 }
 
-// CallReading is the calls of one service to another, as the caller sees them
-// (Edge names the pair). A call that is made several times in a row counts each
-// time; one that brownout drops is not made.
+// CallReading is the calls of one service to another, measured by the caller (Edge names the
+// pair). Repetitions count individually; a call dropped by brownout is not made.
 type CallReading struct {
 	Count      float64 // calls that ended
-	Failed     float64 // of them: refused, or without a good reply
-	SumSeconds float64 // the time that they took, queueing at the callee included
+	Failed     float64 // of them: refused, or failed
+	SumSeconds float64 // their duration, queueing at the callee included
 }
 
 // NodeReading is one node.

@@ -1,10 +1,10 @@
-// Package sim is the cluster in memory, as far as its two engines share it:
-// what a run is given (Config), what an engine can do (Engine), how pods come
-// and go (ControlPlane), what exporters would show (Reading), what a metrics
-// system makes of that (Cluster), and what is measured of a run (Meter).
+// Package sim is the simulated cluster, as far as its two engines share it: the configuration
+// of a run (Config), the interface of an engine (Engine), pod lifecycle (ControlPlane),
+// exported metrics (Reading), the metrics system (Cluster), and the measurements of a run
+// (Meter).
 //
-// sim/event follows every request and is the reference; sim/fluid advances a whole
-// step in closed form and is for training.
+// sim/event simulates every request and is the reference; sim/fluid advances a whole step in
+// closed form and is used for training.
 package sim
 
 import (
@@ -19,13 +19,13 @@ import (
 type Engine interface {
 	// AdvanceTo simulates until the given instant; going back is a no-op.
 	AdvanceTo(t time.Duration)
-	// Apply hands over a plan at the current instant.
+	// Apply accepts a plan at the current instant.
 	Apply(p loadline.Plan)
 	// Read fills r with what exporters expose now, reusing its slices.
 	Read(r *Reading)
 	// Meter is what has been measured so far.
 	Meter() *Meter
-	// Finish counts what is still open at the end of a run. Call it once.
+	// Finish closes the accounts at the end of a run. Call it once.
 	Finish()
 	// ControlPlane holds the pods and the desired allocation of each service.
 	ControlPlane() *ControlPlane
@@ -42,12 +42,11 @@ type Arrivals interface {
 type CPUModel int
 
 const (
-	// Quota is the kernel's bandwidth control: within each period of 100 ms a
-	// replica runs unhindered until its quota is used up, and then stands still
-	// until the period ends.
+	// Quota is the kernel's bandwidth control: within each period of 100 ms a replica runs
+	// unhindered until its quota is used up, and is then throttled until the period ends.
 	Quota CPUModel = iota
-	// Shared is the fluid ideal: the limit is a speed, shared by the requests at
-	// work, each at most at one core.
+	// Shared is an idealised limit: a speed, shared by the requests on the CPU, each at most at
+	// one core.
 	Shared
 )
 
@@ -58,16 +57,16 @@ const QuotaPeriod = 100 * time.Millisecond
 // compared with the request for the cost: max(request, usage).
 const MeterInterval = 15 * time.Second
 
-// Config is what a run is given. The zero value of every field but App and
-// Load is a usable default.
+// Config is the configuration of a run. The zero value of every field but App and Load is a
+// usable default.
 type Config struct {
 	App  *loadline.App
 	Load Arrivals
 	Seed uint64
 	CPU  CPUModel
 
-	// WarmUp is left out of the Meter's latency and SLO figures: requests that
-	// arrive before it do not count. Cost is counted from the start.
+	// WarmUp is excluded from the Meter's latency and SLO figures: requests that arrive before
+	// it do not count. Cost is counted from the start.
 	WarmUp time.Duration
 
 	StartupFactor  float64       // on every sampled start-up; 0 = 1
@@ -78,16 +77,16 @@ type Config struct {
 	Disturbances []Disturbance // sorted by At
 }
 
-// Disturbance is something that happens to the cluster in mid-run. Exactly one
-// of the fields after At is set.
+// Disturbance is an event that affects the cluster during a run. Exactly one of the fields
+// after At is set.
 type Disturbance struct {
 	At       time.Duration
 	Version  *VersionChange
 	LoseNode *int // index into App.Nodes; its pods are gone at once
 }
 
-// VersionChange gives a service's versions new weights, as a roll-out would.
-// CPUFactor, if not 0, also multiplies the service's CPU time.
+// VersionChange gives a service's versions new weights, as a roll-out would. CPUFactor, if not
+// 0, also multiplies the service's CPU time.
 type VersionChange struct {
 	Service   int
 	Weights   []float64 // in the order of Service.Versions; nil = as they are
@@ -111,7 +110,7 @@ func (c Config) WithDefaults() Config {
 // Never is an instant after every run.
 const Never = time.Duration(math.MaxInt64)
 
-// Epoch is the wall-clock instant that simulated time 0 stands for.
+// Epoch is the wall-clock instant of simulated time 0.
 var Epoch = time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // a Monday
 
 // Time turns a simulated instant into a wall-clock one.

@@ -10,9 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// BenchmarkTrainticketDay is the largest thing that people run in the event
-// engine: 24 h of some 40 services at 200 requests/s under HPA. Asked: minutes,
-// and less than 500 MB.
+// BenchmarkTrainticketDay is the largest usual run in the event engine: 24 h of about 40
+// services at 200 requests/s under HPA. Required: minutes, and less than 500 MB.
 func BenchmarkTrainticketDay(b *testing.B) {
 	if testing.Short() {
 		b.Skip("takes minutes")

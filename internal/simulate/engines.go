@@ -11,9 +11,8 @@ import (
 // Engines by name; the first is the default.
 func Engines() []string { return []string{"event", "fluid"} }
 
-// fluidStep is how far the fluid engine goes at once: as long as the metrics
-// system usually waits between scrapes would hide bursts, and shorter steps
-// cost more than they tell.
+// fluidStep is the fluid engine's step: the usual scrape interval would hide bursts, and
+// shorter steps cost more than they add.
 const fluidStep = 5 * time.Second
 
 // newEngine makes the named engine; the name has been checked.

@@ -22,7 +22,7 @@ func (h hill) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return h.low + (h.high-h.low)*(1-math.Cos(phase))/2, t.Truncate(step) + step
 }
 
-// mad is a sound policy but for some minutes, in which it does something else.
+// mad is a normal policy except for some minutes, in which it does something else.
 type mad struct {
 	loadline.Policy
 	from, to time.Duration
@@ -41,7 +41,7 @@ func toOne(loadline.Situation) loadline.Proposal {
 	return loadline.Proposal{Services: []loadline.ServiceProposal{{Setting: loadline.Setting{Replicas: loadline.Some(1)}}}}
 }
 
-// asleep wants what there is, whatever the load.
+// asleep never proposes a change.
 func asleep(loadline.Situation) loadline.Proposal { return loadline.Proposal{} }
 
 func runMad(t *testing.T, m mad, edit func(*Spec)) *Outcome {
@@ -66,8 +66,8 @@ func runMad(t *testing.T, m mad, edit func(*Spec)) *Outcome {
 	return out
 }
 
-// TestGuardsHoldAMadPolicy: at the peak it wants one replica of eight. Without the
-// guards the SLO breaks; with them it is kept, because nothing of it comes to pass.
+// TestGuardsHoldAMadPolicy: at the peak it wants one replica of eight. Without the guards the
+// SLO is violated; with them it is met, because they reject the proposal.
 func TestGuardsHoldAMadPolicy(t *testing.T) {
 	m := mad{from: 40 * time.Minute, to: 60 * time.Minute, do: toOne}
 	bare := runMad(t, m, func(*Spec) {})
@@ -80,9 +80,9 @@ func TestGuardsHoldAMadPolicy(t *testing.T) {
 	}
 }
 
-// TestLadderCatchesAMadPolicy leaves the ladder alone with it: every guard that
-// would hold its reductions is off. The burn hands the application to the rule
-// within minutes, and recovery hands it back.
+// TestLadderCatchesAMadPolicy tests the ladder alone: every guard that would limit the
+// reductions is off. The burn rate switches the application to the rule within minutes, and
+// recovery switches it back.
 func TestLadderCatchesAMadPolicy(t *testing.T) {
 	for name, m := range map[string]mad{
 		"to one": {from: 20 * time.Minute, to: 48 * time.Minute, do: toOne},
@@ -122,7 +122,7 @@ func TestLadderCatchesAMadPolicy(t *testing.T) {
 	}
 }
 
-// TestGuardsCostLittleAroundASoundPolicy: what they cost when nothing is wrong.
+// TestGuardsCostLittleAroundASoundPolicy: their cost when nothing is wrong.
 func TestGuardsCostLittleAroundASoundPolicy(t *testing.T) {
 	run := func(rule string) *Outcome {
 		spec := smallSpec()
@@ -143,8 +143,8 @@ func TestGuardsCostLittleAroundASoundPolicy(t *testing.T) {
 	}
 }
 
-// TestLostMetricsUnderTheGuards: with nothing to see, nothing falls, and after a
-// while everything is at its floor.
+// TestLostMetricsUnderTheGuards: without metrics nothing is scaled in, and after some time
+// everything is at its floor.
 func TestLostMetricsUnderTheGuards(t *testing.T) {
 	spec := smallSpec()
 	spec.Duration = 30 * time.Minute

@@ -12,14 +12,13 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// HistorySpec is what to run and how finely to keep it.
+// HistorySpec is the run and the resolution of the recording.
 type HistorySpec struct {
 	App      *loadline.App
 	Load     sim.Arrivals
 	Workload string // its name, for the manifest
 	Policy   string // name:key=value,...
-	// Decider decides instead of a policy by name, if there is one, as in
-	// Spec.
+	// Decider, if set, decides instead of a policy by name, as in Spec.
 	Decider  loadline.Policy
 	Engine   string // one of Engines
 	Duration time.Duration
@@ -27,19 +26,17 @@ type HistorySpec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 
-	// Perturb is what goes wrong on purpose. Loss of metrics and noise in the
-	// CPU readings are kept in the history too: a service's step is lost with
-	// the probability of a lost scrape.
+	// Perturb are faults. Loss of metrics and noise in the CPU readings are part of the history
+	// too: a service's step is lost with the probability of a lost scrape.
 	Perturb Perturb
 
 	Progress func(at time.Duration) // may be nil
 }
 
-// DefaultHistoryStep is the usual time between two scrapes.
+// DefaultHistoryStep is the usual scrape interval.
 const DefaultHistoryStep = 15 * time.Second
 
-// RecordHistory simulates and keeps every whole step. It ends early with the context's
-// error.
+// RecordHistory simulates and records every complete step. It ends early with the context's error.
 func RecordHistory(ctx context.Context, s HistorySpec) (*history.History, error) {
 	if s.Step == 0 {
 		s.Step = DefaultHistoryStep
@@ -77,7 +74,7 @@ func (s HistorySpec) simulation() Spec {
 	}
 }
 
-// Validate reports everything that is wrong, before anything is run.
+// Validate reports every fault before anything is run.
 func (s HistorySpec) Validate() error {
 	var faults []error
 	switch {
@@ -92,7 +89,7 @@ func (s HistorySpec) Validate() error {
 	return errors.Join(faults...)
 }
 
-// source is how the manifest names a recording: enough to make it again.
+// source is the manifest's description of a recording: enough to repeat it.
 func (s HistorySpec) source() string {
 	words := []string{
 		"record", "app=" + s.App.Name, "workload=" + s.Workload, "policy=" + s.Policy, "engine=" + s.Engine, fmt.Sprintf("seed=%d",

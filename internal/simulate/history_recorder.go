@@ -12,26 +12,25 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// historyRecorder turns readings into steps. Counters between two readings are taken to
-// have grown evenly: a step that ends between them gets its share. Gauges hold
-// from the reading before up to the reading that shows them.
+// historyRecorder turns readings into steps. Counters are assumed to grow evenly between two readings:
+// a step that ends between them gets its share. A gauge applies from the previous reading up to
+// its own.
 type historyRecorder struct {
 	spec     HistorySpec
 	began    bool
 	at       time.Duration     // of the last reading
-	steps    int               // that are over
+	steps    int               // completed
 	services []serviceRecorder // in the order of the app
 	kinds    []callRecorder    // in the order of the app
 	edges    []callRecorder    // in the order of sim.Edges
-	pods     []int64           // by slot: the pod that was last seen ready there
+	pods     []int64           // by slot: the last ready pod
 	rng      *rand.Rand
 
 	shown   []shown                  // by exporters
 	columns []loadline.ServiceMetric // of the history
 }
 
-// serviceRecorder is one service: what its counters last said, the step that is
-// open, and the steps that are over.
+// serviceRecorder is one service: its last counters, the current step, and the completed steps.
 type serviceRecorder struct {
 	last sim.ServiceReading
 	open serviceSums
@@ -84,8 +83,8 @@ func newCallRecorder(from, to, operation string, steps int) callRecorder {
 	return c
 }
 
-// watch takes a reading. It refuses steps that are shorter than the time
-// between readings: their values would be made up.
+// watch adds a reading. It rejects steps shorter than the time between readings: their values
+// would be invented.
 func (t *historyRecorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	if !t.began {
 		t.began = true
@@ -111,7 +110,7 @@ func (t *historyRecorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	return nil
 }
 
-// add takes what happened in a part of the time since the last reading.
+// add adds a part of the time since the last reading.
 func (t *historyRecorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until time.Duration) {
 	share := float64(until-from) / float64(r.At-t.at)
 	seconds := (until - from).Seconds()
@@ -139,7 +138,7 @@ func (t *historyRecorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until 
 	})
 }
 
-// addReading takes a share of what counters grew by, and gauges for so long.
+// addReading adds a share of the counters' growth, and gauges for a duration.
 func (s *serviceRecorder) addReading(shown []shown, now *sim.ServiceReading, share, seconds float64) {
 	o, last := &s.open, &s.last
 	for _, v := range shown {
@@ -158,7 +157,7 @@ type shown struct {
 	gauge  bool
 }
 
-// shownMetrics are those of the table that readings have.
+// shownMetrics are the metrics of the table that readings have.
 func shownMetrics() []shown {
 	var list []shown
 	for m, row := range loadline.ServiceTable {
@@ -166,7 +165,7 @@ func shownMetrics() []shown {
 		case loadline.PerSecond, loadline.Total, loadline.Ratio:
 			list = append(list, shown{loadline.ServiceMetric(m), false})
 		case loadline.Gauge:
-			if row.Field != nil { // else the control plane has it
+			if row.Field != nil { // otherwise the control plane has it
 				list = append(list, shown{loadline.ServiceMetric(m), true})
 			}
 		}
@@ -174,7 +173,7 @@ func shownMetrics() []shown {
 	return list
 }
 
-// addSize takes one pod's size. A limit of 0 is none, which is not a number.
+// addSize adds one pod's size. A limit of 0 is none, which is absent.
 func (s *serviceRecorder) addSize(z loadline.Size, seconds float64) {
 	m := &s.open.means
 	m[history.CPURequest].add(z.CPURequest, seconds)
@@ -187,10 +186,9 @@ func (s *serviceRecorder) addSize(z loadline.Size, seconds float64) {
 	}
 }
 
-// noteReady shows the pods that are ready for the first time. A pod that has
-// restarted becomes ready again, long after its creation: that is no start-up.
-// Those that a run begins with were not seen starting: without a function they
-// are only remembered.
+// noteReady calls take for pods that are ready for the first time. A restarted pod becomes
+// ready again, long after its creation: that is not a start-up. The initial pods were not
+// observed starting: with a nil function they are only recorded.
 func (t *historyRecorder) noteReady(cp *sim.ControlPlane, take func(*sim.Pod) bool) {
 	for i := range t.services {
 		for _, slot := range cp.Slots(i) {
@@ -212,7 +210,7 @@ func kindReading(k *sim.KindReading) callReading {
 	return callReading{count: k.Arrived, failed: k.Failed, latency: k.Latency}
 }
 
-// edgeReading has no quantiles: callers are not asked for them.
+// edgeReading has no quantiles: callers do not measure them.
 func edgeReading(c *sim.CallReading) callReading {
 	none := math.NaN()
 	return callReading{count: c.Count, failed: c.Failed, latency: sim.LatencyReading{
@@ -231,7 +229,7 @@ func (c *callRecorder) keep(now callReading) {
 	keepLatency(&c.last.latency, &now.latency)
 }
 
-// keep remembers a reading.
+// keep stores a reading.
 func (t *historyRecorder) keep(r *sim.Reading) {
 	t.at = r.At
 	for i := range t.services {
@@ -297,7 +295,7 @@ func (c *callRecorder) close(seconds float64, lost bool) {
 	c.open = callSums{latency: latency}
 }
 
-// draw reports whether a step of one target is lost, and how far off its CPU is.
+// draw draws whether a step of one target is lost, and the noise of its CPU.
 func (t *historyRecorder) draw() (lost bool, noise float64) {
 	p := &t.spec.Perturb
 	noise = 1
@@ -317,7 +315,7 @@ func kept(v float64, lost bool) float32 {
 	return float32(v)
 }
 
-// history is all that was kept.
+// history is the recording.
 func (t *historyRecorder) history() *history.History {
 	h := &history.History{
 		Start: sim.Epoch.Add(t.spec.Step), Step: t.spec.Step, Steps: t.steps,

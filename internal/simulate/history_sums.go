@@ -7,16 +7,16 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// serviceSums is what one step has gathered of one service so far: counters by
-// how much they grew, gauges as means, by metric.
+// serviceSums is the current step of one service: growth of counters, means of gauges, by
+// metric.
 type serviceSums struct {
 	grown   [loadline.ServiceMetrics]float64
 	means   [loadline.ServiceMetrics]mean
 	latency latencySums
 }
 
-// value of a metric at the end of a step. CPU quota periods and the like that
-// nothing happened in make NaN, which is absent.
+// value of a metric at the end of a step. A ratio such as throttled periods is NaN, which is
+// absent, if nothing happened.
 func (s *serviceSums) value(m loadline.ServiceMetric, seconds float64) float64 {
 	row := &loadline.ServiceTable[m]
 	switch row.Aggregation {
@@ -34,14 +34,14 @@ func (s *serviceSums) value(m loadline.ServiceMetric, seconds float64) float64 {
 	return s.means[m].value()
 }
 
-// callSums is what one step has gathered of the requests of one kind, or of the
-// calls from one service to another.
+// callSums is the current step of the requests of one kind, or of the calls from one service to
+// another.
 type callSums struct {
 	count, failed float64
 	latency       latencySums
 }
 
-// latencySums is the latency of what ended in the step.
+// latencySums is the latency of requests that ended in the step.
 type latencySums struct {
 	count, seconds float64
 	buckets        *sim.Histogram // of an engine that counts in buckets; nil otherwise
@@ -51,7 +51,7 @@ type latencySums struct {
 // quantiles that a history keeps.
 var quantiles = [4]float64{0.50, 0.90, 0.95, 0.99}
 
-// add takes a share of what ended between two readings.
+// add adds a share of the requests that ended between two readings.
 func (l *latencySums) add(before, now *sim.LatencyReading, share float64) {
 	ended := share * (now.Count - before.Count)
 	if ended <= 0 {
@@ -91,7 +91,7 @@ func (l *latencySums) reset() {
 	}
 }
 
-// mean is a weighted mean of what was there. Of nothing it is NaN.
+// mean is a weighted mean of the present values; NaN of none.
 type mean struct{ sum, weight float64 }
 
 func (m *mean) add(value, weight float64) {
@@ -103,7 +103,7 @@ func (m *mean) add(value, weight float64) {
 
 func (m *mean) value() float64 { return m.sum / m.weight }
 
-// keepLatency copies a reading, whose histogram the engine will write again.
+// keepLatency copies a reading, whose histogram the engine reuses.
 func keepLatency(into *sim.LatencyReading, from *sim.LatencyReading) {
 	buckets := into.Histogram
 	*into = *from

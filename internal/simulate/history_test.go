@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// ramp is nothing for a minute, then a load that doubles at half time.
+// ramp is no load for a minute, then one that doubles at half time.
 type ramp struct{}
 
 func (ramp) Rate(_ int, t time.Duration) (float64, time.Duration) {
@@ -111,7 +111,7 @@ func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 		h := run(t, spec(engine))
 		web, shop := h.Service("web"), h.Service("shop")
 		if v, present := web.Series[history.Rate].Get(0); !present || v != 0 {
-			t.Errorf("rate %v, present %v: nobody came in the first minute, which is a measured 0", v, present)
+			t.Errorf("rate %v, present %v: no request arrived in the first minute, which is a measured 0", v, present)
 		}
 		for m := history.LatencyMean; m <= history.LatencyP99; m++ {
 			if v, present := web.Series[m].Get(0); present {
@@ -175,8 +175,8 @@ func TestStepsThatEndBetweenReadingsGetTheirShare(t *testing.T) {
 			}
 			near(t, x.Name+" p99", peak(y.Series[history.LatencyP99]), peak(x.Series[history.LatencyP99]), 0.3)
 		}
-		// Between 60 s and 75 s the first requests come; the step from 60 s to 80 s
-		// holds all of that and a third of the next.
+		// Between 60 s and 75 s the first requests arrive; the step from 60 s to 80 s includes
+		// all of that and a third of the next.
 		rate := a.Service("web").Series[history.Rate]
 		want := (float64(rate[4])*15 + float64(rate[5])*5) / 20
 		near(t, "rate of the step that ends at 80 s", float64(b.Service("web").Series[history.Rate][3]), want, 1e-5)
@@ -277,7 +277,7 @@ func TestAStoppedRunGivesNoHistory(t *testing.T) {
 	}
 }
 
-// total is the sum of the values that are there, times the step.
+// total is the sum of the present values, times the step.
 func total(s history.Series, step float64) float64 {
 	sum := 0.0
 	for i := range s {

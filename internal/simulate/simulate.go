@@ -23,15 +23,14 @@ type Spec struct {
 	Load     sim.Arrivals
 	Workload string // its name, for the result
 	Policy   string // name:key=value,...
-	// Decider, if set, is the policy, and Policy only its name. It is for this run
-	// alone.
+	// Decider, if set, is the policy, and Policy only its name. It is used for this run only.
 	Decider loadline.Policy
-	// Guard is the fallback rule, name:key=value,..., and puts the guards of
-	// production around the policy. Empty: only the bounds are kept.
+	// Guard is the fallback rule, name:key=value,..., and puts the guards of production around
+	// the policy. Empty: only the bounds are enforced.
 	Guard string
 	// GuardSettings are those of the guards; nil = the defaults.
 	GuardSettings *guard.Settings
-	// Partial is each service's part of the users' SLO; nil = as the policy splits it.
+	// Partial is each service's part of the users' SLO; nil = by the policy's own split.
 	Partial  []loadline.SLO
 	Engine   string // one of Engines
 	Duration time.Duration
@@ -67,7 +66,7 @@ type Hooks struct {
 	// Scrape is called with what the exporters show at every scrape, before loss, lag and
 	// noise; both are valid during the call only.
 	Scrape  func(*sim.Reading, *sim.ControlPlane)
-	CPUTime func() time.Duration // of this thread, to measure decisions by
+	CPUTime func() time.Duration // of this thread, to time decisions
 }
 
 // Outcome is the result of a run.
@@ -87,7 +86,7 @@ type oracle interface {
 // partial is a policy that was trained with a split of the SLO, and uses no other.
 type partial interface{ Partial() []loadline.SLO }
 
-// DemandChanges are the disturbances that change what a visit asks of the CPU.
+// DemandChanges are the disturbances that change the CPU demand of a visit.
 func (p Perturb) DemandChanges() []policy.DemandChange {
 	var changes []policy.DemandChange
 	for _, d := range p.Disturbances {
@@ -98,8 +97,8 @@ func (p Perturb) DemandChanges() []policy.DemandChange {
 	return changes
 }
 
-// Effort is the processor time of deciding. It differs from run to run, so it is not
-// part of the result.
+// Effort is the processor time of deciding. It is not reproducible, so it is not part of the
+// result.
 type Effort struct {
 	Decisions, Held int
 	CPUTime         time.Duration
@@ -157,7 +156,7 @@ func (s Spec) title() string {
 	return policy.Canonical(s.Policy) + " guarded by " + s.Guard
 }
 
-// guarded puts the guards around a policy, or returns nil if there are to be none.
+// guarded puts the guards around a policy; nil without guards.
 func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if s.Guard == "" {
 		return nil, nil

@@ -161,7 +161,7 @@ func TestInterruptEndsARun(t *testing.T) {
 	}
 }
 
-// partialPolicy remembers the parts of the SLO that it is shown.
+// partialPolicy records the partial SLOs that it gets.
 type partialPolicy struct {
 	loadline.Policy
 	trained, shown []loadline.SLO

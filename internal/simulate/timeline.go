@@ -27,7 +27,7 @@ type Timeline struct {
 	last  before
 }
 
-// before is what the counters said at the end of the last step.
+// before is the counters at the end of the last step.
 type before struct {
 	at                  time.Duration
 	arrived, failed     float64
@@ -37,7 +37,7 @@ type before struct {
 	weighted, weightSum []float64        // by kind, of interval quantiles
 }
 
-// storyPoints is about how many steps a picture can show.
+// timelinePoints is the approximate number of steps of a figure.
 const timelinePoints = 720
 
 func newTimeline(app *loadline.App, duration time.Duration) *Timeline {
@@ -56,7 +56,7 @@ func newTimeline(app *loadline.App, duration time.Duration) *Timeline {
 	}
 }
 
-// watch takes a reading and closes a step when one is over.
+// watch adds a reading and closes a step when it is over.
 func (s *Timeline) watch(r *sim.Reading, cp *sim.ControlPlane) {
 	for k := range r.Kinds {
 		l := &r.Kinds[k].Latency

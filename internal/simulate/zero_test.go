@@ -32,8 +32,8 @@ func functionApp() *loadline.App {
 	return app
 }
 
-// Knative's autoscaler takes a function to zero after its stable window and its
-// grace, and the first request of the next spell waits for a cold start.
+// Knative's autoscaler scales a function to zero after its stable window and its grace period,
+// and the first request of the next burst waits for a cold start.
 func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 	for _, engine := range Engines() {
 		t.Run(engine, func(t *testing.T) {
@@ -59,12 +59,12 @@ func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 					t.Errorf("spell %d: %d replicas after 3 s, %d after 7; a start takes 5", spell, at(begin+3*time.Second),
 						at(begin+7*time.Second))
 				}
-				// Two hundred are held by then: the autoscaler does not stop at the one
-				// replica that they have woken.
+				// Two hundred are held by then: the autoscaler does not stop at the one replica
+				// that they have woken.
 				if at(begin+15*time.Second) < 5 {
 					t.Errorf("spell %d: %d replicas after 15 s", spell, at(begin+15*time.Second))
 				}
-				// The stable window and the grace, in ticks of two seconds.
+				// The stable window and the grace period, in ticks of two seconds.
 				if at(end+80*time.Second) == 0 || at(end+100*time.Second) != 0 {
 					t.Errorf("spell %d: %d replicas 80 s after its end, %d after 100", spell, at(end+80*time.Second),
 						at(end+100*time.Second))
@@ -74,12 +74,11 @@ func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 			if k := &m.Kinds[0]; k.Failed > 0.001*k.Arrived {
 				t.Errorf("%v of %v failed, though all could be held", k.Failed, k.Arrived)
 			}
-			// Five seconds of each spell's 120 wait for the start, and the few seconds
-			// of drain after them.
+			// Of each burst's 120 s, five wait for the start, and a few drain after them.
 			if over := out.Meter.Kinds[0].Over / out.Meter.Kinds[0].Ended; over < 0.035 || over > 0.15 {
 				t.Errorf("%.3f of the requests were over the SLO", over)
 			}
-			// Of ten minutes a spell keeps pods for less than four.
+			// In ten minutes a burst keeps pods for less than four.
 			if got := float64(m.Services[0].ReplicaSeconds); got <= 0 || got > 3*230*10 {
 				t.Errorf("%.0f replica-seconds", got)
 			}
@@ -87,8 +86,8 @@ func TestAFunctionGoesToZeroAndComesBack(t *testing.T) {
 	}
 }
 
-// A policy that knows nothing of zero wakes nobody: the request itself does,
-// and the policy goes on from the one replica that it finds.
+// A policy that does not handle zero replicas wakes no service: the request itself does, and
+// the policy continues from the one replica.
 func TestTheFirstRequestWakesUnderAnyPolicy(t *testing.T) {
 	for _, engine := range Engines() {
 		for _, policy := range []string{"static:replicas=0", "hpa"} {
@@ -108,8 +107,8 @@ func TestTheFirstRequestWakesUnderAnyPolicy(t *testing.T) {
 	}
 }
 
-// Metrics that come late must not put a service that was just woken to sleep
-// again: its cold start would never end.
+// Late metrics must not scale a service that was just woken to zero again: its cold start would
+// never end.
 func TestLateMetricsDoNotUndoAWake(t *testing.T) {
 	spec := smallSpec()
 	spec.App, spec.Policy = functionApp(), "kpa:target=10"
@@ -121,11 +120,11 @@ func TestLateMetricsDoNotUndoAWake(t *testing.T) {
 		t.Fatal(err)
 	}
 	if worst := out.Meter.Kinds[0].Latency.Quantile(1) / 1e9; worst > 7 {
-		t.Errorf("somebody waited %.1f s for a start that takes 5", worst)
+		t.Errorf("a request waited %.1f s for a start that takes 5", worst)
 	}
 }
 
-// A resize that restarts the pod costs what the pod was doing.
+// A resize that restarts the pod loses its requests.
 func TestAResizeMayRestart(t *testing.T) {
 	run := func(restarts bool) *Outcome {
 		spec := smallSpec()
@@ -146,8 +145,8 @@ func TestAResizeMayRestart(t *testing.T) {
 	}
 }
 
-// Requests that come seldom: both engines see the function sleep and wake, at
-// the same cost and for the same share of cold starts.
+// Rare requests: in both engines the function scales to zero and wakes, at the same cost and
+// with the same share of cold starts.
 func TestTheEnginesAgreeOnATrickle(t *testing.T) {
 	const seeds = 4
 	run := func(engine string) (of [5]float64) {

@@ -12,16 +12,15 @@ import (
 // DefaultRuns is how many measurements Adjust makes at most.
 const DefaultRuns = 20
 
-// Adjust splits until the measured tails meet the SLOs at the least cost it finds.
-// Tail latencies do not add: it is rare that a request is late at two services, so
-// shares that sum to the SLO keep it with room to spare, and services that wait for
-// each other's workers may break it. So each kind's budget is the SLO times a factor,
-// which is raised while the measured tail allows it, and lowered where it does not.
-// Then instances are exchanged for others that are cheaper in all, and single ones taken
-// away, those first that save most for the time they add, as long as all SLOs are met.
+// Adjust splits until the measured tails meet the SLOs at the least cost it finds. Tail
+// latencies do not add: a request is rarely late at two services, so shares that sum to the SLO
+// leave room, while services that wait for each other's workers may violate it. So each kind's
+// budget is the SLO times a factor, which is raised while the measured tail allows it, and
+// lowered where it does not. Then instances are exchanged for cheaper combinations, and single
+// ones removed, in order of cost saved per time added, as long as all SLOs are met.
 //
-// What it returns was measured to meet all SLOs; if nothing did, the error is an
-// *Infeasible with the least tail that was measured.
+// The result was measured to meet all SLOs; if none did, the error is an *Infeasible with the
+// lowest measured tail.
 func Adjust(app *loadline.App, chains []Chain, split Splitter, measure Measure, runs int, progress func(share float64)) (*Plan, error) {
 	if runs < 1 {
 		return nil, fmt.Errorf("%d runs are too few to measure anything: at least 1", runs)
@@ -57,12 +56,12 @@ type factor struct {
 	kind      string
 	slo       float64
 	now       float64
-	least     float64 // below it no split exists
-	good, bad float64 // the highest that was met, the lowest that was not; 0 and +Inf = none yet
-	floored   bool    // it was not met at the least
+	least     float64 // no split exists below it
+	good, bad float64 // the highest that met the SLO, the lowest that did not; 0 and +Inf = none yet
+	floored   bool    // the SLO was not met at least
 	best      float64 // of the best plan
-	tail      Tail    // at the last measurement
-	cost      float64 // of its chains at the least
+	tail      Tail    // of the last measurement
+	cost      float64 // of its chains at least
 	service   string
 	takes     float64
 }
@@ -79,8 +78,8 @@ type adjuster struct {
 	best     *Plan
 }
 
-// begin finds the kinds and what their budgets must be at the least: shares that
-// cannot sum to the SLO may still keep it.
+// begin finds the kinds and the lower bounds of their budgets: shares that cannot sum to the
+// SLO may still meet it.
 func (a *adjuster) begin() error {
 	for c := range a.chains {
 		chain := &a.chains[c]
@@ -116,13 +115,13 @@ func (a *adjuster) factor(kind string) *factor {
 	return nil
 }
 
-// closeEnough is when a factor is known well enough.
+// closeEnough is the ratio of bad to good at which the search for a factor ends.
 const closeEnough = 1.04
 
-// search for the factors. A part of the runs is left for what comes after.
+// search finds the factors. Some of the runs are reserved for what follows.
 func (a *adjuster) search() error {
-	// Some factors lead to instances that were measured before: these cost nothing,
-	// but must end too.
+	// Some factors lead to instances that were measured before: these cost nothing, but must
+	// terminate too.
 	for range 4 * a.runs {
 		if len(a.measured) >= max(a.runs*6/10, 1) && a.best != nil || len(a.measured) >= a.runs {
 			return nil
@@ -154,7 +153,7 @@ func (a *adjuster) search() error {
 	return nil
 }
 
-// scaled are the chains with their kinds' budgets.
+// scaled returns the chains with their kinds' budgets.
 func (a *adjuster) scaled() []Chain {
 	list := slices.Clone(a.chains)
 	for i := range list {
@@ -185,10 +184,10 @@ func (a *adjuster) try(p *Plan) (met bool, err error) {
 	return met, nil
 }
 
-// step moves a factor by what was measured, and says whether it is known well enough.
+// step moves a factor according to the measurement, and reports whether it is precise enough.
 func (f *factor) step() bool {
 	met := f.tail.Met()
-	if f.tail.Kind == "" { // no such requests
+	if f.tail.Kind == "" { // no requests of this kind
 		return true
 	}
 	ratio := 0.0
@@ -198,7 +197,7 @@ func (f *factor) step() bool {
 	if met {
 		f.good = max(f.good, f.now)
 		if f.bad <= f.good {
-			f.bad = math.Inf(1) // it was another kind's doing
+			f.bad = math.Inf(1) // another kind was the cause
 		}
 	} else {
 		f.bad = min(f.bad, f.now)
@@ -227,11 +226,10 @@ func (f *factor) step() bool {
 	return false
 }
 
-// factorMost is beyond what tails that do not add could ever allow: a hundred times
-// the least.
+// factorMost is beyond what non-additive tails could ever allow: a hundred times the least.
 const factorMost = 100
 
-// broken tells which kinds could not be kept.
+// broken reports the kinds whose SLO was not met.
 func (a *adjuster) broken() error {
 	var faults []error
 	for i := range a.factors {
@@ -255,11 +253,12 @@ func (a *adjuster) broken() error {
 	return errors.Join(faults...)
 }
 
-// tightenSteps halve the interval of a factor: to some percent of where it began.
+// tightenSteps is how often the interval of a factor is halved: to a few per cent of the
+// initial one.
 const tightenSteps = 8
 
-// tighten lowers the factors of the best plan as far as its instances stay as they
-// are: a factor that was raised in vain must not promise time that is not there.
+// tighten lowers the factors of the best plan as far as its instances stay the same: a factor
+// that was raised without effect must not promise time that does not exist.
 func (a *adjuster) tighten() error {
 	want := a.best.Instances()
 	tails := a.best.Tails
@@ -272,7 +271,7 @@ func (a *adjuster) tighten() error {
 		for step := range tightenSteps {
 			f.now = (low + high) / 2
 			if step == 0 {
-				f.now = low // most often it was raised in vain altogether
+				f.now = low // most often it was raised without any effect
 			}
 			plan, err := NewPlan(a.app, a.scaled(), a.split)
 			if err != nil {
@@ -296,8 +295,8 @@ func (a *adjuster) tighten() error {
 	return nil
 }
 
-// trim takes single instances away. A service where that broke an SLO is left alone:
-// with others gone too it would break it all the more.
+// trim removes single instances. A service where that violated an SLO is skipped: with others
+// removed too it would be worse.
 func (a *adjuster) trim() error {
 	tight := make([]bool, len(a.best.Services))
 	for len(a.measured) < a.runs {

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// measuredAs makes tails from instances: so much of what the profiles sum to.
+// measuredAs makes tails from instances: the given part of the sum of the profiles.
 func measuredAs(chains []Chain, part float64, runs *int) Measure {
 	return func(instances []int) ([]Tail, error) {
 		*runs++
@@ -57,7 +57,7 @@ func TestAdjustFollowsTheMeasurement(t *testing.T) {
 				t.Fatal(err)
 			}
 			if runs > DefaultRuns || plan.Runs != runs {
-				t.Errorf("%d runs, %d told", runs, plan.Runs)
+				t.Errorf("%d runs, %d reported", runs, plan.Runs)
 			}
 			for _, tail := range plan.Tails {
 				if !tail.Met() {
@@ -67,7 +67,7 @@ func TestAdjustFollowsTheMeasurement(t *testing.T) {
 			if (plan.Cost < plain.Cost) != c.cheaper {
 				t.Errorf("costs %v, without measurement %v", plan.Cost, plain.Cost)
 			}
-			// As if the budgets were known: no more than 5 % dearer.
+			// As if the budgets were known: at most 5 % more expensive.
 			right := make([]Chain, len(chains))
 			for i := range chains {
 				right[i] = chains[i]
@@ -89,7 +89,7 @@ func TestAdjustFollowsTheMeasurement(t *testing.T) {
 	}
 }
 
-func TestAdjustTellsWhatCannotBeHad(t *testing.T) {
+func TestAdjustReportsAnInfeasibleSLO(t *testing.T) {
 	app := shop()
 	chains := cutShop(t, app)
 	runs := 0
@@ -98,11 +98,11 @@ func TestAdjustTellsWhatCannotBeHad(t *testing.T) {
 	if !errors.As(err, &none) || !none.Measured || none.Kind != "get" {
 		t.Fatalf("after %d runs: %v", runs, err)
 	}
-	// 15 + 6 + 3 * 12 ms when nothing waits, four times over.
+	// 15 + 6 + 3 * 12 ms unloaded, times four.
 	if math.Abs(none.Least-4*0.057) > 0.02 || !(none.Cost > 0) {
 		t.Errorf("%+v", none)
 	}
-	// Less than the shares can sum to is no proof: the tails may still allow it.
+	// Less than the minimum sum of the shares is no proof: the tails may still allow it.
 	for i := range chains {
 		chains[i].Budget /= 4
 	}
@@ -121,9 +121,9 @@ func TestAdjustTellsWhatCannotBeHad(t *testing.T) {
 	}
 }
 
-// TestMeasuredTailMeetsTheSLO splits by profiles from the event engine, and holds the
-// result against seeds that nothing was fitted to: the SLOs are met, and a chain of
-// three services costs no more than 5 % above the cheapest that meets them.
+// TestMeasuredTailMeetsTheSLO splits by profiles from the event engine, and evaluates the
+// result on other seeds: the SLOs are met, and a chain of three services costs at most 5 % more
+// than the cheapest that meets them.
 func TestMeasuredTailMeetsTheSLO(t *testing.T) {
 	app := shop()
 	app.Kinds = app.Kinds[:1]
@@ -154,8 +154,8 @@ func TestMeasuredTailMeetsTheSLO(t *testing.T) {
 	if tails[0].Failing || tails[0].Latency > tails[0].SLO {
 		t.Errorf("the SLO is broken on unseen seeds: %+v", tails[0])
 	}
-	// Cheaper by more than 5 % and still kept: every such number of instances that can
-	// bear the load at all (1.5, 0.6 and 3.6 cores).
+	// More than 5 % cheaper and still within the SLO: every such number of instances that can
+	// serve the load (1.5, 0.6 and 3.6 cores).
 	n := plan.Instances()
 	brief := InEventEngine(ctx, app, Measurement{PerSecond: rate, Seeds: 1, FirstSeed: 100})
 	for front := 2; front <= n[0]+2; front++ {
@@ -188,7 +188,7 @@ func TestMeasuringStops(t *testing.T) {
 		context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	// Two visits of 5 ms at 500 a second on one core: a queue that only grows.
+	// Two visits of 5 ms at 500 per second on one core: an unstable queue.
 	tails, err := InEventEngine(context.Background(), app, Measurement{PerSecond: []float64{0, 500}, Seeds: 1})([]int{1, 1, 1, 1, 1, 1})
 	if err != nil || len(tails) != 1 || tails[0].Met() {
 		t.Errorf("overloaded: %+v, %v", tails, err)

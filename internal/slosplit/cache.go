@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Cache remembers splits by the whole content of their chains, so that only those
-// that changed are computed again: another load, profile, size or budget makes
-// another key. It is safe for concurrent use.
+// Cache stores splits by the whole content of their chains, so that only changed chains are
+// computed again: another load, profile, size or budget makes another key. It is safe for
+// concurrent use.
 type Cache struct {
 	of Splitter
 
@@ -24,13 +24,13 @@ type result struct {
 	err    error
 }
 
-// cacheMost is how many splits are remembered: some hundred applications' worth.
+// cacheMost is the maximum number of entries: enough for about a hundred applications.
 const cacheMost = 4096
 
-// NewCache puts a memory in front of a splitter.
+// NewCache puts a cache in front of a splitter.
 func NewCache(of Splitter) *Cache { return &Cache{of: of, entries: map[[sha256.Size]byte]result{}} }
 
-// Split the chain, or tell what was found before.
+// Split splits the chain, or returns the cached result.
 func (c *Cache) Split(chain *Chain) (Shares, error) {
 	text, err := json.Marshal(chain)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Cache) Split(chain *Chain) (Shares, error) {
 	return shares, err
 }
 
-// Computed is how many splits were not remembered.
+// Computed is the number of cache misses.
 func (c *Cache) Computed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

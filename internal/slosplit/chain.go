@@ -9,16 +9,15 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Chain is the services along one path of one kind of request: those that are
-// called one after the other, and one of those that are called at once.
+// Chain is the services along one path of one kind of request: sequential calls, and one call
+// of each parallel stage.
 type Chain struct {
 	Kind       string  `json:"kind"`
 	Percentile float64 `json:"percentile"`
-	Budget     float64 `json:"budget"` // seconds that the path may take: the SLO, or more once measured
-	Whole      float64 `json:"whole"`  // seconds that a mean request takes when nothing waits
+	Budget     float64 `json:"budget"` // seconds that the path may take: the SLO, or more after measuring
+	Whole      float64 `json:"whole"`  // seconds of a mean unloaded request
 	Steps      []Step  `json:"steps"`  // each service once, in the order of its first visit
-	// Calls are the pairs of steps of which one calls the other on the path, caller
-	// first, each once: the chain's graph.
+	// Calls are the edges of the chain's graph: pairs of steps, caller first, each once.
 	Calls [][2]int `json:"calls,omitempty"`
 }
 
@@ -26,22 +25,22 @@ type Chain struct {
 type Step struct {
 	Service  int            `json:"service"` // index into App.Services
 	Name     string         `json:"name"`
-	Visits   float64        `json:"visits"`   // of one request on this path, one after the other
-	Unloaded float64        `json:"unloaded"` // seconds of one visit when nothing waits
+	Visits   float64        `json:"visits"`   // of one request on this path, in sequence
+	Unloaded float64        `json:"unloaded"` // seconds of one visit without load
 	Load     float64        `json:"load"`     // visits per second from all kinds of requests
 	Cost     float64        `json:"cost"`     // of an instance, in cores; see InstanceCost
 	Min      int            `json:"min"`      // instances
 	Max      int            `json:"max"`
-	Curve    *profile.Curve `json:"curve"` // nil = there is no profile
+	Curve    *profile.Curve `json:"curve"` // nil = no profile
 }
 
-// InstanceCost is what an instance costs, in cores: the CPU that it asks for, and
-// its memory at what that costs beside a core.
+// InstanceCost is the cost of an instance in cores: its CPU request, and its memory at the
+// price of memory relative to a core.
 func InstanceCost(s loadline.Size) float64 {
 	return s.CPURequest + formulation.MemoryPrice*float64(s.MemoryRequest)/(1<<30)
 }
 
-// Validate says what is wrong, all of it.
+// Validate reports every fault.
 func (c *Chain) Validate() error {
 	var faults []error
 	if !(c.Budget > 0) {
@@ -63,7 +62,7 @@ func (c *Chain) Validate() error {
 	return nil
 }
 
-// Time is what shares sum to along the path, in seconds.
+// Time is the sum of the shares along the path, in seconds.
 func (c *Chain) Time(shares Shares) float64 {
 	sum := 0.0
 	for i := range c.Steps {

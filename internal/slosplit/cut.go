@@ -13,15 +13,14 @@ import (
 // Profiles finds the profile of a service at a percentile; nil if there is none.
 type Profiles func(service int, percentile float64) *profile.Profile
 
-// Cut takes the chains out of an application under so many requests per second of
-// each kind. The longest path of each kind comes first, judged by how long its calls
-// take when nothing waits; then, for each call that is on none yet, the longest path
-// through it, because whichever of several calls at once is slowest depends on the
-// load. A call that is not always made counts as made: the tail is those requests
-// that made it.
+// Cut extracts the chains of an application under the given requests per second of each kind.
+// The longest path of each kind by unloaded time comes first; then, for each call that is not
+// covered yet, the longest path through it, because which of several parallel calls is slowest
+// depends on the load. Optional and probabilistic calls count as made: the tail consists of
+// requests that made them.
 //
-// A service without a profile is left without a curve: ways that need none may do
-// with it. A profile of which no use can be made is an error.
+// A service without a profile has no curve: some splitters need none. A profile that cannot be
+// used is an error.
 func Cut(app *loadline.App, perSecond []float64, profiles Profiles) ([]Chain, error) {
 	if len(perSecond) != len(app.Kinds) {
 		return nil, fmt.Errorf("%d rates for %d kinds of requests", len(perSecond), len(app.Kinds))
@@ -60,14 +59,14 @@ type cutter struct {
 	load     []float64
 }
 
-// visit is a call on a path, made so many times by one request.
+// visit is a call on a path with its number of repetitions.
 type visit struct {
 	call   *loadline.Call
 	caller int // service; -1 = the users
 	times  float64
 }
 
-// uncovered finds a call that is on no path yet, callers before those they call.
+// uncovered finds a call that is on no path yet, callers before callees.
 func (c *cutter) uncovered(call *loadline.Call, caller int, covered map[*loadline.Call]bool) *loadline.Call {
 	if c.Made(call, caller) == 0 {
 		return nil
@@ -85,7 +84,7 @@ func (c *cutter) uncovered(call *loadline.Call, caller int, covered map[*loadlin
 	return nil
 }
 
-// walk gathers the longest path under a call, by way of another if that is below.
+// walk collects the longest path under a call, through via if that is below it.
 func (c *cutter) walk(from visit, via *loadline.Call, path *[]visit) {
 	*path = append(*path, from)
 	call := from.call
@@ -111,7 +110,7 @@ func (c *cutter) walk(from visit, via *loadline.Call, path *[]visit) {
 	}
 }
 
-// holds says whether a call is another or makes it.
+// holds reports whether a call is another one or contains it.
 func holds(call, other *loadline.Call) bool {
 	if call == other {
 		return true
@@ -157,7 +156,7 @@ func (c *cutter) step(service int, percentile float64) (Step, error) {
 	s := &c.App.Services[service]
 	step := Step{
 		Service: service, Name: s.Name, Load: c.load[service], Cost: InstanceCost(s.Size),
-		// A service at zero keeps no SLO.
+		// A service at zero replicas has no SLO.
 		Min: max(s.Bounds.MinReplicas, 1), Max: max(s.Bounds.MaxReplicas, 1),
 	}
 	if c.profiles == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// shop has two kinds of requests: get walks front, auth, then three times the cart
-// beside the ads and their images; pay walks front and auth.
+// shop has two kinds of requests: get visits front, auth, then cart three times in parallel
+// with ads and images; pay visits front and auth.
 func shop() *loadline.App {
 	service := func(name string, cpu time.Duration, cores float64) loadline.Service {
 		size := loadline.Size{CPURequest: cores, CPULimit: 1, MemoryRequest: 1 << 30}
@@ -43,8 +43,8 @@ func shop() *loadline.App {
 	}
 }
 
-// linear profiles: as long as a visit takes when nothing waits, and ten times that at
-// a hundred visits per second.
+// linear profiles: the unloaded time of a visit, and ten times that at a hundred visits per
+// second.
 func linear(app *loadline.App) Profiles {
 	return func(service int, percentile float64) *profile.Profile {
 		base := 3 * app.Services[service].CPU.Mean.Seconds()
@@ -75,7 +75,7 @@ func TestCut(t *testing.T) {
 	}
 	want := []string{
 		"get p99: 1xfront@40 1xauth@40 3xcart@90 [[0 1] [0 2]]",
-		"get p99: 1xfront@40 1xauth@40 1xads@15 1ximages@15 [[0 1] [0 2] [2 3]]", // the other of two calls at once
+		"get p99: 1xfront@40 1xauth@40 1xads@15 1ximages@15 [[0 1] [0 2] [2 3]]", // the other of two parallel calls
 		"pay p95: 1xfront@40 1xauth@40 [[0 1]]",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -85,13 +85,13 @@ func TestCut(t *testing.T) {
 		t.Errorf("half a core and a GiB cost %v", c)
 	}
 	if _, err := Cut(app, []float64{1}, nil); err == nil {
-		t.Error("a rate is missing, and nobody noticed")
+		t.Error("a missing rate is not reported")
 	}
 }
 
 func TestRepeatedVisitsCount(t *testing.T) {
 	app := shop()
-	// The front end asks auth twice, at different places.
+	// The front end calls auth twice, at different places.
 	app.Kinds[1].Root.Stages = append(app.Kinds[1].Root.Stages, []loadline.Call{{Service: 1, Probability: 1, Times: 2, Work: 4}})
 	chains := cutShop(t, app)
 	s := chains[len(chains)-1].Steps[1]
@@ -100,9 +100,9 @@ func TestRepeatedVisitsCount(t *testing.T) {
 	}
 }
 
-// TestProportionalIsTheGrounds: both divide in the same way. The front end's budget
-// holds its calls too, so it is the services without calls that compare.
-func TestProportionalIsTheGrounds(t *testing.T) {
+// TestProportionalIsTheTopologysBudget: both divide in the same way. The front end's budget
+// includes its calls, so only services without calls are compared.
+func TestProportionalIsTheTopologysBudget(t *testing.T) {
 	app := shop()
 	topology := formulation.NewTopology(app)
 	plan, err := NewPlan(app, cutShop(t, app), Proportional{})
@@ -123,7 +123,7 @@ func TestSharedServicesGetTheTightest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 200 ms over 5 visits, over 4, and 100 ms over 2: front and auth are on all.
+	// 200 ms over 5 visits, over 4, and 100 ms over 2: front and auth are on all paths.
 	for i, want := range []float64{0.04, 0.04, 0.04, 0.05, 0.05, 0} {
 		if s := &plan.Services[i]; math.Abs(s.Share-want) > 1e-12 || want > 0 && s.Latency > s.Share+1e-12 {
 			t.Errorf("%s: %+v, want %v s", s.Service, s, want)
@@ -138,7 +138,7 @@ func TestSharedServicesGetTheTightest(t *testing.T) {
 	}
 }
 
-func TestAShareThatCannotBeKeptIsSaid(t *testing.T) {
+func TestAShareThatCannotBeMetIsReported(t *testing.T) {
 	app := shop()
 	app.Kinds[1].SLO.Latency = 20 * time.Millisecond
 	plan, err := NewPlan(app, cutShop(t, app), Even{})

@@ -8,14 +8,13 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// exchange gives some instances for others that are cheaper in all. Which ones is
-// worked out by the profiles, held to what was measured last: a kind's tail is so many
-// times what the profiles of its slowest chain sum to. What comes of it is measured;
-// if it breaks an SLO, that tail is what the next is held to, which is more careful.
-// It ends when the profiles know nothing cheaper.
+// exchange replaces instances by cheaper combinations. Candidates come from the profiles,
+// scaled by the last measurement: the ratio of a kind's tail to the sum of the profiles of its
+// slowest chain. Each candidate is measured; if it violates an SLO, the next ones are scaled by
+// that tail, which is more conservative. It ends when the profiles give nothing cheaper.
 func (a *adjuster) exchange() error {
 	if len(a.best.Tails) == 0 {
-		return nil // nothing is asked for, so nothing was measured
+		return nil // no load, so nothing was measured
 	}
 	e := newExchange(a.chains, a.best)
 	for len(a.measured) < a.runs {
@@ -39,7 +38,7 @@ func (a *adjuster) exchange() error {
 	return nil
 }
 
-// exchange is what the profiles say of numbers of instances.
+// exchange predicts tails from numbers of instances by the profiles.
 type exchange struct {
 	kinds    []exchangeKind
 	chains   []int // their kinds
@@ -50,8 +49,7 @@ type exchange struct {
 type exchangeKind struct {
 	name string
 	slo  float64
-	// over is by how much its measured tail, the error included, exceeds the sum of
-	// the profiles.
+	// over is the ratio of its measured tail, the error included, to the sum of the profiles.
 	over float64
 }
 
@@ -62,18 +60,18 @@ type exchangeService struct {
 	on                []exchangeStep
 }
 
-// exchangeStep is a step of a service on a chain, and the time that its visits take, by
+// exchangeStep is a step of a service on a chain, and the time of its visits by number of
 // instances.
 type exchangeStep struct {
 	chain int
 	times []float64
 }
 
-// position is numbers of instances, by service, and what they come to.
+// position is numbers of instances, by service, and their predictions.
 type position struct {
 	instances []int
 	cost      float64
-	times     []float64 // that the profiles sum to, by chain
+	times     []float64 // sums of the profiles, by chain
 }
 
 func (p *position) clone() position {
@@ -89,7 +87,7 @@ func newExchange(chains []Chain, best *Plan) *exchange {
 	for c := range chains {
 		k := slices.IndexFunc(e.kinds, func(k exchangeKind) bool { return k.name == chains[c].Kind })
 		if k < 0 {
-			continue // no such requests
+			continue // no requests of this kind
 		}
 		for i := range chains[c].Steps {
 			s := &chains[c].Steps[i]
@@ -113,8 +111,8 @@ func newExchange(chains []Chain, best *Plan) *exchange {
 	return e
 }
 
-// learn from tails that were measured. Those that are not met can only make it more
-// careful; false says that they did not.
+// learn updates the ratios from measured tails. Violated SLOs can only make it more
+// conservative; it returns false if they did not.
 func (e *exchange) learn(n []int, tails []Tail, met bool) bool {
 	p := e.position(n)
 	careful := false
@@ -160,8 +158,8 @@ func (e *exchange) slowest(p *position, kind int) float64 {
 	return most
 }
 
-// move a service to another number of instances; false, and nothing moved, if they are
-// not allowed or too few for its load.
+// move changes the number of instances of a service; it returns false, and changes nothing, if
+// the number is out of bounds or too small for the load.
 func (e *exchange) move(p *position, s *exchangeService, to int) bool {
 	if to < s.min || to > s.max {
 		return false
@@ -179,8 +177,8 @@ func (e *exchange) move(p *position, s *exchangeService, to int) bool {
 	return true
 }
 
-// room is the part of their SLOs that kinds have left by the profiles, summed; false
-// if one has none.
+// room is the sum of the free parts of the kinds' SLOs by the profiles; false if a kind has
+// none.
 func (e *exchange) room(p *position) (left float64, met bool) {
 	for i := range e.kinds {
 		part := 1 - e.kinds[i].over*e.slowest(p, i)/e.kinds[i].slo
@@ -192,20 +190,20 @@ func (e *exchange) room(p *position) (left float64, met bool) {
 	return left, true
 }
 
-// How many instances of a service are given or taken at once; of two services at once
-// fewer, and only where there are not too many pairs.
+// How many instances of a service are added or removed at once; fewer for pairs of services,
+// which are tried only if there are not too many.
 const (
 	exchangeMost  = 6
 	exchangePair  = 3
 	exchangePairs = 16 // services
 )
 
-// gift of instances to a service, by its place among them.
+// gift adds instances to a service, by its index.
 type gift struct{ to, instances int }
 
-// cheaper numbers of instances that keep all SLOs by the profiles, or the same if it
-// knows none: some are added to one service or two, then taken from all others as long
-// as that goes, and the cheapest is gone on from.
+// cheaper returns cheaper numbers of instances that meet all SLOs by the profiles, or the same
+// ones if there are none: it adds some to one or two services, removes as many as possible from
+// all others, and continues from the cheapest.
 func (e *exchange) cheaper(n []int) []int {
 	best := e.position(n)
 	for again := true; again; {
@@ -243,8 +241,8 @@ func (e *exchange) cheaper(n []int) []int {
 	return best.instances
 }
 
-// take instances away where they save most for the room they use, as long as there is
-// room; from those that were given some, none. False says that there was none at all.
+// take removes instances in order of cost saved per room used, as long as there is room, but
+// not from services that were given some. It returns false if none could be removed.
 func (e *exchange) take(p *position, gifts []gift) bool {
 	left, met := e.room(p)
 	for met {
@@ -275,7 +273,7 @@ func (e *exchange) take(p *position, gifts []gift) bool {
 	return false
 }
 
-// with is the plan with other numbers of instances, and shares to match.
+// with is the plan with other numbers of instances and matching shares.
 func (p *Plan) with(app *loadline.App, n []int) *Plan {
 	other := *p
 	other.Services = slices.Clone(p.Services)
@@ -288,7 +286,7 @@ func (p *Plan) with(app *loadline.App, n []int) *Plan {
 		s.Instances = n[i]
 		s.Latency = s.step.LatencyWith(n[i])
 		if s.Share = max(s.Share, s.Latency); more {
-			s.Share = s.Latency // others have the time now
+			s.Share = s.Latency // other services use the time now
 		}
 		s.Cost = float64(n[i]) * s.step.Cost
 		s.Reason = fmt.Sprintf("for %s, %v with %s: measured to suffice for all SLOs", s.Kind, seconds(s.Latency), instances(n[i]))

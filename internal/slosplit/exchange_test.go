@@ -10,8 +10,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// crooked divides what is left over the least by chance: a bad splitter, whose shares
-// can be kept.
+// crooked divides the remainder at random: a bad splitter whose shares are feasible.
 type crooked struct{ rng *rand.Rand }
 
 func (c crooked) Split(chain *Chain) (Shares, error) {
@@ -32,8 +31,8 @@ func (c crooked) Split(chain *Chain) (Shares, error) {
 	return shares, nil
 }
 
-// TestAdjustExchanges: whatever divides the budget, what is measured in the end costs
-// little more than the best of all numbers of instances.
+// TestAdjustExchanges: whatever divides the budget, the final result costs little more than the
+// best of all numbers of instances.
 func TestAdjustExchanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	worst, sum, chains := 1.0, 0.0, 0
@@ -77,8 +76,8 @@ func TestAdjustExchanges(t *testing.T) {
 	}
 }
 
-// TestExchangeGrowsCareful: profiles that promise too much are found out by measuring,
-// and nothing is kept that was not measured to meet the SLO.
+// TestExchangeGrowsCareful: optimistic profiles are corrected by measuring, and every result
+// was measured to meet the SLO.
 func TestExchangeGrowsCareful(t *testing.T) {
 	app := shop()
 	chains := cutShop(t, app)
@@ -102,8 +101,7 @@ func TestExchangeGrowsCareful(t *testing.T) {
 	}
 }
 
-// TestExchangeAgainstNaive: what is kept up as instances move is what there is when all
-// of it is worked out anew.
+// TestExchangeAgainstNaive: the incremental state equals the state computed from scratch.
 func TestExchangeAgainstNaive(t *testing.T) {
 	app := shop()
 	chains := cutShop(t, app)

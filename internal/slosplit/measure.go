@@ -12,26 +12,24 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// Tail is the latency of one kind of request from end to end, at the percentile of
-// its SLO.
+// Tail is the end-to-end latency of one kind of request, at the percentile of its SLO.
 type Tail struct {
 	Kind    string  `json:"kind"`
 	SLO     float64 `json:"slo_seconds"`
 	Latency float64 `json:"latency_seconds"`
 	Error   float64 `json:"error_seconds"` // standard error over the seeds
-	// Failing says that more requests failed than the percentile forgives: there is
-	// no latency then.
+	// Failing means that more requests failed than the percentile allows: there is no latency
+	// then.
 	Failing bool `json:"failing,omitempty"`
 }
 
-// Met says whether the SLO is kept, by two standard errors.
+// Met reports whether the SLO is met with a margin of two standard errors.
 func (t Tail) Met() bool { return !t.Failing && t.Latency+2*t.Error <= t.SLO }
 
-// Measure finds the tails of all kinds of requests with so many instances of each
-// service.
+// Measure measures the tails of all kinds of requests with the given instances of each service.
 type Measure func(instances []int) ([]Tail, error)
 
-// Measurement says how tails are measured.
+// Measurement configures how tails are measured.
 type Measurement struct {
 	PerSecond []float64 // requests, by kind
 	Seeds     int       // 0 = 3
@@ -46,8 +44,8 @@ const (
 	measureLongest  = 10 * time.Minute
 )
 
-// InEventEngine measures an application request by request, on as many nodes of its
-// kinds as the instances need. Requests come at random at constant rates.
+// InEventEngine measures an application in the event engine, on as many of its nodes as the
+// instances need. Arrivals are Poisson at constant rates.
 func InEventEngine(ctx context.Context, app *loadline.App, m Measurement) Measure {
 	if m.Seeds == 0 {
 		m.Seeds = 3
@@ -95,8 +93,8 @@ func tailOf(kind *loadline.Kind, k int, seeds [][]sim.KindMeter) Tail {
 	var each []float64
 	for _, kinds := range seeds {
 		m := &kinds[k]
-		// A failed request takes for ever. One that is still under way has not ended,
-		// and a queue that grows leaves many.
+		// A failed request counts as infinitely slow. A request in flight has not ended, and an
+		// unstable queue leaves many.
 		part := kind.SLO.Percentile / 100 * (m.Ended + max(m.InFlight()-inFlightUsual*m.Ended, 0)) / m.Latency.Count()
 		if !(part <= 1) {
 			t.Failing, t.Latency, t.Error = true, 0, 0
@@ -118,15 +116,14 @@ func tailOf(kind *loadline.Kind, k int, seeds [][]sim.KindMeter) Tail {
 	return t
 }
 
-// inFlightUsual is the share of a run's requests that are under way at its end when
-// nothing is wrong, generously.
+// inFlightUsual is a generous bound of the share of a run's requests in flight at its end.
 const inFlightUsual = 0.02
 
 type rates []float64
 
 func (r rates) Rate(kind int, _ time.Duration) (float64, time.Duration) { return r[kind], sim.Never }
 
-// withInstances is the app with so many instances, and room for them.
+// withInstances is the app with the given instances, and nodes for them.
 func withInstances(app *loadline.App, instances []int) *loadline.App {
 	sized := *app
 	sized.Services = slices.Clone(app.Services)

@@ -8,11 +8,11 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Parslo gives the budget piece by piece to the service where it saves most cost,
-// after Mirhosseini, Elnikety and Wenisch, "Parslo: A Gradient Descent-based Approach
-// for Near-optimal Partial SLO Allotment in Microservices" (SoCC 2021).
+// Parslo gives the budget piece by piece to the service where it saves most cost, after
+// Mirhosseini, Elnikety and Wenisch, "Parslo: A Gradient Descent-based Approach for
+// Near-optimal Partial SLO Allotment in Microservices" (SoCC 2021).
 //
-// Where it differs from the original:
+// Deviations from the original:
 //   - A piece is what it takes to do with one or more instances less, not a fixed
 //     small unit: smaller pieces save nothing, since instances are whole. All numbers
 //     of instances are compared by what they save per second given, so a service
@@ -25,15 +25,14 @@ import (
 // Adjust makes the measured tail meet the SLO; this is its analytic part.
 type Parslo struct{}
 
-// option of a step: so many instances, and the time that its visits then take of the
-// path.
+// option of a step: a number of instances, and the time that its visits then take on the path.
 type option struct {
 	instances int
 	time      float64 // seconds, all visits
 	cost      float64
 }
 
-// Split the chain.
+// Split splits the chain.
 func (Parslo) Split(c *Chain) (Shares, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -73,9 +72,9 @@ func (Parslo) Split(c *Chain) (Shares, error) {
 	return shares, nil
 }
 
-// stepOptions are the numbers of instances that are worth considering: from the
-// fastest on, each slower and cheaper than the one before it. There are none if even
-// the fastest takes more than the budget.
+// stepOptions are the numbers of instances that are worth considering: from the fastest on,
+// each slower and cheaper than the one before it. There are none if even the fastest exceeds
+// the budget.
 func stepOptions(s *Step, budget float64) []option {
 	var list []option
 	for n := s.Fastest(); n >= s.Min; n-- {
@@ -93,7 +92,7 @@ func stepOptions(s *Step, budget float64) []option {
 	return list
 }
 
-// descent is a choice of options and what it leaves of the budget.
+// descent is a choice of options and the rest of the budget.
 type descent struct {
 	options [][]option
 	chosen  []int
@@ -108,8 +107,8 @@ func (d *descent) cost() float64 {
 	return sum
 }
 
-// descend gives what is left to the step that saves most, until no step can save. Steps that
-// are held stay as they are.
+// descend gives the rest of the budget to the step that saves most, until no step can save.
+// Held steps are not changed.
 func (d *descent) descend(held ...int) {
 	for {
 		step, to, best := -1, 0, 0.0
@@ -136,16 +135,16 @@ func (d *descent) descend(held ...int) {
 	}
 }
 
-// takeBackMost is how many options a step may be taken back at once: what a chain of
-// small numbers of instances needs, without trying thousands where they are large.
-// Two steps at once are tried over fewer, and only where one did not help.
+// takeBackMost is how many options a step may be moved back at once: enough for small numbers
+// of instances, without trying thousands for large ones. Pairs of steps are tried over fewer,
+// and only if no single step helped.
 const (
 	takeBackMost = 12
 	takeBackPair = 6
 )
 
-// takeBack makes one step faster again, or two, gives what that leaves to all others
-// anew, and keeps the best if it is cheaper.
+// takeBack makes one or two steps faster again, distributes the freed budget to all others, and
+// keeps the best result if it is cheaper.
 func (d *descent) takeBack() bool {
 	best, bestCost := descent{}, d.cost()*(1-1e-12)
 	keep := func(try descent, held ...int) {
@@ -177,7 +176,7 @@ func (d *descent) takeBack() bool {
 	return true
 }
 
-// faster are the choices with one step at an earlier option, up to so many before.
+// faster are the choices with one step at an earlier option, up to most before.
 func (d *descent) faster(step, most int) []descent {
 	var list []descent
 	now := d.chosen[step]

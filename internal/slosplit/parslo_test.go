@@ -31,7 +31,7 @@ func exhaustive(c *Chain) float64 {
 	return best
 }
 
-// queueCurve is that of a queue, with bends of its own.
+// queueCurve is the curve of a queue, with random bends.
 func queueCurve(rng *rand.Rand) *profile.Curve {
 	c := &profile.Curve{}
 	base, capacity, bend := 0.001+0.02*rng.Float64(), 20+200*rng.Float64(), 0.3+rng.Float64()
@@ -63,8 +63,8 @@ func chainCost(t *testing.T, c *Chain, shares Shares) float64 {
 	return cost
 }
 
-// TestParsloNearExhaustive is the bar: at most 5 % dearer than the best of all numbers
-// of instances, on any chain of up to five services.
+// TestParsloNearExhaustive: at most 5 % more expensive than the best of all numbers of
+// instances, on any chain of up to five services.
 func TestParsloNearExhaustive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	worst, sum, feasible := 1.0, 0.0, 0
@@ -105,8 +105,8 @@ func TestParsloNearExhaustive(t *testing.T) {
 	}
 }
 
-// TestClosedForm: where latency is b times the load per instance, n = load*b/x keeps a
-// share x, and the cheapest shares are in proportion to sqrt(cost*load*b/visits).
+// TestClosedForm: where latency is b times the load per instance, n = load*b/x meets a share x,
+// and the cheapest shares are in proportion to sqrt(cost*load*b/visits).
 func TestClosedForm(t *testing.T) {
 	c := &Chain{Kind: "get", Percentile: 99, Budget: 0.1}
 	weights, sum := []float64{}, 0.0
@@ -136,7 +136,7 @@ func TestClosedForm(t *testing.T) {
 	}
 }
 
-func TestInfeasibleTellsTheLeast(t *testing.T) {
+func TestInfeasibleHasTheLeast(t *testing.T) {
 	curve := &profile.Curve{Loads: []float64{10, 100}, Latencies: []float64{0.01, 0.1}}
 	c := &Chain{Kind: "get", Percentile: 99, Budget: 0.025, Steps: []Step{
 		{Name: "front", Visits: 1, Load: 100, Cost: 1, Min: 1, Max: 20, Curve: curve},

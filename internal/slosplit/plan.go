@@ -10,14 +10,14 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 )
 
-// Plan is the shares of a whole application and what they come to.
+// Plan is the shares of a whole application, with instances and cost.
 type Plan struct {
 	Services []ServicePlan `json:"services"`
 	Cost     float64       `json:"cost_cores"`      // of all instances; see InstanceCost
 	Tails    []Tail        `json:"tails,omitempty"` // by kind of request, if they were measured
-	Runs     int           `json:"runs"`            // measurements that were made
-	// Factors are by how much the budgets of the kinds exceed their SLOs, if they were
-	// adjusted: tails do not add.
+	Runs     int           `json:"runs"`            // number of measurements
+	// Factors are the ratios of the kinds' budgets to their SLOs, if they were adjusted: tails
+	// do not add.
 	Factors map[string]float64 `json:"factors,omitempty"`
 }
 
@@ -32,17 +32,16 @@ type ServicePlan struct {
 	Instances  int     `json:"instances"`
 	Latency    float64 `json:"latency_seconds,omitempty"` // of a visit with these instances, by its profile
 	Cost       float64 `json:"cost_cores"`
-	Kept       bool    `json:"kept"` // the share can be kept within the bounds
+	Kept       bool    `json:"kept"` // the share can be met within the bounds
 	Reason     string  `json:"reason"`
 
 	step *Step // of the chain with the tightest share
-	need int   // instances that it takes; math.MaxInt if none keep it
+	need int   // instances it needs; math.MaxInt if no number suffices
 }
 
-// NewPlan splits all chains and joins their shares: a service that several chains
-// pass gets the tightest, which is the one that takes most instances (10 ms at the
-// 99th percentile are tighter than at the 95th), and of these the shortest. Every
-// chain that cannot be kept is reported.
+// NewPlan splits all chains and joins their shares: a service on several chains gets the
+// tightest share, which is the one that needs most instances (10 ms at the 99th percentile are
+// tighter than at the 95th), and of these the shortest. Every infeasible chain is reported.
 func NewPlan(app *loadline.App, chains []Chain, split Splitter) (*Plan, error) {
 	p := &Plan{Services: make([]ServicePlan, len(app.Services))}
 	for i := range p.Services {
@@ -92,7 +91,7 @@ func NewPlan(app *loadline.App, chains []Chain, split Splitter) (*Plan, error) {
 	return p, nil
 }
 
-// explain what the instances of a service cost and bring.
+// explain computes cost and latency of a service's instances.
 func (s *ServicePlan) explain(of *loadline.Service) {
 	s.Cost = float64(s.Instances) * InstanceCost(of.Size)
 	if s.step == nil {
@@ -141,8 +140,8 @@ func (p *Plan) Instances() []int {
 	return n
 }
 
-// Partial is each service's part of the SLO as a situation carries it: the time of a
-// visit, its calls included. Services that have none have the zero SLO.
+// Partial is each service's partial SLO for a situation: the time of a visit, its calls
+// included. Services without a share have the zero SLO.
 func (p *Plan) Partial() []loadline.SLO {
 	list := make([]loadline.SLO, len(p.Services))
 	for i := range list {
@@ -164,8 +163,8 @@ func (p *Plan) Shares() *formulation.Shares {
 	return shares
 }
 
-// addCalls finds what visits may take with their calls: the tightest over all call
-// trees, and never more than the SLO of its requests.
+// addCalls computes the time of visits with their calls: the tightest over all call trees, and
+// never more than the SLO of the requests.
 func (p *Plan) addCalls(app *loadline.App) {
 	for i := range p.Services {
 		p.Services[i].WithCalls = 0

@@ -11,9 +11,8 @@ import (
 // Shares of a chain: for each step the seconds that one visit may take.
 type Shares []float64
 
-// Splitter divides a chain's budget among its steps. The shares, times their visits,
-// sum to the budget or less. It gives an *Infeasible where it knows that no split can
-// be kept.
+// Splitter divides a chain's budget among its steps. The shares, times their visits, sum to the
+// budget or less. It returns an *Infeasible if it finds that no split can be met.
 type Splitter interface {
 	Split(c *Chain) (Shares, error)
 }
@@ -34,10 +33,10 @@ func NewSplitter(way string) (Splitter, error) {
 	return nil, fmt.Errorf("unknown splitting method %q%s", way, suggest.Hint(way, Ways()))
 }
 
-// Even gives every visit the same.
+// Even gives every visit the same time.
 type Even struct{}
 
-// Split the chain.
+// Split splits the chain.
 func (Even) Split(c *Chain) (Shares, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -53,13 +52,12 @@ func (Even) Split(c *Chain) (Shares, error) {
 	return shares, nil
 }
 
-// Proportional divides as env.NewGround does: by how long each visit takes when
-// nothing waits, over what the mean request takes. Where calls are not always made
-// that is less than what the path takes, and the shares along it sum to more than
-// the budget.
+// Proportional divides as formulation.NewTopology does: by the unloaded time of each visit,
+// relative to that of the mean request. Where calls are not always made that is less than the
+// time of the path, and the shares along it sum to more than the budget.
 type Proportional struct{}
 
-// Split the chain.
+// Split splits the chain.
 func (Proportional) Split(c *Chain) (Shares, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -75,7 +73,7 @@ func (Proportional) Split(c *Chain) (Shares, error) {
 	return shares, nil
 }
 
-// seconds as people read them, to four digits.
+// seconds formats with four digits.
 func seconds(s float64) time.Duration {
 	d := time.Duration(s * float64(time.Second))
 	unit := time.Nanosecond

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Hint is what to say after an unknown name: the nearest known one if it is
-// near enough to be a slip of the keyboard, and all that are known.
+// Hint is appended to the error for an unknown name: the closest known one if it is close
+// enough to be a typing error, and all known ones.
 func Hint(name string, known []string) string {
 	all := "known: " + strings.Join(known, ", ")
 	if near := Of(name, known); near != "" {
@@ -19,7 +19,7 @@ func Hint(name string, known []string) string {
 // Of is the known name with the fewest edits, or "" if more than half of the
 // name would have to change.
 func Of(name string, known []string) string {
-	if len(name) > 64 { // not a slip, and the distance is quadratic
+	if len(name) > 64 { // not a typing error, and the distance is quadratic
 		return ""
 	}
 	best, fewest := "", len(name)/2+1

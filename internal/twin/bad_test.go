@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// synthetic is a history made of formulas: one service of 10 ms of CPU per
-// request, whose load is given step by step.
+// synthetic is a history made of formulas: one service with 10 ms of CPU per request, and a
+// load given step by step.
 func synthetic(steps int, rate func(i int) float64) *history.History {
 	h := &history.History{Start: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Step: 15 * time.Second, Steps: steps}
 	s := history.Service{Name: "web"}
@@ -38,8 +38,7 @@ func synthetic(steps int, rate func(i int) float64) *history.History {
 
 func wavy(i int) float64 { return 60 + 45*math.Sin(float64(i)/60) + 3*math.Sin(float64(i)*1.7) }
 
-// twoKinds is a service whose users send two kinds of requests in changing
-// shares.
+// twoKinds is a service with two kinds of requests in changing shares.
 func twoKinds(steps int) *history.History {
 	h := synthetic(steps, wavy)
 	buy, look := history.Calls{To: "web", Operation: "buy"}, history.Calls{To: "web", Operation: "look"}
@@ -101,7 +100,7 @@ func without(metrics ...history.ServiceMetric) *history.History {
 	return h
 }
 
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestMissingDataIsReported(t *testing.T) {
 	quiet := synthetic(1200, func(i int) float64 { return 0.1 * wavy(i) })
 	gone := synthetic(1200, wavy)
 	ghost := synthetic(1200, wavy).Services[0]

@@ -10,14 +10,13 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 )
 
-// The nodes that are assumed: metrics of a namespace do not tell them.
+// The assumed nodes: metrics of a namespace do not show them.
 const (
 	nodeCores  = 16
 	nodeMemory = 64 << 30
 )
 
-// build puts the application together and checks it by the rules of the file
-// format.
+// build assembles the application and validates it by the rules of the file format.
 func build(p *past, g *graph, models []model) (*Twin, error) {
 	n := &p.notes
 	app := &loadline.App{
@@ -105,7 +104,7 @@ func idleCores(v float64) float64 {
 	return round(v, 3)
 }
 
-// lastReplicas are those that served last before the cut.
+// lastReplicas is the last number of replicas before the cut.
 func (p *past) lastReplicas(i int) int {
 	for s := p.cut - 1; s >= 0; s-- {
 		if v := value(p.tracks[i].ready, s); v > 0 {
@@ -115,7 +114,7 @@ func (p *past) lastReplicas(i int) int {
 	return 1
 }
 
-// addNodes makes room for twice the measured replicas.
+// addNodes adds capacity for twice the measured replicas.
 func addNodes(app *loadline.App, n *notes) {
 	cores, memory, large, wide := 0.0, int64(0), float64(nodeCores), int64(nodeMemory)
 	for i := range app.Services {
@@ -133,7 +132,7 @@ func addNodes(app *loadline.App, n *notes) {
 		"metrics do not contain the nodes: room for all replicas within the bounds")
 }
 
-// setOrigins says of every figure where it comes from.
+// setOrigins records the origin of every figure.
 func (t *Twin) setOrigins(p *past) {
 	t.origins = []apps.Origin{
 		{Name: "fit", Kind: apps.Measured, Source: fmt.Sprintf("fitted to %s, %s to %s", source(p),
@@ -168,6 +167,6 @@ func reasons(list []Assumption) []string {
 	return out
 }
 
-// Encode writes the application as a model file in which every figure says
-// whether it was fitted or assumed.
+// Encode writes the application as a model file in which every figure is marked as fitted or
+// assumed.
 func (t *Twin) Encode() ([]byte, error) { return apps.EncodeMarked(t.App, t.origins, t.marks) }

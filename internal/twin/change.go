@@ -2,14 +2,13 @@ package twin
 
 import "math"
 
-// A release shows as a jump of the CPU time of a request. It is looked for by
-// cutting the history in two where that explains most, then each part again, as
-// long as the cut is worth it.
+// A release shows as a jump of the CPU time per request. It is found by dividing the history in
+// two where that explains most, then each part again, as long as the split is significant.
 const (
-	changeLeast  = 0.05 // smaller changes are within what any service drifts by
-	changeBins   = 400  // that a history is cut into, so that long ones cost no more
+	changeLeast  = 0.05 // smaller changes are within the usual drift of a service
+	changeBins   = 400  // maximum number of bins, so that long histories cost no more
 	changeRows   = 8    // bins that a stretch needs at least
-	changeSigmas = 6    // how far apart the two sides must be, in standard errors
+	changeSigmas = 6    // required difference of the two sides, in standard errors
 )
 
 // changePoints returns the rows at which a stretch begins, 0 first.
@@ -39,7 +38,7 @@ func changePoints(rows []cpuRow) []int {
 	return starts
 }
 
-// changeIn finds the bin at which the CPU time of a request changed, or -1.
+// changeIn finds the bin at which the CPU time per request changed, or -1.
 func changeIn(bins []cpuRow) int {
 	n := len(bins)
 	if n < 2*changeRows {
@@ -85,7 +84,7 @@ func candidates(n int) []int {
 type split struct {
 	before, after float64
 	deviation     float64 // standard error of their difference
-	loss          float64 // mean distance that is left
+	loss          float64 // mean remaining distance
 }
 
 func twoSlopes(bins []cpuRow, k int) (s split) {
@@ -108,8 +107,8 @@ func twoSlopes(bins []cpuRow, k int) (s split) {
 		s.loss += math.Abs(left[i]) / float64(len(bins))
 		perRate[i] = left[i] / r.rate
 	}
-	// Neighbouring bins go wrong together, so that there are fewer independent
-	// ones than bins: a fifth.
+	// Errors of neighbouring bins are correlated, so that there are fewer independent ones than
+	// bins: a fifth.
 	noise := spread(perRate)
 	s.deviation = noise * math.Sqrt(5/float64(k)+5/float64(len(bins)-k))
 	return s
@@ -128,8 +127,8 @@ func oneSlope(bins []cpuRow) float64 {
 	return loss
 }
 
-// leastAbsolute minimises distances instead of squares, by weighing: a wild bin
-// counts as one, not as its square.
+// leastAbsolute minimises distances instead of squares, by reweighting: an outlier counts once,
+// not squared.
 func leastAbsolute(columns [][]float64, y []float64) []float64 {
 	weight := make([]float64, len(y))
 	size := 0.0
@@ -151,8 +150,8 @@ func leastAbsolute(columns [][]float64, y []float64) []float64 {
 	return f
 }
 
-// sharpen moves a change found between bins to the row where it happened: the
-// cut of the rows around it that leaves least.
+// sharpen moves a change found between bins to the row where it happened: the split of the rows
+// around it with the least remaining error.
 func sharpen(rows []cpuRow, at, per int) int {
 	low, high := max(0, at-2*per), min(len(rows), at+2*per)
 	before := medianOf(rows[max(0, low-20*per):low], func(r cpuRow) float64 { return r.cpu / r.rate })

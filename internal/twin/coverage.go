@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// coverage is the range of a service's measurements in the part that is fitted.
+// coverage is the range of a service's measurements in the fitted part.
 type coverage struct {
 	lowest, highest float64 // requests per second, of one replica
 	busiest         float64 // share of the CPU limit
 	replicas        []int   // counts that served, sorted
 }
 
-// coverage looks over all windows in which the replicas were the same, since
-// the last change of CPU per request.
+// coverage covers all windows with constant replicas since the last change of CPU per request.
 func (t *track) coverage(p *past, m *model) coverage {
 	c := coverage{lowest: math.Inf(1)}
 	for i := range t.windows {
@@ -42,10 +41,9 @@ func (t *track) coverage(p *past, m *model) coverage {
 // slack is how far beyond the measured range still counts as measured.
 const slack = 0.02
 
-// Extrapolates reports whether a load of one replica, in requests per second, is
-// outside what the history ever showed of a service. What the twin says there
-// follows from queueing theory and has not been compared with a measurement. An
-// unknown service was never measured.
+// Extrapolates reports whether a load of one replica, in requests per second, is outside the
+// measured range of a service. There the twin follows from queueing theory and has not been
+// compared with a measurement. An unknown service was never measured.
 func (t *Twin) Extrapolates(service string, ratePerReplica float64) bool {
 	for i := range t.Report.Services {
 		if r := &t.Report.Services[i]; r.Service == service {

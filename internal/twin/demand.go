@@ -9,29 +9,29 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// demand is what a service's visits ask of the CPU.
+// demand is the CPU demand of a service's visits.
 type demand struct {
 	perVisit float64 // CPU seconds
 	idle     float64 // cores of a ready replica without requests
-	scale    float64 // spread of the CPU per replica that is left over, cores
-	from     int     // step from which on it holds
+	scale    float64 // residual spread of the CPU per replica, cores
+	from     int     // first step at which it applies
 	changes  []Change
 	rows     int
 	measured bool
 }
 
-// Change is a release, or whatever else changed the CPU time of a request.
+// Change is a change of the CPU time per request, such as a release.
 type Change struct {
 	At            time.Time
 	Before, After time.Duration // CPU per request
 }
 
-// maxRows bounds the points of a fit; they are spread over the range of loads,
-// because most of a history is of its usual load.
+// maxRows bounds the points of a fit; they are spread over the range of loads, because most of
+// a history is at its usual load.
 const maxRows = 2000
 
-// demand fits CPU per replica = idle + perVisit * requests per replica, on what
-// came after the last change.
+// demand fits CPU per replica = idle + perVisit * requests per replica, on the data after the
+// last change.
 func (t *track) demand(p *past, size loadline.Size, n *notes) demand {
 	rows := t.cpuRows(p)
 	if len(rows) < 12 {
@@ -75,8 +75,8 @@ type cpuRow struct {
 	rate, cpu float64
 }
 
-// cpuRows are the windows that tell what requests ask of the CPU. A replica at
-// its limit uses what it gets, not what it needs.
+// cpuRows are the windows that show the CPU demand of requests. A replica at its limit uses
+// what it gets, not what it needs.
 func (t *track) cpuRows(p *past) []cpuRow {
 	var rows []cpuRow
 	for i := range t.windows {
@@ -97,7 +97,7 @@ func medianOf[T any](rows []T, f func(T) float64) float64 {
 	return median(v)
 }
 
-// fitCPU fits one stretch without changes. The base cannot be below 0.
+// fitCPU fits one stretch without changes. The base is at least 0.
 func fitCPU(rows []cpuRow) line {
 	rows = stratified(rows, maxRows, func(r cpuRow) float64 { return r.rate })
 	x, y := make([]float64, len(rows)), make([]float64, len(rows))
@@ -112,9 +112,8 @@ func fitCPU(rows []cpuRow) line {
 	return l
 }
 
-// stratified takes at most so many rows, as evenly over the range of a measure
-// as there are rows: of each of 20 slices of the range its share, spread over
-// time.
+// stratified takes at most the given number of rows, as evenly over the range of a measure as
+// possible: from each of 20 slices of the range its share, spread over time.
 func stratified[T any](rows []T, most int, by func(T) float64) []T {
 	if len(rows) <= most {
 		return rows
@@ -129,7 +128,7 @@ func stratified[T any](rows []T, most int, by func(T) float64) []T {
 		k := min(int(float64(slices20)*(by(r)-low)/max(high-low, 1e-300)), slices20-1)
 		parts[k] = append(parts[k], r)
 	}
-	// Sparse slices give all they have; what they leave goes to the others.
+	// Sparse slices contribute all their rows; the rest is divided among the others.
 	order := make([]int, slices20)
 	for i := range order {
 		order[i] = i
@@ -147,8 +146,7 @@ func stratified[T any](rows []T, most int, by func(T) float64) []T {
 	return out
 }
 
-// assumedDemand stands in where CPU was not measured: half of what a request
-// takes when there is little load.
+// assumedDemand is used if CPU was not measured: half of the response time at low load.
 func (t *track) assumedDemand(n *notes) demand {
 	var quick []float64
 	for i := range t.windows {

@@ -23,7 +23,7 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%v from %s", g.Long, g.From.UTC().Format(time.RFC3339))
 }
 
-// gapsIn finds the runs of steps that nothing is known of.
+// gapsIn finds the runs of steps without data.
 func gapsIn(h *history.History, known func(step int) bool) (gaps []Gap, from []int) {
 	for i := 0; i < h.Steps; i++ {
 		if known(i) {
@@ -39,7 +39,7 @@ func gapsIn(h *history.History, known func(step int) bool) (gaps []Gap, from []i
 	return gaps, from
 }
 
-// findGaps notes the stretches in which users' requests were not measured.
+// findGaps records the stretches in which users' requests were not measured.
 func (p *past) findGaps() {
 	gaps, _ := gapsIn(p.h, func(i int) bool {
 		for _, e := range p.entries {

@@ -14,7 +14,7 @@ type edge struct {
 	rate     history.Series
 }
 
-// entry is one kind of request that users send: where it enters and how often.
+// entry is one kind of request of users: where it enters and how often.
 type entry struct {
 	name string
 	to   int
@@ -23,20 +23,20 @@ type entry struct {
 	p99  history.Series
 }
 
-// maxKinds is how many kinds of requests are distinguished; the rarest beyond it
-// are pooled, service by service.
+// maxKinds is how many kinds of requests are distinguished; the rarest beyond it are pooled, by
+// service.
 const maxKinds = 20
 
-// unexplained is the share of a service's requests, with no measured caller,
-// above which users are taken to have sent them.
+// unexplained is the share of a service's requests without a measured caller above which they
+// are attributed to users.
 const unexplained = 0.25
 
 func (p *past) trackIndex(name string) int {
 	return slices.IndexFunc(p.tracks, func(t *track) bool { return t.name == name })
 }
 
-// findEdges gathers calls between services and requests of users, and decides
-// what users are where the history does not say.
+// findEdges collects calls between services and requests of users, and infers the users'
+// requests if the history does not have them.
 func (p *past) findEdges() {
 	type pair struct{ from, to int }
 	index := map[pair]int{}
@@ -61,9 +61,8 @@ func (p *past) findEdges() {
 	p.addUnexplained()
 }
 
-// entriesOf are the users' requests as the history tells them apart. The names
-// depend on which calls it lists, not on their values, so that parts of one
-// history agree.
+// entriesOf are the users' requests as the history distinguishes them. The names depend on
+// which calls it lists, not on their values, so that parts of one history agree.
 func entriesOf(h *history.History, index func(string) int) []entry {
 	operations := map[string]int{}
 	for i := range h.Calls {
@@ -90,9 +89,8 @@ func entriesOf(h *history.History, index func(string) int) []entry {
 	return list
 }
 
-// cutCycles leaves out calls that would close a circle: the most used edges are
-// kept first. A worker is held while it waits for its calls, so the simulator
-// takes trees only.
+// cutCycles removes calls that would close a cycle: the most used edges are kept first. A
+// worker is occupied while it waits for its calls, so the simulator accepts trees only.
 func (p *past) cutCycles() {
 	weight := make([]float64, len(p.edges))
 	order := make([]int, len(p.edges))
@@ -124,7 +122,7 @@ func (p *past) cutCycles() {
 	p.edges = kept
 }
 
-// total of a series over the part that is fitted.
+// total of a series over the fitted part.
 func (p *past) total(s history.Series) float64 {
 	sum := 0.0
 	for i := range p.cut {
@@ -159,7 +157,7 @@ func (p *past) poolRare() {
 	p.entries = kept
 }
 
-// addUnexplained makes kinds of the requests that no measured caller explains.
+// addUnexplained adds kinds for the requests without a measured caller.
 func (p *past) addUnexplained() {
 	measured := len(p.entries) > 0
 	if measured && len(p.edges) == 0 {
@@ -188,8 +186,8 @@ func (p *past) addUnexplained() {
 	}
 }
 
-// rest is a service's rate that neither users nor callers explain; nil = little
-// is left.
+// rest is the part of a service's rate that neither users nor callers explain; nil =
+// negligible.
 func (p *past) rest(i int) history.Series {
 	var known history.Series
 	for _, e := range p.edges {
@@ -205,8 +203,7 @@ func (p *past) rest(i int) history.Series {
 	return restOf(p.tracks[i].series[history.Rate], known, p.cut)
 }
 
-// restOf is rate less what is known of it, nil if that is little over the first
-// steps.
+// restOf is the rate minus the known part, nil if that is negligible over the first steps.
 func restOf(rate, known history.Series, steps int) history.Series {
 	if known == nil {
 		return rate

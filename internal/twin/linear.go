@@ -6,14 +6,14 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// Linear is Scaling-Ops' regressor (eq. 3, Algorithm 1, phase 1): least squares
-// delay ~ 1 + CPU + requests, plain ones, over every row of the history.
+// Linear is Scaling-Ops' regressor (eq. 3, Algorithm 1, phase 1): ordinary least squares delay
+// ~ 1 + CPU + requests, over every row of the history.
 //
 // The intercept is fitted and then dropped, as Algorithm 1 does; KeepIntercept
 // adds it. The means over the history are what equations 6 to 8 (ENV2) need.
 type Linear struct {
 	Service string `json:"service"`
-	Metric  string `json:"delay"` // what is regressed
+	Metric  string `json:"delay"` // the dependent variable
 
 	CPUSlope     float64 `json:"cpu_slope"`     // b0, seconds per utilisation of the request
 	RequestSlope float64 `json:"request_slope"` // b1, seconds per request per second
@@ -27,7 +27,7 @@ type Linear struct {
 	KeepIntercept bool `json:"keep_intercept"`
 }
 
-// LinearRow is one row of the history as the regressor sees it.
+// LinearRow is one row of the history for the regressor.
 type LinearRow struct {
 	CPU      float64 // utilisation of the pods' requests
 	Requests float64 // per second
@@ -58,8 +58,8 @@ func FitLinear(rows []LinearRow) Linear {
 	return l
 }
 
-// Delay is the predicted delay in seconds. The paper's ENV1 multiplies it by
-// alpha; that is the environment's business.
+// Delay is the predicted delay in seconds. The paper's ENV1 multiplies it by alpha; the
+// environment does that.
 func (l *Linear) Delay(cpu, requests float64) float64 {
 	d := l.CPUSlope*cpu + l.RequestSlope*requests
 	if l.KeepIntercept {
@@ -99,7 +99,7 @@ func (t *track) service() *history.Service {
 	return s
 }
 
-// fitLinear fits the regressor of every service, to the part that is fitted.
+// fitLinear fits the regressor of every service to the fitted part.
 func (t *Twin) fitLinear(p *past) {
 	for _, tr := range p.tracks {
 		fit := func(delay history.ServiceMetric) Linear {
@@ -116,8 +116,8 @@ func (t *Twin) fitLinear(p *past) {
 	}
 }
 
-// linearRows are all rows before the cut. Where no request was measured, the
-// twin's size stands in: a constant factor on CPU that changes no prediction.
+// linearRows are all rows before the cut. If no CPU request was measured, the twin's size is
+// used: a constant factor on CPU that changes no prediction.
 func (p *past) linearRows(t *track, delay history.ServiceMetric) []LinearRow {
 	s := t.service()
 	if s.Series[history.CPURequest].Present() == 0 {

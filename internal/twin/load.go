@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// mixSpan is how often the mix of a workload changes: shares move slowly, and
-// those of one step are mostly chance.
+// mixSpan is how often the mix of a workload changes: shares move slowly, and those of one step
+// are mostly random.
 const mixSpan = 5 * time.Minute
 
-// GapError says that a history has a gap too long to be filled.
+// GapError: a history has a gap too long to be filled.
 type GapError struct{ Gap Gap }
 
 func (e *GapError) Error() string {
@@ -43,11 +43,11 @@ func Load(h *history.History, app *loadline.App) (*workload.Workload, error) {
 type Stretch struct {
 	From, To int // steps
 	Load     *workload.Workload
-	Filled   int // steps whose rate was held
+	Filled   int // steps whose rate was filled
 }
 
-// Loads are the stretches between the gaps that are too long to fill, the
-// longest of which is often enough to train on.
+// Loads are the stretches between the gaps that are too long to fill; the longest is often
+// enough to train on.
 func Loads(h *history.History, app *loadline.App) ([]Stretch, error) {
 	rates, err := kindRates(h, app)
 	if err != nil {
@@ -97,8 +97,8 @@ func (r perKind) known(step int) bool {
 	return false
 }
 
-// kindRates finds the kinds of an application in a history, under the names
-// that a fit gives them.
+// kindRates finds the kinds of an application in a history, under the names that a fit gives
+// them.
 func kindRates(h *history.History, app *loadline.App) (perKind, error) {
 	rates := make(perKind, len(app.Kinds))
 	entries := entriesOf(h, app.ServiceIndex)
@@ -135,7 +135,7 @@ func kindRates(h *history.History, app *loadline.App) (perKind, error) {
 		"the same application", app.Name)
 }
 
-// callsInto sums everything that is known to ask a service.
+// callsInto sums all known calls to a service.
 func callsInto(h *history.History, app *loadline.App, name string) history.Series {
 	var known history.Series
 	for i := range h.Calls {
@@ -148,8 +148,8 @@ func callsInto(h *history.History, app *loadline.App, name string) history.Serie
 	return known
 }
 
-// workload of some steps. A kind that is absent in a step while others are not
-// keeps its last rate, or has none before its first.
+// workload of some steps. A kind that is absent in a step while others are present keeps its
+// last rate, or has none before its first.
 func (r perKind) workload(h *history.History, app *loadline.App, from, to int) (*workload.Workload, error) {
 	w := &workload.Workload{Name: app.Name, Step: h.Step, Rates: make([]float64, to-from)}
 	per := max(1, int(mixSpan/h.Step))
@@ -159,7 +159,7 @@ func (r perKind) workload(h *history.History, app *loadline.App, from, to int) (
 	}
 	held := make([]float64, len(r))
 	for k := range r {
-		// What is absent at the start is held backwards from the first value.
+		// A missing start is filled backwards from the first value.
 		for i := from; i < to; i++ {
 			if v := value(r[k], i); !math.IsNaN(v) {
 				held[k] = v
@@ -173,7 +173,7 @@ func (r perKind) workload(h *history.History, app *loadline.App, from, to int) (
 		for _, v := range share {
 			sum += v
 		}
-		if sum == 0 { // no requests: any shares will do
+		if sum == 0 { // no requests: any shares are valid
 			for k := range share {
 				share[k] = app.Kinds[k].Share
 			}

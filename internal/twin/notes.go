@@ -2,20 +2,20 @@ package twin
 
 import "fmt"
 
-// Assumption is a figure of the twin that the history does not hold.
+// Assumption is a figure of the twin that is not in the history.
 type Assumption struct {
 	Field string `json:"field"` // of the model file
 	Value string `json:"value"`
 	Why   string `json:"why"`
 }
 
-// notes gathers what a reader of the twin should know.
+// notes collects remarks for the reader of the twin.
 type notes struct {
 	assumed  []Assumption
 	warnings []string
 }
 
-// assume notes a figure that the history does not hold.
+// assume records a figure that is not in the history.
 func (n *notes) assume(field string, value any, why string) {
 	n.assumed = append(n.assumed, Assumption{field, fmt.Sprint(value), why})
 }

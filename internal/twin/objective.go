@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// UsualFactor is the objective that is assumed where none is given: 99 % of the
-// requests within so many times their usual 99th percentile.
+// UsualFactor defines the assumed objective where none is given: 99 % of the requests within
+// this many times their usual 99th percentile.
 const UsualFactor = 2
 
 // objective of a kind of request: the last one given for it or for all.
@@ -33,8 +33,7 @@ func (p *past) objective(k *kind, n *notes) loadline.SLO {
 	return slo
 }
 
-// usualTail is the median 99th percentile of a kind of request, or what stands
-// in for it.
+// usualTail is the median 99th percentile of a kind of request, or an estimate of it.
 func (p *past) usualTail(k *kind) (usual float64, of string) {
 	t := p.tracks[k.to]
 	for _, c := range []struct {
@@ -60,13 +59,13 @@ func (p *past) usualTail(k *kind) (usual float64, of string) {
 	return 0.25, "a guess of 250 ms, as no response time was measured"
 }
 
-// roundUp to two digits: an assumed objective should look like one.
+// roundUp to two digits, as objectives usually have.
 func roundUp(s float64) time.Duration {
 	unit := math.Pow(10, math.Floor(math.Log10(max(s, 1e-4)))-1)
 	return max(seconds(math.Ceil(s/unit-1e-9)*unit).Round(10*time.Microsecond), time.Millisecond)
 }
 
-// checkObjectives names kinds that do not exist.
+// checkObjectives reports kinds that do not exist.
 func (p *past) checkObjectives() error {
 	var names []string
 	for _, e := range p.entries {

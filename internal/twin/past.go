@@ -12,18 +12,18 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// MinSteps and MinDuration are the least that the part of a history that is
-// fitted must have: below them a daily pattern, a release and chance look alike.
+// MinSteps and MinDuration are the minimum of the fitted part: below them a daily pattern, a
+// release and chance cannot be distinguished.
 const (
 	MinSteps    = 120
 	MinDuration = time.Hour
 )
 
-// still is the relative spread of the request rate below which a load is
-// constant: neither CPU nor delay can be seen to depend on it.
+// still is the relative spread of the request rate below which a load is constant: no
+// dependence on it can be measured.
 const still = 0.03
 
-// past is a history made ready to be fitted.
+// past is a history prepared for fitting.
 type past struct {
 	h       *history.History
 	options Options
@@ -42,13 +42,13 @@ type past struct {
 type track struct {
 	name    string
 	series  [history.ServiceMetrics]history.Series
-	ready   history.Series // replicas that serve, or what stands in for them
-	windows []window       // of the part that is fitted
+	ready   history.Series // ready replicas, or an estimate
+	windows []window       // of the fitted part
 	usual   float64        // median of the mean response time, seconds; NaN = not measured
 }
 
-// value of a step; NaN where it is absent or cannot be: a negative rate comes
-// from a counter that was set back or a clock that jumped.
+// value of a step; NaN if it is absent or impossible: a negative rate comes from a counter
+// reset or a clock jump.
 func value(s history.Series, i int) float64 {
 	if s == nil {
 		return math.NaN()
@@ -62,8 +62,8 @@ func value(s history.Series, i int) float64 {
 
 func (t *track) at(m history.ServiceMetric, i int) float64 { return value(t.series[m], i) }
 
-// prepare checks a history and lays it out. Everything that cannot be fitted is
-// refused here, all faults at once.
+// prepare checks a history and arranges it. Everything that cannot be fitted is reported here,
+// all faults at once.
 func prepare(h *history.History, o Options) (*past, error) {
 	p := &past{h: h, options: o, step: h.Step.Seconds()}
 	if h.Step <= 0 || h.Steps == 0 || len(h.Services) == 0 {
@@ -112,8 +112,8 @@ func (p *past) checkWithout() error {
 	return errors.Join(faults...)
 }
 
-// findTracks takes the services that can be fitted. One without a request rate
-// gets it from the calls to it, if those were measured.
+// findTracks selects the services that can be fitted. One without a request rate gets it from
+// the calls to it, if those were measured.
 func (p *past) findTracks() error {
 	var without []string
 	for i := range p.h.Services {
@@ -163,8 +163,8 @@ func (p *past) callsTo(name string) history.Series {
 	return sum
 }
 
-// addSeries adds two series step by step; what is absent in one is taken from
-// the other alone. The first may be nil.
+// addSeries adds two series step by step; where one is absent the other is used. The first may
+// be nil.
 func addSeries(a, b history.Series) history.Series {
 	if a == nil {
 		return slices.Clone(b)
@@ -180,8 +180,8 @@ func addSeries(a, b history.Series) history.Series {
 	return a
 }
 
-// vanished returns the last step in which a service was there, or -1 if it was
-// there to the end: it had no requests and no ready replica in the last tenth.
+// vanished returns the last step in which a service existed, or -1 if it existed to the end: it
+// had no requests and no ready replica in the last tenth.
 func (p *past) vanished(t *track) int {
 	last := -1
 	for i := p.h.Steps - 1; i >= 0; i-- {
@@ -195,7 +195,7 @@ func (p *past) vanished(t *track) int {
 	}
 	for i := last + 1; i < p.h.Steps; i++ {
 		if t.at(history.Ready, i) > 0 {
-			return -1 // it is there, without requests
+			return -1 // it exists, without requests
 		}
 	}
 	return last
@@ -218,7 +218,7 @@ func (p *past) replicasOf(t *track) history.Series {
 	return one
 }
 
-// checkLoad refuses a load that never changed.
+// checkLoad rejects a constant load.
 func (p *past) checkLoad() error {
 	least := MinSteps / 4 * int(max(1, 1/float64(p.windowSteps())))
 	moving, loaded := false, false

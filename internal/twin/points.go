@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// point is what a service showed at one utilisation: trimmed means over the
-// windows at which it was about so busy.
+// point is a service's measurements at one utilisation: trimmed means over windows of about
+// that utilisation.
 type point struct {
 	load      float64 // utilisation of the limit
 	rate      float64 // requests per second, of one replica
@@ -20,17 +20,17 @@ type point struct {
 	callees   []calleeTime // by callee
 }
 
-// calleeTime is how long a callee took: a lognormal time, and now and then a stall
-// on top of it.
+// calleeTime is the response time of a callee: a lognormal time, and occasionally an additional
+// stall.
 type calleeTime struct{ mean, cv, stall, odds float64 }
 
 const (
 	maxPoints  = 14   // slices of the range of utilisations
-	fewPoints  = 8    // the same, of a service with callees or clumps, which takes an engine for each
+	fewPoints  = 8    // likewise for a service with callees or clumps, which needs an engine for each
 	mostLoad   = 0.95 // above it a service is not stationary for long enough
-	kneeLoad   = 0.6  // the least that must have been seen for the knee to show
-	nearLoad   = 0.7  // from here on it counts as near saturation
-	pointLeast = 3    // windows that make a point
+	kneeLoad   = 0.6  // minimum load at which the knee is visible
+	nearLoad   = 0.7  // above it counts as near saturation
+	pointLeast = 3    // windows per point, at least
 )
 
 // busy is the share of its limit that a replica uses for requests.
@@ -93,9 +93,9 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 		if len(part) == 0 {
 			continue
 		}
-		// The slowest and the quickest tenth may be anything. Of the rest means
-		// are taken, not medians: the time of a visit is the sum of its own and
-		// of its calls, and only means add up.
+		// The slowest and the fastest tenth are discarded. Of the rest means are taken, not
+		// medians: the time of a visit is the sum of its own and of its calls, and only means
+		// add up.
 		slices.SortStableFunc(part, func(a, b sample) int { return cmp.Compare(a.w.mean, b.w.mean) })
 		part = part[len(part)/10 : len(part)-len(part)/10]
 		of := func(f func(*window) float64) float64 {
@@ -152,8 +152,7 @@ func (p *past) entryRate(k int, w *window) float64 {
 	return sum / float64(n)
 }
 
-// calleeAt is the time that a callee took in some windows. Where it was not
-// measured, it took no time.
+// calleeAt is the time of a callee in some windows; 0 if it was not measured.
 func (p *past) calleeAt(service, steps int, windows func(func(int) bool)) calleeTime {
 	t := p.tracks[service]
 	of := func(f func(*window) float64) float64 {
@@ -180,20 +179,20 @@ func (p *past) calleeAt(service, steps int, windows func(func(int) bool)) callee
 	case p99 < stallTail*mean || math.IsNaN(p50+p90):
 		return calleeTime{mean: mean, cv: lognormalCV(p99 / mean)}
 	}
-	// No lognormal has such a tail: a few visits stall, as under a CPU quota.
-	// The others follow from the lower percentiles.
+	// No lognormal has such a tail: a few visits stall, as under a CPU quota. The others follow
+	// from the lower percentiles.
 	sigma := math.Log(max(p90/p50, 1)) / 1.2816
 	quick := min(p50*math.Exp(sigma*sigma/2), mean)
 	stall := 0.8 * p99
 	return calleeTime{mean: quick, cv: math.Sqrt(math.Exp(sigma*sigma) - 1), stall: stall, odds: round(min((mean-quick)/stall, 0.1), 4)}
 }
 
-// stallTail is the 99th percentile over the mean above which some visits must
-// have stalled.
+// stallTail is the ratio of the 99th percentile to the mean above which some visits must have
+// stalled.
 const stallTail = 6
 
-// lognormalCV is the variation of the lognormal whose 99th percentile is so many
-// times its mean.
+// lognormalCV is the variation of the lognormal whose 99th percentile is the given multiple of
+// its mean.
 func lognormalCV(tail float64) float64 {
 	const z = 2.326
 	root := z*z - 2*math.Log(max(tail, 1))

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// graph is the call graph, and how often.
+// graph is the call graph with call frequencies.
 type graph struct {
 	kinds []kind
 	order []int // services, callers before callees
@@ -16,9 +16,9 @@ type graph struct {
 // kind is one kind of request.
 type kind struct {
 	entry
-	requests float64   // per second, mean of the part that is fitted
+	requests float64   // per second, mean of the fitted part
 	visits   []float64 // by service, per request
-	budget   []float64 // by service, about the seconds of a request spent there and below
+	budget   []float64 // by service, approximate seconds of a request spent there and below
 	calls    [][]callsTo
 }
 
@@ -28,14 +28,13 @@ type callsTo struct {
 	ratio   float64
 }
 
-// ratioSpan is the time over which requests and calls are counted before they
-// are compared: a call may fall into the step after its request.
+// ratioSpan is the interval over which requests and calls are counted before they are compared:
+// a call may fall into the step after its request.
 const ratioSpan = 60.0
 
-// callGraph finds the calls per visit, kind by kind. Calls are counted by pairs
-// of services, not by kinds, so that kinds are distinguished by how the calls
-// follow the changing mix of requests; what the mix leaves open stays at the
-// average over kinds.
+// callGraph estimates the calls per visit, by kind. Calls are counted by pairs of services, not
+// by kinds, so that kinds are separated by how the calls follow the changing mix of requests;
+// what the mix leaves undetermined is the average over kinds.
 func (p *past) callGraph() *graph {
 	g := &graph{order: p.topological()}
 	bins := p.ratioBins()
@@ -76,8 +75,7 @@ func (p *past) callGraph() *graph {
 	return g
 }
 
-// stillMix reports whether no kind's share of the requests ever moved by more than
-// a per cent, not even by chance.
+// stillMix reports whether no kind's share of the requests ever moved by more than a per cent.
 func stillMix(rates [][]float64) bool {
 	for k := range rates {
 		var shares []float64
@@ -134,8 +132,8 @@ func (p *past) ratioBins() [][2]int {
 	return bins
 }
 
-// binned is the mean of a series in each bin; NaN where less than all is there,
-// because a lost step of one series and not of the other is a false ratio.
+// binned is the mean of a series in each bin; NaN if it is incomplete, because a step lost in
+// one series and not in the other gives a wrong ratio.
 func binned(s history.Series, bins [][2]int) []float64 {
 	out := make([]float64, len(bins))
 	for b, span := range bins {
@@ -159,9 +157,9 @@ func mean(values []float64) float64 {
 	return sum / float64(max(n, 1))
 }
 
-// leaning is how many calls of each kind are expected beforehand, over the
-// average: a kind that takes long makes many. It is derived from the response times
-// of the kinds, handed down from callers to callees.
+// leaning is the prior of the calls of each kind, relative to the average: a kind that takes
+// long makes many. It is derived from the response times of the kinds, distributed from callers
+// to callees.
 func (g *graph) leaning(p *past, service int) []float64 {
 	lean := slices.Repeat([]float64{1}, len(g.kinds))
 	shares, sum := 0.0, 0.0
@@ -184,8 +182,8 @@ func (g *graph) leaning(p *past, service int) []float64 {
 	return lean
 }
 
-// handDown gives what is left of each kind's time to the services that are
-// called, by how long each usually takes.
+// handDown distributes the remaining time of each kind to the called services, by their usual
+// response times.
 func (g *graph) handDown(p *past, service int) {
 	own := p.ownTime(service)
 	for k := range g.kinds {
@@ -201,7 +199,7 @@ func (g *graph) handDown(p *past, service int) {
 	}
 }
 
-// meanTime is the usual mean response time of a service, 0 if it is not known.
+// meanTime is the usual mean response time of a service, 0 if unknown.
 func (p *past) meanTime(service int) float64 {
 	if v := p.tracks[service].usual; v > 0 {
 		return v
@@ -209,8 +207,8 @@ func (p *past) meanTime(service int) float64 {
 	return 0
 }
 
-// ownTime is about the time that a visit spends in the service itself: the mean
-// less its calls one after the other, and not less than the quickest kind.
+// ownTime is the approximate time that a visit spends in the service itself: the mean minus its
+// sequential calls, and at least that of the fastest kind.
 func (p *past) ownTime(service int) float64 {
 	t := p.tracks[service]
 	whole := t.usual
@@ -229,7 +227,7 @@ func (p *past) ownTime(service int) float64 {
 	return min(max(whole, 0), quickest)
 }
 
-// usual is the median of what is present in the first steps.
+// usual is the median of the present values in the first steps.
 func usual(s history.Series, steps int) float64 {
 	var seen []float64
 	for i := range steps {
@@ -240,7 +238,7 @@ func usual(s history.Series, steps int) float64 {
 	return median(seen)
 }
 
-// addEdge finds, kind by kind, the calls over one edge per visit of the caller.
+// addEdge estimates, by kind, the calls over one edge per visit of the caller.
 func (g *graph) addEdge(e edge, lean []float64, rates [][]float64, y []float64) {
 	var which []int
 	var leaning []float64
@@ -269,9 +267,8 @@ func (g *graph) addEdge(e edge, lean []float64, rates [][]float64, y []float64) 
 	}
 }
 
-// keepTotal rounds ratios to what people would have written: whole numbers, and
-// nothing where there is hardly any. All of them together still make as many
-// calls as were counted.
+// keepTotal rounds ratios to plausible values: whole numbers, and zero where there is hardly
+// any. The total number of calls is preserved.
 func keepTotal(columns [][]float64, y, ratios []float64) {
 	before, after, common := 0.0, 0.0, 0.0
 	x, counted := complete(columns, y)
@@ -284,7 +281,7 @@ func keepTotal(columns [][]float64, y, ratios []float64) {
 	for i, r := range rounded {
 		rounded[i] = snapped(r)
 		if r < 0.02 && r < 0.2*common || r < 1e-6 {
-			rounded[i] = 0 // so little is the noise of telling kinds apart
+			rounded[i] = 0 // within the noise of separating kinds
 		}
 		after += mean(x[i]) * rounded[i]
 	}
@@ -293,8 +290,8 @@ func keepTotal(columns [][]float64, y, ratios []float64) {
 	}
 }
 
-// callRatios are the factors, none below 0, with which the columns make y. What
-// the columns do not tell apart gets the common ratio times its leaning.
+// callRatios are the non-negative factors with which the columns make y. What the columns do
+// not determine gets the common ratio times its leaning.
 func callRatios(columns [][]float64, y, leaning []float64) []float64 {
 	columns, y = complete(columns, y)
 	all := make([]float64, len(y))
@@ -331,12 +328,12 @@ func callRatios(columns [][]float64, y, leaning []float64) []float64 {
 		noise := spread(rest)
 		for i, v := range rest {
 			if math.Abs(v) > 6*noise+1e-9 {
-				y[i] = math.NaN() // a step that went wrong
+				y[i] = math.NaN() // an outlier
 			}
 		}
 		columns, y = complete(columns, y)
-		// A ratio may be off the common one by as much as the common one itself:
-		// that is all that is believed beforehand.
+		// The prior: a ratio may deviate from the common one by as much as the common one
+		// itself.
 		pull := slices.Repeat([]float64{noise * noise / max(common*common, 1e-12)}, len(columns))
 		for i, least := range penalties(columns, 1e-9) {
 			pull[i] = max(pull[i], least)
@@ -346,12 +343,11 @@ func callRatios(columns [][]float64, y, leaning []float64) []float64 {
 	return x
 }
 
-// leanedTo shares the common ratio out by the leaning. A call that is made less
-// than once on average is taken to be made at most once by every kind: what one
-// kind cannot take goes to the others.
+// leanedTo distributes the common ratio by the leaning. A call that is made less than once on
+// average is assumed to be made at most once by every kind: the excess goes to the others.
 func leanedTo(columns [][]float64, common float64, leaning []float64) []float64 {
 	out := make([]float64, len(columns))
-	total, room := 0.0, 0.0 // calls still to be shared out, and who takes them
+	total, room := 0.0, 0.0 // calls still to be distributed, and the kinds that take them
 	for i, c := range columns {
 		total += common * mean(c)
 		room += mean(c) * leaning[i]
@@ -377,7 +373,7 @@ func leanedTo(columns [][]float64, common float64, leaning []float64) []float64 
 	return out
 }
 
-// withoutWild makes the rows absent whose ratio is far from the others'.
+// withoutWild removes rows whose ratio is far from the others'.
 func withoutWild(x, y []float64) []float64 {
 	var ratios []float64
 	for i := range x {
@@ -406,7 +402,7 @@ func penalties(columns [][]float64, share float64) []float64 {
 	return out
 }
 
-// complete keeps the rows in which nothing is absent.
+// complete keeps the rows without absent values.
 func complete(columns [][]float64, y []float64) ([][]float64, []float64) {
 	kept := make([][]float64, len(columns))
 	var ys []float64
@@ -426,7 +422,7 @@ func complete(columns [][]float64, y []float64) ([][]float64, []float64) {
 	return kept, ys
 }
 
-// snapped takes a ratio that is all but a whole number for one.
+// snapped rounds a ratio that is almost a whole number.
 func snapped(r float64) float64 {
 	if whole := math.Round(r); whole >= 1 && math.Abs(r-whole) < 0.04*whole {
 		return whole
@@ -434,9 +430,9 @@ func snapped(r float64) float64 {
 	return r
 }
 
-// starGraph is for histories that have the users' requests and no calls: each
-// other service's rate is regressed on the kinds, and its calls are taken to be
-// made by the service where the kind enters.
+// starGraph is for histories that have the users' requests and no calls: each other service's
+// rate is regressed on the kinds, and its calls are attributed to the service where the kind
+// enters.
 func (p *past) starGraph(g *graph, rates [][]float64, bins [][2]int) {
 	entered := make([]bool, len(p.tracks))
 	for _, k := range g.kinds {

@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// recording is what a test wants recorded.
+// recording is the history that a test needs.
 type recording struct {
 	app                  *loadline.App
 	load, engine, policy string
@@ -47,7 +47,7 @@ func must[T any](v T, err error) T {
 
 func builtIn(name string) *loadline.App { return must(apps.Load(name)).App }
 
-// The histories that several tests look at. Nobody changes them: see copied.
+// The histories that several tests share. They must not be changed: see copied.
 var (
 	// singleDay is one service near its limits, two days in the fluid engine.
 	singleDay = sync.OnceValue(func() *history.History {
@@ -56,8 +56,8 @@ var (
 			engine: "fluid", policy: "hpa:target=80", duration: 48 * time.Hour,
 		}.run())
 	})
-	// bookinfoHours is four services that call each other, request by request, with
-	// lost steps and noisy CPU.
+	// bookinfoHours is four services that call each other, in the event engine, with lost steps
+	// and noisy CPU.
 	bookinfoHours = sync.OnceValue(func() *history.History {
 		return must(recording{
 			app: builtIn("bookinfo"), load: "diurnal:low=5,high=30,period=2h,peak=40m+noise:cv=0.08,corr=5m",
@@ -73,7 +73,7 @@ var (
 	bookinfoTwin = sync.OnceValue(func() *Twin { return must(Fit(bookinfoHours(), Options{})) })
 )
 
-// copied is a history of its own memory, to be spoilt.
+// copied is a deep copy of a history, to be modified.
 func copied(h *history.History) *history.History {
 	out := *h
 	out.Services, out.Calls = append([]history.Service(nil), h.Services...), append([]history.Calls(nil), h.Calls...)
@@ -116,7 +116,7 @@ func each(h *history.History, do func(history.Series)) {
 	}
 }
 
-// spoil makes a hundredth of a metric wild.
+// spoil replaces a hundredth of a metric by outliers.
 func spoil(s history.Series, rng *rand.Rand) {
 	for i := range s {
 		if rng.IntN(100) == 0 {

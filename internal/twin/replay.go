@@ -10,22 +10,21 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// smoothRequests is how many requests a rate is averaged over before it drives
-// the engine, at most two minutes of them: the chance in the count of a short
-// step is part of the engine's queueing already and would count twice.
+// smoothRequests is how many requests a rate is averaged over before it drives the engine, at
+// most two minutes of them: the randomness of counts in short steps is part of the engine's
+// queueing already and would count twice.
 const smoothRequests = 400
 
-// replayed is what the twin shows for a stretch of history: by service, one
-// value per step. NaN is where nothing ended.
+// replayed is the twin's metrics for a stretch of history: by service, one value per step. NaN
+// = nothing ended.
 type replayed struct {
 	cpu, mean, p99 [][]float64
 	kindMean       [][]float64 // by kind
 	kindP99        [][]float64
 }
 
-// replay runs the twin in the fluid engine over the steps from up to but not
-// including to, with the users' requests and the replicas that were really
-// there: it is not scaled.
+// replay runs the twin in the fluid engine over the steps [from, to), with the users' requests
+// and the replicas of the history, without scaling.
 func replay(app *loadline.App, p *past, from, to int) *replayed {
 	quick, load, counts := p.replayable(app, from, to)
 	engine := fluid.New(sim.Config{App: quick, Load: load, CPU: p.options.CPU}, p.h.Step)
@@ -42,8 +41,8 @@ func replay(app *loadline.App, p *past, from, to int) *replayed {
 	return out
 }
 
-// replayable is the twin made fit to follow a history: it begins with the
-// replicas of a step, and pods are there when they were there.
+// replayable is the twin prepared to follow a history: it begins with the replicas of a step,
+// and pods start without delay.
 func (p *past) replayable(app *loadline.App, from, to int) (*loadline.App, driven, []int) {
 	quick := *app
 	quick.Nodes = nil // no placement limits: the recorded pods did run
@@ -95,7 +94,7 @@ func replicasAt(p *past, service, step, otherwise int) int {
 	return otherwise
 }
 
-// changes is the plan that gives every service the replicas of a step.
+// changes is the plan that sets every service to the replicas of a step.
 func changes(p *past, step int, counts []int) loadline.Plan {
 	var plan loadline.Plan
 	for i := range counts {
@@ -123,8 +122,7 @@ func (d driven) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	return d.rates[kind][i], time.Duration(i+1) * d.step
 }
 
-// smooth averages a rate over enough requests; what is absent keeps the value
-// before it.
+// smooth averages a rate over enough requests; absent values keep the one before.
 func smooth(s history.Series, from, to int, step float64) []float64 {
 	out := make([]float64, to-from)
 	held := 0.0

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// sizes are the last requests and limits that were seen before the cut.
+// sizes are the last requests and limits before the cut.
 func (t *track) sizes(p *past, n *notes) loadline.Size {
 	last := func(m history.ServiceMetric) float64 {
 		for i := p.cut - 1; i >= 0; i-- {
@@ -54,7 +54,7 @@ func (t *track) sizes(p *past, n *notes) loadline.Size {
 	return s
 }
 
-// tidyCores undoes the rounding of a history's numbers: sizes are millicores.
+// tidyCores removes the rounding error of a history's numbers: sizes are millicores.
 func tidyCores(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // tidyBytes rounds up to whole mebibytes.
@@ -87,7 +87,7 @@ func (t *track) memory(p *past, m *model) loadline.Memory {
 	}
 	low, high := slices.Min(x), slices.Max(x)
 	l := robustLine(x, y)
-	// A slope that the noise could have made is none.
+	// A slope within the noise counts as none.
 	if l.slope <= 0 || l.slope*(high-low) < 2*l.scale/math.Sqrt(float64(len(rows))) {
 		l.slope, l.base = 0, median(y)
 	}
@@ -98,7 +98,7 @@ func (t *track) memory(p *past, m *model) loadline.Memory {
 	return loadline.Memory{Base: base, PerRequest: int64(l.slope+32) &^ 63}
 }
 
-// startup is the time from creation to ready, of the part that is fitted.
+// startup is the time from creation to ready, of the fitted part.
 func (t *track) startup(p *past, n *notes) loadline.Dist {
 	field := "services." + t.name + ".startup"
 	var seen []float64
@@ -117,8 +117,8 @@ func (t *track) startup(p *past, n *notes) loadline.Dist {
 		n.assume(field, "5s", "no start was measured")
 		return loadline.Dist{Mean: 5 * time.Second, CV: 0.2}
 	}
-	// A start that hung for minutes (an image pull, a full node) is not how
-	// long the service takes to start.
+	// A start that hung for minutes (an image pull, a full node) is not the service's start-up
+	// time.
 	mid, wide := median(seen), spread(seen)
 	kept := slices.DeleteFunc(slices.Clone(seen), func(v float64) bool { return math.Abs(v-mid) > max(6*wide, 0.5*mid) })
 	mean, squares := 0.0, 0.0
@@ -137,7 +137,7 @@ func (t *track) startup(p *past, n *notes) loadline.Dist {
 	return d
 }
 
-// lags are how long ready replicas took to reach those asked for.
+// lags are the times until ready replicas reached the desired number.
 func (t *track) lags(p *past) []float64 {
 	var lags []float64
 	since := -1
@@ -158,7 +158,7 @@ func (t *track) lags(p *past) []float64 {
 	return lags
 }
 
-// round to so many significant digits, exactly as they are written.
+// round to the given significant digits, exactly as they are written.
 func round(v float64, digits int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// quantile of values that are sorted, with interpolation; NaN of none.
+// quantile of sorted values, with interpolation; NaN of none.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
@@ -18,15 +18,15 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
 }
 
-// median of values in any order, which stay as they are; NaN of none.
+// median of values in any order, which are not changed; NaN of none.
 func median(values []float64) float64 {
 	sorted := slices.Clone(values)
 	slices.Sort(sorted)
 	return quantile(sorted, 0.5)
 }
 
-// spread is the standard deviation of a normal distribution with the same
-// median distance from the median: outliers do not move it.
+// spread is the standard deviation of a normal distribution with the same median distance from
+// the median: robust against outliers.
 func spread(values []float64) float64 {
 	m := median(values)
 	off := make([]float64, len(values))
@@ -36,8 +36,8 @@ func spread(values []float64) float64 {
 	return 1.4826 * median(off)
 }
 
-// solve finds x with a*x = b by elimination with pivots; a and b are used up.
-// What the data does not determine comes out as 0.
+// solve finds x with a*x = b by elimination with pivots; a and b are overwritten. Undetermined
+// values are 0.
 func solve(a [][]float64, b []float64) []float64 {
 	n := len(b)
 	size := 0.0
@@ -78,16 +78,16 @@ func solve(a [][]float64, b []float64) []float64 {
 	return x
 }
 
-// leastSquares are the factors of the columns that come nearest to y, row by
-// row as heavy as weight says; nil = all alike.
+// leastSquares are the factors of the columns that fit y best, rows weighted by weight; nil =
+// equal weights.
 func leastSquares(columns [][]float64, y, weight []float64) []float64 {
 	n := len(columns)
 	a, b := make([][]float64, n), make([]float64, n)
 	for i := range n {
 		a[i] = make([]float64, n)
 	}
-	// Columns of very different size (bytes beside requests) would hide each
-	// other in the pivots.
+	// Columns of very different size (bytes beside requests) would distort the choice of
+	// pivots.
 	unit := make([]float64, n)
 	for i, c := range columns {
 		for _, v := range c {
@@ -117,12 +117,11 @@ func leastSquares(columns [][]float64, y, weight []float64) []float64 {
 	return x
 }
 
-// robustRounds of weighing are enough to settle.
+// robustRounds of reweighting are enough to converge.
 const robustRounds = 25
 
-// refine improves a first guess of the factors by least squares in which a row
-// counts the less the farther it is off (Tukey's biweight): outliers end with no
-// weight at all. It returns the spread of what is left over.
+// refine improves initial factors by least squares with decreasing weights for distant rows
+// (Tukey's biweight): outliers end with zero weight. It returns the residual spread.
 func refine(columns [][]float64, y, start []float64) (factors []float64, scale float64) {
 	factors = slices.Clone(start)
 	left, weight := make([]float64, len(y)), make([]float64, len(y))
@@ -159,18 +158,18 @@ func refine(columns [][]float64, y, start []float64) (factors []float64, scale f
 	return factors, scale
 }
 
-// line is y = base + slope*x, and the spread of what is left over.
+// line is y = base + slope*x, and the residual spread.
 type line struct{ base, slope, scale float64 }
 
-// maxPairs bounds the work of the first guess.
+// maxPairs bounds the work of the initial fit.
 const maxPairs = 20_000
 
-// robustLine fits a line that up to a quarter of wild points cannot bend: the
-// median slope between far pairs (Theil and Sen), then refine.
+// robustLine fits a line that tolerates up to a quarter of outliers: the median slope between
+// distant pairs (Theil and Sen), then refine.
 func robustLine(x, y []float64) line {
 	slopes := make([]float64, 0, maxPairs)
 	n := len(x)
-	// Pairs of points that are far apart in x are the ones that tell.
+	// Pairs of points that are far apart in x carry the information.
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
@@ -215,9 +214,9 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// nonNegative are the factors, none below 0, that minimise the squares of
-// y - sum(factor*column), plus the squared distance of each factor from its
-// prior times its pull: what the data leaves open stays where the prior is.
+// nonNegative are the non-negative factors that minimise the squares of y - sum(factor*column),
+// plus the squared distance of each factor from its prior times its pull: undetermined factors
+// stay at the prior.
 func nonNegative(columns [][]float64, y, prior, pull []float64) []float64 {
 	n := len(columns)
 	a, b := make([][]float64, n), make([]float64, n)
@@ -237,7 +236,7 @@ func nonNegative(columns [][]float64, y, prior, pull []float64) []float64 {
 		b[i] += pull[i] * prior[i]
 	}
 	x := slices.Clone(prior)
-	for range 5000 { // coordinate descent: each step is exact, and the bound is easy to keep
+	for range 5000 { // coordinate descent: each step is exact, and the bound is easy to enforce
 		moved := 0.0
 		for i := range n {
 			if a[i][i] == 0 {

@@ -61,7 +61,7 @@ func TestRatiosThatTheMixLeavesOpenLean(t *testing.T) {
 	var a, b, y []float64
 	for i := range 100 {
 		v := 10 + float64(i%10)
-		a, b, y = append(a, v), append(b, v), append(y, 0.8*v) // 0.4 calls each, if they are alike
+		a, b, y = append(a, v), append(b, v), append(y, 0.8*v) // 0.4 calls each, if they are equal
 	}
 	for _, c := range []struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Number is a float64 that JSON can hold: what is not a number is null there.
+// Number is a float64 for JSON: NaN is null there.
 type Number float64
 
 // MarshalJSON writes the number or null.
@@ -21,10 +21,10 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // Report is the quality of a twin: its errors, warnings and assumptions.
 type Report struct {
 	From  time.Time `json:"from"`
-	Cut   time.Time `json:"unseen_from"` // what comes after was held out
+	Cut   time.Time `json:"unseen_from"` // the rest was held out
 	Until time.Time `json:"until"`
 
-	Stretches int `json:"stretches"` // of the held-out part that were replayed request by request
+	Stretches int `json:"stretches"` // of the held-out part that were replayed in the event engine
 
 	Services []ServiceReport `json:"services"`
 	Kinds    []KindReport    `json:"kinds"`
@@ -39,7 +39,7 @@ type ServiceReport struct {
 	Service string   `json:"service"`
 	Changes []Change `json:"changes,omitempty"` // of the CPU time of a request
 	Rows    int      `json:"rows"`              // minutes that CPU was fitted to
-	Misfit  Number   `json:"misfit"`            // of response times, where they were fitted; null = nothing to fit to
+	Misfit  Number   `json:"misfit"`            // of response times in the fit; null = nothing to fit to
 
 	LowestRate  Number `json:"lowest_rate"`  // per replica, of all steps
 	HighestRate Number `json:"highest_rate"` // per replica, of all steps
@@ -48,15 +48,14 @@ type ServiceReport struct {
 	Beyond      Number `json:"beyond"`       // share of the held-out minutes outside of the fitted range
 
 	Twin   Scores `json:"twin"`
-	Events Scores `json:"twin_events"` // the twin request by request, on stretches of the held-out part
+	Events Scores `json:"twin_events"` // the twin in the event engine, on stretches of the held-out part
 	Linear Scores `json:"linear"`      // as in the paper: the intercept dropped
 	Kept   Scores `json:"linear_kept"` // with its intercept
 
-	Curve []CurvePoint `json:"curve,omitempty"` // the load-latency profile where it was fitted
+	Curve []CurvePoint `json:"curve,omitempty"` // the fitted load-latency profile
 }
 
-// CurvePoint is one point of a load-latency profile: measured, and what the
-// models say there.
+// CurvePoint is one point of a load-latency profile: measured, and predicted by the models.
 type CurvePoint struct {
 	Load      Number `json:"load"` // share of the CPU limit
 	Rate      Number `json:"rate"` // per replica
@@ -74,7 +73,7 @@ type KindReport struct {
 	Mean Score  `json:"mean"`
 	P99  Score  `json:"p99"`
 
-	EventMean Number `json:"event_mean"` // request by request, on stretches of the held-out part
+	EventMean Number `json:"event_mean"` // in the event engine, on stretches of the held-out part
 	EventP99  Number `json:"event_p99"`
 }
 
@@ -96,7 +95,7 @@ type Score struct {
 	NearOf int    `json:"near_minutes"`
 }
 
-// misses gathers relative errors, far from saturation and near it.
+// misses collects relative errors, far from saturation and near it.
 type misses struct{ far, near []float64 }
 
 func (e *misses) add(got, seen float64, near bool) {
@@ -118,8 +117,8 @@ func (e *misses) score() Score {
 	}
 }
 
-// score evaluates both models on the held-out part. Both are
-// given the same: the requests of users, and the replicas that were there.
+// score evaluates both models on the held-out part. Both get the same inputs: the requests of
+// users, and the recorded replicas.
 func (t *Twin) score(p *past, models []model) {
 	seen := replay(t.App, p, p.cut, p.h.Steps)
 	n := p.windowSteps()
@@ -168,8 +167,8 @@ func (t *Twin) score(p *past, models []model) {
 		}
 		r.Beyond = Number(float64(beyond) / float64(max(all, 1)))
 		r.Twin, r.Linear, r.Kept = scores(twin), scores(linear), scores(kept)
-		// The better one of the two readings is marked, and used in the picture;
-		// the regressor itself stays as in the paper unless a caller says so.
+		// The better one of the two variants is marked, and used in the figure; the regressor
+		// itself stays as in the paper unless a caller changes it.
 		r.Curve = curve(m, &t.Linear[i], &t.LinearP99[i], r.Kept.Mean.All < r.Linear.Mean.All)
 		t.Report.Services = append(t.Report.Services, r)
 	}
@@ -179,8 +178,8 @@ func (t *Twin) score(p *past, models []model) {
 
 func scores(e [3]misses) Scores { return Scores{e[0].score(), e[1].score(), e[2].score()} }
 
-// near reports whether a service was near saturation: by the CPU that it used
-// where it has a limit, by what the twin says of its load where it has none.
+// near reports whether a service was near saturation: by its CPU usage if it has a limit, by
+// the twin's load if it has none.
 func (p *past) near(w *window, m *model) bool {
 	if m.size.CPULimit > 0 && !math.IsNaN(w.cpu) {
 		return w.cpu >= nearLoad*w.ready*m.size.CPULimit
@@ -188,8 +187,7 @@ func (p *past) near(w *window, m *model) bool {
 	return m.busy(w.rate/w.ready) >= nearLoad
 }
 
-// weighed averages predictions as measurements are: a step counts by its
-// requests.
+// weighed averages predictions as measurements are: steps are weighted by their requests.
 func weighed(values []float64, t *track, from int) float64 {
 	sum, weight := 0.0, 0.0
 	for i, v := range values {
@@ -224,8 +222,8 @@ func curve(m *model, l, l99 *Linear, keep bool) []CurvePoint {
 	return out
 }
 
-// scoreKinds holds the twin against response times from end to end. A minute is
-// near saturation if any service was.
+// scoreKinds compares the twin with end-to-end response times. A minute is near saturation if
+// any service was.
 func (t *Twin) scoreKinds(p *past, models []model, seen *replayed) {
 	n := p.windowSteps()
 	near := map[int]bool{}

@@ -9,9 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// station is the load-latency profile of a service, in the simulator's terms:
-// the variation of its CPU time, what it waits for besides, and its workers. The
-// knee follows from queueing.
+// station is the load-latency profile of a service, in the simulator's terms: the variation of
+// its CPU time, its waiting time, and its workers. The knee follows from queueing.
 type station struct {
 	guess
 	backlog int
@@ -20,11 +19,11 @@ type station struct {
 	fitted  []answer // at the points
 }
 
-// manyWorkers stands for a service that takes whatever comes.
+// manyWorkers is a service without a limit of workers.
 const manyWorkers = 1000
 
-// fitStation finds the profile that the simulator comes nearest to the measured
-// response times with.
+// fitStation finds the profile with which the simulator comes closest to the measured response
+// times.
 func fitStation(p *past, g *graph, i int, m *model) station {
 	name := p.tracks[i].name
 	field := "services." + name
@@ -58,8 +57,8 @@ func fitStation(p *past, g *graph, i int, m *model) station {
 	return s
 }
 
-// workers of a replica, where requests were seen to wait for one: those that
-// did not wait had one. Otherwise 0, and the most that were at work at once.
+// workers of a replica, if requests were observed to wait for one: the number in service
+// meanwhile. Otherwise 0, and the most that were in service at once.
 func (t *track) workers(p *past, m *model) (known, least int) {
 	var at []float64
 	most := 0.0
@@ -78,7 +77,7 @@ func (t *track) workers(p *past, m *model) (known, least int) {
 		}
 	}
 	if len(at) >= pointLeast {
-		// In a window that is not full throughout, fewer than all are busy.
+		// In a window that is not saturated throughout, fewer than all are busy.
 		slices.Sort(at)
 		return max(1, int(math.Round(quantile(at, 0.95)))), 0
 	}
@@ -88,8 +87,8 @@ func (t *track) workers(p *past, m *model) (known, least int) {
 // goodFit is a misfit that needs no explanation.
 const goodFit = 0.02
 
-// search finds the best guess; then, where it is not good, whether few workers
-// or calls side by side explain more.
+// search finds the best guess; then, if it is not good, whether few workers or parallel calls
+// explain more.
 func (s *station) search(t *trial, known, least int) {
 	first := t.start()
 	if known > 0 {
@@ -97,7 +96,7 @@ func (s *station) search(t *trial, known, least int) {
 	}
 	best := math.Inf(1)
 	try := func(g guess) {
-		// What is unusual must earn its place.
+		// An unusual explanation must be clearly better.
 		if found, off := t.descend(g); off < best-0.01 {
 			s.guess, best = found, off
 		}
@@ -109,8 +108,8 @@ func (s *station) search(t *trial, known, least int) {
 		try(side)
 	}
 	if known == 0 && best > goodFit && t.p.tracks[t.service].series[history.Queue].Present() == 0 {
-		// Without a count of those who wait, the shape of the profile must tell.
-		// More workers than are ever busy change nothing.
+		// Without a count of waiting requests, the shape of the profile must show it. More
+		// workers than are ever busy change nothing.
 		g := s.guess
 		for n := 1; n <= 3*t.mostInside()+1; n *= 2 {
 			if n >= least {
@@ -123,8 +122,7 @@ func (s *station) search(t *trial, known, least int) {
 	s.fitted = t.run(s.guess)
 }
 
-// mostInside is how many requests a replica has held at once, on average at its
-// busiest point (Little).
+// mostInside is the mean number of requests in a replica at its busiest point (Little).
 func (t *trial) mostInside() int {
 	most := 0.0
 	for i := range t.points {
@@ -135,7 +133,7 @@ func (t *trial) mostInside() int {
 	return int(math.Ceil(most))
 }
 
-// start guesses: what is left of the mean at little load is waiting.
+// start is the initial guess: the rest of the mean at low load is waiting.
 func (t *trial) start() guess {
 	pt := &t.points[0]
 	alone := t.m.demand.perVisit
@@ -147,7 +145,7 @@ func (t *trial) start() guess {
 	return guess{cpuCV: 1, wait: max(wait, 0), waitCV: 1, workers: manyWorkers}
 }
 
-// inCalls is the time of a visit in calls made one after the other.
+// inCalls is the time of a visit in sequential calls.
 func (t *trial) inCalls(pt *point) float64 {
 	sum, rate := 0.0, 0.0
 	for k := range t.g.kinds {
@@ -162,11 +160,11 @@ func (t *trial) inCalls(pt *point) float64 {
 	return ratio(sum, rate)
 }
 
-// overlaps reports whether the calls cannot all have been made one after the
-// other: together they take longer than the whole visit.
+// overlaps reports whether the calls cannot all have been sequential: together they take longer
+// than the whole visit.
 func (t *trial) overlaps() bool {
 	if len(t.callees) == 1 && t.g.bulky(t.service) {
-		return false // the tree could not show it
+		return false // the tree could not represent it
 	}
 	n := 0
 	for i := range t.points {
@@ -178,8 +176,7 @@ func (t *trial) overlaps() bool {
 	return 2*n > len(t.points)
 }
 
-// descend tries steps in one measure after the other, halving them as they stop
-// helping.
+// descend tries steps in one parameter after the other, halving them as they stop helping.
 func (t *trial) descend(g guess) (guess, float64) {
 	best := t.misfit(g)
 	base := t.points[0].mean
@@ -216,7 +213,7 @@ func (t *trial) descend(g guess) (guess, float64) {
 	return g, best
 }
 
-// remark says how far the profile can be trusted.
+// remark adds warnings on the reliability of the profile.
 func (s *station) remark(t *trial, name string, m *model) {
 	top := t.points[len(t.points)-1].load
 	if top < kneeLoad {
@@ -243,7 +240,7 @@ func (s *station) remark(t *trial, name string, m *model) {
 	}
 }
 
-// service is the station in the vocabulary.
+// service returns the station's distributions.
 func (s *station) service(m *model) (cpu, wait loadline.Dist) {
 	cpu = loadline.Dist{Mean: max(seconds(m.demand.perVisit).Round(time.Microsecond/10), time.Microsecond/10), CV: round(s.cpuCV, 3)}
 	wait = loadline.Dist{Mean: seconds(s.wait).Round(time.Microsecond), CV: round(s.waitCV, 3)}

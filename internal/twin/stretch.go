@@ -12,14 +12,14 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// The fluid engine that replays the whole held-out part is an approximation of its
-// own. So that its errors are not taken for the twin's, some stretches are also
-// replayed request by request, from the quietest to the busiest.
+// The fluid engine that replays the whole held-out part is an approximation of its own. To
+// separate its errors from the twin's, some stretches are also replayed in the event engine,
+// from the quietest to the busiest.
 const (
 	StretchSpan   = 4 * time.Minute
 	stretchWarm   = time.Minute
 	stretches     = 5
-	stretchVisits = 1_000_000 // of all services in all stretches, at most; but two stretches at least
+	stretchVisits = 1_000_000 // of all services in all stretches, maximum; but at least two stretches
 )
 
 // stretch is a part of the held-out steps.
@@ -68,8 +68,8 @@ func valuesOf(series []float32, s stretch) []float64 {
 	return out
 }
 
-// pickStretches takes stretches without gaps, evenly over the range of loads:
-// the busiest first, then the quietest.
+// pickStretches selects stretches without gaps, evenly over the range of loads: the busiest
+// first, then the quietest.
 func (p *past) pickStretches() []stretch {
 	span, warm := p.stepsOf(StretchSpan), p.stepsOf(stretchWarm)
 	var all []stretch
@@ -101,8 +101,7 @@ func (p *past) pickStretches() []stretch {
 
 func (p *past) stepsOf(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()/p.step))) }
 
-// replayEvents runs one stretch, after a while to warm up, and gives the means
-// over it: one value each.
+// replayEvents runs one stretch, after a warm-up, and returns its means: one value each.
 func replayEvents(app *loadline.App, p *past, s stretch, seed uint64) *replayed {
 	from := s.from - p.stepsOf(stretchWarm)
 	quick, load, counts := p.replayable(app, from, s.to)
@@ -130,7 +129,7 @@ func replayEvents(app *loadline.App, p *past, s stretch, seed uint64) *replayed 
 	return out
 }
 
-// kept is a reading that stays.
+// kept is a copy of a reading.
 type kept struct {
 	cpu             []float64
 	services, kinds []keptLatency
@@ -157,8 +156,7 @@ func keepLatency(l *sim.LatencyReading) keptLatency {
 	return keptLatency{l.Count, l.SumSeconds, h}
 }
 
-// since is the mean and the 99th percentile of what has ended since; NaN =
-// nothing has.
+// since is the mean and the 99th percentile of requests that ended since; NaN = none.
 func (k *keptLatency) since(l *sim.LatencyReading) (mean, p99 float64) {
 	h := sim.NewHistogram(sim.ExporterBits)
 	h.CopyFrom(l.Histogram)

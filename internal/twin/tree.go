@@ -7,12 +7,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// maxTree is how many calls the tree of one kind may have.
+// maxTree is the maximum number of calls in the tree of one kind.
 const maxTree = 2000
 
-// tree unfolds the calls of one kind of request: a service that is called from
-// two places stands in both, with the same calls of its own, because the
-// metrics tell callers apart and not their callers.
+// tree unfolds the calls of one kind of request: a service that is called from two places is in
+// both, with the same calls of its own, because the metrics distinguish callers but not their
+// callers.
 func (g *graph) tree(k int, parallel []bool) (root loadline.Call, cut bool) {
 	left := maxTree
 	kd := &g.kinds[k]
@@ -50,12 +50,11 @@ func (g *graph) tree(k int, parallel []bool) (root loadline.Call, cut bool) {
 	return unfold(kd.to, 1), cut
 }
 
-// maxSide is how many calls, with all under them, a stage may have that was made
-// of repetitions.
+// maxSide is the maximum number of calls, with all below them, of a stage made of repetitions.
 const maxSide = 300
 
-// sideBySide makes one stage of all. Repetitions of a call become calls of their
-// own, unless too much hangs under them: then they stay in a row.
+// sideBySide merges all stages into one. Repetitions become separate calls, unless too many
+// calls are below them: then they stay sequential.
 func sideBySide(stages [][]loadline.Call) [][]loadline.Call {
 	var side []loadline.Call
 	for _, c := range slices.Concat(stages...) {
@@ -75,8 +74,8 @@ func sideBySide(stages [][]loadline.Call) [][]loadline.Call {
 	return [][]loadline.Call{side}
 }
 
-// bulky reports whether some kind's repeated calls of a service have too much under
-// them to be written side by side.
+// bulky reports whether some kind's repeated calls of a service have too many calls below them
+// to be parallel.
 func (g *graph) bulky(service int) bool {
 	for k := range g.kinds {
 		kd := &g.kinds[k]
@@ -110,8 +109,8 @@ func visit(service int) loadline.Call {
 	return loadline.Call{Service: service, Probability: 1, Times: 1, Work: 1}
 }
 
-// times parts a mean number of calls into those that are always made and the
-// probability of one more.
+// times divides a mean number of calls into those that are always made and the probability of
+// one more.
 func times(ratio float64) (whole int, rest float64) {
 	floor := math.Floor(ratio)
 	rest = round(ratio-floor, 4)

@@ -9,9 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// trial asks the simulator how long requests would take: one service by itself,
-// with callees that take as long as they were measured to take. So each service
-// is fitted apart from what is wrong with the others.
+// trial simulates response times: one service by itself, with callees that take as long as
+// measured. So each service is fitted independently of errors in the others.
 type trial struct {
 	p       *past
 	g       *graph
@@ -22,12 +21,12 @@ type trial struct {
 	clumped bool // a request visits the service several times
 }
 
-// guess is what a trial tries out.
+// guess is the parameters of a trial.
 type guess struct {
 	cpuCV        float64
 	wait, waitCV float64 // seconds
 	workers      int
-	parallel     bool // calls are made side by side
+	parallel     bool // calls are parallel
 }
 
 // answer is the response time at one point.
@@ -36,11 +35,11 @@ type answer struct {
 	quantiles [4]float64
 }
 
-// trialStep is how far the engine goes at once. Its steps are implicit, so long
-// ones settle; it shortens them itself where a queue builds up.
+// trialStep is the engine's step. Its steps are implicit, so long ones converge; it shortens
+// them itself where a queue builds up.
 const trialStep = 2 * time.Minute
 
-// run gives the response times at all points.
+// run returns the response times at all points.
 func (t *trial) run(gs guess) []answer {
 	out := make([]answer, len(t.points))
 	if len(t.callees) == 0 && !t.clumped && t.p.options.Routing == loadline.RouteRandom {
@@ -53,8 +52,8 @@ func (t *trial) run(gs guess) []answer {
 	return out
 }
 
-// climb runs all points one after the other in one engine, the lowest first. At
-// random routing one replica represents all.
+// climb runs all points in sequence in one engine, the lowest first. With random routing one
+// replica represents all.
 func (t *trial) climb(gs guess, out []answer) {
 	load := make(stairs, len(t.points))
 	for i := range load {
@@ -76,7 +75,7 @@ func (t *trial) climb(gs guess, out []answer) {
 	}
 }
 
-// stairs is a load of one kind that takes each step for three trial steps.
+// stairs is a load of one kind that stays at each level for three trial steps.
 type stairs []float64
 
 func (s stairs) Rate(_ int, t time.Duration) (float64, time.Duration) {
@@ -120,7 +119,7 @@ func (t *trial) one(gs guess, pt *point, out *answer) {
 		load = append(load, pt.kinds[k]/visits)
 		sum += pt.kinds[k]
 	}
-	// The kinds need not sum to what the service saw; its own count is better.
+	// The kinds need not sum to the service's rate; its own count is more precise.
 	for k := range load {
 		load[k] *= replicas * pt.rate / sum
 	}
@@ -146,8 +145,8 @@ func (t *trial) called(gs guess, k int, stubs []loadline.Call) loadline.Call {
 	return root
 }
 
-// repeated are the stages that make so many calls by each of so many callers.
-// Callers of whom there is at most one make theirs in a row.
+// repeated are the stages that make ratio calls by each of the callers. If there is at most one
+// caller, its calls are sequential.
 func repeated(call loadline.Call, callers, ratio float64) (stages [][]loadline.Call) {
 	share := 1.0
 	if callers < 1 {
@@ -169,9 +168,9 @@ func repeated(call loadline.Call, callers, ratio float64) (stages [][]loadline.C
 	return stages
 }
 
-// asked puts visits under a stub of everything above them: visits of one request
-// come together, and meet the quota of the kernel together. The stub takes the
-// rest of the request's time.
+// asked puts visits under a stub of everything above them: visits of one request arrive
+// together, and meet the kernel's quota together. The stub takes the rest of the request's
+// time.
 func (t *trial) asked(app *loadline.App, pt *point, k int, call loadline.Call) loadline.Call {
 	kd := &t.g.kinds[k]
 	root := visit(len(app.Services))
@@ -212,7 +211,7 @@ func answerOf(before, after sim.LatencyReading) answer {
 	}
 }
 
-// station is the service with a guess, in so many replicas.
+// station is the service with a guess, with the given replicas.
 func (t *trial) station(gs guess, replicas int) loadline.Service {
 	return loadline.Service{
 		Name: "it", CPU: loadline.Dist{Mean: max(seconds(t.m.demand.perVisit), 1), CV: gs.cpuCV},
@@ -222,7 +221,7 @@ func (t *trial) station(gs guess, replicas int) loadline.Service {
 	}
 }
 
-// stub is a callee that takes a given time and never fills up.
+// stub is a callee with a given response time and unlimited capacity.
 func stub(mean, cv float64) loadline.Service {
 	const plenty = 1 << 20
 	return loadline.Service{
@@ -231,17 +230,15 @@ func stub(mean, cv float64) loadline.Service {
 	}
 }
 
-// Weights of the measures in the misfit: mean, p50, p90, p95, p99. The mean and
-// the tail are what objectives are stated in, the others tell their shape. Of a
-// service with callees the shape is mostly theirs, and of all kinds of requests
-// together, while its mean is exact: times add up.
+// Weights of the measures in the misfit: mean, p50, p90, p95, p99. Objectives are stated for
+// the mean and the tail, the others show the shape. For a service with callees the shape is
+// mostly theirs, over all kinds of requests, while its mean is exact: times add up.
 var (
 	leafWeights   = [5]float64{4, 1, 0.5, 1, 2}
 	callerWeights = [5]float64{6, 0.25, 0.25, 0.25, 0.5}
 )
 
-// misfit is how far a guess is off, as a mean relative error; large errors
-// count by their size, not by its square.
+// misfit is the mean relative error of a guess; large errors count linearly, not squared.
 func (t *trial) misfit(gs guess) float64 {
 	weights := &leafWeights
 	if len(t.callees) > 0 {
@@ -257,17 +254,16 @@ func (t *trial) misfit(gs guess) float64 {
 				continue
 			}
 			w := pt.weight * weights[k]
-			off := 3.0 // nothing came out at all
+			off := 3.0 // no result at all
 			if got[k] > 0 {
 				off = min(math.Abs(math.Log(got[k]/seen[k])), 3)
 			}
-			// Nearly quadratic when small, so that the best is not a corner.
+			// Nearly quadratic when small, so that the optimum is smooth.
 			sum += w * (math.Sqrt(off*off+0.0025) - 0.05)
 			weight += w
 		}
 	}
-	// Between guesses that fit alike, the one nearest to what is usual: a
-	// variation of 1.
+	// Between guesses that fit equally, the one closest to the usual variation of 1.
 	unusual := math.Log(gs.cpuCV)*math.Log(gs.cpuCV) + math.Log(gs.waitCV)*math.Log(gs.waitCV)
 	pull := usualPull
 	if t.clumped {
@@ -276,9 +272,9 @@ func (t *trial) misfit(gs guess) float64 {
 	return sum/max(weight, 1e-9) + pull*unusual
 }
 
-// usualPull is what an unusual variation must be worth, as a share of misfit. Of
-// visits that come in clumps under a quota the fluid engine knows less, and a
-// variation bent to its errors would be wrong in the event engine.
+// usualPull is the improvement that an unusual variation must bring, as a share of misfit. For
+// visits in clumps under a quota the fluid engine is less precise, and a variation fitted to
+// its errors would be wrong in the event engine.
 const (
 	usualPull   = 0.001
 	clumpedPull = 0.02

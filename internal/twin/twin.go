@@ -2,19 +2,16 @@
 // runs, made from a [history.History], and beside it Scaling-Ops' regressor, both scored
 // on the held-out last part of the history.
 //
-// Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go
-// make the history ready and refuse what cannot be fitted; graph.go, ratios.go
-// and tree.go find the call graph; demand.go and change.go CPU per request and
-// releases that changed it; station.go, points.go and trial.go the load-latency
-// profile; resources.go memory, start-up and sizes; objective.go what is
-// promised; linear.go Scaling-Ops' regressor; build.go puts the application
-// together; replay.go, score.go
-// and stretch.go evaluate both models on the held-out part;
-// coverage.go says where the twin extrapolates; load.go turns the history into a
-// workload; origins.go says of every figure where it comes from; robust.go is
-// the arithmetic.
+// Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go prepare the
+// history and reject what cannot be fitted; graph.go, ratios.go and tree.go find the call
+// graph; demand.go and change.go CPU per request and releases that changed it; station.go,
+// points.go and trial.go the load-latency profile; resources.go memory, start-up and sizes;
+// objective.go objectives; linear.go Scaling-Ops' regressor; build.go assembles the
+// application; replay.go, score.go and stretch.go evaluate both models on the held-out part;
+// coverage.go reports where the twin extrapolates; load.go turns the history into a workload;
+// origins.go records the origin of every figure; robust.go is the arithmetic.
 //
-// What is assumed is listed in the [Report] and marked in the written model.
+// Assumptions are listed in the [Report] and marked in the written model.
 package twin
 
 import (
@@ -30,7 +27,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Options say how to fit. The zero value is usable.
+// Options configure a fit. The zero value is usable.
 type Options struct {
 	Name       string      // of the application; "twin"
 	Objectives []Objective // none: assumed, see [UsualFactor]
@@ -41,13 +38,13 @@ type Options struct {
 	// percentiles. The zero value is the mean.
 	Delay history.ServiceMetric
 
-	CPU     sim.CPUModel     // how a CPU limit holds
-	Routing loadline.Routing // metrics do not tell it; the default is at random
+	CPU     sim.CPUModel     // how a CPU limit is enforced
+	Routing loadline.Routing // metrics do not show it; the default is random
 
 	Progress func(share float64) // may be nil; called by one goroutine at a time
 }
 
-// Objective is what users are promised of one kind of request.
+// Objective is the SLO of one kind of request.
 type Objective struct {
 	Kind string // empty = every kind
 	SLO  loadline.SLO
@@ -56,7 +53,7 @@ type Objective struct {
 // DefaultHeldOut is the share of a history that is held out.
 const DefaultHeldOut = 0.2
 
-// Twin is an application fitted to its past.
+// Twin is an application fitted to its history.
 type Twin struct {
 	App    *loadline.App
 	Linear []Linear // in the order of App.Services; zero Rows = it could not be fitted
@@ -68,8 +65,8 @@ type Twin struct {
 	marks   map[string]string // from field to origin
 }
 
-// Fit makes a twin of a history. The last part, Options.HeldOut of it,
-// is used for nothing but the scores.
+// Fit makes a twin of a history. The last part, Options.HeldOut of it, is used for scoring
+// only.
 func Fit(h *history.History, o Options) (*Twin, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -117,7 +114,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// model is what was found of one service.
+// model is the fit of one service.
 type model struct {
 	demand  demand
 	station station
@@ -128,7 +125,7 @@ type model struct {
 	notes   notes
 }
 
-// fitServices fits every service by itself, some at once.
+// fitServices fits every service by itself, several in parallel.
 func fitServices(p *past, g *graph) []model {
 	models := make([]model, len(p.tracks))
 	next := make(chan int)

@@ -15,9 +15,9 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// The tolerances of this file are those that docs/twin.md states.
+// The tolerances of this file are those of docs/twin.md.
 
-// checkFigures holds a twin against the application that was recorded.
+// checkFigures compares a twin with the recorded application.
 func checkFigures(t *testing.T, tw *Twin, truth *loadline.App, starts func(name string) bool) {
 	t.Helper()
 	for i := range truth.Services {
@@ -90,7 +90,7 @@ func TestTheTwinOfACallGraphHasItsFigures(t *testing.T) {
 	for _, r := range tw.Report.Services {
 		atMost(t, r.Service+" CPU", r.Twin.CPU.All, 0.06) // its readings are 5 % off
 		atMost(t, r.Service+" mean", r.Twin.Mean.All, 0.08)
-		atMost(t, r.Service+" p99", r.Twin.P99.All, 0.2) // some hundred requests a minute have no exact p99
+		atMost(t, r.Service+" p99", r.Twin.P99.All, 0.2) // a few hundred requests per minute have no exact p99
 		atMost(t, r.Service+" mean, by requests", r.Events.Mean.All, 0.1)
 		atMost(t, r.Service+" p99, by requests", r.Events.P99.All, 0.25)
 	}
@@ -116,7 +116,7 @@ func TestNoiseGapsAndWildValuesDoNotBendTheTwin(t *testing.T) {
 		at := rng.IntN(h.Steps - 3)
 		blank(h, at, at+1+rng.IntN(3))
 	}
-	s.Series[history.Rate][5000] = -40 // a counter was set back
+	s.Series[history.Rate][5000] = -40 // a counter reset
 	tw := fit(t, h, Options{})
 	checkFigures(t, tw, builtIn("single"), always)
 	r := tw.Report.Services[0]
@@ -262,7 +262,7 @@ func TestBeyondWhatWasSeenTheTwinSaysSo(t *testing.T) {
 	near(t, "the busiest minute", float64(r.Busiest), 0.9, 0.1)
 }
 
-// warned demands that each text is part of some warning.
+// warned requires that each text is part of some warning.
 func warned(t *testing.T, tw *Twin, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

@@ -7,16 +7,15 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// windowSpan is over how long measurements are averaged before they are fitted:
-// within 15 s chance moves the rate of a small service by a tenth, which would
-// count twice, once as load and once as queueing.
+// windowSpan is the interval over which measurements are averaged before they are fitted:
+// within 15 s the rate of a small service varies by a tenth at random, which would count twice,
+// as load and as queueing.
 const windowSpan = time.Minute
 
-// settleSpan is how long after a change of replicas a service is not taken to
-// be stationary.
+// settleSpan is how long after a change of replicas a service is not considered stationary.
 const settleSpan = 2 * time.Minute
 
-// window is what was measured of a service in about a minute. NaN is absent.
+// window is the measurements of a service in about a minute. NaN is absent.
 type window struct {
 	from, to  int // steps
 	rate      float64
@@ -30,16 +29,16 @@ type window struct {
 	queue     float64
 	mean      float64 // seconds
 	quantiles [4]float64
-	even      bool // the replicas were the same throughout
-	steady    bool // and for a while before
+	even      bool // constant replicas
+	steady    bool // and for some time before
 }
 
-// tails are the percentiles that a history may hold, in its order.
+// tails are the percentiles of a history, in its order.
 var tails = [4]history.ServiceMetric{history.LatencyP50, history.LatencyP90, history.LatencyP95, history.LatencyP99}
 
 func (p *past) windowSteps() int { return max(1, int(math.Ceil(windowSpan.Seconds()/p.step))) }
 
-// makeWindows averages the part that is fitted.
+// makeWindows averages the fitted part.
 func (p *past) makeWindows(t *track) []window {
 	n := p.windowSteps()
 	settle := int(math.Ceil(settleSpan.Seconds() / p.step))
@@ -52,8 +51,7 @@ func (p *past) makeWindows(t *track) []window {
 	return windows
 }
 
-// average of the steps from up to but not including to. Less than half of them
-// is not enough to speak for the window.
+// average of the steps [from, to). Less than half of them do not make a window.
 func (p *past) average(t *track, from, to int) window {
 	w := window{from: from, to: to}
 	mean := func(s history.Series) float64 {
@@ -69,7 +67,7 @@ func (p *past) average(t *track, from, to int) window {
 		}
 		return sum / float64(n)
 	}
-	// Delays are those of requests, so a step counts by its requests.
+	// Delays are of requests, so steps are weighted by their requests.
 	byRequests := func(s history.Series) float64 {
 		sum, weight := 0.0, 0.0
 		for i := from; i < to; i++ {
@@ -101,8 +99,8 @@ func (p *past) average(t *track, from, to int) window {
 	return w
 }
 
-// evenReplicas reports whether the replicas were the same in all steps and as many
-// as were asked for. What is absent does not say otherwise.
+// evenReplicas reports whether the replicas were constant and equal to the desired number.
+// Absent values are ignored.
 func (p *past) evenReplicas(t *track, from, to int) bool {
 	first := math.NaN()
 	for i := from; i < to; i++ {
@@ -120,8 +118,7 @@ func (p *past) evenReplicas(t *track, from, to int) bool {
 	return true
 }
 
-// sound windows are those whose requests were served: many failures take less
-// CPU and time, or more.
+// sound windows are those whose requests were served: many failures distort CPU and time.
 func (w *window) sound() bool {
 	return w.rate > 0 && w.ready >= 1 && !(w.errors > 0.02*w.rate)
 }

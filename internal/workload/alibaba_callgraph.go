@@ -52,14 +52,14 @@ func traceRows(in *input) func() {
 	}
 }
 
-// recent remembers the last so many ids, so that a stream of any length counts
-// each once in bounded memory: the rows of a trace lie within seconds of each
-// other. It keeps hashes; two of 2^18 ids share one once in 10^8 files.
+// recent keeps the last ids, so that a stream of any length counts each once in bounded memory:
+// the rows of a trace are within seconds of each other. It keeps hashes; two of 2^18 ids
+// collide once in 10^8 files.
 type recent struct {
 	seed  maphash.Seed
 	known map[uint64]struct{}
 	ring  []uint64
-	size  int // of the ring when full
+	size  int // of the full ring
 	next  int
 }
 

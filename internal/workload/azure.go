@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Azure's public traces of invocations. Functions 2019 counts them by minute,
-// one file a day (Concat joins days); Functions 2021 and LLM 2023 have a row
-// for each.
+// Azure's public traces of invocations. Functions 2019 has counts per minute, one file per day
+// (Concat joins days); Functions 2021 and LLM 2023 have one row per invocation.
 
 const minutesPerDay = 1440
 
@@ -31,7 +30,7 @@ var azure2019 = &format{
 			for minute := range minutesPerDay {
 				text := in.text(4 + minute)
 				if len(text) == 1 && text[0] == '0' {
-					continue // nearly all of them
+					continue // the most frequent case
 				}
 				count, err := parseNumber(text)
 				if err != nil || count < 0 || count != math.Trunc(count) {
@@ -40,7 +39,7 @@ var azure2019 = &format{
 				}
 				in.put(int64(minute)*int64(time.Minute), count)
 			}
-			// The day is whole whatever its first and last minutes hold.
+			// The day is complete whatever its first and last minutes contain.
 			in.put(0, 0)
 			in.put((minutesPerDay-1)*int64(time.Minute), 0)
 		}

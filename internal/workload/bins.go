@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// maxBins bounds the memory of a trace, whatever its time stamps say: half a
-// year of seconds. A stray time stamp far away is a fault rather than gigabytes.
+// maxBins bounds the memory of a trace, whatever its timestamps: half a year of seconds. A
+// stray timestamp far away is a fault instead of gigabytes.
 const maxBins = 1 << 24
 
-// bins gathers readings by time, in any order.
+// bins collects readings by time, in any order.
 type bins struct {
 	step  time.Duration
 	most  int64
 	first int64 // index of cells[0] on the trace's clock
 	cells []cell
-	low   int64 // the bins that readings fell into lie in [low, high];
-	high  int64 // the cells may reach beyond
+	low   int64 // readings fell into the bins [low, high];
+	high  int64 // the cells may extend beyond
 }
 
 type cell struct {
@@ -24,7 +24,7 @@ type cell struct {
 	weight float64 // readings, or the part of the bin they cover; 0 = none
 }
 
-// add puts a reading at an instant, in nanoseconds.
+// add adds a reading at an instant, in nanoseconds.
 func (b *bins) add(at int64, value, weight float64) error {
 	c, err := b.at(floorDiv(at, int64(b.step)))
 	if err != nil {
@@ -35,8 +35,7 @@ func (b *bins) add(at int64, value, weight float64) error {
 	return nil
 }
 
-// addSpan puts a reading that holds over [from, to), divided among the bins it
-// touches.
+// addSpan adds a reading that is valid over [from, to), divided among the bins it overlaps.
 func (b *bins) addSpan(from, to int64, value float64) error {
 	step := int64(b.step)
 	for i := floorDiv(from, step); i*step < to; i++ {
@@ -64,8 +63,8 @@ func (b *bins) at(i int64) (*cell, error) {
 	b.low, b.high = low, high
 	switch last := b.first + int64(len(b.cells)) - 1; {
 	case i < b.first:
-		// Room in front is made in proportion, so that rows in falling order
-		// do not cost a copy each; it is trimmed at the end.
+		// Space in front grows in proportion, so that rows in descending order do not cost a
+		// copy each; it is trimmed at the end.
 		room := min(max(b.first-i, int64(len(b.cells))), b.most)
 		cells := make([]cell, room+int64(len(b.cells)))
 		copy(cells[room:], b.cells)
@@ -102,7 +101,7 @@ func floorDiv(a, b int64) int64 {
 // blank is a run of bins without a reading.
 type blank struct{ from, to int }
 
-// blanks finds them.
+// blanks finds all runs of bins without a reading.
 func blanks(cells []cell) []blank {
 	var all []blank
 	for i := range cells {

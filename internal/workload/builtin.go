@@ -2,11 +2,11 @@ package workload
 
 import "time"
 
-// builtin is a named workload, for a first try without a file. Peak and Scale
-// fit it to an application.
+// builtin is a named workload, to start without a file. Peak and Scale fit it to an
+// application.
 type builtin struct {
 	name, help, spec string
-	duration         time.Duration // when none is asked for
+	duration         time.Duration // default
 }
 
 var builtins = []builtin{

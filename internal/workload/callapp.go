@@ -59,7 +59,7 @@ func (t *callTrees) app(o CallGraphOptions, report *CallGraphReport) *loadline.A
 		k.Timeout = 20 * k.SLO.Latency
 		app.Kinds = append(app.Kinds, k)
 	}
-	// Room for the services at their start, four times over.
+	// Capacity for four times the initial replicas.
 	for i := range (len(app.Services) + 7) / 8 {
 		app.Nodes = append(app.Nodes, loadline.Node{Name: fmt.Sprintf("node-%d", i+1), Cores: 16, Memory: 64 << 30})
 	}
@@ -117,9 +117,8 @@ func roundMicro(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
 }
 
-// sloLatency is the factor times the mean response time, in whole
-// milliseconds; what the entry itself took is unknown if its row is missing,
-// and then the slowest of its calls stands for it.
+// sloLatency is the factor times the mean response time, in whole milliseconds. If the row of
+// the entry is missing, its response time is unknown and the slowest of its calls is used.
 func sloLatency(root *callNode, factor float64) time.Duration {
 	mean := root.rt.mean()
 	for _, c := range root.calls {
@@ -128,8 +127,8 @@ func sloLatency(root *callNode, factor float64) time.Duration {
 	return max(time.Millisecond, time.Duration(math.Ceil(mean*factor*1e3))*time.Millisecond)
 }
 
-// call makes the vocabulary's call of a node that callers of parentVisits
-// visits made. Probability and times keep the mean number of calls per visit.
+// call makes the loadline.Call of a node that was called by the given visits of its parent.
+// Probability and times preserve the mean number of calls per visit.
 func (n *callNode) call(app *loadline.App, services map[string]*moments, parentVisits, callers float64) loadline.Call {
 	times := max(1, math.Round(n.visits/callers), math.Ceil(n.visits/parentVisits))
 	c := loadline.Call{
@@ -151,8 +150,8 @@ func (n *callNode) call(app *loadline.App, services map[string]*moments, parentV
 	return c
 }
 
-// stages puts a call in the stage of the one before it if the two overlap in
-// most of the visits that make both.
+// stages puts a call in the stage of the one before it if the two overlap in most of the visits
+// that make both.
 func (n *callNode) stages() [][]*callNode {
 	var stages [][]*callNode
 	for _, c := range n.sorted() {

@@ -12,16 +12,16 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// CallGraphOptions say how call traces become an application. The zero value
-// takes the defaults given with each field.
+// CallGraphOptions configure how call traces become an application. The zero value means the
+// default given with each field.
 type CallGraphOptions struct {
 	Name        string  // of the application; "callgraph"
-	CPUShare    float64 // of a visit's own time that is CPU, the rest is waiting; 0.5
+	CPUShare    float64 // share of a visit's own time that is CPU; the rest is waiting; 0.5
 	MaxKinds    int     // the most frequent kinds of requests are kept; 20
-	MinCalls    float64 // calls made less often than this per request of their kind are left out; 0.001
+	MinCalls    float64 // calls made less often than this per request of their kind are dropped; 0.001
 	SLOFactor   float64 // SLO latency over the mean response time of a kind; 3
-	MaxTraces   int     // stop after so many usable traces; 0 = read all
-	SkipBadRows bool    // leave out rows that are not rows and count them
+	MaxTraces   int     // stop after this many usable traces; 0 = read all
+	SkipBadRows bool    // skip and count malformed rows
 }
 
 func (o CallGraphOptions) withDefaults() CallGraphOptions {
@@ -50,8 +50,8 @@ func (o CallGraphOptions) validate() error {
 	return faults.err()
 }
 
-// CallGraphReport is what was kept and what was left out on the way from
-// traces to an application.
+// CallGraphReport is what was kept and what was dropped on the way from traces to an
+// application.
 type CallGraphReport struct {
 	Format  string
 	Rows    int64
@@ -62,10 +62,10 @@ type CallGraphReport struct {
 
 	KindsLeftOut    int // beyond MaxKinds
 	RequestsLeftOut int // traces of those kinds
-	CallsFolded     int // into their callers, since they would close a cycle
+	CallsFolded     int // into their callers, because they would close a cycle
 	CallsLeftOut    int // distinct calls below MinCalls
 
-	Assumed []string // every figure that the traces do not hold
+	Assumed []string // every figure that is not in the traces
 }
 
 // AppFromCallGraph makes an application of an Alibaba MSCallGraph table, 2021
@@ -149,8 +149,8 @@ func reasons(dropped map[string]int) string {
 	return cmp.Or(text, "nothing")
 }
 
-// interner keeps one copy of each name: the ids of 2021 are 64 letters long
-// and come in every row. It starts again before it outgrows what it saves.
+// interner keeps one copy of each name: the ids of 2021 are 64 letters long and occur in every
+// row. It is reset before it outgrows what it saves.
 type interner map[string]string
 
 func (n interner) name(text []byte) string {
@@ -180,7 +180,7 @@ func (in *input) span(names interner) (traceID string, s span, ok bool) {
 	s.id, s.um, s.dm, s.iface, s.at = column(rpc), column("um"), column("dm"), column("interface"), at
 	rt, err := parseNumber(in.fields[in.position("rt")])
 	if err != nil || math.Abs(rt) > 1e9 {
-		rt = math.NaN() // the trace is then left out and counted
+		rt = math.NaN() // the trace is then dropped and counted
 	}
 	s.rt = time.Duration(math.Abs(rt) * float64(time.Millisecond))
 	s.fromServer = rt < 0

@@ -13,7 +13,7 @@ import (
 
 const head2021 = ",timestamp,traceid,rpcid,um,rpctype,interface,dm,rt\n"
 
-// Two whole requests and one of each kind of broken one.
+// Two complete requests and one of each kind of broken request.
 const callGraph2021 = head2021 +
 	"0,0,t1,0,(?),http,home,front,100\n" +
 	"1,0,t1,0,(?),http,home,front,-100\n" +
@@ -85,7 +85,7 @@ func TestAppFromCallGraphFoldsCycles(t *testing.T) {
 	}
 }
 
-// Traces drawn from a known application give it back.
+// The application is recovered from traces that were drawn from it.
 func TestAppFromCallGraphRecovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	var b strings.Builder
@@ -144,8 +144,8 @@ func TestAppFromCallGraphRefuses(t *testing.T) {
 	}
 }
 
-// checkApp holds what every application must: valid numbers and no cycle among
-// the services, over all kinds together.
+// checkApp checks what holds for every application: valid numbers and no cycle among the
+// services, over all kinds together.
 func checkApp(t *testing.T, app *loadline.App) {
 	t.Helper()
 	next := map[string][]string{}

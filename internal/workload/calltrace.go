@@ -26,7 +26,7 @@ type visit struct {
 	kind    string // of the request; set at the root
 	at      int64
 	rt      time.Duration
-	timed   bool // false: nothing was recorded of the visit but its calls
+	timed   bool // false: only the visit's calls were recorded
 	calls   []*visit
 	path    []int
 }
@@ -42,10 +42,9 @@ const (
 	maxTraceRows = 10_000
 )
 
-// traceGroups gathers the rows of each trace in bounded memory: rows of a
-// trace are near each other, so when too many are held the oldest trace is
-// taken as complete. A row that comes later still makes an invalid trace, which
-// is counted.
+// traceGroups collects the rows of each trace in bounded memory: rows of a trace are close
+// together, so when too many are held the oldest trace is considered complete. A later row of
+// it makes an invalid trace, which is counted.
 type traceGroups struct {
 	open  map[string]*trace
 	order []*trace
@@ -85,7 +84,7 @@ func (g *traceGroups) closeAll() {
 	}
 }
 
-// unknown reports whether a name stands for nothing.
+// unknown reports whether a name is a placeholder.
 func unknown(name string) bool {
 	switch strings.ToUpper(name) {
 	case "", "(?)", "NAN", "UNKNOWN", "NONE", "NULL":
@@ -97,7 +96,7 @@ func unknown(name string) bool {
 // fromUser reports whether a caller is outside the application.
 func fromUser(name string) bool { return unknown(name) || strings.EqualFold(name, "USER") }
 
-// tree puts the calls of a trace in their places by rpc id.
+// tree arranges the calls of a trace by rpc id.
 func (t *trace) tree() (*visit, error) {
 	if len(t.spans) > maxTraceRows {
 		return nil, errTooLarge
@@ -139,8 +138,8 @@ type call struct {
 	path []int
 }
 
-// distinct merges the two rows of a call, caller's and callee's, and sorts the
-// calls by id. The callee's time is preferred: it is the visit's.
+// distinct merges the two rows of a call, the caller's and the callee's, and sorts the calls by
+// id. The callee's time is preferred: it is the visit's.
 func (t *trace) distinct() ([]call, error) {
 	at := make(map[string]int, len(t.spans))
 	var calls []call
@@ -197,9 +196,9 @@ func parentID(id string) string {
 	return id[:i]
 }
 
-// rootOf finds where the request entered. Files often lack the row of the user's
-// own call: then the calls at the top, all by one known service, are that
-// service's, and nothing else is known of it.
+// rootOf finds where the request entered. Files often lack the row of the user's own call: then
+// the top-level calls, all by one known service, are that service's, and nothing else is known
+// of it.
 func rootOf(tops []string, visits map[string]*visit, callers map[string]string) (*visit, error) {
 	first := tops[0]
 	if len(visits[first].path) > 2 {

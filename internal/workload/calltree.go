@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// callTrees lays the traces of each kind of request over each other.
+// callTrees merges the traces of each kind of request.
 type callTrees struct {
 	kinds map[string]*callNode
 	nodes int
@@ -15,8 +15,8 @@ type callTrees struct {
 
 const maxCallNodes = 200_000
 
-// underMillisecond stands for a response time that the files give as 0, which
-// means less than a millisecond: the middle of what it can be.
+// underMillisecond is used for a response time of 0 in the files, which means less than a
+// millisecond: the middle of the range.
 const underMillisecond = 500 * time.Microsecond
 
 // callNode is one place in the merged tree of a kind: all visits to a service
@@ -25,7 +25,7 @@ type callNode struct {
 	service string
 	visits  float64
 	callers float64 // visits of the parent that made at least one such call
-	place   float64 // sum over those of the order among the parent's calls
+	place   float64 // sum over those of the position among the parent's calls
 	own     moments // of the visits' own time, in seconds
 	rt      moments
 	calls   map[string]*callNode
@@ -59,7 +59,7 @@ func (t *callTrees) add(root *visit) error {
 	if t.nodes > maxCallNodes {
 		return errTooLarge
 	}
-	// One kind may be entered at several services; each entry is then a kind.
+	// A kind may be entered at several services; each entry then becomes a kind.
 	kind := root.kind
 	node := t.kinds[kind]
 	if node != nil && node.service != root.service {
@@ -135,7 +135,7 @@ func groupCalls(calls []*visit) []callGroup {
 	return groups
 }
 
-// sorted returns the calls of a node by their mean place, then by name.
+// sorted returns the calls of a node by their mean position, then by name.
 func (n *callNode) sorted() []*callNode {
 	return slices.SortedFunc(maps.Values(n.calls), func(a, b *callNode) int {
 		return cmp.Or(cmp.Compare(a.place/a.callers, b.place/b.callers), cmp.Compare(a.service, b.service))
@@ -204,10 +204,10 @@ func reaches(next map[string][]string, from, to string) bool {
 	return false
 }
 
-// fold makes calls over edges that are not kept part of their caller: their
-// own time and their calls become its own. It returns how many were folded.
-// What a folded call called may itself need folding from its new place, over
-// an edge that no trace had; such an edge is folded too unless it is kept.
+// fold merges calls over edges that are not kept into their caller: their own time and their
+// calls become the caller's. It returns how many were folded. The calls of a folded call may
+// need folding from their new place, over an edge that no trace had; such an edge is folded too
+// unless it is kept.
 func (n *callNode) fold(kept map[edge]bool) int {
 	folded := 0
 	for again := true; again; {
@@ -234,7 +234,7 @@ func (n *callNode) fold(kept map[edge]bool) int {
 	return folded
 }
 
-// adopt takes a node over as a call of this one.
+// adopt attaches a node as a call of this one.
 func (n *callNode) adopt(c *callNode) {
 	c.callers = min(c.callers, n.visits)
 	own := n.calls[c.service]

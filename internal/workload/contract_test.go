@@ -181,7 +181,7 @@ func (o iotestOneByte) Read(p []byte) (int, error) {
 	return o.r.Read(p)
 }
 
-func TestGapsAreRefusedUntilToldOtherwise(t *testing.T) {
+func TestGapsAreRefusedByDefault(t *testing.T) {
 	text := "m_1,0,50,1,,,1,1,1\nm_1,30,70,1,,,1,1,1\n"
 	fault := expectFault(t, text, Options{}, "time")
 	if fault.Value != "10s to 30s" {

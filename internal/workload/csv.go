@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Plain CSV: a header, t_s in seconds, and a value: rps (a rate), requests or
-// invocations (a count per bin, the bin being the step of t_s), or
-// cpu_util_percent (utilisation, which needs a profile). "rps:query,rps:buy"
-// gives each kind of request its own column, and so a mix. Other columns are
-// left alone. Times are evenly spaced and rising; anything else is a fault,
-// since a wrong guess about the bin would change every rate of the file.
+// Plain CSV: a header, t_s in seconds, and a value: rps (a rate), requests or invocations (a
+// count per bin, the bin being the step of t_s), or cpu_util_percent (utilisation, which needs
+// a profile). "rps:query,rps:buy" gives each kind of request its own column, and so a mix.
+// Other columns are ignored. Times must be evenly spaced and rising; anything else is a fault,
+// since a wrong guess of the bin would change every rate of the file.
 
 var plainCSV = &format{
 	name:    "csv",
@@ -35,11 +34,11 @@ type csvTable struct {
 	deltas  []deltaRun
 	lastAt  int64
 	firstAt int64
-	lost    bool // the time of the row before could not be read
+	lost    bool // the time of the previous row could not be read
 }
 
-// deltaRun is a run of rows that came the same time after their predecessors:
-// a file in order is one run, whatever its length.
+// deltaRun is a run of rows at the same distance from their predecessors: a regular file is one
+// run, whatever its length.
 type deltaRun struct {
 	delta int64
 	rows  int
@@ -124,7 +123,7 @@ func (t *csvTable) row() {
 	before := len(t.values)
 	for _, c := range t.columns {
 		if len(in.fields[c]) == 0 {
-			// Unlike a public trace, a plain file has no readings to lack.
+			// Unlike in a public trace, every reading must be present in a plain file.
 			in.fault(in.names[c], "", "must be a number: the field is empty")
 			ok = false
 			t.values = append(t.values, 0)
@@ -138,13 +137,13 @@ func (t *csvTable) row() {
 		t.values = t.values[:before]
 		return
 	}
-	// A bad value keeps its place: the file is refused, but the times around it
-	// are still checked.
+	// A bad value keeps its place: the file is rejected, but the times around it are still
+	// checked.
 	t.place(at, before == 0)
 }
 
-// place notes the time of a row. After a row whose time could not be read the
-// distance to the next says nothing.
+// place records the time of a row. After a row whose time could not be read, the distance to
+// the next is unknown.
 func (t *csvTable) place(at int64, first bool) {
 	if first {
 		t.firstAt = at
@@ -189,8 +188,8 @@ func (t *csvTable) series() *Series {
 	return s
 }
 
-// step is the most common time between rows: one gap must not make the rest of
-// the file look uneven.
+// step is the most common time between rows: a single gap must not make the rest of the file
+// look uneven.
 func (t *csvTable) step() int64 {
 	count := map[int64]int{}
 	best := int64(0)
@@ -218,7 +217,7 @@ func (t *csvTable) checkTimes(step int64) {
 		case d.delta == step:
 		case d.delta < 0:
 			t.in.faults.add(d.line, "t_s", now, "must be later than the row before ("+seconds(d.at-d.delta)+"): the rows are unsorted")
-		case step == 0: // the file does not rise at all, which is a fault by itself
+		case step == 0: // the times do not rise, which is a fault by itself
 		case d.delta%step != 0:
 			t.in.faults.add(d.line, "t_s", now, "must be "+seconds(d.at-d.delta+step)+": rows are "+every+" s apart")
 		case t.in.opts.Gaps == GapsRefuse:
@@ -235,7 +234,7 @@ func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', -1, 64)
 }
 
-// fill lays the rows out in bins, gaps filled as configured, and makes rates.
+// fill arranges the rows in bins, fills gaps as configured, and computes rates.
 func (t *csvTable) fill(s *Series) {
 	width := len(t.columns)
 	bins := int((t.lastAt-t.firstAt)/int64(s.Step)) + 1
@@ -283,8 +282,8 @@ func (t *csvTable) fill(s *Series) {
 	}
 }
 
-// appendShares adds one bin to a mix. A bin without requests keeps the shares
-// of the one before it, or even ones: they are never used.
+// appendShares adds one bin to a mix. A bin without requests keeps the shares of the one before
+// it, or equal ones: they are never used.
 func appendShares(shares, counts []float64, total float64) []float64 {
 	width := len(counts)
 	switch {

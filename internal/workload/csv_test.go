@@ -33,7 +33,7 @@ func TestPlainCSV(t *testing.T) {
 func TestPlainCSVFaults(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		want       []string // parts of the message, all of them at once
+		want       []string // parts of the message, all required
 	}{
 		{"unsorted", "t_s,rps\n0,5\n1,6\n2,6\n1.5,6\n3,1\n4,1\n",
 			[]string{`test: line 5: t_s: "1.5" must be later than the row before (2)`}},
@@ -97,8 +97,7 @@ func TestKindColumnsAreAMix(t *testing.T) {
 	}
 }
 
-// Times are judged even where values are bad, so that one reading of the
-// message is enough.
+// Times are checked even where values are bad, so that one message lists all faults.
 func TestPlainCSVReportsTimesAndValuesTogether(t *testing.T) {
 	_, err := ReadSeries(strings.NewReader("t_s,rps\n0,1\n0,2\nx,3\n60,NaN\n30,-4\n"), "bad.csv", Options{})
 	if err == nil {

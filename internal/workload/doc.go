@@ -1,5 +1,5 @@
-// Package workload is request rates over time: where they come from (public
-// traces, plain CSV, generators) and how they meet an application.
+// Package workload is request rates over time: their sources (public traces, plain CSV,
+// generators) and how they are applied to an application.
 //
 // Reading order: [Workload] (workload.go) is rates in bins; [Workload.For]
 // (load.go) binds one to an application's kinds of requests; reshape.go cuts
@@ -9,7 +9,7 @@
 // [Profile] (profile.go) turns utilisation into requests; [AppFromCallGraph]
 // (callgraph.go) turns call traces into an application.
 //
-// A trace that is not request rates never becomes one silently: utilisation
-// needs a [Profile], normalised rates need a peak. A wrong file gets every
-// fault at once, as [Faults].
+// A trace of anything but request rates is never used as such silently: utilisation needs a
+// [Profile], normalised rates need a peak. All faults of a file are reported at once, as
+// [Faults].
 package workload

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxFaults is how many faults are listed; the rest are counted. A file in the
-// wrong layout has one on every line, and twenty say as much as a million.
+// maxFaults is how many faults are listed; the rest are counted. A file in the wrong layout has
+// one on every line.
 const maxFaults = 20
 
-// maxQuoted bounds how much of a wrong value is repeated to the user.
+// maxQuoted bounds how much of a wrong value is quoted.
 const maxQuoted = 60
 
 // Fault is one thing wrong with an input.
@@ -19,7 +19,7 @@ type Fault struct {
 	File  string
 	Line  int    // 0 = the file as a whole
 	Field string // column, key or part
-	Value string // as found; empty = there was none
+	Value string // as found; empty = missing
 	Want  string // what it must be
 }
 
@@ -52,7 +52,7 @@ func quoted(value string) string {
 type Faults struct {
 	File string
 	List []Fault // at most maxFaults
-	More int     // found beyond them
+	More int     // number of further faults
 }
 
 func newFaults(file string) *Faults { return &Faults{File: file} }

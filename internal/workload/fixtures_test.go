@@ -14,7 +14,7 @@ type fixture struct {
 	unit    Unit
 	step    time.Duration
 	values  []float64
-	// one is a selection and the values it leaves.
+	// one is a selection and the values that remain.
 	one       string
 	oneValues []float64
 	// bad is a row with faults in the fields named.
@@ -46,7 +46,8 @@ func fixtures() []fixture {
 		},
 		{
 			format: "alibaba2018-machine", options: profile, unit: Utilisation, step: 10 * time.Second,
-			text:   "m_1,20,50,92,,,43.04,33.08,5\nm_1,10,30,92,,,43.05,33.08,5\nm_2,20,70,92,,,43.05,33.08,5\nm_2,10,,92,,,1,1,1\nm_2,10,101,92,,,1,1,1\n",
+			text: "m_1,20,50,92,,,43.04,33.08,5\nm_1,10,30,92,,,43.05,33.08,5\nm_2,20,70,92,,,43.05,33.08,5\nm_2,10," +
+				",92,,,1,1,1\nm_2,10,101,92,,,1,1,1\n",
 			values: []float64{0.3, 0.6}, one: "m_1", oneValues: []float64{0.3, 0.5},
 			bad: "m_1,30,NaN,92,,,43.04,33.08,5", badField: "cpu_util_percent",
 		},
@@ -104,8 +105,10 @@ func fixtures() []fixture {
 		},
 		{
 			format: "google2019", options: profile, unit: Utilisation, step: 300 * time.Second,
-			text: `{"start_time":"600000000","end_time":"900000000","collection_id":"7","instance_index":"0","average_usage":{"cpus":0.25,"memory":0.1}}` + "\n" +
-				`{"start_time":600000000,"end_time":900000000,"collection_id":8,"average_usage":{"cpus":"0.5"},"cpu_usage_distribution":[1,2]}` + "\n" +
+			text: `{"start_time":"600000000","end_time":"900000000","collection_id":"7","instance_index":"0",` +
+				`"average_usage":{"cpus":0.25,"memory":0.1}}` + "\n" +
+				`{"start_time":600000000,"end_time":900000000,"collection_id":8,"average_usage":{"cpus":"0.5"},` +
+				`"cpu_usage_distribution":[1,2]}` + "\n" +
 				`{"start_time":"900000000","end_time":"1200000000","collection_id":"7","average_usage":{"cpus":0.125}}` + "\n",
 			values: []float64{0.75, 0.125}, one: "7", oneValues: []float64{0.25, 0.125},
 			bad: `{"start_time":"600000000","end_time":"900000000","average_usage":{"cpus":-1}}`, badField: "average_usage.cpus",
@@ -123,7 +126,8 @@ func fixtures() []fixture {
 		},
 		{
 			format: "azure-llm", step: time.Minute,
-			text:   "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 18:16:01.0000000,1,1\r\n2023-11-16 18:16:02.5+00:00,1,1\r\n",
+			text: "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 " +
+				"18:16:01.0000000,1,1\r\n2023-11-16 18:16:02.5+00:00,1,1\r\n",
 			values: []float64{1.0 / 60, 2.0 / 60},
 			bad:    "yesterday,1,1", badField: "TIMESTAMP",
 		},

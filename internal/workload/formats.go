@@ -11,7 +11,7 @@ type Unit int
 
 const (
 	Requests    Unit = iota // per second
-	Utilisation             // of CPU (or memory): 1 = all of it; a sum over machines may exceed 1
+	Utilisation             // of CPU (or memory): 1 = full; a sum over machines may exceed 1
 	Normalised              // a rate divided by an unpublished constant
 )
 
@@ -27,24 +27,23 @@ func (u Unit) String() string {
 	return "unknown"
 }
 
-// format is one layout of a public trace. Everything that the layouts share
-// (lines, gzip, columns, selection, bins, faults) is input's; a format says
-// what a row means.
+// format is one layout of a public trace. What the layouts share (lines, gzip, columns,
+// selection, bins, faults) is in input; a format interprets the rows.
 type format struct {
 	name, help string
 	unit       Unit
-	// period of the readings. 0 = rows are requests, so that a bin without
-	// rows is no load; otherwise it is a gap.
+	// period of the readings. 0 = rows are requests, and a bin without rows has no load;
+	// otherwise it is a gap.
 	period  time.Duration
 	combine Combine  // default
 	columns []string // as released, in order
 	headed  bool     // the released files have a header line
 	lines   bool     // rows are not comma-separated columns; the format parses the line
-	keys    []string // columns to select by; the first is what a bare value means
+	keys    []string // columns to select by; the first is used for a bare value
 	metrics []string // readings to choose from; the first is the default
-	// looks reports whether a first row without a header could be this format's.
+	// looks reports whether a first row without a header could be of this format.
 	looks func(fields []string) bool
-	// open prepares to read a file and returns what to do with each row.
+	// open prepares to read a file and returns the handler of a row.
 	open func(in *input) (row func())
 }
 
@@ -91,7 +90,8 @@ func detect(first [][]byte) *format {
 				return f
 			}
 		case hasAll(head, f.columns):
-			// Alibaba's two resource tables share their header; the ids tell.
+			// Alibaba's two resource tables share their header and are distinguished by the
+			// ids.
 			if f == alibaba2022Resource && !looks2022(head, row) {
 				continue
 			}
@@ -103,7 +103,7 @@ func detect(first [][]byte) *format {
 	return nil
 }
 
-// splitNames cuts a line into trimmed names, or nothing if it is not a row.
+// splitNames splits a line into trimmed names; nil if it is not a row.
 func splitNames(line []byte) []string {
 	fields, err := splitRow(line, nil)
 	if err != nil {
@@ -132,8 +132,8 @@ func hasAll(head, columns []string) bool {
 	return true
 }
 
-// columnName is a header's name as compared: released files differ from their
-// documentation in case, and one in a plural.
+// columnName normalises a header's name: released files differ from their documentation in
+// case, and one in a plural.
 func columnName(name string) string {
 	name = strings.ToLower(name)
 	if name == "metrics" {
@@ -147,15 +147,15 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// Entry is one thing that a workload may be named by, for --help.
+// Entry is one kind of workload name, for --help.
 type Entry struct {
 	Group string // "built-in", "generator", "format"
 	Name  string
 	Help  string
-	Keys  []string // of a generator: "key=default  meaning"; of a format: what select and metric take
+	Keys  []string // of a generator: "key=default  meaning"; of a format: the arguments of select and metric
 }
 
-// Known lists what [Open] understands.
+// Known lists the names that [Open] accepts.
 func Known() []Entry {
 	var all []Entry
 	for _, b := range builtins {

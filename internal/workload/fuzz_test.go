@@ -26,7 +26,7 @@ func FuzzReadCSV(f *testing.F) {
 	})
 }
 
-// FuzzDetect throws text at whatever format it seems to be, and at each.
+// FuzzDetect reads arbitrary text in the detected format, and in each.
 func FuzzDetect(f *testing.F) {
 	for i, fx := range fixtures() {
 		f.Add([]byte(fx.text), uint8(i))

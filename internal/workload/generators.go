@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// role is what a generator contributes to a sum.
+// role is how a generator contributes to a sum.
 type role int
 
 const (
@@ -30,14 +30,14 @@ type key struct {
 	help  string
 }
 
-// during is what a generator is built with.
+// during has the arguments of a generator.
 type during struct {
 	settings
 	duration time.Duration
 	rng      *rand.Rand
 }
 
-// signal is the mean over a bin. Bins are asked for in order, once each.
+// signal is the mean over a bin. Bins are requested in order, once each.
 type signal func(from, to time.Duration) float64
 
 var generators = []generator{
@@ -200,7 +200,7 @@ func (g *generator) defaults() settings {
 	return s
 }
 
-// progress is how far t has come from start to end, 0 to 1.
+// progress is the position of t between start and end, 0 to 1.
 func progress(t, start, end time.Duration) float64 {
 	switch {
 	case t <= start && t < end:
@@ -211,8 +211,8 @@ func progress(t, start, end time.Duration) float64 {
 	return float64(t-start) / float64(end-start)
 }
 
-// overPieces makes the exact mean of a function that is linear between the
-// given instants, which rise.
+// overPieces makes the exact mean of a function that is linear between the given instants, in
+// ascending order.
 func overPieces(f func(time.Duration) float64, breaks ...time.Duration) signal {
 	return func(from, to time.Duration) float64 {
 		sum, begin := 0.0, from
@@ -255,9 +255,9 @@ func weekly(d during) signal {
 	}
 }
 
-// bursty is a two-state Markov-modulated rate. It begins in either state with
-// the probability of the long run, so that its mean is
-// (low*calm + high*burst) / (calm + burst) from the first bin on.
+// bursty is a two-state Markov-modulated rate. The initial state is drawn from the stationary
+// distribution, so that the mean is (low*calm + high*burst) / (calm + burst) from the first bin
+// on.
 func bursty(d during) signal {
 	rates := [2]float64{d.settings["low"], d.settings["high"]}
 	stay := [2]float64{d.settings["calm"], d.settings["burst"]}
@@ -270,7 +270,7 @@ func bursty(d during) signal {
 		now, end, sum := from.Seconds(), to.Seconds(), 0.0
 		length := end - now
 		if length > 1000*(stay[0]+stay[1]) {
-			// So many turns within one bin that only their mean is left.
+			// With that many transitions within one bin only their mean matters.
 			return (rates[0]*stay[0] + rates[1]*stay[1]) / (stay[0] + stay[1])
 		}
 		for until < end {
@@ -303,9 +303,9 @@ func flash(d during) signal {
 	}, at, high, sink, gone)
 }
 
-// lognormalWalk is a random factor of mean 1 and the given coefficient of
-// variation whose logarithm is a first-order autoregression: it forgets with
-// the time constant corr. The first value is drawn from the long run.
+// lognormalWalk is a random factor of mean 1 and the given coefficient of variation whose
+// logarithm is a first-order autoregression with time constant corr. The first value is drawn
+// from the stationary distribution.
 func lognormalWalk(cv float64, corr time.Duration, rng *rand.Rand) func(step time.Duration) float64 {
 	variance := math.Log(1 + cv*cv)
 	x, begun := 0.0, false

@@ -49,10 +49,10 @@ var google2011 = &format{
 	},
 }
 
-// longestWindow is well above the 300 s that both Google traces promise.
+// longestWindow is well above the 300 s that both Google traces document.
 const longestWindow = int64(time.Hour)
 
-// putWindow adds a reading that holds over a window.
+// putWindow adds a reading that is valid over a window.
 func (in *input) putWindow(from, to int64, value float64) {
 	if to <= from || to-from > longestWindow {
 		in.fault("end_time", time.Duration(to).String(), "must be after start_time ("+time.Duration(from).String()+"), by at most an hour")

@@ -61,8 +61,8 @@ type usage struct {
 	Memory number `json:"memory"`
 }
 
-// number is a JSON number, with or without quotes, as it stands; what it must
-// be is checked where every format's numbers are.
+// number is a JSON number, with or without quotes, unparsed; it is checked with the numbers of
+// all formats.
 type number []byte
 
 func (n *number) UnmarshalJSON(text []byte) error {

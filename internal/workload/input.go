@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// input is one trace while it is read: the current row and what has come of
-// the rows so far. Its memory is bounded by the bins, not by the file.
+// input is the state of reading one trace: the current row and the result so far. Its memory is
+// bounded by the bins, not by the file.
 type input struct {
 	format  *format
 	opts    Options
@@ -26,7 +26,7 @@ type input struct {
 	line   []byte
 	fields [][]byte
 	keep   []kept
-	ids    []string // some values of the first key, to show when nothing matches
+	ids    []string // some values of the first key, shown when nothing matches
 
 	bins   bins
 	report Report
@@ -39,17 +39,17 @@ type kept struct {
 	value    string
 }
 
-// Report is what was read and what was left out.
+// Report is what was read and what was skipped.
 type Report struct {
 	Format   string
 	Rows     int64 // of data
 	Selected int64
-	Missing  int64 // selected rows whose reading is absent or marked as abnormal
-	Bad      int64 // faulty rows left out, by Options.SkipBad
+	Missing  int64 // selected rows whose reading is missing or marked as abnormal
+	Bad      int64 // faulty rows skipped, by Options.SkipBad
 	Filled   int64 // bins filled, by Options.Gaps
 }
 
-// fault notes what is wrong with the current row.
+// fault records a fault of the current row.
 func (in *input) fault(field, value, want string) {
 	if in.opts.SkipBad {
 		in.report.Bad++
@@ -58,8 +58,7 @@ func (in *input) fault(field, value, want string) {
 	in.faults.add(in.lines.number, field, value, want)
 }
 
-// columnsFrom maps the format's columns onto a header, or onto their released
-// order where there is none.
+// columnsFrom maps the format's columns to a header, or to their released order without one.
 func (in *input) columnsFrom(first []byte) (headed bool) {
 	in.names = splitNames(first)
 	f := in.format
@@ -90,7 +89,7 @@ func shortList(columns []string) string {
 	return strings.Join(columns, ",")
 }
 
-// resolve turns the selection into positions of columns.
+// resolve turns the selection into column positions.
 func (in *input) resolve() {
 	f := in.format
 	in.keep = nil
@@ -137,7 +136,7 @@ func (in *input) position(column string) int {
 	return in.where[slices.Index(in.format.columns, column)]
 }
 
-// next takes the next row that is well formed.
+// next reads the next well-formed row.
 func (in *input) next() bool {
 	for {
 		line, ok := in.lines.next()
@@ -169,8 +168,8 @@ func (in *input) next() bool {
 	}
 }
 
-// selected reports whether the current row is wanted, given the values of the
-// keys by position, and counts it.
+// selected reports whether the current row is selected, given the values of the keys by
+// position, and counts it.
 func (in *input) selected(value func(position int) []byte) bool {
 	for _, k := range in.keep {
 		id := value(k.position)
@@ -191,8 +190,8 @@ func (in *input) text(column int) []byte { return in.fields[in.where[column]] }
 
 var errNumber = errors.New("not a number")
 
-// parseNumber reads a finite decimal number. Hexadecimal, underscores, Inf and
-// NaN, which strconv would take, are not numbers in any of these files.
+// parseNumber reads a finite decimal number. Hexadecimal, underscores, Inf and NaN, which
+// strconv accepts, are not numbers in any of these files.
 func parseNumber(text []byte) (float64, error) {
 	if len(text) == 0 || len(text) > 64 {
 		return 0, errNumber
@@ -209,11 +208,10 @@ func parseNumber(text []byte) (float64, error) {
 	return v, nil
 }
 
-// maxTime is the latest time stamp that nanoseconds can hold, with room to
-// add a bin.
+// maxTime is the latest timestamp that fits into nanoseconds, with room to add a bin.
 const maxTime = 9e18
 
-// instant reads a time stamp given in some unit and returns nanoseconds.
+// instant reads a timestamp in the given unit and returns nanoseconds.
 func (in *input) instant(name string, text []byte, unit time.Duration) (int64, bool) {
 	v, err := parseNumber(text)
 	if err != nil || v < 0 || v*float64(unit) > maxTime {
@@ -223,8 +221,8 @@ func (in *input) instant(name string, text []byte, unit time.Duration) (int64, b
 	return int64(math.Round(v * float64(unit))), true
 }
 
-// reading reads a value within bounds. An empty field is a reading that was
-// not taken: counted, not a fault.
+// reading reads a value within bounds. An empty field is a missing reading: counted, not a
+// fault.
 func (in *input) reading(name string, text []byte, low, high float64) (float64, bool) {
 	if len(text) == 0 {
 		in.report.Missing++

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the memory that one line may take. The longest rows of the
-// public traces, 1,440 minute columns, are some 10 kB.
+// maxLine bounds the memory of one line. The longest rows of the public traces, 1,440 minute
+// columns, are about 10 kB.
 const maxLine = 1 << 20
 
-// lines reads a text line by line in bounded memory, unpacking gzip if the
-// first two bytes say so. What is wrong with the text as such becomes faults.
+// lines reads a text line by line in bounded memory, unpacking gzip by its magic number.
+// Malformed text becomes faults.
 type lines struct {
 	in     *bufio.Reader
 	faults *Faults
-	long   []byte   // a line that did not fit the buffer
-	ahead  [][]byte // lines that were looked at and not yet taken
+	long   []byte   // a line longer than the buffer
+	ahead  [][]byte // lines that were peeked and not yet consumed
 	number int      // of the line last returned
 	ended  bool
 }
@@ -42,7 +42,7 @@ func newLines(r io.Reader, faults *Faults) *lines {
 	return l
 }
 
-// peek returns copies of up to n lines without taking them.
+// peek returns copies of up to n lines without consuming them.
 func (l *lines) peek(n int) [][]byte {
 	for len(l.ahead) < n {
 		line, ok := l.read()
@@ -80,7 +80,7 @@ func (l *lines) read() ([]byte, bool) {
 	if err != nil {
 		l.ended = true
 		if err != io.EOF {
-			// The part of a line before the break is not a row.
+			// A truncated line is not a row.
 			l.faults.add(l.number+len(l.ahead)+1, "", "", trouble(err))
 			return nil, false
 		}
@@ -128,7 +128,7 @@ func gzipTrouble(err error) string {
 	return err.Error()
 }
 
-// notText says where a line is not UTF-8: the byte's place and value.
+// notText reports where a line is not UTF-8: the position and value of the byte.
 func notText(line []byte) (place, value string, bad bool) {
 	if utf8.Valid(line) {
 		return "", "", false
@@ -145,10 +145,9 @@ func notText(line []byte) (place, value string, bad bool) {
 
 const wantText = "must be UTF-8 text"
 
-// splitRow cuts a line of comma-separated values into fields, reusing the
-// slice. A field in quotes may hold commas and doubled quotes; a quote that
-// does not close on its line is an error, since no trace has line breaks
-// inside a field.
+// splitRow splits a line of comma-separated values into fields, reusing the slice. A quoted
+// field may contain commas and doubled quotes; a quote that is not closed on its line is an
+// error, since no trace has line breaks inside a field.
 func splitRow(line []byte, fields [][]byte) ([][]byte, error) {
 	fields = fields[:0]
 	for {
@@ -175,7 +174,7 @@ func splitRow(line []byte, fields [][]byte) ([][]byte, error) {
 
 var errQuote = errors.New("a field in quotes must end with a quote, then a comma or the end of the line")
 
-// quotedField takes one field in quotes off a line; rest is nil at its end.
+// quotedField splits one quoted field off a line; rest is nil at its end.
 func quotedField(line []byte) (field, rest []byte, err error) {
 	inside := line[1:]
 	for i := 0; i < len(inside); i++ {

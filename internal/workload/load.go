@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Forever is the instant that a load which has ended stays constant until.
+// Forever is the end of the last interval of a load that has ended.
 const Forever = time.Duration(math.MaxInt64)
 
 // Load is a workload bound to an application: the rate of each of its kinds of
@@ -25,9 +25,9 @@ type Load struct {
 	mixBins  int
 }
 
-// For binds the workload to an application. A workload with a mix of its own
-// must name kinds that the application has; kinds that the mix leaves out get
-// no requests. Without a mix the application's shares hold.
+// For binds the workload to an application. A workload with a mix of its own must name kinds
+// that the application has; kinds missing from the mix get no requests. Without a mix the
+// application's shares apply.
 func (w *Workload) For(app *loadline.App) (*Load, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -90,9 +90,8 @@ func normalise(shares []float64, app string) error {
 	return nil
 }
 
-// Rate is the rate of one kind of request at an instant, in requests per
-// second, and the instant until which it stays so. There is no load before 0
-// or after the end.
+// Rate is the rate of one kind of request at an instant, in requests per second, and the
+// instant until which it is constant. There is no load before 0 or after the end.
 func (l *Load) Rate(kind int, t time.Duration) (perSecond float64, until time.Duration) {
 	if t < 0 {
 		return 0, 0
@@ -114,7 +113,8 @@ func (l *Load) Rate(kind int, t time.Duration) (perSecond float64, until time.Du
 	return l.rates[bin] * l.shares[mixBin*l.kinds+kind], until
 }
 
-// Total is the rate of all kinds together at an instant, and until when.
+// Total is the rate of all kinds together at an instant, and the instant until which it is
+// constant.
 func (l *Load) Total(t time.Duration) (perSecond float64, until time.Duration) {
 	if t < 0 {
 		return 0, 0

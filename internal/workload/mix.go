@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// mixStep is how often a drifting mix changes at most: shares move over hours.
+// mixStep is the shortest interval between changes of a drifting mix: shares move over hours.
 const mixStep = time.Minute
 
-// driftingMix makes the shares of mix:query=70..30,buy=30..70: from the first
-// to the second over the whole workload, or there and back in each period,
-// each share times a random walk of its own if there is drift.
+// driftingMix makes the shares of mix:query=70..30,buy=30..70: from the first to the second
+// over the whole workload, or there and back in each period, each share multiplied by a random
+// walk of its own if there is drift.
 func driftingMix(p part, duration, step time.Duration, rng *rand.Rand) *Mix {
 	m := &Mix{Step: max(mixStep, step)}
 	walks := make([]func(time.Duration) float64, len(p.shares))

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// Open makes the workload that a command line names: a built-in workload, a
-// sum of generators, or a file. A word that is the name of a built-in or a
-// generator is that; "./day" is a file of this name. A pattern such as
-// "task_usage/part-*.csv.gz" is all the files that match, in the order of
-// their names. The report is of files only.
+// Open makes the workload that a command line names: a built-in workload, a sum of generators,
+// or a file. The names of built-ins and generators take precedence; "./day" is a file of that
+// name. A pattern such as "task_usage/part-*.csv.gz" is all files that match, in the order of
+// their names. The report covers files only.
 func Open(name string, o Options) (*Workload, Report, error) {
 	if !isSpec(name) {
 		if info, err := os.Stat(name); err == nil && !info.IsDir() {
@@ -39,15 +38,13 @@ func Open(name string, o Options) (*Workload, Report, error) {
 	return w, Report{}, err
 }
 
-// ReadFile reads a trace file into request rates. Messages name the file as
-// it was given.
+// ReadFile reads a trace file into request rates. Messages name the file as it was given.
 func ReadFile(path string, o Options) (*Workload, Report, error) {
 	return ReadFiles(path, []string{path}, o)
 }
 
-// ReadFiles reads a trace that is published in parts. Days of Azure Functions
-// 2019 follow each other; parts of the other formats refer to the same time
-// and are read as one file.
+// ReadFiles reads a trace that is published in parts. Days of Azure Functions 2019 are
+// consecutive; parts of the other formats cover the same time and are read as one file.
 func ReadFiles(name string, paths []string, o Options) (*Workload, Report, error) {
 	parts := make([]source, len(paths))
 	for i, path := range paths {
@@ -67,14 +64,14 @@ func ReadFiles(name string, paths []string, o Options) (*Workload, Report, error
 func (p source) looksLike(f *format) bool {
 	r, err := p.open()
 	if err != nil {
-		return false // reading will say so
+		return false // reading reports it
 	}
 	defer r.Close()
 	first := newLines(r, newFaults("")).peek(2)
 	return len(first) > 0 && detect(first) == f
 }
 
-// readInTurn reads parts that follow each other in time.
+// readInTurn reads parts that are consecutive in time.
 func readInTurn(name string, parts []source, o Options) (*Workload, Report, error) {
 	var all []*Workload
 	var total Report
@@ -97,8 +94,8 @@ func readInTurn(name string, parts []source, o Options) (*Workload, Report, erro
 	return w, total, err
 }
 
-// isSpec reports whether a name begins as a specification does: with the name of
-// a built-in or a generator.
+// isSpec reports whether a name begins like a specification: with the name of a built-in or a
+// generator.
 func isSpec(name string) bool {
 	word := name
 	if i := strings.IndexAny(name, ":+"); i >= 0 {

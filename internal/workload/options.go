@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Options say how to read or generate. The zero value refuses whatever would
-// have to be guessed.
+// Options configure reading and generating. With the zero value, anything that would have to be
+// guessed is an error.
 type Options struct {
 	// Format names the layout of a file (see Known); empty = detected from its
 	// header or columns.
@@ -22,36 +22,36 @@ type Options struct {
 	// empty = its first (see Known).
 	Metric string
 
-	// Combine says how the selected rows of one instant become one value.
+	// Combine is how the selected rows of one instant become one value.
 	Combine Combine
 
 	// Step is the length of the bins. 0 = that of the readings; for a file of
 	// single requests one minute, for a generator one second.
 	Step time.Duration
 
-	// Gaps says what a bin without a reading is.
+	// Gaps is the treatment of bins without a reading.
 	Gaps Gaps
 
-	// SkipBad leaves out rows that are faulty and counts them in the report,
-	// for public traces with a few damaged rows. Without it they are an error.
+	// SkipBad skips faulty rows and counts them in the report, for public traces with a few
+	// damaged rows. Without it they are an error.
 	SkipBad bool
 
 	// Profile turns utilisation into requests.
 	Profile *Profile
 
-	// Peak scales so that the highest bin is that many requests per second;
-	// 0 = leave as it is. A trace of normalised rates needs it.
+	// Peak scales so that the highest bin has that many requests per second; 0 = unscaled. A
+	// trace of normalised rates needs it.
 	Peak float64
 
-	// Scale multiplies every rate; 0 = leave as it is. Not together with Peak.
+	// Scale multiplies every rate; 0 = unscaled. Not together with Peak.
 	Scale float64
 
-	// Duration and Seed are for generators. A duration of 0 is 24 hours, or
-	// the built-in workload's own. A file longer than the duration is cut.
+	// Duration and Seed are for generators. A duration of 0 is 24 hours, or the built-in
+	// workload's own. A file longer than the duration is truncated.
 	Duration time.Duration
 	Seed     uint64
 
-	mostBins int64 // 0 = maxBins; tests take less
+	mostBins int64 // 0 = maxBins; tests use less
 }
 
 func (o Options) binLimit() int64 {
@@ -65,19 +65,19 @@ func (o Options) binLimit() int64 {
 type Combine string
 
 const (
-	CombineDefault Combine = ""     // what suits the format: sum of rates, mean of utilisation
+	CombineDefault Combine = ""     // by format: sum of rates, mean of utilisation
 	CombineSum     Combine = "sum"  // of all selected rows
 	CombineMean    Combine = "mean" // over the selected rows
 )
 
-// Gaps is what becomes of a bin that no row refers to.
+// Gaps is the treatment of a bin without rows.
 type Gaps string
 
 const (
-	GapsRefuse Gaps = ""       // an error: the file does not say
+	GapsRefuse Gaps = ""       // an error
 	GapsHold   Gaps = "hold"   // the value before it
 	GapsZero   Gaps = "zero"   // no load
-	GapsAbsent Gaps = "absent" // left open, as NaN: for ReadSeries, since a workload has no gaps
+	GapsAbsent Gaps = "absent" // kept as NaN: for ReadSeries, since a workload has no gaps
 )
 
 // validate returns every wrong option.

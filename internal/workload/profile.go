@@ -12,17 +12,15 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 )
 
-// Profile turns utilisation into a request rate, so that a trace of machines
-// can drive an application (DRPC, section "Workload Processor and Predictor":
-// requests are raised step by step on a host, and a three-layer perceptron is
-// fitted to what was seen).
+// Profile turns utilisation into a request rate, so that a trace of machines can drive an
+// application (DRPC, section "Workload Processor and Predictor": requests are raised step by
+// step on a host, and a three-layer perceptron is fitted to the measurements).
 //
-// Ours is a monotone piecewise-linear map by isotonic least squares (pool
-// adjacent violators) instead. A profile is one variable and a few dozen
-// points; more requests never use less CPU; and a perceptron would need a
-// seed, a learning rate and luck to respect that, and would still invent
-// something beyond its data. This fit is the unique best monotone one, exact
-// on data without noise, and never answers beyond the rates it has seen.
+// This implementation is a monotone piecewise-linear map by isotonic least squares (pool
+// adjacent violators) instead. A profile has one variable and a few dozen points, and more
+// requests never use less CPU. A perceptron needs a seed and a learning rate, does not
+// guarantee monotonicity, and extrapolates arbitrarily. This fit is the unique best monotone
+// one, exact on data without noise, and never returns a rate above those measured.
 type Profile struct {
 	utilisation []float64 // rising strictly
 	rate        []float64 // never falling
@@ -62,7 +60,7 @@ func FitProfile(pairs []Pair) (*Profile, error) {
 	isotonic(points)
 	p := &Profile{}
 	for i, pt := range points {
-		// Inside a level stretch only its ends matter.
+		// Inside a flat segment only its ends matter.
 		if i > 0 && i+1 < len(points) && points[i-1].rate == pt.rate && points[i+1].rate == pt.rate {
 			continue
 		}
@@ -91,8 +89,8 @@ func samePlaceMerged(sorted []Pair) []profilePoint {
 	return points
 }
 
-// isotonic replaces the rates by their best never-falling fit: neighbours that
-// fall are pooled into their weighted mean until none do.
+// isotonic replaces the rates by their best non-decreasing fit: decreasing neighbours are
+// pooled into their weighted mean until none are left.
 func isotonic(points []profilePoint) {
 	type block struct {
 		rate, weight float64
@@ -117,9 +115,8 @@ func isotonic(points []profilePoint) {
 	}
 }
 
-// Rate is the request rate at a utilisation. Between measured points it is
-// linear; below the first it falls in proportion to nothing at 0; above the
-// last it stays, since the profile has not seen more.
+// Rate is the request rate at a utilisation. Between measured points it is linear; below the
+// first it is proportional to the utilisation; above the last it is constant.
 func (p *Profile) Rate(utilisation float64) float64 {
 	n := len(p.utilisation)
 	i := sort.SearchFloat64s(p.utilisation, utilisation)
@@ -135,16 +132,15 @@ func (p *Profile) Rate(utilisation float64) float64 {
 	return p.rate[i-1] + part*(p.rate[i]-p.rate[i-1])
 }
 
-// ProportionalProfile is the plainest assumption: full utilisation is that
-// many requests per second, and half is half.
+// ProportionalProfile assumes that the rate is proportional to utilisation: rpsAtFull requests
+// per second at full utilisation.
 func ProportionalProfile(rpsAtFull float64) (*Profile, error) {
 	return FitProfile([]Pair{{0, 0}, {1, rpsAtFull}})
 }
 
-// ProfileFromApp derives a profile from an application's model: at a rate r
-// the replicas of its start, together C cores, use idle + r * CPU per request
-// of them. CPU per request is the expected work of a request over the whole
-// call tree, kinds by their shares.
+// ProfileFromApp derives a profile from an application's model: at a rate r its initial
+// replicas, with C cores in total, use idle + r * CPU per request. CPU per request is the
+// expected work of a request over the whole call tree, kinds weighted by their shares.
 func ProfileFromApp(app *loadline.App) (*Profile, error) {
 	cores, idle := 0.0, 0.0
 	for i := range app.Services {

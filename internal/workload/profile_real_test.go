@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// A profile fitted to every other row of a measured function says the rate of
-// the rows between them: CPU per replica in, requests per second out, up to
-// where it overloads.
+// A profile fitted to every other row of a measured function predicts the rate of the rows
+// between them: CPU per replica in, requests per second out, up to overload.
 func TestProfileOnMeasuredFunctions(t *testing.T) {
 	file, err := os.Open(realFile(t, "validation", "dfaas_openfaas", "faas_samples.csv.gz"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Series is a trace as it is: request rates, or something that is not yet.
+// Series is a trace as read: request rates, or values that are not yet converted.
 type Series struct {
 	Name   string
 	Unit   Unit
@@ -19,9 +19,9 @@ type Series struct {
 	Report Report
 }
 
-// Read streams a trace into request rates. The name appears in messages and
-// names the workload. Utilisation without Options.Profile, and normalised
-// rates without Options.Peak, are refused before the file is read through.
+// Read streams a trace into request rates. The name appears in messages and names the workload.
+// Utilisation without Options.Profile, and normalised rates without Options.Peak, are rejected
+// before the file is read through.
 func Read(r io.Reader, name string, o Options) (*Workload, Report, error) {
 	series, err := read(name, []source{only(r, name)}, o, true)
 	if err != nil {
@@ -31,7 +31,7 @@ func Read(r io.Reader, name string, o Options) (*Workload, Report, error) {
 	return w, series.Report, err
 }
 
-// ReadSeries streams a trace into whatever its values are.
+// ReadSeries streams a trace into values of its own unit.
 func ReadSeries(r io.Reader, name string, o Options) (*Series, error) {
 	return read(name, []source{only(r, name)}, o, false)
 }
@@ -74,8 +74,8 @@ func read(name string, parts []source, o Options, needRequests bool) (*Series, e
 	return series, nil
 }
 
-// readPart streams one part. It returns an error where reading on would be no
-// use; faults of rows are gathered.
+// readPart streams one part. It returns an error if reading cannot continue; faults of rows are
+// collected.
 func (in *input) readPart(p source, oneOfMany, needRequests bool) error {
 	r, err := p.open()
 	if err != nil {
@@ -157,8 +157,8 @@ func formatNames() []string {
 	return names
 }
 
-// binStep is the length of the bins while reading: a minute or the wanted
-// length for requests, the readings' period otherwise.
+// binStep is the length of the bins while reading: for requests a minute or the configured
+// length, otherwise the period of the readings.
 func (in *input) binStep() time.Duration {
 	period, wanted := in.format.period, in.opts.Step
 	if in.format == plainCSV {
@@ -177,8 +177,8 @@ func (in *input) binStep() time.Duration {
 	return period
 }
 
-// needRequests refuses a trace that is not requests and comes without a way to
-// make it so.
+// needRequests rejects a trace of other values than requests if the options do not say how to
+// convert it.
 func (in *input) needRequests() {
 	switch {
 	case in.unit == Utilisation && in.opts.Profile == nil:
@@ -191,7 +191,7 @@ func (in *input) needRequests() {
 	}
 }
 
-// binned makes the series of a format that used the bins.
+// binned makes the series of a format that uses the bins.
 func (in *input) binned() *Series {
 	first, cells := in.bins.trimmed()
 	if len(cells) == 0 {
@@ -207,7 +207,7 @@ func (in *input) binned() *Series {
 		return s
 	}
 	if in.combine == CombineSum {
-		// From here on a cell is one reading of the whole.
+		// From here on a cell is one combined reading.
 		for i := range cells {
 			if cells[i].weight > 0 {
 				cells[i].weight = 1

@@ -31,8 +31,8 @@ func readReal(t *testing.T, o Options, parts ...string) (*Workload, Report) {
 	return w, report
 }
 
-// naiveSum adds up every number of a packed CSV from some column on, by the
-// standard library alone.
+// naiveSum adds up every number of a compressed CSV from a column on, with the standard library
+// only.
 func naiveSum(t *testing.T, from int, parts ...string) float64 {
 	t.Helper()
 	file, err := os.Open(realFile(t, parts...))
@@ -90,7 +90,7 @@ func TestRealAlibaba2018(t *testing.T) {
 	if _, _, err := ReadFile(realFile(t, "alibaba2018_machine_usage", "machine_usage_16machines.csv.gz"), Options{}); err == nil {
 		t.Error("utilisation became requests without a profile")
 	}
-	// The cluster's mean has a gap of hours, which is named.
+	// The cluster's mean has a gap of hours, which is reported.
 	path := []string{"alibaba2018_machine_usage", "cluster_mean_10s_8days.csv.gz"}
 	if _, _, err := ReadFile(realFile(t, path...), Options{Profile: full}); err == nil {
 		t.Error("a gap was taken")

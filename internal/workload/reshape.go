@@ -22,7 +22,7 @@ func (w *Workload) Scale(factor float64) (*Workload, error) {
 	return &out, nil
 }
 
-// Peak scales so that the highest bin is that many requests per second.
+// Peak scales so that the highest bin has that many requests per second.
 func (w *Workload) Peak(rps float64) (*Workload, error) {
 	if !(rps > 0) || math.IsInf(rps, 0) {
 		return nil, fmt.Errorf("peak of %s at %v requests/s: must be a finite number above 0", w.Name, rps)
@@ -41,9 +41,8 @@ func (w *Workload) Peak(rps float64) (*Workload, error) {
 	return &out, nil
 }
 
-// Resample returns the workload in bins of another length; each is the mean
-// rate over its time, so whole bins keep their number of requests. An
-// incomplete bin at the end is left out rather than invented.
+// Resample returns the workload in bins of another length; each is the mean rate over its time,
+// so complete bins preserve the number of requests. An incomplete bin at the end is dropped.
 func (w *Workload) Resample(step time.Duration) (*Workload, error) {
 	if step <= 0 {
 		return nil, fmt.Errorf("resample %s to bins of %v: must be longer than 0", w.Name, step)
@@ -80,8 +79,8 @@ func (w *Workload) meanOver(from, to time.Duration) float64 {
 	return sum / float64(to-from)
 }
 
-// Slice returns the bins that begin in [from, to). Neighbouring slices neither
-// share a bin nor lose one.
+// Slice returns the bins that begin in [from, to). Adjacent slices neither share nor lose a
+// bin.
 func (w *Workload) Slice(from, to time.Duration) (*Workload, error) {
 	if from < 0 || to <= from {
 		return nil, fmt.Errorf("slice %s from %v to %v: must be from 0 or later to a later instant", w.Name, from, to)
@@ -114,9 +113,9 @@ func (w *Workload) bins(from, to int) *Workload {
 	return &out
 }
 
-// Split cuts by time into a part to train on, one to choose by and one to test
-// on, in this order: shuffled bins would let a forecaster train on its own
-// future. Fractions must sum to 1; every part that is not 0 gets a bin.
+// Split divides by time into training, validation and test parts, in this order: shuffled bins
+// would leak the future into training. Fractions must sum to 1; every part that is not 0 gets a
+// bin.
 func (w *Workload) Split(train, validation, test float64) (parts [3]*Workload, err error) {
 	fractions := [3]float64{train, validation, test}
 	sum := 0.0
@@ -143,9 +142,8 @@ func (w *Workload) Split(train, validation, test float64) (parts [3]*Workload, e
 	return parts, nil
 }
 
-// Concat joins workloads of one bin length one after the other: the days of a
-// trace that is published a file a day.
-// Mixes of their own are refused: their bins need not meet.
+// Concat joins workloads of the same bin length in sequence, such as the days of a trace that
+// is published one file per day. Mixes are rejected: their bins need not align.
 func Concat(name string, parts ...*Workload) (*Workload, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("join %s: must be at least one workload", name)

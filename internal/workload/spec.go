@@ -16,13 +16,12 @@ const exampleSpec = "diurnal:low=50,high=400+noise:cv=0.1+flash:at=13h,factor=5"
 //
 //	diurnal:low=50,high=400,period=24h+noise:cv=0.1+flash:at=13h,factor=5,rise=1m,hold=10m
 //
-// Generators are joined by +. Those that are a level (constant, diurnal, ...)
-// add up; those that are a factor (noise, flash) multiply the sum; mix divides
-// the requests among kinds and moves the shares. Each has keys with defaults.
-// The name of a built-in workload stands for its specification and may be
-// joined too. A duration of 0 is a day or the built-in's own; a step of 0 is a
-// second. The same text, duration, step and seed give the same bytes, and a
-// part's randomness does not depend on which other parts there are after it.
+// Generators are joined by +. Levels (constant, diurnal, ...) add up; factors (noise, flash)
+// multiply the sum; mix divides the requests among kinds and moves the shares. Each has keys
+// with defaults. The name of a built-in workload is replaced by its specification and may be
+// joined too. A duration of 0 is a day or the built-in's own; a step of 0 is a second. The same
+// text, duration, step and seed give the same bytes, and a part's randomness does not depend on
+// the parts after it.
 func Parse(spec string, duration, step time.Duration, seed uint64) (*Workload, error) {
 	faults := newFaults("workload")
 	text, own := expand(spec)
@@ -45,8 +44,8 @@ func Parse(spec string, duration, step time.Duration, seed uint64) (*Workload, e
 	return w, w.Validate()
 }
 
-// expand puts the specifications of built-in workloads in the place of their
-// names. The duration is the longest of theirs, or a day without any.
+// expand replaces the names of built-in workloads by their specifications. The duration is the
+// longest of theirs, or a day.
 func expand(spec string) (text string, duration time.Duration) {
 	pieces := splitParts(spec)
 	for i, piece := range pieces {
@@ -70,8 +69,7 @@ type part struct {
 	shares    []kindShare // of mix
 }
 
-// settings are the values of a generator's keys, all of them set. Durations
-// are in seconds.
+// settings are the values of all of a generator's keys. Durations are in seconds.
 type settings map[string]float64
 
 func (s settings) duration(key string) time.Duration {
@@ -177,7 +175,7 @@ func (p *part) parseKeys(text string, faults *Faults) {
 	}
 }
 
-// check looks at what no single key can show.
+// check validates combinations of keys.
 func (p *part) check(faults *Faults) {
 	low, hasLow := p.settings["low"]
 	if high := p.settings["high"]; hasLow && high < low {
@@ -249,7 +247,7 @@ func (k keyKind) parse(text string) (value float64, want string) {
 	return d.Seconds(), ""
 }
 
-// parseDuration also takes days, which time.ParseDuration does not know.
+// parseDuration also accepts days, which time.ParseDuration does not.
 func parseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		v, err := parseNumber([]byte(days))

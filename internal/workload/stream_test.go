@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// endless makes rows on demand, so that a stream of any size needs no file,
-// and watches the heap while it is read.
+// endless generates rows on demand, so that a stream of any size needs no file, and monitors
+// the heap while it is read.
 type endless struct {
 	rows int
 	row  func(buf []byte, i int) []byte
@@ -17,7 +17,7 @@ type endless struct {
 	left []byte
 	buf  []byte
 	made int
-	heap uint64 // the most seen in use
+	heap uint64 // maximum in use
 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -48,7 +48,7 @@ func TestMemoryIsBoundedWhateverTheLength(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rows  int
-		limit uint64 // bytes, garbage not yet collected included
+		limit uint64 // bytes, uncollected garbage included
 		row   func(buf []byte, i int) []byte
 	}{
 		{"alibaba2018-machine", 1_000_000, 12 << 20, func(buf []byte, i int) []byte {

@@ -2,8 +2,8 @@ package workload
 
 import "github.com/loadline/loadline/internal/suggest"
 
-// didYouMean is a remark that names the known word nearest to a wrong one, or
-// nothing if none is near enough to be what was meant.
+// didYouMean is a remark that names the known word closest to a wrong one; empty if none is
+// close enough.
 func didYouMean(wrong string, known []string) string {
 	if near := suggest.Of(wrong, known); near != "" {
 		return "; did you mean " + near + "?"

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Workload is how many requests users send, in bins of equal length. It is
-// data and is not changed once made: what reshapes it returns another, which
-// may share memory with it.
+// Workload is the rate of user requests, in bins of equal length. It is immutable: methods that
+// reshape it return a new one, which may share memory with it.
 type Workload struct {
 	Name  string
 	Step  time.Duration // length of a bin
@@ -16,8 +15,8 @@ type Workload struct {
 	Mix   *Mix          // nil = the application's own shares
 }
 
-// Mix is how the requests divide among kinds over time. Its bins are its own
-// and usually longer than the workload's, since shares move slowly.
+// Mix is how the requests divide among kinds over time. It has its own bins, usually longer
+// than the workload's, since shares move slowly.
 type Mix struct {
 	Kinds  []string
 	Step   time.Duration
@@ -28,8 +27,8 @@ type Mix struct {
 // Bins is how many bins the mix has.
 func (m *Mix) Bins() int { return len(m.Shares) / len(m.Kinds) }
 
-// At returns the shares at an instant of the workload, held before the first
-// and after the last bin. The slice is the mix's own.
+// At returns the shares at an instant of the workload, constant before the first and after the
+// last bin. The slice belongs to the mix.
 func (m *Mix) At(t time.Duration) []float64 {
 	bin := min(max(int((t+m.Offset)/m.Step), 0), m.Bins()-1)
 	return m.Shares[bin*len(m.Kinds) : (bin+1)*len(m.Kinds)]
@@ -66,8 +65,8 @@ func (w *Workload) Mean() float64 {
 	return w.Requests() / w.Duration().Seconds()
 }
 
-// Validate returns every fault of a workload that was put together by hand, as
-// [Faults]. What this package returns has none.
+// Validate returns every fault of a workload that was built by hand, as [Faults]. Workloads
+// returned by this package have none.
 func (w *Workload) Validate() error {
 	faults := newFaults(w.Name)
 	if w.Step <= 0 {

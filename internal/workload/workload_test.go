@@ -67,8 +67,7 @@ func TestLoadOfDriftingMix(t *testing.T) {
 	}
 }
 
-// The rates that a load shows, walked from instant to instant, are all the
-// requests there are.
+// The rates of a load, followed from instant to instant, add up to all requests.
 func TestWalkingALoadMeetsEveryRequest(t *testing.T) {
 	w, err := Parse("diurnal+noise+mix:query=1..3,buy=3..1,drift=0.2", time.Hour, 7*time.Second, 1)
 	if err != nil {

@@ -134,7 +134,7 @@ func (e *forecastEval) walk(ctx context.Context, frame forecast.Frame, plan fore
 		Workload: e.source.name, Series: frame.Names, StepSeconds: frame.Step.Seconds(), Part: e.part, Seed: e.seed,
 		History: plan.From, Tested: plan.To - plan.From, Missing: frame.Missing(), task: plan.Task, frame: frame, plan: plan,
 	}
-	// The GRU is the only one that takes long.
+	// The GRU is the only slow one.
 	weights := map[string]float64{"gru": 30}
 	total, done := 0.0, 0.0
 	weight := func(name string) float64 { return max(1, weights[name]) }

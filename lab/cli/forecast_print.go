@@ -16,7 +16,7 @@ import (
 	"github.com/loadline/loadline/internal/modelfile"
 )
 
-// evalResult is what forecast eval found.
+// evalResult is the result of forecast eval.
 type evalResult struct {
 	Workload    string              `json:"workload"`
 	Series      []string            `json:"series"`
@@ -74,14 +74,14 @@ func (r *evalResult) print(out io.Writer) error {
 	}
 	width, colour := cli.Screen(out)
 	drawn := r.Models
-	if !colour && len(drawn) > 2 { // more lines than two could not be told apart
+	if !colour && len(drawn) > 2 { // more than two lines cannot be distinguished
 		drawn = []forecast.Errors{drawn[0], drawn[len(drawn)-1]}
 	}
 	_, err := fmt.Fprintf(out, "\n%s\n%s", r.errorFigure(drawn).Terminal(width, colour), r.storyFigure().Terminal(width, colour))
 	return err
 }
 
-// claimedSkill is what a model says of itself in its last answer.
+// claimedSkill is the skill that a model reports for its last forecast.
 func claimedSkill(w forecast.Walk) string {
 	for i := len(w.Answers) - 1; i >= 0; i-- {
 		if w.Silent[i] {
@@ -124,8 +124,8 @@ func (r *evalResult) errorFigure(models []forecast.Errors) draw.Figure {
 	}
 }
 
-// storyFigure is what came, and what the last model had said at the middle
-// horizon, over the time tested.
+// storyFigure is the actual series and the last model's forecasts at the middle horizon, over
+// the test part.
 func (r *evalResult) storyFigure() draw.Figure {
 	h := len(r.task.Horizons) / 2
 	steps, walk := r.task.Horizons[h], r.walks[len(r.walks)-1]
@@ -153,7 +153,7 @@ func (r *evalResult) storyFigure() draw.Figure {
 	}
 }
 
-// writeFiles writes what was asked for besides the table.
+// writeFiles writes the requested files besides the table.
 func (e *forecastEval) writeFiles(r *evalResult) error {
 	for path, figure := range map[string]func() draw.Figure{e.svg: func() draw.Figure { return r.errorFigure(r.Models) },
 		e.story: r.storyFigure} {
@@ -183,7 +183,7 @@ func (e *forecastEval) writeFiles(r *evalResult) error {
 	return file.Write(e.save)
 }
 
-// writeCurves writes how the GRU's networks learned, in the last training.
+// writeCurves writes the learning curves of the GRU's networks, of the last training.
 func (r *evalResult) writeCurves(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"network", "pass", "loss", "held_back_loss"}) // out.Error reports

@@ -17,8 +17,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// forecastSource is where the series to forecast come from: a generator, a
-// table with gaps, or any trace that workload reads.
+// forecastSource is the source of the series: a generator, a table with gaps, or any trace that
+// workload reads.
 type forecastSource struct {
 	name    string
 	columns []string
@@ -116,7 +116,7 @@ func (s *forecastSource) generate(seed uint64) (forecast.Frame, error) {
 	return forecast.NewFrame("requests/s", time.Unix(0, 0).UTC(), w.Step, w.Rates), nil
 }
 
-// check refuses what cannot be before a file is read, and adds the naive models.
+// check reports invalid flags before a file is read, and adds the naive models.
 func (e *forecastEval) check() error {
 	switch {
 	case e.source.name == "":

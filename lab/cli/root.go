@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/lab/rivals/trainer"
 )
 
-// registerRivals adds the learned rivals to the methods that every command knows.
+// registerRivals adds the learned rivals to the methods of every command.
 var registerRivals = sync.OnceFunc(func() { policy.Register(trainer.Methods()...) })
 
 // NewRoot is the command loadline-lab.
@@ -28,8 +28,8 @@ func NewRoot() *cobra.Command {
 	root.Short = "Experiments with Loadline: papers, studies, validation and learned rivals"
 	root.Long = `loadline-lab is for researchers. It runs the experiments of the papers that Loadline is
 built on, compares settings of learning agents, validates the simulator against measured
-data, and trains the learned rivals CoScal, FIRM and A-SARSA. Its simulate and bench know
-the rivals as policies.
+data, and trains the learned rivals CoScal, FIRM and A-SARSA. Its simulate and bench
+have the rivals as policies.
 
 What a platform engineer needs is in loadline.`
 	root.Example = `  # A paper's figures next to ours
@@ -45,7 +45,7 @@ What a platform engineer needs is in loadline.`
 	return root
 }
 
-// comparisons are loadline's commands, with examples of this program.
+// comparisons are loadline's commands, with examples for this program.
 func comparisons() []*cobra.Command {
 	all := cli.ComparisonCommands()
 	for _, c := range all {

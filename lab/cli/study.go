@@ -18,7 +18,7 @@ import (
 	"github.com/loadline/loadline/lab/study"
 )
 
-// tasks are all environments that agents can be trained and studied on.
+// tasks are all environments for training and studies.
 func tasks() []rl.Task { return study.Tasks() }
 
 func taskNamed(name string) (rl.Task, error) {
@@ -32,7 +32,7 @@ func taskNamed(name string) (rl.Task, error) {
 	return rl.Task{}, cli.Usagef("unknown environment %q%s", name, suggest.Hint(name, names))
 }
 
-// usualAgent is the one to take where none is named.
+// usualAgent is the default agent.
 func usualAgent(spaces rl.Spaces) string {
 	if spaces.Discrete() {
 		return "dqn"

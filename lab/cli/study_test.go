@@ -22,7 +22,7 @@ func TestInterruptedStudy(t *testing.T) {
 		t.Error("an interrupted study without results wrote a file")
 	}
 
-	// Interrupted when the first runs have finished: they are shown.
+	// Interrupted after the first runs: they are printed.
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	f := studyFlags{}

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/lab/rivals"
 )
 
-// trainFlags are those of both ways of training: an agent in an environment, or a learned
+// trainFlags are the flags of both ways of training: an agent in an environment, or a learned
 // rival on an application.
 type trainFlags struct {
 	task, agent, checkpoint, resume string
@@ -95,8 +95,7 @@ var (
 	rivalOnly = []string{"app", "workload", "duration", "scale", "peak", "objective", "name"}
 )
 
-// rival to train; empty if an agent in an environment is meant. Flags of the other way are
-// refused.
+// rival to train; empty for an agent in an environment. Flags of the other way are rejected.
 func (f *trainFlags) rival(flags *pflag.FlagSet) (rivals.Name, error) {
 	of, other := "--formulation", rivalOnly
 	if f.formulation != "" {

@@ -31,7 +31,7 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 		Progress: bar.Stages(),
 		Point: func(p trainer.Point) {
 			curve = append(curve, p)
-			_ = f.writeRivalLog(curve) // the last write reports
+			_ = f.writeRivalLog(curve) // the last write reports its error
 		},
 	})
 	bar.Done()
@@ -48,7 +48,7 @@ func (f *trainFlags) trainRival(ctx context.Context, rival rivals.Name, flags *p
 	return printRival(stdout, report, f.out)
 }
 
-// rivalConfig reports every fault that can be seen before the training.
+// rivalConfig reports every fault before the training.
 func (f *trainFlags) rivalConfig(rival rivals.Name, flags *pflag.FlagSet) (trainer.Config, error) {
 	config := trainer.Default(rival)
 	config.Seed = f.seed

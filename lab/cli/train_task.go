@@ -80,7 +80,7 @@ func (f *trainFlags) printTask(stdout io.Writer, l *taskTraining, mean float64) 
 	})
 }
 
-// check reports every fault that can be seen before anything is made.
+// check reports every fault of the flags.
 func (f *trainFlags) check() error {
 	var faults []error
 	for _, flag := range []struct {
@@ -95,7 +95,8 @@ func (f *trainFlags) check() error {
 		}
 	}
 	if f.task == "" {
-		faults = append(faults, cli.Usagef("give --task with the environment to train in, or --formulation with the learned rival to train"))
+		faults = append(faults, cli.Usagef("give --task with the environment to train in, or --formulation with the "+
+			"learned rival to train"))
 	}
 	if f.out == "" {
 		faults = append(faults, cli.Usagef("--out is missing: the model file to write"))
@@ -168,8 +169,8 @@ func (f *trainFlags) newTaskTraining() (*taskTraining, error) {
 	}, nil
 }
 
-// Archive implements saving. Whatever would let the training end elsewhere is a
-// label, one by one, so that an error names what differs.
+// Archive implements saving. Everything that affects the result is a label of its own, so that
+// an error names what differs.
 func (l *taskTraining) Archive(a *rl.Archive) {
 	a.Label("task " + l.task.Name)
 	a.Label("agent " + l.kind)
@@ -200,8 +201,8 @@ func (l *taskTraining) restore(path string) error {
 	return nil
 }
 
-// learn runs the training to its end. Failures to write the log or a checkpoint
-// on the way do not stop it; they are returned apart.
+// learn runs the training to its end. Failures to write the log or a checkpoint do not stop it;
+// they are returned separately.
 func (f *trainFlags) learn(ctx context.Context, l *taskTraining, stderr io.Writer) (sideErr, err error) {
 	bar := cli.NewProgress(stderr, "train")
 	bar.From(float64(l.training.Steps()) / float64(l.config.Steps))
@@ -213,7 +214,7 @@ func (f *trainFlags) learn(ctx context.Context, l *taskTraining, stderr io.Write
 			bar.Describe(describeProgress(p))
 			bar.At(float64(p.Steps) / float64(p.Of))
 		},
-		EveryPoint: func(rl.Point) { _ = f.writeLog(l) }, // the last write reports
+		EveryPoint: func(rl.Point) { _ = f.writeLog(l) }, // the last write reports its error
 		AtEpisode: func(*rl.Training) {
 			if time.Since(saved) > cli.CheckpointEvery {
 				checkpointErr = l.save(f.checkpoint)
@@ -236,7 +237,7 @@ func (f *trainFlags) learn(ctx context.Context, l *taskTraining, stderr io.Write
 		l.training.Steps(), l.config.Steps, f.checkpoint)
 }
 
-// describeProgress leaves out what is not known yet.
+// describeProgress omits what is not known yet.
 func describeProgress(p rl.Progress) string {
 	var parts []string
 	for _, part := range []struct {
@@ -250,7 +251,7 @@ func describeProgress(p rl.Progress) string {
 	return "train: " + strings.Join(parts, ", ")
 }
 
-// writeLog writes the learning curve so far; what is not known is empty.
+// writeLog writes the learning curve so far; unknown values are empty.
 func (f *trainFlags) writeLog(l *taskTraining) error {
 	if f.log == "" {
 		return nil
@@ -273,7 +274,7 @@ func (f *trainFlags) writeLog(l *taskTraining) error {
 	})
 }
 
-// policySettings is what the card of a trained policy says of its training.
+// policySettings describes the training in the model file.
 type policySettings struct {
 	Task           string            `json:"task"`
 	Agent          map[string]string `json:"agent"`

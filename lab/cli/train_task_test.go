@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// countdown is a context that is cancelled when it has been asked so often: a
-// training asks before each episode.
+// countdown is a context that is cancelled after a number of checks: training checks before
+// each episode.
 type countdown struct {
 	context.Context
 	left *int
@@ -30,11 +30,11 @@ func runTrain(ctx context.Context, args string) (code int, stdout, stderr string
 	return run(ctx, strings.Fields("train "+args)...)
 }
 
-// TestInterruptedTrainingEndsWhereTheUnbrokenEnds interrupts again and again.
+// TestInterruptedTrainingEndsWhereTheUnbrokenEnds interrupts repeatedly.
 func TestInterruptedTrainingEndsWhereTheUnbrokenEnds(t *testing.T) {
 	for name, row := range map[string]struct {
 		args     string
-		episodes int // from one interruption to the next
+		episodes int // between interruptions
 	}{
 		"dqn": {"--task cartpole --agent dqn:hidden=16,warm-up=200,batch=16,steps=3,priority=0.6 --steps 3000 --seed 3 --episodes 3",
 			30},

@@ -44,7 +44,7 @@ folder --data; docs/validation.md names their sources.`,
 	return c
 }
 
-// oneOf takes at most one argument, out of those that are known.
+// oneOf accepts at most one argument, out of the known ones.
 func oneOf(c *cobra.Command, args, known []string) error {
 	if len(args) > 1 {
 		return cli.Usagef("%s takes one name at most, got %q", c.CommandPath(), args)
@@ -57,11 +57,11 @@ func oneOf(c *cobra.Command, args, known []string) error {
 	return nil
 }
 
-// textWriter is what every report can do.
+// textWriter is implemented by every report.
 type textWriter interface{ WriteText(io.Writer) error }
 
-// runValidations prints the reports. Absent data is skipped with a message if all are
-// asked for, and an error if one is.
+// runValidations prints the reports. Without its data a report is skipped with a message if all
+// were requested, and an error if it was requested by name.
 func runValidations(ctx context.Context, w io.Writer, names []string, data string, output *cli.Format) error {
 	all := len(names) == 0
 	if all {

@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// DRPC runs the experiments of its section VI: learners with equal steps and equal
-// tuning trials, then all policies in the event engine, side by side on the same
-// arrivals.
+// DRPC runs the experiments of its section VI: learners with equal steps and equal tuning
+// trials, then all policies in the event engine on the same arrivals.
 func DRPC(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -20,11 +19,11 @@ func DRPC(ctx context.Context, o Options) (*Report, error) {
 	if r.models, err = setup.drpcTrain(ctx, o.part(0, 0.7), steps); err != nil {
 		return nil, err
 	}
-	calibrated, clairvoyant, err := setup.search(ctx, o.part(0.7, 0.75))
+	calibrated, oracle, err := setup.search(ctx, o.part(0.7, 0.75))
 	if err != nil {
 		return nil, err
 	}
-	r.all = setup.contenders(r.models, calibrated, clairvoyant)
+	r.all = setup.contenders(r.models, calibrated, oracle)
 	if r.outcomes, err = setup.compete(ctx, o.part(0.75, 0.9), r.all); err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ func (r *drpcResult) values(contender string, of func(*drpcOutcome) float64) []f
 	return out
 }
 
-// lower says whether a is below b beyond doubt, seed by seed: the same seed is the
-// same arrivals for both.
+// lower tests whether a is significantly below b, paired by seed: the same seed has the same
+// arrivals for both.
 func lower(a, b []float64) Verdict {
 	differences := make([]float64, len(a))
 	same := true
@@ -35,7 +35,7 @@ func lower(a, b []float64) Verdict {
 	return Undecided
 }
 
-// together is one verdict of several.
+// together combines several verdicts.
 func together(all ...Verdict) Verdict {
 	count := map[Verdict]int{}
 	for _, v := range all {
@@ -167,7 +167,7 @@ func (r *drpcResult) findEffort(to *Report) {
 	t := r.effortTable()
 	ours, firm := t.at(drpcStudents, 1), t.at("firm", 1)
 	verdict, because := Undecided, "The time was not measured."
-	if ours.Mean > 0 && firm.Mean > 0 { // neither is absent
+	if ours.Mean > 0 && firm.Mean > 0 { // both are present
 		verdict = below(ours, firm)
 		because = fmt.Sprintf("%s µs for everything that is due at a beat against FIRM's %s µs for one service, both with looking at "+
 			"the application; a student's own decision takes a fraction of a microsecond (docs/drpc.md).", spread(ours, 1), spread(firm,
@@ -217,7 +217,7 @@ func (r *drpcResult) findCost(to *Report, said func(string, int, func(*drpcOutco
 		v = lower(r.values(drpcStudents, cost), r.values(drpcCalibrated, cost))
 	}
 	to.find("Not the paper's: it is cheaper than a calibrated HPA, within the SLO (at most 1 % of requests over it).", v,
-		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the clairvoyant needs %s with %s %% over.",
+		fmt.Sprintf("%s core-hours with %s %% over the SLO, against %s with %s %% over; the oracle needs %s with %s %% over.",
 			said(drpcStudents, 1, cost), said(drpcStudents, 2, over), said(drpcCalibrated, 1, cost), said(drpcCalibrated, 2,
-				over), said(drpcClairvoyant, 1, cost), said(drpcClairvoyant, 2, over)))
+				over), said(drpcOracle, 1, cost), said(drpcOracle, 2, over)))
 }

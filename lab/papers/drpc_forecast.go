@@ -13,8 +13,8 @@ const drpcForecastStep = 5 * minute
 // drpcForecasts are the paper's errors of the GRU, by horizon.
 var drpcForecasts = []float64{0.0025, 0.0027, 0.0033, 0.0049, 0.0057}
 
-// forecastTable forecasts the trace 5 to 25 minutes ahead: the last quarter of it, from
-// what came before.
+// forecastTable forecasts the last quarter of the trace 5 to 25 minutes ahead, from the data
+// before it.
 func (s *drpcSetup) forecastTable(ctx context.Context, o Options) (*Table, error) {
 	bins, err := s.trace.Resample(drpcForecastStep)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *drpcSetup) forecastTable(ctx context.Context, o Options) (*Table, error
 	}
 	names := []string{"gru", "persistence", "seasonal"}
 	if s.few {
-		names = names[:2] // there is no day to look back on
+		names = names[:2] // there is no previous day
 	}
 	values := make([][][]float64, len(names))
 	for i := range values {

@@ -9,13 +9,13 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// drpcLevels are what requests grow to within a minute, over the peak of the
-// experiment. The paper goes from a quarter of its highest rate to all of it.
+// drpcLevels are the levels to which the load grows within a minute, relative to the peak of
+// the experiment. The paper goes from a quarter of its highest rate to all of it.
 var drpcLevels = []float64{0.25, 0.5, 0.75, 1, 1.25, 1.5}
 
 const (
-	growthCalm = 6 * minute  // at the lowest level before
-	growthHold = 12 * minute // from the rise on, which is what is measured
+	growthCalm = 6 * minute  // at the lowest level before the rise
+	growthHold = 12 * minute // measured, from the rise on
 )
 
 // growthLoad rises from the lowest level to another within a minute.
@@ -28,13 +28,13 @@ func (s *drpcSetup) growthLoad(level float64) *workload.Workload {
 		w.Rates = append(w.Rates, s.peak*(low+(level-low)*risen))
 	}
 	if !s.few {
-		w.Mix = drpcMix(drpcMixStep) // as it is on the first morning
+		w.Mix = drpcMix(drpcMixStep) // that of the first morning
 	}
 	return w
 }
 
-// growth is the mean response in ms, by contender and seed, and the coefficient of the
-// square in a parabola through them, in ms for (100 requests/s)^2.
+// growth is the mean response in ms, by contender and seed, and the quadratic coefficient of a
+// parabola through them, in ms per (100 requests/s)^2.
 type growth struct {
 	levels    []float64 // requests/s
 	responses [][][]float64
@@ -86,8 +86,8 @@ func (s *drpcSetup) grow(ctx context.Context, o Options, all []drpcContender) (*
 	return g, nil
 }
 
-// parabola through points by least squares: the constant, and the coefficients of x
-// and of its square. NaN where points are missing or too few.
+// parabola through points by least squares: the constant, the linear and the quadratic
+// coefficient. NaN where points are missing or too few.
 func parabola(x, y []float64) [3]float64 {
 	var a [3][4]float64 // normal equations
 	for i := range x {

@@ -14,12 +14,11 @@ import (
 const (
 	drpcLength  = 10 * time.Hour
 	drpcPeriods = 5
-	drpcWarmUp  = 5 * minute // left out of latency and SLO figures, not of cost
+	drpcWarmUp  = 5 * minute // excluded from latency and SLO figures, not from cost
 
-	// What it takes to observe and decide. The paper gives no figure for how long a
-	// central controller collects; it samples every 200 ms, and that is what the
-	// collecting of one service is taken to last, one after the other. A policy that decides
-	// locally has the second that every policy has here.
+	// Delays of observing and deciding. The paper gives no figure for the collection time of a
+	// central controller; it samples every 200 ms, which is taken as the time per service, in
+	// sequence. A policy that decides locally has the same second as every policy here.
 	drpcLocalDelay   = time.Second
 	drpcPerService   = 200 * time.Millisecond
 	drpcStudents     = "drpc"
@@ -28,7 +27,7 @@ const (
 	drpcBranching    = "drpc, branching teacher"
 	drpcKuScal       = "hpa:target=75 (KuScal)"
 	drpcCalibrated   = "hpa (calibrated)"
-	drpcClairvoyant  = "clairvoyant"
+	drpcOracle       = "oracle"
 )
 
 func (s *drpcSetup) centralDelay() time.Duration {
@@ -39,11 +38,11 @@ func (s *drpcSetup) centralDelay() time.Duration {
 type drpcContender struct {
 	name   string
 	policy func(seed int) string
-	grows  bool // takes part in the experiment with growing requests
+	grows  bool // part of the experiment with growing load
 }
 
 // contenders in the order of tables.
-func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant string) []drpcContender {
+func (s *drpcSetup) contenders(models []*drpcModels, calibrated, oracle string) []drpcContender {
 	of := func(learner, settings string) func(int) string {
 		p := named(models, learner)
 		return func(seed int) string {
@@ -62,13 +61,13 @@ func (s *drpcSetup) contenders(models []*drpcModels, calibrated, clairvoyant str
 		{"asarsa", of("asarsa", central), true},
 		{drpcKuScal, always("hpa:target=75"), true},
 		{drpcCalibrated, always(calibrated), false},
-		{drpcClairvoyant, always(clairvoyant), false},
+		{drpcOracle, always(oracle), false},
 	}
 }
 
-// search finds HPA's best setting on validation data, and the clairvoyant's levels.
-// The clairvoyant moves the CPU too, as most contenders do.
-func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+// search finds HPA's best setting on validation data, and the oracle's levels. The oracle also
+// sets the CPU, as most contenders do.
+func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, oracle string, err error) {
 	validation, err := s.validation.For(s.app)
 	if err != nil {
 		return "", "", err
@@ -91,20 +90,20 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, clairvoyant str
 			return err
 		}
 		found, err := bench.SearchOracle(ctx, bench.OracleSearch{
-			App: s.app, Policy: "clairvoyant:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
+			App: s.app, Policy: "oracle:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
 			Load: bench.CalibrationLoad{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})
 		if err == nil {
-			clairvoyant = found.Best.Spec
+			oracle = found.Best.Spec
 		}
 		return err
 	})
-	return hpa, clairvoyant, err
+	return hpa, oracle, err
 }
 
 func warmUpOf(length time.Duration) time.Duration { return min(drpcWarmUp, length/20) }
 
-// drpcOutcome is what came of one run.
+// drpcOutcome is the result of one run.
 type drpcOutcome struct {
 	success, failed, mean [drpcPeriods]float64 // by period: per second, percent, ms
 	successAll            float64
@@ -114,7 +113,7 @@ type drpcOutcome struct {
 	over, minutes         float64 // percent
 	coreHours, gibHours   float64
 	replicas, changes     float64
-	volatile, unsteady    float64 // of what gets through, and of replicas: standard deviation over mean
+	volatile, unsteady    float64 // of throughput, and of replicas: standard deviation over mean
 	decisionUs            float64
 }
 
@@ -138,9 +137,9 @@ func (s *drpcSetup) compete(ctx context.Context, o Options, all []drpcContender)
 	return outcomes, err
 }
 
-// enter one run.
+// enter runs one contender with one seed.
 func (s *drpcSetup) enter(ctx context.Context, o Options, c drpcContender, seed int) (*drpcOutcome, error) {
-	runtime.LockOSThread() // decisions are timed by the thread's own clock
+	runtime.LockOSThread() // decisions are timed by the thread's CPU clock
 	defer runtime.UnlockOSThread()
 	length, warmUp := s.test.Duration(), warmUpOf(s.test.Duration())
 	watch := &drpcWatch{}

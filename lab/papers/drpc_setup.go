@@ -10,13 +10,12 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// AlibabaFile is where the trace is within the folder of public traces.
+// AlibabaFile is the trace's path within the folder of public traces.
 const AlibabaFile = "alibaba2018_machine_usage/cluster_mean_10s_8days.csv.gz"
 
-// ReadAlibaba reads the mean CPU of the Alibaba cluster of 2018 as request rates with
-// a peak of 1, in bins of a minute. Utilisation is taken as a proportional load, and
-// readings that are absent as the one before: they are a fifth of one day, which
-// nothing is evaluated on.
+// ReadAlibaba reads the mean CPU of the Alibaba cluster of 2018 as request rates with a peak of
+// 1, in bins of a minute. Utilisation is taken as proportional to load, and missing readings as
+// equal to the one before: they are a fifth of one day, which is not used for evaluation.
 func ReadAlibaba(r io.Reader) (*workload.Workload, error) {
 	profile, err := workload.ProportionalProfile(1)
 	if err != nil {
@@ -30,8 +29,7 @@ func ReadAlibaba(r io.Reader) (*workload.Workload, error) {
 	return w.Resample(minute)
 }
 
-// alibaba is the load of DRPC's experiment with a peak of 1, and a sentence on where
-// it comes from.
+// alibaba is the load of DRPC's experiment with a peak of 1, and a sentence on its source.
 func (o Options) alibaba() (*workload.Workload, string, error) {
 	if o.Alibaba != nil {
 		return o.Alibaba, "The load is the mean CPU of the Alibaba cluster of 2018 (8 days), proportional to its utilisation.", nil
@@ -52,9 +50,8 @@ const (
 	drpcMemory = int64(8 << 30)
 )
 
-// drpcSetup is the application on the paper's cluster under its load: what is learned
-// on, what HPA is calibrated on, and what everything is evaluated on, in this order of
-// time.
+// drpcSetup is the application on the paper's cluster under its load: the parts for training,
+// for calibrating HPA and for evaluation, in order of time.
 type drpcSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
@@ -86,7 +83,7 @@ func newDRPCSetup(o Options, length time.Duration) (*drpcSetup, error) {
 		load.Mix = drpcMix(load.Duration())
 	}
 	s := &drpcSetup{app: app, peak: peak, whence: whence, trace: trace, few: o.few}
-	// Readings of most of the second day are absent.
+	// Most readings of the second day are missing.
 	from, days := 0.25, []float64{5, 6}
 	if o.few {
 		days = []float64{0.5, 0.75}
@@ -112,9 +109,9 @@ func newDRPCSetup(o Options, length time.Duration) (*drpcSetup, error) {
 	return s, err
 }
 
-// onPaperNodes puts an application on the paper's workers. Replicas ask for the memory
-// that they use and a quarter more, and are held to it: with what the application's
-// manifests ask for, more of them would be placed than the machines can hold.
+// onPaperNodes puts an application on the paper's workers. Replicas request and are limited to
+// the memory they use plus a quarter: with the requests of the application's manifests, more
+// would be placed than the machines can hold.
 func onPaperNodes(app *loadline.App) {
 	app.Nodes = nil
 	for i := range drpcNodes {
@@ -132,11 +129,11 @@ func onPaperNodes(app *loadline.App) {
 	}
 }
 
-// drpcReplicas of a service at most: a fifth of those that the machines can hold.
+// drpcReplicas is the maximum of a service: a fifth of what the machines can hold.
 const drpcReplicas = 12
 
-// drpcUser is one of the paper's four kinds of users: what share of them there is, how
-// far and when it drifts, and what their requests are.
+// drpcUser is one of the paper's four kinds of users: their share, how far and when it drifts,
+// and their requests.
 type drpcUser struct {
 	name          string
 	share         float64
@@ -145,8 +142,8 @@ type drpcUser struct {
 	pages         map[string]float64
 }
 
-// drpcUsers: the paper names them, and nothing else of them. What their requests are
-// is ours: pages of the application that such a user sees.
+// drpcUsers: the paper gives their names only. Their requests are our choice: pages of the
+// application that such a user visits.
 var drpcUsers = []drpcUser{
 	{"query", 0.60, 0.2, 0.15, 0, map[string]float64{"query": 48, "other": 35, "login": 12, "plan": 5}},
 	{"buy", 0.25, 0.4, 0.3, 1.5, map[string]float64{"query": 25, "login": 15, "orders": 15, "buy": 14, "buy-other": 9, "pay": 14,
@@ -163,7 +160,7 @@ const (
 	drpcSwing   = 5 * time.Hour
 )
 
-// drpcMix is how requests divide among kinds while the proportions of users drift.
+// drpcMix is how requests divide among kinds while the shares of users drift.
 func drpcMix(d time.Duration) *workload.Mix {
 	m := &workload.Mix{Kinds: drpcKinds, Step: drpcMixStep}
 	for at := time.Duration(0); at < d; at += drpcMixStep {

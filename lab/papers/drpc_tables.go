@@ -22,7 +22,7 @@ var drpcFigures = map[string]struct {
 	drpcKuScal:   {[]float64{240, 660, 960, 1100, 1700, 2300, 3900, 7900}, 29},
 }
 
-// drpcResult is everything that was measured, to make tables and findings of.
+// drpcResult is all measurements, the input of tables and findings.
 type drpcResult struct {
 	setup    *drpcSetup
 	models   []*drpcModels
@@ -101,7 +101,7 @@ func (r *drpcResult) tables() []Table {
 	return all
 }
 
-// studentsTable is students against their teacher (its Fig. 3d).
+// studentsTable compares students with their teacher (the paper's Fig. 3d).
 func (r *drpcResult) studentsTable() Table {
 	t := r.table("Students against their teacher (its Fig. 3d)",
 		fmt.Sprintf("Volatility is the standard deviation over the mean: over minutes, of the share of requests that succeed, and of "+
@@ -149,7 +149,7 @@ func (r *drpcResult) growthTable() Table {
 	return t
 }
 
-// learningTable is what the learners came to.
+// learningTable is the result of training.
 func (r *drpcResult) learningTable() Table {
 	t := Table{
 		Name: "Learning: DRPC's reward on held-out episodes (its Fig. 4c)", Of: "learner",
@@ -192,7 +192,7 @@ func (r *drpcResult) learningTable() Table {
 	return t
 }
 
-// trialsText says what the trials came to.
+// trialsText describes the result of the trials.
 func trialsText(p *drpcModels) string {
 	text := ""
 	for i, m := range p.trials {
@@ -234,14 +234,14 @@ func (r *drpcResult) curveTable() Table {
 			known = known || slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 			row.Ours = append(row.Ours, bench.IntervalOf(values))
 		}
-		if known { // one was evaluated by then
+		if known { // one had been evaluated by then
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
 }
 
-// effortTable is what deciding takes.
+// effortTable is the cost of deciding.
 func (r *drpcResult) effortTable() Table {
 	t := Table{
 		Name: "What deciding takes", Of: "policy",
@@ -287,7 +287,7 @@ func (r *drpcResult) effortTable() Table {
 	return t
 }
 
-// describe says what was run.
+// describe describes the experiment.
 func (r *drpcResult) describe(steps int, length time.Duration) []string {
 	s := r.setup
 	users := ""
@@ -313,12 +313,12 @@ func (r *drpcResult) describe(steps int, length time.Duration) []string {
 		fmt.Sprintf("Every learner has %d environment steps in all and %d tuning trials (factors on its learning rates), compared by "+
 			"DRPC's reward with the first seed; the best setting is then trained on every seed. drpc's steps include its students' "+
 			"and the examples that they are distilled from.", steps, len(r.models[0].trials)),
-		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the clairvoyant knows " +
+		"KuScal is hpa:target=75. hpa (calibrated) has its best target and window on the validation stretch; the oracle knows " +
 			"the rates, and moves replicas and CPU.",
 	}
 }
 
-// fits is how many replicas of the mean size the workers hold.
+// fits is how many replicas of mean size the workers hold.
 func fits(s *drpcSetup) int {
 	sum := int64(0)
 	for i := range s.app.Services {

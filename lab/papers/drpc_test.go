@@ -14,9 +14,9 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// drpcMayLack are measures that need not be there in a tiny experiment: what has
-// learned nothing may let all requests fail, which then have no response time; curves
-// begin with the first evaluation; not every policy has parameters; nothing was timed.
+// drpcMayLack are measures that may be missing in a tiny experiment: untrained policies may
+// fail all requests, which then have no response time; curves begin with the first evaluation;
+// not every policy has parameters; nothing was timed.
 func drpcMayLack() []string {
 	all := []string{"mean ms", "square", "drpc", "drpc-branching", "coscal", "firm", "asarsa", "episodes to converge",
 		"teacher's reward", "parameters", "CPU us per decision", "bytes per decision"}
@@ -37,8 +37,8 @@ func TestDRPCRepeatsAndGoesOn(t *testing.T) {
 	o.few, o.Steps = true, 60
 	var texts [2]bytes.Buffer
 	for i := range texts {
-		// The second time with the models of the first, one of which is torn, and
-		// another number of runs at a time.
+		// The second time with the models of the first, one of which is torn, and with another
+		// number of parallel runs.
 		r, err := DRPC(context.Background(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -77,8 +77,8 @@ func TestReadAlibaba(t *testing.T) {
 	}
 }
 
-// TestUsersDrift: every kind of request is sent, shares sum to 1 on the mean of a day,
-// and buyers come and go.
+// TestUsersDrift: every kind of request is sent, shares sum to 1 on the mean of a day, and the
+// share of buyers varies.
 func TestUsersDrift(t *testing.T) {
 	app, err := appNamed("trainticket")
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// drpcSteps that every learner takes in the environment, in all. DRPC's teacher levels
-// off between 9,000 and 13,000 steps of its own; the rest is for its students.
+// drpcSteps is the number of environment steps of every learner. DRPC's teacher converges
+// between 9,000 and 13,000 of its own; the rest is for its students.
 const drpcSteps = 12_000
 
 // drpcMethods are those that DRPC's own experiment compares: DRPC and its learned rivals.
 var drpcMethods = []string{"drpc", "drpc-branching", "coscal", "firm", "asarsa"}
 
-// drpcModels are what the learners became: the trials of the first seed, the setting
-// that was chosen, and a model for each seed.
+// drpcModels are the results of training: the trials of the first seed, the chosen setting, and
+// a model for each seed.
 type drpcModels struct {
 	method policy.Method
 	trials []*bench.Trained // by setting
@@ -24,8 +24,8 @@ type drpcModels struct {
 	models []*bench.Trained // by seed
 }
 
-// drpcTrain tunes every learner with the first seed, and trains it on all. Models are
-// kept: what is there is not trained again.
+// drpcTrain tunes every learner with the first seed, and trains it on all. Existing models are
+// not trained again.
 func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drpcModels, error) {
 	if o.Models == "" {
 		return nil, errors.New("drpc needs a folder for trained models: give --out")
@@ -51,8 +51,8 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 		return bench.TrainingTask{Method: p.method, App: s.app, Load: s.train, Setting: setting, Steps: steps, Seed: seed}
 	}
 	n := len(settings)
-	// The trials of all are as many trainings as n seeds, the first of which is among
-	// the trials.
+	// The trials of all are as many trainings as n seeds, the first of which is among the
+	// trials.
 	tuned := float64(n) / float64(n+o.Seeds-1)
 	err = o.part(0, tuned).eachWithProgress(ctx, len(all)*n, func(job int, progress func(float64)) (err error) {
 		p, i := all[job/n], job%n
@@ -75,7 +75,7 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 	return all, err
 }
 
-// named is one of them.
+// named finds a learner's models.
 func named(all []*drpcModels, learner string) *drpcModels {
 	for _, p := range all {
 		if p.method.Name == learner {

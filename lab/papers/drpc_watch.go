@@ -7,21 +7,21 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// drpcWatch adds up what users got, minute by minute, from what the exporters show.
+// drpcWatch adds up users' results, minute by minute, from the exported metrics.
 type drpcWatch struct {
 	minutes []usersMinute
-	before  usersMinute // all until the last minute that is kept
+	before  usersMinute // totals up to the last minute that is kept
 }
 
-// usersMinute is what happened to users' requests.
+// usersMinute counts users' requests.
 type usersMinute struct {
 	end, span       time.Duration
 	ended, failed   float64
-	answered, waits float64 // completed requests, and the seconds that they took together
+	answered, waits float64 // completed requests, and their total seconds
 }
 
-// scrape implements simulate.Hooks.Scrape. Scrapes are as far apart as the policy asks
-// for them, so a minute ends with the first one after it.
+// scrape implements simulate.Hooks.Scrape. The policy's scrape interval applies, so a minute
+// ends with the first scrape after it.
 func (w *drpcWatch) scrape(r *sim.Reading, _ *sim.ControlPlane) {
 	if r.At < w.before.end+minute {
 		return
@@ -39,7 +39,7 @@ func (w *drpcWatch) scrape(r *sim.Reading, _ *sim.ControlPlane) {
 	w.before = now
 }
 
-// period is what users got in the minutes between two instants.
+// period sums up users' results in the minutes between two instants.
 func (w *drpcWatch) period(from, to time.Duration) (successPerSecond, failedPercent, meanMs float64) {
 	sum := usersMinute{}
 	for _, m := range w.minutes {
@@ -58,9 +58,9 @@ func (w *drpcWatch) period(from, to time.Duration) (successPerSecond, failedPerc
 	return (sum.ended - sum.failed) / sum.span.Seconds(), 100 * sum.failed / sum.ended, 1000 * sum.waits / sum.answered
 }
 
-// volatility of what gets through: the standard deviation over minutes of the
-// successful share of requests, over its mean. The share and not the number, since the
-// load's own movement is not caused by a policy.
+// volatility of throughput: the standard deviation over minutes of the successful share of
+// requests, over its mean. The share is used, not the number, since the load's own variation is
+// not caused by a policy.
 func (w *drpcWatch) volatility(from time.Duration) float64 {
 	var shares []float64
 	for _, m := range w.minutes {

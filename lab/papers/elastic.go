@@ -15,36 +15,36 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// elasticSetup is an application under the cluster trace: what is learned on, what
-// settings are chosen on, and what is evaluated on, in this order of time.
+// elasticSetup is an application under the cluster trace: the parts for training, for choosing
+// settings and for evaluation, in order of time.
 type elasticSetup struct {
 	app                     *loadline.App
 	train, validation, test *workload.Workload
 	places                  []train.ServiceScenario
 }
 
-// Peaks in requests/s that make the applications worth scaling.
+// Peaks in requests/s at which scaling the applications matters.
 var elasticApps = []struct {
 	name string
 	peak float64
 }{{"bookinfo", 500}, {"boutique", 160}}
 
-// Names of contenders that others are held against.
+// Names of contenders that are used as baselines.
 const (
-	elasticOurs        = "elastic-dqn"
-	elasticHPA         = "hpa"
-	elasticCalibrated  = "hpa (calibrated)"
-	elasticClairvoyant = "clairvoyant"
+	elasticOurs       = "elastic-dqn"
+	elasticHPA        = "hpa"
+	elasticCalibrated = "hpa (calibrated)"
+	elasticOracle     = "oracle"
 )
 
 const (
 	elasticSteps  = 12_000
 	elasticLength = time.Hour
-	elasticWarmUp = 5 * minute // left out of latency and SLO figures, not of cost
+	elasticWarmUp = 5 * minute // excluded from latency and SLO figures, not from cost
 )
 
-// elasticWeights are what the cost may weigh (l2) when the latency weighs 1: the
-// paper does not print its own, so each seed chooses on validation data.
+// elasticWeights are the candidate weights of the cost (l2) relative to the latency's weight of
+// 1: the paper does not give its own, so each seed chooses on validation data.
 var elasticWeights = []float64{0.1, 0.3, 1, 3}
 
 func newElasticSetup(name string, peak float64, trace *workload.Workload, length time.Duration) (*elasticSetup, error) {
@@ -70,7 +70,7 @@ func newElasticSetup(name string, peak float64, trace *workload.Workload, length
 	return s, s.learnOn(s.train)
 }
 
-// learnOn takes the places from a load.
+// learnOn makes the training scenarios from a load.
 func (s *elasticSetup) learnOn(w *workload.Workload) error {
 	rates, err := w.For(s.app)
 	if err != nil {
@@ -80,13 +80,13 @@ func (s *elasticSetup) learnOn(w *workload.Workload) error {
 	return nil
 }
 
-// elasticMeasures of a run; cost is set over HPA's afterwards.
+// elasticMeasures of a run; cost is related to HPA's afterwards.
 func elasticMeasures(r *result.Result) []float64 {
 	return []float64{float64(r.Latency.Mean), float64(r.CoreHours), 100 * float64(r.OverSLORatio), float64(r.MeanReplicas),
 		float64(r.Changes)}
 }
 
-// elasticAbsent are the rivals of the paper's Table 1 that are not here.
+// elasticAbsent are the rivals of the paper's Table 1 that are not implemented.
 var elasticAbsent = []Row{
 	{Name: "Improved-Q", Paper: numbers(120.3, 1.12, 4.8), Note: "not here: its paper does not say enough to build it"},
 	{Name: "Reclaimer", Paper: numbers(97.6, 0.89, 3.6), Note: "not here: its paper does not say enough to build it"},
@@ -124,7 +124,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 				"not printed: each seed trains with %v and keeps the cheapest within the SLO on validation data; that is %d trials, "+
 				"as many as any learned policy gets here.", steps, elasticWeights, len(elasticWeights)),
 			elasticRivalSetup(steps),
-			"HPA calibrated, and the clairvoyant's levels, are searched for once per application, the former on the validation " +
+			"HPA calibrated, and the oracle's levels, are searched for once per application, the former on the validation " +
 				"stretch; Autothrottle's tower learns as it goes.",
 		},
 	}
@@ -146,8 +146,7 @@ func ElasticDQN(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// elasticContender is one compared policy: by a specification, or by a model that was trained
-// here.
+// elasticContender is one compared policy: a specification, or a model that was trained here.
 type elasticContender struct {
 	row    Row
 	policy func(seed int) string
@@ -169,7 +168,7 @@ func elasticApp(ctx context.Context, o Options, folder *bench.ModelFolder, name 
 	if err != nil {
 		return nil, err
 	}
-	calibrated, clairvoyant, err := setup.search(ctx, o)
+	calibrated, oracle, err := setup.search(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +181,7 @@ func elasticApp(ctx context.Context, o Options, folder *bench.ModelFolder, name 
 		elasticContender{row: Row{Name: elasticHPA, Note: "default: 80 %"}, policy: always("hpa")},
 		elasticContender{row: Row{Name: elasticCalibrated, Note: calibrated}, policy: always(calibrated)},
 		elasticContender{row: Row{Name: "autothrottle"}, policy: always("autothrottle")},
-		elasticContender{row: Row{Name: elasticClairvoyant, Note: "knows the rates"}, policy: always(clairvoyant)},
+		elasticContender{row: Row{Name: elasticOracle, Note: "knows the rates"}, policy: always(oracle)},
 	)
 	return setup.compete(ctx, o.part(0.9, 1), contenders)
 }
@@ -233,8 +232,8 @@ func (s *elasticSetup) compete(ctx context.Context, o Options, contenders []elas
 	return rows, nil
 }
 
-// tune trains one model for each weight and seed and chooses for each seed: the
-// cheapest within the SLO on validation data, or the one that breaks it least.
+// tune trains one model for each weight and seed and chooses for each seed: the cheapest within
+// the SLO on validation data, or the one with the least violation.
 func (s *elasticSetup) tune(ctx context.Context, o Options, steps int) (models [][]*formulation.Model, chosen []int, err error) {
 	n := len(elasticWeights)
 	models, tried := make([][]*formulation.Model, o.Seeds), make([][]result.Result, o.Seeds)
@@ -264,7 +263,7 @@ func (s *elasticSetup) tune(ctx context.Context, o Options, steps int) (models [
 	return models, choose(tried), nil
 }
 
-// validate runs a policy on the stretch that settings are chosen on.
+// validate runs a policy on the validation part.
 func (s *elasticSetup) validate(ctx context.Context, t trial, seed uint64) (result.Result, error) {
 	t.app, t.load, t.seed, t.warmUp = s.app, s.validation, validationSeed+seed, min(elasticWarmUp, s.validation.Duration()/4)
 	out, err := t.run(ctx)
@@ -274,7 +273,7 @@ func (s *elasticSetup) validate(ctx context.Context, t trial, seed uint64) (resu
 	return out.Result, nil
 }
 
-// choose the best of what each seed tried; of equals, the first.
+// choose the best trial of each seed; of equals, the first.
 func choose(tried [][]result.Result) []int {
 	chosen := make([]int, len(tried))
 	for seed := range chosen {
@@ -290,7 +289,7 @@ func choose(tried [][]result.Result) []int {
 // validationSeed is far from those of the test.
 const validationSeed = 1 << 32
 
-// better is cheaper if both keep the SLO, else the one that breaks it less.
+// better is cheaper if both meet the SLO, else the one with the smaller violation.
 func better(a, b *result.Result) bool {
 	if a.SLOMet() && b.SLOMet() {
 		return a.CoreHours < b.CoreHours
@@ -298,8 +297,8 @@ func better(a, b *result.Result) bool {
 	return a.OverSLORatio < b.OverSLORatio
 }
 
-// search finds HPA's best setting on validation data, and the clairvoyant's levels.
-func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant string, err error) {
+// search finds HPA's best setting on validation data, and the oracle's levels.
+func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, oracle string, err error) {
 	load := func(w *workload.Workload, seed uint64) (bench.CalibrationLoad, error) {
 		rates, err := w.For(s.app)
 		return bench.CalibrationLoad{Rates: rates, Duration: w.Duration(), Seed: seed}, err
@@ -321,7 +320,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, clairvoyant 
 	if err != nil {
 		return "", "", err
 	}
-	seen, err := bench.SearchOracle(ctx, bench.OracleSearch{App: s.app, Policy: "clairvoyant", Load: test, WarmUp: warmUp})
+	seen, err := bench.SearchOracle(ctx, bench.OracleSearch{App: s.app, Policy: "oracle", Load: test, WarmUp: warmUp})
 	if err != nil {
 		return "", "", err
 	}
@@ -336,7 +335,7 @@ func elasticWeightNames() []string {
 	return names
 }
 
-// tally says how often each was chosen.
+// tally counts how often each was chosen.
 func tally(chosen []int, names []string) string {
 	var parts []string
 	for i, name := range names {

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// elasticFindings holds elastic-dqn against the yardsticks, and against the rivals of
-// its table that are here.
+// elasticFindings compares elastic-dqn with the baselines, and with the rivals of its table
+// that are implemented.
 func elasticFindings(r *Report, app string, rows []Row) {
 	of := func(name string) []bench.Interval {
 		for _, row := range rows {
@@ -18,7 +18,7 @@ func elasticFindings(r *Report, app string, rows []Row) {
 		}
 		return nil
 	}
-	ours, hpa, calibrated, clairvoyant := of(elasticOurs), of(elasticHPA), of(elasticCalibrated), of(elasticClairvoyant)
+	ours, hpa, calibrated, oracle := of(elasticOurs), of(elasticHPA), of(elasticCalibrated), of(elasticOracle)
 	fewer, cheaper := below(ours[2], hpa[2]), below(ours[1], hpa[1])
 	v := Partly
 	switch {
@@ -43,8 +43,8 @@ func elasticFindings(r *Report, app string, rows []Row) {
 	}
 	r.find(fmt.Sprintf("On %s, it also beats a threshold that was calibrated on the same validation data, within the SLO (at most 1 "+
 		"%% of requests over it).", app), v,
-		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the clairvoyant needs %s.", spread(ours[1], 2),
-			spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(clairvoyant[1], 2)))
+		fmt.Sprintf("Cost %s with %s %% over, against %s with %s %% over; the oracle needs %s.", spread(ours[1], 2),
+			spread(ours[2], 2), spread(calibrated[1], 2), spread(calibrated[2], 2), spread(oracle[1], 2)))
 
 	for _, rival := range elasticRivals {
 		theirs := of(rival.learner)

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// elasticRivals are those of the paper's Table 1 that are here, in its order.
+// elasticRivals are those of the paper's Table 1 that are implemented, in its order.
 var elasticRivals = []struct {
 	learner, title string
 	paper          []result.Number
@@ -19,14 +19,13 @@ var elasticRivals = []struct {
 	{"drpc", "DRPC", numbers(108.9, 0.87, 2.9)},
 }
 
-// elasticSettings are what each rival may choose from: the factors on learning rates
-// that every learner has, and one more, so that there are as many trials as elastic-dqn
-// has weights.
+// elasticSettings are each rival's candidate settings: the factors on learning rates that every
+// learner has, and one more, so that there are as many trials as elastic-dqn has weights.
 func elasticSettings() []bench.TrainingSetting {
 	return append(bench.TrainingSettings(), bench.TrainingSetting{Name: "rate / 9", Rate: 1.0 / 9})
 }
 
-// elasticFolder is where models of the rivals are kept.
+// elasticFolder is the folder of the rivals' models.
 func elasticFolder(o Options, steps int) (*bench.ModelFolder, error) {
 	if o.Models == "" {
 		return nil, errors.New("elastic-dqn needs a folder for trained models: give --out")
@@ -41,13 +40,12 @@ func elasticRivalSetup(steps int) string {
 	return fmt.Sprintf("drpc (its students) and msars (the SLO split by parslo) learn on the same part of the load, %d steps each. "+
 		"Each seed trains with %d factors on their learning rates and keeps one by the same rule on the same stretch. A step is one "+
 		"decision: of one service for elastic-dqn, of the whole application for these two, which is more to learn from. They may "+
-		"also move CPU and memory and leave out optional calls; cost counts cores only, as for everybody. msars' profiles are "+
+		"also move CPU and memory and leave out optional calls; cost counts cores only, as for all policies. msars' profiles are "+
 		"measured in the event engine beforehand, which counts for no step.", steps, len(elasticSettings()))
 }
 
-// rivals trains the paper's rivals that are here, with every setting on every seed, and
-// chooses for each seed as elastic-dqn does. Models are kept: what is there is not
-// trained again.
+// rivals trains the implemented rivals, with every setting on every seed, and chooses for each
+// seed as elastic-dqn does. Existing models are not trained again.
 func (s *elasticSetup) rivals(ctx context.Context, o Options, folder *bench.ModelFolder, steps int) ([]elasticContender, error) {
 	settings := elasticSettings()
 	if o.few {

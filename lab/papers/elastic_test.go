@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// TestElasticRepeatsAndGoesOn: the second time with the models of the first, one of
-// which is torn, and another number of runs at a time.
+// TestElasticRepeatsAndGoesOn: the second time with the models of the first, one of which is
+// torn, and with another number of parallel runs.
 func TestElasticRepeatsAndGoesOn(t *testing.T) {
 	o := tiny(t, 1)
 	o.Seeds, o.few, o.Steps = 1, true, 80
@@ -92,9 +92,9 @@ func TestChooseTheCheapestWithinTheSLO(t *testing.T) {
 		return result.Result{CoreHours: cost, OverSLORatio: over}
 	}
 	got := choose([][]result.Result{
-		{tried(3, 0), tried(1, 0.2), tried(2, 0.001)}, // the second breaks the SLO
-		{tried(3, 0.3), tried(9, 0.1), tried(1, 0.2)}, // all break it
-		{tried(2, 0), tried(2, 0)},                    // the same
+		{tried(3, 0), tried(1, 0.2), tried(2, 0.001)}, // the second violates the SLO
+		{tried(3, 0.3), tried(9, 0.1), tried(1, 0.2)}, // all violate it
+		{tried(2, 0), tried(2, 0)},                    // equal
 	})
 	if len(got) != 3 || got[0] != 2 || got[1] != 1 || got[2] != 0 {
 		t.Errorf("chose %v, want 2, 1 and 0", got)
@@ -107,8 +107,8 @@ func TestChooseTheCheapestWithinTheSLO(t *testing.T) {
 	}
 }
 
-// TestElasticFindingsAreOfTheRivals: each rival that is here has a verdict of its own,
-// by all three of the paper's figures.
+// TestElasticFindingsAreOfTheRivals: each implemented rival has a verdict of its own, by all
+// three of the paper's figures.
 func TestElasticFindingsAreOfTheRivals(t *testing.T) {
 	row := func(name string, response, cost, over float64) Row {
 		exactly := func(v float64) bench.Interval {
@@ -119,7 +119,7 @@ func TestElasticFindingsAreOfTheRivals(t *testing.T) {
 	r := &Report{}
 	elasticFindings(r, "shop", []Row{
 		row("msars", 20, 2, 2), row("drpc", 5, 2, 2), row(elasticOurs, 10, 1, 1),
-		row(elasticHPA, 10, 1, 1), row(elasticCalibrated, 10, 1, 1), row(elasticClairvoyant, 10, 1, 1),
+		row(elasticHPA, 10, 1, 1), row(elasticCalibrated, 10, 1, 1), row(elasticOracle, 10, 1, 1),
 	})
 	verdicts := map[string]Verdict{}
 	for _, f := range r.Findings {

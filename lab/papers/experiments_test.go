@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// tiny is an experiment small enough for a test: its figures mean nothing, but
-// everything is run.
+// tiny is an experiment small enough for a test: its figures are meaningless, but everything is
+// run.
 func tiny(t *testing.T, workers int) Options {
 	t.Helper()
 	trace, err := workload.Parse("diurnal:low=0.2,high=1,period=6h,peak=3h", 36*time.Hour, 5*time.Minute, 1)
@@ -23,7 +23,7 @@ func tiny(t *testing.T, workers int) Options {
 	return Options{Seeds: 2, Seed: 1, Workers: workers, Trace: trace, Steps: 240, Length: 5 * minute, Models: t.TempDir()}
 }
 
-// sound says what every report must have.
+// sound checks what every report must have.
 func sound(t *testing.T, r *Report, mayLack ...string) {
 	t.Helper()
 	if r.Name == "" || r.Title == "" || len(r.Setup) == 0 || len(r.Tables) == 0 || len(r.Findings) == 0 {
@@ -36,7 +36,7 @@ func sound(t *testing.T, r *Report, mayLack ...string) {
 	for _, table := range r.Tables {
 		for _, row := range table.Rows {
 			if len(row.Ours) == 0 && len(row.Paper) > 0 {
-				continue // a rival that is not here
+				continue // a rival that is not implemented
 			}
 			if len(row.Ours) != len(table.Measures) {
 				t.Fatalf("%s, %s: %d figures for %d measures", table.Name, row.Name, len(row.Ours), len(table.Measures))
@@ -69,7 +69,7 @@ func TestStudiesAreSoundAndRepeat(t *testing.T) {
 					t.Fatal(err)
 				}
 				if e.Name != "gamma" && e.Name != "data-size" {
-					return // the others are made in the same way
+					return // the others are built in the same way
 				}
 			}
 			if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
@@ -120,9 +120,8 @@ func TestExperimentsRefuseBadOptionsAndStop(t *testing.T) {
 	}
 }
 
-// TestOnlinePolicyLearnsLive compares the trail against what it must have done: one
-// turn every 10 s, moves of one container, rewards that the problem can give, and
-// nothing before it begins.
+// TestOnlinePolicyLearnsLive checks the trail: one step every 10 s, moves of one container,
+// rewards that the problem can give, and nothing before it begins.
 func TestOnlinePolicyLearnsLive(t *testing.T) {
 	setup, err := newFunctionSetup(false, 1, "adservice")
 	if err != nil {
@@ -160,8 +159,7 @@ func TestOnlinePolicyLearnsLive(t *testing.T) {
 	}
 }
 
-// TestPresenceShapesTheLoad: a function that is not there has no requests, and the
-// others' stay as they are.
+// TestPresenceShapesTheLoad: an absent function has no requests, and the others' do not change.
 func TestPresenceShapesTheLoad(t *testing.T) {
 	setup, err := newFunctionSetup(false, 1, someFunctions...)
 	if err != nil {
@@ -192,7 +190,7 @@ func TestPresenceShapesTheLoad(t *testing.T) {
 
 func TestLivelyIsNotTheWildest(t *testing.T) {
 	w := &workload.Workload{Name: "x", Step: time.Minute}
-	for i := range 100 { // ever wilder
+	for i := range 100 { // increasing variation
 		w.Rates = append(w.Rates, float64(i%2*i))
 	}
 	got, err := lively(w, 10*minute)

@@ -16,17 +16,16 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// functionSetup is the online shop's functions with the axis that is scaled left
-// open and the other held, so that what the reward charges for is what can be
-// changed.
+// functionSetup is the online shop's functions with the scaled axis free and the other one
+// fixed, so that the reward charges only for what can be changed.
 type functionSetup struct {
 	app      *loadline.App
 	topology *formulation.Topology
-	kinds    []int // that are called; each calls the one function of the same place
+	kinds    []int // that are called; each calls the function with the same index
 	problem  *formulation.Problem
 }
 
-// newFunctionSetup takes functions by name; none = all of them.
+// newFunctionSetup selects functions by name; none = all.
 func newFunctionSetup(vertical bool, weight float64, names ...string) (*functionSetup, error) {
 	app, err := appNamed("functions")
 	if err != nil {
@@ -65,8 +64,8 @@ func newFunctionSetup(vertical bool, weight float64, names ...string) (*function
 // service of a kind.
 func (s *functionSetup) service(kind int) int { return s.app.Kinds[kind].Root.Service }
 
-// load gives every function as many requests as keep so many cores busy, times the
-// shape. presence, if not nil, says whether a function is there at an instant.
+// load gives every function as many requests as keep the given cores busy, times the shape.
+// presence, if not nil, tells whether a function is present at an instant.
 func (s *functionSetup) load(name string, cores float64, shape *workload.Workload,
 	presence func(kind int, at time.Duration) bool) (*workload.Workload, error) {
 	w := &workload.Workload{Name: name, Step: shape.Step, Mix: &workload.Mix{Step: shape.Step}}
@@ -88,7 +87,7 @@ func (s *functionSetup) load(name string, cores float64, shape *workload.Workloa
 	return w, w.Validate()
 }
 
-// places to train on: the functions that are called.
+// places are the training scenarios: the functions that are called.
 func (s *functionSetup) places(w *workload.Workload) ([]train.ServiceScenario, error) {
 	load, err := w.For(s.app)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *functionSetup) places(w *workload.Workload) ([]train.ServiceScenario, e
 	return places, nil
 }
 
-// train one network for each function in the fluid engine.
+// train trains one network for each function in the fluid engine.
 func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps int, seed uint64, restarts bool) (*formulation.Model,
 	error) {
 	places, err := s.places(w)
@@ -113,8 +112,8 @@ func (s *functionSetup) train(ctx context.Context, w *workload.Workload, steps i
 	}.learnEach(ctx)
 }
 
-// learners makes one agent per function: from a model's networks, or from nothing with scales that a
-// short random walk in the fluid engine gives.
+// learners makes one agent per function: from a model's networks, or untrained with scales from
+// a short random walk in the fluid engine.
 func (s *functionSetup) learners(w *workload.Workload, config rl.DQNConfig, from *formulation.Model, frozen bool,
 	seed uint64) (*onlinePolicy,
 	error) {
@@ -145,8 +144,8 @@ func (s *functionSetup) learners(w *workload.Workload, config rl.DQNConfig, from
 	return n, nil
 }
 
-// scratch is the published code's exploration: from 0.9 to 0.05 over some 150
-// steps; ready is what is left of it once an agent knows something.
+// scratch is the published code's exploration: from 0.9 to 0.05 over about 150 steps; ready is
+// the exploration of a trained agent.
 func scratch() rl.DQNConfig {
 	c := serverlessAgent()
 	c.Explore = rl.Schedule{Shape: rl.Exponential, From: 0.9, To: 0.05, Steps: 150}
@@ -160,7 +159,7 @@ func ready() rl.DQNConfig {
 	return c
 }
 
-// bootstrap trains the agents off-line on the actions of another autoscaler.
+// bootstrap trains the agents offline on the actions of another autoscaler.
 func (s *functionSetup) bootstrap(n *onlinePolicy, h *history.History, w *workload.Workload, passes int) error {
 	places, err := s.places(w)
 	if err != nil {
@@ -186,8 +185,8 @@ func (s *functionSetup) bootstrap(n *onlinePolicy, h *history.History, w *worklo
 	return nil
 }
 
-// record what an autoscaler does with the functions, as often as its metrics are
-// scraped; a step of the agents' 10 s is then one of 15 s.
+// record records what an autoscaler does with the functions, at its scrape interval; a step of
+// the agents is then 15 s instead of 10 s.
 func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy string, seed uint64) (*history.History, error) {
 	load, err := w.For(s.app)
 	if err != nil {
@@ -199,9 +198,8 @@ func (s *functionSetup) record(ctx context.Context, w *workload.Workload, policy
 	})
 }
 
-// rewards of a function over a run, for any autoscaler: the paper's reward
-// with the CPU term, from what users saw. A step in which nothing ended counts as
-// late.
+// rewards of a function over a run, for any autoscaler: the paper's reward with the CPU term,
+// from users' latencies. A step without completed requests counts as late.
 func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {
 	i := s.service(kind)
 	b := s.app.Services[i].Bounds
@@ -217,7 +215,7 @@ func (s *functionSetup) rewards(out *simulate.Outcome, kind int) []float64 {
 	return rewards
 }
 
-// between is the mean of a story's values from one instant to another.
+// between is the mean of a timeline's values between two instants.
 func between(out *simulate.Outcome, values []float64, from, to time.Duration) float64 {
 	var some []float64
 	for t, at := range out.Timeline.At {

@@ -24,8 +24,8 @@ func digest(t *testing.T, networks ...formulation.Network) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// TestGoldenAgents: the experiments' networks are the same from one version to the
-// next. A change of a digest needs a reason in an ADR.
+// TestGoldenAgents: the experiments' networks do not change between versions. A change of a
+// digest needs a reason in an ADR.
 func TestGoldenAgents(t *testing.T) {
 	if gemm.Name() != "avx2" {
 		t.Skipf("the digests are of the avx2 kernels, this processor uses %s", gemm.Name())

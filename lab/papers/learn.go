@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// learning is the training of one network in the fluid engine, on services taken out of
-// their application.
+// learning is the training of one network in the fluid engine, on services extracted from their
+// application.
 type learning struct {
 	problem   *formulation.Problem
 	scenarios []train.ServiceScenario
@@ -39,7 +39,7 @@ func (l learning) env() (*train.ServiceEnv, int, error) {
 	return env, episode, err
 }
 
-// scaled is the environment with features made comparable.
+// scaled is the environment with normalised features.
 func (l learning) scaled() (*train.ScaledEnv, error) {
 	env, episode, err := l.env()
 	if err != nil {
@@ -48,7 +48,7 @@ func (l learning) scaled() (*train.ScaledEnv, error) {
 	return &train.ScaledEnv{Env: env, Scales: train.MeasureScales(env, l.seed, scaleEpisodes, episode)}, nil
 }
 
-// learn trains a network and keeps the best weights that it had.
+// learn trains a network and keeps the best weights.
 func (l learning) learn(ctx context.Context) (formulation.Network, error) {
 	env, episode, err := l.env()
 	if err != nil {
@@ -61,8 +61,7 @@ func (l learning) learn(ctx context.Context) (formulation.Network, error) {
 	return network, err
 }
 
-// paced is the agent with its exploration fitted to the steps of the experiment: half
-// of them, however many.
+// paced is the agent with its exploration spread over half of the experiment's steps.
 func (l learning) paced() rl.DQNConfig {
 	c := l.agent
 	c.Explore.Steps = l.steps / 2
@@ -70,8 +69,7 @@ func (l learning) paced() rl.DQNConfig {
 	return c
 }
 
-// learnEach trains one network for each scenario, for functions that have nothing to
-// do with each other.
+// learnEach trains one network for each scenario, for independent functions.
 func (l learning) learnEach(ctx context.Context) (*formulation.Model, error) {
 	m := &formulation.Model{Problem: l.problem}
 	for i := range l.scenarios {
@@ -86,12 +84,12 @@ func (l learning) learnEach(ctx context.Context) (*formulation.Model, error) {
 	return m, nil
 }
 
-// elasticAgent is the paper's.
+// elasticAgent is the paper's agent.
 func elasticAgent() rl.DQNConfig { return train.AgentOf("elastic-dqn") }
 
-// serverlessAgent is the paper's with a smaller network and smaller batches: the
-// experiments train one agent for each function, arm and seed, some of them live, for a
-// few thousand steps each.
+// serverlessAgent is the paper's agent with a smaller network and smaller batches: the
+// experiments train one for each function, arm and seed, some of them live, for a few thousand
+// steps each.
 func serverlessAgent() rl.DQNConfig {
 	a := train.AgentOf("serverless-horizontal")
 	a.Hidden, a.Batch = []int{64, 64}, 32

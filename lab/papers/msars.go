@@ -12,15 +12,15 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// msarsSlots is how long a stretch lasts, in slots of a minute: profiles jump at slots
-// 150 and 300.
+// msarsSlots is the length of a stretch, in slots of a minute: profiles jump at slots 150 and
+// 300.
 const msarsSlots = 150
 
 func (o Options) slots() int { return int(o.length(msarsSlots*time.Minute) / time.Minute) }
 
-// MSARS runs the experiments with its allocator (section 5.2): how fast it adapts when
-// profiles jump, on chains that it has not met, and when everything changes all the
-// time; and with its agent (section 5.3): what steering by the parts brings.
+// MSARS runs the experiments with its allocator (section 5.2): how fast it adapts when profiles
+// jump, on unknown chains, and when everything changes all the time; and with its agent
+// (section 5.3): the effect of partial SLOs.
 func MSARS(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -119,14 +119,14 @@ func msarsReport(o Options, trained []*trainedSplitters, how map[string]manner) 
 	return r
 }
 
-// jumpResult is a table of jumps and the story behind it.
+// jumpResult is a table of jumps and the curves behind it.
 type jumpResult struct {
 	table, story *Table
 	steps        map[string]bench.Interval
 	ratios       []bench.Interval // of meta's steps to those of the better of the others, by ways
 }
 
-// jumpTable lets all methods follow streams whose profiles jump.
+// jumpTable runs all methods on streams whose profiles jump.
 func (s *msarsStage) jumpTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner,
 	late bool) (*jumpResult, error) {
 	slots := o.slots()
@@ -234,7 +234,7 @@ func addStream(sums, story []float64, curves, targets [][]float64, slots int, ch
 	}
 }
 
-// storySlots are those that are printed: close after the jumps, and now and then.
+// storySlots are the slots that are printed: shortly after the jumps, and some later.
 func storySlots(slots int) []int {
 	var list []int
 	for i := range 3 {
@@ -247,7 +247,7 @@ func storySlots(slots int) []int {
 	return list
 }
 
-// shapeSubjects are chains whose shape nothing was trained on.
+// shapeSubjects are chains of held-out shapes.
 func (s *msarsStage) shapeSubjects() []learned.Subject {
 	list := []learned.Subject{{Releases: s.shop, Chain: learned.ShopChains}, {Releases: s.book, Chain: 0}}
 	for chain := range 4 {
@@ -259,7 +259,7 @@ func (s *msarsStage) shapeSubjects() []learned.Subject {
 	return list
 }
 
-// shapeTable lets all methods follow chains that they have not met.
+// shapeTable runs all methods on held-out chains.
 func (s *msarsStage) shapeTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner) (*Table, error) {
 	measures := []Measure{{"error % as trained", 1}, {"after 1 step", 1}, {"after 5", 1}, {"after 20", 1}, {"lowest", 1},
 		{"steps to recover", 1}}
@@ -306,8 +306,8 @@ func (s *msarsStage) shapeTable(ctx context.Context, o Options, trained []*train
 
 const wildEvery = 10 // slots
 
-// wildTable lets all methods follow an environment in which release, chain and sizes
-// change every few slots.
+// wildTable runs all methods in an environment in which release, chain and sizes change every
+// few slots.
 func (s *msarsStage) wildTable(ctx context.Context, o Options, trained []*trainedSplitters, how map[string]manner) (*Table, error) {
 	measures := []Measure{{"error %", 1}, {"in the last slot before a change", 1}, {"without adapting", 1}}
 	changes := 30
@@ -359,13 +359,13 @@ func (s *msarsStage) wildTable(ctx context.Context, o Options, trained []*traine
 	return t, err
 }
 
-// splitters of one seed as loadline slo split uses them, parslo beside them.
+// splitters of one seed as loadline slo split uses them, and parslo.
 func (c *trainedSplitters) splitters() map[string]slosplit.Splitter {
 	return map[string]slosplit.Splitter{"meta": learned.NewAdaptive(c.both["meta"]), "gcn": c.plain["gcn"], "fnn": c.plain["fnn"],
 		"parslo": slosplit.Parslo{}}
 }
 
-// costTable compares splits with the cheapest numbers of instances there are.
+// costTable compares splits with the cheapest numbers of instances.
 func (s *msarsStage) costTable(ctx context.Context, o Options, trained []*trainedSplitters) (*Table, error) {
 	measures := []Measure{{"cost over the cheapest", 3}, {"at worst", 2}, {"adjusted", 3}, {"adjusted, at worst", 2}}
 	ways := []string{"meta", "gcn", "fnn", "parslo"}
@@ -434,7 +434,7 @@ func (s *msarsStage) tailTable(ctx context.Context, o Options, c *trainedSplitte
 	}, err
 }
 
-// msarsFindings says what holds of the paper's claims.
+// msarsFindings evaluates the paper's claims.
 func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 	other := "gcn"
 	if late.steps["fnn"].Mean < late.steps["gcn"].Mean {
@@ -475,7 +475,8 @@ func msarsFindings(r *Report, late, once *jumpResult, shapes, wild *Table) {
 			spread(row(wild, "gcn", 0), 1), spread(row(wild, "fnn", 0), 1)))
 }
 
-// compareSteps holds if meta is below gcn and gcn below fnn, and partly if one of them.
+// compareSteps holds if meta is below gcn and gcn below fnn, and partly if one of these is
+// true.
 func compareSteps(meta, gcn, fnn bench.Interval) Verdict {
 	first, second := below(meta, gcn), below(gcn, fnn)
 	switch {

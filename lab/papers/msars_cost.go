@@ -14,11 +14,11 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// shortest is up to how many services all numbers of instances are tried.
+// shortest is the length of chains up to which all numbers of instances are tried.
 const shortest = 5
 
-// cheapest tries every number of instances of every step, and gives the least cost of
-// those that the profiles say keep the budget.
+// cheapest tries every number of instances of every step, and returns the least cost of those
+// that meet the budget by the profiles.
 func cheapest(c *slosplit.Chain) float64 {
 	best := math.Inf(1)
 	var try func(i int, took, cost float64)
@@ -39,7 +39,7 @@ func cheapest(c *slosplit.Chain) float64 {
 	return best
 }
 
-// byProfiles measures a chain as if tails added: what the profiles sum to.
+// byProfiles measures a chain as if tails added: the sum of the profiles.
 func byProfiles(c *slosplit.Chain) slosplit.Measure {
 	return func(instances []int) ([]slosplit.Tail, error) {
 		t := slosplit.Tail{Kind: c.Kind, SLO: c.Budget}
@@ -61,8 +61,8 @@ func onChain(p *slosplit.Plan, c *slosplit.Chain) float64 {
 	return cost
 }
 
-// shortSubjects are chains of up to five services that nothing was trained on, by their
-// shape or by their release.
+// shortSubjects are chains of up to five services that are held out, by their shape or by their
+// release.
 func (s *msarsStage) shortSubjects() []learned.Subject {
 	list := []learned.Subject{
 		{Releases: s.shop, Chain: 0, Release: testRelease, Profiled: testRelease},
@@ -79,8 +79,8 @@ func (s *msarsStage) shortSubjects() []learned.Subject {
 	return list
 }
 
-// costs of a method's splits over those of the cheapest numbers of instances, by the
-// profiles: as they are, and after Adjust.
+// costs of a method's splits relative to the cheapest numbers of instances, by the profiles:
+// unadjusted, and after Adjust.
 func (s *msarsStage) costs(ctx context.Context, split slosplit.Splitter, each int, seed uint64) (plain, adjusted []float64, err error) {
 	for _, of := range s.shortSubjects() {
 		rng := rand.New(rand.NewPCG(seed, uint64(of.Chain)<<16|uint64(of.Release)))
@@ -113,39 +113,39 @@ func (s *msarsStage) costs(ctx context.Context, split slosplit.Splitter, each in
 	return plain, adjusted, nil
 }
 
-// measuredCost of one split that is adjusted until the tail that is measured in the
-// event engine meets the SLO.
+// measuredCost is one split that is adjusted until the tail measured in the event engine meets
+// the SLO.
 type measuredCost struct {
 	name string
 	slo  float64
-	tail slosplit.Tail // on seeds that nothing was fitted to
+	tail slosplit.Tail // on held-out seeds
 	cost float64
-	// ratio is its cost over that of the cheapest numbers of instances that were
-	// measured to meet the SLO, and parslo that of parslo's, adjusted in the same way.
+	// ratio is its cost relative to the cheapest numbers of instances that were measured to
+	// meet the SLO, and parslo relative to parslo's, adjusted in the same way.
 	ratio, parslo float64
-	tried         int // numbers of instances that are cheaper, and were measured
+	tried         int // cheaper numbers of instances that were measured
 }
 
 const (
-	// measuredSeeds are enough to know the error of a tail, too: with three, numbers of
-	// instances that are too few are taken now and then for seeds that happen to agree.
+	// measuredSeeds are enough to estimate the error of a tail: with three, too few instances
+	// are accepted now and then because the seeds happen to agree.
 	measuredSeeds = 5
 	heldOutSeed   = 100
 )
 
-// effort of a measurement.
+// effort bounds a measurement.
 type effort struct {
 	rate  float64 // requests per second at most
 	runs  int     // of Adjust
-	tried int     // cheaper ones that are measured, likeliest first
+	tried int     // cheaper ones that are measured, most likely first
 }
 
-// measuredDraws is how many loads and SLOs are drawn at most until one can be kept: what
-// the profiles promise, kinds of requests that get in each other's way may break.
+// measuredDraws is the maximum number of loads and SLOs drawn until one can be met: what is
+// feasible by the profiles may not be when kinds of requests interfere.
 const measuredDraws = 10
 
-// measured splits a chain by the tails of the event engine, and measures numbers of
-// instances that are cheaper and can bear the load.
+// measured splits a chain by the tails of the event engine, and measures cheaper numbers of
+// instances that can serve the load.
 func measured(ctx context.Context, of learned.Subject, split slosplit.Splitter, seed uint64, effort effort) (*measuredCost, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(of.Release)))
 	for draw := 1; ; draw++ {
@@ -170,7 +170,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 		if app.Kinds[k].Name == c.Kind {
 			app.Kinds[k].SLO.Latency = time.Duration(c.Budget * float64(time.Second))
 		} else {
-			rates[k] = max(rates[k], rates[app.KindIndex(c.Kind)]/20) // what is rare takes long to measure
+			rates[k] = max(rates[k], rates[app.KindIndex(c.Kind)]/20) // rare kinds take long to measure
 		}
 	}
 	in := func(seeds int, first uint64) slosplit.Measure {
@@ -192,7 +192,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 	}
 	m.parslo = onChain(rival, c)
 	best := min(m.cost, m.parslo)
-	again := in(measuredSeeds, 0) // as Adjust measures: another seed is no reference
+	again := in(measuredSeeds, 0) // the seeds that Adjust used: others would not be comparable
 	for _, instances := range cheaper(c, len(app.Services), m.cost) {
 		if m.tried >= effort.tried {
 			break
@@ -210,7 +210,7 @@ func measuredOnce(ctx context.Context, of learned.Subject, split slosplit.Splitt
 	return m, nil
 }
 
-// roomy has all instances that are allowed of services that are not on the chain.
+// roomy gives services off the chain their maximum of instances.
 func roomy(app *loadline.App, c *slosplit.Chain, instances []int) []int {
 	list := make([]int, len(app.Services))
 	for i := range list {
@@ -227,8 +227,8 @@ type numbersOf struct {
 	cost float64
 }
 
-// cheaper numbers of instances that can bear the load, those first that the profiles
-// give the best odds.
+// cheaper numbers of instances that can serve the load, in order of their chance by the
+// profiles.
 func cheaper(c *slosplit.Chain, services int, than float64) []numbersOf {
 	type ranked struct {
 		numbersOf

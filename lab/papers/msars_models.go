@@ -12,20 +12,19 @@ import (
 // msarsMethods in the order of the tables.
 var msarsMethods = []string{"meta", "gcn", "fnn"}
 
-// gcnContext is a converged GCN that has what else sets meta apart: a context of each
-// service. It shows how much of meta's lead is the architecture's; nothing is evaluated
-// by it.
+// gcnContext is a converged GCN with meta's other feature: a context of each service. It shows
+// how much of meta's advantage comes from the architecture; it is not part of the claims.
 const gcnContext = "gcn+context"
 
-// msarsAll are all that follow a stream.
+// msarsAll are all methods that are run on streams.
 var msarsAll = append(slices.Clone(msarsMethods), gcnContext)
 
-// msarsStage is where MSARS' allocator is tried: Sock Shop in releases, and others
-// whose chains nothing is trained on.
+// msarsStage is the environment of MSARS' allocator: Sock Shop in releases, and applications
+// with held-out chains.
 type msarsStage struct {
 	shop, book, boutique *learned.ReleaseSet
 	few                  bool
-	profiles             *profile.Set // of what is steered, once measured
+	profiles             *profile.Set // of the controlled application, once measured
 }
 
 func newMSARSStage(few bool) (*msarsStage, error) {
@@ -39,15 +38,15 @@ func newMSARSStage(few bool) (*msarsStage, error) {
 	return s, nil
 }
 
-// Releases that nothing is trained on: on the first two settings are chosen.
+// Held-out releases: settings are chosen on the first two.
 const (
 	tuneRelease = learned.ShopReleases
 	testRelease = learned.ShopReleases + 2
 )
 
-// trainedSplitters is what one seed has trained: each method on tasks that show true profiles, and
-// on those together with tasks that show the profiles of other releases. meta has only
-// the latter, a GCN with a context only the former.
+// trainedSplitters are the splitters of one seed: each method trained on tasks with true
+// profiles, and on those together with tasks that show the profiles of other releases. meta has
+// only the latter, a GCN with a context only the former.
 type trainedSplitters struct {
 	plain, both map[string]*learned.Model
 	took        map[string]time.Duration // to train, by method
@@ -112,7 +111,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, progress
 		}
 		c.took[method] = o.now().Sub(began)
 		if method == "meta" {
-			continue // it learns to find out what it does not see
+			continue // it learns to adapt to what its inputs do not show
 		}
 		if c.plain[method], _, err = learned.Train(ctx, train, valid, settings, nil); err != nil {
 			return nil, err
@@ -123,7 +122,7 @@ func (s *msarsStage) teach(ctx context.Context, o Options, seed uint64, progress
 	return c, err
 }
 
-// now is the clock; without one, time stands still.
+// now is the clock; without one, time is constant.
 func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Time{}
@@ -131,7 +130,7 @@ func (o Options) now() time.Time {
 	return o.Now()
 }
 
-// chains that streams are of.
+// chains is the number of chains of the streams.
 func (s *msarsStage) chains() int {
 	if s.few {
 		return 1
@@ -139,8 +138,8 @@ func (s *msarsStage) chains() int {
 	return learned.ShopChains
 }
 
-// jumps of one chain: a release with its own profiles, then two others, each of which
-// changes the profiles; late says that they are not seen to have changed.
+// jumps of one chain: a release with its own profiles, then two others, each of which changes
+// the profiles; late means that the change is not visible.
 func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late bool, seed uint64) ([]*stretch, error) {
 	var list []*stretch
 	for i := range 3 {
@@ -157,8 +156,8 @@ func (s *msarsStage) jumps(ctx context.Context, chain, from, slots int, late boo
 	return list, nil
 }
 
-// msarsPaces are what a method may choose from; those with a context have rates for it,
-// and meta its own inner loop in place of plain descent.
+// msarsPaces are a method's candidate optimisers; those with a context have rates for it, and
+// meta its own inner loop instead of plain descent.
 func msarsPaces(method string) []learned.Optimiser {
 	list := []learned.Optimiser{{Rate: 0.1}, {Rate: 0.3}, {Rate: 0.5}}
 	if method == "meta" {
@@ -184,9 +183,9 @@ const (
 	tuneDraws = 3  // streams of each chain to choose on: with one, the choice is random
 )
 
-// tune chooses each method's manner: the one that recovers in the fewest steps on
-// jumps to releases that nothing else is of. The level to come down to is the same for
-// all of them, and is that of the evaluated methods.
+// tune chooses each method's manner: the one that recovers in the fewest steps on jumps to
+// releases used for nothing else. The target level is the same for all of them, that of the
+// evaluated methods.
 func (s *msarsStage) tune(ctx context.Context, o Options, c *trainedSplitters, seed uint64) (map[string]manner, error) {
 	type candidate struct {
 		method string
@@ -213,7 +212,7 @@ func (s *msarsStage) tune(ctx context.Context, o Options, c *trainedSplitters, s
 	}
 	for draw := range uint64(draws) {
 		for chain := range s.chains() {
-			// The first of three is one that was trained on.
+			// The first of three was trained on.
 			jumps, err := s.jumps(ctx, chain, tuneRelease-1, o.slots(), true, seed+100*draw)
 			if err != nil {
 				return nil, err

@@ -13,20 +13,19 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/policy/msars"
-	msarsschool "github.com/loadline/loadline/internal/policy/msars/trainer"
+	msarstrainer "github.com/loadline/loadline/internal/policy/msars/trainer"
 	"github.com/loadline/loadline/internal/profile"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// The second half of the paper (section 5.3): what steering by parts of the SLO brings,
-// while nothing is released, and while releases make profiles jump.
+// The second half of the paper (section 5.3): the effect of partial SLOs on an agent, without
+// releases and with releases that make profiles jump.
 const (
 	steerSteps = 12_000
 	steerPeak  = 150.0 // requests/s
-	// steerTight is what the application's SLOs are multiplied by: as they are, no policy
-	// breaks them.
+	// steerTight is a factor on the application's SLOs: unchanged, no policy violates them.
 	steerTight = 0.3
 
 	steerMSARS = "msars"
@@ -37,7 +36,7 @@ const (
 
 var steerers = []string{steerMSARS, steerTD3, steerDRPC, steerHPA}
 
-// steerSetup is what is steered.
+// steerSetup is the controlled application and its load.
 type steerSetup struct {
 	app         *loadline.App
 	train, test *workload.Workload
@@ -70,9 +69,9 @@ func (s *msarsStage) steerSetup(ctx context.Context, o Options) (*steerSetup, er
 	if setup.test, err = day(^o.Seed, 8*time.Hour, 3*time.Duration(o.slots())*time.Minute); err != nil {
 		return nil, err
 	}
-	if s.profiles == nil { // they depend on nothing but the application
+	if s.profiles == nil { // they depend on the application only
 		s.profiles = &profile.Set{App: app.Name}
-		if _, err := msarsschool.Complete(ctx, app, s.profiles, nil); err != nil {
+		if _, err := msarstrainer.Complete(ctx, app, s.profiles, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -80,8 +79,8 @@ func (s *msarsStage) steerSetup(ctx context.Context, o Options) (*steerSetup, er
 	return setup, nil
 }
 
-// releases make profiles jump at slots 150 and 300: half of the services take from 0.4
-// to 2.5 times the CPU that they took before.
+// releases make profiles jump at slots 150 and 300: the CPU of half of the services is
+// multiplied by 0.4 to 2.5.
 func (s *steerSetup) releases(slots int, seed uint64) []sim.Disturbance {
 	rng := rand.New(rand.NewPCG(seed, 150))
 	var list []sim.Disturbance
@@ -104,7 +103,7 @@ func describeSteering(o Options) string {
 		steerPeak, 3*o.slots())
 }
 
-// steerModels are what one seed's agents became.
+// steerModels are the trained agents of one seed.
 type steerModels struct {
 	msars map[string]*msars.Model
 	drpc  string // file
@@ -126,7 +125,7 @@ func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, wh
 		}
 		return err
 	}
-	config := msarsschool.Default("meta")
+	config := msarstrainer.Default("meta")
 	config.Net, config.Seed, config.Most, config.Every = c.both["meta"], seed, steps, max(steps/12, 1)
 	if who == steerTD3 {
 		config.Way, config.Net = msars.None, nil
@@ -138,15 +137,15 @@ func (s *msarsStage) model(ctx context.Context, setup *steerSetup, o Options, wh
 	if err != nil {
 		return err
 	}
-	m, _, err := msarsschool.Run(ctx, train.Scenario{App: setup.app, Load: load, Duration: setup.train.Duration(),
-		Source: setup.train.Name}, setup.profiles, config, msarsschool.Hooks{
+	m, _, err := msarstrainer.Run(ctx, train.Scenario{App: setup.app, Load: load, Duration: setup.train.Duration(),
+		Source: setup.train.Name}, setup.profiles, config, msarstrainer.Hooks{
 		Progress: func(share float64, _ string) { progress(share) },
 	})
 	into.msars[who] = m
 	return err
 }
 
-// steerResult is what all of them came to, by environment.
+// steerResult is the results of all agents, by environment.
 type steerResult struct {
 	calm, wild *Table
 }
@@ -180,7 +179,7 @@ func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSpl
 	for i := range models {
 		models[i] = make([]steerModels, len(steerers))
 	}
-	learn := len(steerers) - 1 // HPA does not
+	learn := len(steerers) - 1 // all but HPA
 	if err := o.part(0, 0.5).eachWithProgress(ctx, o.Seeds*learn, func(job int, progress func(float64)) error {
 		seed, who := job/learn, job%learn
 		into := &models[seed][who]
@@ -253,7 +252,7 @@ func (s *msarsStage) steerRun(ctx context.Context, o Options, setup *steerSetup,
 	}, nil
 }
 
-// findings of it.
+// findings of the experiment.
 func (s *steerResult) findings(r *Report) {
 	at := func(t *Table, who string, measure int) bench.Interval {
 		for _, row := range t.Rows {

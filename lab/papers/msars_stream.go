@@ -10,22 +10,21 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// Each slot of a stream shows some samples, and lets a network take one step on the
-// last of them. parslo finds a label within a millisecond, so a minute has time for
-// many.
+// Each slot of a stream has some samples, and a network takes one step on the last of them.
+// parslo labels a sample within a millisecond, so a minute has time for many.
 const (
 	slotSamples  = 16
 	slotMemory   = 32
 	judgeSamples = 48
 )
 
-// stretch is a time in which nothing changes but the load and the SLO.
+// stretch is a time in which only load and SLO change.
 type stretch struct {
 	stream []learned.Sample // slotSamples for each slot
 	judge  []learned.Sample // others of the same, to measure the error
 }
 
-// newStretch draws a stretch of one chain; instances keep their sizes for all of it.
+// newStretch draws a stretch of one chain; instance sizes are constant.
 func newStretch(ctx context.Context, of learned.Subject, slots int, seed uint64) (*stretch, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(of.Chain)<<32|uint64(of.Release)<<16|uint64(of.Profiled)))
 	sizes := of.Sizes(rng)
@@ -48,10 +47,10 @@ func newStretch(ctx context.Context, of learned.Subject, slots int, seed uint64)
 	return s, nil
 }
 
-// manner is how a method follows a stream.
+// manner is how a method is updated on a stream.
 type manner struct {
-	late  bool // trained on profiles that are seen late, too
-	reset bool // begins again from its training when a profile has changed
+	late  bool // also trained on outdated profiles
+	reset bool // restarts from its trained weights when a profile changes
 	pace  learned.Optimiser
 }
 
@@ -68,8 +67,8 @@ func (m manner) String() string {
 	return text + ", trained on true profiles only"
 }
 
-// follow stretches one after the other: the error at each slot of each, in percent,
-// before the step that is taken there.
+// follow runs stretches one after the other: the error at each slot of each, in percent, before
+// the step taken there.
 func follow(m *learned.Model, how manner, stretches []*stretch) ([][]float64, error) {
 	model := m.OnlineLearner(how.pace)
 	var all [][]float64
@@ -95,8 +94,8 @@ func follow(m *learned.Model, how manner, stretches []*stretch) ([][]float64, er
 	return all, nil
 }
 
-// recoversAfter is the number of steps until the error is at a level for three slots
-// on end; all of them if it never is.
+// recoversAfter is the number of steps until the error is at a level for three consecutive
+// slots; all of them if it never is.
 func recoversAfter(errors []float64, level float64) float64 {
 	for i := 0; i+2 < len(errors); i++ {
 		if max(errors[i], errors[i+1], errors[i+2]) <= level {
@@ -106,13 +105,12 @@ func recoversAfter(errors []float64, level float64) float64 {
 	return float64(len(errors))
 }
 
-// ways are how much of the way back a method may be asked to make. The last is what
-// counts as recovered, as it counts as converged elsewhere.
+// ways are the shares of the way back that are reported. The last one counts as recovered, as
+// it counts as converged elsewhere.
 var ways = []float64{0.5, 0.75, 0.9}
 
-// levels are what errors must come down to, stretch by stretch, to have made a share of
-// the way: from the least error that any method begins with, to the lowest that any
-// reaches.
+// levels are the errors, stretch by stretch, at which a share of the way is made: from the
+// least initial error of any method to the lowest that any reaches.
 func levels(share float64, curves ...[][]float64) []float64 {
 	list := make([]float64, len(curves[0]))
 	for i := range list {

@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// onlinePolicy is a policy that learns while it works, one agent for each function, and
-// keeps a trail of what it did. A frozen agent does not learn. Services without an agent,
-// or whose agent has not begun, stay unchanged.
+// onlinePolicy is a policy that learns online, one agent for each function, and records a
+// trail. A frozen agent does not learn. Services without an agent, or whose agent has not
+// begun, are not changed.
 type onlinePolicy struct {
 	problem  *formulation.Problem
 	topology *formulation.Topology
@@ -24,11 +24,11 @@ type onlineAgent struct {
 	agent  *rl.DQN
 	scales []formulation.Scale
 	frozen bool
-	begin  time.Time // leaves the function alone before
+	begin  time.Time // does not act before
 
-	observed []float32 // at the last decision, scaled; empty = there was none
+	observed []float32 // at the last decision, scaled; empty = none
 	choice   int
-	desired  loadline.Allocation // by it
+	desired  loadline.Allocation // by the last decision
 	trail    []mark
 }
 
@@ -61,8 +61,8 @@ func (n *onlinePolicy) Decide(now time.Time, s loadline.Situation) (loadline.Pro
 	return p, nil
 }
 
-// turn is one step of one agent: it learns from the result of the last choice and
-// makes the next.
+// turn is one step of one agent: it learns from the result of the last choice and makes the
+// next.
 func (n *onlinePolicy) turn(one *onlineAgent, now time.Time, s loadline.Situation, service int) (loadline.Setting, bool) {
 	values, absent := n.problem.Observe(n.topology, s, service, nil)
 	if absent != "" {
@@ -112,7 +112,7 @@ func newOnlineAgent(config rl.DQNConfig, problem *formulation.Problem, from *for
 	return &onlineAgent{agent: agent, scales: scales}, nil
 }
 
-// field of a trail.
+// field extracts one value of a trail.
 func field(trail []mark, of func(mark) float64) []float64 {
 	out := make([]float64, len(trail))
 	for i, m := range trail {

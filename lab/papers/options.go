@@ -14,32 +14,31 @@ import (
 type Options struct {
 	Seeds   int    // of everything: training, arrivals, start-ups
 	Seed    uint64 // the first
-	Workers int    // runs at a time
+	Workers int    // parallel runs
 
-	// Trace is the cluster trace as request rates with a peak of 1; nil = a
-	// generated one takes its place, and the report says so.
+	// Trace is the cluster trace as request rates with a peak of 1; nil = a generated one is
+	// used, and the report says so.
 	Trace *workload.Workload
 	// Alibaba is DRPC's, likewise.
 	Alibaba *workload.Workload
 
-	// Models is the folder for trained models, which an interrupted run goes on from,
-	// and Program the version that trained them. DRPC's experiment needs it.
+	// Models is the folder for trained models, from which an interrupted run resumes, and
+	// Program the version that trained them. DRPC's experiment needs it.
 	Models, Program string
 
-	// Steps that each learned policy is trained for; 0 = the experiment's own. The
-	// same for all of them.
+	// Steps of training for each learned policy; 0 = the experiment's own. Equal for all of
+	// them.
 	Steps int
 	// Length of each run in the event engine; 0 = the experiment's own.
 	Length time.Duration
 
-	// Now measures the time of training; no other figure depends on it. nil = it is
-	// not reported.
+	// Now measures the time of training; no other figure depends on it. nil = not reported.
 	Now func() time.Time
-	// CPUTime of the calling thread measures decisions; no other figure depends on it.
-	// nil = it is not reported.
+	// CPUTime of the calling thread measures decisions; no other figure depends on it. nil =
+	// not reported.
 	CPUTime func() time.Duration
 
-	few bool // functions, for tests
+	few bool // fewer functions, for tests
 	// Progress receives the completed share of the work, one call at a time; it
 	// may be nil.
 	Progress func(share float64)
@@ -58,7 +57,8 @@ func Papers() []Experiment {
 			"about 2 minutes", ScalingOps},
 		{"serverless", "functions: how soon vertical and horizontal agents settle; bootstrapping, functions that come, chains; about " +
 			"4 minutes", Serverless},
-		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace, DRPC and MSARS in it; about 25 minutes", ElasticDQN},
+		{"elastic-dqn", "the table of mean response, cost and QoS violations on a cluster trace, DRPC and MSARS in " +
+			"it; about 25 minutes", ElasticDQN},
 		{"drpc", "Train Ticket on four small workers: DRPC's students, teacher and rivals with equal training; percentiles, " +
 			"failures, growing requests, learning curves, forecasts; about 40 minutes", DRPC},
 		{"msars", "how networks that split the SLO adapt when profiles jump, on unseen chains, and under violent change; what their " +
@@ -100,7 +100,7 @@ func (o Options) length(own time.Duration) time.Duration {
 	return own
 }
 
-// part of the work, so that stages of an experiment can each tell from 0 to 1.
+// part maps the progress of a stage, 0 to 1, to a part of the whole.
 func (o Options) part(from, to float64) Options {
 	if progress := o.Progress; progress != nil {
 		o.Progress = func(share float64) { progress(from + (to-from)*share) }
@@ -108,8 +108,8 @@ func (o Options) part(from, to float64) Options {
 	return o
 }
 
-// each does n jobs, several at a time. What a job finds must not depend on the
-// order. After a fault or the end of ctx no new job begins.
+// each runs n jobs, several in parallel. Results must not depend on the order. After an error
+// or the end of ctx no new job starts.
 func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
 	var (
 		mu     sync.Mutex
@@ -160,7 +160,7 @@ func (o Options) bySeed(ctx context.Context, variants int, run func(i int, seed 
 	})
 }
 
-// eachWithProgress is each for long jobs, which tell how far they are, 0 to 1.
+// eachWithProgress is each for long jobs, which report their progress, 0 to 1.
 func (o Options) eachWithProgress(ctx context.Context, n int, do func(i int, progress func(share float64)) error) error {
 	var (
 		mu      sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// WriteText writes what people read in a terminal.
+// WriteText writes the report for a terminal.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", r.Title)
@@ -44,7 +44,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteMarkdown writes a section of a document.
+// WriteMarkdown writes the report as a section of a document.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n", r.Title)
@@ -75,8 +75,8 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// cells of a table, the head first. The paper's columns are there only where it
-// has a figure, and notes only where there is one.
+// cells of a table, the head first. The paper's columns are included only if it has a figure,
+// and notes only if there is one.
 func (t *Table) cells() [][]string {
 	paper := make([]bool, len(t.Measures))
 	notes := false
@@ -121,7 +121,7 @@ func (t *Table) cells() [][]string {
 	return all
 }
 
-// number as the paper prints it (-1 digits) or as we do.
+// number with the paper's digits (-1) or the given ones.
 func number(n result.Number, digits int) string {
 	v := float64(n)
 	switch {

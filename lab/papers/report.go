@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// Report is what an experiment came to.
+// Report is the result of an experiment.
 type Report struct {
 	Name     string    `json:"name"`
 	Title    string    `json:"title"`
@@ -34,8 +34,7 @@ type Measure struct {
 	Digits int    `json:"digits"` // behind the point
 }
 
-// Row of a table. Both slices have one value for each measure; what is not known
-// is not a number.
+// Row of a table. Both slices have one value for each measure; unknown values are NaN.
 type Row struct {
 	Name  string           `json:"name"`
 	Paper []result.Number  `json:"paper"`
@@ -51,10 +50,10 @@ const (
 	Holds     Verdict = "holds"
 	Partly    Verdict = "partly"
 	Not       Verdict = "does not hold"
-	Undecided Verdict = "undecided" // the intervals are too wide to tell
+	Undecided Verdict = "undecided" // the intervals are too wide
 )
 
-// Finding is a claim and what became of it here.
+// Finding is a claim and its verdict here.
 type Finding struct {
 	Claim   string  `json:"claim"`
 	Verdict Verdict `json:"verdict"`
@@ -68,7 +67,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// find a claim true, false or somewhere between.
+// find adds the verdict on a claim.
 func (r *Report) find(claim string, v Verdict, because string) {
 	r.Findings = append(r.Findings, Finding{claim, v, because})
 }
@@ -82,7 +81,7 @@ func numbers(values ...float64) []result.Number {
 	return out
 }
 
-// none is what the paper does not say.
+// none is NaN for figures that the paper does not give.
 func none(n int) []result.Number {
 	out := make([]result.Number, n)
 	for i := range out {
@@ -91,7 +90,7 @@ func none(n int) []result.Number {
 	return out
 }
 
-// intervals over seeds, one for each measure: values come seed by seed.
+// intervals over seeds, one for each measure; values are by seed.
 func intervals(values [][]float64) []bench.Interval {
 	if len(values) == 0 {
 		return nil
@@ -107,7 +106,7 @@ func intervals(values [][]float64) []bench.Interval {
 	return out
 }
 
-// below says whether a is below b beyond doubt, above it, or neither.
+// below tests whether a is significantly below b, above it, or neither.
 func below(a, b bench.Interval) Verdict {
 	switch {
 	case a.High < b.Low:
@@ -131,7 +130,7 @@ func mean(values []float64) float64 {
 	return sum / float64(n)
 }
 
-// rounded to so many digits behind the point.
+// rounded to the given digits after the point.
 func rounded(n result.Number, digits int) result.Number {
 	f := math.Pow(10, float64(digits))
 	return result.Number(math.Round(float64(n)*f) / f)

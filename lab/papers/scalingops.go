@@ -28,9 +28,9 @@ const (
 	opsSlope   = 30 * minute // up and down again
 )
 
-// opsSetup is the service that is scaled: the front end of bookinfo, the others
-// given enough and held there. A pod's limit is its request, 200 millicores, at 70 %
-// of which the paper's HPA keeps 135 to 140.
+// opsSetup is the scaled service: the front end of bookinfo, with the others fixed at
+// sufficient replicas. A pod's limit is its request, 200 millicores; the paper's HPA at 70 %
+// keeps it at 135 to 140.
 func opsSetup() (*loadline.App, error) {
 	app, err := appNamed("bookinfo")
 	if err != nil {
@@ -48,8 +48,8 @@ func opsSetup() (*loadline.App, error) {
 	return app, nil
 }
 
-// slopes is the paper's evaluation load (Fig. 4): the rate climbs and falls in
-// straight lines, again and again, each slope to a height of its own.
+// slopes is the paper's evaluation load (Fig. 4): the rate rises and falls linearly, again and
+// again, to varying heights.
 func slopes(duration time.Duration, seed uint64) (*workload.Workload, error) {
 	noise, err := workload.Parse("constant:rps=1+noise:cv=0.05,corr=1m", duration, 15*time.Second, seed)
 	if err != nil {
@@ -66,12 +66,12 @@ func slopes(duration time.Duration, seed uint64) (*workload.Workload, error) {
 	return w, w.Validate()
 }
 
-// opsRun is everything of one seed.
+// opsRun has the data of one seed.
 type opsRun struct {
 	app     *loadline.App
 	past    *workload.Workload
 	test    *workload.Workload
-	calm    *history.History // HPA at 70 % all the time
+	calm    *history.History // HPA at 70 % throughout
 	sweep   *history.History // the same load under 2, 3, 4, 5, 6 replicas in turn
 	heldOut *history.History // of the test load, under HPA at 70 %
 	seed    uint64
@@ -99,10 +99,10 @@ func newOpsRun(ctx context.Context, seed uint64, length time.Duration) (*opsRun,
 	return r, err
 }
 
-// pastOf is how long the history is: shorter for a shorter experiment.
+// pastOf is the length of the history: shorter for a shorter experiment.
 func pastOf(length time.Duration) time.Duration { return max(time.Hour, min(opsHistory, 3*length)) }
 
-// record what an autoscaler does with a load.
+// record records what an autoscaler does with a load.
 func (r *opsRun) record(ctx context.Context, w *workload.Workload, policy string, seed uint64) (*history.History, error) {
 	load, err := w.For(r.app)
 	if err != nil {
@@ -114,8 +114,7 @@ func (r *opsRun) record(ctx context.Context, w *workload.Workload, policy string
 	})
 }
 
-// recordSweep is what a test of the service's limits would leave: an hour each of
-// several numbers of replicas, one after the other.
+// recordSweep records a load test: an hour each of several numbers of replicas.
 func (r *opsRun) recordSweep(ctx context.Context, seed uint64) (*history.History, error) {
 	var all *history.History
 	for n := range 5 {
@@ -150,17 +149,17 @@ func rowsOf(h *history.History) []twin.LinearRow {
 	return twin.LinearRows(h.Service(opsService), history.LatencyMean, 0, h.Steps)
 }
 
-// opsWorld is a reading of the paper's linear world, and the models trained in it.
+// opsWorld is an interpretation of the paper's linear world, and the models trained in it.
 type opsWorld struct {
 	name          string
 	swept         bool // the history is that of the sweep
 	alpha         float64
 	keepIntercept bool
-	fluid         bool // no linear world at all: the simulated cluster
+	fluid         bool // the simulated cluster instead of a linear world
 	candidates    int
 }
 
-// The first is the paper's; the others change something.
+// The first is the paper's; the others are variations.
 var opsWorlds = []opsWorld{
 	{name: "as printed", alpha: pipeline.Smoothing, candidates: 3},
 	{name: "alpha 1", alpha: 1, candidates: 2},
@@ -176,7 +175,7 @@ func (w opsWorld) history(r *opsRun) *history.History {
 	return r.calm
 }
 
-// delays is what ENV1 and ENV2 are made of.
+// delays are the parameters of ENV1 and ENV2.
 func (w opsWorld) delays(r *opsRun) (train.Delays, error) {
 	l := twin.FitLinear(rowsOf(w.history(r)))
 	if l.Rows == 0 {
@@ -192,7 +191,7 @@ func (w opsWorld) delays(r *opsRun) (train.Delays, error) {
 	return d, nil
 }
 
-// train Model 1, Model 2 that starts from its weights, and perhaps more.
+// train trains Model 1, Model 2 starting from its weights, and possibly more.
 func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.Trained, error) {
 	candidates, err := pipeline.LineUp([]string{"scaling-ops"}, w.candidates, r.seed)
 	if err != nil {
@@ -220,9 +219,8 @@ func (w opsWorld) train(ctx context.Context, r *opsRun, steps int) ([]*pipeline.
 	}, candidates, 1, nil)
 }
 
-// live is the event engine's figures of a policy: delay in ms, replicas, CPU of a
-// pod in millicores, share of requests over the SLA in percent, and the share of
-// time at a bound.
+// live is the event engine's figures of a policy: delay in ms, replicas, CPU of a pod in
+// millicores, share of requests over the SLA in percent, and the share of time at a bound.
 func (r *opsRun) live(ctx context.Context, policy string, m *formulation.Model) ([]float64, error) {
 	out, err := trial{app: r.app, load: r.test, policy: policy, model: m, seed: 500 + r.seed}.run(ctx)
 	if err != nil {
@@ -240,7 +238,7 @@ func (r *opsRun) live(ctx context.Context, policy string, m *formulation.Model) 
 	return nil, fmt.Errorf("the run has no figures of %s", opsService)
 }
 
-// atBound is the share of the time with the fewest or the most replicas.
+// atBound is the share of time at the minimum or maximum of replicas.
 func atBound(ready []float64, b loadline.Bounds) float64 {
 	n := 0
 	for _, v := range ready {
@@ -284,13 +282,13 @@ func (r *opsRun) alone() (*loadline.App, error) {
 	return p.App, err
 }
 
-// opsSeed is what one seed came to.
+// opsSeed is the results of one seed.
 type opsSeed struct {
 	names    []string    // of policies: HPA, then the models world by world
 	live     [][]float64 // by policy
 	env2     [][]float64 // in the world as printed
 	printed  [][]float64 // the same with eq. 7 as printed
-	errors   []float64   // of the regressor on the unseen part, ms: dropped and kept, with and without alpha
+	errors   []float64   // of the regressor on the held-out part, ms: dropped and kept, with and without alpha
 	slopes   []float64   // b0 and b1 of HPA's history and of the sweep, ms
 	training float64     // seconds for the models of one world, NaN = not measured
 }
@@ -353,7 +351,7 @@ func (r *opsRun) all(ctx context.Context, steps int, now func() time.Time) (*ops
 	return s, err
 }
 
-// regressorErrors on the unseen part, root mean square in ms.
+// regressorErrors on the held-out part, root mean square in ms.
 func (r *opsRun) regressorErrors() ([]float64, error) {
 	var out []float64
 	for _, w := range []opsWorld{{alpha: pipeline.Smoothing}, {alpha: 1}, {alpha: pipeline.Smoothing, keepIntercept: true},
@@ -374,7 +372,7 @@ func (r *opsRun) regressorErrors() ([]float64, error) {
 	return out, nil
 }
 
-// ScalingOps runs Scaling-Ops' comparison (Table I) and what it rests on.
+// ScalingOps runs Scaling-Ops' comparison (Table I) and its components.
 func ScalingOps(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -440,7 +438,7 @@ func opsTable(seeds []*opsSeed) Table {
 	return t
 }
 
-// opsENV2Table holds ENV2's forecasts against the event engine.
+// opsENV2Table compares ENV2's predictions with the event engine.
 func opsENV2Table(seeds []*opsSeed) Table {
 	t := Table{
 		Name: "What ENV2 foretells", Of: "policy",
@@ -530,7 +528,7 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 	}
 	r.find("ENV2, from requests alone, ranks policies as the live system does (by mean pods).", v,
 		fmt.Sprintf("Rank correlation of pods %s (with eq. 7 as printed %s), of delays %s.", spread(last[0], 2), spread(last[1], 2),
-			spread(last[3], 2))+" The delays themselves are not those of the event engine: the line knows no knee.")
+			spread(last[3], 2))+" The delays themselves are not those of the event engine: a straight line has no knee.")
 	e := r.Tables[2].Rows
 	v = Holds
 	if below(e[3].Ours[0], e[0].Ours[0]) == Holds {
@@ -541,8 +539,8 @@ func opsFindings(r *Report, seeds []*opsSeed) {
 			spread(e[0].Ours[0], 1), spread(e[1].Ours[0], 1), spread(e[3].Ours[0], 1)))
 }
 
-// opsVerdict on fewer replicas and a longer delay. A policy at a bound has not
-// learned to scale, whatever the means say.
+// opsVerdict on fewer replicas and a longer delay. A policy at a bound has not learned to
+// scale, whatever the means.
 func opsVerdict(model, hpa []bench.Interval) Verdict {
 	if model[4].Mean > 50 {
 		return Not

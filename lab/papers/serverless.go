@@ -18,17 +18,17 @@ const (
 	settleLength   = 10 * minute // sixty steps of 10 s
 	takeOverLength = 40 * minute
 	pastLength     = 2 * time.Hour
-	functionKPA    = "kpa:target=1" // the best of 1 to 5 by hand: it swings between panic and too little here
-	functionUsual  = "hpa"          // the steadier of the two, so that it is worth learning from
+	functionKPA    = "kpa:target=1" // the best of 1 to 5, tried by hand: here it alternates between panic mode and too few replicas
+	functionUsual  = "hpa"          // the steadier of the two, and so the better one to learn from
 	waves          = "diurnal:low=0.3,high=1,period=20m,peak=8m+noise:cv=0.05,corr=1m"
 )
 
-// a few functions of different sizes and cold starts, where nine would only take
-// longer.
+// someFunctions are a few functions of different sizes and cold starts; all nine would only
+// take longer.
 var someFunctions = []string{"adservice", "checkoutservice", "currencyservice"}
 
-// Serverless runs the serverless paper's experiment, and the three problems that it
-// leaves open.
+// Serverless runs the serverless paper's experiment, and the three problems that it leaves
+// open.
 func Serverless(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ type settleArm struct {
 	vertical bool
 	restarts bool
 	weight   float64 // of the CPU in the reward
-	scratch  bool    // learns live, from nothing; else trained beforehand
+	scratch  bool    // learns live, from scratch; else trained beforehand
 	paper    bool    // as in the paper
 }
 
@@ -163,7 +163,7 @@ func (a settleArm) run(ctx context.Context, o Options, steps int, seed uint64) (
 	return out, nil
 }
 
-// settleLoads are a moving one to train on and a constant one to settle under.
+// settleLoads are a varying load to train on and a constant one to settle under.
 func (s *functionSetup) settleLoads(cores float64, length time.Duration) (training, test *workload.Workload, err error) {
 	shape, err := shapeOf("diurnal:low=0.4,high=1.6,period=1h,peak=20m+noise:cv=0.1,corr=2m", 4*time.Hour, 7)
 	if err != nil {
@@ -206,7 +206,7 @@ func (t *Table) fill(ctx context.Context, o Options, variants []string, run func
 	return nil
 }
 
-// bootstrapping compares the first minutes of agents that take over.
+// bootstrapping compares the first minutes of agents after they take over.
 func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	arms := []string{functionUsual + " stays", "agents from nothing", "agents that learned off-line from " + functionUsual,
 		"agents pre-trained in the fluid engine", functionKPA}
@@ -223,7 +223,7 @@ func bootstrapping(ctx context.Context, o Options, steps int) (Table, error) {
 	return t, err
 }
 
-// functionPast is how long the past is: shorter for a shorter experiment.
+// functionPast is the length of the history: shorter for a shorter experiment.
 func functionPast(length time.Duration) time.Duration { return min(pastLength, 6*length) }
 
 func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed uint64) ([]float64, error) {
@@ -297,7 +297,7 @@ func takeOver(ctx context.Context, arm, steps int, length time.Duration, seed ui
 	return append(sums, 100*float64(out.Result.OverSLORatio), float64(out.Result.CoreHours)), nil
 }
 
-// comingAndGoing lets a third function appear in the middle of a run.
+// comingAndGoing adds a third function in the middle of a run.
 func comingAndGoing(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
 	arms := []string{"its agent begins from nothing", "its agent is pre-trained in the fluid engine"}
@@ -374,7 +374,7 @@ func newcomer(ctx context.Context, practised bool, steps int, length time.Durati
 		float64(settled)}, nil
 }
 
-// chains tries agents that learned function by function on a chain of functions.
+// chains runs agents that were trained function by function on a chain of functions.
 func chains(ctx context.Context, o Options, steps int) (Table, error) {
 	length := o.length(takeOverLength)
 	arms := []string{"hpa", "kpa:target=1", "agents, each trained alone on its part of the objective"}
@@ -494,9 +494,8 @@ func serverlessFindings(r *Report) {
 				2), spread(chain[0].Ours[2], 2)))
 }
 
-// lag says whether results follow the actions later because of restarts: it holds
-// if they do with restarts and not without, and in part if they do both ways but
-// more so with.
+// lag tests whether results follow actions later because of restarts: it holds if they do with
+// restarts and not without, and in part if they do in both cases but more with restarts.
 func lag(restart, place []bench.Interval) Verdict {
 	with, without := restart[1].Mean-restart[0].Mean, place[1].Mean-place[0].Mean
 	switch {

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// SettlesAfter is the number of values before a series has settled: from there on
-// nine of ten lie within the tolerance of the median of the last third. A series
-// that keeps moving to its end settles after all of it. Values that are not
-// numbers count as moving.
+// SettlesAfter is the number of values before a series has settled: from there on nine of ten
+// are within the tolerance of the median of the last third. A series that keeps moving settles
+// after all of it. NaN counts as moving.
 func SettlesAfter(values []float64, within func(value, level float64) bool) int {
 	if len(values) == 0 {
 		return 0
@@ -18,7 +17,7 @@ func SettlesAfter(values []float64, within func(value, level float64) bool) int 
 		return len(values)
 	}
 	inside, best := 0, len(values)
-	latest := len(values) - max(1, len(values)/3) // less than the last third is luck
+	latest := len(values) - max(1, len(values)/3) // less than the last third is chance
 	for i := len(values) - 1; i >= 0; i-- {
 		ok := within(values[i], level)
 		if ok {
@@ -41,10 +40,10 @@ func Apart(by float64) func(value, level float64) bool {
 	return func(value, level float64) bool { return math.Abs(value-level) <= by }
 }
 
-// ConvergedAfter is the number of steps after which a learning curve, smoothed by
-// the median of three neighbours, has first made nine tenths of its way from where
-// it started to its final level, the mean of its last quarter. NaN = the curve is too
-// short, or nothing was learned: the final level is no better than the start.
+// ConvergedAfter is the number of steps after which a learning curve, smoothed by the median of
+// three neighbours, has first covered nine tenths of the way from its start to its final level,
+// the mean of its last quarter. NaN = the curve is too short, or nothing was learned: the final
+// level is no better than the start.
 func ConvergedAfter(steps, evaluations []float64, start float64) float64 {
 	n := len(evaluations)
 	if n < 4 {
@@ -62,8 +61,8 @@ func ConvergedAfter(steps, evaluations []float64, start float64) float64 {
 	return math.NaN()
 }
 
-// RankCorrelation is Spearman's: 1 if both series order alike, -1 if one is the
-// other's reverse. Equal values share their rank. NaN if one of them is constant.
+// RankCorrelation is Spearman's: 1 if both series have the same order, -1 if reversed. Equal
+// values share their rank. NaN if one of them is constant.
 func RankCorrelation(a, b []float64) float64 {
 	x, y := ranks(a), ranks(b)
 	mx, my := mean(x), mean(y)

@@ -32,11 +32,11 @@ const (
 	studyApp    = "bookinfo"
 	studyPeak   = 500.0 // requests/s
 	studyLength = time.Hour
-	// studyPlaces is how many evaluations a learning curve has.
+	// studyPlaces is the number of evaluations of a learning curve.
 	studyPlaces = 40
 )
 
-// Convergence is what the studies mean by it.
+// Convergence defines the term for the studies.
 const Convergence = "Converged: the first evaluation (greedy, 10 episodes of 60 steps, every fortieth of the training), smoothed by " +
 	"the median of three, that has made nine tenths of the way from the mean return of networks before any update to the run's final " +
 	"level, the mean of its last quarter. Steps are steps in the environment, the first eighth of which only fills the replay; the " +
@@ -73,8 +73,8 @@ func studyTask(o Options, steps int) (rl.Task, string, error) {
 	}, whence, nil
 }
 
-// studyWeight is what the cost weighs, near what the tuned ones of the paper's
-// table choose.
+// studyWeight is the weight of the cost, close to what the tuned agents of the paper's table
+// choose.
 const studyWeight = 0.3
 
 // grid runs one setting of the agent over values.
@@ -109,8 +109,8 @@ func studyReport(o Options, name, title, whence string, steps int, more ...strin
 	}, more...)}
 }
 
-// convergence of each cell's runs: steps, and the final return. All runs of a study start from the same place: the mean of what
-// networks achieve before any update.
+// convergence of each cell's runs: steps, and the final return. All runs of a study have the
+// same start: the mean return of networks before any update.
 func convergence(r *study.Report) [][]bench.Interval {
 	var untrained []float64
 	for _, c := range r.Cells {
@@ -142,8 +142,8 @@ func convergence(r *study.Report) [][]bench.Interval {
 
 var convergenceMeasures = []Measure{{"steps to convergence", 0}, {"final return", 2}}
 
-// best row by a measure: where the lowest or highest mean is, and whether its
-// interval is apart from all others'.
+// bestRow by a measure: the row with the lowest or highest mean, and whether its interval is
+// apart from all others'.
 func bestRow(rows []Row, measure int, lowest bool) (best int, apart bool) {
 	for i := range rows {
 		a, b := float64(rows[i].Ours[measure].Mean), float64(rows[best].Ours[measure].Mean)
@@ -164,7 +164,7 @@ func bestRow(rows []Row, measure int, lowest bool) (best int, apart bool) {
 	return best, apart
 }
 
-// optimum finds whether the best is where the paper has it.
+// optimum tests whether the best value is the paper's.
 func (r *Report) optimum(claim string, rows []Row, measure int, lowest bool, want string) {
 	i, apart := bestRow(rows, measure, lowest)
 	v := Not
@@ -235,7 +235,7 @@ func studyRate(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// epochs of the loss study, and those that are shown.
+// epochs of the loss study.
 const epochs = 200
 
 var shownEpochs = []int{1, 10, 25, 50, 75, 100, 150, 200}
@@ -307,8 +307,8 @@ func studyLoss(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// sketch draws the mean of several curves in so many letters, on a logarithmic
-// scale; what is not known is blank.
+// sketch draws the mean of several curves in the given number of letters, on a logarithmic
+// scale; unknown values are blank.
 func sketch(curves [][]float64, width int) string {
 	letters := []rune("▁▂▃▄▅▆▇█")
 	line := make([]float64, width)
@@ -333,7 +333,7 @@ func sketch(curves [][]float64, width int) string {
 	return string(out)
 }
 
-// pointAt is a run's first point from a step on.
+// pointAt is a run's first point at or after a step.
 func pointAt(o *study.Outcome, at float64) study.Point {
 	for _, p := range o.Curve {
 		if float64(p.Steps) >= at-0.5 {
@@ -377,7 +377,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 	n := len(periods)
 	values, err := setup.compare(ctx, o, 2*n, func(i int) (learning, error) {
 		period, agent := periods[i%n], elasticAgent()
-		if i >= n { // as far-sighted in seconds as 0.94 is at 20 s
+		if i >= n { // the same horizon in seconds as 0.94 at 20 s
 			agent.Discount = math.Pow(0.94, period.Seconds()/20)
 		}
 		p, err := formulation.NewProblem("elastic-dqn", period, map[string]float64{"cost": studyWeight})
@@ -431,8 +431,8 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// compare trains one model for each variant and seed and judges it on the unseen
-// stretch: variant, seed, measures.
+// compare trains one model for each variant and seed and evaluates it on the held-out part:
+// variant, seed, measures.
 func (s *elasticSetup) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
 	steps int) ([][][]float64, error) {
 	return o.bySeed(ctx, variants, func(i int, seed uint64) ([]float64, error) {

@@ -13,16 +13,16 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// GoogleFile is where the trace is within the folder of public traces.
+// GoogleFile is the trace's path within the folder of public traces.
 const GoogleFile = "google2011_jobs/jobs25_300s_20d.csv.gz"
 
-// googleJob is a production job of many tasks whose CPU swings five to one within
-// hours: a service that is worth scaling.
+// googleJob is a production job of many tasks whose CPU varies five to one within hours, so
+// that scaling it matters.
 const googleJob = "6143134859"
 
-// ReadGoogle reads one job of the Google cluster trace of 2011, CPU summed over its
-// tasks every 300 s, as request rates with a peak of 1. Its CPU over its own peak
-// is taken as utilisation, and utilisation as a proportional load.
+// ReadGoogle reads one job of the Google cluster trace of 2011, CPU summed over its tasks every
+// 300 s, as request rates with a peak of 1. Its CPU relative to its own peak is taken as
+// utilisation, and utilisation as proportional to load.
 func ReadGoogle(r io.Reader) (*workload.Workload, error) {
 	in := csv.NewReader(r)
 	in.ReuseRecord = true
@@ -71,8 +71,8 @@ func ReadGoogle(r io.Reader) (*workload.Workload, error) {
 	return w, err
 }
 
-// trace is the load of Elastic-DQN's experiments with a peak of 1, and a sentence
-// on where it comes from.
+// trace is the load of Elastic-DQN's experiments with a peak of 1, and a sentence on its
+// source.
 func (o Options) trace() (*workload.Workload, string, error) {
 	if o.Trace != nil {
 		return o.Trace, "The load is the CPU of job " + googleJob +

@@ -15,8 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// trial is a run in the event engine, request by request: where all final figures
-// come from.
+// trial is a run in the event engine: the source of all final figures.
 type trial struct {
 	app      *loadline.App
 	load     *workload.Workload
@@ -55,7 +54,7 @@ func (t trial) run(ctx context.Context) (*simulate.Outcome, error) {
 	return out, err
 }
 
-// appNamed is an embedded application, a copy of its own.
+// appNamed is a copy of an embedded application.
 func appNamed(name string) (*loadline.App, error) {
 	m, err := apps.Load(name)
 	if err != nil {
@@ -64,10 +63,9 @@ func appNamed(name string) (*loadline.App, error) {
 	return m.App, nil
 }
 
-// lively is a stretch of a load in which it moves much, though not the wildest of
-// all: of all stretches, one in ten has a larger sum of changes from bin to bin. The
-// wildest of one part of a trace has no like in another, and settings chosen on it
-// fit nothing else.
+// lively is a stretch of a load with much variation, though not the most: one in ten stretches
+// has a larger sum of changes from bin to bin. The most extreme stretch of one part of a trace
+// has no counterpart in another, and settings chosen on it fit nothing else.
 func lively(w *workload.Workload, length time.Duration) (*workload.Workload, error) {
 	n := int(length / w.Step)
 	if n < 1 || len(w.Rates) <= n {

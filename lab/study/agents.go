@@ -22,7 +22,7 @@ type Kind struct {
 	Default     func() Recipe
 }
 
-// Kinds are all that can be studied.
+// Kinds are all algorithms that can be studied.
 func Kinds() []Kind {
 	return []Kind{
 		{"dqn", "deep Q-network, for choices", func() Recipe { return &dqnRecipe{rl.DefaultDQN()} }},
@@ -45,7 +45,7 @@ func (r *td3Recipe) New(spaces rl.Spaces, seed uint64) (rl.Agent, error) {
 	return rl.NewTD3(r.TD3Config, spaces, seed)
 }
 
-// tableRecipe cuts every feature into as many bins of equal width.
+// tableRecipe divides every feature into the same number of bins of equal width.
 type tableRecipe struct {
 	rl.TabularConfig
 	sarsa     bool
@@ -102,8 +102,7 @@ func Parse(agent string) (Kind, []Assignment, error) {
 	return Kinds()[i], settings, errors.Join(faults...)
 }
 
-// NewRecipe reads an agent as Parse does, with what it says changed from the
-// kind's default.
+// NewRecipe reads an agent as Parse does, and applies its settings to the kind's default.
 func NewRecipe(agent string) (Kind, Recipe, error) {
 	kind, settings, err := Parse(agent)
 	if err != nil {
@@ -116,7 +115,7 @@ func NewRecipe(agent string) (Kind, Recipe, error) {
 // Assignment gives a setting a value.
 type Assignment struct{ Key, Value string }
 
-// with is the kind's recipe with settings changed, every fault at once.
+// with is the kind's recipe with changed settings; it reports every fault.
 func (k Kind) with(assignments ...Assignment) (Recipe, error) {
 	recipe := k.Default()
 	settings := recipe.Settings()

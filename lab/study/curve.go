@@ -2,9 +2,9 @@ package study
 
 import "math"
 
-// MeanCurve is what the cell's evaluations and losses were on average after
-// equal numbers of steps. Runs evaluate at the ends of their episodes: what
-// counts at a place is a run's first evaluation from there on.
+// MeanCurve is the mean of the cell's evaluations and losses after equal numbers of steps. Runs
+// evaluate at the ends of their episodes: the value at a place is a run's first evaluation from
+// there on.
 func (r *Report) MeanCurve(c Cell) (steps, evaluations, losses []float64) {
 	places := 0
 	for _, o := range c.Outcomes {
@@ -28,7 +28,7 @@ func (r *Report) MeanCurve(c Cell) (steps, evaluations, losses []float64) {
 	return steps, evaluations, losses
 }
 
-// mean of what is a number.
+// mean of the values that are not NaN.
 type mean struct {
 	sum float64
 	n   int
@@ -45,8 +45,7 @@ func (m *mean) value() float64 { return m.sum / float64(m.n) }
 
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
-// spark is the cell's mean curve in at most so many letters, on one scale for
-// all cells.
+// spark is the cell's mean curve in at most width letters, on one scale for all cells.
 func (r *Report) spark(c Cell, width int) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, cell := range r.Cells {

@@ -6,18 +6,18 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// identitySteps is how long an episode of either identity is.
+// identitySteps is the length of an episode of either identity.
 const identitySteps = 100
 
-// Identity shows one of several signs at random and gives a reward of 1 for
-// choosing the same. An agent that fails here learns nothing.
+// Identity shows one of several signs at random; choosing the same gives a reward of 1. An
+// agent that fails here learns nothing.
 type Identity struct {
 	rng          *rand.Rand
 	signs, shown int
 	steps        int
 }
 
-// NewIdentity has so many signs.
+// NewIdentity has the given number of signs.
 func NewIdentity(signs int) *Identity { return &Identity{signs: signs} }
 
 // Spaces implements rl.Env.
@@ -47,15 +47,15 @@ func (e *Identity) Step(action *rl.Action, observation []float32) rl.Result {
 	return r
 }
 
-// IdentityContinuous shows numbers between -1 and 1 and takes the mean square of
-// what the action differs from them as a cost.
+// IdentityContinuous shows numbers between -1 and 1; the cost is the mean square of the
+// action's deviation from them.
 type IdentityContinuous struct {
 	rng   *rand.Rand
 	shown []float32
 	steps int
 }
 
-// NewIdentityContinuous shows so many numbers.
+// NewIdentityContinuous shows the given number of numbers.
 func NewIdentityContinuous(numbers int) *IdentityContinuous {
 	return &IdentityContinuous{shown: make([]float32, numbers)}
 }

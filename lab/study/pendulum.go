@@ -7,9 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Pendulum is Gymnasium's Pendulum-v1: it hangs anywhere and must be swung up
-// and held; 200 steps, each costing by angle, speed and torque. An action of 1
-// is the largest torque.
+// Pendulum is Gymnasium's Pendulum-v1: it hangs anywhere and must be swung up and held; 200
+// steps, each with a cost of angle, speed and torque. An action of 1 is the largest torque.
 type Pendulum struct {
 	angle, speed float64 // 0 is upright
 	steps        int

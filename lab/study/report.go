@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Number is written as null where it is none.
+// Number is written as null if it is NaN.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -25,7 +25,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// Report is what a study found. Cells are in the order of the grid.
+// Report is the result of a study. Cells are in the order of the grid.
 type Report struct {
 	Task     string `json:"environment"`
 	Agent    string `json:"agent"`
@@ -51,9 +51,9 @@ func (a Assignment) MarshalJSON() ([]byte, error) {
 // Outcome is one run.
 type Outcome struct {
 	Seed        uint64  `json:"seed"`
-	Score       Number  `json:"score"`           // mean return of the best policy met, on episodes of its own
-	SolvedAfter *int    `json:"solved_after"`    // steps to the first evaluation that was good enough; null = none was
-	Curve       []Point `json:"curve,omitempty"` // as it learned
+	Score       Number  `json:"score"`           // mean return of the best policy, on separate episodes
+	SolvedAfter *int    `json:"solved_after"`    // steps to the first evaluation that was good enough; null = none
+	Curve       []Point `json:"curve,omitempty"` // during training
 }
 
 // Point of a learning curve.
@@ -110,7 +110,7 @@ func (c Cell) Mean() float64 {
 	return sum / float64(len(c.Outcomes))
 }
 
-// SolvedAfter is how many runs solved it, and the median steps of those.
+// SolvedAfter is the number of runs that solved the task, and their median steps.
 func (c Cell) SolvedAfter() (runs, medianSteps int) {
 	var steps []int
 	for _, o := range c.Outcomes {
@@ -184,7 +184,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	for _, axis := range r.Vary {
 		head = append(head, axis.Key)
 	}
-	_ = out.Write(append(head, "seed", "steps", "episodes", "return", "loss", "evaluation")) // Error tells
+	_ = out.Write(append(head, "seed", "steps", "episodes", "return", "loss", "evaluation")) // Error reports
 	number := func(n Number) string {
 		if math.IsNaN(float64(n)) {
 			return ""

@@ -16,11 +16,11 @@ type Spec struct {
 	Task  rl.Task
 	Agent string // name, or name:key=value,...
 	Vary  []Axis // the grid
-	Seeds int    // runs of each cell, each of its own seed
+	Seeds int    // runs of each cell, one seed each
 	Seed  uint64 // the first
 
 	Training rl.TrainingConfig
-	Parallel int // runs at a time
+	Parallel int // parallel runs
 
 	// Progress receives the completed share of all steps and the finished runs;
 	// one call at a time. May be nil.
@@ -38,7 +38,7 @@ type Progress struct {
 	Share    float64 // of all steps
 	Finished int     // runs
 	Of       int
-	Best     *Outcome // so far; nil before there is one
+	Best     *Outcome // so far; nil = none
 }
 
 // ParseAxis reads "key=value,value".
@@ -72,8 +72,8 @@ type job struct {
 	recipe Recipe
 }
 
-// plan makes the jobs, and refuses what cannot be run before anything is: every
-// cell's agent is made once, every fault reported.
+// plan makes the jobs, and reports every fault before anything is run: every cell's agent is
+// made once.
 func (s Spec) plan() (jobs []job, settings [][]Assignment, err error) {
 	kind, fixed, err := Parse(s.Agent)
 	faults := []error{err}
@@ -93,7 +93,7 @@ func (s Spec) plan() (jobs []job, settings [][]Assignment, err error) {
 		return nil, nil, fmt.Errorf("make %s: %w", s.Task.Name, err)
 	}
 	settings = cells(s.Vary)
-	seen := map[string]bool{} // a fault that all cells share is said once
+	seen := map[string]bool{} // a fault shared by all cells is reported once
 	for i, cell := range settings {
 		recipe, err := kind.with(append(slices.Clone(fixed), cell...)...)
 		if err == nil {
@@ -110,9 +110,8 @@ func (s Spec) plan() (jobs []job, settings [][]Assignment, err error) {
 	return jobs, settings, errors.Join(faults...)
 }
 
-// Run trains all cells of the grid with all seeds. The report does not depend on
-// how many run at a time. If ctx is done it returns what has finished, along
-// with ctx's error.
+// Run trains all cells of the grid with all seeds. The report does not depend on the number of
+// parallel runs. If ctx is done it returns what has finished, along with ctx's error.
 func Run(ctx context.Context, s Spec) (*Report, error) {
 	jobs, settings, err := s.plan()
 	if err != nil {
@@ -149,8 +148,7 @@ func Run(ctx context.Context, s Spec) (*Report, error) {
 	return b.report(jobs), ctx.Err()
 }
 
-// run is one training. Its score is what the best policy it met achieves in
-// episodes of their own.
+// run is one training. Its score is the return of its best policy on separate episodes.
 func (s Spec) run(ctx context.Context, j job, tell func(steps int)) (*Outcome, error) {
 	env, err := s.Task.New()
 	if err != nil {
@@ -169,7 +167,7 @@ func (s Spec) run(ctx context.Context, j job, tell func(steps int)) (*Outcome, e
 	return newOutcome(j.seed, score, training.Curve(), s.Task.Solved), nil
 }
 
-// board is where workers report.
+// board collects the workers' progress.
 type board struct {
 	spec     Spec
 	total    int

@@ -98,7 +98,7 @@ func TestFaultsAreFoundBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-// TestEveryKindLearnsItsIdentity: whatever help offers works as it comes.
+// TestEveryKindLearnsItsIdentity: every agent listed in the help works with its defaults.
 func TestEveryKindLearnsItsIdentity(t *testing.T) {
 	for _, k := range Kinds() {
 		s := spec()

@@ -6,7 +6,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Tasks are all that there are.
+// Tasks lists all environments.
 func Tasks() []rl.Task {
 	return []rl.Task{
 		{

@@ -18,8 +18,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestPhysics holds one step of each against the equations of Gymnasium, worked
-// out apart.
+// TestPhysics compares one step of each with the equations of Gymnasium, computed
+// independently.
 func TestPhysics(t *testing.T) {
 	o := make([]float32, 4)
 	c := &CartPole{position: 0.03, speed: -0.02, angle: 0.01, turning: 0.04}
@@ -59,8 +59,8 @@ func TestEpisodesEnd(t *testing.T) {
 	}
 }
 
-// TestTasksKeepTheContract: the same random numbers and actions give the same episode,
-// whatever was before, and observations and rewards are finite.
+// TestTasksKeepTheContract: the same random numbers and actions give the same episode, whatever
+// came before, and observations and rewards are finite.
 func TestTasksKeepTheContract(t *testing.T) {
 	for _, l := range Tasks() {
 		t.Run(l.Name, func(t *testing.T) {

@@ -9,23 +9,23 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// CFSOptions are how much is simulated.
+// CFSOptions configure the simulation.
 type CFSOptions struct {
 	Seeds int // runs per measured run and point of the grid
 }
 
-// DefaultCFS takes some ten seconds on two cores.
+// DefaultCFS takes about ten seconds on two cores.
 var DefaultCFS = CFSOptions{Seeds: 61}
 
-// The measured machine, and its runs: 40 s, of which the first 5 did not count.
+// The measured machine, and its runs: 40 s, of which the first 5 are excluded.
 const (
 	cfsCores  = 2
 	cfsLength = 40 * time.Second
 	cfsWarmUp = 5 * time.Second
 )
 
-// Overhead is what a real server spends on every request beside the work that
-// it was asked for: HTTP, the runtime, the kernel. Nothing else is fitted.
+// Overhead is what a real server spends on every request besides its work: HTTP, the runtime,
+// the kernel. Nothing else is fitted.
 type Overhead struct {
 	CPUMs  float64 `json:"cpu_ms"`  // of CPU
 	WaitMs float64 `json:"wait_ms"` // of latency without CPU
@@ -49,8 +49,8 @@ func (r *cfsRun) app(o Overhead) *loadline.App {
 	return app
 }
 
-// chargedOverhead is the overhead per server by the kernel's own account of
-// this run. It holds idle wake-ups too, and the chance of the drawn demands.
+// chargedOverhead is the overhead per server by the kernel's accounting of this run. It
+// includes idle wake-ups and the randomness of the drawn demands.
 func (r *cfsRun) chargedOverhead() float64 {
 	asked := 0.0
 	for _, d := range r.Demand {
@@ -76,9 +76,8 @@ func (r *cfsRun) simulate(o Overhead, cpu sim.CPUModel, seeds int) latencies {
 	return out
 }
 
-// CFS fits the overhead and reports the errors: once on all runs, as there is
-// nothing else to fit, and once on each half, so that every run is also
-// predicted by a fit without it.
+// CFS fits the overhead and reports the errors: once on all runs, and once on each half, so
+// that every run is also predicted by a fit without it.
 func CFS(ctx context.Context, o CFSOptions) (*CFSReport, error) {
 	runs, err := readCFS(strings.NewReader(cfsQuota))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Our own measurement: real processes under the kernel's CPU bandwidth control,
-// one row a run of 40 s. docs/validation.md describes it.
+// Our own measurement: real processes under the kernel's CPU bandwidth control, one row per run
+// of 40 s. docs/validation.md describes it.
 //
 //go:embed cfs_quota.csv
 var cfsQuota string
@@ -22,18 +22,18 @@ type cfsRun struct {
 	Demand    []float64 // ms of CPU per request, by server
 	CV        float64
 	Replicas  int
-	Seconds   float64 // that were counted
+	Seconds   float64 // counted
 	Completed float64
 	MeanMs    float64
 	P99Ms     float64
 	CPUMs     float64
 }
 
-// Arrivals per second as they were, not as they were meant to be: in 35 s the
-// two differ by some percent, and close to saturation that is a lot.
+// rate is the actual arrivals per second, not the configured ones: in 35 s the two differ by a
+// few per cent, which matters close to saturation.
 func (r *cfsRun) rate() float64 { return r.Completed / r.Seconds }
 
-// tailKnown: below 1,000 completions the p99 is the mean of a handful.
+// tailKnown: below 1,000 completions the p99 rests on a handful of values.
 func (r *cfsRun) tailKnown() bool { return r.Completed >= 1000 }
 
 func (r *cfsRun) name() string {

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// cfsGrid holds simulated runs for a row of CPU overheads. A constant wait only
-// moves latencies, so it needs no simulation of its own.
+// cfsGrid has simulated runs for a range of CPU overheads. A constant wait only shifts
+// latencies, so it needs no simulation.
 type cfsGrid struct {
 	cpuMs     []float64
 	simulated [][]latencies // by overhead and run
@@ -27,10 +27,9 @@ func newCFSGrid(ctx context.Context, runs []cfsRun, seeds int) (*cfsGrid, error)
 	return g, err
 }
 
-// fit takes the wait from the quiet runs, which show nothing else, and then the
-// CPU that serves the runs best in what is asked of the model: the median error
-// of the mean plus that of the p99. The median alone would let the wait drift,
-// since it does not mind the few runs in which a millisecond shows.
+// fit determines the wait from the quiet runs, which show nothing else, and then the CPU that
+// minimises the median error of the mean plus that of the p99. The median alone would let the
+// wait drift, since it is insensitive to the few runs in which a millisecond matters.
 func (g *cfsGrid) fit(runs []cfsRun, in func(run int) bool) Overhead {
 	var best Overhead
 	least := math.Inf(1)
@@ -51,12 +50,11 @@ func (g *cfsGrid) fit(runs []cfsRun, in func(run int) bool) Overhead {
 	return best
 }
 
-// quiet runs differ so little from seed to seed (half the width of the central
-// half, over the median) that one measured run tells a millisecond.
+// quiet runs vary so little between seeds (half of the interquartile range, over the median)
+// that one measured run resolves a millisecond.
 const quiet = 0.04
 
-// quietWait is the latency that the quiet runs have and the simulation lacks,
-// per server.
+// quietWait is the latency per server that the quiet runs have in excess of the simulation.
 func (g *cfsGrid) quietWait(runs []cfsRun, at int, in func(run int) bool) float64 {
 	var waits []float64
 	for i := range runs {
@@ -69,7 +67,7 @@ func (g *cfsGrid) quietWait(runs []cfsRun, at int, in func(run int) bool) float6
 	return max(0, median(waits))
 }
 
-// answer is one run under an overhead whose CPU is of the grid.
+// answer is one run under an overhead whose CPU is in the grid.
 func (g *cfsGrid) answer(runs []cfsRun, run int, o Overhead) latencies {
 	for at, cpu := range g.cpuMs {
 		if cpu == o.CPUMs {

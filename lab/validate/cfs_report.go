@@ -5,30 +5,30 @@ import (
 	"io"
 )
 
-// CFSReport is the event engine beside real processes under a CPU quota.
+// CFSReport compares the event engine with real processes under a CPU quota.
 type CFSReport struct {
 	Seeds    int         `json:"seeds"`
 	Overhead Overhead    `json:"overhead"` // by all runs
-	Halves   [2]Overhead `json:"halves"`   // by every second run, and by the others
+	Halves   [2]Overhead `json:"halves"`   // fitted to every second run, and to the others
 	Rows     []CFSRow    `json:"rows"`
 
 	Quota   CFSErrors `json:"quota"`   // the kernel's periods
-	Crossed CFSErrors `json:"crossed"` // each run by the half without it
-	// Charged takes each run's CPU per request from the kernel's account in place
-	// of the asked demand and the fitted overhead: the demand as it was drawn.
+	Crossed CFSErrors `json:"crossed"` // each run with the fit of the other half
+	// Charged uses each run's CPU per request by the kernel's accounting instead of the
+	// configured demand and the fitted overhead: the demand as drawn.
 	Charged CFSErrors `json:"charged"`
 	Shared  CFSErrors `json:"shared"` // plain processor sharing
 
-	// Of the measured values, those within the central 95 % of simulated runs.
+	// Share of the measured values within the central 95 % of simulated runs.
 	Covered   int `json:"covered"`
 	Coverable int `json:"coverable"`
 
 	Perfect CFSPerfect `json:"perfect"`
 }
 
-// CFSPerfect is what a perfect model would show: one simulated run of each kind
-// is taken for the measured one, and the model's answer compared with it, for
-// every seed. Runs of 35 s differ that much by chance.
+// CFSPerfect is the result of a perfect model: one simulated run of each kind is used as the
+// measured one and compared with the model, for every seed. Runs of 35 s differ that much by
+// chance.
 type CFSPerfect struct {
 	Mean      float64    `json:"mean"` // median error, in the median over seeds
 	MeanRange [2]float64 `json:"mean_range"`
@@ -43,8 +43,8 @@ type CFSErrors struct {
 	P99  Errors `json:"p99"`
 }
 
-// CFSRow is one measured run. The model's answer is the median over seeds, the
-// range holds the central 95 %.
+// CFSRow is one measured run. The model's value is the median over seeds, the range the central
+// 95 %.
 type CFSRow struct {
 	Run       string     `json:"run"`
 	Completed float64    `json:"completed"`
@@ -91,7 +91,7 @@ func perfectCFS(runs []cfsRun, quota []latencies, seeds int) CFSPerfect {
 	return CFSPerfect{median(means), central(means, 0.95), median(p99s), central(p99s, 0.95), passes / float64(seeds)}
 }
 
-// asked of the model: the median error of mean and p99.
+// asked is the required median error of mean and p99.
 const asked = 0.15
 
 type cfsPairs struct{ mean, p99 pairs }

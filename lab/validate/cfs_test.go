@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// What was asked: mean and p99 within 15 % in the median of real processes
-// under a CPU quota, with nothing fitted but an overhead per request. Plain
-// processor sharing is far off.
+// The requirement: a median error of mean and p99 within 15 % of real processes under a CPU
+// quota, with nothing fitted but an overhead per request. Plain processor sharing is far off.
 func TestQuotaPeriodsAgreeWithRealProcesses(t *testing.T) {
 	r, err := CFS(t.Context(), CFSOptions{Seeds: 31})
 	if err != nil {
@@ -17,13 +16,13 @@ func TestQuotaPeriodsAgreeWithRealProcesses(t *testing.T) {
 	}
 	atMost(t, "median error of the mean", r.Quota.Mean.Median, asked)
 	atMost(t, "median error of the p99", r.Quota.P99.Median, asked)
-	// Held out, the p99 of nine runs is worth no more than chance allows.
+	// On held-out data the p99 of nine runs is subject to chance.
 	atMost(t, "median error of the mean, held out", r.Crossed.Mean.Median, asked)
 	atMost(t, "median error of the p99, held out", r.Crossed.P99.Median, r.Perfect.P99Range[1])
 	if r.Shared.Mean.Median < 0.5 {
 		t.Errorf("processor sharing is off by %.0f %% only: the quota would not be needed", 100*r.Shared.Mean.Median)
 	}
-	// A right model covers 38 of 40 in the mean; this is a wide berth.
+	// A correct model covers 38 of 40 on average; this is a wide margin.
 	if r.Covered < 32 {
 		t.Errorf("%d of %d measured values lie within the central 95 %% of simulated runs", r.Covered, r.Coverable)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// dataFolder is where other people's measurements lie, beside the repository.
-// They are not ours to commit, so without them these tests have nothing to say.
+// dataFolder is the folder of third-party measurements, beside the repository. They may not be
+// committed; without them these tests are skipped.
 func dataFolder(t *testing.T, file string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", "validation")
@@ -19,7 +19,7 @@ func dataFolder(t *testing.T, file string) string {
 	return dir
 }
 
-func TestAbsentDataIsSaidToBeAbsent(t *testing.T) {
+func TestAbsentDataIsReported(t *testing.T) {
 	if _, err := OpenFaaS(t.Context(), OpenFaaSOptions{Data: t.TempDir()}); !errors.Is(err, ErrNoData) {
 		t.Errorf("OpenFaaS in an empty folder: %v, want ErrNoData", err)
 	}

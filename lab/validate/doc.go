@@ -1,13 +1,11 @@
-// Package validate compares the simulator with measured data and reports how far
-// off it is.
+// Package validate compares the simulator with measured data and reports its errors.
 //
-// There are three measurements: processes under a kernel CPU quota (cfs.go and
-// its siblings; our own data, embedded), serverless functions on one node
-// (openfaas*.go) and a call graph of services behind a load generator with few
-// connections (hotel*.go). The last two are other people's data and are read
-// from a folder. Each has a Fit on one part of the data, a model in the event
-// engine, a Report with the errors on the other part, and trivial predictors
-// beside it: a model that does not beat the mean has learned nothing.
+// There are three measurements: processes under a kernel CPU quota (cfs.go and related files;
+// our own data, embedded), serverless functions on one node (openfaas*.go) and a call graph of
+// services behind a load generator with few connections (hotel*.go). The last two are
+// third-party data and are read from a folder. Each has a fit on one part of the data, a model
+// in the event engine, a report with the errors on the other part, and trivial predictors for
+// comparison: a model that does not beat the mean has learned nothing.
 //
 // The fluid engine is compared with the event engine, which is the reference, over a
 // published grid of steady states and a set of transients: engines.go (the comparison

@@ -67,7 +67,7 @@ func Engines(ctx context.Context, o EnginesOptions) (EnginesReport, error) {
 	return r, ctx.Err()
 }
 
-// EnginesSummary is what the report comes to.
+// EnginesSummary summarises the errors of a report.
 type EnginesSummary struct {
 	Cells                int
 	CPUWorst             float64 // largest relative error of CPU

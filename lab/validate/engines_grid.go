@@ -44,8 +44,8 @@ var shapes = []Shape{
 	{Name: "fan-out 4", Depth: 1, FanOut: 4},
 }
 
-// EngineGrid is the published one. Quick takes one cell in 23 of it, which still
-// visits every value of every axis.
+// EngineGrid is the published grid. Quick takes one cell in 23, which still covers every value of
+// every axis.
 func EngineGrid(quick bool) []EngineCell {
 	var cells []EngineCell
 	n := 0
@@ -61,7 +61,7 @@ func EngineGrid(quick bool) []EngineCell {
 				}{{2 * time.Millisecond, 1}, {10 * time.Millisecond, 0.5}, {30 * time.Millisecond, 1.5}} {
 					for _, u := range []float64{0.2, 0.5, 0.7, 0.8, 0.9, 1.3} {
 						n++
-						if quick && n%23 != 0 { // prime: no axis is in step with it
+						if quick && n%23 != 0 { // prime: not aligned with any axis
 							continue
 						}
 						cells = append(cells, EngineCell{Shape: shape, CPU: cpu, Limit: size.limit, Replicas: size.replicas,
@@ -74,8 +74,7 @@ func EngineGrid(quick bool) []EngineCell {
 	return cells
 }
 
-// App builds the cell's application. Every service has the same size and the
-// same demand, so that the utilisation is that of all.
+// App builds the cell's application. All services have the same size, demand and utilisation.
 func (c EngineCell) App() *loadline.App {
 	app := &loadline.App{Name: c.String()}
 	service := func(name string) int {
@@ -114,13 +113,13 @@ func (c EngineCell) App() *loadline.App {
 	return app
 }
 
-// Rate is the load, in requests per second, that gives the cell's utilisation.
+// Rate is the load, in requests per second, at the cell's utilisation.
 func (c EngineCell) Rate() float64 {
 	return c.Utilisation * c.Limit * float64(c.Replicas) / c.Demand.Seconds()
 }
 
-// Duration is long enough for a p99 that is worth comparing: the number of
-// requests grows as the relaxation of a queue near saturation does.
+// Duration is long enough for a meaningful p99: the number of requests grows with the
+// relaxation time of a queue near saturation.
 func (c EngineCell) Duration(requests float64) time.Duration {
 	slack := math.Max(1-math.Min(c.Utilisation, 0.95), 0.05)
 	n := requests / math.Sqrt(slack)
@@ -128,7 +127,7 @@ func (c EngineCell) Duration(requests float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// rate is a load that never changes.
+// rate is a constant load.
 type rate float64
 
 func (r rate) Rate(int, time.Duration) (float64, time.Duration) { return float64(r), sim.Never }

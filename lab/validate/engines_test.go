@@ -9,8 +9,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// The bounds that the product states, on the quick part of the grid; the whole
-// grid is printed by `loadline-lab engines`.
+// The documented bounds, on the quick part of the grid; the whole grid is printed by
+// `loadline-lab engines`.
 func TestTheFluidEngineAgreesWithTheEventEngine(t *testing.T) {
 	r, err := Engines(context.Background(), EnginesOptions{Quick: true, Requests: 30_000, Seeds: 5, Seed: 1})
 	if err != nil {
@@ -23,8 +23,8 @@ func TestTheFluidEngineAgreesWithTheEventEngine(t *testing.T) {
 			t.Errorf("%s: %.3f, must be at most %.3f", what, got, at)
 		}
 	}
-	// 30,000 requests leave the event engine's own load uncertain by half a percent
-	// or more, which is in every figure below.
+	// With 30,000 requests the event engine's own load is uncertain by half a percent or more,
+	// which affects every figure below.
 	hold("CPU, worst cell", s.CPUWorst, 0.02)
 	hold("throughput in saturation, worst cell", s.SaturationWorst, 0.03)
 	hold("p99, median cell", s.P99Median, 0.10)

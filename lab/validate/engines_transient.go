@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid"
 )
 
-// Transient is one scenario over time: a load that changes, and plans on the way.
+// Transient is one scenario over time: a changing load, and plans during it.
 type Transient struct {
 	Name  string
 	Cell  EngineCell
@@ -23,7 +23,7 @@ type timedPlan struct {
 	plan loadline.Plan
 }
 
-// pieces is a load that is constant between instants.
+// pieces is a piecewise constant load.
 type pieces []piece
 
 type piece struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ErrNoData means that the measured data is not where it was looked for.
+// ErrNoData means that the measured data was not found.
 var ErrNoData = errors.New("no validation data")
 
 // Errors are the distances of predictions from measurements. An error is
@@ -15,17 +15,16 @@ type Errors struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
-	// Bias is the median of predicted/measured - 1: its sign says on which side
-	// the predictions lie.
+	// Bias is the median of predicted/measured - 1: positive if the predictions are too high.
 	Bias float64 `json:"bias"`
 }
 
-// pairs collects predictions with what was measured.
+// pairs collects predictions and measurements.
 type pairs struct{ predicted, measured []float64 }
 
 func (p *pairs) add(predicted, measured float64) {
 	if math.IsNaN(predicted) || math.IsNaN(measured) || measured <= 0 {
-		return // nothing ended, nothing was measured: no ratio
+		return // nothing ended: no ratio
 	}
 	p.predicted = append(p.predicted, predicted)
 	p.measured = append(p.measured, measured)

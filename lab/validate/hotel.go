@@ -7,26 +7,26 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// HotelOptions are how much is simulated.
+// HotelOptions configure the simulation.
 type HotelOptions struct {
 	Data    string // folder of the validation data
 	Windows int    // held-out windows to run through the event engine
 	Seed    uint64
 }
 
-// DefaultHotel takes some seconds.
+// DefaultHotel takes a few seconds.
 var DefaultHotel = HotelOptions{Windows: 40, Seed: 1}
 
-// HotelReport is the model beside the measured hotel-reservation application.
+// HotelReport compares the model with the measured hotel-reservation application.
 type HotelReport struct {
 	Audit HotelAudit `json:"audit"`
 	Model HotelModel `json:"model"`
 
-	// From the measured throughput to latencies: the client's part.
+	// From the measured throughput to latencies: the client.
 	Client []HotelErrors `json:"client"`
-	// Engine is the event engine's client beside the closed form.
+	// Engine compares the event engine's client with the closed form.
 	Engine HotelEngine `json:"engine"`
-	// From the allocation alone: the services' part.
+	// From the allocation alone: the services.
 	Allocation []HotelAllocation `json:"allocation"`
 }
 
@@ -36,8 +36,8 @@ type HotelErrors struct {
 	Mean    Errors `json:"mean"`
 	Average Errors `json:"mean_by_average"` // trivial: the mean of the fitted windows
 	Line    Errors `json:"mean_by_line"`    // trivial: a line over throughput, from the fitted windows
-	Equal   Errors `json:"p99_equal"`       // connections alike
-	Spread  Errors `json:"p99_spread"`      // connections unequal
+	Equal   Errors `json:"p99_equal"`       // equal connections
+	Spread  Errors `json:"p99_spread"`      // unequal connections
 	Typical Errors `json:"p99_by_average"`
 	P99Line Errors `json:"p99_by_line"`
 }
@@ -57,10 +57,10 @@ type HotelAllocation struct {
 	ByMedian     Errors  `json:"throughput_by_median"`
 	Mean         Errors  `json:"mean_latency"`
 	MeanByMedian Errors  `json:"mean_latency_by_average"`
-	Foretold     float64 `json:"overloads_foretold"` // share of overloaded windows
+	Foretold     float64 `json:"overloads_foretold"` // share of overloaded windows that were predicted
 }
 
-// Hotel fits on some policies' windows and reports the errors on the others'.
+// Hotel fits on the windows of some policies and reports the errors on the others'.
 func Hotel(ctx context.Context, o HotelOptions) (*HotelReport, error) {
 	windows, services, err := readHotel(o.Data)
 	if err != nil {
@@ -91,7 +91,7 @@ func ofPolicies(windows []hotelWindow, policies ...string) []hotelWindow {
 	return slices.DeleteFunc(slices.Clone(windows), func(w hotelWindow) bool { return !slices.Contains(policies, w.Policy) })
 }
 
-// hotelTrivial predicts without any model.
+// hotelTrivial predicts without a model.
 type hotelTrivial struct{ mean, p99, throughput trivial }
 
 func fitHotelTrivial(fit []hotelWindow) *hotelTrivial {

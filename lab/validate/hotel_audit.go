@@ -8,22 +8,22 @@ import (
 // HotelAudit lists what the data can support.
 type HotelAudit struct {
 	Windows    int `json:"windows"`
-	MeanKnown  int `json:"mean_known"` // latencies that look measured
+	MeanKnown  int `json:"mean_known"` // latencies that appear to be measured
 	P99Known   int `json:"p99_known"`
 	Impossible int `json:"impossible"`  // mean, p99 and deviation contradict each other
 	Full       int `json:"full"`        // completed at least 99 % of what was offered
 	Overloaded int `json:"overloaded"`  // less than 97 %
-	Explicable int `json:"explicable"`  // overloaded, and some service has fewer replicas than it is known to do with
-	Same       int `json:"same"`        // windows with the one allocation that all policies have tried
+	Explicable int `json:"explicable"`  // overloaded, and some service has fewer replicas than are known to suffice
+	Same       int `json:"same"`        // windows with the one allocation that all policies used
 	SameLow    int `json:"same_lowest"` // the lowest and the highest median throughput
 	SameHigh   int `json:"same_highest"`
-	// Between is the share of the variance of throughput that lies between
-	// allocations of the first policy: the rest no model of allocations can see.
+	// Between is the share of the variance of throughput between allocations of the first
+	// policy: no model of allocations can explain the rest.
 	Between float64 `json:"between_allocations"`
 }
 
-// knownAfter: a replica count is known to do for a service after so many full
-// windows with it, lest one lucky window decide.
+// knownAfter: a replica count is known to suffice for a service after this many full windows,
+// so that a single lucky window does not decide.
 const knownAfter = 5
 
 func auditHotel(windows []hotelWindow) HotelAudit {

@@ -9,27 +9,25 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// With few connections the client is part of the system. Each sends on a
-// schedule and has one request under way; where the services are too slow it
-// falls behind, and wrk2 counts a request from when it was due. After t seconds
-// a connection that gets the share x of its requests done is t*(1-x) behind,
-// and that is the latency of what it completes then.
+// With few connections the client is part of the system. Each sends on a schedule and has one
+// request in flight; where the services are too slow it falls behind, and wrk2 counts a request
+// from when it was due. After t seconds a connection that completes the share x of its requests
+// is t*(1-x) behind, which is the latency of what it completes then.
 
-// clientMean is the mean latency in ms of a client that misses a share of its
-// requests: the mean lag over the seconds that count. Nothing is fitted.
+// clientMean is the mean latency in ms of a client that misses a share of its requests: the
+// mean lag over the counted seconds. Nothing is fitted.
 func clientMean(missing float64) float64 {
 	return 1000 * missing * (hotelCalibration + hotelSeconds) / 2
 }
 
-// clientP99Equal is the p99 if all connections fall behind alike.
+// clientP99Equal is the p99 if all connections fall behind equally.
 func clientP99Equal(missing float64) float64 {
 	return 1000 * missing * (hotelCalibration + 0.99*(hotelSeconds-hotelCalibration))
 }
 
-// clientP99Spread is the p99 if connections fall behind unequally, their lags
-// being exponential: kube-proxy binds a connection to one pod of the frontend,
-// so that a few share a busy pod. The standard deviation of the data (about its
-// mean) asks for something as broad as that.
+// clientP99Spread is the p99 if connections fall behind unequally, with exponential lags:
+// kube-proxy binds a connection to one pod of the frontend, so that a few share a busy pod. The
+// standard deviation of the data (about its mean) indicates such a spread.
 func clientP99Spread(missing float64) float64 { return 1000 * missing * spreadP99() }
 
 // spreadP99 solves P(lag > q) = 1 % by bisection, for the whole offered load
@@ -52,10 +50,9 @@ var spreadP99 = sync.OnceValue(func() float64 {
 	return lo
 })
 
-// simulateClient runs the event engine: 32 connections as the workers of a
-// client whose backlog is the schedule, in front of services that together get
-// so many requests a second done. The answer shows that the engine has the
-// client's part right.
+// simulateClient runs the event engine: 32 connections as the workers of a client whose backlog
+// is the schedule, in front of services with the given throughput. It shows that the engine
+// models the client correctly.
 func simulateClient(completed float64, seed uint64) (meanMs, p99Ms, throughput float64) {
 	client := server("client", loadline.Dist{}, 0, 1, loadline.Size{})
 	client.Workers = hotelConnections

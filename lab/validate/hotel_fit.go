@@ -9,10 +9,9 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// HotelModel is a CPU demand per request for each service. Each replica has one
-// core (its limit in the measured deployment), so a service with r replicas
-// gets r/demand requests a second done, and the application as many as its
-// scarcest service.
+// HotelModel is a CPU demand per request for each service. Each replica has one core (its limit
+// in the measured deployment), so a service with r replicas serves r/demand requests per
+// second, and the application as many as its bottleneck.
 type HotelModel struct {
 	Services []string  `json:"services"`
 	DemandMs []float64 `json:"demand_ms"`
@@ -27,8 +26,8 @@ func (m *HotelModel) throughput(replicas []float64) float64 {
 	return least
 }
 
-// fitHotel finds the demands by coordinate search on the mean error of the
-// throughput. A demand of next to nothing means that the service never limits.
+// fitHotel finds the demands by coordinate search on the mean error of the throughput. A demand
+// close to zero means that the service is never the bottleneck.
 func fitHotel(windows []hotelWindow, services []string) HotelModel {
 	m := HotelModel{Services: services, DemandMs: slices.Repeat([]float64{0.01}, len(services))}
 	best := m.distance(windows)
@@ -56,8 +55,8 @@ func (m *HotelModel) distance(windows []hotelWindow) float64 {
 	return sum / float64(len(windows))
 }
 
-// calls of hotel-reservation by kind of request (DeathStarBench, its mixed
-// workload): share, and the services that it visits, one stage after the other.
+// hotelKinds are the kinds of requests of hotel-reservation (DeathStarBench, its mixed
+// workload): share, and the services visited, stage by stage.
 var hotelKinds = []struct {
 	name   string
 	share  float64
@@ -89,9 +88,9 @@ func hotelVisits(services []string) []float64 {
 	return visits
 }
 
-// app is the call graph with the fitted demands behind the client of 32
-// connections. A demand per request is shared out over a service's visits;
-// services that no request visits (consul, jaeger) have none to make.
+// app is the call graph with the fitted demands behind the client of 32 connections. A demand
+// per request is divided among a service's visits; services that no request visits (consul,
+// jaeger) have no demand.
 func (m *HotelModel) app(replicas []float64) *loadline.App {
 	client := server("client", loadline.Dist{}, 0, 1, loadline.Size{})
 	client.Workers = hotelConnections

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Beyond saturation the client's connections decide the mean latency, on
-// policies that nothing was fitted on as well: nothing was fitted at all.
+// Beyond saturation the client's connections determine the mean latency, on held-out policies
+// too: nothing was fitted.
 func TestLatencyOfALaggingClient(t *testing.T) {
 	r, err := Hotel(t.Context(), HotelOptions{Data: dataFolder(t, hotelFolder), Windows: 10, Seed: 1})
 	if err != nil {
@@ -21,14 +21,14 @@ func TestLatencyOfALaggingClient(t *testing.T) {
 		}
 	}
 	atMost(t, "closed form beside the event engine", r.Engine.ClientMean.Median, 0.08)
-	// The finding that keeps us from claiming a fit of the services: hardly any
-	// overload has to do with the number of replicas.
+	// The finding that prevents a fit of the services: hardly any overload is related to the
+	// number of replicas.
 	if share := float64(r.Audit.Explicable) / float64(r.Audit.Overloaded); share > 0.05 {
 		t.Errorf("%.0f %% of overloads follow from replicas: a fit of demands would be worth its name", 100*share)
 	}
 }
 
-// The coordinate search finds demands that the data does show.
+// The coordinate search recovers demands that the data shows.
 func TestDemandsAreFoundWhereTheyShow(t *testing.T) {
 	truth := HotelModel{Services: []string{"a", "b", "c"}, DemandMs: []float64{2, 0.01, 1.2}}
 	var windows []hotelWindow

@@ -2,8 +2,8 @@ package validate
 
 import "math/rand/v2"
 
-// line is a robust straight line (Theil and Sen): the median of slopes between
-// random pairs of points. Outliers up to a quarter of the points do not move it.
+// line is a robust straight line (Theil and Sen): the median of slopes between random pairs of
+// points. It tolerates outliers up to a quarter of the points.
 type line struct{ x, y []float64 }
 
 func (l *line) add(x, y float64) { l.x, l.y = append(l.x, x), append(l.y, y) }
@@ -28,7 +28,7 @@ func (l *line) base(slope float64) float64 {
 	return median(rest)
 }
 
-// leastSquares is the textbook line, for the trivial predictor.
+// leastSquares is the ordinary least-squares line, for the trivial predictor.
 func (l *line) leastSquares() (base, slope float64) {
 	mx, my := mean(l.x), mean(l.y)
 	var xy, xx float64

@@ -10,35 +10,33 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// OpenFaaSOptions are how much is simulated.
+// OpenFaaSOptions configure the simulation.
 type OpenFaaSOptions struct {
 	Data    string // folder of the validation data
-	Tune    int    // samples to find the hidden demands with; fewer than 200 follow the chance of the draw
+	Tune    int    // samples for tuning the hidden demands; fewer than 200 depend too much on the draw
 	Samples int    // held-out samples to simulate, drawn at random
 	Seed    uint64
 }
 
-// DefaultOpenFaaS takes most of a minute on two cores.
+// DefaultOpenFaaS takes almost a minute on two cores.
 var DefaultOpenFaaS = OpenFaaSOptions{Tune: 200, Samples: 500, Seed: 1}
 
-// The measured runs: constant rates for 30 s; the load generator waits 30 s for
-// an answer.
+// The measured runs: constant rates for 30 s; the load generator has a timeout of 30 s.
 const (
 	faasLength  = 30 * time.Second
 	faasTimeout = 30 * time.Second
 )
 
-// faasAnswer is the model's, for one function of a sample.
+// faasAnswer is the model's prediction for one function of a sample.
 type faasAnswer struct {
 	cores     float64
 	latencyMs float64
 	success   float64
 }
 
-// app: a gateway that calls the function, all on one node. Functions share its
-// CPU by weights, which are alike; a request runs on one core at most. The
-// gateway stands for all that a request needs beside its function, much of it
-// the kernel's, so functions cannot starve it.
+// app: a gateway that calls the function, all on one node. Functions share its CPU by equal
+// weights; a request runs on one core at most. The gateway includes everything that a request
+// needs besides its function, much of it in the kernel, so functions cannot starve it.
 func (m *FaaSModel) app(s *faasSample) *loadline.App {
 	app := &loadline.App{Name: "openfaas", Nodes: []loadline.Node{{Name: "node", Cores: m.free(s), Memory: 1 << 40}}}
 	size := loadline.Size{CPURequest: 0.002}
@@ -55,7 +53,7 @@ func (m *FaaSModel) app(s *faasSample) *loadline.App {
 	return app
 }
 
-// answer simulates a sample, until the last request has been answered or given up.
+// answer simulates a sample until every request has ended or timed out.
 func (m *FaaSModel) answer(s *faasSample, seed uint64) []faasAnswer {
 	rates := make([]float64, len(s.Functions))
 	for i := range rates {
@@ -70,7 +68,7 @@ func (m *FaaSModel) answer(s *faasSample, seed uint64) []faasAnswer {
 	out := make([]faasAnswer, len(s.Functions))
 	for i := range out {
 		k, p := &e.Meter().Kinds[i], m.Functions[s.Functions[i].Name]
-		// Who gave up has waited for the whole time-out, and counts so.
+		// A timed-out request counts with the whole timeout.
 		total := k.Latency.Sum()/1e6 + k.TimedOut*faasTimeout.Seconds()*1e3
 		out[i] = faasAnswer{
 			cores:     p.Base + r.Services[i+1].Of[loadline.ServiceCPU]/p.Hidden/faasLength.Seconds(),

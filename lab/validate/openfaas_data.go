@@ -7,8 +7,8 @@ import (
 
 const openFaaSFile = "dfaas_openfaas/faas_samples.csv.gz"
 
-// faasSample is one constant load of 30 s on one node: up to three functions at
-// once. The class is the size of the machine.
+// faasSample is one constant load of 30 s on one node: up to three functions at once. The class
+// is the size of the machine.
 type faasSample struct {
 	Class     string
 	File      string
@@ -50,7 +50,7 @@ func readOpenFaaS(ctx context.Context, dir string) ([]faasSample, error) {
 	err := readGzip(dir, openFaaSFile, func(t *table) error {
 		last := ""
 		for t.next() {
-			// Rows of one sample stand together and share file and row number.
+			// Rows of one sample are adjacent and share file and row number.
 			id := t.text("class") + "/" + t.text("file") + "/" + t.text("row")
 			if id != last {
 				last = id
@@ -73,10 +73,10 @@ func readOpenFaaS(ctx context.Context, dir string) ([]faasSample, error) {
 	return samples, err
 }
 
-// splitByFile gives every second file of a class to the fit: rows of one file
-// are neighbours in load and time, and would leak into each other.
+// splitByFile uses every second file of a class for the fit: rows of one file are neighbours in
+// load and time, and would leak into each other.
 func splitByFile(samples []faasSample) (fit, held []faasSample) {
-	place := map[string]int{} // of a file among those of its class
+	place := map[string]int{} // index of a file among those of its class
 	count := map[string]int{}
 	for _, s := range samples {
 		id := s.Class + "/" + s.File

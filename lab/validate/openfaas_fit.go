@@ -7,9 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// FaaSModel is what the OpenFaaS data is fitted with: a node of so many cores,
-// part of them always in use; a gateway in front; functions that fork for every
-// request.
+// FaaSModel is the model that is fitted to the OpenFaaS data: a node with some of its cores
+// always in use; a gateway in front; functions that fork for every request.
 type FaaSModel struct {
 	Machines  map[string]FaaSMachine  `json:"machines"` // by class
 	GatewayMs float64                 `json:"gateway_ms"`
@@ -18,7 +17,7 @@ type FaaSModel struct {
 
 // FaaSMachine is a size of node.
 type FaaSMachine struct {
-	Cores float64 `json:"cores"` // that can be used at most, as measured
+	Cores float64 `json:"cores"` // usable, as measured
 	Base  float64 `json:"base"`  // cores in use without any request
 }
 
@@ -27,11 +26,10 @@ type FaaSFunction struct {
 	CPUMs  float64 `json:"cpu_ms"`  // per request
 	Base   float64 `json:"base"`    // cores in use at any rate
 	IdleMs float64 `json:"idle_ms"` // latency on an idle node
-	Hidden float64 `json:"hidden"`  // what a request takes from the node, over CPUMs
+	Hidden float64 `json:"hidden"`  // CPU that a request takes from the node, over CPUMs
 }
 
-// Below this share of the node's cores nothing queues for long, and usage is
-// demand.
+// Below this share of the node's cores there is hardly any queueing, and usage is demand.
 const idleShare = 0.6
 
 func fitFaaS(samples []faasSample, seed uint64) FaaSModel {
@@ -71,8 +69,8 @@ func (m *FaaSModel) fitFunctions(idle []faasSample, rng *rand.Rand) {
 	}
 }
 
-// fitGateway: what the node uses beside the functions is a base by machine and
-// a demand per request, whichever function it is for.
+// fitGateway: the node's usage besides the functions is a base by machine and a demand per
+// request, equal for all functions.
 func (m *FaaSModel) fitGateway(idle []faasSample, rng *rand.Rand) {
 	points := map[string]*line{}
 	for i := range idle {
@@ -96,7 +94,7 @@ func (m *FaaSModel) fitGateway(idle []faasSample, rng *rand.Rand) {
 	}
 }
 
-// fitLatencies takes what a request takes when nothing is in its way.
+// fitLatencies measures the latency of a request without contention.
 func (m *FaaSModel) fitLatencies(idle []faasSample) {
 	latency := map[string][]float64{}
 	for i := range idle {
@@ -111,7 +109,7 @@ func (m *FaaSModel) fitLatencies(idle []faasSample) {
 	}
 }
 
-// waitMs is the rest of the latency on an idle node: what is no CPU.
+// waitMs is the part of the latency on an idle node that is not CPU.
 func (m *FaaSModel) waitMs(f FaaSFunction) float64 {
 	return max(0, f.IdleMs-f.CPUMs*f.Hidden-m.GatewayMs)
 }
@@ -126,7 +124,7 @@ func (m *FaaSModel) utilisation(s *faasSample) float64 {
 	return demand / m.free(s)
 }
 
-// free is the cores that requests can have.
+// free is the cores available to requests.
 func (m *FaaSModel) free(s *faasSample) float64 {
 	machine := m.Machines[s.Class]
 	free := machine.Cores - machine.Base

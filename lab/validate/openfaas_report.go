@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// OpenFaaSReport is the event engine beside measured functions.
+// OpenFaaSReport compares the event engine with measured functions.
 type OpenFaaSReport struct {
 	Model     FaaSModel `json:"model"`
 	Fitted    int       `json:"fitted_samples"`
@@ -19,17 +19,16 @@ type OpenFaaSReport struct {
 	Overload Overload `json:"overload"`
 }
 
-// FaaSErrors on held-out samples, the trivial predictors beside.
+// FaaSErrors on held-out samples, with the trivial predictors.
 type FaaSErrors struct {
 	Name    string `json:"name"`
 	CPU     Beside `json:"cpu"`
 	Latency Beside `json:"latency"`
 }
 
-// Beside are the errors of the model and of trivial predictors, which know the
-// function and the size of the machine: the mean, a straight line over the
-// rate, and a straight line of the logarithm. The last one minds ratios, as the
-// errors here do, so it is the one to beat.
+// Beside are the errors of the model and of trivial predictors by function and size of the
+// machine: the mean, a straight line over the rate, and a straight line of the logarithm. The
+// last one minimises ratios, as the errors here are, so it is the one to beat.
 type Beside struct {
 	Model Errors `json:"model"`
 	Mean  Errors `json:"mean"`
@@ -39,16 +38,15 @@ type Beside struct {
 	Untuned Errors `json:"untuned"`
 }
 
-// Overload counts how the model foretells the data's overloaded flag.
+// Overload counts how well the model predicts the data's overloaded flag.
 type Overload struct {
-	Right  int `json:"right"` // overloaded, and foretold
+	Right  int `json:"right"` // overloaded, and predicted
 	Missed int `json:"missed"`
 	False  int `json:"false"`
 	None   int `json:"none"` // neither
 }
 
-// regions of utilisation by the model's own demand: the measured one stops at
-// what the node has.
+// regions of utilisation by the model's own demand: the measured one is capped by the node.
 var regions = []struct {
 	name string
 	upTo float64
@@ -109,8 +107,8 @@ func (p *besidePairs) add(measured, model, untuned float64, trivial [3]float64) 
 	p.log.add(trivial[2], measured)
 }
 
-// overloadedBelow is the share of successes under which the data calls a
-// function overloaded.
+// overloadedBelow is the share of successes below which the data marks a function as
+// overloaded.
 const overloadedBelow = 0.9
 
 func (o *Overload) count(foretold, was bool) {

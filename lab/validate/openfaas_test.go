@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// The bounds are what was reached, with room for the few samples that a test
-// can afford; docs/validation.md has the whole table.
+// The bounds are what was reached, with a margin for the few samples of a test;
+// docs/validation.md has the whole table.
 func TestFunctionsOnANodeHeldOut(t *testing.T) {
 	dir := dataFolder(t, openFaaSFile)
 	if testing.Short() {

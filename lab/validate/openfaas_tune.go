@@ -8,15 +8,14 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// The CPU that metrics attribute to functions is not all that a request costs:
-// the kernel's work for networks and for new processes is accounted to no container,
-// and yet it is what a full node runs out of. Usage cannot show it; latencies
-// near saturation do. So each function has a factor on its demand, found by
-// coordinate search with the event engine. It is at least 1: a request takes
-// what it was charged for.
+// The CPU that metrics attribute to functions is not the whole cost of a request: the kernel's
+// work for networking and for new processes is charged to no container, and yet it is what a
+// full node runs out of. Usage does not show it; latencies near saturation do. So each function
+// has a factor on its demand, found by coordinate search with the event engine. It is at least
+// 1: a request takes at least what it was charged for.
 
-// tuner holds how far off each drawn sample is, so that a changed factor costs
-// only the samples that it touches.
+// tuner stores the error of each drawn sample, so that a changed factor costs only the samples
+// that it affects.
 type tuner struct {
 	model   *FaaSModel
 	samples []faasSample
@@ -24,20 +23,18 @@ type tuner struct {
 	seed    uint64
 }
 
-// knob multiplies one parameter, which matters to some samples; it refuses to
-// leave its bounds.
+// knob multiplies one parameter that affects some samples; it stays within its bounds.
 type knob struct {
 	turn    func(factor float64) bool
 	touches func(*faasSample) bool
 }
 
-// tune changes the factors while that brings the latencies of fitted samples
-// closer.
+// tune changes the factors while that brings the latencies of fitted samples closer.
 func (m *FaaSModel) tune(ctx context.Context, fit []faasSample, count int, seed uint64) error {
 	rng := sim.Stream(seed, sim.StreamMetrics, 2)
 	busy := slices.DeleteFunc(slices.Clone(fit), func(s faasSample) bool {
 		u := m.utilisation(&s)
-		return u < 0.4 || u > 1.6 // idle says nothing, hopeless is all time-outs
+		return u < 0.4 || u > 1.6 // idle samples carry no information, hopeless ones are all timeouts
 	})
 	rng.Shuffle(len(busy), func(i, j int) { busy[i], busy[j] = busy[j], busy[i] })
 	t := &tuner{model: m, samples: busy[:min(count, len(busy))], seed: seed}
@@ -59,7 +56,7 @@ func (m *FaaSModel) tune(ctx context.Context, fit []faasSample, count int, seed 
 	return nil
 }
 
-// climb turns a knob one way for as long as it helps.
+// climb moves a knob in one direction as long as it helps.
 func (t *tuner) climb(ctx context.Context, k knob, factor float64) error {
 	for {
 		if !k.turn(factor) {
@@ -98,8 +95,8 @@ func (m *FaaSModel) knobs() []knob {
 	return knobs
 }
 
-// distances are |log(simulated/measured)| of latencies: an answer twice too
-// high is as bad as one twice too low.
+// distances are |log(simulated/measured)| of latencies: twice too high is as bad as twice too
+// low.
 func (t *tuner) distances(ctx context.Context, touched func(*faasSample) bool) ([][]float64, error) {
 	out := make([][]float64, len(t.samples))
 	err := each(ctx, len(out), func(i int) {

@@ -13,13 +13,13 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// unlimited workers: a thread or a process is made for every request.
+// unlimited workers: a thread or a process for every request.
 const unlimited = math.MaxInt32
 
-// constant is a load of the same rate until it ends, per kind.
+// constant is a load of constant rates until it ends, per kind.
 type constant struct {
 	rates []float64
-	ends  time.Duration // sim.Never = it does not
+	ends  time.Duration // sim.Never = no end
 }
 
 func (c constant) Rate(kind int, t time.Duration) (float64, time.Duration) {
@@ -37,7 +37,7 @@ func simulate(cfg sim.Config, duration time.Duration) *sim.Meter {
 	return e.Meter()
 }
 
-// server is a service as the measurements need it: it starts ready and stays.
+// server is a service of the measurements: ready from the start, without scaling.
 func server(name string, cpu loadline.Dist, wait time.Duration, replicas int, size loadline.Size) loadline.Service {
 	return loadline.Service{
 		Name: name, CPU: cpu, Wait: loadline.Dist{Mean: wait},
@@ -53,8 +53,8 @@ func visit(service int, stages ...[]loadline.Call) loadline.Call {
 
 func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// each calls f for 0..n-1 on all cores. Results go by index, so their order
-// does not depend on the cores.
+// each calls f for 0..n-1 on all cores. Results are stored by index, so their order does not
+// depend on the number of cores.
 func each(ctx context.Context, n int, f func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -66,7 +66,7 @@ func (t *table) number(column string) float64 {
 	return v
 }
 
-// list is one or more numbers with slashes between.
+// list is one or more numbers separated by slashes.
 func (t *table) list(column string) []float64 {
 	var out []float64
 	for part := range strings.SplitSeq(t.text(column), "/") {
@@ -96,8 +96,7 @@ func (t *table) starting(prefix string) []string {
 	return names
 }
 
-// readGzip opens a file of the validation data; where it is absent the error is
-// ErrNoData.
+// readGzip opens a file of the validation data; if it is missing the error is ErrNoData.
 func readGzip(dir, name string, read func(*table) error) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	f, err := os.Open(path)

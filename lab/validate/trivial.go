@@ -15,7 +15,7 @@ func (t *trivial) add(rate, value float64) {
 	t.logs.add(rate, math.Log(max(value, 1e-6)))
 }
 
-// settle computes the lines once all points are in.
+// settle computes the lines after all points were added.
 func (t *trivial) settle() {
 	t.mean = mean(t.points.y)
 	t.base, t.slope = t.points.leastSquares()
@@ -54,8 +54,7 @@ func fitTrivialFaaS(samples []faasSample) trivialFaaS {
 	return t
 }
 
-// of falls back on all machines for a function that no fitted file has on this
-// one.
+// of falls back to all machines for a function without a fitted file on this one.
 func (t trivialFaaS) of(values map[string]*trivial, s *faasSample, f *faasFunction) [3]float64 {
 	p := values[t.key(s, f)]
 	if p == nil {

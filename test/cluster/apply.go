@@ -19,12 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// FieldManager is who applied what the harness applies.
+// FieldManager is the field manager of the harness.
 const FieldManager = "cluster-test"
 
-// ApplyYAML applies manifests, as Admin. Namespaces and definitions of resources
-// come first, whatever their order, and definitions are waited for. Objects that
-// name no namespace go to the given one.
+// ApplyYAML applies manifests, as Admin. Namespaces and CRDs come first, whatever their order,
+// and CRDs are waited for. Objects without a namespace go to the given one.
 func (c *Cluster) ApplyYAML(t testing.TB, namespace, text string) {
 	t.Helper()
 	if err := c.apply(t.Context(), namespace, []byte(text)); err != nil {
@@ -107,7 +106,7 @@ func decode(text []byte) ([]*unstructured.Unstructured, error) {
 }
 
 func (c *Cluster) applyObject(ctx context.Context, namespace string, o *unstructured.Unstructured) error {
-	// The definition of a kind may have been taken a moment ago.
+	// The definition of the kind may have been applied a moment ago.
 	err := until(ctx, noEnd, "the kind "+o.GetKind(), func() error {
 		namespaced, err := c.client.IsObjectNamespaced(o)
 		switch {

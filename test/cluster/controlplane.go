@@ -30,19 +30,19 @@ import (
 	"github.com/loadline/loadline/test/cluster/binaries"
 )
 
-// Options of a cluster. The zero value is a usable one.
+// Options of a cluster. The zero value is usable.
 type Options struct {
 	Nodes []Node // fake ones; default: three of 16 cores and 64 GiB
 	Users []User // besides Admin and Loadline
 
 	PodStart time.Duration // from a container's start to ready; default 1 s; a pod's annotation StartAnnotation overrides it
 	PodStop  time.Duration // from deletion to gone; default 0.5 s
-	Resize   time.Duration // until a resize in place is in force; default 0.5 s
+	Resize   time.Duration // until an in-place resize is in effect; default 0.5 s
 
-	HPASync      time.Duration // between two looks of the HPA controller; default 2 s (Kubernetes' own: 15 s)
+	HPASync      time.Duration // sync period of the HPA controller; default 2 s (Kubernetes' own: 15 s)
 	HPADownscale time.Duration // downscale stabilisation of HPAs without a behaviour; default 10 s (Kubernetes' own: 5 min)
 
-	// Further flags, which come last and so have the last word.
+	// Further flags, which come last and so take precedence.
 	APIServer, ControllerManager, Scheduler []string
 }
 
@@ -88,7 +88,7 @@ type Cluster struct {
 	metricsServer, keda once
 }
 
-// once does something the first time, and says each time how that went.
+// once runs a function the first time, and returns its result each time.
 type once struct {
 	sync.Once
 	err error
@@ -99,9 +99,8 @@ func (o *once) do(f func() error) error {
 	return o.err
 }
 
-// Start runs a cluster for one test and stops it at its end. It skips the test if
-// etcd is not installed. If the test fails, the ends of all logs are shown and the
-// folder is kept.
+// Start runs a cluster for one test and stops it at its end. It skips the test if etcd is not
+// installed. If the test fails, the ends of all logs are printed and the folder is kept.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	needEtcd(t)
@@ -122,7 +121,7 @@ func needEtcd(t testing.TB) {
 	}
 }
 
-// start returns the cluster with the error, so that what has begun can be stopped.
+// start returns the cluster with the error, so that what was started can be stopped.
 func start(ctx context.Context, o Options) (*Cluster, error) {
 	bin, err := binaries.Dir(ctx, os.Stderr)
 	if err != nil {
@@ -162,19 +161,18 @@ func (c *Cluster) prepare(context.Context) (err error) {
 	return err
 }
 
-// The range of ports for servers lies below the one from which the kernel takes
-// ports for outgoing connections, so that no connection can occupy a port between
-// its choice and the start of its server.
+// The range of ports for servers is below the kernel's range for outgoing connections, so that
+// no connection can occupy a port between its choice and the start of its server.
 const firstPort, lastPort = 12000, 31999
 
-// givenPorts are those that this process has given to a server before.
+// givenPorts are those that this process has used for a server before.
 var givenPorts struct {
 	sync.Mutex
 	next int
 }
 
-// freePorts finds a port for each name. No port is given twice, also to tests that
-// run in parallel; different test binaries begin at random places.
+// freePorts finds a port for each name. No port is used twice, also by tests that run in
+// parallel; different test binaries begin at random ports.
 func freePorts(names ...string) (map[string]int, error) {
 	givenPorts.Lock()
 	defer givenPorts.Unlock()
@@ -213,9 +211,8 @@ func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 		"--name=test", "--data-dir="+filepath.Join(c.dir, "etcd"), "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=test="+peer,
-		"--unsafe-no-fsync", // the data of a test need not survive a power cut
-		// Watches that nothing happens on must not fall behind for ten minutes: readers
-		// wait for them to have seen what others wrote.
+		"--unsafe-no-fsync", // the data of a test need not survive a power failure
+		// Idle watches must not fall behind for ten minutes: readers wait for them to catch up.
 		"--experimental-watch-progress-notify-interval=100ms",
 	)
 	if err != nil {
@@ -244,7 +241,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) (err error) {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + p.cert("front-proxy-client"), "--proxy-client-key-file=" + p.key("front-proxy-client"),
 		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=1000",
-		"--feature-gates=WatchList=false", // it needs an etcd of 3.4.31 or later, and clients would ask in vain
+		"--feature-gates=WatchList=false", // it needs etcd 3.4.31 or later
 	}, c.options.APIServer)...)
 	if err != nil {
 		return err
@@ -252,7 +249,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) (err error) {
 	return c.waitHealthy(ctx, c.apiServer, c.url()+"/readyz", c.tokens[Admin.Name])
 }
 
-// connect makes the client that the harness itself uses, as Admin.
+// connect makes the harness's own client, as Admin.
 func (c *Cluster) connect(context.Context) error {
 	scheme, err := Scheme()
 	if err != nil {
@@ -262,7 +259,7 @@ func (c *Cluster) connect(context.Context) error {
 	return err
 }
 
-// Scheme knows Kubernetes' own types, CustomResourceDefinitions and LoadLines.
+// Scheme has Kubernetes' own types, CustomResourceDefinitions and LoadLines.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
@@ -329,7 +326,7 @@ func (c *Cluster) spawn(name string, env []string, program string, args ...strin
 	return p, err
 }
 
-// waitHealthy waits until a server says that it is well.
+// waitHealthy waits until a server reports that it is healthy.
 func (c *Cluster) waitHealthy(ctx context.Context, p *process, url, token string) error {
 	return until(ctx, noEnd, p.name, func() error {
 		if p.ended() {
@@ -371,9 +368,9 @@ func (c *Cluster) Client(t testing.TB, u User) client.Client {
 // Dir is the folder of the cluster's files: logs, kubeconfigs, certificates.
 func (c *Cluster) Dir() string { return c.dir }
 
-// KillAPIServer takes the API server away from one moment to the next; everything
-// else runs on. Asked to end, it would wait for its watchers, longer than a lease
-// lasts. A test that does not bring it back has failed; the next ones have it again.
+// KillAPIServer kills the API server; everything else keeps running. A graceful stop would wait
+// for its watchers, longer than a lease lasts. A test that does not restart it fails; the next
+// ones have it again.
 func (c *Cluster) KillAPIServer(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -387,7 +384,7 @@ func (c *Cluster) KillAPIServer(t testing.TB) {
 	c.http.CloseIdleConnections()
 }
 
-// StartAPIServer brings it back at the same address with the same data.
+// StartAPIServer restarts it at the same address with the same data.
 func (c *Cluster) StartAPIServer(t testing.TB) {
 	t.Helper()
 	if !c.apiServer.ended() {
@@ -398,8 +395,7 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 	}
 }
 
-// stop ends everything, what depends on others first. A folder is kept if the
-// tests failed.
+// stop stops everything, dependents first. The folder is kept if the tests failed.
 func (c *Cluster) stop(failed bool, logf func(string, ...any)) {
 	for _, p := range slices.Backward(c.others) {
 		p.stop()

@@ -65,7 +65,7 @@ func resizePod(t *testing.T, c client.Client, pod *corev1.Pod, cpu string) error
 	return c.SubResource("resize").Patch(t.Context(), pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, patch))
 }
 
-// inForce says whether a pod has a CPU limit, without having restarted for it.
+// inForce checks that a pod has a CPU limit, without a restart.
 func inForce(c client.Client, t *testing.T, pod *corev1.Pod, cpu string) error {
 	var now corev1.Pod
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), &now); err != nil {
@@ -140,7 +140,7 @@ func TestAResizeCanBeDeferred(t *testing.T) {
 	})
 }
 
-// What no node has room for is refused at once.
+// What no node has room for is rejected at once.
 func TestAnInfeasibleResizeIsRefused(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
@@ -152,7 +152,7 @@ func TestAnInfeasibleResizeIsRefused(t *testing.T) {
 	}
 }
 
-// The controller's account may do what deploy/rbac says, and nothing else.
+// The controller's account may do what deploy/rbac allows, and nothing else.
 func TestPermissionsAreReal(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)

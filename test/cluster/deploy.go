@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// ContainerName is that of the one container of pods that Deploy makes.
+// ContainerName is the container of pods made by Deploy.
 const ContainerName = "app"
 
 // Deployment is a service of a modelled application: its replicas, its size, and
@@ -37,7 +37,7 @@ func Deployment(namespace string, s *loadline.Service) *appsv1.Deployment {
 	}
 }
 
-// Resources are a size as a container states it.
+// Resources converts a size for a container.
 func Resources(s loadline.Size) corev1.ResourceRequirements {
 	list := func(cores float64, bytes int64) corev1.ResourceList {
 		l := corev1.ResourceList{}
@@ -54,8 +54,8 @@ func Resources(s loadline.Size) corev1.ResourceRequirements {
 	}
 }
 
-// Deploy makes a Deployment of every service of an application and waits until all
-// their pods are ready. Each is edited before it is made.
+// Deploy makes a Deployment of every service of an application and waits until all pods are
+// ready. Each is edited before it is created.
 func (c *Cluster) Deploy(t testing.TB, namespace string, app *loadline.App, edit ...func(*appsv1.Deployment)) {
 	t.Helper()
 	for i := range app.Services {
@@ -82,8 +82,8 @@ func (c *Cluster) Scale(t testing.TB, namespace, name string, replicas int) {
 	}
 }
 
-// WaitReady waits until a Deployment has so many replicas, all of them ready; -1 =
-// as many as it asks for.
+// WaitReady waits until a Deployment has the given replicas, all of them ready; -1 = its
+// spec's.
 func (c *Cluster) WaitReady(t testing.TB, namespace, name string, replicas int) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s to be ready", name), func() error {

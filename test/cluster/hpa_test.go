@@ -14,10 +14,9 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Our imitation of the HorizontalPodAutoscaler is held against the original: the
-// controller of Kubernetes itself, with fake clients and in fake time, makes the
-// same decisions on the same pods, round by round. See hpaworld_test.go for the
-// original's side and hparandom_test.go for what they are given.
+// Our HPA policy is compared with the original: Kubernetes' own controller, with fake clients
+// and in fake time, must make the same decisions on the same pods, round by round. See
+// hpaworld_test.go for the original's side and hparandom_test.go for the inputs.
 
 const (
 	hpaPeriod    = 15 * time.Second
@@ -34,11 +33,11 @@ type autoscaler struct {
 	app   *loadline.App
 	ours  loadline.Policy
 
-	replicas int   // as the original leaves them
+	replicas int   // of the original
 	moved    bool  // by the original, in the last round
-	round    round // what both see now
-	made     int   // what we make of it
-	gone     bool  // they have differed: what they remember does, too
+	round    round // the common input
+	made     int   // our result
+	gone     bool  // they have differed, and so does their state
 }
 
 // decide is our side.
@@ -69,9 +68,9 @@ func newAutoscaler(t *testing.T, name string, r rules, replicas int) *autoscaler
 	return &autoscaler{name: name, rules: r, app: app, ours: ours, replicas: replicas}
 }
 
-// compare runs both sides for some rounds and returns how many decisions were
-// compared, how many of them changed something, and the differences: at most one for
-// each autoscaler, because after it their memories differ.
+// compare runs both sides for some rounds and returns how many decisions were compared, how
+// many of them changed something, and the differences: at most one for each autoscaler, because
+// after it their states differ.
 func compare(t *testing.T, list []*autoscaler, rounds int, prepare func(*autoscaler)) (compared, moved int, differences []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +92,7 @@ func compare(t *testing.T, list []*autoscaler, rounds int, prepare func(*autosca
 					t.Fatal(err)
 				}
 				a.made, expected[a], before[a] = replicas, reason, a.replicas
-				w.show(a, sync) // from here on it is the original's
+				w.show(a, sync) // from here on it is the original's turn
 			}
 			time.Sleep(hpaPeriod)
 			synctest.Wait()
@@ -121,9 +120,9 @@ func compare(t *testing.T, list []*autoscaler, rounds int, prepare func(*autosca
 	return compared, moved, differences
 }
 
-// Thousands of random decisions with random rules: metrics, targets, tolerances,
-// bounds, behaviour; pods that are pending, starting, ready, unready, without samples or
-// draining; scaled by hand in between.
+// Thousands of random decisions with random rules: metrics, targets, tolerances, bounds,
+// behaviour; pods that are pending, starting, ready, unready, without samples or draining; with
+// manual scaling in between.
 func TestHPAIsTheOriginal(t *testing.T) {
 	compared, moved := 0, 0
 	for seed := range uint64(12) {
@@ -145,8 +144,8 @@ func TestHPAIsTheOriginal(t *testing.T) {
 	}
 }
 
-// HPAReplicas is what the original makes of an external metric whose target is an
-// average value of one: the one that KEDA makes for our trigger.
+// HPAReplicas is the original's result for an external metric with a target average value of
+// one: the HPA that KEDA makes for our trigger.
 func TestHPAReplicasIsTheOriginal(t *testing.T) {
 	r := rules{rps: 1000, min: 1, max: 1 << 30, upTolerance: -1, downTolerance: -1, behaviour: unlimited()}
 	var list []*autoscaler
@@ -199,8 +198,8 @@ func TestHPAReplicasIsTheOriginal(t *testing.T) {
 	t.Logf("%d values", checked)
 }
 
-// overshoot: the value that we publish has the original end at what we want, or
-// above it by at most a tenth, never below.
+// overshoot: with the published value the original ends at the desired number, or above it by
+// at most a tenth, never below.
 func TestValueBeyondToleranceOnTheOriginal(t *testing.T) {
 	r := rules{rps: 1000, min: 1, max: 1 << 30, upTolerance: -1, downTolerance: -1, behaviour: unlimited()}
 	var list []*autoscaler
@@ -245,14 +244,14 @@ func TestValueBeyondToleranceOnTheOriginal(t *testing.T) {
 	}
 }
 
-// full is a pod that has been ready for long and uses so many percent of its request.
+// full is a pod that has been ready for long and uses the given percentage of its request.
 func full(percent int64) podRound {
 	return podRound{kind: podReady, age: time.Hour, readyFor: time.Hour, cpu: 10 * percent, cpuRequest: 1000, memory: 1,
 		memoryRequest: 1, busy: -1}
 }
 
-// Where ours is known to differ from the original, on purpose or for the original's
-// own reasons. A row that does not differ any more has been put right, and goes.
+// Known differences of ours from the original, intended or for the original's own reasons. A
+// row that no longer differs is removed.
 func TestKnownDifferences(t *testing.T) {
 	slow := func(up, down ratePolicy) [2]rule {
 		return [2]rule{{policies: []ratePolicy{up}, pick: "max"}, {policies: []ratePolicy{down}, pick: "max"}}

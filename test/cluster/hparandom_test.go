@@ -38,7 +38,7 @@ type ratePolicy struct {
 	period  int // seconds
 }
 
-// unlimited lets an autoscaler go at once where it wants to.
+// unlimited has no rate limits.
 func unlimited() [2]rule {
 	return [2]rule{
 		{policies: []ratePolicy{{value: 1 << 20, period: 15}}, pick: "max"},
@@ -162,7 +162,7 @@ func (r rule) object(tolerance int) *autoscalingv2.HPAScalingRules {
 	return o
 }
 
-// randomRules are such as people write, and some unusual ones.
+// randomRules are typical ones, and some unusual ones.
 func randomRules(rng *rand.Rand) rules {
 	r := rules{upTolerance: -1, downTolerance: -1, min: 1 + rng.IntN(4)}
 	r.max = r.min + rng.IntN(30)
@@ -186,7 +186,7 @@ func randomRules(rng *rand.Rand) rules {
 	if rng.IntN(3) == 0 {
 		r.downTolerance = 5 * rng.IntN(60)
 	}
-	// Both directions look back equally far: the original forgets early where they do not.
+	// Both directions have the same window: otherwise the original drops its history early.
 	longest := 15 * (1 + rng.IntN(8))
 	for i := range r.behaviour {
 		b := &r.behaviour[i]
@@ -209,14 +209,14 @@ func randomRules(rng *rand.Rand) rules {
 	return r
 }
 
-// round is what both sides see at one sync.
+// round is the input of both sides at one sync.
 type round struct {
 	pods   []podRound
 	rate   int64 // thousandths; -1 = unknown
-	status int   // replicas that the workload says to have, if there are no pods
+	status int   // replicas in the workload's status, if there are no pods
 }
 
-// there is the number of replicas that the workload says to have.
+// there is the number of replicas in the workload's status.
 func (r *round) there() int {
 	n := r.status
 	for i := range r.pods {
@@ -257,10 +257,10 @@ const (
 
 var podKinds = [podKindCount]string{"pending", "starting", "ready", "relapsed", "silent", "draining"}
 
-// prepare makes the next round: pods near the number of replicas, using about as
-// much as they should; now and then the replicas are changed by hand, after a round
-// without a change only: the original remembers what it did, ours what came of it, and
-// what was undone before it looked again never happened for ours.
+// prepare makes the next round: pods near the number of replicas, with about the target usage;
+// sometimes the replicas are changed manually, only after a round without a change: the
+// original records its changes, ours the applied ones, which differ if a change is undone in
+// between.
 func (a *autoscaler) prepare(rng *rand.Rand) {
 	if rng.IntN(20) == 0 && !a.moved {
 		a.replicas = [...]int{0, 1, a.rules.max + 3, rng.IntN(a.rules.max + 1)}[rng.IntN(4)]

@@ -29,8 +29,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 )
 
-// world is the original controller with what it is shown. It lives in a bubble of
-// synctest, so that its clock is ours.
+// world is the original controller with its inputs. It runs in a synctest bubble, so that we
+// control its clock.
 type world struct {
 	pods   cache.Indexer
 	cancel context.CancelFunc
@@ -46,7 +46,7 @@ const hpaNamespace = "test"
 
 func newWorld(t *testing.T, list []*autoscaler) *world {
 	t.Helper()
-	// The one that slows down who errs often keeps a clock, which is not the bubble's.
+	// The rate limiter has a clock of its own, which is not the bubble's.
 	handlers := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = nil
 	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, list []*autoscaler) *world {
 	ignore := func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, &autoscalingv2.HorizontalPodAutoscaler{}, nil
 	}
-	client.PrependReactor("update", "horizontalpodautoscalers", ignore) // what it says of itself does not matter
+	client.PrependReactor("update", "horizontalpodautoscalers", ignore) // its status does not matter
 	client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, a.(clienttesting.CreateAction).GetObject(), nil
 	})
@@ -89,7 +89,7 @@ func (w *world) stop() {
 	w.done.Wait()
 }
 
-// show puts the pods of this round before the controller.
+// show gives the controller the pods of this round.
 func (w *world) show(a *autoscaler, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,8 +104,7 @@ func (w *world) show(a *autoscaler, now time.Time) {
 	}
 }
 
-// syncs tells how often the controller has looked at an autoscaler since it was
-// last asked.
+// syncs is how often the controller has processed an autoscaler since the last call.
 func (w *world) syncs(a *autoscaler) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 	"github.com/loadline/loadline/test/cluster/binaries"
 )
 
-// InstallLoadline applies what every installation has: the resource, the
-// namespace and the controller's permissions, from deploy/. Further files are
-// given from there, such as "rbac/optional-recreate.yaml". The controller itself is
-// the test's to run, as the user Loadline.
+// InstallLoadline applies the base of every installation: the CRD, the namespace and the
+// controller's permissions, from deploy/. Further files are given from there, such as
+// "rbac/optional-recreate.yaml". The test runs the controller itself, as the user Loadline.
 func (c *Cluster) InstallLoadline(t testing.TB, further ...string) {
 	t.Helper()
 	deploy, err := binaries.Repository("deploy")

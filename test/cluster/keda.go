@@ -62,7 +62,7 @@ func (c *Cluster) startKEDA(ctx context.Context) error {
 	return c.aggregate(ctx, "keda-adapter", "keda", "keda-metrics-apiserver", "external.metrics.k8s.io", "v1beta1")
 }
 
-// kedaCerts is a folder with the names that KEDA looks for.
+// kedaCerts is a folder with the file names that KEDA expects.
 func (c *Cluster) kedaCerts() (string, error) {
 	dir := filepath.Join(c.pki.dir, "keda")
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KEDA's operator makes an HPA of a ScaledObject, and its adapter serves what the
-// HPA asks for.
+// KEDA's operator makes an HPA of a ScaledObject, and its adapter serves the HPA's metric.
 func TestKEDAScales(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
@@ -17,7 +16,7 @@ func TestKEDAScales(t *testing.T) {
 	ns := c.Namespace(t)
 	app := shop()
 	c.Deploy(t, ns, app)
-	// A window of the clock that is always open: so many replicas.
+	// A cron window that is always open, with a number of replicas.
 	c.ApplyYAML(t, ns, `
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject

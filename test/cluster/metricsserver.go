@@ -13,11 +13,11 @@ import (
 	"github.com/loadline/loadline/test/cluster/binaries"
 )
 
-// MetricsResolution is how often metrics-server looks: the shortest that it takes.
+// MetricsResolution is metrics-server's interval: the shortest that it allows.
 const MetricsResolution = "10s"
 
-// MetricsServer starts metrics-server, once for the cluster, so that HPAs on CPU
-// and memory work. It asks the Players what pods use, every MetricsResolution.
+// MetricsServer starts metrics-server, once for the cluster, so that HPAs on CPU and memory
+// work. It reads the pods' usage from the Players, every MetricsResolution.
 func (c *Cluster) MetricsServer(t testing.TB) {
 	t.Helper()
 	if err := c.metricsServer.do(func() error { return c.startMetricsServer(context.WithoutCancel(t.Context())) }); err != nil {
@@ -60,9 +60,8 @@ func (c *Cluster) aggregated(kubeconfig string) []string {
 	}
 }
 
-// aggregate registers a server on the loopback interface for a group of the API,
-// and waits until the API server reaches it. A service that is an external name is
-// the one kind that may lead there.
+// aggregate registers a server on the loopback interface for an API group, and waits until the
+// API server reaches it. Only a Service of type ExternalName may point there.
 func (c *Cluster) aggregate(ctx context.Context, server, namespace, service, group, version string) error {
 	err := c.apply(ctx, namespace, fmt.Appendf(nil, `
 apiVersion: v1

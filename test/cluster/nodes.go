@@ -17,21 +17,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Node is a fake node: a name with room, which KWOK keeps alive.
+// Node is a fake node with a capacity, which KWOK keeps alive.
 type Node struct {
 	Name   string
 	Cores  int
 	Memory int64 // bytes
 }
 
-// Annotations of pods (of a workload's template, usually) that say how the fake
-// kubelet treats them.
+// Annotations of pods (usually in a workload's template) for the fake kubelet.
 const (
 	// StartAnnotation is how long a pod takes from the start of its containers to
 	// ready, as a duration.
 	StartAnnotation = "cluster.loadline.dev/start"
-	// ResizeAnnotation with the value "Deferred" has resizes in place put off, as a
-	// node without room does.
+	// ResizeAnnotation with the value "Deferred" defers in-place resizes, like a full node.
 	ResizeAnnotation = "cluster.loadline.dev/resize"
 )
 
@@ -89,7 +87,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	return nil
 }
 
-// writeStages joins the stage files with the delays that were asked for.
+// writeStages joins the stage files with the configured delays.
 func writeStages(path string, o Options) error {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	fill := strings.NewReplacer("@podStart", ms(o.PodStart), "@podStop", ms(o.PodStop), "@resize", ms(o.Resize))
@@ -108,8 +106,8 @@ func writeStages(path string, o Options) error {
 	return os.WriteFile(path, []byte(all.String()), 0o666)
 }
 
-// node is a node as its kubelet would register it. Its kubelet's address is ours,
-// so that metrics-server asks us what its pods use.
+// node is a node as its kubelet would register it. Its kubelet's address is ours, so that
+// metrics-server reads the pods' usage from us.
 func (c *Cluster) node(n Node) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(n.Cores), resource.DecimalSI),

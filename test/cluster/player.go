@@ -22,27 +22,25 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// PlayerOptions say what is played.
+// PlayerOptions configure a player.
 type PlayerOptions struct {
 	App       *loadline.App // its services are the Deployments or StatefulSets of the same names
 	Namespace string
 
-	// Noise makes arrivals Poisson counts drawn from the seed instead of their
-	// means: what is shown then scatters as it does in life.
+	// Noise makes arrivals Poisson counts drawn from the seed instead of their means, so that
+	// metrics vary as in reality.
 	Noise bool
 	Seed  uint64
 }
 
-// Player plays the physics of an application's real pods in wall time: the ready
-// pods and their sizes, as the API server shows them, are what serves; a load that
-// the test sets comes in; and what such pods would show is served as metrics, to
-// Prometheus by Jobs and to metrics-server by the nodes' kubelets.
+// Player simulates an application's real pods under load in wall time: the ready pods and their
+// sizes, by the API server, serve a load that the test sets; the metrics of such pods are
+// exported, to Prometheus by Jobs and to metrics-server by the nodes' kubelets.
 //
-// It is the fluid engine that plays, because its load may change at any time, and
-// because without noise the same pods and the same load show the same figures. Its
-// pods are paired with the real ones one by one. What real pods do not do, it does
-// not do either: a service's Hold is not played (there is no activator), and
-// start-up is the cluster's.
+// It uses the fluid engine, because its load may change at any time, and because without noise
+// the same pods and the same load give the same figures. Its pods are paired with the real ones
+// one by one. It does nothing that real pods do not do: a service's Hold is ignored (there is
+// no activator), and start-up is the cluster's.
 type Player struct {
 	app       *loadline.App // as it is played: no pods of its own
 	namespace string
@@ -55,7 +53,7 @@ type Player struct {
 
 	mu       sync.Mutex
 	began    time.Time
-	now      time.Duration // the instant that has been played up to
+	now      time.Duration // simulated up to this instant
 	engine   *fluid.Engine
 	load     load
 	recorder *simulate.Exposition
@@ -66,8 +64,8 @@ type Player struct {
 	frozen   map[string][]byte
 }
 
-// tick is how often the player looks at the pods. Metrics are computed for the
-// instant at which they are asked for, so that nothing else depends on it.
+// tick is how often the player reads the pods. Metrics are computed for the instant of the
+// scrape, so that nothing else depends on it.
 const tick = 100 * time.Millisecond
 
 // Play starts a player for one test.
@@ -155,8 +153,8 @@ func (p *Player) stop() {
 	p.done.Wait()
 }
 
-// follow brings the engine up to now and its pods to what the cluster has, and
-// tells the cluster of pods that have crashed.
+// follow advances the engine to now, updates its pods to the cluster's, and reports crashed
+// pods to the cluster.
 func (p *Player) follow(ctx context.Context) {
 	seen, err := p.look(ctx)
 	if err != nil {
@@ -172,13 +170,13 @@ func (p *Player) follow(ctx context.Context) {
 	}
 }
 
-// advance plays until now. The lock is held.
+// advance simulates until now. The lock is held.
 func (p *Player) advance() {
 	p.now = time.Since(p.began)
 	p.engine.AdvanceTo(p.now)
 }
 
-// load is what the test has set.
+// load is the load set by the test.
 type load struct {
 	rates  []float64    // by kind
 	follow sim.Arrivals // instead of rates, if there is one
@@ -197,8 +195,7 @@ func (l *load) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	return rate, until + l.from
 }
 
-// SetRate has so many requests per second arrive from now on, of all kinds
-// together, by their shares.
+// SetRate sets the total requests per second from now on, divided among kinds by their shares.
 func (p *Player) SetRate(perSecond float64) {
 	all := 0.0
 	for i := range p.app.Kinds {
@@ -221,13 +218,12 @@ func (p *Player) SetKind(t testing.TB, kind string, perSecond float64) {
 	p.change(func() { p.load.rates[k], p.load.follow = perSecond, nil })
 }
 
-// Follow has a load arrive whose beginning is now: a workload of internal/workload,
-// for instance.
+// Follow sets a load that begins now, for example a workload of internal/workload.
 func (p *Player) Follow(a sim.Arrivals) {
 	p.change(func() { p.load.follow, p.load.from = a, time.Since(p.began) })
 }
 
-// change sets the load; what was before holds up to now.
+// change sets the load; the previous one applies up to now.
 func (p *Player) change(set func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,8 +231,8 @@ func (p *Player) change(set func()) {
 	set()
 }
 
-// Look shows what has been measured so far: requests, latencies, SLO, cost. The
-// meter is valid during the call only.
+// Look gives access to the measurements so far: requests, latencies, SLO, cost. The meter is
+// valid during the call only.
 func (p *Player) Look(f func(m *sim.Meter)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,8 +241,7 @@ func (p *Player) Look(f func(m *sim.Meter)) {
 	f(p.engine.Meter())
 }
 
-// CPUSeconds is what the containers of a pod have used so far; false if it has
-// never been seen.
+// CPUSeconds is the CPU time of a pod's containers so far; false if the pod is unknown.
 func (p *Player) CPUSeconds(pod string) (float64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// crashed are the pods that the engine has restarted since the last look: they ran
-// out of memory. The lock is held.
+// crashed are the pods that the engine has restarted since the last call, after running out of
+// memory. The lock is held.
 func (p *Player) crashed() []podSeen {
 	var list []podSeen
 	for _, played := range p.pods {
@@ -28,10 +28,9 @@ func (p *Player) crashed() []podSeen {
 	return list
 }
 
-// report has the API server show what a kubelet would of a container that ran out
-// of memory: not ready, one more restart. The fake kubelet makes it ready again
-// after its start-up. If the API server is away, the crash goes unseen, as the
-// engine's pod serves again by then.
+// report sets the pod status that a kubelet would after an out-of-memory kill: not ready, one
+// more restart. The fake kubelet makes it ready again after its start-up. While the API server
+// is down, the crash is not visible, since the engine's pod serves again by then.
 func (p *Player) report(ctx context.Context, s podSeen) {
 	var pod corev1.Pod
 	if err := p.cache.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: s.name}, &pod); err != nil {
@@ -60,6 +59,6 @@ func (p *Player) report(ctx context.Context, s podSeen) {
 		c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 		c.ContainerID = fmt.Sprintf("fake://%s-%d", c.Name, c.RestartCount)
 	}
-	// The whole list of statuses is replaced; nobody else but the fake kubelet writes it.
+	// The whole list of statuses is replaced; only the fake kubelet writes it too.
 	_ = p.admin.Status().Patch(ctx, &pod, client.MergeFrom(before))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// distort is what a lying exporter makes of a page of metrics.
+// distort changes a page of metrics like a faulty exporter.
 func (f Fault) distort(page []byte, now time.Time) []byte {
 	switch f {
 	case Empty:

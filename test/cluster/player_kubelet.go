@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// kubelets answer for all fake nodes what metrics-server asks a kubelet: the
-// resources that containers have used, at /metrics/resource. They share one
-// address, and each node's path leads to it (see node).
+// kubelets answer metrics-server for all fake nodes: the resource usage of containers, at
+// /metrics/resource. They share one address, with a path for each node (see node).
 type kubelets struct {
 	port   int
 	server *http.Server
@@ -50,8 +49,7 @@ func (k *kubelets) leave(p *Player) {
 	k.players = slices.DeleteFunc(k.players, func(q *Player) bool { return q == p })
 }
 
-// answer writes the containers of a node, as far as they are played, and the node
-// as their sum.
+// answer writes the simulated containers of a node, and the node as their sum.
 func (k *kubelets) answer(w http.ResponseWriter, node string) {
 	k.mu.Lock()
 	players := slices.Clone(k.players)
@@ -85,8 +83,7 @@ func (p *Player) resources(b *bytes.Buffer, node string) {
 	}
 }
 
-// used sums up the pods of a node. CPU time includes those that are gone: a counter
-// never goes down.
+// used sums up the pods of a node. CPU time includes deleted ones: a counter never decreases.
 func (p *Player) used(node string) (cpu, memory float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

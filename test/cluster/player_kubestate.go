@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// kubeState is what kube-state-metrics shows of the namespace, from the real
-// objects. Only what our queries read is there.
+// kubeState is the output of kube-state-metrics for the namespace, from the real objects,
+// limited to what our queries read.
 func (p *Player) kubeState(b *bytes.Buffer) error {
 	ctx := context.Background() // the cache answers from memory
 	var deployments appsv1.DeploymentList

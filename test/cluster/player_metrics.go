@@ -11,16 +11,16 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Fault is what is wrong with the metrics of a job.
+// Fault is a fault of a job's metrics.
 type Fault int
 
 const (
 	Well       Fault = iota
 	Down             // the exporter answers with an error: its series end
-	Frozen           // it answers, and shows what it showed when the fault began
-	Empty            // it answers, and shows nothing
-	NotANumber       // it shows NaN for everything
-	Old              // it shows everything with a time of its own, an hour ago
+	Frozen           // it answers with the values of the time when the fault began
+	Empty            // it answers without metrics
+	NotANumber       // all values are NaN
+	Old              // all samples have a timestamp of an hour ago
 )
 
 // Jobs that Prometheus scrapes of a player, each an exporter that a real cluster
@@ -34,7 +34,7 @@ const (
 // JobKubelet is metrics-server's way to the same figures; SetFault takes it too.
 const JobKubelet = "kubelet"
 
-// Jobs are what Prometheus has to scrape to see the application.
+// Jobs are what Prometheus has to scrape for the application.
 func (p *Player) Jobs() []Job {
 	var jobs []Job
 	for _, name := range []string{JobMesh, JobCAdvisor, JobKubeState} {
@@ -43,7 +43,7 @@ func (p *Player) Jobs() []Job {
 	return jobs
 }
 
-// SetFault makes the metrics of a job fail, or well again.
+// SetFault sets or clears a fault of a job's metrics.
 func (p *Player) SetFault(job string, f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +93,7 @@ func (p *Player) serve(w http.ResponseWriter, job, key string, write func(*bytes
 	_, _ = w.Write(text) // the client may be gone
 }
 
-// read plays until now and takes down what pods have used. The lock is held.
+// read simulates until now and records the pods' usage. The lock is held.
 func (p *Player) read() {
 	p.advance()
 	p.engine.Read(&p.reading)
@@ -126,10 +126,10 @@ func (p *Player) read() {
 	}
 }
 
-// mesh is what Istio's proxies show.
+// mesh is the metrics of Istio's proxies.
 func (p *Player) mesh(b *bytes.Buffer) error { return p.recorder.WriteLatest(b, "istio_") }
 
-// cadvisor is what containers use.
+// cadvisor is the containers' usage.
 func (p *Player) cadvisor(b *bytes.Buffer) {
 	x := exporter{b}
 	running := func(value func(*podPlayed) (float64, bool), name, kind string) {
@@ -156,7 +156,7 @@ type exporter struct{ *bytes.Buffer }
 
 func (x exporter) family(name, kind string) { fmt.Fprintf(x, "# TYPE %s %s\n", name, kind) }
 
-// sample writes one value; labels are names and values by turns.
+// sample writes one value; labels are alternating names and values.
 func (x exporter) sample(name string, value float64, labels ...string) {
 	var list []string
 	for i := 0; i+1 < len(labels); i += 2 {

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// podSeen is a real pod, as the API server shows it.
+// podSeen is a real pod, by the API server.
 type podSeen struct {
 	uid             types.UID
 	name, container string
@@ -24,14 +24,13 @@ type podSeen struct {
 	size            loadline.Size
 }
 
-// podPlayed is what is remembered of a real pod, and the engine's pod that stands
-// for it.
+// podPlayed is the state of a real pod, and its counterpart in the engine.
 type podPlayed struct {
 	podSeen
 	there bool // the API server still has it
 
 	slot  int
-	id    int64         // of the engine's pod; 0 = none stands for it
+	id    int64         // of the engine's pod; 0 = none
 	ready time.Duration // when that became ready; 0 = it has not been seen so
 
 	startedWith        float64 // counter at the time at which the engine's pod began
@@ -43,8 +42,8 @@ type podPlayed struct {
 // can be attributed to pods.
 type servicePlayed struct{ periods, throttled float64 }
 
-// startCost is what a container has used before it serves: a counter of zero would
-// be taken for a container without measurements.
+// startCost is the usage of a container before it serves: a counter of zero would mean a
+// container without measurements.
 const startCost = 0.01
 
 // look lists the real pods of the application.
@@ -95,7 +94,7 @@ func (p *Player) see(pod *corev1.Pod, service int) podSeen {
 	in := pod.Spec.Containers[0].Resources
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == s.container && c.Resources != nil {
-			in = *c.Resources // what is in force, not what was asked for
+			in = *c.Resources // in effect, not requested
 		}
 	}
 	s.size = loadline.Size{
@@ -105,9 +104,9 @@ func (p *Player) see(pod *corev1.Pod, service int) podSeen {
 	return s
 }
 
-// pair brings the engine's pods to what the cluster has. The engine's own control
-// plane is told numbers only; which pod goes, where one stands and how large it is
-// is written into its pods, which is what it goes by. The lock is held.
+// pair updates the engine's pods to the cluster's. The engine's own control plane gets numbers
+// only; which pod is removed, its node and its size are written into the engine's pods
+// directly. The lock is held.
 func (p *Player) pair(seen []podSeen) {
 	for _, played := range p.pods {
 		played.there = false
@@ -137,7 +136,7 @@ func (p *Player) pair(seen []podSeen) {
 	}
 }
 
-// engineOwn is the engine's pod that stands for a real one, or nil if it is gone.
+// engineOwn is the engine's pod of a real one, or nil if it is gone.
 func (p *Player) engineOwn(played *podPlayed) *sim.Pod {
 	if played.id == 0 {
 		return nil
@@ -148,8 +147,8 @@ func (p *Player) engineOwn(played *podPlayed) *sim.Pod {
 	return nil
 }
 
-// remove drains the engine's pods whose real ones do not serve any more, and ends
-// those whose real ones are gone.
+// remove drains the engine's pods whose real ones no longer serve, and stops those whose real
+// ones are gone.
 func (p *Player) remove(service int, pods []*podPlayed) {
 	cp := p.engine.ControlPlane()
 	var victims []*sim.Pod
@@ -175,8 +174,8 @@ func (p *Player) remove(service int, pods []*podPlayed) {
 	}
 }
 
-// choose has the control plane take these pods first: it takes those that are not
-// ready, and then those that became ready last. Call restore once it has.
+// choose makes the control plane remove these pods first: it takes those that are not ready,
+// and then those that became ready last. Call restore afterwards.
 func (p *Player) choose(service int, victims []*sim.Pod) (restore func()) {
 	cp := p.engine.ControlPlane()
 	var crashed []*sim.Pod
@@ -218,7 +217,7 @@ func (p *Player) add(service int, pods []*podPlayed) {
 	}
 }
 
-// resize gives engine's pods the size that is in force.
+// resize gives the engine's pods their size in effect.
 func (p *Player) resize(pods []*podPlayed) {
 	for _, played := range pods {
 		own := p.engineOwn(played)

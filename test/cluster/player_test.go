@@ -168,8 +168,7 @@ func TestSizesInForceArePlayed(t *testing.T) {
 	Eventually(t, "much throttling", share(0.7, 1))
 }
 
-// A container that runs out of memory shows as one: restarted, and not ready for as
-// long as it takes to start.
+// A container that runs out of memory is visible: restarted, and not ready during its start-up.
 func TestContainersRunOutOfMemory(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
@@ -192,7 +191,7 @@ func TestContainersRunOutOfMemory(t *testing.T) {
 	c.WaitReady(t, ns, "front", 1)
 }
 
-// podCPU is what metrics-server says that a pod uses, in cores.
+// podCPU is a pod's usage by metrics-server, in cores.
 func podCPU(t *testing.T, c *Cluster, ns, pod string) (float64, error) {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("metrics.k8s.io/v1beta1")
@@ -212,9 +211,8 @@ func podCPU(t *testing.T, c *Cluster, ns, pod string) (float64, error) {
 	return q.AsApproximateFloat64(), err
 }
 
-// Metrics-server says of a pod what the player does, and a real HPA acts on it: at
-// 120 requests per second the front uses 1.2 cores, which is 50 % of 2.4, and pods
-// ask for half a core each.
+// Metrics-server reports the player's usage, and a real HPA acts on it: at 120 requests per
+// second the front uses 1.2 cores, which is 50 % of 2.4, and pods request half a core each.
 func TestHPASeesWhatIsPlayed(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
@@ -232,8 +230,8 @@ func TestHPASeesWhatIsPlayed(t *testing.T) {
 		}
 		return err
 	})
-	// A reading is of an instant between its call and its return, which a busy machine
-	// may draw far apart.
+	// A reading is of an instant between its call and its return, which may be far apart on a
+	// busy machine.
 	called := time.Now()
 	before, _ := p.CPUSeconds(pod.Name)
 	returned := time.Now()

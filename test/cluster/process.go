@@ -61,8 +61,8 @@ func spawn(dir, name string, env []string, program string, args ...string) (*pro
 	return p, nil
 }
 
-// launcher is the thread that starts all processes. The kernel ends a process with
-// the thread that started it (see groupOfItsOwn), so that thread must stay.
+// launcher is the thread that starts all processes. The kernel ends a process with the thread
+// that started it (see groupOfItsOwn), so that thread must stay.
 var launcher = sync.OnceValue(func() chan func() {
 	jobs := make(chan func())
 	go func() {
@@ -80,7 +80,7 @@ func onLauncher(start func() error) error {
 	return <-result
 }
 
-// ended says whether a process has ended by itself or otherwise.
+// ended reports whether a process has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -104,7 +104,7 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends a process without asking.
+// kill kills a process.
 func (p *process) kill() {
 	if p == nil || p.ended() {
 		return
@@ -116,7 +116,7 @@ func (p *process) kill() {
 // signal goes to the whole group.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// tail is the end of what a process has written.
+// tail is the end of a process' output.
 func (p *process) tail(lines int) string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -126,8 +126,7 @@ func (p *process) tail(lines int) string {
 	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }
 
-// stopOnSignal ends everything when the test is interrupted: cleanups do not run
-// then.
+// stopOnSignal stops everything when the test is interrupted: cleanups do not run then.
 func stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// groupOfItsOwn has the kernel end a process when the test is killed, which no
-// handler sees.
+// groupOfItsOwn makes the kernel end a process when the test is killed, which no handler can
+// catch.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// paused says whether every thread of a process has stopped: a signal takes effect when
-// the thread is next scheduled, which takes a while on a busy machine.
+// paused reports whether every thread of a process has stopped: a signal takes effect when the
+// thread is next scheduled, which takes a while on a busy machine.
 func (p *process) paused() bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
 	for _, thread := range threads {

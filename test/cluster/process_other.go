@@ -6,5 +6,5 @@ import "syscall"
 
 func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// paused cannot be known here.
+// paused is unknown on this platform.
 func (p *process) paused() bool { return true }

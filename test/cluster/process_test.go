@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// spawnDir has the test binary start a process in this folder, tell its pid and
-// wait for its own end.
+// spawnDir makes the test binary start a process in this folder, print its pid and wait for its
+// own end.
 const spawnDir = "LOADLINE_CLUSTER_SPAWN_DIR"
 
 func spawnAndWait(dir string) {
@@ -25,7 +25,7 @@ func spawnAndWait(dir string) {
 	select {}
 }
 
-// Whatever ends a test, what it has started ends with it.
+// However a test ends, its processes end with it.
 func TestProcessesEndWithTheirTest(t *testing.T) {
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {

@@ -20,16 +20,16 @@ import (
 type ProductOptions struct {
 	Namespaces []string // that it manages, at least one, so that tests run in parallel
 
-	// LeaderElect has it hold a lease in the first namespace. A process that a busy
-	// machine keeps from renewing its lease ends, so only tests of the lease have one.
+	// LeaderElect makes it hold a lease in the first namespace. A process that cannot renew its
+	// lease on a busy machine ends, so only tests of the lease have one.
 	LeaderElect bool
 
 	Flags []string // beyond those for addresses, folders and the lease
 	Dir   string   // for models/ and decisions/; default: one of its own
 }
 
-// Product is `loadline run` as a process of its own, with the permissions of
-// deploy/rbac and no others.
+// Product is `loadline run` as a separate process, with the permissions of deploy/rbac and no
+// others.
 type Product struct {
 	Dir     string // models/ and decisions/ are in it
 	Metrics string // address of /metrics
@@ -45,8 +45,7 @@ var built struct {
 	err       error
 }
 
-// Binary is the product as the repository has it now, or the one that
-// LOADLINE_PRODUCT names.
+// Binary is the product of the present sources, or the one that LOADLINE_PRODUCT names.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("LOADLINE_PRODUCT"); path != "" {
@@ -77,8 +76,8 @@ func Binary(t testing.TB) string {
 	return built.path
 }
 
-// Run starts a Loadline for one test, and waits until it is ready to take over.
-// InstallLoadline comes before it.
+// Run starts a Loadline for one test, and waits until it is ready to take over. InstallLoadline
+// comes before it.
 func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	t.Helper()
 	if len(o.Namespaces) == 0 {
@@ -147,10 +146,10 @@ func (p *Product) ready(ctx context.Context) error {
 	return nil
 }
 
-// Stop it as a cluster does: told to end, and given the time to.
+// Stop stops it gracefully, as a cluster does.
 func (p *Product) Stop() { p.process.stop() }
 
-// Kill it where it stands.
+// Kill kills it.
 func (p *Product) Kill() { p.process.kill() }
 
 // Suspend stops its execution, as SIGSTOP or a paused machine does.
@@ -164,10 +163,10 @@ func (p *Product) Suspend() {
 // Resume continues its execution.
 func (p *Product) Resume() { p.process.signal(syscall.SIGCONT) }
 
-// Ended says whether it is no longer there.
+// Ended reports whether it has ended.
 func (p *Product) Ended() bool { return p.process.ended() }
 
-// Log is what it has said so far.
+// Log is its log so far.
 func (p *Product) Log(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(p.process.log)

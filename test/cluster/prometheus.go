@@ -78,8 +78,7 @@ func scrapeConfig(o PrometheusOptions) string {
 		if path == "" {
 			path = "/metrics"
 		}
-		// Labels are kept as they are shown: kube-state-metrics speaks of pods, not of
-		// itself.
+		// Labels are kept as exported: kube-state-metrics describes pods, not itself.
 		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q]}]}\n", j.Name, path,
 			j.Address)
 	}
@@ -113,11 +112,10 @@ func (p *Prometheus) Start(t testing.TB) {
 	})
 }
 
-// Stop takes the server away: connections are refused.
+// Stop stops the server: connections are refused.
 func (p *Prometheus) Stop() { p.process.stop() }
 
-// Pause has it stand still: connections are accepted by the kernel and never
-// answered.
+// Pause suspends it: connections are accepted by the kernel and never answered.
 func (p *Prometheus) Pause() {
 	p.process.signal(syscall.SIGSTOP)
 	for !p.process.ended() && !p.process.paused() {
@@ -125,5 +123,5 @@ func (p *Prometheus) Pause() {
 	}
 }
 
-// Resume lets it go on.
+// Resume continues it.
 func (p *Prometheus) Resume() { p.process.signal(syscall.SIGCONT) }

@@ -13,8 +13,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// User is an identity that the API server knows by a token of its own. What it may
-// do is up to the cluster's roles, so that permissions are really tested.
+// User is an identity with its own token at the API server. Its permissions are those of the
+// cluster's roles, so that permissions are really tested.
 type User struct {
 	Name   string
 	Groups []string
@@ -36,7 +36,7 @@ func ServiceAccount(namespace, name string) User {
 	}
 }
 
-// The components of the control plane, which Kubernetes' own roles know.
+// The components of the control plane, which have Kubernetes' own roles.
 var (
 	controllerManager = User{Name: "system:kube-controller-manager"}
 	scheduler         = User{Name: "system:kube-scheduler"}
@@ -83,9 +83,8 @@ func (c *Cluster) Config(u User) *rest.Config {
 	}
 }
 
-// Kubeconfig is the path of a file with which a user, or a program that acts for
-// it, reaches the API server. It is written once: a program of a test that runs in
-// parallel may be reading it.
+// Kubeconfig is the path of a file with which a user, or a program that acts for it, reaches
+// the API server. It is written once: a program of a parallel test may be reading it.
 func (c *Cluster) Kubeconfig(u User) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fatal is an error that waiting does not cure.
+// fatal is an error for which waiting does not help.
 type fatal struct{ error }
 
 // noEnd is for waiting that only its context bounds.

@@ -13,8 +13,8 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// Whatever settings of the guard the schema takes, the guard takes: nobody's
-// resource is accepted by the API server and refused by the controller for a figure.
+// Every guard setting that the schema accepts, the guard accepts: no resource is accepted by
+// the API server and rejected by the controller for a figure.
 func TestSchemaIsNotLaxerThanTheGuard(t *testing.T) {
 	s := newServer(t)
 	var spans, numbers []string

@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// typed is an object as the controller gets it. What the types do not know, or
-// write otherwise, is told.
+// typed is an object as the controller gets it. Fields that the types do not have, or write
+// differently, are reported.
 func typed(t *testing.T, object map[string]any) *v1alpha1.LoadLine {
 	t.Helper()
 	text, err := json.Marshal(object)
@@ -75,8 +75,8 @@ func TestGuardDefaults(t *testing.T) {
 	}
 }
 
-// What the schema takes, the product takes: from the types and back nothing is
-// lost, and nothing is made up.
+// What the schema accepts, the product accepts: through the types and back nothing is lost, and
+// nothing is added.
 func TestTypesAgreeWithTheSchema(t *testing.T) {
 	s := newServer(t)
 	object := everything(t)

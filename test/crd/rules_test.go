@@ -28,7 +28,8 @@ var refusals = []struct{ name, change, want string }{
 	{"a latency of nothing", `spec.objectives[0].latency: 0s`, `spec.objectives[0].latency: must be longer than 0s and at most 1h`},
 	{"one kind twice", `spec.objectives[1].kind: checkout`, `spec.objectives[1]: Duplicate value: {"kind":"checkout"}`},
 	{"two for all kinds", `spec.objectives[0]: {latency: 1s}`, `spec.objectives[1]: Duplicate value: {"kind":"*"}`},
-	{"an operation without a service", `spec.objectives[0].service: absent`, `spec.objectives[0]: operation without service: name the service`},
+	{"an operation without a service", `spec.objectives[0].service: absent`,
+		`spec.objectives[0]: operation without service: name the service`},
 	{"a service for all kinds", `spec.objectives[1].service: web`, `spec.objectives[1]: service belongs to one kind of request`},
 
 	// Prometheus.
@@ -69,7 +70,8 @@ var refusals = []struct{ name, change, want string }{
 		`spec.policy: model and baseline are both given: keep one; the rule that takes over is spec.fallback`},
 	{"an unknown baseline", "spec.policy: {baseline: \"hpaa:target=60\"}",
 		`spec.policy.baseline: no baseline is called hpaa: use static, hpa, kpa`},
-	{"one who knows the future", `spec.fallback: clairvoyant`, `spec.fallback: no baseline is called clairvoyant: use static`},
+	{"the oracle, which needs the future load", `spec.fallback: clairvoyant`,
+		`spec.fallback: no baseline is called clairvoyant: use static`},
 	{"settings without a key", `spec.fallback: "hpa:60"`, `spec.fallback: settings are written NAME:KEY=VALUE,KEY=VALUE`},
 	{"settings of a policy", "spec.policy: {baseline: \"hpa:\"}", `spec.policy.baseline: settings are written NAME:KEY=VALUE`},
 	{"a model from nowhere", `spec.policy.model.folder: absent`, `spec.policy.model: give exactly one of folder, configMap and claim`},
@@ -161,15 +163,18 @@ var refusals = []struct{ name, change, want string }{
 		"spec.guard.coolDown.up: must be at most 24h\nspec.guard.coolDown.down: must be at most 24h"},
 	{"no window", `spec.guard.observed.window: 0s`, `spec.guard.observed.window: must be longer than 0s and at most 24h`},
 	{"shares beyond all", `spec.guard.observed: {ofLimit: 2, ofRequest: 101, ofWorkers: 0, ofMemory: 2}`,
-		"spec.guard.observed.ofLimit: must be from 0.01 to 1\nspec.guard.observed.ofRequest: must be from 0.01 to 100\nspec.guard.observed.ofWorkers: must be from 0.01 to 1\nspec.guard.observed.ofMemory: must be from 0.01 to 1"},
+		"spec.guard.observed.ofLimit: must be from 0.01 to 1\nspec.guard.observed.ofRequest: must be from 0.01 to " +
+			"100\nspec.guard.observed.ofWorkers: must be from 0.01 to 1\nspec.guard.observed.ofMemory: must be from 0.01 to 1"},
 	{"patience of days", `spec.guard.starting: {patience: 25h, settle: 25h}`,
 		"spec.guard.starting.patience: must be at most 24h\nspec.guard.starting.settle: must be at most 24h"},
 	{"never lower", `spec.guard.disagreement: {low: 2, high: "0.5"}`,
 		"spec.guard.disagreement.low: must be from 0 to 1\nspec.guard.disagreement.high: must be from 1 to 1000000"},
 	{"brownout beyond all", `spec.guard.brownout: {window: 1s, rate: "0.5", recovery: 0s}`,
-		"spec.guard.brownout.window: must be from 10s to 24h\nspec.guard.brownout.rate: must be from 1 to 10000\nspec.guard.brownout.recovery: must be longer than 0s and at most 168h"},
+		"spec.guard.brownout.window: must be from 10s to 24h\nspec.guard.brownout.rate: must be from 1 to " +
+			"10000\nspec.guard.brownout.recovery: must be longer than 0s and at most 168h"},
 	{"gray beyond all", `spec.guard.gray: {part: 2, span: 0s, retreat: 169h}`,
-		"spec.guard.gray.part: must be from 0.01 to 1\nspec.guard.gray.span: must be longer than 0s and at most 24h\nspec.guard.gray.retreat: must be at most 168h"},
+		"spec.guard.gray.part: must be from 0.01 to 1\nspec.guard.gray.span: must be longer than 0s and at most " +
+			"24h\nspec.guard.gray.retreat: must be at most 168h"},
 
 	{"a field that does not exist", `spec.services[0].bound: {}`, `unknown field spec.services[0].bound`},
 }

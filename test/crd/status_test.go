@@ -42,7 +42,8 @@ func TestFullStatusFits(t *testing.T) {
 		Size: loadline.Size{CPURequest: 12.345, CPULimit: 23.456, MemoryRequest: 123456789, MemoryLimit: 234567891}})
 	for i := range 200 {
 		l.Status.Services = append(l.Status.Services, v1alpha1.ServiceStatus{
-			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: amounts, Applied: amounts, Why: resource.Text(long),
+			Name: fmt.Sprintf("%063d", i), State: v1alpha1.ServiceManualChange, Wanted: amounts, Applied: amounts,
+			Why:            resource.Text(long),
 			LastChangeTime: &now, ManualUntil: &now,
 			Seen: &v1alpha1.Seen{Time: now, Rate: rate, P99OverSLO: rate, ReadyReplicas: &ready, CPU: amounts.CPULimit},
 		})

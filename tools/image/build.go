@@ -72,9 +72,9 @@ func (s *settings) compile(ctx context.Context, p Platform, output string, log i
 	return c.Run()
 }
 
-// mark notes the commit that a program was built from, and returns the instant of
-// the image: SOURCE_DATE_EPOCH, or that of the commit, or 1970 if there is none.
-// The clock would make every image another one.
+// mark reads the commit that a program was built from, and returns the timestamp of the image:
+// SOURCE_DATE_EPOCH, or that of the commit, or 1970 if there is none. The clock would make
+// every image different.
 func (s *settings) mark(file string, labels map[string]string) (time.Time, error) {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {

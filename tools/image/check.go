@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// readImage reads what Write has written, and trusts nothing: every blob must be what
-// its name says and be pointed at, and every pointer must lead somewhere.
+// readImage reads the output of Write, and trusts nothing: every blob must match its digest and be
+// referenced, and every reference must resolve.
 func readImage(r io.Reader) (*Image, error) {
 	files, err := readTar(r)
 	if err != nil {

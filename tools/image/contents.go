@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// Where systems keep the authorities that they trust, and where Go looks for them
-// in the image.
+// Paths of CA certificates on build systems, and where Go looks for them in the image.
 var authorities = []string{
 	"/etc/ssl/certs/ca-certificates.crt", // Debian, Alpine; and in the image
 	"/etc/pki/tls/certs/ca-bundle.crt",   // Fedora

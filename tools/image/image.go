@@ -77,5 +77,5 @@ func (i *Image) Validate() error {
 	return errors.Join(faults...)
 }
 
-// tag is what stands behind the last colon of the name.
+// tag is the part after the last colon of the name.
 func (i *Image) tag() string { return i.Name[strings.LastIndex(i.Name, ":")+1:] }

@@ -66,7 +66,7 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// Folders stand before what is in them, as some readers need it.
+// Folders come before their contents, as some readers need it.
 func TestLayersHaveFoldersFirst(t *testing.T) {
 	var paths []string
 	for _, f := range withFolders(sample().Platforms[0].Files) {
@@ -101,7 +101,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever file of the tar is changed, left out or added, Read finds it.
+// Read detects every changed, missing or added file of the tar.
 func TestDamageIsFound(t *testing.T) {
 	files, err := readTar(bytes.NewReader(written(t, sample())))
 	if err != nil {
@@ -135,7 +135,7 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// Readers of another make must find plain things at plain places.
+// Other readers must find the standard files at their standard paths.
 func TestPlacesInTheTar(t *testing.T) {
 	var names []string
 	r := tar.NewReader(bytes.NewReader(written(t, sample())))

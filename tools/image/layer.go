@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// layer is the one layer of a platform: a tar of its files in the order of their
-// paths, with the folders above them, and the digest of it before it was packed.
+// layer is the one layer of a platform: a tar of its files in the order of their paths, with
+// their parent folders, and its uncompressed digest.
 func layer(files []File, created time.Time) (packed []byte, unpacked string, err error) {
 	var text bytes.Buffer
 	w := tar.NewWriter(&text)

@@ -70,8 +70,7 @@ type history struct {
 	CreatedBy string `json:"created_by"`
 }
 
-// dockerImage is an entry of manifest.json, which Docker reads that knows no
-// index.json.
+// dockerImage is an entry of manifest.json, for Docker versions without support of index.json.
 type dockerImage struct {
 	Config   string   `json:"Config"`
 	RepoTags []string `json:"RepoTags"`
@@ -100,7 +99,7 @@ func (b blobs) addJSON(mediaType string, v any) (descriptor, error) {
 	return b.add(mediaType, data), err
 }
 
-// Write writes the image as a tar. A reader that knows no platforms (Docker without
+// Write writes the image as a tar. A reader without support of platforms (Docker without
 // containerd's store) takes the first one.
 func (i *Image) Write(w io.Writer) error {
 	if err := i.Validate(); err != nil {

@@ -2,8 +2,8 @@
 // static program for each platform, in a tar that containerd, Podman, skopeo and
 // Docker read. The same sources, Go and certificates give the same bytes.
 //
-// Reading order: main.go (flags and steps), build.go (the program), contents.go
-// (what stands beside it), image.go (what an image is made of), layer.go (its files),
+// Reading order: main.go (flags and steps), build.go (the program), contents.go (the other
+// files), image.go (what an image is made of), layer.go (its files),
 // layout.go (the tar in the layout of the Open Container Initiative), check.go
 // (reading one back).
 package main
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	return check(ctx, s, out)
 }
 
-// check reads what was written, and runs the program in it that this machine can.
+// check reads the written image, and runs the program in it if this machine can.
 func check(ctx context.Context, s settings, out io.Writer) error {
 	data, err := os.ReadFile(s.output)
 	if err != nil {

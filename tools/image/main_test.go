@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The image of a small program, from its sources to what it says; make image does
-// the same with Loadline.
+// The image of a small program, from its sources to its output; make image does the same with
+// Loadline.
 func TestImageOfAProgram(t *testing.T) {
 	t.Chdir("../..") // where LICENSE is
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")

@@ -26,8 +26,8 @@ type Config struct {
 	Received func(*drpc.Delivery)             // called for each message that is counted; nil = none
 }
 
-// Usual is everything but the training. The state of a large application has some
-// hundred megabytes, hence the five minutes; a stream holds hours.
+// Usual is everything but the training. The state of a large application has several hundred
+// megabytes, hence the five minutes; a stream holds hours.
 func Usual() Config {
 	return Config{WarmUp: 2_000, EvaluateEvery: 240, SaveEvery: 5 * time.Minute, MaxUncommitted: 20_000, PollEvery: time.Second}
 }

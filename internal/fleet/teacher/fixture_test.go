@@ -23,7 +23,7 @@ import (
 // how fast the machine is.
 const soon = 24 * time.Hour
 
-// serve runs a server of its own.
+// serve runs an embedded server.
 func serve(t *testing.T) *fleet.Server {
 	t.Helper()
 	c := fleet.DefaultServer(t.TempDir())
@@ -54,7 +54,7 @@ func link(t *testing.T, s *fleet.Server, name string) *fleet.Link {
 	return l
 }
 
-// shop is bookinfo with a second kind of requests, that asks for details alone.
+// shop is bookinfo with a second kind of requests, which visits details only.
 func shop(t *testing.T) *loadline.App {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
@@ -69,8 +69,8 @@ func shop(t *testing.T) *loadline.App {
 	return app
 }
 
-// load is so many requests a second, of which a share is of the first kind until the
-// mix changes, and another share after.
+// load is a constant rate, with one share of the first kind until the mix changes, and another
+// share after.
 type load struct {
 	rate          float64
 	before, after float64
@@ -89,21 +89,21 @@ func (l load) Rate(kind int, at time.Duration) (float64, time.Duration) {
 	return l.rate * share, until
 }
 
-// steady is a load that does not change.
+// steady is a constant load.
 var steady = load{rate: 60, before: 0.9, change: sim.Never}
 
 func scenario(app *loadline.App) *train.Scenario {
 	return &train.Scenario{App: app, Load: steady, Duration: time.Hour, Source: "a test"}
 }
 
-// ignorant is a model in which everybody decides by chance, though always the same.
+// ignorant is a model with random but fixed weights.
 func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 	t.Helper()
-	eyes, err := drpc.NewEncoder(app)
+	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := eyes.Width(drpc.Shared) / len(app.Services)
+	inputs := encoder.Width(drpc.Shared) / len(app.Services)
 	teacher, err := nn.MLP{Inputs: []int{inputs}, Hidden: []int{32, 32}, Outputs: drpc.Axes,
 		Output: nn.Tanh}.Design().Build(nn.PyTorchUniform, rl.NewRNG(1, 1).Rand)
 	if err != nil {
@@ -126,7 +126,7 @@ func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
 	return m
 }
 
-// small is as little of a class as has all of it.
+// small is the smallest configuration that has everything.
 func small(m *drpc.Model) Config {
 	c := Default(m)
 	s := &c.Training
@@ -153,8 +153,7 @@ func (f *field) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 	return f.Agent.Decide(now, s)
 }
 
-// act lets students act for a while, until everything they did has arrived, and says
-// what it was worth on the mean.
+// act runs students until everything they did has arrived, and returns their mean reward.
 func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch uint64, version uint64, with load,
 	lasting time.Duration) float64 {
 	t.Helper()
@@ -184,13 +183,13 @@ func act(t *testing.T, l *fleet.Link, app *loadline.App, m *drpc.Model, epoch ui
 	if err := agent.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if st := agent.AppObserver.Status(); st.Scenes == 0 || st.Waiting+st.Lost > 0 {
+	if st := agent.AppObserver.Status(); st.Snapshots == 0 || st.Waiting+st.Lost > 0 {
 		t.Fatalf("%+v", st)
 	}
 	return f.sum / f.n
 }
 
-// until lets a class run until something is so.
+// until runs a teacher until a condition is met.
 func until(t *testing.T, c *Teacher, what string, so func(Status) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)

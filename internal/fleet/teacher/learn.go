@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// received takes a message that is counted for the first time.
+// received handles a message that is counted for the first time.
 func (t *Teacher) received(d *drpc.Delivery) error {
 	if t.config.Received != nil {
 		t.config.Received(d)
@@ -21,7 +21,7 @@ func (t *Teacher) received(d *drpc.Delivery) error {
 	}
 	var view drpc.View
 	_, err := t.trainer.Encoder().Decode(d.Snapshot, t.config.Training.Shape, &view)
-	t.setProblem("a scene of the application is ignored", err)
+	t.setProblem("a snapshot of the application is ignored", err)
 	if err != nil {
 		t.rejected++
 		return nil
@@ -48,7 +48,7 @@ func (t *Teacher) learn(ctx context.Context) error {
 			_, err = t.trainer.Encoder().Decode(&to, t.config.Training.Shape, &after)
 		}
 		if err != nil {
-			return fmt.Errorf("teacher: %w", err) // both were recognised when they were received
+			return fmt.Errorf("teacher: %w", err) // both were checked when they were received
 		}
 		if mix != nil {
 			t.mix = t.mix.Follow(mix, mixShare)

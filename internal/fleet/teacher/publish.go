@@ -12,7 +12,7 @@ import (
 )
 
 // train does the long work: warm-up, stage 1, distillation. The stream waits meanwhile;
-// students keep deciding. A process that is killed continues from the last saved state.
+// students continue to decide. A process that is killed continues from the last saved state.
 func (t *Teacher) train(ctx context.Context) error {
 	// The reason to retrain is committed with the experience that caused it, so that
 	// this experience does not cause it again.
@@ -28,7 +28,7 @@ func (t *Teacher) train(ctx context.Context) error {
 	return errors.Join(t.saveErr, t.save(), err)
 }
 
-// unitDone saves the state now and then while the teacher trains.
+// unitDone saves the state from time to time while the teacher trains.
 func (t *Teacher) unitDone(*trainer.Trainer) {
 	if time.Since(t.saved) >= max(t.config.SaveEvery, time.Second) {
 		t.saveErr = errors.Join(t.saveErr, t.save())
@@ -80,7 +80,7 @@ func (t *Teacher) publishCurrent() (published bool, err error) {
 // modelName is the file with the model as it was published last.
 const modelName = "model.safetensors"
 
-// currentModel is the model as it is trained now.
+// currentModel is the model with its present weights.
 func (t *Teacher) currentModel() (*drpc.Model, error) {
 	m, err := t.trainer.Model()
 	if err != nil {

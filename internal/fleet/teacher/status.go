@@ -26,24 +26,24 @@ type Status struct {
 	Events      uint64 `json:"events"`                 // since the process began
 
 	Version    uint64 `json:"version"`    // of the weights that were published last
-	Published  int    `json:"published"`  // times that weights were
+	Published  int    `json:"published"`  // number of times
 	Counted    uint64 `json:"counted"`    // decisions
-	Repeated   uint64 `json:"again"`      // messages that had been counted before
+	Repeated   uint64 `json:"repeated"`   // messages that had been counted before
 	Unreadable uint64 `json:"unreadable"` // messages that could not be decoded
 	Position   uint64 `json:"position"`   // in the stream, up to which everything is counted
 
-	Scenes     uint64  `json:"scenes"`     // of the whole application
-	Rejected   uint64  `json:"unfit"`      // scenes of another application
+	Snapshots  uint64  `json:"snapshots"`  // of the whole application
+	Rejected   uint64  `json:"rejected"`   // snapshots of another application
 	Learned    uint64  `json:"learned"`    // periods
 	Incomplete uint64  `json:"incomplete"` // periods without the decisions of all students
-	Broken     uint64  `json:"broken"`     // periods without a scene at their end
+	Broken     uint64  `json:"broken"`     // periods without a snapshot at their end
 	Late       uint64  `json:"late"`       // decisions that were received after their period
 	Silent     string  `json:"silent"`     // service whose decisions were missing last
 	Reward     float64 `json:"reward"`     // recent mean, as the notifier sees it
 	Novelty    float64 `json:"novelty"`    // likewise
 	Imitation  float64 `json:"imitation"`  // likewise
 	Drift      float64 `json:"drift"`      // likewise
-	Evaluated  float64 `json:"examined"`   // reward of the last evaluation
+	Evaluated  float64 `json:"evaluated"`  // reward of the last evaluation
 	Best       float64 `json:"best"`       // and of the best one
 	Retrained  int     `json:"refreshes"`
 }
@@ -61,7 +61,7 @@ func (t *Teacher) updateStatus(doing string) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	s := &t.status
-	s.Doing, s.Version, s.Published, s.Scenes = doing, l.Version, t.published, l.Scenes
+	s.Doing, s.Version, s.Published, s.Snapshots = doing, l.Version, t.published, l.Snapshots
 	s.Counted, s.Repeated, s.Unreadable, s.Position = l.Counted, l.Repeated, t.collector.Unreadable(), l.Last
 	if !t.learns() {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/train"
 )
 
-// supervised is a supervisor at work in the background.
+// supervised is a supervisor that runs in the background.
 type supervised struct {
 	*Supervisor
 	t      *testing.T
@@ -181,7 +181,7 @@ func TestAFirstStartThatFailsIsReturned(t *testing.T) {
 	}
 }
 
-// TestASupervisorReportsThatItWaits for servers that do not let it in or are not there.
+// TestASupervisorReportsThatItWaits for servers that reject it or are unreachable.
 func TestASupervisorReportsThatItWaits(t *testing.T) {
 	t.Parallel()
 	app := shop(t)

@@ -19,7 +19,7 @@ type Teacher struct {
 	config    Config
 	folder    string
 	collector *fleet.Collector
-	model     *drpc.Model // that it was opened with: forecasters and pace stay
+	model     *drpc.Model // as given; its forecasters and periods are kept
 	published int
 	checked   time.Time // when the published weights were last found in place; zero = check again
 	saved     time.Time
@@ -30,7 +30,7 @@ type Teacher struct {
 	digest          string   // of the model
 	mix             drpc.Mix // of recent requests
 	learned         uint64   // periods
-	rejected        uint64   // scenes of another application
+	rejected        uint64   // snapshots of another application
 	evaluated       float64
 	sinceEvaluation int // periods
 	retrained       int

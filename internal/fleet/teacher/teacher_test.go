@@ -23,14 +23,14 @@ func open(t *testing.T, l *fleet.Link, folder string, m *drpc.Model, config Conf
 	return c
 }
 
-// TestStudentsThatActBadlyAreTaught: an ignorant fleet earns little, the notifier
-// calls, and by the weights that are then published the same fleet earns more.
+// TestStudentsThatActBadlyAreTaught: an untrained fleet has a low reward, the notifier triggers
+// training, and with the published weights the reward is higher.
 func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
 	l, up := link(t, s, "taught"), link(t, s, "taught")
 	m := ignorant(t, app)
-	for _, student := range m.Students { // they take away whatever there is
+	for _, student := range m.Students { // they always scale in
 		params := student.Params()
 		clear(params)
 		for axis := range drpc.Axes {
@@ -51,9 +51,9 @@ func TestStudentsThatActBadlyAreTaught(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	after := act(t, up, app, m, 2, st.Version, steady, 25*time.Minute)
-	t.Logf("students earn %.3f before school, %.3f after", before, after)
+	t.Logf("students earn %.3f before training, %.3f after", before, after)
 	if after < before+0.05 || after < 0.8 {
-		t.Errorf("students earn %.3f after school, %.3f before", after, before)
+		t.Errorf("students earn %.3f after training, %.3f before", after, before)
 	}
 	var called *Event
 	for _, e := range readEvents(t, dir) {
@@ -82,8 +82,8 @@ func readEvents(t *testing.T, dir string) (events []Event) {
 	return events
 }
 
-// TestAnotherMixOfRequestsIsNoticed: users ask for something else from the middle of
-// the run on; that is drift, and school is then held with what they ask for now.
+// TestAnotherMixOfRequestsIsNoticed: the request mix changes during the run; that is drift, and
+// the next training uses the new mix.
 func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -103,7 +103,7 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	act(t, up, app, m, 2, 0, changing, 15*time.Minute)
 	until(t, c, "the change is noticed", func(st Status) bool { return st.Retrained == 1 && st.Doing == collecting && st.Learned >= 40 })
 	if mix := c.trainer.Signals().Drift; mix > 0.25 {
-		t.Errorf("after school the drift is still %.2f", mix)
+		t.Errorf("after training the drift is still %.2f", mix)
 	}
 	var called *Event
 	for _, e := range readEvents(t, dir) {
@@ -119,11 +119,11 @@ func TestAnotherMixOfRequestsIsNoticed(t *testing.T) {
 	}
 }
 
-// errKilled stands for the kernel.
+// errKilled simulates a kill by the kernel.
 var errKilled = errors.New("killed")
 
-// TestKilledNothingIsCountedTwice: killed between learning and writing, and between
-// writing and acknowledging, a class ends where one ends that nobody has killed.
+// TestKilledNothingIsCountedTwice: killed between learning and writing, and between writing and
+// acknowledging, a teacher ends in the same state as one that was not killed.
 func TestKilledNothingIsCountedTwice(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -135,7 +135,7 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 		act(t, l, app, m, 7, 0, steady, 10*time.Minute)
 		for _, kill := range kills {
 			c := open(t, link(t, s, name), dir, m, config)
-			if err := c.trainer.Work(t.Context()); err != nil { // so that the first to be kept is what was heard
+			if err := c.trainer.Work(t.Context()); err != nil { // so that the first state written is what was received
 				t.Fatal(err)
 			}
 			c.collector.Persist = kill(c)
@@ -157,10 +157,10 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 		}
 		c := open(t, link(t, s, name), dir, m, config)
 		defer c.Close()
-		until(t, c, "everything is heard", func(st Status) bool { return st.Scenes > 0 && (len(kills) == 0 || st.Repeated > 0) })
+		until(t, c, "everything is heard", func(st Status) bool { return st.Snapshots > 0 && (len(kills) == 0 || st.Repeated > 0) })
 		return c.Status(), c.trainer.Save()
 	}
-	want, school := end("calm")
+	want, state := end("calm")
 	got, killed := end("killed",
 		func(*Teacher) func(fleet.Ledger) error { // while writing
 			return func(fleet.Ledger) error { return errKilled }
@@ -169,19 +169,19 @@ func TestKilledNothingIsCountedTwice(t *testing.T) {
 			return func(l fleet.Ledger) error { return errors.Join(c.write(l), errKilled) }
 		},
 	)
-	if got.Counted != want.Counted || got.Scenes != want.Scenes || got.Learned != want.Learned || want.Learned < 12 || want.Repeated != 0 {
+	if got.Counted != want.Counted || got.Snapshots != want.Snapshots || got.Learned != want.Learned || want.Learned < 12 ||
+		want.Repeated != 0 {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	if got.Repeated != got.Counted+got.Scenes {
-		t.Errorf("%d came again, want all of %d", got.Repeated, got.Counted+got.Scenes)
+	if got.Repeated != got.Counted+got.Snapshots {
+		t.Errorf("%d came again, want all of %d", got.Repeated, got.Counted+got.Snapshots)
 	}
-	if !bytes.Equal(school, killed) {
+	if !bytes.Equal(state, killed) {
 		t.Error("what was learned is not the same")
 	}
 }
 
-// TestAStateOfSomethingElse is refused with what to do, or begun anew where that is
-// what the user means.
+// TestAStateOfSomethingElse is rejected with advice, or replaced where that is intended.
 func TestAStateOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	s, app := serve(t), shop(t)
@@ -216,8 +216,8 @@ func TestAStateOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestTheNotifierIsListenedToLessAndLess while school does not mend what it calls
-// for, and as before once it has been silent for long.
+// TestTheNotifierIsListenedToLessAndLess while training does not remove the cause, and as
+// before after a long time without a notification.
 func TestTheNotifierIsListenedToLessAndLess(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

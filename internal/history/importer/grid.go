@@ -9,15 +9,14 @@ import (
 	"github.com/loadline/loadline/internal/history"
 )
 
-// What one stray time stamp may do: mostSteps is 8 years of 15 s, and of a
-// history with values mostSparse steps apart on average there is nothing to
-// learn.
+// Limits against stray timestamps: mostSteps is 8 years of 15 s, and a history with values
+// mostSparse steps apart on average is useless.
 const (
 	mostSteps  = 1 << 24
 	mostSparse = 1000
 )
 
-// join lays all files out on one grid of steps.
+// join arranges all files on one grid of steps.
 func join(sheets []*sheet, step time.Duration) (*history.History, error) {
 	every := step.Milliseconds()
 	if every == 0 {
@@ -50,7 +49,7 @@ func join(sheets []*sheet, step time.Duration) (*history.History, error) {
 	return g.finish(sheets)
 }
 
-// end is a point at the border of what there is.
+// end is the first or last point.
 type end struct {
 	at   int64
 	line int
@@ -74,8 +73,8 @@ func bounds(sheets []*sheet) (first, last end, points int) {
 	return first, last, points
 }
 
-// commonStep is the most common time between two rows of one run: gaps and a
-// clock that jumped must not change it. Files must agree on it.
+// commonStep is the most common time between two rows of one run: gaps and clock jumps must not
+// change it. Files must agree on it.
 func commonStep(sheets []*sheet) (int64, error) {
 	var step int64
 	var of string
@@ -119,7 +118,7 @@ func (s *sheet) step() int64 {
 	return best
 }
 
-// grid is the history while it is laid out.
+// grid is the history during import.
 type grid struct {
 	start, every int64
 	steps        int
@@ -130,8 +129,8 @@ type grid struct {
 	jitter       int64
 }
 
-// place puts the points of a run on the steps that they are nearest to. A point
-// halfway between two steps says that the clock jumped or the step is wrong.
+// place puts the points of a run on the nearest steps. A point halfway between two steps means
+// that the clock jumped or the step is wrong.
 func (g *grid) place(r *run) {
 	series := g.series(r)
 	f := g.faults[r.file]
@@ -176,8 +175,7 @@ func (r *run) label() string {
 	return r.names[0]
 }
 
-// series of a run: those of its service or calls, which another file may have
-// begun.
+// series of a run: those of its service or calls, possibly begun by another file.
 func (g *grid) series(r *run) []history.Series {
 	if r.ofCalls {
 		i, found := g.calls[r.names]

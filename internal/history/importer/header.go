@@ -10,8 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// column is one column of a table that holds values: which metric, and the
-// factor that makes the metric's unit of it.
+// column is one column of values: its metric, and the factor to the metric's unit.
 type column struct {
 	at     int // position in a row
 	name   string
@@ -19,8 +18,7 @@ type column struct {
 	factor float64
 }
 
-// header is what the columns of a table are. Positions are -1 where there is no
-// such column.
+// header is the columns of a table. Positions are -1 for missing columns.
 type header struct {
 	time, service       int
 	from, to, operation int
@@ -30,7 +28,7 @@ type header struct {
 	ignored             []string
 }
 
-// Names that a column may go by.
+// Accepted names of a column.
 var (
 	timeNames    = []string{"time", "timestamp", "ts", "date"}
 	serviceNames = []string{"service", "deployment", "workload", "app"}
@@ -39,8 +37,7 @@ var (
 	opNames      = []string{"operation", "route", "method"}
 )
 
-// suffixes are the units that a column's name may end in, by the metric's own
-// unit.
+// suffixes are the units that a column's name may end in, by the metric's own unit.
 var suffixes = map[string][]struct {
 	end    string
 	factor float64
@@ -53,8 +50,8 @@ var suffixes = map[string][]struct {
 	"count": {{"_count", 1}},
 }
 
-// isTable reports whether a first line is the header of our CSV layout: it has a
-// column for the time by its name. Traces have none, or call it otherwise.
+// isTable reports whether a first line is the header of our CSV layout: it has a time column.
+// Traces have none, or name it differently.
 func isTable(line []byte) bool {
 	names := splitHeader(line)
 	at := func(of []string) bool {
@@ -94,7 +91,7 @@ func columnName(text string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(text))
 }
 
-// metricOf finds the metric that a column is named after.
+// metricOf finds the metric of a column by its name.
 func metricOf(name string, ofCalls bool) (metric int, factor float64, found bool) {
 	for _, about := range metrics(ofCalls) {
 		if name == about.Name {
@@ -115,7 +112,7 @@ type metric struct {
 	index int
 }
 
-// metrics that histories keep, in the order of their columns.
+// metrics of histories, in the order of their columns.
 func metrics(ofCalls bool) []metric {
 	var all []metric
 	if ofCalls {
@@ -138,9 +135,9 @@ func rowOf(index int, ofCalls bool) loadline.Metric {
 	return loadline.ServiceTable[index].Metric
 }
 
-// readHeader finds out what the columns are.
+// readHeader identifies the columns.
 //
-// A column value without a column metric is the one that only names.
+// A column value without a column metric has the metric only.
 func readHeader(names []string, only string, f *faults) header {
 	h := header{time: -1, service: -1, from: -1, to: -1, operation: -1, metric: -1, value: -1}
 	rest := map[int]string{}
@@ -187,8 +184,8 @@ func (h *header) once(place *int, i int, name string, f *faults) {
 	*place = i
 }
 
-// addColumn takes a column that may be a metric. One that is nearly named like
-// a metric is a fault; any other is left out.
+// addColumn handles a column that may be a metric. A name close to a metric's is a fault; any
+// other column is ignored.
 func (h *header) addColumn(i int, name string, f *faults) {
 	metric, factor, found := metricOf(name, h.ofCalls)
 	if !found {

@@ -1,12 +1,12 @@
-// Package importer makes histories of files that others have written: CSV with a
-// row per service and step, and the traces that workloads are read from.
+// Package importer reads histories from files of other programs: CSV with a row per service and
+// step, and the traces of package workload.
 //
 // Reading order: intake.go (files become one history), header.go (what the
 // columns of a CSV are), rows.go (its rows), grid.go (times become steps),
 // trace.go (traces).
 //
-// A wrong file gets every fault at once, as workload.Faults: file, line, field,
-// value, and what it must be.
+// All faults of a file are reported at once, as workload.Faults: file, line, field, value, and
+// what it must be.
 package importer
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Options say how to read files that leave something open.
+// Options configure the import.
 type Options struct {
-	Service string           // the service that a file without a column for it refers to; empty = the file's name
+	Service string           // service of a file without a column for it; empty = the file's name
 	Step    time.Duration    // 0 = the most common time between rows
-	Start   time.Time        // of traces, which have a clock of their own; zero = that of simulations
+	Start   time.Time        // of traces, which have relative times; zero = that of simulations
 	Cores   float64          // of the machines in a utilisation trace, at 100 %; 0 = 1
-	Trace   workload.Options // Metric also names a CSV's lone column value; gaps are absent by default
+	Trace   workload.Options // Metric also names a CSV's single column value; gaps are absent by default
 }
 
-// Files reads files into one history. They may refer to different services,
-// calls, metrics or spans, but not twice of the same.
+// Files reads files into one history. They may have different services, calls, metrics or
+// spans, but not the same twice.
 func Files(paths []string, o Options) (*history.History, error) {
 	var all []*sheet
 	var faults []error
@@ -74,7 +74,7 @@ func readFile(path string, o Options) (*sheet, error) {
 	return read(file, path, o)
 }
 
-// read takes one file, gzip or not, CSV or trace: the header tells.
+// read reads one file, gzip or not, CSV or trace, by its header.
 func read(r io.Reader, name string, o Options) (*sheet, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -104,7 +104,7 @@ func serviceOf(path string) string {
 	return name
 }
 
-// start is when a trace's own clock began.
+// start is the origin of a trace's relative times.
 func (o Options) start() time.Time {
 	if o.Start.IsZero() {
 		return sim.Epoch
@@ -112,7 +112,7 @@ func (o Options) start() time.Time {
 	return o.Start.UTC()
 }
 
-// faults gathers what is wrong with one file, the first of them by name.
+// faults collects the faults of one file.
 type faults struct{ workload.Faults }
 
 // mostFaults are listed; the rest are counted.

@@ -132,7 +132,7 @@ time,from,to,operation,rate,latency_mean_ms
 	}
 }
 
-func TestTimesThatJitterAreMovedAndSaidSo(t *testing.T) {
+func TestTimesThatJitterAreMovedAndReported(t *testing.T) {
 	h, err := files(t, Options{}, `a.csv
 time,rate
 100.000,1
@@ -232,7 +232,7 @@ func TestTracesBecomeOneService(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.Step != time.Minute || !h.Start.Equal(sim.Epoch.Add(time.Minute)) {
-		t.Errorf("step %v from %v: a bin's value speaks of the step that ends with it", h.Step, h.Start)
+		t.Errorf("step %v from %v: a bin's value is of the step that ends with it", h.Step, h.Start)
 	}
 	expect(t, h, "shop", history.Rate, 0, 40)
 	expect(t, h, "shop", history.Rate, 1, 20)
@@ -320,7 +320,7 @@ func TestGzipIsReadAsItIs(t *testing.T) {
 	}
 }
 
-// What is imported can be written and read back.
+// An imported history can be written and read back.
 func TestAnImportCanBeKept(t *testing.T) {
 	h, err := files(t, Options{}, "web.csv\ntime,rate\n0,0\n15,2\n45,3\n")
 	if err != nil {
@@ -345,7 +345,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("time\trate\n1e300\t1\n-5\t2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if first, _, _ := strings.Cut(text, "\n"); !isTable([]byte(first)) {
-			return // traces are fuzzed where they are read
+			return // traces are fuzzed in their own package
 		}
 		s, err := read(strings.NewReader(text), "fuzz.csv", Options{})
 		if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// sheet is one file that has been read: values by run and time, not yet by
-// step.
+// sheet is the content of one file: values by run and time, not yet by step.
 type sheet struct {
 	file  string
 	runs  []*run
@@ -36,8 +35,8 @@ type point struct {
 	line   int32
 }
 
-// mostPoints bounds the memory of a file: 40 services with 20 metrics for two
-// weeks at 15 s are just fewer.
+// mostPoints bounds the memory of a file: 40 services with 20 metrics for two weeks at 15 s are
+// slightly fewer.
 const mostPoints = 1 << 26
 
 // readTable reads our CSV layout.
@@ -57,14 +56,14 @@ func readTable(r io.Reader, name string, o Options) (*sheet, error) {
 	return t.sheet, nil
 }
 
-// table is a CSV while it is read.
+// table is the state of reading a CSV.
 type table struct {
 	sheet   *sheet
 	faults  *faults
 	header  header
 	byName  map[[3]string]*run
 	service string // if there is no column for it
-	only    string // the metric of a lone column value
+	only    string // the metric of a single column value
 	points  int
 }
 
@@ -75,7 +74,7 @@ func (t *table) read(r io.Reader) error {
 		t.header = readHeader(names, t.only, t.faults)
 	}
 	if err := t.faults.err(); err != nil {
-		return err // the rows would be checked by the wrong columns
+		return err // the rows would be checked against the wrong columns
 	}
 	width := len(names)
 	for err == nil {
@@ -176,7 +175,7 @@ func (t *table) run(line int, fields []string) *run {
 	r := t.byName[names]
 	if r == nil {
 		for i := range names {
-			names[i] = strings.Clone(names[i]) // the row's memory is used again
+			names[i] = strings.Clone(names[i]) // the row's memory is reused
 		}
 		r = &run{file: t.sheet.file, ofCalls: h.ofCalls, names: names}
 		t.byName[names] = r
@@ -185,7 +184,7 @@ func (t *table) run(line int, fields []string) *run {
 	return r
 }
 
-// value takes one field. Empty, NaN, null and - are absent.
+// value reads one field. Empty, NaN, null and - are absent.
 func (t *table) value(r *run, at int64, line int, c column, fields []string) {
 	text := strings.TrimSpace(fields[c.at])
 	switch strings.ToLower(text) {
@@ -213,7 +212,7 @@ func unitName(unit string) string {
 	return unit
 }
 
-// Layouts of times that people and databases write.
+// Time formats of people and databases.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
 	"2006-01-02 15:04", time.DateOnly,

@@ -10,10 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// readTrace reads one of the trace formats. Request rates become the rate of
-// one service, and by kind the calls of users to it; utilisation becomes its
-// CPU. A bin's value refers to the step that ends with the bin. A gap is absent,
-// unless set otherwise.
+// readTrace reads one of the trace formats. Request rates become the rate of one service, and
+// by kind the calls of users to it; utilisation becomes its CPU. A bin's value is of the step
+// that ends with the bin. A gap is absent, unless configured otherwise.
 func readTrace(r io.Reader, name string, o Options) (*sheet, error) {
 	if o.Trace.Gaps == workload.GapsRefuse {
 		o.Trace.Gaps = workload.GapsAbsent

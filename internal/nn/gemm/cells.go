@@ -1,10 +1,9 @@
 package gemm
 
-// NormForward brings each row of x to mean 0 and variance 1, scales and shifts
-// it, raises what is below the floor to the floor (0 is a fused ReLU, -Inf
-// nothing), and writes it to y. It keeps the unit-variance rows and one over each
-// row's deviation for the gradient: inverse has a value per row, scale and shift
-// one per column.
+// NormForward normalises each row of x to mean 0 and variance 1, scales and shifts it, raises
+// values below the floor to the floor (0 is a fused ReLU, -Inf nothing), and writes it to y. It
+// keeps the unit-variance rows and one over each row's deviation for the gradient: inverse has
+// a value per row, scale and shift one per column.
 func NormForward(y, unit, inverse, x, scale, shift []float32, epsilon, floor float32) {
 	n := len(inverse) * len(scale)
 	if len(y) != n || len(unit) != n || len(x) != n || len(shift) != len(scale) {
@@ -35,9 +34,8 @@ func GRUForward(h, reset, update, fresh, recurrent, previous []float32) {
 	active.gruForward(h, reset, update, fresh, recurrent, previous)
 }
 
-// GRUBackward takes dh, the gradient of the new state, to the gradients of the
-// gates' sums, and leaves in dh the part that reaches the previous state
-// without passing a gate.
+// GRUBackward propagates dh, the gradient of the new state, to the gradients of the gates'
+// sums, and leaves in dh the part that reaches the previous state without passing a gate.
 func GRUBackward(dreset, dupdate, dfresh, drecurrent, dh, reset, update, fresh, recurrent, previous []float32) {
 	same(len(dh), len(dreset), len(dupdate), len(dfresh), len(drecurrent))
 	same(len(dh), len(reset), len(update), len(fresh), len(recurrent), len(previous))

@@ -1,7 +1,7 @@
 package gemm
 
-// kernels is one complete set of implementations. The functions trust their
-// arguments; the exported wrappers check them.
+// kernels is one complete set of implementations. The functions do not check their arguments;
+// the exported wrappers do.
 type kernels struct {
 	name string
 
@@ -36,9 +36,9 @@ func choose(vector *kernels) *kernels {
 // Name says which kernels are in use: "avx2" or "portable".
 func Name() string { return active.name }
 
-// UsePortable switches to the portable kernels, or back to the processor's
-// own, and returns a function that restores what was there. It is for tests and
-// benchmarks, and must not run while anything computes.
+// UsePortable switches to the portable kernels, or back to the processor's own, and returns a
+// function that restores the previous ones. It is for tests and benchmarks, and must not run
+// during a computation.
 func UsePortable(on bool) (restore func()) {
 	before := active
 	if on {

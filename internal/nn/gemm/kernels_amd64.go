@@ -43,15 +43,15 @@ const (
 	panelWidth = 16
 	vectorLen  = 8
 	tileRows   = 6
-	// packDepth rows of a panel of B make 16 KiB: they stay in the first-level
-	// cache beside the rows of A that stream past.
+	// packDepth rows of a panel of B make 16 KiB: they stay in the first-level cache beside the
+	// rows of A that are streamed.
 	packDepth = 256
 )
 
 // multiplyAVX2 picks the kernel by shape.
 func multiplyAVX2(p product) {
 	switch {
-	case p.k == 0: // nothing to multiply, and no memory to point at
+	case p.k == 0: // no multiplication, and no memory to point at
 		multiplyPortable(p)
 	case p.m == 1:
 		vectorMatrix(first(p.c), first(p.a), first(p.b), first(p.bias), p.k, p.n, p.colStrideA, p.strideB, p.mode)
@@ -67,7 +67,7 @@ func multiplyAVX2(p product) {
 	}
 }
 
-// multiplyPanels computes C panel by panel, reading B where it lies.
+// multiplyPanels computes C panel by panel, reading B in place.
 func multiplyPanels(p product) {
 	for j := 0; j < p.n; j += panelWidth {
 		var bias *float32
@@ -78,17 +78,16 @@ func multiplyPanels(p product) {
 	}
 }
 
-// worthPacking: rows of B that lie far apart compete for few places in the
-// cache. Copying a panel into adjoining lines pays if enough tiles use it and if
-// B is large; or if A is read across its rows too, because then both compete.
-// Found by measuring products of 32 to 256 rows.
+// worthPacking: rows of B that are far apart compete for few cache sets. Copying a panel into
+// contiguous lines pays if enough tiles use it and if B is large; or if A is read across its
+// rows too, because then both compete. Found by measuring products of 32 to 256 rows.
 func worthPacking(p product) bool {
 	acrossA := p.colStrideA > 1
 	return p.m >= 64 && p.k >= panelWidth && p.strideB >= 128 && (acrossA || p.k*p.n > 1<<16)
 }
 
-// multiplyPacked copies each panel of B into adjoining lines first, and cuts k
-// so that the copy stays in the first-level cache.
+// multiplyPacked copies each panel of B into contiguous lines first, and divides k so that the
+// copy stays in the first-level cache.
 func multiplyPacked(p product) {
 	var packed [packDepth * panelWidth]float32
 	blocks := (p.k + packDepth - 1) / packDepth
@@ -126,9 +125,8 @@ func pack(packed, b []float32, strideB, width int) {
 	}
 }
 
-// panel computes one strip of columns of C in as few tiles as keep the
-// multipliers busy: up to four rows take the same time, so seven rows are
-// better cut 4+3 than 6+1.
+// panel computes one strip of columns of C in as few tiles as keep the multipliers busy: up to
+// four rows take the same time, so seven rows are better divided into 4+3 than 6+1.
 func (p *product) panel(c, a, b, bias *float32, k, width, strideB, mode int) {
 	row := 0
 	tiles := func(rows, count int) {

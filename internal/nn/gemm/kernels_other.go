@@ -2,5 +2,5 @@
 
 package gemm
 
-// vectorKernels has nothing to offer on this architecture.
+// vectorKernels: there are none for this architecture.
 func vectorKernels() *kernels { return nil }

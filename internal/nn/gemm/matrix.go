@@ -5,14 +5,13 @@ import (
 	"unsafe"
 )
 
-// Matrix is a view of float32 values in row order; Stride elements separate the
-// beginnings of rows.
+// Matrix is a view of float32 values in row order; rows are Stride elements apart.
 type Matrix struct {
 	Data               []float32
 	Rows, Cols, Stride int
 }
 
-// View sees the data as rows of the given number of columns, without gaps.
+// View is a view of the data as rows of the given number of columns, without gaps.
 func View(data []float32, rows, cols int) Matrix {
 	return Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
 }
@@ -27,7 +26,7 @@ func (m Matrix) Slice(from, to int) Matrix {
 	return Matrix{Data: m.Data[from*m.Stride:], Rows: to - from, Cols: m.Cols, Stride: m.Stride}
 }
 
-// fits says whether every element lies within the data.
+// fits reports whether every element is within the data.
 func (m Matrix) fits() bool {
 	if m.Rows <= 0 || m.Cols <= 0 {
 		return m.Rows == 0 || m.Cols == 0
@@ -35,15 +34,14 @@ func (m Matrix) fits() bool {
 	return m.Cols <= m.Stride && (m.Rows-1)*m.Stride+m.Cols <= len(m.Data)
 }
 
-// Finish says what a product does besides multiplying. The zero value
-// overwrites C with the bare product.
+// Finish configures a product. The zero value overwrites C with the bare product.
 type Finish struct {
 	Accumulate bool      // add to what C holds
 	Bias       []float32 // add this row to every row of C; not together with Accumulate
 	ReLU       bool      // then replace negative values by zero
 }
 
-// How a product begins and ends, as the kernels read it (gen/panel.go).
+// Modes of a product, as the kernels read them (gen/panel.go).
 const (
 	modeAccumulate = 1
 	modeBias       = 2
@@ -61,7 +59,7 @@ type product struct {
 	mode                   int
 }
 
-// Mul sets C to A*B, finished as asked. C must not overlap A or B.
+// Mul sets C to A*B, with the given Finish. C must not overlap A or B.
 func Mul(c, a, b Matrix, f Finish) {
 	if c.Rows != a.Rows || c.Cols != b.Cols || a.Cols != b.Rows {
 		panic(fmt.Sprintf("gemm: %dx%d times %dx%d does not give %dx%d", a.Rows, a.Cols, b.Rows, b.Cols, c.Rows, c.Cols))
@@ -69,8 +67,8 @@ func Mul(c, a, b Matrix, f Finish) {
 	multiply(c, a, b, f, a.Cols, a.Stride, 1)
 }
 
-// MulTransA sets C to the transpose of A times B, finished as asked. C must not
-// overlap A or B.
+// MulTransA sets C to the transpose of A times B, with the given Finish. C must not overlap A
+// or B.
 func MulTransA(c, a, b Matrix, f Finish) {
 	if c.Rows != a.Cols || c.Cols != b.Cols || a.Rows != b.Rows {
 		panic(fmt.Sprintf("gemm: transposed %dx%d times %dx%d does not give %dx%d", a.Rows, a.Cols, b.Rows, b.Cols, c.Rows, c.Cols))
@@ -81,15 +79,15 @@ func MulTransA(c, a, b Matrix, f Finish) {
 // narrow is the longest row on which kernels apply tanh themselves.
 const narrow = 8
 
-// Row is a product of one row, checked and taken apart beforehand: Run does
-// nothing but multiply. A small layer takes some ten nanoseconds.
+// Row is a product of one row, checked and resolved beforehand: Run only multiplies. A small
+// layer takes about ten nanoseconds.
 type Row struct {
 	y, x, w, bias *float32
 	k, n, mode    int
 }
 
-// NewRow sets y to the row x times W, whose rows are as long as y, plus the bias,
-// and then applies ReLU or tanh if asked. Without a bias it adds to y.
+// NewRow sets y to the row x times W, whose rows are as long as y, plus the bias, and then
+// optionally applies ReLU or tanh. Without a bias it adds to y.
 func NewRow(y, x, w, bias []float32, relu, tanh bool) Row {
 	if len(x)*len(y) != len(w) || len(w) == 0 || (bias != nil && len(bias) != len(y)) {
 		panic("gemm: a row needs a row of W per value of x, and a bias per value of y")
@@ -107,7 +105,7 @@ func NewRow(y, x, w, bias []float32, relu, tanh bool) Row {
 	return r
 }
 
-// Run multiplies what the slices given to NewRow hold now.
+// Run multiplies the current values of the slices given to NewRow.
 func (r *Row) Run() {
 	active.row(r.y, r.x, r.w, r.bias, r.k, r.n, r.mode)
 	if r.mode&modeTanh != 0 && r.n > narrow {

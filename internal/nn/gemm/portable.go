@@ -155,10 +155,10 @@ func dotPortable(x, y []float32) float32 {
 	return sum
 }
 
-// Where a unit is dead, the means of its gradients fade until they are
-// subnormal, which processors handle by microcode: a step over such takes tens
-// of times as long. Adam drops them before, when they no longer move a weight,
-// and gradients whose squares would be subnormal. gen/ has the same numbers.
+// Where a unit is dead, the means of its gradients decay until they are subnormal, which
+// processors handle by microcode: such a step takes tens of times as long. Adam drops them
+// earlier, when they no longer move a weight, and gradients whose squares would be subnormal.
+// gen/ has the same constants.
 const (
 	fadedGradient = 1e-18 // its square stays above the smallest normal number, 1.2e-38
 	fadedMean     = 1e-30 // so does its product with a learning rate
@@ -193,5 +193,5 @@ func fmaLoopPortable(rounds int) {
 	for range rounds * 48 * 8 / 4 {
 		a, b, c, d = a*0.5+1, b*0.5+1, c*0.5+1, d*0.5+1
 	}
-	runtime.KeepAlive(a + b + c + d) // or the compiler would drop the loop
+	runtime.KeepAlive(a + b + c + d) // prevents the compiler from dropping the loop
 }

@@ -25,8 +25,8 @@ func randoms(rng *rand.Rand, n int) []float32 {
 	return out
 }
 
-// guarded is a slice of n random values whose neighbours in memory hold a
-// signal value, so that a write beyond the end is seen.
+// guarded is a slice of n random values between marker values in memory, so that a write beyond
+// the end is detected.
 type guarded struct {
 	values []float32
 	whole  []float32

@@ -1,7 +1,6 @@
 package gemm
 
-// same panics unless all slices have the length of the first: the vector
-// kernels trust it.
+// same panics unless all slices have the length of the first: the vector kernels rely on it.
 func same(n int, lengths ...int) {
 	for _, l := range lengths {
 		if l != n {
@@ -83,9 +82,8 @@ type AdamStep struct {
 	Decay        float32 // what is left of a parameter after weight decay; 1 for none
 }
 
-// Adam updates parameters p and moments m and v from gradients g in one pass.
-// What has faded too far to move a parameter becomes 0: moments are never
-// subnormal, which would be slow.
+// Adam updates parameters p and moments m and v from gradients g in one pass. Values too small
+// to move a parameter become 0: moments are never subnormal, which would be slow.
 func Adam(p, g, m, v []float32, s AdamStep) {
 	same(len(p), len(g), len(m), len(v))
 	active.adam(p, g, m, v, s.Keep1, s.Keep2, s.Rate, s.RootBias2, s.Epsilon, s.Decay)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExponentialsAreAccurate sweeps each function's range against math in
-// float64 and holds the stated relative errors.
+// TestExponentialsAreAccurate compares each function over its range with math in float64 and
+// checks the documented relative errors.
 func TestExponentialsAreAccurate(t *testing.T) {
 	cases := []struct {
 		name      string
@@ -134,8 +134,8 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
-// TestAdamLeavesNoSubnormals lets moments fade for thousands of steps, under no
-// gradient and under ones too small to square.
+// TestAdamLeavesNoSubnormals lets moments decay for thousands of steps, with zero gradients and
+// with ones too small to square.
 func TestAdamLeavesNoSubnormals(t *testing.T) {
 	const n, smallest = 37, 0x1p-126
 	subnormal := func(x float32) bool { return x != 0 && x < smallest && x > -smallest }

@@ -10,10 +10,10 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// All state of a training can be saved and restored: see
-// rl.Archive. What the constructors fix is not in it.
+// All state of a training can be saved and restored: see rl.Archive. What the constructors set
+// is not included.
 
-// Archive saves or restores the student with what it has learned from.
+// Archive saves or restores the student with its examples.
 func (s *Student) Archive(a *rl.Archive) {
 	mode := int(s.Mode)
 	a.Int(&mode)
@@ -50,7 +50,7 @@ func (m *Mix) Archive(a *rl.Archive) {
 	}
 }
 
-// Archive saves or restores what was seen of late.
+// Archive saves or restores the recent values.
 func (n *Notifier) Archive(a *rl.Archive) {
 	a.Label(fmt.Sprintf("a notifier with %+v", n.config))
 	a.Int(&n.iter)
@@ -102,7 +102,7 @@ func (t *InProcess) Archive(a *rl.Archive) {
 	}
 }
 
-// Archive saves or restores what waits.
+// Archive saves or restores the queues.
 func (j *Join) Archive(a *rl.Archive) {
 	a.Label(fmt.Sprintf("scenes and decisions of %q every %v", j.services, j.period))
 	a.Uint64(&j.Late)
@@ -148,7 +148,7 @@ func (j *Join) isService(a *rl.Archive, service int) {
 	}
 }
 
-// archiveCount is the length of what follows, which is made as long when restoring.
+// archiveCount is the length of the list that follows; it is allocated when restoring.
 func archiveCount[T any](a *rl.Archive, list *[]T) int {
 	n := len(*list)
 	a.Int(&n)
@@ -168,7 +168,7 @@ func archiveText(a *rl.Archive, text *string) {
 	*text = string(b)
 }
 
-// archiveTime keeps an instant to the nanosecond; none stays none.
+// archiveTime keeps an instant to the nanosecond; the zero time stays zero.
 func archiveTime(a *rl.Archive, t *time.Time) {
 	known := !t.IsZero()
 	nanos := uint64(t.UnixNano())

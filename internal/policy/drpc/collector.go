@@ -2,14 +2,14 @@ package drpc
 
 import "github.com/loadline/loadline"
 
-// Position is the last message of one sender that was counted. An epoch is one process of
-// the sender; sequences begin anew with it.
+// Position is the last message of one sender that was counted. An epoch is one process of the
+// sender; sequences restart with it.
 type Position struct {
 	Epoch    uint64 `json:"epoch"`
 	Sequence uint64 `json:"sequence"`
 }
 
-// Advance moves the mark to a message and reports whether the message is new.
+// Advance moves the position to a message and reports whether the message is new.
 func (m *Position) Advance(epoch, sequence uint64) bool {
 	if epoch < m.Epoch || epoch == m.Epoch && sequence <= m.Sequence {
 		return false

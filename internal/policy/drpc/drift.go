@@ -5,7 +5,7 @@ import "github.com/loadline/loadline"
 // Mix is the shares of the kinds of requests.
 type Mix []float64
 
-// MixOf an observation; nothing where no rate was measured.
+// MixOf an observation; nil if no rate was measured.
 func MixOf(o *loadline.Observation) Mix {
 	m, all := make(Mix, len(o.Kinds)), 0.0
 	for k := range o.Kinds {
@@ -21,9 +21,8 @@ func MixOf(o *loadline.Observation) Mix {
 	return m
 }
 
-// Drift is the share of requests that have moved to another kind since (total
-// variation distance): 0 is the same mix, 1 is none in common. It is 0 where
-// either is not known.
+// Drift is the share of requests that have moved to another kind since (total variation
+// distance): 0 is the same mix, 1 is none in common. It is 0 if either is unknown.
 func (m Mix) Drift(since Mix) float64 {
 	if len(m) == 0 || len(m) != len(since) {
 		return 0
@@ -35,8 +34,8 @@ func (m Mix) Drift(since Mix) float64 {
 	return sum / 2
 }
 
-// Follow moves a mix a share of the way to another: the mix that a teacher has
-// practised on, step by step.
+// Follow moves a mix a share of the way to another: the mix that a teacher has been trained on,
+// step by step.
 func (m Mix) Follow(to Mix, share float64) Mix {
 	if len(m) != len(to) {
 		return append(Mix(nil), to...)

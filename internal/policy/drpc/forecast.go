@@ -11,8 +11,8 @@ import (
 // ForecastStep is the length of a step of the forecasts.
 const ForecastStep = time.Minute
 
-// ForecastTask is the task of every service's forecaster: the visits within the
-// next minutes, which is longer than a replica takes to start.
+// ForecastTask is the task of every service's forecaster: the visits within the next minutes,
+// which is longer than the start-up of a replica.
 func ForecastTask() forecast.Task {
 	return forecast.Task{Horizons: []int{1, 2, 3, 4, 5}, Levels: []float64{0.5, 0.9}}
 }
@@ -22,8 +22,8 @@ func ForecastConfig(seed uint64) forecast.GRUConfig {
 	return forecast.GRUConfig{Window: 20, Hidden: 12, Members: 1, Epochs: 15, Patience: 3, Seed: seed}
 }
 
-// NewRates forecasts an application's rates with a model's forecasters, which go
-// with the services by name. They are copied: a forecaster keeps a history.
+// NewRates forecasts an application's rates with a model's forecasters, matched with the
+// services by name. They are copied: a forecaster keeps a history.
 func NewRates(app *loadline.App, services []string, models []*forecast.GRU) (*forecast.Rates, error) {
 	own := make([]*forecast.GRU, len(app.Services))
 	for i, gru := range models {
@@ -42,7 +42,7 @@ func NewRates(app *loadline.App, services []string, models []*forecast.GRU) (*fo
 	return forecast.NewRates(own, ForecastStep, ForecastTask()), nil
 }
 
-// highestOf the medians, and the rate where there are none.
+// highestOf the medians; the rate if there are none.
 func highestOf(f *loadline.Forecast, rate float64) float64 {
 	if len(f.Median) == 0 {
 		return rate

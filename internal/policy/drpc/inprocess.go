@@ -5,23 +5,22 @@ import (
 	"sync"
 )
 
-// InProcess is a transport within one process: ordered, and the same each time.
-// It behaves as a durable stream of bounded size does, and may be used by many
-// goroutines.
+// InProcess is a transport within one process: ordered and deterministic. It behaves like a
+// durable stream of bounded size, and is safe for concurrent use.
 type InProcess struct {
-	Most int // experiences that it holds at most
+	Most int // maximum number of experiences
 
 	lock    sync.Mutex
 	queue   []Delivery
-	last    uint64            // sequence given
+	last    uint64            // last sequence assigned
 	acked   uint64            // sequence acknowledged
-	known   map[string]uint64 // ids of what the queue holds
+	known   map[string]uint64 // ids of the messages in the queue
 	weights map[string]Weights
 
 	messages, bytes uint64
 }
 
-// NewInProcess holds so many experiences at most.
+// NewInProcess makes a transport for at most this many experiences.
 func NewInProcess(most int) *InProcess {
 	return &InProcess{Most: max(most, 1), known: map[string]uint64{}, weights: map[string]Weights{}}
 }
@@ -94,8 +93,7 @@ func (t *InProcess) Latest(service string) (Weights, error) {
 	return w, nil
 }
 
-// Carried is how many experiences and bytes have gone up, weights that went down
-// included in the bytes.
+// Carried is the number of experiences and bytes sent, published weights included in the bytes.
 func (t *InProcess) Carried() (messages, bytes uint64) {
 	t.lock.Lock()
 	defer t.lock.Unlock()

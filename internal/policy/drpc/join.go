@@ -7,25 +7,25 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Join puts snapshots and students' experience together into what a teacher learns
-// from: the whole at an instant, what the students did until the next, and the whole
-// then. Both come over one stream, but from many processes, so that it goes by their
-// clocks and not by the order of arrival. Nothing is made up: a stretch in which
-// some student sent nothing is left out, since its action is unknown.
+// Join combines snapshots and students' experience into a teacher's transitions: the whole
+// application at an instant, the students' actions until the next, and the whole application
+// then. Both arrive over one stream, but from many processes, so that they are ordered by their
+// clocks and not by arrival. Nothing is guessed: a period in which some student sent nothing is
+// skipped, since its action is unknown.
 type Join struct {
-	Late       uint64 // decisions that came when their stretch was over, or that no snapshots cover
-	Incomplete uint64 // stretches that were left out because not all that students did is known
-	Broken     uint64 // stretches without a snapshot at their end, or without its score
-	Silent     string // service whose student it was, the last time
+	Late       uint64 // decisions that arrived after their period, or that no snapshots cover
+	Incomplete uint64 // periods skipped because not all actions are known
+	Broken     uint64 // periods without a snapshot at their end, or without its score
+	Silent     string // service whose actions were missing last
 
 	period    time.Duration
 	services  []string
 	index     map[string]int
-	snapshots []Snapshot // whose stretch is not over, oldest first
+	snapshots []Snapshot // whose period is not over, oldest first
 	decisions []decision // since the first of them
 	gaps      []gap
 	progress  []progress
-	messages  uint64 // taken in
+	messages  uint64 // received
 }
 
 // decision is what a student did.
@@ -35,31 +35,30 @@ type decision struct {
 	action  Action
 }
 
-// gap is when a student did something that never arrived, or may have.
+// gap is a time in which a student's actions are or may be missing.
 type gap struct {
 	service  int
 	from, to time.Time
 }
 
-// progress is how far a student was heard.
+// progress is the last message of a student.
 type progress struct {
 	epoch, sequence uint64
 	at              time.Time
-	message         uint64 // which one it was, of all
+	message         uint64 // its number among all messages
 }
 
-// Bounds of what waits: as much as agents keep while no server can be reached, since
-// all of it may come at once, scenes before what was done in them.
+// Bounds of the queues: as much as agents keep while no server is reachable, since all of it
+// may arrive at once, snapshots before the actions.
 const (
 	maxSnapshots = 1024
 	maxDecisions = 1024 // of each service
 )
 
-// patience is how many messages of each service may come while one student is not
-// heard at all.
+// patience is how many messages of each service may arrive while one student sends nothing.
 const patience = 16
 
-// NewJoin is for an application and its teacher's period.
+// NewJoin makes a join for an application and its teacher's period.
 func NewJoin(app *loadline.App, period time.Duration) *Join {
 	j := &Join{period: period, index: map[string]int{}, progress: make([]progress, len(app.Services))}
 	for i := range app.Services {
@@ -69,7 +68,7 @@ func NewJoin(app *loadline.App, period time.Duration) *Join {
 	return j
 }
 
-// AddExperience takes a decision that is counted for the first time.
+// AddExperience adds a decision that is counted for the first time.
 func (j *Join) AddExperience(e *Experience) {
 	i, ours := j.index[e.Service]
 	if !ours {
@@ -80,9 +79,9 @@ func (j *Join) AddExperience(e *Experience) {
 	j.progress[i] = progress{e.Epoch, e.Sequence, e.At, j.messages}
 	switch again := e.Epoch == last.epoch; {
 	case last.message == 0 || again && e.Sequence == last.sequence+1:
-	case e.At.After(last.at): // something was let go, or lost with its process
+	case e.At.After(last.at): // some were dropped, or lost with their process
 		j.gaps = append(j.gaps, gap{i, last.at, e.At})
-	default: // another process with another clock: the one before is heard no more
+	default: // another process with another clock: nothing more comes from the one before
 		j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool { return d.service == i })
 	}
 	if len(j.snapshots) > 0 && e.At.Before(j.snapshots[0].At) {
@@ -96,7 +95,7 @@ func (j *Join) AddExperience(e *Experience) {
 	}
 }
 
-// AddSnapshot takes a scene that is counted for the first time.
+// AddSnapshot adds a snapshot that is counted for the first time.
 func (j *Join) AddSnapshot(s Snapshot) {
 	j.messages++
 	j.snapshots = append(j.snapshots, s)
@@ -106,8 +105,8 @@ func (j *Join) AddSnapshot(s Snapshot) {
 	}
 }
 
-// Next is the next stretch that is complete: the scenes at its ends, and what was
-// done between them. Without one it is false.
+// Next is the next complete period: the snapshots at its ends, and the actions between them.
+// False if there is none.
 func (j *Join) Next(actions []float32) (from, to Snapshot, ok bool) {
 	for len(j.snapshots) > 1 {
 		from, to = j.snapshots[0], j.snapshots[1]
@@ -134,8 +133,8 @@ func (j *Join) Next(actions []float32) (from, to Snapshot, ok bool) {
 	return from, to, false
 }
 
-// silent is the service of which it is not known what was done in a stretch; -1 =
-// there is none. While it may yet be heard, that waits.
+// silent is a service whose actions in a period are unknown; -1 = none. waiting means that they
+// may still arrive.
 func (j *Join) silent(from, to time.Time) (service int, waiting bool) {
 	if g := slices.IndexFunc(j.gaps, func(g gap) bool { return g.from.Before(to) && g.to.After(from) }); g >= 0 {
 		return j.gaps[g].service, false
@@ -155,14 +154,13 @@ func (j *Join) silent(from, to time.Time) (service int, waiting bool) {
 	return -1, false
 }
 
-// follows says whether a stretch is from one scene to the very next, a period later.
+// follows reports whether two snapshots are consecutive, a period apart.
 func (j *Join) follows(from, to *Snapshot) bool {
 	apart := to.At.Sub(from.At)
 	return to.Scored && to.Epoch == from.Epoch && to.Sequence == from.Sequence+1 && apart > j.period/2 && apart <= j.period*3/2
 }
 
-// take sums up what each student did in a stretch. A student that decided several
-// times did it all.
+// take sums up the actions of each student in a period.
 func (j *Join) take(from, to time.Time, actions []float32) {
 	clear(actions)
 	j.decisions = slices.DeleteFunc(j.decisions, func(d decision) bool {
@@ -181,7 +179,7 @@ func (j *Join) take(from, to time.Time, actions []float32) {
 	})
 }
 
-// drop leaves the first scene out, and what was done until the next.
+// drop skips the first snapshot, and the actions until the next.
 func (j *Join) drop() {
 	j.snapshots = slices.Delete(j.snapshots, 0, 1)
 	begin := j.snapshots[0].At
@@ -189,7 +187,7 @@ func (j *Join) drop() {
 	j.forget(begin)
 }
 
-// forget gaps that are over.
+// forget drops gaps that are over.
 func (j *Join) forget(begin time.Time) {
 	j.gaps = slices.DeleteFunc(j.gaps, func(g gap) bool { return !g.to.After(begin) })
 }

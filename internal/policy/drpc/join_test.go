@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// stream is what a fleet of the shop would send up.
+// stream is the messages of a fleet of the shop.
 type stream struct {
 	join      *Join
 	numbers   map[string]uint64
@@ -18,7 +18,7 @@ func newStream() *stream {
 	return &stream{join: NewJoin(shop(), 30*time.Second), numbers: map[string]uint64{}}
 }
 
-// at is so many seconds after noon.
+// at is the given number of seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 func (s *stream) did(service string, seconds int, x float32) {
@@ -51,26 +51,26 @@ func (s *stream) next(t *testing.T, want bool) (reward float64, done [3]float32)
 	return to.Score.Reward, done
 }
 
-// TestJoinGoesByClocks: what was done between two scenes belongs there, in whatever
-// order it arrives, and a stretch waits for every student.
+// TestJoinGoesByClocks: an action between two snapshots belongs to their period, in whatever
+// order it arrives, and a period waits for every student.
 func TestJoinGoesByClocks(t *testing.T) {
 	s := newStream()
 	s.saw(0)
 	s.saw(30)
 	s.saw(60)
 	s.did("front", 0, 0.75)
-	s.did("front", 10, 0.75) // more than one can do at once
+	s.did("front", 10, 0.75) // more than one action can do
 	s.did("cart", 20, -1)
 	s.next(t, false)
 	s.did("front", 40, 0.6)
 	s.did("cart", 35, 0)
-	s.next(t, false) // ads may have done something
+	s.next(t, false) // an action of ads may still arrive
 	s.did("ads", 30, 1)
 	if r, done := s.next(t, true); r != 30 || done != [3]float32{1, -1, 0} {
 		t.Errorf("reward %v, done %v", r, done)
 	}
 	s.next(t, false)
-	// Saved in the middle, another goes on with it.
+	// Saved here, another join continues with it.
 	again := newStream()
 	if err := rl.Restore(rl.Save(s.join), again.join); err != nil {
 		t.Fatal(err)
@@ -85,15 +85,14 @@ func TestJoinGoesByClocks(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsLeftOut: nothing is learned from stretches of which some part
-// never came.
+// TestWhatIsNotKnownIsLeftOut: periods with missing messages are not learned from.
 func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		happen func(s *stream)
 		want   func(j *Join) bool
 	}{
-		{"a scene was lost", func(s *stream) { s.snapshots++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
+		{"a snapshot was lost", func(s *stream) { s.snapshots++; s.saw(30) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"the next came much later", func(s *stream) { s.saw(300) }, func(j *Join) bool { return j.Broken == 1 }},
 		{"its worth was not measured", func(s *stream) { s.saw(30); s.join.snapshots[1].Scored = false },
 			func(j *Join) bool { return j.Broken == 1 }},
@@ -130,7 +129,7 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsBounded, even if a sender is away.
+// TestWhatWaitsIsBounded, even if a sender is gone.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	s := newStream()
 	for i := range 2 * maxSnapshots {
@@ -140,7 +139,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		s.all(30*maxSnapshots+i, 1)
 	}
 	if len(s.join.snapshots) > maxSnapshots || len(s.join.decisions) > 3*maxDecisions || s.join.Incomplete == 0 || s.join.Late == 0 {
-		t.Errorf("%d scenes and %d decisions wait; %d and %d let go", len(s.join.snapshots), len(s.join.decisions), s.join.Incomplete,
+		t.Errorf("%d snapshots and %d decisions wait; %d and %d let go", len(s.join.snapshots), len(s.join.decisions), s.join.Incomplete,
 			s.join.Late)
 	}
 }

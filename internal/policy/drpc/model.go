@@ -35,9 +35,9 @@ type Model struct {
 	Steps    Steps
 	Reward   Reward
 	Notifier NotifierConfig
-	Visits   *VisitCounts // states that the teacher has practised in
-	Mix      Mix          // of requests that it has practised on
-	// Shares of the SLO that response times were judged by; nil = in proportion.
+	Visits   *VisitCounts // states that the teacher visited in training
+	Mix      Mix          // request mix of its training
+	// Shares of the SLO that response times are compared with; nil = proportional ones.
 	Shares *formulation.Shares
 
 	Training modelfile.Training
@@ -68,7 +68,7 @@ const (
 
 func studentName(i int) string { return fmt.Sprintf("student%d", i) }
 
-// File is the model as it is kept on disk.
+// File is the model's file.
 func (m *Model) File() (*modelfile.File, error) {
 	s := modelSettings{
 		App: m.App, Services: m.Services, Teacher: m.Kind, Shape: m.Shape, Period: m.Period, Version: m.Version,
@@ -93,13 +93,13 @@ func (m *Model) File() (*modelfile.File, error) {
 	return file, err
 }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write writes the model to a path atomically.
 func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
 func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
-// FromFile takes a model out of its file, or says what is wrong with it.
+// FromFile reads a model from its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind {
 		return nil, fmt.Errorf("this is a model of kind %q, not of DRPC (%s); give a file that loadline train --formulation drpc wrote",

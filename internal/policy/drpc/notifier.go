@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// NotifierConfig says when to retrain.
+// NotifierConfig is when to retrain.
 type NotifierConfig struct {
-	Rewards   int     `json:"rewards"`   // npr: past rewards that are looked at
-	Threshold float64 `json:"threshold"` // TH: mean of them below which to retrain
+	Rewards   int     `json:"rewards"`   // npr: number of past rewards
+	Threshold float64 `json:"threshold"` // TH: retrain if their mean is below
 
-	// The paper's three scenarios, made measurable. 0 = do not look.
-	Novelty   float64 `json:"novelty"`   // share of recent states that the teacher has rarely seen
+	// The paper's three scenarios, made measurable. 0 = not checked.
+	Novelty   float64 `json:"novelty"`   // share of recent states that the teacher rarely visited
 	Imitation float64 `json:"imitation"` // mean squared difference of students to their teacher
 	Drift     float64 `json:"drift"`     // share of requests that have moved to another kind
 }
 
-// DefaultNotifier looks back on ten minutes of teacher's steps.
+// DefaultNotifier covers ten minutes of the teacher's steps.
 func DefaultNotifier() NotifierConfig {
 	return NotifierConfig{Rewards: 20, Threshold: 0.5, Novelty: 0.3, Imitation: 0.35, Drift: 0.25}
 }
@@ -38,7 +38,7 @@ func (c NotifierConfig) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Reason is one thing that the notifier looked at.
+// Reason is one criterion of the notifier.
 type Reason struct {
 	Name  string  `json:"name"`  // reward, novelty, imitation, drift
 	Value float64 `json:"value"` // mean over the last steps
@@ -55,11 +55,11 @@ func (r Reason) String() string {
 
 const rewardReason = "reward"
 
-// Signals is what the notifier is shown of a step of stage 2.
+// Signals are the notifier's inputs of a step of stage 2.
 type Signals struct {
 	Reward    float64
 	Novelty   float64 // share of the services' states that the teacher rarely visited
-	Imitation float64 // mean squared difference of what students did to what their teacher would have done
+	Imitation float64 // mean squared difference of the students' actions to their teacher's
 	Drift     float64
 }
 
@@ -80,15 +80,15 @@ func NewNotifier(config NotifierConfig) *Notifier {
 	return n
 }
 
-// Notify takes a step into account and returns why to retrain: nothing means that
-// students go on (lines 4 to 15).
+// Notify adds a step and returns the reasons to retrain; none means that students continue
+// (lines 4 to 15).
 func (n *Notifier) Notify(g Signals) []Reason {
 	at := n.iter % n.config.Rewards
 	for i, v := range [4]float64{g.Reward, g.Novelty, g.Imitation, g.Drift} {
 		n.rings[i][at] = v
 	}
 	n.iter++
-	if n.iter < n.config.Rewards { // not enough gathered yet
+	if n.iter < n.config.Rewards { // not enough values yet
 		return nil
 	}
 	var why []Reason

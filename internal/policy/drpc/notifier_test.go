@@ -7,14 +7,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestAlgorithm4 walks through the notifier's lines.
+// TestAlgorithm4 covers the lines of the algorithm.
 func TestAlgorithm4(t *testing.T) {
 	n := NewNotifier(NotifierConfig{Rewards: 3, Threshold: 0.5})
 	for i, step := range []struct {
 		reward float64
 		why    string
 	}{
-		{0.1, "[]"}, {0.1, "[]"}, // line 8: not enough gathered
+		{0.1, "[]"}, {0.1, "[]"}, // line 8: not enough values
 		{0.1, "[reward 0.1 is below 0.5]"}, // line 11
 		{0.9, "[reward 0.367 is below 0.5]"},
 		{0.9, "[]"}, {0.9, "[]"}, // line 13
@@ -26,7 +26,7 @@ func TestAlgorithm4(t *testing.T) {
 	}
 	n.Reset()
 	if why := n.Notify(Signals{}); why != nil {
-		t.Errorf("%v right after school", why)
+		t.Errorf("%v right after training", why)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestEveryReasonIsNamed(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if why := NewNotifier(NotifierConfig{Rewards: 1}).Notify(Signals{Reward: 1, Novelty: 1, Imitation: 1, Drift: 1}); why != nil {
-		t.Errorf("%v, though nobody looks at it", why)
+		t.Errorf("%v, though it is not checked", why)
 	}
 }
 

@@ -9,13 +9,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Pace is how often a student may decide. The paper sets each student's period by
-// hand and names that as a weakness; here it follows from how fast the load of the
-// service moves.
+// Pace is how often a student may decide. The paper sets each student's period by hand and
+// names that as a weakness; here it depends on how fast the load of the service changes.
 type Pace struct {
-	Least     time.Duration `json:"least_ns"`  // the shortest period, and the beat of all
+	Least     time.Duration `json:"least_ns"`  // the shortest period; all are multiples of it
 	Most      time.Duration `json:"most_ns"`   // the longest
-	Tolerance float64       `json:"tolerance"` // share by which the load may move between two decisions
+	Tolerance float64       `json:"tolerance"` // share by which the load may change between two decisions
 }
 
 // DefaultPace is from ten seconds to a minute.
@@ -40,27 +39,25 @@ func (p Pace) Validate() error {
 
 // pacer chooses one student's periods.
 type pacer struct {
-	rate  loadline.Sample // when it decided last
-	speed float64         // of the load: relative change per second, smoothed
+	rate  loadline.Sample // at the last decision
+	speed float64         // relative change of the load per second, smoothed
 	due   time.Time
 	every time.Duration // the last period chosen
 }
 
-// How much of the last speed stays with every decision.
+// speedKept is the weight of the previous speed in the smoothing.
 const speedKept = 0.6
 
-// isDue says whether it is time to decide; half a beat early counts, since beats
-// need not fall on the instant.
+// isDue reports whether it is time to decide; half a beat early counts, since beats need not
+// fall on the instant.
 func (p *pacer) isDue(now time.Time, pace Pace) bool {
 	return p.due.IsZero() || !now.Add(pace.Least/2).Before(p.due)
 }
 
-// decided chooses when to decide next. Rates are counts over a window, so that a
-// part of every change is chance: what two counts differ by on the mean is left
-// out. What is expected counts like what has happened: a load that is going to
-// move is worth looking at. A student whose service is late looks again at the
-// shortest period; one that has just changed something, when the window is full of
-// what came of it.
+// decided chooses the next decision time. Rates are counts over a window, so that a part of
+// every change is random: the mean difference of two counts is deducted. A forecast change
+// counts like an actual one. A student whose service is late decides again after the shortest
+// period; one that has just changed something, when the window covers the effect.
 func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead float64, within, window time.Duration, changed, late bool) {
 	if rate.Present() {
 		if p.rate.Present() && rate.At.After(p.rate.At) {
@@ -97,6 +94,6 @@ func (p *pacer) decided(now time.Time, pace Pace, rate loadline.Sample, ahead fl
 
 // change from one rate to another, as the logarithm of their ratio.
 func change(from, to float64) float64 {
-	const little = 0.1 // visits a second, too few to scale for
+	const little = 0.1 // visits per second; too few to scale for
 	return math.Abs(math.Log((max(to, 0) + little) / (max(from, 0) + little)))
 }

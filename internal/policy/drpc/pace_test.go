@@ -13,7 +13,7 @@ func TestPaceFollowsTheLoad(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		rate          func(seconds float64) float64
-		ahead         float64 // over the rate
+		ahead         float64 // relative to the rate
 		changed, late bool
 		want          time.Duration
 	}{
@@ -26,7 +26,7 @@ func TestPaceFollowsTheLoad(t *testing.T) {
 		{"what is expected counts", func(float64) float64 { return 1000 }, 1.5, false, false, 40 * time.Second},
 		{"after a change, the next decision comes when its effect shows", func(float64) float64 { return 1000 }, 1, true, false,
 			30 * time.Second},
-		{"whoever is late looks at once", func(float64) float64 { return 1000 }, 1, true, true, 10 * time.Second},
+		{"a late service is decided again at once", func(float64) float64 { return 1000 }, 1, true, true, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p pacer

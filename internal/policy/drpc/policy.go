@@ -10,11 +10,11 @@ import (
 	"github.com/loadline/loadline/internal/forecast"
 )
 
-// Decider says which networks of a model decide.
+// Decider is which networks of a model decide.
 type Decider string
 
 const (
-	ByStudents Decider = "students" // each for its own deployment, at its own pace
+	ByStudents Decider = "students" // each for its own deployment, at its own period
 	ByTeacher  Decider = "teacher"  // for all at once: the central controller of the paper's section III
 )
 
@@ -38,7 +38,7 @@ type Policy struct {
 	rates   *forecast.Rates
 	parts   []loadline.SLO // that the model was trained with
 
-	students []*Student // by service; nil = left as it is
+	students []*Student // by service; nil = unchanged
 	pacers   []pacer
 	teacher  *TeacherPolicy
 
@@ -91,7 +91,7 @@ func NewPolicy(m *Model, app *loadline.App, work Work) (*Policy, error) {
 	p.parts = encoder.Topology.Partial()
 	if work.Decider == ByTeacher {
 		if n != len(m.Services) || slices.Contains(p.students, nil) {
-			return nil, fmt.Errorf("the teacher was trained on the %d services of %s, %s has others: students may go on without it "+
+			return nil, fmt.Errorf("the teacher was trained on the %d services of %s, %s has others: use its students without it "+
 				"(who=students), or train one for it", len(m.Services), m.App, app.Name)
 		}
 		if p.teacher, err = NewTeacherPolicy(m.Kind, m.Shape, m.Teacher, encoder); err != nil {
@@ -122,10 +122,10 @@ func (p *Policy) Name() string {
 	return "drpc"
 }
 
-// metricsWindow is over what rates and quantiles are taken.
+// metricsWindow is the window of rates and quantiles.
 const metricsWindow = 30 * time.Second
 
-// Needs implements loadline.Policy: the period is the quickest student's.
+// Needs implements loadline.Policy: the period is the shortest of the students.
 func (p *Policy) Needs() loadline.Needs {
 	period := p.work.Pace.Least
 	if p.teacher != nil {
@@ -141,8 +141,7 @@ func (p *Policy) Forecast(now time.Time, window []loadline.Observation) []loadli
 	return p.rates.Forecast(now, window)
 }
 
-// Split implements loop.Splitter: the policy sees the parts that it was trained
-// with.
+// Split implements loop.Splitter with the partial SLOs of the training.
 func (p *Policy) Split(time.Time, loadline.Situation) []loadline.SLO { return p.parts }
 
 // NeedsOf a decider with a period, in production and in training.
@@ -152,11 +151,11 @@ func NeedsOf(period, delay time.Duration) loadline.Needs {
 	}
 }
 
-// Partial are the parts of the SLO that it was trained with.
+// Partial are the partial SLOs of the training.
 func (p *Policy) Partial() []loadline.SLO { return p.parts }
 
-// Decide implements loadline.Policy. A service of which something that its student
-// needs was not measured is left as it is.
+// Decide implements loadline.Policy. A service is unchanged if a metric that its student needs
+// was not measured.
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	p.scaler.Pressed = Pressed(s.App, s.Now())
 	if p.teacher != nil {
@@ -204,8 +203,7 @@ func (p *Policy) pace(now time.Time, s loadline.Situation, service int, setting 
 	p.pacers[service].decided(now, p.work.Pace, rate, ahead, within, metricsWindow, !setting.Empty(), late)
 }
 
-// Periods that the students have chosen last, by service; 0 where none has
-// decided yet.
+// Periods that the students have chosen last, by service; 0 before the first decision.
 func (p *Policy) Periods() []time.Duration {
 	periods := make([]time.Duration, len(p.pacers))
 	for i := range p.pacers {
@@ -214,8 +212,7 @@ func (p *Policy) Periods() []time.Duration {
 	return periods
 }
 
-// teach lets the teacher decide for all services at once, which needs all of
-// their states.
+// teach decides for all services at once by the teacher, which needs all of their states.
 func (p *Policy) teach(s loadline.Situation) (loadline.Proposal, error) {
 	var proposal loadline.Proposal
 	for i := range p.locals {
@@ -231,7 +228,7 @@ func (p *Policy) teach(s loadline.Situation) (loadline.Proposal, error) {
 	return proposal, nil
 }
 
-// propose speaks of a service only if something is to change.
+// propose adds a setting for a service only if something changes.
 func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loadline.Proposal) (loadline.Setting, Action) {
 	setting, done := p.scaler.Scale(service, s.InFlight[service], MemoryOf(&s.Now().Services[service]), want)
 	setting = s.InFlight[service].Changes(setting)
@@ -246,7 +243,7 @@ func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loa
 	return setting, done
 }
 
-// reason says what was seen, as ratios again, and what of it was wanted.
+// reason states the observation, as ratios, and the applied action.
 func reason(local *Local, done Action) string {
 	var b strings.Builder
 	for i, name := range LocalFeatures {

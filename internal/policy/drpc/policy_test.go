@@ -46,7 +46,7 @@ func untaught(t testing.TB, app *loadline.App, kind Kind) *Model {
 	return m
 }
 
-// eager lets a student want one thing, whatever it sees.
+// eager sets a student's weights so that it always wants the same action.
 func eager(m *Model, service int, want Action) {
 	net := m.Students[service]
 	clear(net.Params())
@@ -85,9 +85,10 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 		t.Errorf("the reason is %q", proposal.Services[0].Reason)
 	}
 	if fmt.Sprint(desired) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
-		t.Errorf("told of %v", desired)
+		t.Errorf("desired %v", desired)
 	}
-	// Those who changed something look again when it shows, the other later.
+	// Students that changed something decide again when the effect is measured, the other
+	// later.
 	desired = nil
 	if _, err := p.Decide(noon.Add(metricsWindow), calm(app)); err != nil {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func TestModelsAreOfTheirServices(t *testing.T) {
 		t.Errorf("a service without a student is to be left: %v", err)
 	}
 	if _, err := NewPolicy(m, other, Work{Decider: ByTeacher}); err == nil {
-		t.Error("a teacher decides for services that it does not know")
+		t.Error("a teacher decides for unknown services")
 	}
 	for i := range other.Services {
 		other.Services[i].Name = fmt.Sprint("other", i)
@@ -162,7 +163,7 @@ func TestModelsAreOfTheirServices(t *testing.T) {
 	}
 }
 
-// decide as the loop does: the policy's stages run first.
+// decide runs the policy's stages first, as the loop does.
 func decide(p *Policy, now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	loop.Prepare(p, now, &s)
 	return p.Decide(now, s)
@@ -240,8 +241,8 @@ func crowd(n int) *loadline.App {
 	return app
 }
 
-// BenchmarkThousandStudents is a second of a thousand students that all decide: what
-// is seen, decided, scaled and explained. The share of a core is the figure.
+// BenchmarkThousandStudents is one second in which a thousand students decide: observing,
+// deciding, scaling and explaining. The figure is the share of a core.
 func BenchmarkThousandStudents(b *testing.B) {
 	app := crowd(1000)
 	m := untaught(b, app, Continuous)

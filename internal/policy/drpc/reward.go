@@ -9,19 +9,19 @@ import (
 
 // Reward has the constants of equations 1 to 3.
 type Reward struct {
-	CPU      float64 `json:"cpu"`      // U_pref: utilisation of what replicas ask for that is aimed at
-	Memory   float64 `json:"memory"`   // the same for memory
-	Optional float64 `json:"optional"` // what dropped optional calls weigh, in requests that miss their SLO
-	// Price is what it costs to ask for twice as much as the preferred utilisation
-	// takes. The paper has none: 0.
+	CPU      float64 `json:"cpu"`      // U_pref: preferred utilisation of CPU requests
+	Memory   float64 `json:"memory"`   // likewise for memory requests
+	Optional float64 `json:"optional"` // weight of dropped optional calls, in requests that miss their SLO
+	// Price is the cost of requesting twice as much as the preferred utilisation needs. The
+	// paper has none: 0.
 	Price float64 `json:"price,omitempty"`
 }
 
-// PrintedReward is that of the equations, and aims at what the paper reports at
+// PrintedReward is that of the equations, with the utilisation that the paper reports at
 // convergence. A dropped call weighs as much as its price in requests.
 func PrintedReward() Reward { return Reward{CPU: 0.60, Memory: 0.75, Optional: 1} }
 
-// DefaultReward has a price besides, which is ours.
+// DefaultReward adds a price, which is ours.
 func DefaultReward() Reward {
 	r := PrintedReward()
 	r.Price = 0.1
@@ -30,7 +30,7 @@ func DefaultReward() Reward {
 
 // Score is a reward with its parts.
 type Score struct {
-	Reward float64 // R_qos / R_util, less what was dropped
+	Reward float64 // R_qos / R_util, minus dropped calls
 	QoS    float64 // R_qos
 	Util   float64 // R_util, 1 or more
 	CPU    float64 // mean utilisation over machines
@@ -70,16 +70,15 @@ func (r Reward) Of(app *loadline.App, now *loadline.Observation) (Score, bool) {
 	return w, true
 }
 
-// Where doublings end.
+// Bounds of doublings.
 const (
 	leastDoublings = -1
 	mostDoublings  = 4
 )
 
-// doublings from what the preferred utilisation takes to what is asked for, cores and
-// memory together at their price. R_util is a cube and flat where it is best: from a
-// third to nine tenths of the CPU in use it hardly moves, over which the cost moves by
-// almost three times.
+// doublings from what the preferred utilisation needs to what is requested, cores and memory
+// together at their price. R_util is cubic and flat at its optimum: from a third to nine tenths
+// of CPU utilisation it hardly changes, while the cost changes by a factor of almost three.
 func (r Reward) doublings(now *loadline.Observation) float64 {
 	asked, needed := 0.0, 0.0
 	for i := range now.Services {
@@ -99,7 +98,7 @@ func (r Reward) doublings(now *loadline.Observation) float64 {
 // gib is the price of memory in cores.
 func gib(bytes float64) float64 { return formulation.MemoryPrice * bytes / (1 << 30) }
 
-// qos is R_qos of a response time over the longest that is tolerated (eq. 1).
+// qos is R_qos of a response time relative to the longest tolerated one (eq. 1).
 func qos(over float64) float64 {
 	if over <= 1 {
 		return 1
@@ -107,12 +106,12 @@ func qos(over float64) float64 {
 	return math.Exp(-(over - 1) * (over - 1))
 }
 
-// latest is where response times over the tolerated one end.
+// latest is the upper bound of response times relative to the tolerated one.
 const latest = 10
 
-// overSLO is the response time of a kind at its SLO's percentile over the SLO's
-// latency. Requests that failed count as given up on: where more fail than the
-// percentile leaves out, the response time is the timeout.
+// overSLO is the response time of a kind at its SLO's percentile relative to the SLO's latency.
+// Failed requests count as timed out: where more fail than the percentile allows, the response
+// time is the timeout.
 func overSLO(kind *loadline.Kind, seen *loadline.KindObservation) (float64, bool) {
 	slo := kind.SLO.Latency.Seconds()
 	gaveUp := float64(latest)
@@ -129,8 +128,8 @@ func overSLO(kind *loadline.Kind, seen *loadline.KindObservation) (float64, bool
 	return min(seen.AtSLO.Value/slo, latest), true
 }
 
-// util is R_util (eq. 2): both branches are the cube of how far a machine's
-// utilisation is from the preferred one.
+// util is R_util (eq. 2): both branches are the cube of the distance of a machine's utilisation
+// from the preferred one.
 func (r Reward) util(app *loadline.App, now *loadline.Observation, w *Score) float64 {
 	sum, machines := 0.0, 0.0
 	for k := range app.Nodes {
@@ -153,11 +152,11 @@ func (r Reward) util(app *loadline.App, now *loadline.Observation, w *Score) flo
 
 func cube(d float64) float64 { return math.Abs(d) * d * d }
 
-// fullest is where utilisation ends: twice of what was asked for.
+// fullest is the upper bound of utilisation: twice the requests.
 const fullest = 2
 
-// utilisation of a machine is what is used of what the replicas on it ask for. A
-// machine that is not measured, lost or empty has none.
+// utilisation of a machine is usage over the requests of its replicas. A machine that is not
+// measured, lost or empty has none.
 func utilisation(now *loadline.Observation, node int) (cpu, memory float64, ok bool) {
 	seen := &now.Nodes[node]
 	if seen.Lost || !seen.CPU.Present() || !seen.Memory.Present() {

@@ -7,8 +7,8 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestReward holds equations 1 to 3 against values worked out by hand. In the calm
-// shop CPU is at 0.36/0.6 and memory at 0.75 of what was asked for: as preferred.
+// TestReward compares equations 1 to 3 with values computed by hand. In the calm shop CPU is at
+// 0.36/0.6 and memory at 0.75 of the requests: as preferred.
 func TestReward(t *testing.T) {
 	e := math.Exp
 	for _, c := range []struct {
@@ -21,7 +21,7 @@ func TestReward(t *testing.T) {
 		{"kinds count by their requests", func(o *loadline.Observation) { o.Kinds[0].AtSLO, o.Kinds[0].Rate = seen(0.4), seen(30) },
 			(3*e(-1) + 1) / 4},
 		{"two in a hundred fail: as if given up on", func(o *loadline.Observation) { o.Kinds[0].Failed = seen(0.2) }, (e(-16) + 1) / 2},
-		{"nobody gives up: ten times late", func(o *loadline.Observation) { o.Kinds[1].Failed = seen(10) }, (1 + e(-81)) / 2},
+		{"no timeout: ten times late", func(o *loadline.Observation) { o.Kinds[1].Failed = seen(10) }, (1 + e(-81)) / 2},
 		{"too little CPU in use", func(o *loadline.Observation) { o.Nodes[0].CPU, o.Nodes[1].CPU = seen(0.06), seen(0.06) },
 			1 / (1 + 0.125)},
 		{"too much memory in use, on one machine", func(o *loadline.Observation) { o.Nodes[0].Memory = seen(3 * 256 << 20 * 1.25) },
@@ -41,7 +41,7 @@ func TestReward(t *testing.T) {
 	}
 }
 
-func TestARewardThatNobodyMeasuredIsNotKnown(t *testing.T) {
+func TestAnUnmeasuredRewardIsUnknown(t *testing.T) {
 	app := shop()
 	o := calm(app).Window[0]
 	o.Kinds = make([]loadline.KindObservation, 2)

@@ -6,30 +6,29 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// DeadZone is how far an action must be from 0 to do anything (Algorithm 2,
-// lines 2, 5 and 8).
+// DeadZone is how far an action must be from 0 to have an effect (Algorithm 2, lines 2, 5 and
+// 8).
 const DeadZone = 0.5
 
-// Steps are the step sizes of Algorithm 2, as shares of the most that a service's
-// bounds allow.
+// Steps are the step sizes of Algorithm 2, as shares of the maximum of a service's bounds.
 type Steps struct {
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`
 }
 
-// DefaultSteps are ours: the paper does not print its own.
+// DefaultSteps are ours: the paper does not give its own.
 func DefaultSteps() Steps { return Steps{CPU: 0.1, Memory: 1.0 / 16} }
 
-// memoryRoom is how far above what a replica uses its memory limit stays: below
-// that it would be killed.
+// memoryRoom is the ratio of the memory limit to a replica's usage that is kept: below it the
+// replica would be killed.
 const memoryRoom = 1.15
 
 // Scaler is Algorithm 2 on an application.
 type Scaler struct {
-	// Pressed lets services brown out, and stay so: without a reason to, what is
-	// dropped comes back by itself. Were it left to the agent alone, the last step down
-	// would be a cliff at all times, and one who does not see how many replicas there
-	// are can keep away from it only by having as many as there may be.
+	// Pressed allows services to brown out, and to stay so: without pressure, dropped calls
+	// come back by themselves. If it were left to the agent alone, the last step down would
+	// always be a cliff, and an agent that does not see the number of replicas could avoid it
+	// only by having the maximum.
 	Pressed bool
 
 	app      *loadline.App
@@ -37,15 +36,14 @@ type Scaler struct {
 	optional []bool
 }
 
-// NewScaler scales an application.
+// NewScaler makes the scaler of an application.
 func NewScaler(app *loadline.App, steps Steps) *Scaler {
 	return &Scaler{app: app, steps: steps, optional: app.Optional()}
 }
 
-// Scale turns an action into what is to change of a service, and into what of it
-// is done: what lies in the dead zone or beyond a bound is 0 there, and that is
-// what must be learned from. desired includes plans in flight; used is the
-// memory of a replica in bytes, if it is known.
+// Scale turns an action into the setting of a service, and into the applied part of the action:
+// in the dead zone or beyond a bound it is 0, and that is what must be learned from. desired
+// includes plans in flight; used is the memory of a replica in bytes, if it is known.
 func (s *Scaler) Scale(service int, desired loadline.Allocation, used loadline.Sample, want Action) (loadline.Setting, Action) {
 	var setting loadline.Setting
 	var done Action
@@ -54,7 +52,7 @@ func (s *Scaler) Scale(service int, desired loadline.Allocation, used loadline.S
 		want[AxisHorizontal] = 0
 	}
 	for axis, x := range want {
-		if x != x || max(x, -x) <= DeadZone { // not a number wants nothing
+		if x != x || max(x, -x) <= DeadZone { // NaN has no effect
 			continue
 		}
 		x = min(max(x, -1), 1)
@@ -74,9 +72,8 @@ func (s *Scaler) Scale(service int, desired loadline.Allocation, used loadline.S
 	return setting, done
 }
 
-// cpu moves the limit by x steps (line 3). The request keeps the share of it that
-// it has in the application's own description, so that a replica keeps the
-// character that its owner gave it.
+// cpu moves the limit by x steps (line 3). The ratio of request to limit in the application's
+// description is kept.
 func (s *Scaler) cpu(service int, desired loadline.Allocation, x float64, setting *loadline.Setting) bool {
 	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
 	within := func(v float64) float64 {
@@ -106,8 +103,7 @@ func (s *Scaler) cpu(service int, desired loadline.Allocation, x float64, settin
 	return next != limit || request != desired.Size.CPURequest
 }
 
-// memory moves the limit likewise (line 6), but never to where replicas would be
-// killed for what they use.
+// memory moves the limit likewise (line 6), but never below what replicas use.
 func (s *Scaler) memory(service int, desired loadline.Allocation, used loadline.Sample, x float64, setting *loadline.Setting) bool {
 	b, own := s.app.Services[service].Bounds, s.app.Services[service].Size
 	within := func(v float64) int64 {
@@ -146,9 +142,9 @@ func (s *Scaler) memory(service int, desired loadline.Allocation, used loadline.
 	return next != limit || request != desired.Size.MemoryRequest
 }
 
-// horizontal adds replicas (lines 9 to 13). The least is the user's bound, and 1 at
-// least; under pressure a service that may brown out goes one step further: calls to
-// it are dropped, and it has no replicas where the bound allows that.
+// horizontal adds replicas (lines 9 to 13). The minimum is the user's bound, and at least 1;
+// under pressure a service that may brown out goes one step further: calls to it are dropped,
+// and it has no replicas where the bound allows that.
 func (s *Scaler) horizontal(service int, desired loadline.Allocation, n int, setting *loadline.Setting) bool {
 	b := s.app.Services[service].Bounds
 	least := max(b.MinReplicas, 1)
@@ -177,8 +173,7 @@ func (s *Scaler) horizontal(service int, desired loadline.Allocation, n int, set
 	return true
 }
 
-// MemoryOf is what the largest replica of a service uses: what its limit must not
-// fall below.
+// MemoryOf is the usage of the largest replica of a service: the lower bound of its limit.
 func MemoryOf(o *loadline.ServiceObservation) loadline.Sample {
 	var most loadline.Sample
 	for i := range o.Pods {
@@ -189,8 +184,8 @@ func MemoryOf(o *loadline.ServiceObservation) loadline.Sample {
 	return most
 }
 
-// Pressed says whether there is a reason to do without something: replicas that find
-// no room, or more requests that miss their SLO than may.
+// Pressed reports whether there is a reason for brownout: replicas without a node, or more
+// requests over their SLO than allowed.
 func Pressed(app *loadline.App, now *loadline.Observation) bool {
 	for i := range now.Services {
 		for j := range now.Services[i].Pods {

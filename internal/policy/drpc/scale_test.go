@@ -40,7 +40,7 @@ func TestAlgorithm2(t *testing.T) {
 		{"never below one", 0, desired(1, false), Action{0, 0, -1}, loadline.Setting{}, Action{}},
 		{"never above the bound", 0, desired(10, false), Action{0, 0, 1}, loadline.Setting{}, Action{}},
 		{
-			"who may brown out goes on to it", 2, desired(1, false), Action{0, 0, -1},
+			"a service that may brown out does so", 2, desired(1, false), Action{0, 0, -1},
 			loadline.Setting{Brownout: loadline.Some(true), Replicas: loadline.Some(1)}, Action{0, 0, -1},
 		},
 		{"and stays there", 2, desired(1, true), Action{0, 0, -1}, loadline.Setting{}, Action{}},
@@ -88,13 +88,13 @@ func TestServicesMayHaveNoReplicasWhereTheirBoundsSaySo(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNotTakenFromWhoUsesIt: a limit below what is used kills, and what is
-// not measured may be used.
-func TestMemoryIsNotTakenFromWhoUsesIt(t *testing.T) {
+// TestMemoryInUseIsNotTakenAway: a limit below the usage kills, and unmeasured memory may
+// be in use.
+func TestMemoryInUseIsNotTakenAway(t *testing.T) {
 	app := shop()
 	desired := loadline.Allocation{Replicas: 2, Size: app.Services[0].Size}
 	s := NewScaler(app, DefaultSteps())
-	for name, used := range map[string]loadline.Sample{"all of it": seen(500 << 20), "nobody knows": {}} {
+	for name, used := range map[string]loadline.Sample{"all of it": seen(500 << 20), "unknown": {}} {
 		if setting, done := s.Scale(0, desired, used, Action{0, -1, 0}); !setting.Empty() || done != (Action{}) {
 			t.Errorf("%s is used: %+v, done %v", name, setting, done)
 		}
@@ -117,7 +117,8 @@ func TestScaleStaysWithinBounds(t *testing.T) {
 		setting, _ := s.Scale(0, desired, seen(80<<20), Action{3 * next(), 3 * next(), 3 * next()})
 		desired = desired.With(setting)
 		size := desired.Size
-		if desired.Replicas < b.MinReplicas || desired.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU || size.CPULimit > b.MaxCPU ||
+		if desired.Replicas < b.MinReplicas || desired.Replicas > b.MaxReplicas || size.CPURequest < b.MinCPU ||
+			size.CPULimit > b.MaxCPU ||
 			size.CPURequest > size.CPULimit ||
 			size.MemoryRequest < b.MinMemory || size.MemoryLimit > b.MaxMemory || size.MemoryRequest > size.MemoryLimit {
 			t.Fatalf("%+v leaves %+v", desired, b)
@@ -137,7 +138,7 @@ func TestPressed(t *testing.T) {
 		{"all is well", 0.001, 10, loadline.PodReady, false},
 		{"as many are late as may", 0.01, 10, loadline.PodReady, false},
 		{"more are", 0.02, 10, loadline.PodReady, true},
-		{"nobody comes", 1, 0, loadline.PodReady, false},
+		{"no requests", 1, 0, loadline.PodReady, false},
 		{"a replica finds no room", 0, 10, loadline.PodPending, true},
 	} {
 		o := loadline.Observation{

@@ -10,8 +10,8 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 )
 
-// TestSharesAreSeenAndKept: response times are judged by the shares that a model was
-// taught with, and by no others.
+// TestSharesAreSeenAndKept: response times are compared with the shares that a model was
+// trained with, and no others.
 func TestSharesAreSeenAndKept(t *testing.T) {
 	app := shop()
 	shares := &formulation.Shares{App: app.Name, Way: "parslo", Rate: 9,

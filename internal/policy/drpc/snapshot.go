@@ -15,13 +15,13 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Snapshot is the whole application at an instant of the teacher's period: what
-// students' experience lacks. The witness, an agent that observes all services and the
-// users, sends one per period. It names no service: sender and receiver sort services
-// and kinds of requests by name, and the fingerprint identifies the names.
+// Snapshot is the whole application at an instant of the teacher's period: what students'
+// experience lacks. The app observer, an agent that observes all services and the users, sends
+// one per period. It contains no names: sender and receiver sort services and kinds of requests
+// by name, and the fingerprint identifies the names.
 type Snapshot struct {
-	Sequence    uint64 // of the witness's snapshots, from 1; with Epoch it is the message's id
-	Epoch       uint64 // of the witness's process
+	Sequence    uint64 // of the sender's snapshots, from 1; with Epoch it is the message's id
+	Epoch       uint64 // of the sender's process
 	At          time.Time
 	Fingerprint Fingerprint
 	View        View  // by name of the service
@@ -33,20 +33,20 @@ type Snapshot struct {
 // Fingerprint is of the names of services and kinds of requests.
 type Fingerprint [8]byte
 
-// fingerprintOf names that are in order.
+// fingerprintOf sorted names.
 func fingerprintOf(services, kinds []string) Fingerprint {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q", services, kinds, LocalFeatures, besideFeatures)
 	return Fingerprint(h.Sum(nil))
 }
 
-// ID is unique per snapshot, for transports that drop duplicates. No service name
-// contains an equals sign in a subject.
+// ID is unique per snapshot, for transports that drop duplicates. No service name contains an
+// equals sign in a subject. The prefix is part of the protocol.
 func (s *Snapshot) ID() string { return fmt.Sprintf("=scene/%d/%d", s.Epoch, s.Sequence) }
 
 var snapshotChecksum = crc64.MakeTable(crc64.ECMA)
 
-// snapshotMagic begins a snapshot, with the version of its layout.
+// snapshotMagic is the prefix of a snapshot, with the version of its format.
 var snapshotMagic = []byte("LLS\x01")
 
 const (
@@ -158,7 +158,7 @@ func (s *Snapshot) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// reader takes a message apart whose length is known to be right.
+// reader decodes a message whose length was checked.
 type reader struct {
 	rest     []byte
 	infinite bool
@@ -210,7 +210,7 @@ func orderOf(app *loadline.App) byName {
 	return byName{order[0], order[1], fingerprintOf(names[0], names[1])}
 }
 
-// Snapshot makes a snapshot of a view; the witness adds epoch, sequence and score.
+// Snapshot makes a snapshot of a view; the sender adds epoch, sequence and score.
 func (e *Encoder) Snapshot(at time.Time, v *View, mix Mix) Snapshot {
 	s := Snapshot{At: at, Fingerprint: e.order.of, View: View{Machines: slices.Clone(v.Machines)}}
 	for _, i := range e.order.services {
@@ -229,7 +229,7 @@ func (e *Encoder) Snapshot(at time.Time, v *View, mix Mix) Snapshot {
 func (e *Encoder) Decode(s *Snapshot, shape Shape, into *View) (Mix, error) {
 	if s.Fingerprint != e.order.of {
 		return nil, fmt.Errorf("snapshot %s has other services or kinds of requests than %s, or is of another release: %w; run "+
-			"witness and teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
+			"the app observer and the teacher of one release on the same application", s.ID(), e.App.Name, ErrUnfit)
 	}
 	n := len(e.App.Services)
 	if len(s.View.Locals) != n || s.Mix != nil && len(s.Mix) != len(e.App.Kinds) || shape == Plain &&

@@ -10,8 +10,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func seen(v float64) loadline.Sample { return loadline.Sample{Value: v, At: noon} }
 
-// shop has a front end, a service that it needs and one that it can do without, on
-// two machines.
+// shop has a front end, a service that it needs and an optional one, on two machines.
 func shop() *loadline.App {
 	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30},
 		{Name: "b", Cores: 8, Memory: 8 << 30}}}

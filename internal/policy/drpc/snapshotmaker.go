@@ -18,7 +18,7 @@ type SnapshotMaker struct {
 	epoch, last uint64
 	next        time.Time // when a snapshot is due
 	locals      []Local
-	seen        []time.Time // when each was
+	seen        []time.Time // last measurement of each service
 	view        View
 }
 

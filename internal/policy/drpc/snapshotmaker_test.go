@@ -14,7 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// shopModel is a model that has the shop's services, in an order of its own.
+// shopModel is a model with the shop's services in another order.
 func shopModel(t testing.TB) *Model {
 	t.Helper()
 	m := &Model{App: "shop", Services: []string{"ads", "front", "cart"}, Shape: Shared, Period: 30 * time.Second, Pace: DefaultPace(),
@@ -71,8 +71,8 @@ func snapshot(t testing.TB) Snapshot {
 	return got
 }
 
-// TestAScene is the same at the other end, whatever the order of services there.
-func TestAScene(t *testing.T) {
+// TestASnapshot is the same at the receiver, whatever the order of services there.
+func TestASnapshot(t *testing.T) {
 	sent := snapshot(t)
 	if sent.Epoch != 7 || sent.Sequence != 1 || !sent.Scored || sent.Score.QoS != 1 {
 		t.Errorf("%+v", sent)
@@ -103,7 +103,7 @@ func TestAScene(t *testing.T) {
 			t.Errorf("%d values, want %d", n, encoder.Width(Shared))
 		}
 	}
-	// Laid out at the other end it is what the teacher would have seen here.
+	// Decoded there it is what the teacher would have observed here.
 	app := shop()
 	encoder, err := NewEncoder(app)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestAScene(t *testing.T) {
 	}
 }
 
-func TestScenesThatDoNotFitAreRefused(t *testing.T) {
+func TestSnapshotsThatDoNotFitAreRefused(t *testing.T) {
 	sent := snapshot(t)
 	b, err := sent.AppendBinary(nil)
 	if err != nil {
@@ -135,14 +135,14 @@ func TestScenesThatDoNotFitAreRefused(t *testing.T) {
 	}
 	for cut := range b {
 		if err := new(Snapshot).UnmarshalBinary(b[:cut]); err == nil {
-			t.Fatalf("%d of %d bytes were taken for a scene", cut, len(b))
+			t.Fatalf("%d of %d bytes were taken for a snapshot", cut, len(b))
 		}
 	}
 	for i := range b {
 		turned := slices.Clone(b)
 		turned[i] ^= 1
 		if err := new(Snapshot).UnmarshalBinary(turned); err == nil {
-			t.Fatalf("byte %d was turned, and nobody noticed", i)
+			t.Fatalf("byte %d was changed without an error", i)
 		}
 	}
 	endless := snapshot(t)
@@ -176,7 +176,7 @@ func TestScenesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func FuzzScene(f *testing.F) {
+func FuzzSnapshot(f *testing.F) {
 	s := snapshot(f)
 	b, err := s.AppendBinary(nil)
 	if err != nil {
@@ -194,8 +194,8 @@ func FuzzScene(f *testing.F) {
 	})
 }
 
-// TestAWatcherSeesOnceAPeriod, and says what it cannot see.
-func TestAWatcherSeesOnceAPeriod(t *testing.T) {
+// TestASnapshotIsMadeOncePerPeriod, and what is missing is reported.
+func TestASnapshotIsMadeOncePerPeriod(t *testing.T) {
 	app := shop()
 	w, err := NewSnapshotMaker(shopModel(t), app, 1)
 	if err != nil {
@@ -218,9 +218,9 @@ func TestAWatcherSeesOnceAPeriod(t *testing.T) {
 			}
 		}
 	}
-	// What was seen last stands for five periods.
+	// The last observation is used for five periods.
 	if count != 10+5 || absent != 5 {
-		t.Errorf("%d scenes and %d periods without one, want 15 and 5", count, absent)
+		t.Errorf("%d snapshots and %d periods without one, want 15 and 5", count, absent)
 	}
 	if _, err := NewSnapshotMaker(shopModel(t), &loadline.App{Name: "half", Services: app.Services[:2]}, 1); err == nil ||
 		!strings.Contains(err.Error(), `service "ads"`) {

@@ -53,12 +53,11 @@ const besides = 3
 
 var besideFeatures = [besides]string{"fill", "size", "starting"}
 
-// Of a row of the shared shape: what is known of the service beforehand (the share
-// of requests that pass it), the mean over services of what students see, the largest
-// load and latency, and mean, least and largest utilisation of the machines by
-// resource. Whether the service is optional is not in it: of the few that are, a
-// teacher learns that taking the last replica away is bad, and takes it for a reason to
-// add one in any state.
+// Of a row of the shared shape: the share of requests that visit the service (known in
+// advance), the mean over services of the students' features, the largest load and latency, and
+// mean, least and largest utilisation of the machines by resource. Whether the service is
+// optional is not included: from the few that are, a teacher learns that removing the last
+// replica is bad, and adds one in any state.
 const (
 	known   = 1
 	commons = Locals + 2 + 2*3
@@ -71,7 +70,7 @@ type Encoder struct {
 	Topology *formulation.Topology
 
 	local, more *formulation.FeatureSet
-	passing     []float32 // share of requests that pass a service
+	passing     []float32 // share of requests that visit a service
 	values      []float32
 	view        View
 	order       byName
@@ -107,7 +106,7 @@ func NewEncoder(app *loadline.App) (*Encoder, error) {
 // changes nothing.
 func (e *Encoder) UseShares(by *formulation.Shares) { e.Topology = e.Topology.With(by) }
 
-// squash makes ratios small without losing which of two large ones is larger.
+// squash compresses ratios and keeps their order.
 func squash(v float32) float32 { return float32(math.Log2(1 + max(0, float64(v)))) }
 
 // Local fills in the observation of a student. If a feature was not measured it returns
@@ -123,7 +122,7 @@ func (e *Encoder) Local(s loadline.Situation, service int, into *Local) (absent 
 	return ""
 }
 
-// Width is the number of values of a teacher's observation.
+// Width is the length of a teacher's observation.
 func (e *Encoder) Width(shape Shape) int {
 	n := len(e.App.Services)
 	if shape == Plain {

@@ -7,11 +7,11 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Mode is what a student is doing.
+// Mode is the mode of a student.
 type Mode uint8
 
 const (
-	Learning Mode = iota // it listens to its teacher
+	Learning Mode = iota // it imitates its teacher
 	Acting               // it decides alone
 )
 
@@ -22,8 +22,8 @@ func (m Mode) String() string {
 	return "learning"
 }
 
-// StudentConfig has the constants with which students learn: those of the authors'
-// code, but for a rate with which they are done in seconds rather than hours.
+// StudentConfig has the constants of the students' training: those of the authors' code, except
+// for a rate with which it takes seconds instead of hours.
 func StudentConfig() rl.CloneConfig {
 	c := rl.DefaultClone()
 	c.Buffer, c.Rate, c.Decay = 4096, 2e-3, 1e-4
@@ -45,7 +45,7 @@ type Student struct {
 // spaces of a student.
 var studentSpaces = rl.Spaces{Observation: Locals, Dimensions: Axes}
 
-// NewStudent knows nothing yet.
+// NewStudent makes an untrained student.
 func NewStudent(service string, config rl.CloneConfig, seed uint64) (*Student, error) {
 	learner, err := rl.NewClone(nn.Student(), config, studentSpaces, seed)
 	if err != nil {
@@ -56,8 +56,8 @@ func NewStudent(service string, config rl.CloneConfig, seed uint64) (*Student, e
 	return s, nil
 }
 
-// prepare lets the context settle: its second single row is run from prepared
-// steps, and rounding must not depend on how long a student has been acting.
+// prepare warms the context up: from its second single row on it uses prepared steps, and
+// rounding must not depend on how long a student has been acting.
 func (s *Student) prepare() {
 	var nothing Local
 	for range 2 {
@@ -65,19 +65,17 @@ func (s *Student) prepare() {
 	}
 }
 
-// Remember keeps in the deployment's buffer what the teacher would do (or did)
-// in a state.
+// Remember adds the teacher's action in a state to the buffer.
 func (s *Student) Remember(local *Local, taught []float32) {
 	s.taught.Values = taught
 	s.learner.Remember(local[:], s.taught)
 }
 
-// Examples that are in the buffer.
+// Examples in the buffer.
 func (s *Student) Examples() int { return s.learner.Len() }
 
-// Train learns from so many batches of the buffer, and returns the mean squared
-// difference to the teacher that they showed (eq. 9). Without examples it does
-// nothing.
+// Train trains on the given number of batches of the buffer, and returns their mean squared
+// difference to the teacher (eq. 9). Without examples it does nothing.
 func (s *Student) Train(batches int) float64 {
 	if s.learner.Len() == 0 || batches < 1 {
 		return 0
@@ -103,8 +101,8 @@ func (s *Student) Forget(seed uint64) {
 	copy(s.Net().Params(), fresh.Params())
 }
 
-// Net is the student's network itself.
+// Net is the student's network.
 func (s *Student) Net() *nn.Net { return s.learner.Net() }
 
-// Version of the weights that it acts by.
+// Version of its weights.
 func (s *Student) Version() uint64 { return s.version }

@@ -21,8 +21,8 @@ func TestAStudentHasAsManyParametersAsThePaperSays(t *testing.T) {
 	}
 }
 
-// TestAStudentLearnsARule: one replica more where the load is high, one less where
-// it is low, memory up where it is scarce.
+// TestAStudentLearnsARule: add a replica if the load is high, remove one if it is low, more
+// memory where it is scarce.
 func TestAStudentLearnsARule(t *testing.T) {
 	s := newStudent(t, "cart", 1)
 	rng := rl.NewRNG(1, 1)

@@ -8,22 +8,22 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// Teacher learns the whole application. Its actions are continuous ones, three of
-// each service; a discrete teacher's are -1, 0 and 1.
+// Teacher learns to scale the whole application. Its actions are continuous, three per service;
+// a discrete teacher's are -1, 0 and 1.
 type Teacher interface {
 	rl.Agent
 
-	// Remember takes experience that is not its own: its students'.
+	// Remember adds the students' experience.
 	Remember(t rl.Transition)
-	// Update learns from one batch of what is remembered. There must be something.
+	// Update learns from one batch of the replay buffer, which must not be empty.
 	Update() float64
-	// Remembered is how much there is.
+	// Remembered is the size of the replay buffer.
 	Remembered() int
 	// Net decides; TeacherPolicy runs it.
 	Net() *nn.Net
 }
 
-// TeacherConfig is what both kinds of teachers have.
+// TeacherConfig is shared by both kinds of teachers.
 type TeacherConfig struct {
 	Kind      Kind
 	Hidden    []int
@@ -32,7 +32,7 @@ type TeacherConfig struct {
 	Explore   rl.Schedule // probability that a branch is drawn at random
 	Rate      float64     // of the critics, or the branches
 	ActorRate float64
-	Restraint float64 // of TD3: see rl.TD3Config; divided among the parts, as is what one of them earns of the reward
+	Restraint float64 // of TD3: see rl.TD3Config; divided among the parts, as is each part's share of the reward
 	Soft      float64
 	Replay    int
 	WarmUp    int
@@ -40,9 +40,9 @@ type TeacherConfig struct {
 	Batch     int
 }
 
-// DefaultTeacher of a kind. TD3's smoothing, clip and delay are those of the paper. A
-// discrete teacher that learns as quickly as TD3's critics do comes to nothing on a
-// large application, so it learns more slowly and more often.
+// DefaultTeacher of a kind. TD3's smoothing, clip and delay are those of the paper. A discrete teacher
+// with the learning rate of TD3's critics does not converge on a large application, so it has a
+// lower rate and more updates.
 func DefaultTeacher(kind Kind) TeacherConfig {
 	c := TeacherConfig{
 		Kind: kind, Hidden: []int{64, 64}, Discount: 0.9, Noise: 0.35, Rate: 1e-3, ActorRate: 2e-4, Restraint: 0.15, Soft: 0.01,
@@ -55,7 +55,7 @@ func DefaultTeacher(kind Kind) TeacherConfig {
 	return c
 }
 
-// NewTeacher makes a teacher of so many parts: see Encoder.
+// NewTeacher makes a teacher of the given number of parts: see Encoder.
 func NewTeacher(config TeacherConfig, spaces rl.Spaces, parts int, seed uint64) (Teacher, error) {
 	if err := spaces.Validate(); err != nil {
 		return nil, err
@@ -83,13 +83,12 @@ func NewTeacher(config TeacherConfig, spaces rl.Spaces, parts int, seed uint64) 
 	return nil, fmt.Errorf("teacher: unknown kind %q, must be one of %v", config.Kind, Kinds())
 }
 
-// branchStream is apart from the agent's own random numbers.
+// branchStream is separate from the agent's own random numbers.
 const branchStream = 7 << 32
 
-// continuous is TD3 with the interface of a teacher. Besides its noise, it draws
-// some actions evenly from all: an actor that has settled at one end is not moved
-// across the dead zone by any noise of a sensible size, so that it would never again
-// see what lies beyond.
+// continuous is TD3 with the interface of a teacher. Besides its noise, it draws some actions
+// uniformly: an actor that has settled at one end is not moved across the dead zone by any
+// noise of a reasonable size, so that it would never again explore beyond.
 type continuous struct {
 	*rl.TD3
 	explore rl.Schedule
@@ -119,7 +118,7 @@ func (t *continuous) Archive(a *rl.Archive) {
 	a.Int(&t.steps)
 }
 
-// check reports every fault of what TD3 does not check itself.
+// check reports every fault that TD3 does not check itself.
 func (c TeacherConfig) check() error {
 	var faults []error
 	fault := func(bad bool, key string, value any, must string) {

@@ -12,13 +12,12 @@ import (
 // after Tavakoli, Pardo and Kormushev, "Action branching architectures for deep
 // reinforcement learning" (2018).
 //
-// Where it deviates: the value of the whole is the sum of the branches' values over
-// the root of their number, and the error of the whole is what every branch learns
-// from (value decomposition, as TD3's parts), where the paper lets each branch learn
-// from the common target alone; there is no common state value, since the parts of
-// the state that services share are in every row; double DQN; soft targets. Targets
-// end where a reward of 1 for ever would: every branch takes the best of what it
-// believes, and what all of them overrate together would otherwise grow without end.
+// Deviations: the value of the whole is the sum of the branches' values over the root of their
+// number, and every branch learns from the error of the whole (value decomposition, as TD3's
+// parts), where the paper lets each branch learn from the common target alone; there is no
+// common state value, since the shared parts of the state are in every row; double DQN; soft
+// targets. Targets are bounded by the value of a permanent reward of 1: every branch takes its
+// best estimate, and a common overestimate would otherwise grow without bound.
 type branching struct {
 	config     TeacherConfig
 	spaces     rl.Spaces
@@ -29,12 +28,12 @@ type branching struct {
 	target     *nn.Net
 	targetRuns *nn.Context
 	acting     *nn.Context
-	weight     float32 // of a branch's value in the whole's
-	most       float32 // that a state can be worth
+	weight     float32 // of a branch's value in the sum
+	most       float32 // upper bound of a state's value
 	steps      int
 	updates    int
 
-	// Room for one update.
+	// Buffers of one update.
 	batch   *rl.Batch
 	targets []float32
 	values  []float32
@@ -71,13 +70,13 @@ func newBranching(config TeacherConfig, spaces rl.Spaces, parts int, seed uint64
 		b.most = float32(1 / (1 - config.Discount))
 	}
 	b.targetRuns, b.batch = b.target.NewContext(), b.replay.NewBatch(config.Batch)
-	for range 2 { // see td3's parts: a resumed run must not begin unprepared
+	for range 2 { // see td3's parts: a resumed run must be warmed up too
 		b.acting.Forward(parts, make([]float32, spaces.Observation))
 	}
 	return b, nil
 }
 
-// Decide takes every branch's best choice.
+// Decide makes every branch's best choice.
 func (b *branching) Decide(observation []float32, action *rl.Action) {
 	out := b.acting.Forward(b.parts, observation)
 	for i := range action.Values {

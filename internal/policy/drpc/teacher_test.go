@@ -8,9 +8,8 @@ import (
 	"github.com/loadline/loadline/internal/rl"
 )
 
-// fleet is a made-up application of three services. Each has a level that should
-// be at 0; its third action moves it, the others do nothing. One reward for all:
-// how near they are on the mean.
+// fleet is a made-up application of three services. Each has a level that should be at 0; its
+// third action moves it, the others have no effect. The common reward is their mean closeness.
 type fleet struct {
 	levels [services]float32
 	steps  int
@@ -78,13 +77,13 @@ func train(t *testing.T, kind Kind, parts, steps int) (Teacher, rl.Evaluation) {
 	return teacher, rl.Evaluate(world, teacher, 99, 50, 0)
 }
 
-// TestTeachersFindWhoEarnedTheReward: there is one reward for all, and a step of
-// each service is worth a third of it.
-func TestTeachersFindWhoEarnedTheReward(t *testing.T) {
+// TestTeachersAttributeTheReward: there is one common reward, and a step of each service
+// contributes a third of it.
+func TestTeachersAttributeTheReward(t *testing.T) {
 	for _, kind := range Kinds() {
 		_, got := train(t, kind, services, 3_000)
 		_, start := train(t, kind, services, 10)
-		// At once on the way, and then all at 0: about 9.2 of 10.
+		// A direct way, and then all at 0: about 9.2 of 10.
 		if got.Mean() < 8.7 || got.Mean() < start.Mean()+2 {
 			t.Errorf("%s: a return of %.2f, %.2f untaught; want 8.7", kind, got.Mean(), start.Mean())
 		}

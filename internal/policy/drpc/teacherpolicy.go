@@ -80,7 +80,7 @@ func Best(values []float32) int {
 // ValueOf a choice as an action: -1, 0 or 1.
 func ValueOf(choice int) float32 { return float32(choice - 1) }
 
-// ChoiceOf an action is the one that does the same.
+// ChoiceOf is the choice with the same effect as an action.
 func ChoiceOf(action float32) int {
 	switch {
 	case action > DeadZone:

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Experience is one decision of one student on its way up. The reward is not in
-// it: there is one for the whole application, in the snapshot.
+// Experience is one decision of one student, sent to the teacher. It has no reward: there is
+// one for the whole application, in the snapshot.
 type Experience struct {
 	Service  string
 	Sequence uint64 // of the student's decisions, from 1; with Service and Epoch it is the message's id
-	Epoch    uint64 // of the student's process: sequences begin anew with it
+	Epoch    uint64 // of the student's process: sequences restart with it
 	Version  uint64 // of the weights that decided
 	At       time.Time
 	Local    Local
@@ -26,7 +26,7 @@ func (e *Experience) ID() string { return fmt.Sprintf("%s/%d/%d", e.Service, e.E
 // experienceBytes is the length of a message without the service's name.
 const experienceBytes = 2 + 4*8 + 4*(Locals+Axes)
 
-// AppendBinary writes the message: what a decision costs the network.
+// AppendBinary writes the message.
 func (e *Experience) AppendBinary(b []byte) ([]byte, error) {
 	if len(e.Service) > math.MaxUint16 {
 		return b, fmt.Errorf("drpc: the name of service %.40s... has %d bytes, must be at most %d", e.Service, len(e.Service),
@@ -94,16 +94,15 @@ type Delivery struct {
 	Snapshot *Snapshot // nil = it is an experience
 }
 
-// Uplink is a student's end of the stream of experience. What has a receipt is not
-// lost; without one the student keeps the message.
+// Uplink is a student's end of the stream of experience. A message with a receipt is not lost;
+// without one the student keeps it.
 type Uplink interface {
 	Publish(e Experience) (Receipt, error)
 }
 
-// Inbox is the teacher's end. Fetch gives, in order, what was not acknowledged;
-// what is acknowledged is not delivered again. The teacher keeps the sequence of
-// the last experience that it has learned from with its checkpoint, so that one
-// which is delivered twice is counted once.
+// Inbox is the teacher's end. Fetch returns unacknowledged messages in order; acknowledged ones
+// are not delivered again. The teacher saves the sequence of the last learned experience with
+// its checkpoint, so that a message that is delivered twice is counted once.
 type Inbox interface {
 	Fetch(most int) ([]Delivery, error)
 	Ack(sequence uint64) error // of this and all before it

@@ -40,8 +40,8 @@ func FuzzExperience(f *testing.F) {
 	})
 }
 
-// TestAFullStreamLosesNothingThatItAcknowledged: the transport refuses, the student
-// keeps, and in the end everything is counted once.
+// TestAFullStreamLosesNothingThatItAcknowledged: the transport rejects, the student keeps the
+// message, and in the end everything is counted once.
 func TestAFullStreamLosesNothingThatItAcknowledged(t *testing.T) {
 	app := shop()
 	transport, collector := NewInProcess(4), NewCollector(app)
@@ -83,7 +83,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		t.Errorf("published again: %+v, %v", again, err)
 	}
 	deliveries, _ := transport.Fetch(10)
-	for range 3 { // the teacher was away and asks again
+	for range 3 { // the teacher was down and fetches again
 		for _, d := range deliveries {
 			collector.Add(d)
 		}
@@ -91,7 +91,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 	if err := collector.Drain(transport); err != nil {
 		t.Fatal(err)
 	}
-	// The student has not heard of the receipt and sends once more.
+	// The student did not get the receipt and sends again.
 	if _, err := transport.Publish(e); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 	if collector.Counted != 1 {
 		t.Errorf("%d counted, want 1", collector.Counted)
 	}
-	// A student that begins anew counts from 1 again.
+	// A restarted student counts from 1 again.
 	if _, err := transport.Publish(Experience{Service: "cart", Sequence: 1, Epoch: 2}); err != nil {
 		t.Fatal(err)
 	}

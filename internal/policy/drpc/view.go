@@ -2,26 +2,25 @@ package drpc
 
 import "github.com/loadline/loadline"
 
-// View is what a teacher's state is laid out from, whatever its shape: what was
-// measured, without what every teacher of the application knows by itself.
+// View is the measured part of a teacher's state, independent of its shape.
 type View struct {
 	Locals   []Local            // by service
-	Besides  [][besides]float32 // the same
+	Besides  [][besides]float32 // likewise
 	Machines []Machine          // by node
 }
 
-// Machine is how much is used of what the replicas on it ask for.
+// Machine is the utilisation of the requests on a node.
 type Machine struct {
 	CPU, Memory float32
-	Known       bool // measured, and something runs on it
+	Known       bool // measured, and not empty
 }
 
-// Observe at a situation, of which the students' part was seen already.
+// Observe fills a view from a situation and the students' observations.
 func (e *Encoder) Observe(s loadline.Situation, locals []Local, into *View) {
 	into.Locals = append(into.Locals[:0], locals...)
 	into.Besides, into.Machines = into.Besides[:0], into.Machines[:0]
 	for i := range locals {
-		// Those of the allocation are always there.
+		// Those of the allocation are always present.
 		e.values, _ = e.more.Append(e.Topology, s, i, e.values[:0])
 		into.Besides = append(into.Besides, [besides]float32(e.values))
 	}
@@ -31,8 +30,8 @@ func (e *Encoder) Observe(s loadline.Situation, locals []Local, into *View) {
 	}
 }
 
-// Encode out a view for a teacher: all students' states, the machines, and, in the
-// shared shape, what it knows of each service besides.
+// Encode encodes a view for a teacher: all students' states, the machines, and, in the shared
+// shape, the constants of each service.
 func (e *Encoder) Encode(shape Shape, v *View, into []float32) []float32 {
 	if shape == Plain {
 		for i := range v.Locals {
@@ -53,7 +52,7 @@ func (e *Encoder) Encode(shape Shape, v *View, into []float32) []float32 {
 	return into
 }
 
-// common is the whole in a few figures, for every row of the shared shape.
+// common is a summary of the application, for every row of the shared shape.
 func (v *View) common() (c [commons]float32) {
 	for i := range v.Locals {
 		for j, value := range v.Locals[i] {

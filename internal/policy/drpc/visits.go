@@ -28,7 +28,7 @@ func cellOf(l *Local) (c cell) {
 // Add counts a state.
 func (s *VisitCounts) Add(l *Local) { s.counts[cellOf(l)]++ }
 
-// Novel says whether a state was rarely visited.
+// Novel reports whether a state was rarely visited.
 func (s *VisitCounts) Novel(l *Local) bool { return s.counts[cellOf(l)] <= s.Rare }
 
 // Cells is the number of visited cells.

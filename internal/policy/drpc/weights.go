@@ -10,23 +10,23 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Weights are a student's parameters on their way down: versioned, and with a
-// checksum of everything that matters.
+// Weights are a student's parameters as published: versioned, with a checksum of all relevant
+// content.
 type Weights struct {
 	Service  string
-	Version  uint64 // rises; of the teacher that made them
+	Version  uint64 // increasing; of the teacher that made them
 	Data     []byte // parameters, little-endian
 	Checksum [sha256.Size]byte
 }
 
-// What makes a student refuse weights.
+// Reasons to reject weights.
 var (
 	ErrTorn    = errors.New("the checksum does not match: the weights are torn or changed; fetch them again")
 	ErrUnfit   = errors.New("the weights do not fit this student")
 	ErrOutdate = errors.New("the weights are not newer than those in force")
 )
 
-// WeightsOf packs a student's parameters.
+// WeightsOf encodes a student's parameters.
 func WeightsOf(s *Student, version uint64) Weights {
 	params := s.Net().Params()
 	w := Weights{Service: s.Service, Version: version, Data: make([]byte, 0, 4*len(params))}
@@ -44,8 +44,8 @@ func (w *Weights) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Adopt takes weights into force, all of them or none. Torn, foreign, misshapen
-// and old ones are refused, and the student acts on with what it has.
+// Adopt uses new weights, all of them or none. Torn, foreign, misshapen and old ones are
+// rejected, and the student keeps its own.
 func (s *Student) Adopt(w Weights) error {
 	net := s.Net()
 	switch {

@@ -18,8 +18,8 @@ const window = 30 * time.Second
 
 func seen(v float64) loadline.Sample { return loadline.Sample{Value: v, At: noon} }
 
-// shop has a front end, and a cart and a search behind it that different requests
-// need, on two machines.
+// shop has a front end, and a cart and a search behind it for different requests, on two
+// machines.
 func shop() *loadline.App {
 	app := &loadline.App{Name: "shop", Nodes: []loadline.Node{{Name: "a", Cores: 8, Memory: 8 << 30},
 		{Name: "b", Cores: 8, Memory: 8 << 30}}}
@@ -44,8 +44,8 @@ func shop() *loadline.App {
 	return app
 }
 
-// profileOf is what a queue of one does, at a share of a core: everything is a power of
-// that share, so that what lies between two sizes is known exactly.
+// profileOf is the profile of an M/M/1 queue at a share of a core: everything is a power of
+// that share, so that values between two sizes are known exactly.
 func profileOf(service string, cores, percentile float64) profile.Profile {
 	p := profile.Profile{
 		Service: service, Percentile: percentile,
@@ -70,7 +70,7 @@ func profiles(app *loadline.App) *profile.Set {
 	return set
 }
 
-// calm is a situation in which everything is measured and fits the profiles.
+// calm is a situation in which everything is measured and matches the profiles.
 func calm(app *loadline.App) loadline.Situation {
 	o := loadline.Observation{At: noon, Kinds: make([]loadline.KindObservation, len(app.Kinds)),
 		Nodes: make([]loadline.NodeObservation, len(app.Nodes))}
@@ -104,7 +104,7 @@ func calm(app *loadline.App) loadline.Situation {
 	return s
 }
 
-// fits is the latency that a service's profile has at a load.
+// fits is the latency of a service's profile at a load.
 func fits(s *loadline.Service, load float64) float64 {
 	p := profileOf(s.Name, s.Size.CPULimit, 99)
 	curve, _ := p.Curve()
@@ -120,8 +120,8 @@ func later(s loadline.Situation, windows int) (time.Time, loadline.Situation) {
 	return now, s
 }
 
-// single is an agent that wants one thing of each service, whatever it sees: the last
-// row of its input tells services apart by nothing, so all want the same.
+// single is an agent that always wants the same action for each service: the last row of its
+// input does not distinguish services.
 func single(t testing.TB, app *loadline.App, want drpc.Action) *Model {
 	t.Helper()
 	e, err := newEncoder(app)

@@ -9,15 +9,14 @@ import (
 	"github.com/loadline/loadline/internal/formulation"
 )
 
-// counter knows how many requests of each kind there are. In a cluster the metrics do
-// not always tell kinds apart: those that were never counted share what else their
-// entry is asked, in the proportions that the application's model gives them. It is
-// for one goroutine.
+// counter estimates the request rate of each kind. In a cluster the metrics do not always
+// distinguish kinds: those that were never counted share the rest of their entry's rate, in the
+// proportions of the application's model. It is for one goroutine.
 type counter struct {
 	app      *loadline.App
 	topology *formulation.Topology
 	seen     []bool            // by kind: it was counted at least once
-	last     []float64         // of those, requests per second when they last were
+	last     []float64         // of those, the last requests per second
 	now      []loadline.Sample // by kind
 }
 
@@ -27,8 +26,8 @@ func newCounter(app *loadline.App) *counter {
 		now: make([]loadline.Sample, n)}
 }
 
-// take what was measured. One that was counted before and is not now is absent: it is
-// not known to have gone.
+// take adds a measurement. A kind that was counted before and is not now is absent, which does
+// not mean that its rate is 0.
 func (c *counter) take(o *loadline.Observation) {
 	for k := range c.now {
 		c.now[k] = o.Kinds[k].Rate
@@ -43,7 +42,7 @@ func (c *counter) take(o *loadline.Observation) {
 	}
 }
 
-// shared is a kind's share of what is asked of its entry beyond what was counted.
+// shared is a kind's share of its entry's rate beyond what was counted.
 func (c *counter) shared(o *loadline.Observation, kind int) loadline.Sample {
 	entry := c.entry(kind)
 	rest := o.Services[entry].Rate
@@ -75,8 +74,8 @@ func (c *counter) unknown() string {
 	return ""
 }
 
-// guessed are those whose rates are their shares of what their entries are asked, in
-// words; empty if all were counted.
+// guessed lists, in words, the kinds whose rates are shares of their entries' rates; empty if
+// all were counted.
 func (c *counter) guessed() string {
 	var kinds, entries []string
 	for k := range c.seen {
@@ -94,5 +93,5 @@ func (c *counter) guessed() string {
 	return fmt.Sprintf(" (%s by their shares of what %s is asked)", strings.Join(kinds, ", "), strings.Join(entries, ", "))
 }
 
-// forget what was counted.
+// forget discards the counts.
 func (c *counter) forget() { clear(c.seen) }

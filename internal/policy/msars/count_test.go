@@ -9,14 +9,14 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// TestKindsThatAreNotToldApartHaveTheirShares: in a cluster the metrics may not know
-// operations. What is asked of the entry is known all the same.
-func TestKindsThatAreNotToldApartHaveTheirShares(t *testing.T) {
+// TestKindsThatAreNotDistinguishedHaveTheirShares: in a cluster the metrics may not distinguish
+// operations. The entry's rate is still known.
+func TestKindsThatAreNotDistinguishedHaveTheirShares(t *testing.T) {
 	absent := loadline.Sample{}
 	for _, row := range []struct {
 		name      string
-		buy, find loadline.Sample // of 40 that arrive at the front end
-		want      [2]float64      // buy has three times the share of find
+		buy, find loadline.Sample // of 40 at the front end
+		want      [2]float64      // the share of buy is three times that of find
 		why       string
 	}{
 		{"both are counted", seen(20), seen(20), [2]float64{20, 20}, "it is the first"},

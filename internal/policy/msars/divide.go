@@ -19,29 +19,28 @@ type Part struct {
 	Own        float64 // seconds that a visit may take without its calls; 0 = no SLO, or no split
 	WithCalls  float64 // seconds that it may take with them; 0 = no SLO
 	Whole      float64 // seconds of the SLO that it is a part of
-	Kept       bool    // it can be kept within the bounds, by the profile
-	Reason     string  // why it is as long as that
+	Kept       bool    // it can be met within the bounds, by the profile
+	Reason     string  // why it has this length
 
-	curve *profile.Curve // in its present size; nil = none
+	curve *profile.Curve // in its current size; nil = none
 }
 
-// Divider divides the users' SLO among the services, and again when what it depends
-// on changes: sizes, profiles, and how many requests of each kind there are. It is for
-// one goroutine.
+// Divider divides the users' SLO among the services, and again when its inputs change: sizes,
+// profiles, and the request rates of the kinds. It is for one goroutine.
 type Divider struct {
 	way     string
 	app     *loadline.App // with the desired sizes
 	library *Library
 	factors map[string]float64
 	split   *slosplit.Cache
-	adapt   *adapting // nil unless the way adapts
+	adapt   *adapting // nil unless the splitter adapts
 
 	window time.Duration // over which rates are counted
 	count  *counter
 	needs  []Need
-	rates  []float64 // by kind, as of the last division; nil = there was none
-	work   []float64 // by service: work of a visit over what its profiles were measured with
-	news   []string  // what changed since
+	rates  []float64 // by kind, as of the last division; nil = none yet
+	work   []float64 // by service: work of a visit relative to its profiles
+	news   []string  // changes since
 
 	parts     []Part
 	why       string
@@ -52,12 +51,12 @@ type Divider struct {
 // Division is how a Divider divides.
 type Division struct {
 	Way      string
-	Net      *learned.Model     // of meta and gcn
-	Profiles *profile.Set       // of all but none
-	Factors  map[string]float64 // by kind: time that parts may sum to, over the SLO; absent = 1
+	Net      *learned.Model     // for meta and gcn
+	Profiles *profile.Set       // for all but none
+	Factors  map[string]float64 // by kind: ratio of the sum of parts to the SLO; absent = 1
 }
 
-// NewDivider divides for an application whose rates are counted over a window.
+// NewDivider makes the divider of an application whose rates are counted over a window.
 func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider, error) {
 	own := *app
 	own.Services = slices.Clone(app.Services)
@@ -90,7 +89,7 @@ func NewDivider(app *loadline.App, of Division, window time.Duration) (*Divider,
 	return d, nil
 }
 
-// hold every service to the tightest SLO of its requests.
+// hold gives every service the tightest SLO of its requests.
 func (d *Divider) hold() {
 	for _, n := range Needed(d.app) {
 		for k := range d.app.Kinds {
@@ -129,8 +128,8 @@ func (d *Divider) Forget() {
 	}
 }
 
-// Released tells that a visit to a service takes so many times the work that its
-// profiles were measured with.
+// Released sets the work of a visit to a service relative to what its profiles were measured
+// with.
 func (d *Divider) Released(service int, work float64) {
 	d.observe(fmt.Sprintf("the profile of %s changed, a visit takes %.2f times the work", d.app.Services[service].Name,
 		work/d.work[service]))
@@ -140,16 +139,15 @@ func (d *Divider) Released(service int, work float64) {
 	}
 }
 
-// How far the rate of a kind must move for a new division: by a quarter, and further
-// than counts vary at random.
+// How far the rate of a kind must move for a new division: by a quarter, and more than random
+// variation of counts.
 const (
 	rateMoves  = 1.25
 	rateChange = 3
 )
 
-// Update divides anew if something that the parts depend on has changed, and says
-// whether it did. Rates that were not measured stay what they were; as long as one is
-// not known at all, there is nothing to divide by.
+// Update divides again if an input has changed, and reports whether it did. Rates that were not
+// measured keep their values; while one is completely unknown, there is no division.
 func (d *Divider) Update(now time.Time, o *loadline.Observation, desired []loadline.Allocation) (anew bool, err error) {
 	if d.way == None {
 		return false, nil
@@ -164,7 +162,7 @@ func (d *Divider) Update(now time.Time, o *loadline.Observation, desired []loadl
 	return true, d.divide(now)
 }
 
-// follow takes the rates that have moved, and says which one is not known.
+// follow updates the rates that have moved, and returns the kind whose rate is unknown.
 func (d *Divider) follow(o *loadline.Observation) (unknown string) {
 	d.count.take(o)
 	first := d.rates == nil
@@ -191,7 +189,7 @@ func (d *Divider) follow(o *loadline.Observation) (unknown string) {
 	return ""
 }
 
-// Resize takes the desired sizes.
+// Resize sets the desired sizes.
 func (d *Divider) Resize(desired []loadline.Allocation) {
 	for i := range desired {
 		size := &d.app.Services[i].Size
@@ -206,7 +204,7 @@ func (d *Divider) Resize(desired []loadline.Allocation) {
 	}
 }
 
-// Redivide at once if a size has changed (lines 10 to 13 of Algorithm 1).
+// Redivide divides at once if a size has changed (lines 10 to 13 of Algorithm 1).
 func (d *Divider) Redivide(now time.Time, desired []loadline.Allocation) (anew bool, err error) {
 	if d.way == None || d.rates == nil {
 		return false, nil
@@ -218,7 +216,7 @@ func (d *Divider) Redivide(now time.Time, desired []loadline.Allocation) (anew b
 	return true, d.divide(now)
 }
 
-// divide all chains. Only those that changed are computed: the others are remembered.
+// divide divides all chains. Only changed ones are computed: the others are cached.
 func (d *Divider) divide(now time.Time) error {
 	if err := d.unsized(); err != nil {
 		return err
@@ -242,7 +240,7 @@ func (d *Divider) divide(now time.Time) error {
 		s := &plan.Services[i]
 		p := Part{Percentile: s.Percentile, Own: s.Share, WithCalls: s.WithCalls, Whole: whole[s.Kind], Kept: s.Kept, Reason: s.Reason}
 		if s.Share > 0 {
-			p.curve, _ = d.profile(i, s.Percentile).Curve() // it was of use to the chains
+			p.curve, _ = d.profile(i, s.Percentile).Curve() // usable, since the chains used it
 		}
 		d.parts[i] = p
 	}
@@ -252,8 +250,8 @@ func (d *Divider) divide(now time.Time) error {
 	return nil
 }
 
-// unsized is what keeps a profile from being had at the desired sizes. In a
-// cluster a workload may have lost the CPU limit that it was measured with.
+// unsized reports why there is no profile at the desired sizes. In a cluster a workload may
+// have lost the CPU limit that it was measured with.
 func (d *Divider) unsized() error {
 	for _, n := range d.needs {
 		if err := d.library.missing(n, d.app.Services[n.Service].Size); err != nil {
@@ -264,7 +262,7 @@ func (d *Divider) unsized() error {
 	return nil
 }
 
-// profile of a service as it is now.
+// profile of a service in its current state.
 func (d *Divider) profile(service int, percentile float64) *profile.Profile {
 	return d.profileAt(service, d.app.Services[service].Size, percentile)
 }
@@ -278,14 +276,14 @@ func (d *Divider) profileAt(service int, size loadline.Size, percentile float64)
 	return p.Stretch(d.work[service], 0)
 }
 
-// maxReasons is how many reasons of a split are printed, newsMost how many are kept
-// while none can be made.
+// maxReasons is how many reasons of a split are printed, newsMost how many are kept while no
+// split is possible.
 const (
 	maxReasons = 2
 	newsMost   = 100
 )
 
-// observe of something that the parts depend on.
+// observe records a change of an input.
 func (d *Divider) observe(what string) {
 	if len(d.news) < newsMost {
 		d.news = append(d.news, what)
@@ -302,10 +300,10 @@ func (d *Divider) reasons() string {
 // Parts by service, until the next division; not a copy.
 func (d *Divider) Parts() []Part { return d.parts }
 
-// Why it was divided last, and when.
+// Why returns the reason and time of the last division.
 func (d *Divider) Why() (string, time.Time) { return d.why, d.at }
 
-// Divisions that were made, and chains that were computed in them.
+// Divisions returns the number of divisions and of chains computed in them.
 func (d *Divider) Divisions() (divisions, chains int) {
 	if d.split == nil {
 		return 0, 0

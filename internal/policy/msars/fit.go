@@ -9,9 +9,9 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// fits says whether a model can be set to work on an application: it must have the
-// services that the model was trained for, in any order, and objectives that the
-// model's profiles were measured for.
+// fits checks whether a model can be used for an application: it must have the services that
+// the model was trained for, in any order, and objectives that the model's profiles were
+// measured for.
 func (m *Model) fits(app *loadline.App) error {
 	if err := m.knows(app); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Model) fits(app *loadline.App) error {
 	return errors.Join(faults...)
 }
 
-// knows says whether an application has exactly the model's services.
+// knows checks that an application has exactly the model's services.
 func (m *Model) knows(app *loadline.App) error {
 	var missing, besides []string
 	for _, name := range m.Services {
@@ -60,9 +60,9 @@ func (m *Model) knows(app *loadline.App) error {
 		"was trained on (a LoadLine's spec.twin)", m.App, app.Name, strings.Join(has, " and "))
 }
 
-// Passed says whether requests with an SLO passed a service where the model was
-// trained, as far as its file tells: it has profiles of those. Where nothing is split
-// it has none, and every service counts.
+// Passed reports whether requests with an SLO visit a service in the model's training
+// application: if so the file has a profile of it. Without splitting there are no profiles, and
+// every service counts.
 func (m *Model) Passed(service string) bool {
 	if m.Division.Way == None || m.Division.Profiles == nil {
 		return true

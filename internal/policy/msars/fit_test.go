@@ -13,8 +13,8 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// wild is a model with an untrained agent, so that what it wants
-// depends on all that it sees, and with a forecaster of the search alone.
+// wild is a model with an untrained agent, whose actions depend on all inputs, and with a
+// forecaster of the search only.
 func wild(t *testing.T, app *loadline.App) *Model {
 	t.Helper()
 	m := single(t, app, drpc.Action{})
@@ -38,7 +38,7 @@ func wild(t *testing.T, app *loadline.App) *Model {
 	return m
 }
 
-// reordered is the same application with its services the other way round.
+// reordered is the same application with its services in reverse order.
 func reordered(from *loadline.App) *loadline.App {
 	app := *from
 	app.Services = slices.Clone(from.Services)
@@ -65,7 +65,7 @@ func reordered(from *loadline.App) *loadline.App {
 	return &app
 }
 
-// TestServicesMayComeInAnyOrder, as those of a twin do: each gets the same.
+// TestServicesMayComeInAnyOrder, as those of a twin do: each gets the same setting.
 func TestServicesMayComeInAnyOrder(t *testing.T) {
 	app := shop()
 	other := reordered(app)
@@ -142,6 +142,6 @@ func TestOtherApplicationsAreRefused(t *testing.T) {
 		})
 	}
 	app := shop()
-	app.Kinds[0].SLO.Latency = 2 * time.Second // users may be promised something else
+	app.Kinds[0].SLO.Latency = 2 * time.Second // the SLO may differ
 	policy(t, single(t, shop(), drpc.Action{}), app)
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// Library is the load-latency profiles of an application's services, each measured at
-// a few sizes. What lies between two of them is interpolated by capacity. It is for
-// one goroutine.
+// Library is the load-latency profiles of an application's services, each measured at a few
+// sizes. Values between two sizes are interpolated. It is for one goroutine.
 type Library struct {
 	app      *loadline.App
 	profiles [][]measured // by service; CPU limits rising
@@ -33,7 +32,7 @@ type wanted struct {
 	percentile float64
 }
 
-// libraryMost is how many profiles are kept that were worked out.
+// libraryMost is the maximum number of computed profiles that are kept.
 const libraryMost = 4096
 
 // NewLibrary makes a library of a set. It is an error if a service that is visited by a
@@ -50,17 +49,17 @@ func NewLibrary(app *loadline.App, set *profile.Set) (*Library, error) {
 	return l, errors.Join(faults...)
 }
 
-// newLibrary them, whatever is needed.
+// newLibrary makes a library without checking that it is complete.
 func newLibrary(app *loadline.App, set *profile.Set) *Library {
 	l := &Library{app: app, profiles: make([][]measured, len(app.Services)), cache: map[wanted]*profile.Profile{}}
 	for i := range set.Profiles {
 		p := &set.Profiles[i]
 		service := app.ServiceIndex(p.Service)
 		if service < 0 || p.Version != "" {
-			continue // of another application, or of a version that may not be what runs
+			continue // of another application, or of a version that may not be deployed
 		}
 		if _, err := p.Curve(); err != nil {
-			continue // saturated throughout: a size at which it cannot work
+			continue // saturated throughout: unusable at this size
 		}
 		l.profiles[service] = append(l.profiles[service], measured{p.Size.CPULimit, p})
 	}
@@ -78,12 +77,12 @@ func newLibrary(app *loadline.App, set *profile.Set) *Library {
 	return l
 }
 
-// missing says that there is no profile for a need at a size, and what there is instead.
+// missing reports that there is no profile for a need at a size, and which ones there are.
 func (l *Library) missing(n Need, size loadline.Size) error {
 	if l.Profile(n.Service, size, n.Percentile) != nil {
 		return nil
 	}
-	var others []string // percentiles that there are
+	var others []string // available percentiles
 	for _, m := range l.profiles[n.Service] {
 		if p := fmt.Sprintf("p%g", m.profile.Percentile); !slices.Contains(others, p) {
 			others = append(others, p)
@@ -107,9 +106,9 @@ type Need struct {
 	Percentile float64
 }
 
-// Needed are the profiles that an application's split takes: of every service that a
-// request with an SLO may visit, at that SLO's percentile. Calls that are never made,
-// because no version that makes them is deployed, need none.
+// Needed are the profiles that an application's split needs: of every service that a request
+// with an SLO may visit, at that SLO's percentile. Calls that are never made, because no
+// version that makes them is deployed, need none.
 func Needed(app *loadline.App) []Need {
 	var list []Need
 	unloaded := formulation.Unloaded{App: app}
@@ -134,9 +133,9 @@ func Needed(app *loadline.App) []Need {
 	return list
 }
 
-// Profile of a service at a size and a percentile; nil if there is none. Beyond the
-// largest and the smallest size that were measured it is that of the nearest, stretched
-// by the ratio of their CPU: what an instance does with half of it takes twice as long.
+// Profile of a service at a size and a percentile; nil if there is none. Beyond the largest and
+// the smallest measured size it is the nearest one, scaled by the ratio of their CPU: with half
+// the CPU an instance takes twice as long.
 func (l *Library) Profile(service int, size loadline.Size, percentile float64) *profile.Profile {
 	key := wanted{service, size.CPULimit, percentile}
 	if p, known := l.cache[key]; known {
@@ -175,7 +174,7 @@ func (l *Library) find(w wanted) *profile.Profile {
 	case below == nil && above == nil:
 		return nil
 	case w.cores == 0 || below != nil && below.cores == 0:
-		// Without a limit, an instance has a node to itself: nothing lies between.
+		// An instance without a limit has a whole node: there is no interpolation.
 		return nil
 	case below == nil:
 		return above.profile.Stretch(above.cores/w.cores, 0)
@@ -185,10 +184,9 @@ func (l *Library) find(w wanted) *profile.Profile {
 	return between(below, above, w.cores)
 }
 
-// between two sizes, latencies and loads are joined by straight lines over the
-// logarithm of the CPU: both are powers of it where CPU is all that takes time, and
-// constant where it takes none. What goes together is what lies at the same part of
-// where each of the two ends.
+// between two sizes, latencies and loads are interpolated linearly over the logarithm of the
+// CPU: both are powers of it where the time is all CPU, and constant where there is none.
+// Points at the same share of the two profiles' ends correspond.
 func between(below, above *measured, cores float64) *profile.Profile {
 	part := math.Log(cores/below.cores) / math.Log(above.cores/below.cores)
 	mix := func(a, b float64) float64 {
@@ -199,7 +197,7 @@ func between(below, above *measured, cores float64) *profile.Profile {
 	}
 	other, err := above.profile.Curve()
 	if err != nil {
-		return below.profile // not in the library, then
+		return below.profile // then it is not in the library
 	}
 	endBelow, endAbove := end(below.profile), end(above.profile)
 	p := *below.profile
@@ -221,7 +219,7 @@ func between(below, above *measured, cores float64) *profile.Profile {
 	return &p
 }
 
-// end is the load at which a profile was seen saturated, or the highest that it bore.
+// end is the load at which a profile saturated, or the highest that was served.
 func end(p *profile.Profile) float64 {
 	if load, seen := p.Saturation(); seen {
 		return load

@@ -43,7 +43,7 @@ func TestProfilesBetweenSizesAreInterpolatedByCapacity(t *testing.T) {
 func TestOtherLoadsInterpolateToo(t *testing.T) {
 	app := shop()
 	set := profiles(app)
-	for i := range set.Profiles { // those of half a core were measured at fewer loads
+	for i := range set.Profiles { // profiles of half a core were measured at fewer loads
 		if p := &set.Profiles[i]; p.Size.CPULimit == 0.5 {
 			p.Points = append(p.Points[:1], p.Points[2:]...)
 		}
@@ -55,7 +55,7 @@ func TestOtherLoadsInterpolateToo(t *testing.T) {
 	got := l.Profile(0, loadline.Size{CPULimit: 0.35}, 99)
 	want := profileOf("front", 0.35, 99)
 	for i, pt := range got.Points {
-		// Straight lines lie above curves that bend upwards, never below them.
+		// Straight lines are above convex curves, never below.
 		if w := want.Points[i]; math.Abs(pt.Load/w.Load-1) > 1e-9 || pt.Latency < w.Latency-1e-9 || pt.Latency > 1.15*w.Latency {
 			t.Errorf("point %d is %+v, want about %+v", i, pt, w)
 		}
@@ -75,7 +75,7 @@ func TestAServiceWithoutAProfileIsNamed(t *testing.T) {
 func TestCallsThatAreNeverMadeNeedNoProfile(t *testing.T) {
 	app := shop()
 	app.Services[0].Versions = []loadline.Version{{Name: "v1", Weight: 1, CPU: 1, Wait: 1}, {Name: "v2", CPU: 1, Wait: 1}}
-	app.Kinds[1].Root.Stages[0][0].Versions = []int{1} // deployed nowhere yet
+	app.Kinds[1].Root.Stages[0][0].Versions = []int{1} // not deployed yet
 	set := profiles(app)
 	set.Profiles = set.Profiles[:6] // search has none
 	if _, err := NewLibrary(app, set); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// live is a situation as a cluster shows it: whole visits only, and no machines.
+// live is a situation as measured in a cluster: whole visits only, and no machines.
 func live(app *loadline.App) loadline.Situation {
 	s := calm(app)
 	clear(s.Window[0].Nodes)
@@ -36,8 +36,8 @@ func TestWithoutMachinesAllReplicasAreOnOne(t *testing.T) {
 	}
 	s := live(app)
 	dark := see(s)
-	// The same replicas on a machine that is measured: all of 80 visits at 10 ms, and
-	// of six replicas' memory.
+	// The same replicas on a measured machine: 80 visits at 10 ms, and the memory of six
+	// replicas.
 	s.Window[0].Nodes[0] = loadline.NodeObservation{CPU: seen(0.8), Memory: seen(6 * 192 << 20)}
 	for i := range s.Window[0].Services {
 		for j := range s.Window[0].Services[i].Pods {
@@ -48,16 +48,16 @@ func TestWithoutMachinesAllReplicasAreOnOne(t *testing.T) {
 		t.Errorf("%v, with a machine %v", dark, lit)
 	}
 	for i := range s.Window[0].Services {
-		s.Window[0].Services[i].Pods = nil // nothing runs: nothing is known of any machine
+		s.Window[0].Services[i].Pods = nil // nothing runs: no machine is known
 	}
 	if got := machines(s.Now(), nil); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestThoseWhoCallNobodyAreWatchedByWholeVisits, which is all that a cluster measures;
-// of the others nothing is concluded.
-func TestThoseWhoCallNobodyAreWatchedByWholeVisits(t *testing.T) {
+// TestServicesWithoutCallsAreMonitoredByWholeVisits, which is all that a cluster measures; services
+// with calls are not monitored.
+func TestServicesWithoutCallsAreMonitoredByWholeVisits(t *testing.T) {
 	app := shop()
 	p := policy(t, single(t, app, drpc.Action{}), app)
 	s := live(app)
@@ -71,7 +71,7 @@ func TestThoseWhoCallNobodyAreWatchedByWholeVisits(t *testing.T) {
 			windows++
 		}
 	}
-	for i := range s.Window[0].Services { // many visits, so that every window tells
+	for i := range s.Window[0].Services { // many visits, so that every window is significant
 		o := &s.Window[0].Services[i]
 		o.Rate.Value *= 1.5
 		o.Latency.P99.Value = fits(&app.Services[i], o.Rate.Value/2)

@@ -15,11 +15,11 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// FileKind of a model file that holds an agent and all that it steers by.
+// FileKind of a model file with an agent and its inputs.
 const FileKind = "policy/msars"
 
-// Model is the result of a training: the agent, the network that divides, the profiles
-// that it divides by, and a forecaster for each service.
+// Model is the result of a training: the agent, the splitting network, its profiles, and a
+// forecaster for each service.
 type Model struct {
 	App      string
 	Services []string
@@ -54,8 +54,7 @@ const (
 	splitPrefix = "split-"
 )
 
-// featureNames are what an agent sees of a service, of that which the others do not
-// share.
+// featureNames are the features of a service, without those shared by all.
 func featureNames() []string {
 	names := slices.Clone(drpc.LocalFeatures[:])
 	for _, f := range Features {
@@ -64,7 +63,7 @@ func featureNames() []string {
 	return names
 }
 
-// File is the model as it is kept on disk.
+// File is the model's file.
 func (m *Model) File() (*modelfile.File, error) {
 	d := &m.Division
 	s := modelSettings{
@@ -93,16 +92,17 @@ func (m *Model) File() (*modelfile.File, error) {
 	return file, err
 }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write writes the model to a path atomically.
 func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
 // Open reads a model from a path.
 func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
-// FromFile takes a model out of its file, or says what is wrong with it.
+// FromFile reads a model from its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	if file.Card.Kind != FileKind {
-		return nil, fmt.Errorf("this is a model of kind %q, not of MSARS (%s); give a file that loadline train --formulation msars wrote", file.Card.Kind, FileKind)
+		return nil, fmt.Errorf("this is a model of kind %q, not of MSARS (%s); give a file that loadline train "+
+			"--formulation msars wrote", file.Card.Kind, FileKind)
 	}
 	var s modelSettings
 	if err := file.Card.TakeKnownSettings(&s); err != nil {

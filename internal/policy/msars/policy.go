@@ -18,16 +18,15 @@ type Policy struct {
 	steering *Steering
 	rates    *forecast.Rates
 	agent    *Agent
-	unsplit  error // why the SLO is not split at present
+	unsplit  error // why the SLO is currently not split
 
 	seen  []float32
 	wants []float32
 }
 
-// NewPolicy sets a model to work, with a delay from observing to applying; 0 = a
-// second. The agent decides for exactly the services that it was trained on, in
-// whichever order they are: its rows share their weights, and everything else goes by
-// name.
+// NewPolicy makes the policy of a model, with a delay from observing to applying; 0 = a second.
+// The agent decides for exactly the services that it was trained on, in any order: its rows
+// share their weights, and everything else is matched by name.
 func NewPolicy(m *Model, app *loadline.App, delay time.Duration) (*Policy, error) {
 	if err := m.fits(app); err != nil {
 		return nil, err
@@ -62,8 +61,8 @@ func (p *Policy) Name() string { return "msars" }
 // Needs implements loadline.Policy.
 func (p *Policy) Needs() loadline.Needs { return p.needs }
 
-// Split implements loop.Splitter: the monitor looks (line 4 of Algorithm 1), and
-// the SLO is divided if something changed (5).
+// Split implements loop.Splitter: the monitor observes (line 4 of Algorithm 1), and the SLO is
+// divided if something changed (5).
 func (p *Policy) Split(now time.Time, s loadline.Situation) []loadline.SLO {
 	p.watch.observe(s.Now())
 	parts, err := p.steering.Split(now, s)
@@ -76,8 +75,8 @@ func (p *Policy) Forecast(now time.Time, window []loadline.Observation) []loadli
 	return p.rates.Forecast(now, window)
 }
 
-// Decide implements loadline.Policy: the agent sees the state and the parts and
-// decides (lines 7 to 9), and a vertical move divides anew (10 to 13).
+// Decide implements loadline.Policy: the agent decides by the state and the parts (lines 7 to
+// 9), and a vertical move divides again (10 to 13).
 func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	switch {
 	case p.unsplit != nil:
@@ -97,14 +96,13 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 // Divider of the policy, for callers that read the parts.
 func (p *Policy) Divider() *Divider { return p.divider }
 
-// Agent is an actor's network that decides: one row for each service. It is for one
-// goroutine.
+// Agent runs an actor's network, one row for each service. It is for one goroutine.
 type Agent struct {
 	rows int
 	runs *nn.Context
 }
 
-// NewAgent lets a network decide for so many services.
+// NewAgent makes the agent of a network for the given number of services.
 func NewAgent(net *nn.Net, w *Steering, services int) (*Agent, error) {
 	inputs := 0
 	for _, l := range net.Design().Layers {

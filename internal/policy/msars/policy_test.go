@@ -22,7 +22,7 @@ func policy(t *testing.T, m *Model, app *loadline.App) *Policy {
 	return p
 }
 
-// decide as the loop does: the policy's stages run first.
+// decide runs the policy's stages first, as the loop does.
 func decide(p *Policy, now time.Time, s loadline.Situation) (loadline.Proposal, error) {
 	loop.Prepare(p, now, &s)
 	return p.Decide(now, s)
@@ -55,7 +55,7 @@ func TestAVerticalMoveSplitsAnewAtOnce(t *testing.T) {
 	app := shop()
 	p := policy(t, single(t, app, drpc.Action{1, 0, 0}), app)
 	s := calm(app)
-	s.InFlight[0].Size.CPULimit, s.InFlight[2].Size.CPULimit = 2, 2 // as large as is allowed
+	s.InFlight[0].Size.CPULimit, s.InFlight[2].Size.CPULimit = 2, 2 // at the maximum
 	s.InFlight[0].Size.CPURequest, s.InFlight[2].Size.CPURequest = 2, 2
 	proposal, err := decide(p, noon, s)
 	if err != nil || len(proposal.Services) != 1 || proposal.Services[0].Service != 1 {
@@ -70,7 +70,7 @@ func TestAVerticalMoveSplitsAnewAtOnce(t *testing.T) {
 			t.Errorf("%q does not say %q", proposal.Services[0].Reason, want)
 		}
 	}
-	// What was proposed is in force: nothing is left to split. What was refused is not.
+	// The proposal was applied: nothing is left to split. What was rejected was not.
 	now, next := later(s, 1)
 	next.InFlight[1] = next.InFlight[1].With(proposal.Services[0].Setting)
 	before := p.Divider().Parts()[1].Own
@@ -87,7 +87,7 @@ func TestTheMonitorsAlarmSplitsAnew(t *testing.T) {
 	app := shop()
 	p := policy(t, single(t, app, drpc.Action{0, 0, 0}), app)
 	s := calm(app)
-	for i := range s.Window[0].Services { // many visits, so that every window tells
+	for i := range s.Window[0].Services { // many visits, so that every window is significant
 		s.Window[0].Services[i].Rate.Value *= 1.5
 		each := s.Window[0].Services[i].Rate.Value / 2
 		s.Window[0].Services[i].Own.P99.Value = fits(&app.Services[i], each)
@@ -143,7 +143,7 @@ func TestWhatIsNotMeasuredHolds(t *testing.T) {
 			t.Errorf("without %s: %+v, %v", name, proposal, err)
 		}
 	}
-	// Without its own latency, that with the calls tells.
+	// Without its own latency, the latency with calls is used.
 	p := policy(t, m, app)
 	s := calm(app)
 	s.Window[0].Services[0].Own = loadline.Latency{}

@@ -7,13 +7,12 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// score of the last window: R_qos of the parts (eq. 11) over R_util (eq. 12), less what
-// was dropped. A request is served well if every part of its way is kept, so R_qos of a
-// kind is the product over the services that it passes; a call that is not always made
-// counts as often as it is made. R_qos is the mean over the kinds by their requests:
-// were it the mean over services, one that ruins a whole kind would hardly show. It is
-// not known where no user's figures were measured, and where nothing is divided it is
-// DRPC's.
+// score of the last window: R_qos of the parts (eq. 11) over R_util (eq. 12), minus dropped
+// calls. A request is served well if every part of its path is met, so R_qos of a kind is the
+// product over the services that it visits; a probabilistic call counts by its probability.
+// R_qos is the mean over the kinds weighted by their requests: with the mean over services, one
+// that ruins a whole kind would hardly matter. It is unknown if no user metrics were measured,
+// and without splitting it is DRPC's.
 func (w *Steering) score(s loadline.Situation) (drpc.Score, bool) {
 	score, known := w.reward.Of(s.App, s.Now())
 	if !known || w.divider.way == None {
@@ -48,7 +47,7 @@ func (e *encoder) kept(kind int) float64 {
 	return product
 }
 
-// qos is R_qos of a response time over the part that it may take (eq. 11).
+// qos is R_qos of a response time relative to its part (eq. 11).
 func qos(over float64) float64 {
 	if over <= 1 {
 		return 1

@@ -50,13 +50,13 @@ func TestTheRewardIsOfTheParts(t *testing.T) {
 	if score := see(); score.QoS != 1 || math.Abs(score.Reward-1/score.Util) > 1e-12 {
 		t.Errorf("all parts are kept: %+v", score)
 	}
-	// The cart takes twice its part, though its users are in time: half of the
-	// requests pass it.
+	// The cart takes twice its part, though its users' SLO is met: half of the requests visit
+	// it.
 	s.Window[0].Services[1].Own.P99.Value = 2 * w.divider.Parts()[1].Own
 	if score := see(); math.Abs(score.QoS-(math.Exp(-1)+1)/2) > 1e-6 {
 		t.Errorf("the cart is late: %+v", score)
 	}
-	// Visits that fail are no sign of speed.
+	// Failed visits do not count as fast.
 	s.Window[0].Services[1].Own.P99.Value = 0
 	s.Window[0].Services[1].Errors.Value = 1
 	if score := see(); math.Abs(score.QoS-0.5) > 1e-6 {

@@ -8,8 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
-// Features of a service beside DRPC's: what divides them from an agent that knows only
-// the users' SLO.
+// Features of a service in addition to DRPC's, which has only the users' SLO.
 var Features = []formulation.Feature{
 	{Name: "partial_slo", About: "time that a visit may take without its calls, over the users' SLO; 1 where nothing is split"},
 	{Name: "need", About: "replicas that keep the part under the load that is expected, by the profile, over those asked for; 0 = " +
@@ -19,16 +18,16 @@ var Features = []formulation.Feature{
 
 const extras = 3
 
-// latest is where response times over a part end.
+// latest is the upper bound of response times relative to a part.
 const latest = 10
 
-// encoder see what DRPC's teacher sees of each service, its response time over its part
-// of the SLO, and the part itself.
+// encoder encodes the features of DRPC's teacher for each service, its response time relative
+// to its part of the SLO, and the part itself.
 type encoder struct {
 	drpc    *drpc.Encoder
 	partial []loadline.SLO
 	locals  []drpc.Local
-	over    []float64 // response times over the parts; NaN = nothing to be late with
+	over    []float64 // response times relative to the parts; NaN = none
 	view    drpc.View
 	rows    []float32
 }
@@ -42,11 +41,11 @@ func newEncoder(app *loadline.App) (*encoder, error) {
 	return &encoder{drpc: of, partial: make([]loadline.SLO, n), locals: make([]drpc.Local, n), over: make([]float64, n)}, nil
 }
 
-// width of what is seen of one service.
+// width is the number of features of one service.
 func (e *encoder) width() int { return e.drpc.Width(drpc.Shared)/len(e.drpc.App.Services) + extras }
 
-// observe at a service. If something was not measured, its name comes back, and what was
-// seen before stands.
+// observe observes a service. If something was not measured, it returns its name, and the last
+// observation is kept.
 func (e *encoder) observe(s loadline.Situation, service int, p *Part) (absent string) {
 	var local drpc.Local
 	if absent := e.drpc.Local(s, service, &local); absent != "" {
@@ -64,11 +63,10 @@ func (e *encoder) observe(s loadline.Situation, service int, p *Part) (absent st
 	return ""
 }
 
-// overPart is a service's response time over its part: its own where both are known,
-// since what it waits for is others' part; that with its calls otherwise. Where more
-// visits fail than the percentile leaves out, or visits are there and none ends, it is
-// as late as can be. Without requests or without an SLO there is
-// none.
+// overPart is a service's response time relative to its part: its own time where both are
+// known, since the time of its calls is others' part; the time with calls otherwise. Where more
+// visits fail than the percentile allows, or there are visits and none ends, it is the upper
+// bound. Without requests or without an SLO there is none.
 func overPart(o *loadline.ServiceObservation, p *Part) (over float64, known bool) {
 	rate := o.Rate.Or(0)
 	own := at(&o.Own, p.Percentile)
@@ -88,7 +86,7 @@ func overPart(o *loadline.ServiceObservation, p *Part) (over float64, known bool
 	return 0, false
 }
 
-// at is the latency at a percentile, or the nearest above it that is measured.
+// at is the latency at a percentile, or at the nearest measured one above it.
 func at(l *loadline.Latency, percentile float64) loadline.Sample {
 	switch {
 	case percentile <= 50:
@@ -101,18 +99,18 @@ func at(l *loadline.Latency, percentile float64) loadline.Sample {
 	return l.P99
 }
 
-// share is the parts as a situation has them.
+// share returns the parts as partial SLOs.
 func (e *encoder) share(parts []Part) []loadline.SLO {
 	for i := range parts {
 		e.partial[i] = loadline.SLO{Percentile: parts[i].Percentile, Latency: seconds(parts[i].WithCalls)}
-		if parts[i].WithCalls == 0 { // no SLO covers it: the budget of its model stands in
+		if parts[i].WithCalls == 0 { // no SLO covers it: the budget of its model is used
 			e.partial[i] = e.drpc.Topology.Services[i].Budget
 		}
 	}
 	return e.partial
 }
 
-// fill in what an agent sees: a row for each service.
+// fill appends the agent's observation: a row for each service.
 func (e *encoder) fill(s loadline.Situation, parts []Part, into []float32) []float32 {
 	e.drpc.Observe(s, e.locals, &e.view)
 	e.view.Machines = machines(s.Now(), e.view.Machines)
@@ -126,12 +124,11 @@ func (e *encoder) fill(s loadline.Situation, parts []Part, into []float32) []flo
 	return into
 }
 
-// fullest is where the utilisation of a machine ends, as DRPC sees it.
+// fullest is the upper bound of a machine's utilisation, as in DRPC.
 const fullest = 2
 
-// machines as they were measured; where none was, one that all replicas are on. In a
-// cluster only pods are looked at, and an agent that had always seen machines would
-// take none for idle ones.
+// machines as measured; if none was, one that all replicas are on. In a cluster only pods are
+// measured, and an agent trained with machines would take their absence for idle ones.
 func machines(o *loadline.Observation, seen []drpc.Machine) []drpc.Machine {
 	for i := range seen {
 		if seen[i].Known {
@@ -156,7 +153,7 @@ func machines(o *loadline.Observation, seen []drpc.Machine) []drpc.Machine {
 	return append(seen, drpc.Machine{CPU: float32(min(cpu/cores, fullest)), Memory: float32(min(memory/bytes, fullest)), Known: true})
 }
 
-// own figures of a service's row.
+// own features of a service's row.
 func (e *encoder) own(s loadline.Situation, service int, p *Part) (f [extras]float32) {
 	desired := max(s.InFlight[service].Replicas, 1)
 	if p.Whole > 0 {
@@ -172,8 +169,8 @@ func (e *encoder) own(s loadline.Situation, service int, p *Part) (f [extras]flo
 	return f
 }
 
-// needed is how many replicas keep a part under a load, not rounded. Where none do, it
-// is as many as bear the load at the highest that was measured, and then some.
+// needed is the number of replicas that meet a part under a load, not rounded. If none do, it
+// is the number that serves the load at the highest measured rate, plus a margin.
 func needed(p *Part, rate float64) float64 {
 	if load, can := p.curve.LoadAt(p.Own); can && load > 0 {
 		return rate / load
@@ -181,7 +178,7 @@ func needed(p *Part, rate float64) float64 {
 	return 2 * rate / p.curve.MaxLoad()
 }
 
-// expected is the highest rate of visits, now or by the forecast's medians.
+// expected is the highest rate of visits, current or by the forecast's medians.
 func expected(s loadline.Situation, service int) float64 {
 	highest := s.Now().Services[service].Rate.Or(0)
 	if len(s.Forecast) > service {
@@ -192,5 +189,5 @@ func expected(s loadline.Situation, service int) float64 {
 	return highest
 }
 
-// squash makes ratios small without losing which of two large ones is larger.
+// squash compresses ratios and keeps their order.
 func squash(v float64) float32 { return float32(math.Log2(1 + min(max(v, 0), latest))) }

@@ -57,9 +57,8 @@ func (w *Steering) Split(now time.Time, s loadline.Situation) ([]loadline.SLO, e
 	return w.encoder.share(w.divider.Parts()), nil
 }
 
-// Observe all services, with their parts of the SLO in the situation. It returns the
-// first metric that was not measured, and its service; that service keeps its last
-// values.
+// Observe observes all services, with their parts of the SLO in the situation. It returns the
+// first metric that was not measured, and its service; that service keeps its last values.
 func (w *Steering) Observe(s loadline.Situation) (absent string) {
 	parts := w.divider.Parts()
 	for i := range parts {
@@ -78,8 +77,8 @@ func (w *Steering) Fill(s loadline.Situation, into []float32) []float32 {
 // Score of the last window.
 func (w *Steering) Score(s loadline.Situation) (drpc.Score, bool) { return w.score(s) }
 
-// Propose turns actions into a proposal, and into what of them is done. A vertical move
-// divides anew at once, for what is seen next. The proposal is valid until the next.
+// Propose turns actions into a proposal and their applied part. A vertical move divides again
+// at once, for the next observation. The proposal is valid until the next call.
 func (w *Steering) Propose(now time.Time, s loadline.Situation, actions []float32, explain bool) (loadline.Proposal, error) {
 	w.proposal.Services = w.proposal.Services[:0]
 	w.desired = append(w.desired[:0], s.InFlight...)
@@ -116,7 +115,7 @@ func (w *Steering) remember() {
 	}
 }
 
-// explainSplit adds to the reasons of a proposal what a vertical move did to the parts.
+// explainSplit adds the effect of a vertical move on the parts to the reasons of a proposal.
 func (w *Steering) explainSplit() {
 	why, _ := w.divider.Why()
 	parts := w.divider.Parts()

@@ -10,19 +10,17 @@ import (
 	"github.com/loadline/loadline/internal/profile"
 )
 
-// watch is the paper's service monitor: it notices when a service no longer fits its
-// profile, and informs the divider. Changed sizes are not reported: the divider knows
-// them.
+// watch is the paper's service monitor: it detects when a service no longer matches its
+// profile, and informs the divider. Changed sizes are not reported: the divider has them.
 type watch struct {
 	divider  *Divider
-	monitors []*profile.Monitor // by service; nil = not watched
+	monitors []*profile.Monitor // by service; nil = not monitored
 	callers  []bool             // by service: visits to it make calls
 	window   time.Duration
 	last     time.Time // end of the last window
 }
 
-// newWatch watches every service of which a profile is needed, at the highest
-// percentile.
+// newWatch monitors every service that needs a profile, at the highest percentile.
 func newWatch(d *Divider, window time.Duration) (*watch, error) {
 	w := &watch{divider: d, monitors: make([]*profile.Monitor, len(d.app.Services)), callers: callers(d.app), window: window}
 	if d.way == None {
@@ -64,8 +62,8 @@ func callers(app *loadline.App) []bool {
 	return some
 }
 
-// alone is a service as its profile knows it, without its calls. A cluster measures
-// only whole visits; without calls, that is the same.
+// alone is a service's observation without its calls, like its profile. A cluster measures only
+// whole visits; without calls, that is the same.
 func (w *watch) alone(o *loadline.ServiceObservation, service int) *loadline.ServiceObservation {
 	if o.Own != (loadline.Latency{}) || w.callers[service] {
 		return o
@@ -75,9 +73,8 @@ func (w *watch) alone(o *loadline.ServiceObservation, service int) *loadline.Ser
 	return &own
 }
 
-// observe what was measured, unless it overlaps with what was seen before. Windows in
-// which something is missing are left out, as are those of sizes that nothing is known
-// of.
+// observe adds a measurement, unless it overlaps with the last one. Windows with missing data
+// are skipped, as are those of sizes without a profile.
 func (w *watch) observe(o *loadline.Observation) {
 	if !w.last.IsZero() && o.At.Sub(w.last) < w.window {
 		return
@@ -104,12 +101,12 @@ func (w *watch) observe(o *loadline.Observation) {
 	}
 }
 
-// minWorkChange is how much of a visit's work must have changed: what is refined by
-// less needs no other split.
+// minWorkChange is how much the work of a visit must change: smaller refinements need no new
+// split.
 const minWorkChange = 0.05
 
-// report the divider how much work a visit takes, over what the profiles in the library
-// were measured with.
+// report tells the divider the work of a visit relative to what the library's profiles were
+// measured with.
 func (w *watch) report(service int, c profile.Change) {
 	measured := w.divider.library.Profile(service, loadline.Size(c.Profile.Size), c.Profile.Percentile)
 	work := measured.Points[0].Load / c.Profile.Points[0].Load

@@ -32,7 +32,7 @@ func CheckWay(way string) error {
 	return fmt.Errorf("unknown way to split %q%s", way, suggest.Hint(way, Ways()))
 }
 
-// newSplitter of a way; the network is nil where it takes none.
+// newSplitter of a way; the network is nil if it needs none.
 func newSplitter(way string, net *learned.Model) (slosplit.Splitter, error) {
 	switch {
 	case way == "parslo":
@@ -49,18 +49,18 @@ func newSplitter(way string, net *learned.Model) (slosplit.Splitter, error) {
 	return net, nil
 }
 
-// adapting is a network that adapts to each path it meets, and again when a release
-// changes one of the path's profiles. It does not for another size alone: the network
-// sees what that does to the profile, and adapting takes a thousand times as long as
-// splitting, since its samples must be solved first.
+// adapting is a network that adapts to each path, and again when a release changes one of the
+// path's profiles. It does not adapt to another size: the network sees its effect on the
+// profile, and adapting takes a thousand times as long as splitting, since its samples must be
+// solved first.
 type adapting struct {
 	of       *learned.Model
 	cache    map[string]*learned.Model
-	releases []int // by service: rises with every change that was noticed
+	releases []int // by service: incremented with every detected change
 	adapted  int
 }
 
-// Split the chain by the network that is adapted to its path.
+// Split splits the chain with the network adapted to its path.
 func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	var key strings.Builder
 	key.WriteString(c.Kind)
@@ -77,7 +77,7 @@ func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 		m = a.of
 		samples := learned.Around(c, learned.AroundSamples, rand.New(rand.NewPCG(uint64(len(c.Steps)), 0)))
 		if len(samples) == 0 {
-			return m.Split(c) // it cannot be kept at present, so there is nothing to learn from
+			return m.Split(c) // currently infeasible: nothing to learn from
 		}
 		var err error
 		if m, err = a.of.Adapt(samples, 0); err != nil {
@@ -95,12 +95,12 @@ func (a *adapting) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 // adaptedMost is how many adapted networks are kept.
 const adaptedMost = 256
 
-// lenient splits in proportion where no split can meet the SLO at present: the agent
-// must still see which services are latest. Chains that take no time by their model
-// have no proportions and are split evenly.
+// lenient splits in proportion where no split currently meets the SLO: the agent must still see
+// which services are slowest. Chains that take no time by their model have no proportions and
+// are split evenly.
 type lenient struct{ of slosplit.Splitter }
 
-// Split the chain.
+// Split splits the chain.
 func (l lenient) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	shares, err := l.of.Split(c)
 	var cannot *slosplit.Infeasible

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/slosplit/learned"
 )
 
-// network that splits, trained for a moment on chains of the shop's profiles.
+// network is a splitter, briefly trained on chains of the shop's profiles.
 func network(t *testing.T, way string) *learned.Model {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -1,5 +1,4 @@
-// Package policytest is the contract that every policy is held to, whichever package it
-// is of.
+// Package policytest is the contract suite of all policies, in any package.
 package policytest
 
 import (
@@ -19,7 +18,7 @@ import (
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Contract holds the policy of a spec to the contract, for the application App.
+// Contract tests the policy of a spec, for the application App.
 func Contract(t *testing.T, spec string) {
 	t.Run("has a name and a cadence", func(t *testing.T) { contractNeeds(t, spec) })
 	t.Run("same situations give same proposals", func(t *testing.T) { contractDeterministic(t, spec) })
@@ -42,8 +41,8 @@ func App() *loadline.App {
 	return app
 }
 
-// player walks a policy through a random but repeatable story: load that
-// wanders, pods that follow, samples that go missing.
+// player feeds a policy a random but repeatable sequence: a varying load, pods that follow,
+// missing samples.
 type player struct {
 	app    *loadline.App
 	policy loadline.Policy
@@ -68,7 +67,7 @@ func newPlayer(t *testing.T, spec string) *player {
 	return p
 }
 
-// step shows the next observation; absent: with nothing measured in it.
+// step makes the next observation; absent: with nothing measured.
 func (p *player) step(absent bool) loadline.Situation {
 	p.now = p.now.Add(p.policy.Needs().Period)
 	o := loadline.Observation{At: p.now, Kinds: make([]loadline.KindObservation, len(p.app.Kinds))}
@@ -141,9 +140,8 @@ func contractDeterministic(t *testing.T, spec string) {
 	}
 }
 
-// contractAbsent: whatever came before, without data a policy says so, says
-// nothing, or says what it has said from the beginning; it never sees a load
-// of zero.
+// contractAbsent: without data a policy returns an error, proposes nothing, or repeats its
+// initial proposal; it never assumes a load of zero.
 func contractAbsent(t *testing.T, spec string) {
 	p := newPlayer(t, spec)
 	for range 30 {
@@ -180,8 +178,8 @@ func contractBounds(t *testing.T, spec string) {
 	}
 }
 
-// contractBorrowed overwrites each situation after use: a policy that kept a
-// slice of it would decide differently from one whose situations stay.
+// contractBorrowed overwrites each situation after use: a policy that kept a slice of it would
+// decide differently from one whose situations are kept.
 func contractBorrowed(t *testing.T, spec string) {
 	a, b := newPlayer(t, spec), newPlayer(t, spec)
 	for i := range 100 {

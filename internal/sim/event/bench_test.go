@@ -9,12 +9,12 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// wantEvents is the rate that the engine is asked to reach on one core.
+// wantEvents is the required rate on one core.
 const wantEvents = 3e6
 
 func benchmark(b *testing.B, cfg sim.Config) {
 	e := New(cfg)
-	e.AdvanceTo(10 * time.Second) // slices have grown
+	e.AdvanceTo(10 * time.Second) // let the slices grow first
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := e.Events()

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// until is a load that stops.
+// until is a load that stops at an instant.
 type until struct {
 	constant
 	at time.Duration
@@ -76,6 +76,6 @@ func TestACallTakesAsLongAsTheVisit(t *testing.T) {
 	}
 	near(t, "time in calls", r.Calls[0].SumSeconds, r.Services[1].Latency.SumSeconds, 1e-9)
 	if r.Services[1].Of[loadline.ServiceQueue] < 0.2*r.Calls[0].SumSeconds {
-		t.Error("hardly anybody queued: this test no longer tests that the queue counts")
+		t.Error("hardly any queueing: this test no longer tests that the queue counts")
 	}
 }

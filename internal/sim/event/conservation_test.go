@@ -21,8 +21,8 @@ func (e *Engine) inTree(kind int) float64 {
 	return n
 }
 
-// At every instant, whatever is done to the cluster: arrivals = completed +
-// failed + in flight, where those in flight are really there.
+// At every instant, arrivals = completed + failed + in flight, whatever happens to the cluster,
+// and the requests in flight are really present.
 func TestEveryRequestIsAccountedFor(t *testing.T) {
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
 		for seed := range uint64(9) {
@@ -32,7 +32,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				app.Services[1].Size.MemoryLimit = 65 << 20 // cart is killed now and then
 				app.Services[1].Backlog = 30
 				app.Kinds[0].Timeout = 150 * time.Millisecond
-				if seed >= 6 { // the first ones refuse instead
+				if seed >= 6 { // the first ones refuse instead of holding
 					app.Services[0].Hold, app.Services[1].Hold = 50, 10
 				}
 				app.Routing = loadline.Routing(seed % 2)
@@ -66,14 +66,14 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					t.Error("cart was never killed: this test no longer tests that")
 				}
 				if m.Kinds[0].TimedOut == 0 || m.Services[1].Refused == 0 {
-					t.Error("nobody gave up or nobody was refused: this test no longer tests that")
+					t.Error("no timeouts or no refusals: this test no longer tests that")
 				}
 			})
 		}
 	}
 }
 
-// checkReplicas holds every replica's counts against the visits themselves.
+// checkReplicas compares every replica's counts with its visits.
 func checkReplicas(t *testing.T, e *Engine) {
 	t.Helper()
 	inside := make([]int32, len(e.replicas))

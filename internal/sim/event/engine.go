@@ -1,16 +1,14 @@
 // Package event follows every request through every service: the reference that
 // evaluations rest on.
 //
-// Reading order: engine.go (the run), requests.go (users come and give up),
-// visit.go (one call at one service), hold.go (visits that no replica is
-// ready), replica.go (its CPU), node.go (cores that
-// replicas share), kubelet.go (pods come and go), read.go (what exporters
-// show), queue.go and tree.go (data structures).
+// Reading order: engine.go (the run), requests.go (arrivals and timeouts), visit.go (one call
+// at one service), hold.go (visits held while no replica is ready), replica.go (CPU sharing),
+// node.go (cores shared by replicas), kubelet.go (pod lifecycle), read.go (exported metrics),
+// queue.go and tree.go (data structures).
 //
-// Time is whole nanoseconds. Everything that will happen stands in one heap;
-// ties are broken by the order of scheduling. After warm-up nothing allocates:
-// visits, jobs and heap entries live in slices that only grow with the largest
-// crowd.
+// Time is in whole nanoseconds. All future events are in one heap; ties are broken by the order
+// of scheduling. After warm-up nothing allocates: visits, jobs and heap entries live in slices
+// that grow only with the largest number of concurrent requests.
 package event
 
 import (
@@ -45,8 +43,8 @@ type Engine struct {
 	freeVisit int32
 
 	nextControl int64 // when the control plane is next due
-	cpDirty     bool  // that may have changed
-	disturbed   int   // disturbances that have happened
+	cpDirty     bool  // nextControl may have changed
+	disturbed   int   // disturbances applied so far
 	phase       *rand.Rand
 	events      uint64
 }
@@ -69,8 +67,8 @@ type service struct {
 	busyNs, queueNs float64 // integrals
 	busyAt, queueAt int64
 	held            holding
-	cpuNs           float64 // of requests, all pods that ever were
-	idleNs          float64 // of pods that are gone, without requests
+	cpuNs           float64 // of requests, all pods of the run
+	idleNs          float64 // of deleted pods, without requests
 }
 
 // New makes a cluster with the app's initial replicas, all ready.
@@ -164,7 +162,7 @@ func (s *service) drawVersion() uint8 {
 	return uint8(len(s.weights) - 1)
 }
 
-// count changes the number of visits in a service and keeps its integral.
+// count changes the number of visits in a service and updates its integral.
 func (s *service) count(now int64, by int32) {
 	s.busyNs += float64(s.inside) * float64(now-s.busyAt)
 	s.busyAt = now
@@ -191,18 +189,18 @@ func (e *Engine) Meter() *sim.Meter { return e.meter }
 // ControlPlane holds the pods.
 func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
 
-// Events is the number of things that have happened to visits and requests:
-// each arrival at a service, end of CPU work, and end of a waiting time.
+// Events is the number of events processed: each arrival at a service, end of CPU work, and end
+// of a waiting time.
 func (e *Engine) Events() uint64 { return e.events }
 
-// Apply hands over a plan.
+// Apply accepts a plan.
 func (e *Engine) Apply(p loadline.Plan) {
 	e.cp.Apply(p, e.time())
 	e.serveHolders()
 	e.nextControl = int64(e.cp.Next())
 }
 
-// AdvanceTo simulates until t, everything that is due at t included.
+// AdvanceTo simulates until t, events at t included.
 func (e *Engine) AdvanceTo(t time.Duration) {
 	end := int64(t)
 	for {
@@ -231,7 +229,7 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 	e.now = max(e.now, end)
 }
 
-// happen does what stands first in the queue.
+// happen processes the first event of the queue.
 func (e *Engine) happen() {
 	top := e.queue.heap[0]
 	if top.kind == cpuTimer {
@@ -245,11 +243,11 @@ func (e *Engine) happen() {
 	case waitOver:
 		e.waitDone(top.id)
 	case giveUp:
-		e.losePatience(top.id)
+		e.timeOut(top.id)
 	}
 }
 
-// control lets the control plane and the disturbances act.
+// control runs the control plane and applies disturbances that are due.
 func (e *Engine) control(at int64) {
 	e.now = at
 	if e.nextDisturbance() <= at {

@@ -86,8 +86,8 @@ func TestForkJoinOfTwo(t *testing.T) {
 	}
 }
 
-// A replica whose n requests never run out uses its quota of L cores in the
-// first L/n of every period and stands still for the rest.
+// A replica that always has n requests uses its quota of L cores in the first L/n of every
+// period and is throttled for the rest.
 func TestThrottledShareOfASaturatedReplica(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		for _, limit := range []float64{0.1, 0.5, 0.9} {
@@ -119,7 +119,7 @@ func TestSaturatedReplicaUsesItsLimit(t *testing.T) {
 	}
 }
 
-// L = lambda * W holds for every service, whatever goes on in it.
+// L = lambda * W holds for every service.
 func TestLittlesLawOnEveryService(t *testing.T) {
 	app := shop()
 	e := run(sim.Config{App: app, Load: constant{30, 10}, Seed: 6}, time.Hour)
@@ -128,7 +128,7 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 		if m.Ended == 0 {
 			t.Fatalf("%s was never visited", app.Services[i].Name)
 		}
-		// Refused visits spend no time: they are in no histogram and in no integral.
+		// Refused visits take no time: they are in no histogram and in no integral.
 		near(t, "visits in "+app.Services[i].Name, m.BusySeconds/3600, m.Latency.Sum()/1e9/3600, 0.002)
 	}
 }
@@ -175,7 +175,7 @@ func TestVisitsFollowTheCallTrees(t *testing.T) {
 	m := e.Meter()
 	near(t, "visits to front", m.Services[0].Arrived/7200, 15, 0.02)
 	near(t, "visits to cart", m.Services[1].Arrived/7200, 10*0.6+5, 0.02)
-	// The second version of cart, half of its visits, looks once more.
+	// The second version of cart, which serves half of the visits, makes one more call.
 	near(t, "visits to db", m.Services[2].Arrived/7200, 10*0.6*(2+0.5)+5*2, 0.02)
 	near(t, "visits to ads", m.Services[3].Arrived/7200, 10, 0.02)
 	near(t, "cores of cart", m.Services[1].CPUSeconds/7200, (10*0.6+5)*0.008*1.25, 0.03)

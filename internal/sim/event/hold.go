@@ -1,12 +1,11 @@
 package event
 
-// holding is the requests that a service without a ready replica keeps, first
-// come first served, as Knative's activator does. They are in the service and
-// they queue: both counts include them.
+// holding is the queue of requests at a service without a ready replica, first come first
+// served, as in Knative's activator. Held requests count as inside the service and as queued.
 type holding struct {
 	head, tail int32 // visits, chained by next
 	count      int32
-	giving     bool    // handOver is at work
+	giving     bool    // handOver is running
 	ns         float64 // integral of count
 	at         int64
 }
@@ -40,7 +39,7 @@ func (e *Engine) holdVisit(i int32) {
 	e.cpDirty = e.cpDirty || len(s.ready) == 0 // it may have to be woken
 }
 
-// unhold takes a visit out of the holding; before is the one ahead of it.
+// unhold removes a visit from the queue; before is the visit ahead of it.
 func (e *Engine) unhold(s *service, i, before int32) {
 	v := &e.visits[i]
 	if before == none {
@@ -57,11 +56,11 @@ func (e *Engine) unhold(s *service, i, before int32) {
 	s.held.add(e.now, -1)
 }
 
-// handOver gives a replica as many of the held visits as it has workers free.
-// While visits are held, every worker of the other replicas is taken.
+// handOver gives a replica as many held visits as it has free workers. While visits are held,
+// every worker of the other replicas is busy.
 func (e *Engine) handOver(slot int32) {
 	s := &e.services[e.replicas[slot].service]
-	if s.held.giving { // a visit that took no time has freed a worker on the way
+	if s.held.giving { // a visit that took no time freed a worker meanwhile
 		return
 	}
 	s.held.giving = true
@@ -76,8 +75,8 @@ func (e *Engine) handOver(slot int32) {
 	s.held.giving = false
 }
 
-// letGo drops a held visit whose user has given up before it was begun.
-func (e *Engine) letGo(i int32) {
+// dropHeld drops a held visit whose user timed out before it was started.
+func (e *Engine) dropHeld(i int32) {
 	service := e.calls[e.visits[i].call].service
 	s := &e.services[service]
 	before := none
@@ -91,9 +90,8 @@ func (e *Engine) letGo(i int32) {
 	e.release(i)
 }
 
-// serveHolders sees to the services that hold visits after pods have come or
-// gone: replicas that have become ready take what they can, and a service that
-// has no desired replicas is woken.
+// serveHolders updates the services that hold visits after pods were added or removed: newly
+// ready replicas take held visits, and a service with zero desired replicas is woken.
 func (e *Engine) serveHolders() {
 	for _, i := range e.holders {
 		for at := 0; e.services[i].held.count > 0 && at < len(e.services[i].ready); at++ {

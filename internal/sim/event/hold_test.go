@@ -16,7 +16,7 @@ func asleep(workers, hold int, startup time.Duration) *loadline.App {
 	return app
 }
 
-// burst is some twenty requests within ten milliseconds.
+// burst is about twenty requests within ten milliseconds.
 type burst struct{ at time.Duration }
 
 func (b burst) Rate(_ int, t time.Duration) (float64, time.Duration) {
@@ -29,8 +29,8 @@ func (b burst) Rate(_ int, t time.Duration) (float64, time.Duration) {
 	return 0, sim.Never
 }
 
-// The first held request wakes the service, all wait for the rest of the
-// start-up, and they are served in the order in which they came.
+// The first held request wakes the service; all wait for the rest of the start-up and are
+// served in order of arrival.
 func TestHeldRequestsWaitForTheColdStart(t *testing.T) {
 	e := New(sim.Config{App: asleep(1, 1000, 3*time.Second), Load: burst{time.Second}, Seed: 1, CPU: sim.Shared})
 	e.AdvanceTo(time.Second + 500*time.Millisecond)
@@ -47,7 +47,7 @@ func TestHeldRequestsWaitForTheColdStart(t *testing.T) {
 	}
 	var r sim.Reading
 	e.Read(&r)
-	// All but 10 ms of the half second since they began to come.
+	// The half second since the first arrival, less 10 ms.
 	near(t, "held", r.Services[0].Of[loadline.ServiceHeld], came*.495, .02)
 	near(t, "queueing", r.Services[0].Of[loadline.ServiceQueue], r.Services[0].Of[loadline.ServiceHeld], 1e-9)
 	near(t, "inside", r.Services[0].Of[loadline.ServiceConcurrency], r.Services[0].Of[loadline.ServiceHeld], 1e-9)
@@ -55,8 +55,8 @@ func TestHeldRequestsWaitForTheColdStart(t *testing.T) {
 	if k.Completed != came || k.Failed != 0 {
 		t.Fatalf("%v of %v completed, %v failed", k.Completed, came, k.Failed)
 	}
-	// One worker, 10 ms each: the first waited for the start-up alone, the last
-	// also for all the others.
+	// One worker, 10 ms each: the first request waits for the start-up only, the last one also
+	// for all others.
 	near(t, "quickest", k.Latency.Quantile(0)/1e9, 3.01, .01)
 	near(t, "slowest", k.Latency.Quantile(1)/1e9, 3+.01*came, .01)
 	near(t, "own latency", e.Meter().Services[0].Own.Mean(), k.Latency.Mean(), .05)
@@ -74,7 +74,7 @@ func TestAFullHoldRefuses(t *testing.T) {
 	}
 }
 
-// A user who gives up while held costs no work: nobody has begun it.
+// A request that times out while held costs no CPU: its work was never started.
 func TestHeldRequestsAreDroppedWhenTheirUserGivesUp(t *testing.T) {
 	app := asleep(1, 1000, 3*time.Second)
 	app.Kinds[0].Timeout = 2 * time.Second
@@ -90,7 +90,7 @@ func TestHeldRequestsAreDroppedWhenTheirUserGivesUp(t *testing.T) {
 	}
 }
 
-// A plan for zero replicas does not abandon those who are held.
+// A plan for zero replicas does not drop held requests.
 func TestAHeldRequestWakesAgain(t *testing.T) {
 	e := New(sim.Config{App: asleep(1, 1000, 3*time.Second), Load: burst{0}, Seed: 1, CPU: sim.Shared})
 	e.AdvanceTo(time.Second)
@@ -101,7 +101,7 @@ func TestAHeldRequestWakesAgain(t *testing.T) {
 	}
 }
 
-// Without a hold a service without replicas refuses, and nothing wakes it.
+// A service that holds no requests refuses them at zero replicas, and nothing wakes it.
 func TestWithoutAHoldNothingWakes(t *testing.T) {
 	e := New(sim.Config{App: asleep(1, 0, 3*time.Second), Load: burst{0}, Seed: 1, CPU: sim.Shared})
 	e.AdvanceTo(time.Minute)
@@ -111,7 +111,7 @@ func TestWithoutAHoldNothingWakes(t *testing.T) {
 	}
 }
 
-// A second replica that becomes ready takes its part of what is still held.
+// A second replica that becomes ready takes its part of the held requests.
 func TestEveryReplicaTakesFromTheHold(t *testing.T) {
 	e := New(sim.Config{App: asleep(1, 1000, 3*time.Second), Load: burst{0}, Seed: 1, CPU: sim.Shared})
 	e.AdvanceTo(100 * time.Millisecond)

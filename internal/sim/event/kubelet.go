@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PodReady lets a pod serve.
+// PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
 	for len(e.replicas) <= slot {
 		e.replicas = append(e.replicas, replica{})
@@ -22,7 +22,7 @@ func (e *Engine) PodReady(slot int) {
 	r.queueHead, r.queueTail = none, none
 	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
 	r.want, r.got, r.rate = 0, 0, 0
-	// Periods of different pods are not in step.
+	// Quota periods of different pods are not aligned.
 	r.periodEnd = e.now + e.phase.Int64N(periodNs)
 	r.budget = 0
 	e.size(r, slot)
@@ -33,14 +33,14 @@ func (e *Engine) PodReady(slot int) {
 	s.ready = append(s.ready, int32(slot))
 }
 
-// size takes over a pod's limits.
+// size copies a pod's limits.
 func (e *Engine) size(r *replica, slot int) {
 	p := e.cp.Pod(slot)
 	svc := &e.app.Services[p.Service]
 	r.request = p.Size.CPURequest
 	r.limit = math.Inf(1)
 	if p.Size.CPULimit > 0 {
-		// What a replica burns by itself comes out of the same limit.
+		// Idle CPU usage comes out of the same limit.
 		r.limit = max(p.Size.CPULimit-svc.IdleCPU, 0.001)
 	}
 	r.maxInside = math.MaxInt32
@@ -49,7 +49,7 @@ func (e *Engine) size(r *replica, slot int) {
 	}
 }
 
-// PodDraining takes a pod out of routing; it goes when it is empty.
+// PodDraining removes a pod from routing; it stops when it is empty.
 func (e *Engine) PodDraining(slot int) {
 	r := &e.replicas[slot]
 	e.unroute(int32(slot))
@@ -66,7 +66,7 @@ func (e *Engine) unroute(slot int32) {
 	}
 }
 
-// PodStopped fails whatever a pod still has.
+// PodStopped fails all requests still in a pod.
 func (e *Engine) PodStopped(slot int) {
 	if slot >= len(e.replicas) || !e.replicas[slot].serving || e.replicas[slot].podID != e.cp.Pod(slot).ID {
 		return // it never became ready
@@ -102,13 +102,13 @@ func (e *Engine) leaveNode(r *replica, slot int32) {
 	}
 }
 
-// idleNs is what a serving replica has burnt without requests since it became
+// idleNs is the CPU time that a serving replica has used without requests since it became
 // ready.
 func (e *Engine) idleNs(r *replica) float64 {
 	return e.app.Services[r.service].IdleCPU * float64(e.now-r.readyAt)
 }
 
-// PodResized takes over a pod's new size.
+// PodResized copies a pod's new size.
 func (e *Engine) PodResized(slot int) {
 	if slot >= len(e.replicas) || !e.replicas[slot].serving {
 		return
@@ -131,7 +131,7 @@ func (e *Engine) PodResized(slot int) {
 	e.retime(int32(slot))
 }
 
-// openPeriodNow starts the bookkeeping of a replica that had no limit.
+// openPeriodNow starts the quota accounting of a replica that had no limit.
 func (e *Engine) openPeriodNow(r *replica) {
 	r.periodEnd = e.now
 	e.openPeriod(r)
@@ -140,7 +140,7 @@ func (e *Engine) openPeriodNow(r *replica) {
 // PodUsage is what a pod has used since it was created.
 func (e *Engine) PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64) {
 	if slot >= len(e.replicas) || e.replicas[slot].podID != e.cp.Pod(slot).ID {
-		return 0, 0 // starting: what it asks for is what it costs
+		return 0, 0 // while it starts, its cost is its request
 	}
 	r := &e.replicas[slot]
 	if r.serving {

@@ -1,6 +1,6 @@
 package event
 
-// node is a machine whose cores its replicas share.
+// node is a machine whose cores are shared by its replicas.
 type node struct {
 	cores   float64
 	want    float64 // sum over its replicas
@@ -9,9 +9,8 @@ type node struct {
 	cpuNs   float64 // used by requests
 }
 
-// shareNode divides a node's cores among its replicas: in proportion to their
-// CPU requests, as the kernel's weights do, what one does not need going to the
-// others.
+// shareNode divides a node's cores among its replicas in proportion to their CPU requests, as
+// the kernel's weights do; cores that one does not need go to the others.
 func (e *Engine) shareNode(n *node) {
 	for _, slot := range n.slots {
 		e.sync(&e.replicas[slot])
@@ -30,12 +29,11 @@ func (e *Engine) shareNode(n *node) {
 	}
 }
 
-// weight of a replica that asked for nothing is the kernel's least.
+// weight of a replica without a CPU request is the kernel's minimum.
 func (r *replica) weight() float64 { return max(r.request, 0.002) }
 
-// fillLevel is the height of water that fills the node's cores: each replica
-// holds level*weight, at most what it wants. A few rounds suffice, because each
-// settles at least one replica.
+// fillLevel solves the water-filling of the node's cores: each replica gets level*weight, at
+// most what it wants. A few rounds suffice, because each settles at least one replica.
 func (e *Engine) fillLevel(n *node) float64 {
 	level := 0.0
 	for range n.slots {

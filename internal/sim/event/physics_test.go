@@ -19,7 +19,7 @@ func TestAFullBacklogRefuses(t *testing.T) {
 	m := e.Meter()
 	near(t, "throughput", m.Kinds[0].Completed/600, 10, 0.01)
 	near(t, "refused", m.Services[0].Refused, m.Kinds[0].Arrived-6000, 0.01)
-	// One at work and two waiting: nobody is ever in the replica for longer than 0.3 s.
+	// One in service and two waiting: no visit stays in the replica for longer than 0.3 s.
 	if max := e.Meter().Kinds[0].Latency.Quantile(1); max > 0.3001e9 {
 		t.Errorf("a visit took %.3f s", max/1e9)
 	}
@@ -241,8 +241,7 @@ func TestCostIsTheLargerOfRequestAndUsage(t *testing.T) {
 	near(t, "core seconds of one serving and one starting", e.Meter().Services[0].CoreSeconds, 7200, 1e-6)
 }
 
-// Windows: a minute is violated when more than 1 % of a kind's requests in it
-// were late.
+// A minute is in violation when more than 1 % of a kind's requests in it were late.
 func TestWindowsAreJudgedByTheMinute(t *testing.T) {
 	app := station(loadline.Dist{Mean: ms(10)}, 10, many, 0, 1)
 	app.Kinds[0].SLO = loadline.SLO{Percentile: 99, Latency: ms(15)}

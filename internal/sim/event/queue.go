@@ -2,8 +2,8 @@ package event
 
 import "github.com/loadline/loadline/internal/sim"
 
-// entry is something that will happen. Ties in time are broken by the order of
-// scheduling, so that a run never depends on how the heap happens to lie.
+// entry is a future event. Ties in time are broken by the order of scheduling, so that a run
+// does not depend on the heap's layout.
 type entry struct {
 	at   int64 // nanoseconds
 	seq  uint64
@@ -26,9 +26,9 @@ func (a *entry) before(b *entry) bool {
 	return a.at < b.at || (a.at == b.at && a.seq < b.seq)
 }
 
-// queue is a four-ary heap of entries: shallower than a binary one, and the
-// four children share two cache lines. Replica timers know their place in it,
-// so that they are moved instead of left behind as corpses.
+// queue is a four-ary heap of entries: shallower than a binary one, and the four children share
+// two cache lines. The position of each replica's timer is kept, so that timers are moved
+// instead of leaving cancelled entries in the heap.
 type queue struct {
 	heap []entry
 	seq  uint64

@@ -4,7 +4,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Read fills r with what exporters show now.
+// Read fills r with the metrics exported now.
 func (e *Engine) Read(r *sim.Reading) {
 	r.At = e.time()
 	r.Resize(len(e.services), len(e.sources), len(e.nodes))
@@ -75,8 +75,8 @@ func readLatency(out *sim.LatencyReading, h *sim.Histogram) {
 	out.SumSeconds = h.Sum() / 1e9
 }
 
-// Finish counts what is still open at the end of a run: the cost of pods up to
-// now and the last window.
+// Finish closes the accounts at the end of a run: the cost of pods up to now and the last
+// window.
 func (e *Engine) Finish() {
 	e.cp.Settle(e.time())
 	e.meter.Finish()

@@ -10,7 +10,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// fingerprint is everything that exporters and the meter say, to the last bit.
+// fingerprint is everything that the exporters and the meter show, to the last bit.
 func fingerprint(t *testing.T, seed uint64) string {
 	t.Helper()
 	e := New(sim.Config{App: shop(), Load: constant{40, 20}, Seed: seed})
@@ -45,7 +45,7 @@ func TestAdvancingDoesNotAllocate(t *testing.T) {
 	e := New(sim.Config{App: shop(), Load: constant{60, 20}, Seed: 1})
 	e.AdvanceTo(5 * time.Minute)
 	allocs := testing.AllocsPerRun(20, func() { e.AdvanceTo(e.time() + 5*time.Second) })
-	if allocs > 1 { // a crowd larger than any before may still grow a slice
+	if allocs > 1 { // more concurrent requests than ever before may still grow a slice
 		t.Errorf("%v allocations in 5 s of simulated time", allocs)
 	}
 }

@@ -8,32 +8,32 @@ import (
 
 // replica is the data plane of one pod.
 //
-// Its requests at work advance together: v is the CPU time that each of them
-// has received since the replica was last idle, so a request that arrives when
-// v is x and needs d leaves when v is x+d, whatever happens in between. That is
-// processor sharing with one number per change instead of one per request.
+// Its requests on the CPU advance together: v is the CPU time that each of them has received
+// since the replica was last idle, so a request that arrives at v = x and needs d is done at v
+// = x+d, whatever happens in between. That is processor sharing with one update per change
+// instead of one per request.
 type replica struct {
 	jobs []job   // heap by finish
 	v    float64 // ns
 	rate float64 // dv/dt: share of a core that each job has
 	got  float64 // cores in use = rate * len(jobs)
 	want float64 // cores it would use on an empty node
-	at   int64   // v, budget and cpuNs are as of then
+	at   int64   // v, budget and cpuNs are as of this instant
 
 	limit     float64 // cores that its jobs may use; +Inf = no limit
 	request   float64 // cores; its weight on a crowded node
 	budget    float64 // Quota: CPU ns left in this period
 	periodEnd int64   // Quota: of the last period in which it ran
 	throttled bool
-	handling  bool // its timer is being handled, and will be set at the end of that
+	handling  bool // its timer is being handled, and is set at the end
 
 	serving   bool // ready or draining
 	service   int32
 	node      int32
 	podID     int64
-	holding   int32 // visits that hold a worker
+	holding   int32 // visits that occupy a worker
 	inside    int32 // visits in the replica
-	maxInside int32 // more would not fit into its memory
+	maxInside int32 // the memory limit allows no more
 	queueHead int32
 	queueTail int32
 
@@ -97,8 +97,8 @@ const periodNs = int64(sim.QuotaPeriod)
 // doneEps absorbs the rounding of v: half a nanosecond.
 const doneEps = 0.5
 
-// sync brings a replica up to now. Nothing but time has happened to it since:
-// an exhausted quota is an event of its own, so none is passed over here.
+// sync advances a replica to now. An exhausted quota is an event of its own, so none is skipped
+// here.
 func (e *Engine) sync(r *replica) {
 	dt := e.now - r.at
 	if dt == 0 {
@@ -128,8 +128,8 @@ func (e *Engine) sync(r *replica) {
 	e.meter.Services[r.service].Periods += float64(crossed)
 }
 
-// openPeriod gives an idle replica that gets work the quota of the current
-// period, if it has not run in it yet.
+// openPeriod gives an idle replica that receives work the quota of the current period, if it
+// has not run in it yet.
 func (e *Engine) openPeriod(r *replica) {
 	if e.now < r.periodEnd {
 		return
@@ -139,7 +139,7 @@ func (e *Engine) openPeriod(r *replica) {
 	e.meter.Services[r.service].Periods++
 }
 
-// addJob puts a visit to work. The replica is brought up to date first.
+// addJob puts a visit on the CPU. The replica must have been synced.
 func (e *Engine) addJob(slot int32, visit int32, cpu float64) {
 	r := &e.replicas[slot]
 	e.sync(r)
@@ -185,8 +185,7 @@ func (e *Engine) cpuEvent(slot int32) {
 	e.retime(slot)
 }
 
-// retime computes what a replica wants and gets, and when its next change is
-// due.
+// retime computes the cores that a replica wants and gets, and the time of its next event.
 func (e *Engine) retime(slot int32) {
 	r := &e.replicas[slot]
 	want := float64(len(r.jobs))
@@ -235,8 +234,8 @@ func (e *Engine) grant(slot int32, cores float64) {
 	e.queue.setTimer(slot, e.now+max(int64(math.Ceil(dt)), 0))
 }
 
-// untilExhausted is the time until the quota runs out at the present usage; the
-// periods that pass without running out need no event.
+// untilExhausted is the time until the quota is exhausted at the present usage; periods in
+// which it is not need no event.
 func (r *replica) untilExhausted(now int64) float64 {
 	left := float64(r.periodEnd - now)
 	if r.budget < r.got*left {

@@ -5,30 +5,28 @@ import (
 	"time"
 )
 
-// source makes the arrivals of one kind of request, and ends those whose user
-// has lost patience.
+// source generates the arrivals of one kind of request, and times requests out.
 type source struct {
 	rng   *rand.Rand
 	root  int32 // call
 	until int64 // the load's rate is constant up to here
 	rate  float64
 
-	patience int64 // ns; 0 = endless
-	// Requests give up in the order in which they came, so a ring and one timer
-	// for its head do for all of them.
+	patience int64 // ns; 0 = no timeout
+	// Requests time out in order of arrival, so one ring and one timer for its head suffice.
 	ring       []waiter
 	head, size int
 }
 
-// waiter is a request whose user may give up.
+// waiter is a request that may time out.
 type waiter struct {
 	deadline int64
 	visit    int32
 	gen      uint32
 }
 
-// scheduleArrival draws the next arrival of a kind: exact for a rate that is
-// constant in pieces, because the exponential forgets where it began.
+// scheduleArrival draws the next arrival of a kind. It is exact for a piecewise constant rate,
+// because the exponential distribution is memoryless.
 func (e *Engine) scheduleArrival(kind int32) {
 	src := &e.sources[kind]
 	at := float64(e.now)
@@ -51,7 +49,7 @@ func (e *Engine) scheduleArrival(kind int32) {
 	}
 }
 
-// arrive is a user's request.
+// arrive handles the arrival of a user's request.
 func (e *Engine) arrive(kind int32) {
 	src := &e.sources[kind]
 	e.meter.Kinds[kind].Arrived++
@@ -79,9 +77,9 @@ func (e *Engine) await(kind int32, w waiter) {
 	}
 }
 
-// losePatience fails the requests that have waited too long. Their work goes
-// on, in vain, unless no replica has got it yet.
-func (e *Engine) losePatience(kind int32) {
+// timeOut fails the requests that have timed out. Their work continues, in vain, unless it
+// is still held.
+func (e *Engine) timeOut(kind int32) {
 	src := &e.sources[kind]
 	for src.size > 0 {
 		w := src.ring[src.head]
@@ -98,7 +96,7 @@ func (e *Engine) losePatience(kind int32) {
 			e.meter.Kinds[kind].TimedOut++
 			e.meter.Failed(int(kind), time.Duration(v.arrived), e.time())
 			if v.state == held {
-				e.letGo(w.visit)
+				e.dropHeld(w.visit)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// constant is a load of the same rate for ever.
+// constant is a load of constant rates.
 type constant []float64 // by kind
 
 func (c constant) Rate(kind int, _ time.Duration) (float64, time.Duration) {

@@ -1,8 +1,8 @@
 package event
 
-// visit is one call at one service, from its arrival to its reply. Visits live
-// in one slice and are named by index; freed ones are chained for reuse, so a
-// run allocates only while its largest crowd grows.
+// visit is one call at one service, from its arrival to its reply. Visits live in one slice and
+// are referred to by index; free places are chained for reuse, so a run allocates only while
+// the number of concurrent visits reaches a new maximum.
 type visit struct {
 	arrived    int64
 	stageStart int64
@@ -13,13 +13,13 @@ type visit struct {
 	call       int32
 	slot       int32 // of its replica
 	next       int32 // in the backlog, or in the chain of free places
-	pending    int32 // calls of the present stage that have not ended
-	times      int32 // how often it is still to be made, this one included
+	pending    int32 // calls of the current stage that have not ended
+	times      int32 // repetitions left, this one included
 	stage      int16
 	version    uint8
 	state      state
-	failed     bool // a call that it needed has failed
-	abandoned  bool // its user has given up
+	failed     bool // a call that it requires has failed
+	abandoned  bool // its user timed out
 }
 
 type state uint8
@@ -28,10 +28,10 @@ const (
 	free state = iota
 	queued
 	onCPU
-	waiting // its own time without CPU
+	waiting // the service's own time without CPU
 	calling
 	held // no replica of its service is ready
-	dead // its replica was killed; waits for its timer or its calls before the place is reused
+	dead // its replica was killed; the place is reused after its timer or its calls have ended
 )
 
 const none = int32(-1)
@@ -78,7 +78,7 @@ func (e *Engine) start(i int32) {
 	e.admit(i, slot)
 }
 
-// admit gives a visit to a replica.
+// admit adds a visit to a replica.
 func (e *Engine) admit(i, slot int32) {
 	v := &e.visits[i]
 	c := &e.calls[v.call]
@@ -141,7 +141,7 @@ func (r *replica) enqueue(visits []visit, i int32) {
 	r.queueTail = i
 }
 
-// work begins a visit's own part: first the CPU.
+// work starts a visit's own work: first the CPU.
 func (e *Engine) work(i int32) {
 	v := &e.visits[i]
 	v.state = onCPU
@@ -152,7 +152,7 @@ func (e *Engine) work(i int32) {
 	e.cpuDone(i)
 }
 
-// cpuDone goes on to the waiting time.
+// cpuDone continues with the waiting time.
 func (e *Engine) cpuDone(i int32) {
 	e.events++
 	v := &e.visits[i]
@@ -168,7 +168,7 @@ func (e *Engine) cpuDone(i int32) {
 	e.nextStage(i)
 }
 
-// waitDone goes on to the calls.
+// waitDone continues with the calls.
 func (e *Engine) waitDone(i int32) {
 	e.events++
 	if e.visits[i].state == dead {
@@ -178,8 +178,7 @@ func (e *Engine) waitDone(i int32) {
 	e.nextStage(i)
 }
 
-// nextStage makes the calls of the next stage that has any to make, or replies
-// when there is none left.
+// nextStage makes the calls of the next stage that has any, or replies when there is none left.
 func (e *Engine) nextStage(i int32) {
 	for {
 		v := &e.visits[i]
@@ -192,22 +191,22 @@ func (e *Engine) nextStage(i int32) {
 		v.stage++
 		v.state = calling
 		v.stageStart = e.now
-		v.pending = 1 // our own hand on it, so that it cannot end while calls are being made
+		v.pending = 1 // a reference of our own, so that it cannot end while calls are being made
 		for c := st.from; c < st.to; c++ {
 			e.makeCall(c, i)
-			if e.visits[i].state == dead { // a call's failure ended us through our replica
+			if e.visits[i].state == dead { // a call's failure ended this visit through its replica
 				break
 			}
 		}
-		if !e.dropHand(i) {
+		if !e.endPending(i) {
 			return
 		}
 	}
 }
 
-// dropHand ends one pending call of a visit. It reports whether the visit may go
+// endPending ends one pending call of a visit. It reports whether the visit may go
 // on to its next stage at once.
-func (e *Engine) dropHand(i int32) bool {
+func (e *Engine) endPending(i int32) bool {
 	v := &e.visits[i]
 	v.pending--
 	if v.pending > 0 {
@@ -225,7 +224,7 @@ func (e *Engine) dropHand(i int32) bool {
 	return true
 }
 
-// makeCall makes one call of a stage, if it is made at all.
+// makeCall makes one call of a stage, if its probability and brownout allow.
 func (e *Engine) makeCall(c, parent int32) {
 	call := &e.calls[c]
 	if !call.always {
@@ -249,7 +248,7 @@ func (e *Engine) makeCall(c, parent int32) {
 	e.start(e.newVisit(c, parent, call.times))
 }
 
-// reply ends a visit that has a worker.
+// reply ends a visit that occupies a worker.
 func (e *Engine) reply(i int32, ok bool) {
 	v := &e.visits[i]
 	c := &e.calls[v.call]
@@ -260,7 +259,7 @@ func (e *Engine) reply(i int32, ok bool) {
 	s.count(e.now, -1)
 	r.holding--
 	e.recordVisit(v, c.service, ok)
-	e.tellCaller(i, ok)
+	e.notifyCaller(i, ok)
 	e.freeWorker(slot)
 }
 
@@ -274,8 +273,8 @@ func (e *Engine) recordVisit(v *visit, service int32, ok bool) {
 	m.Own.Add(e.now - v.arrived - v.inCalls)
 }
 
-// freeWorker gives a worker that has become free to the next in the backlog,
-// or, if the replica is draining and empty, lets it go.
+// freeWorker gives a free worker to the next visit in the backlog, or ends the replica if it is
+// draining and empty.
 func (e *Engine) freeWorker(slot int32) {
 	r := &e.replicas[slot]
 	s := &e.services[r.service]
@@ -301,17 +300,17 @@ func (e *Engine) freeWorker(slot int32) {
 	}
 }
 
-// refuse ends a visit that found no place.
+// refuse ends a visit that found the backlog full.
 func (e *Engine) refuse(i int32) {
 	v := &e.visits[i]
 	m := &e.meter.Services[e.calls[v.call].service]
 	m.Ended++
 	m.Failed++
-	e.tellCaller(i, false)
+	e.notifyCaller(i, false)
 }
 
-// tellCaller passes on how a visit ended, and frees its place.
-func (e *Engine) tellCaller(i int32, ok bool) {
+// notifyCaller reports to the caller how a visit ended, and frees its place.
+func (e *Engine) notifyCaller(i int32, ok bool) {
 	v := &e.visits[i]
 	parent, c, times := v.parent, v.call, v.times
 	if parent == none {
@@ -333,7 +332,7 @@ func (e *Engine) tellCaller(i int32, ok bool) {
 	if !ok && !e.calls[c].optional {
 		p.failed = true
 	}
-	if e.dropHand(parent) {
+	if e.endPending(parent) {
 		e.nextStage(parent)
 	}
 }
@@ -368,17 +367,16 @@ func (e *Engine) kill(i int32, s *service) {
 	m.Ended++
 	m.Failed++
 	if was == queued || was == onCPU {
-		e.tellCaller(i, false)
+		e.notifyCaller(i, false)
 		return
 	}
-	// The place lives on as a shadow without a caller; the caller hears from a
-	// stand-in.
+	// The place is kept as a shadow without a caller; a substitute reports to the caller.
 	stand := e.newVisit(v.call, v.parent, 1)
 	v = &e.visits[i]
 	sv := &e.visits[stand]
 	sv.arrived, sv.abandoned, sv.state = v.arrived, v.abandoned, dead
-	v.gen++ // its user's patience no longer finds it
+	v.gen++ // its user's timeout no longer refers to it
 	v.state = dead
 	v.parent = none
-	e.tellCaller(stand, false)
+	e.notifyCaller(stand, false)
 }

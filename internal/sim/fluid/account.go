@@ -2,18 +2,18 @@ package fluid
 
 import "github.com/loadline/loadline/internal/sim"
 
-// account collects the latencies of one service, or of one kind, between
-// readings and over the run.
+// account collects the latencies of one service, or of one kind, between readings and over the
+// run.
 type account struct {
 	first  dist    // the first distribution since the last reading: mostly the only one
 	weight float64 // requests since then
-	mixed  bool    // there were more, and all are in since
+	mixed  bool    // there were more; all of them are merged in since
 	since  *blender
 
 	run   *blender // up to the last reading
 	total float64  // requests in it
 
-	count, sum float64 // requests and their seconds, all in all
+	count, sum float64 // requests and their seconds, from the start
 }
 
 func newAccount() account { return account{since: newBlender(), run: newBlender()} }
@@ -33,8 +33,7 @@ func (a *account) add(d *dist, n float64) {
 	a.weight += n
 }
 
-// close returns the distribution since the last reading and begins anew; nil =
-// nothing ended.
+// close returns the distribution since the last reading and resets it; nil = nothing ended.
 func (a *account) close() *dist {
 	if a.weight <= 0 {
 		return nil
@@ -48,8 +47,8 @@ func (a *account) close() *dist {
 	return &a.first
 }
 
-// read turns what was collected into a reading; slo is the depth of the SLO's
-// percentile, 0 = there is none.
+// read converts the collected latencies to a reading; slo is the depth of the SLO's percentile,
+// 0 = no SLO.
 func (a *account) read(out *sim.LatencyReading, slo float64) {
 	out.Histogram = nil
 	out.Count, out.SumSeconds = a.count, a.sum
@@ -64,7 +63,7 @@ func (a *account) read(out *sim.LatencyReading, slo float64) {
 	}
 }
 
-// finish puts all of the run into a histogram.
+// finish adds the whole run to a histogram.
 func (a *account) finish(h *sim.Histogram) {
 	a.close()
 	if a.total <= 0 {
@@ -78,7 +77,7 @@ func (a *account) finish(h *sim.Histogram) {
 	a.total = 0
 }
 
-// flushOwn counts the visits that had a profile's distribution until now.
+// flushOwn counts the visits that were served with a profile's distribution until now.
 func (e *Engine) flushOwn(profile int32) {
 	if n := e.ownPending[profile]; n > 0 {
 		e.services[e.p.profiles[profile].service].own.add(&e.own[profile], n)
@@ -86,7 +85,7 @@ func (e *Engine) flushOwn(profile int32) {
 	}
 }
 
-// flushShape counts the visits that had a call tree's distribution until now.
+// flushShape counts the visits that were served with a call tree's distribution until now.
 func (e *Engine) flushShape(shape int) {
 	if n := e.wholePend[shape]; n > 0 {
 		e.services[e.p.shapes[shape].service].latency.add(&e.whole[shape], n)
@@ -95,8 +94,8 @@ func (e *Engine) flushShape(shape int) {
 	e.flushCalls(shape)
 }
 
-// flushKind counts the requests that had a kind's distribution until now. Those
-// that took longer than the timeout are not among them.
+// flushKind counts the requests that were served with a kind's distribution until now, without
+// those that timed out.
 func (e *Engine) flushKind(k int) {
 	kd := &e.kinds[k]
 	n := kd.pending

@@ -32,7 +32,7 @@ func station40() *loadline.App {
 				var stage []loadline.Call
 				for range 1 + depth%2 {
 					count++
-					at := above + 1 + count*3%4 // callees have higher numbers: nobody calls in circles
+					at := above + 1 + count*3%4 // callees have higher numbers: no cycles
 					stage = append(stage, tree(at, stages(at, depth-1)...))
 				}
 				out = append(out, stage)
@@ -55,7 +55,7 @@ func (w wave) Rate(kind int, t time.Duration) (float64, time.Duration) {
 	return w.mean * (1 + w.swing*math.Sin(at.Seconds()/w.period*2*math.Pi+float64(kind))), at + 15*time.Second
 }
 
-// wantSteps is the rate that the engine is asked to reach on one core.
+// wantSteps is the required rate on one core.
 const wantSteps = 2e6
 
 func BenchmarkStep(b *testing.B) {

@@ -2,9 +2,9 @@ package fluid
 
 import "math"
 
-// blender sorts weighted values into narrow buckets by the bits of their
-// floating-point representation, and cuts the result into parts again. Sums of
-// values are kept beside weights, so means survive exactly.
+// blender sorts weighted values into narrow buckets by the bits of their floating-point
+// representation, and splits the result into the parts of a distribution. Sums of values are
+// kept beside weights, so means are exact.
 type blender struct {
 	bins   [bins + 1]bin
 	lo, hi int
@@ -14,7 +14,7 @@ type bin struct{ weight, sum float64 }
 
 const (
 	binBits = 3                      // 8 buckets per doubling
-	bins    = 44 << binBits          // from 15 ns to some three days
+	bins    = 44 << binBits          // from 15 ns to about three days
 	binBase = (1023 - 26) << binBits // the bits of the smallest value
 	noBin   = int(^uint(0) >> 1)
 )
@@ -75,7 +75,7 @@ func (b *blender) cut(out *dist, total float64) {
 // cutter cuts a rising stream of weighted values into parts.
 type cutter struct {
 	k    int
-	room float64 // weight that the present part still takes
+	room float64 // weight that the current part can still take
 	sum  float64 // of the values in it, weighted
 }
 
@@ -91,8 +91,7 @@ func (c *cutter) put(out *dist, p, v, total float64) {
 	c.sum += p * v
 }
 
-// end closes the last part, whatever rounding has left of it, and settles the
-// moments.
+// end closes the last part, including what rounding left over, and computes the moments.
 func (c *cutter) end(out *dist, total float64) {
 	k := c.k
 	if held := weight[k]*total - c.room; held > 1e-9*weight[k]*total {

@@ -2,13 +2,13 @@ package fluid
 
 import "github.com/loadline/loadline/internal/sim"
 
-// callsMade is what callers have seen of their calls. Calls that left in steps
-// since the distribution of their tree last changed are pending: they are
-// counted with its mean when it changes, as the latencies of services are.
+// callsMade is what callers measure of their calls. Calls that ended since the distribution of
+// their tree last changed are pending: they are counted with its mean when it changes, as the
+// latencies of services are.
 type callsMade struct {
 	made    []sim.CallReading // by edge
 	pending []float64         // by node: calls that ended, not yet counted
-	below   []float64         // by node: share that ends well as far as the calls that it makes are concerned
+	below   []float64         // by node: share whose own calls succeed
 }
 
 func newCallsMade(p *program) callsMade {
@@ -22,7 +22,7 @@ func newCallsMade(p *program) callsMade {
 	return c
 }
 
-// countRefused counts calls that were turned away, which takes no time.
+// countRefused counts refused calls, which take no time.
 func (e *Engine) countRefused(n int32, refused float64) {
 	if edge := e.p.edgeOf[n]; edge >= 0 {
 		m := &e.calls.made[edge]
@@ -31,7 +31,7 @@ func (e *Engine) countRefused(n int32, refused float64) {
 	}
 }
 
-// flushCalls counts the calls that had a call tree's distribution until now.
+// flushCalls counts the calls that were served with a call tree's distribution until now.
 func (e *Engine) flushCalls(shape int) {
 	mean := e.whole[shape].mean
 	for _, n := range e.p.withShape[shape] {
@@ -48,8 +48,7 @@ func (e *Engine) flushCalls(shape int) {
 	}
 }
 
-// countFailed counts those of the calls that left in a step and that fail
-// because of a call of their own.
+// countFailed counts those calls of a step that fail because a call of their own failed.
 func (e *Engine) countFailed(n int32, left float64) {
 	if edge := e.p.edgeOf[n]; edge >= 0 {
 		e.calls.made[edge].Failed += left * (1 - e.calls.below[n])

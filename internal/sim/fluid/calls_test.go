@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// Calls and requests are the visits, as in the event engine; here visits that
-// are still in a crowd have not ended.
+// Calls and requests add up to the visits, as in the event engine; visits still in service have
+// not ended.
 func TestCallsAndRequestsAreTheArrivals(t *testing.T) {
 	for name, load := range map[string]sim.Arrivals{"steady": constant{5, 5, 5, 5}, "overload": constant{60, 5, 60, 5}} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCallsAndRequestsAreTheArrivals(t *testing.T) {
 	}
 }
 
-// Both engines see the same calls: how many, how long, and how many fail.
+// Both engines report the same calls: their number, duration and failures.
 func TestTheEnginesAgreeOnCalls(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -83,7 +83,7 @@ func TestTheEnginesAgreeOnCalls(t *testing.T) {
 					if math.Abs(got.Failed/got.Count-want.Failed/want.Count) > .03 || want.Failed/want.Count < c.failures {
 						t.Errorf("%s: %.3f of them failed, the event engine says %.3f", what, got.Failed/got.Count, want.Failed/want.Count)
 					}
-					if c.places == 0 { // failed visits are as slow as good ones here, refused ones quick there
+					if c.places == 0 { // failed visits are as slow as successful ones here, refused ones immediate there
 						near(t, what+": mean seconds", got.SumSeconds/got.Count, want.SumSeconds/want.Count, .12)
 					}
 					t.Logf("%s: %.0f (event %.0f), failed %.3f (%.3f), mean %.4f s (%.4f)", what, got.Count, want.Count,

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// constant is the same load for ever, by kind.
+// constant is a load of constant rates, by kind.
 type constant []float64
 
 func (c constant) Rate(kind int, _ time.Duration) (float64, time.Duration) { return c[kind], sim.Never }
@@ -46,7 +46,7 @@ func tree(service int, stages ...[]loadline.Call) loadline.Call {
 	return loadline.Call{Service: service, Probability: 1, Times: 1, Work: 1, Stages: stages}
 }
 
-// cell is one point of the grid that the engines are compared on.
+// cell is one point of the grid on which the engines are compared.
 type cell struct {
 	cpu      sim.CPUModel
 	load     float64

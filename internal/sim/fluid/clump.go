@@ -6,15 +6,15 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// clump says how visits to a service come in company: a request that calls it
-// ten times in a row brings ten visits' work within one quota period or two,
-// and meets the quota as one visit of ten times the demand would.
+// clump describes how visits to a service arrive in batches: a request that calls it ten times
+// in a row brings the work of ten visits within one or two quota periods, and meets the quota
+// as one visit of ten times the demand would.
 type clump struct {
-	size float64 // visits that come together, mean over clumps
+	size float64 // mean number of visits that arrive together
 	cv   float64 // of a clump's CPU time
 }
 
-// alone is a service whose visits come one by one.
+// alone is a service whose visits arrive one by one.
 var alone = clump{size: 1}
 
 // quantum is how finely clumps are distinguished: a curve belongs to one.
@@ -25,8 +25,8 @@ func (c clump) rounded() (c2 clump, size, cv int) {
 	return clump{math.Exp(float64(size) / quantum), float64(cv) / quantum}, size, cv
 }
 
-// setClumps works out the clumps of every service from the mix of requests, if
-// that has changed.
+// setClumps computes the clumps of every service from the mix of requests, if the mix has
+// changed.
 func (e *Engine) setClumps() {
 	if e.cfg.CPU != sim.Quota || !e.mixChanged() {
 		return
@@ -53,11 +53,11 @@ func (e *Engine) setClumps() {
 	}
 }
 
-// clumpSum adds up clumps: their number, and their visits and its square.
+// clumpSum adds up clumps: their number, their visits and the squares of these.
 type clumpSum struct{ clumps, visits, squares float64 }
 
-// addClumps adds one kind's. Repetitions of one call always stay together; other
-// visits of a request to the same service do as far as it ends within a period.
+// addClumps adds those of one kind. Repetitions of one call always stay together; other visits
+// of a request to the same service do so as far as the request ends within a period.
 func (e *Engine) addClumps(k int) {
 	rate, mine := e.kinds[k].rate, e.perRequest[k]
 	together := min(1, sim.QuotaPeriod.Seconds()/max(e.kinds[k].unhindered, 1e-9))
@@ -76,15 +76,15 @@ func (e *Engine) addClumps(k int) {
 	}
 }
 
-// visitCount is how one kind's requests visit one service.
+// visitCount describes how requests of one kind visit one service.
 type visitCount struct {
 	visits float64 // mean
-	reach  float64 // probability of any
-	row    float64 // longest row of repetitions
+	reach  float64 // probability of at least one
+	row    float64 // longest sequence of repetitions
 }
 
-// countVisits fills perRequest, and what else follows from the probabilities of
-// calls and the work of services.
+// countVisits fills perRequest, and what else depends on the probabilities of calls and the
+// work of services.
 func (e *Engine) countVisits() {
 	for k := range e.kinds {
 		clear(e.perRequest[k])

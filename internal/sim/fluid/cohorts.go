@@ -2,7 +2,7 @@ package fluid
 
 import "math"
 
-// mergeCohorts joins replicas that have become alike, and drops empty cohorts.
+// mergeCohorts merges cohorts whose replicas have become alike, and drops empty ones.
 func (e *Engine) mergeCohorts() {
 	for i := range e.services {
 		s := &e.services[i]

@@ -2,10 +2,10 @@ package fluid
 
 import "math"
 
-// sum is the distribution of x+y, independent of each other. out may be x or y.
+// sum is the distribution of x+y for independent x and y. out may be x or y.
 //
-// Every part of one meets every part of the other; of the narrower one a
-// coarser cut does. Their sums are sorted into narrow buckets and cut again.
+// Every part of one is added to every part of the other; of the narrower one, pairs of parts
+// are precise enough. The sums are sorted into narrow buckets and split into parts again.
 func (b *blender) sum(out, x, y *dist) {
 	if x.vari < y.vari {
 		x, y = y, x
@@ -38,8 +38,7 @@ func (b *blender) sum(out, x, y *dist) {
 // no difference in the p99, and a step takes two thirds of the time.
 const narrow = 0.15
 
-// pairs are the parts of the narrower summand, two by two; the last stays
-// alone.
+// pairs are the parts of the narrower summand, two by two; the last one stays single.
 const coarseParts = (levels + 1) / 2
 
 type pair struct {
@@ -97,8 +96,8 @@ func (d *dist) widen(by float64) {
 	d.vari *= by * by
 }
 
-// larger is the distribution of max(x, y): their distribution functions
-// multiply, walked through in the order of both. out may be x or y.
+// larger is the distribution of max(x, y): the product of their distribution functions,
+// computed in one pass over the sorted parts of both. out may be x or y.
 func larger(out, x, y *dist) {
 	var c cutter
 	var cut dist
@@ -124,7 +123,7 @@ func larger(out, x, y *dist) {
 	*out = cut
 }
 
-// maybe is x with probability p, and nothing otherwise. out may be x.
+// maybe is x with probability p, and 0 otherwise. out may be x.
 func maybe(out, x *dist, p float64) {
 	var c cutter
 	var cut dist

@@ -7,13 +7,13 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// machine is a node whose cores its replicas share.
+// machine is a node whose cores are shared by its replicas.
 type machine struct {
 	wants float64 // cores that its replicas would use
 }
 
-// checkNodes finds out whether some node could become too small for what its
-// pods may use. If none can, steps need not look.
+// checkNodes determines whether the pods of any node may use more cores than it has. If none
+// can, steps skip the sharing.
 func (e *Engine) checkNodes() {
 	e.crowdedNode = false
 	for n := range e.nodes {
@@ -33,9 +33,9 @@ func (e *Engine) checkNodes() {
 	}
 }
 
-// shareNodes lowers the limit of replicas on nodes whose cores do not suffice:
-// in proportion to CPU requests, what one does not need going to the others. A
-// service whose replicas stand on several nodes gets their mean.
+// shareNodes lowers the limit of replicas on nodes with too few cores: in proportion to CPU
+// requests, and what one does not need goes to the others. A service whose replicas are on
+// several nodes gets the mean.
 func (e *Engine) shareNodes() {
 	for i := range e.services {
 		s := &e.services[i]
@@ -50,7 +50,7 @@ func (e *Engine) shareNodes() {
 			if give := level * weight; give < want {
 				got = min(got, give)
 			} else if !c.quota && e.nodes[n].wants > 0 {
-				// Without a limit of its own a replica may use what the others leave.
+				// A replica without a limit may use what the others leave.
 				got = min(got, max(e.app.Nodes[n].Cores-(e.nodes[n].wants-want), give))
 			}
 			c.grant += got / float64(c.pods)
@@ -72,8 +72,8 @@ func (e *Engine) shareNodes() {
 	}
 }
 
-// fillLevel is the height of water that fills a node: each replica holds
-// level*weight, at most what it wants. +Inf: there is enough for all.
+// fillLevel solves the water-filling of a node's cores: each replica gets level*weight, at most
+// what it wants. +Inf: there is enough for all.
 func (e *Engine) fillLevel(n int) float64 {
 	m := &e.nodes[n]
 	m.wants = 0
@@ -100,8 +100,8 @@ func (e *Engine) fillLevel(n int) float64 {
 	return level
 }
 
-// eachPod calls f with every serving pod of a node: its weight and the cores it
-// would use for what comes and what is there.
+// eachPod calls f with every serving pod of a node: its weight and the cores it would use for
+// its arrivals and its backlog.
 func (e *Engine) eachPod(n int, f func(s *service, c *cohort, weight, want float64)) {
 	for i := range e.services {
 		s := &e.services[i]
@@ -117,8 +117,8 @@ func (e *Engine) eachPod(n int, f func(s *service, c *cohort, weight, want float
 	}
 }
 
-// checkMemory kills replicas whose visits do not fit into their limit. Of alike
-// replicas one goes at a time: chance would not take them all at once.
+// checkMemory kills replicas whose visits exceed their memory limit. Among equal replicas one
+// is killed at a time: random fluctuations would not hit all at once.
 func (e *Engine) checkMemory() {
 	for i := range e.services {
 		s := &e.services[i]
@@ -135,8 +135,8 @@ func (e *Engine) checkMemory() {
 	}
 }
 
-// overfull returns a pod of a cohort whose memory is exceeded, or -1. Crowds
-// fluctuate: those of chance reach several times their mean within a step.
+// overfull returns a pod of a cohort that exceeds its memory limit, or -1. The number of visits
+// fluctuates: at random it reaches several times its mean within a step.
 func (e *Engine) overfull(service, at int) int {
 	s := &e.services[service]
 	c := &s.cohorts[at]
@@ -156,8 +156,8 @@ func (e *Engine) overfull(service, at int) int {
 	return -1
 }
 
-// leastMemory is a lower bound of the pods' limits: the desired one, or
-// the one that pods still have while a resize is under way.
+// leastMemory is a lower bound of the pods' limits: the desired limit, or the current one while
+// a resize is pending.
 func (s *service) leastMemory(cp *sim.ControlPlane, service int) float64 {
 	least := math.Inf(1)
 	for _, slot := range cp.Slots(service) {

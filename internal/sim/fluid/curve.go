@@ -5,13 +5,12 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid/surface"
 )
 
-// curve is the load-latency surface cut down to one replica size of one
-// service: only utilisation is left to vary. Times are stored multiplied by
-// the free share 1-load, which takes out the pole: what remains is nearly
-// straight between grid points.
+// curve is the load-latency surface reduced to one replica size of one service: only
+// utilisation varies. Times are stored multiplied by the free share 1-load, which removes the
+// pole: the rest is nearly linear between grid points.
 type curve struct {
 	mean      [surface.LoadPoints]float64 // CPU sojourn of a visit with work 1
-	throttled [surface.LoadPoints]float64 // share of the quota periods run in that are cut short
+	throttled [surface.LoadPoints]float64 // share of the quota periods run in that are throttled
 	own       []ownCurve                  // by profile of the service
 }
 
@@ -21,19 +20,19 @@ type ownCurve struct {
 	demand [levels]float64 // CPU time of a visit
 }
 
-// work describes what a service's visits need now; versions change it.
+// work describes the current demand of a service's visits; versions change it.
 type work struct {
 	cpu, cpuCV   float64 // seconds per visit with factor 1, over all versions
 	wait, waitCV float64
 	exponential  bool // shape of the CPU time
 }
 
-// exponentialCV is the lognormal variation whose tail is nearest to an
-// exponential's, up to the p99.
+// exponentialCV is the lognormal variation whose tail is closest to an exponential's, up to the
+// p99.
 const exponentialCV = 0.92
 
-// newCurve cuts the surface for a limit in cores (quota false: the limit is a
-// speed), for each factor on the work.
+// newCurve reduces the surface to a limit in cores (quota false: the limit is a speed), for
+// each factor on the work.
 func newCurve(t *surface.Table, b *blender, w work, together clump, cores float64, quota bool, factors []float64) *curve {
 	c := &curve{own: make([]ownCurve, len(factors))}
 	if w.exponential {
@@ -62,7 +61,7 @@ func newCurve(t *surface.Table, b *blender, w work, together clump, cores float6
 	return c
 }
 
-// cutting is the work on one curve.
+// cutting is the state of building one curve.
 type cutting struct {
 	table *surface.Table
 	blend *blender
@@ -86,9 +85,9 @@ func (k *cutting) measure(factor float64) {
 	}
 }
 
-// visit is the CPU sojourn of one visit at a grid point. What a clump of visits
-// loses to others and to the quota falls on as many of them as it takes stops:
-// hardly any stop lasts longer than a period without its quota.
+// visit is the CPU sojourn of one visit at a grid point. The delay of a clump, from other
+// visits and from the quota, is distributed over as many of its visits as it has throttled
+// periods: hardly any stop lasts longer than a period without its quota.
 func (k *cutting) visit(l int, factor float64) (d dist) {
 	scale := factor * k.work.cpu
 	if !k.quota || k.clump.size <= 1 {
@@ -117,9 +116,9 @@ func (k *cutting) visit(l int, factor float64) (d dist) {
 	return d
 }
 
-// between finds a utilisation among the grid's. Below the grid nothing queues:
-// sojourns stay, and their product with the free share rises on as it does in
-// the first segment. Above it the product stays as it is.
+// between locates a utilisation in the grid. Below the grid there is no queueing: sojourns are
+// constant, and their product with the free share is extrapolated from the first segment. Above
+// it the product is constant.
 func between(load float64) (low int, frac float64) {
 	low = lowest[int(min(max(load, 0), 1)*lowestSteps)]
 	if load > surface.Load[low+1] && low < surface.LoadPoints-2 {
@@ -128,8 +127,7 @@ func between(load float64) (low int, frac float64) {
 	return low, min((load-surface.Load[low])*perSegment[low], 1)
 }
 
-// lowest is the grid point at or below each hundredth, so that between need not
-// search.
+// lowest is the grid point at or below each hundredth, so that between need not search.
 const lowestSteps = 100
 
 var lowest, perSegment = indexLoads()

@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// kind is what the engine keeps of one kind of request.
+// kind is the engine's state of one kind of request.
 type kind struct {
 	rate    float64 // requests per second in this step
 	arrived float64 // in this step
@@ -20,15 +20,15 @@ type kind struct {
 	over  float64 // share that takes longer than the SLO
 	usual float64 // mean latency
 
-	inside     float64 // requests in the system, those given up included
-	zombies    float64 // of them, given up: only their work goes on
-	recent     float64 // requests that came within the last timeout, smoothed
-	expired    float64 // of the lost ones: their user gave up while they were held
-	lost       float64 // requests whose visit was in a crowd that was stopped, since the last step
-	orphans    float64 // requests that failed with a stopped caller, their calls still going on, since the last step
+	inside     float64 // requests in the system, timed-out ones included
+	zombies    float64 // of them, timed out: only their work continues
+	recent     float64 // requests that arrived within the last timeout, smoothed
+	expired    float64 // of the lost ones: timed out while held
+	lost       float64 // requests whose visit was in a replica that stopped, since the last step
+	orphans    float64 // requests that failed with a stopped caller while their calls continue, since the last step
 	ghosts     float64 // such requests still in the system
-	waits      float64 // mean seconds of a request in waiting times
-	unhindered float64 // seconds that a request takes without contention, one call after the other
+	waits      float64 // mean seconds of waiting times per request
+	unhindered float64 // seconds that a request takes without contention, calls in sequence
 	lastRate   float64 // when clumps were set; -1 = never
 	pending    float64 // completed, not yet counted with the present distribution
 
@@ -49,7 +49,7 @@ func newKind(k *loadline.Kind) kind {
 	return out
 }
 
-// setLatency takes over a new distribution of the latency.
+// setLatency sets a new latency distribution.
 func (k *kind) setLatency(d *dist) {
 	k.late, k.over, k.usual = 0, 0, d.mean
 	if !math.IsInf(k.timeout, 1) {
@@ -60,8 +60,8 @@ func (k *kind) setLatency(d *dist) {
 	}
 }
 
-// endRequests counts what became of the requests: those that are no longer in
-// the system have ended, well or not.
+// endRequests counts how requests ended: those that left the system in this step, successfully
+// or not.
 func (e *Engine) endRequests(mid time.Duration, h float64) {
 	for i := len(e.p.nodes) - 1; i >= 0; i-- {
 		e.gather(i, 1/h)
@@ -69,7 +69,7 @@ func (e *Engine) endRequests(mid time.Duration, h float64) {
 	for k := range e.kinds {
 		kd, m := &e.kinds[k], &e.meter.Kinds[k]
 		root := e.p.roots[k]
-		// In the crowds, and in waiting times besides.
+		// In service or queued, and in waiting times.
 		inside := e.inflight[root] + kd.rate*e.okay[root]*kd.waits
 		c := kd.end(kd.arrived*(1-e.okay[root]), inside, h)
 		m.Arrived += kd.arrived
@@ -86,12 +86,12 @@ func (e *Engine) endRequests(mid time.Duration, h float64) {
 	}
 }
 
-// ending is what became of requests in a step.
+// ending counts how requests ended in a step.
 type ending struct{ good, failed, gaveUp float64 }
 
-// end settles a step: so many were refused, and so many are inside at its end.
-// A request fails once: users who gave up and callers who were stopped have been
-// counted, though the work for them goes on.
+// end settles a step, given the requests refused and those inside at its end. A request fails
+// once: timed-out requests and those of stopped callers were counted before, although their
+// work continues.
 func (k *kind) end(refused, inside, h float64) (c ending) {
 	refused = min(refused, k.arrived)
 	lost := min(k.lost, k.inside)
@@ -121,8 +121,8 @@ func (k *kind) end(refused, inside, h float64) (c ending) {
 	return c
 }
 
-// giveUp returns how many users lose patience in a step: all whose request is
-// older than the timeout, whether it has left the system yet or not.
+// giveUp returns how many requests time out in a step: all that are older than the timeout,
+// whether they have left the system or not.
 func (k *kind) giveUp(late, h float64) float64 {
 	if math.IsInf(k.timeout, 1) {
 		return 0
@@ -133,15 +133,15 @@ func (k *kind) giveUp(late, h float64) float64 {
 	if k.late < 1e-9 {
 		zombies = 0
 	}
-	zombies = max(zombies, k.zombies-late) // a decision is not taken back
+	zombies = max(zombies, k.zombies-late) // a timeout is final
 	n := late + zombies - k.zombies
 	k.zombies = zombies
 	return n
 }
 
-// gather sums up a call tree: the share of visits that ends well, and the
-// requests that are in its crowds. Calls of a stage go side by side, so a
-// request is in all of them at once and is counted in the fullest.
+// gather sums up a call tree: the share of visits that succeed, and the requests inside. Calls
+// of a stage run in parallel, so a request is in all of them at once and is counted in the
+// fullest.
 func (e *Engine) gather(i int, perSecond float64) {
 	n := &e.p.nodes[i]
 	okay, below, inside := 1-e.services[n.service].refused, 1.0, e.pop[i]/n.times
@@ -166,8 +166,7 @@ func (e *Engine) gather(i int, perSecond float64) {
 	e.okay[i], e.calls.below[i], e.inflight[i] = okay, below, inside
 }
 
-// waitOf is the mean time that a request spends in waiting times, one after the
-// other.
+// waitOf is the mean time that a request spends in waiting times in sequence.
 func (e *Engine) waitOf(i int32) float64 {
 	n := &e.p.nodes[i]
 	wait := e.services[n.service].work.wait * n.work

@@ -1,21 +1,19 @@
-// Package fluid advances a whole application one step at a time in closed
-// form: a cluster for training, where the event engine would be too slow.
+// Package fluid advances a whole application one step at a time in closed form. It is used for
+// training, where the event engine would be too slow.
 //
-// Reading order: engine.go (the run), flow.go (visits down the call trees),
-// station.go (one service's replicas over one step), hold.go (visits for whom none
-// is ready), holdback.go (callees that
-// are full), history.go (delays of an overload), curve.go, clump.go and surface/
-// (latency by load, measured once), parts.go, combine.go and blender.go
-// (distributions and their arithmetic), latency.go (distributions up the call
-// trees), ending.go (what becomes of requests), account.go and sample.go (their
-// latencies, counted), pods.go and cohorts.go (pods come and go), crowded.go
-// (nodes and memory that are too small), calls.go (what callers see of their
-// calls), read.go (what exporters show), program.go and service.go (the app laid out flat).
+// Reading order: engine.go (the run), flow.go (visits down the call trees), station.go (one
+// service's replicas over one step), hold.go (visits held while no replica is ready),
+// holdback.go (callees that are full), history.go (delays of an overload), curve.go, clump.go
+// and surface/ (latency by load, measured once), parts.go, combine.go and blender.go
+// (distributions and their arithmetic), latency.go (distributions up the call trees), ending.go
+// (how requests end), account.go and sample.go (latency accounting), pods.go and cohorts.go
+// (pod lifecycle), crowded.go (nodes and memory limits that are too small), calls.go (calls as
+// callers measure them), read.go (exported metrics), program.go and service.go (the app laid
+// out flat).
 //
-// What it leaves out: replicas of a service that are alike share one state;
-// parts of a request depend on each other only as far as latency.go says; failed
-// visits are as slow as good ones; contention on a node counts by means, not by
-// chance.
+// Simplifications: replicas of a service that are alike share one state; parts of a request are
+// correlated only as far as latency.go says; failed visits are as slow as successful ones;
+// contention on a node is computed from means, without fluctuations.
 package fluid
 
 import (
@@ -34,13 +32,13 @@ type Engine struct {
 	step  time.Duration
 	table *surface.Table
 	p     *program
-	noise []*rand.Rand // by kind; nil = the mean flow
-	rare  []*rand.Rand // by kind, of the requests that come one by one; nil = they flow too
+	noise []*rand.Rand // by kind; nil = mean arrivals
+	rare  []*rand.Rand // by kind, for requests that are drawn one by one; nil = mean arrivals too
 
 	now         time.Duration
 	nextControl time.Duration
 	drainAt     time.Duration // when the next draining pod is empty
-	disturbed   int           // disturbances that have happened
+	disturbed   int           // disturbances applied so far
 	meter       *sim.Meter
 	cp          *sim.ControlPlane
 
@@ -49,7 +47,7 @@ type Engine struct {
 	kinds       []kind
 	pods        []pod // by slot
 	nodes       []machine
-	nodeUsed    []float64 // by node: core-seconds of pods that are gone
+	nodeUsed    []float64 // by node: core-seconds of deleted pods
 	crowdedNode bool      // some node's limits exceed its cores
 
 	nodeFlow
@@ -59,24 +57,24 @@ type Engine struct {
 	perRequest [][]visitCount // by kind and service
 
 	unsettled bool          // some service has a backlog or is about to get one
-	unrest    bool          // the same, of the step that is being made
+	unrest    bool          // the same, for the step being computed
 	settledAt time.Duration // the last instant without a backlog
-	warming   bool          // what is flushed belongs to the time before the warm-up's end
+	warming   bool          // what is flushed was before the end of the warm-up
 }
 
 // nodeFlow is what flows through the nodes of the call trees.
 type nodeFlow struct {
-	flow     []float64 // visits that come in this step
-	taken    []float64 // those of them that its service has taken
-	pop      []float64 // visits before or on the CPU
-	okay     []float64 // share that ends well
+	flow     []float64 // visits that arrive in this step
+	taken    []float64 // of them, admitted by the service
+	pop      []float64 // visits queued or on the CPU
+	okay     []float64 // share that succeeds
 	inflight []float64 // requests in it and below
 	growth   []float64 // change of that per second
 	nodeProb []float64 // visits per visit of the caller
 }
 
-// latencyState is the distributions that hold now, and how many visits have
-// had them without having been counted yet.
+// latencyState has the current distributions, and how many visits were served with them without
+// having been counted yet.
 type latencyState struct {
 	own        []dist    // by profile
 	ownTail    []float64 // by profile: the part of own that is watched for changes
@@ -89,16 +87,16 @@ type latencyState struct {
 	usualTop   []float64 // by shape: the slowest part when there was no backlog
 	inCalls    []float64 // by shape: mean seconds in calls
 
-	callProb []float64 // by stage call: that it is made
+	callProb []float64 // by stage call: probability that it is made
 	allDirty bool
 	blend    *blender
-	mixing   *blender // for mixtures whose ingredients need blend
+	mixing   *blender // for mixtures whose components need blend
 	spare    [2]dist
 	fresh    dist
 }
 
-// New makes a cluster with the app's initial replicas, all ready. It advances
-// by the given step, and by less where something happens in between.
+// New makes a cluster with the app's initial replicas, all ready. It advances in steps of the
+// given length, and in shorter ones where an event falls in between.
 func New(cfg sim.Config, step time.Duration) *Engine {
 	cfg = cfg.WithDefaults()
 	app := cfg.App
@@ -164,9 +162,9 @@ func newLatencyState(p *program) latencyState {
 	}
 }
 
-// drawRare makes the arrivals of kinds that come seldom whole requests. As a
-// flow they would never cease, and no service would ever be idle; it matters
-// only where services sleep when they are.
+// drawRare makes the arrivals of rare kinds whole requests. As a continuous flow they would
+// never stop, and no service would ever be idle; this matters only where services scale to zero
+// when idle.
 func (e *Engine) drawRare() {
 	for k := range e.kinds {
 		e.rare = append(e.rare, sim.Stream(e.cfg.Seed, sim.StreamArrivals, uint64(k)))
@@ -192,7 +190,7 @@ func (e *Engine) Meter() *sim.Meter {
 	return e.meter
 }
 
-// Apply hands over a plan.
+// Apply accepts a plan.
 func (e *Engine) Apply(p loadline.Plan) {
 	e.cp.Apply(p, e.now)
 	e.wakeHolders()
@@ -215,7 +213,7 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 	}
 }
 
-// happen lets everything that is due happen: disturbances, pods, drained ones.
+// happen processes everything that is due: disturbances, pod changes, drained pods.
 func (e *Engine) happen() {
 	acted := false
 	for e.nextDisturbance() <= e.now {
@@ -232,7 +230,7 @@ func (e *Engine) happen() {
 		e.nextControl = e.cp.Next()
 	}
 	if e.now == e.cfg.WarmUp && e.now > 0 {
-		e.warming = true // what was counted so far stays out of the results
+		e.warming = true // requests counted so far are not part of the results
 		e.flushAll()
 		e.warming = false
 	}
@@ -266,11 +264,11 @@ func (e *Engine) disturb(d sim.Disturbance) {
 	}
 }
 
-// finer is how many times shorter a step is while a backlog grows or drains:
-// delays then change within a step, and the share over the SLO with them.
+// finer is how many times shorter a step is while a backlog grows or drains: delays then change
+// within a step, and so does the share over the SLO.
 const finer = 8
 
-// advance goes to next, in shorter steps where things are not settled.
+// advance simulates until next, in shorter steps while a backlog changes.
 func (e *Engine) advance(next time.Duration) {
 	for e.now < next {
 		h := next - e.now
@@ -295,12 +293,12 @@ func (e *Engine) advance(next time.Duration) {
 			return
 		}
 		if len(e.holders) > 0 {
-			next = min(next, e.nextControl) // of a service that was woken on the way
+			next = min(next, e.nextControl) // a service may have been woken meanwhile
 		}
 	}
 }
 
-// advanceBy is one step: everything of it, in order.
+// advanceBy computes one step.
 func (e *Engine) advanceBy(h time.Duration) {
 	seconds := h.Seconds()
 	if e.crowdedNode {
@@ -313,7 +311,7 @@ func (e *Engine) advanceBy(h time.Duration) {
 	e.mergeCohorts()
 }
 
-// Finish counts what is still open at the end of a run.
+// Finish closes the accounts at the end of a run.
 func (e *Engine) Finish() {
 	e.flushAll()
 	e.cp.Settle(e.now)

@@ -13,16 +13,15 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// difference is what the fluid engine says over what the event engine says,
-// minus one.
+// difference is the fluid engine's result over the event engine's, minus one.
 type difference struct {
 	cell      cell
 	p50, p99  float64
 	mean, cpu float64
-	noise     float64 // relative error of the truth's CPU, from the number of requests
+	noise     float64 // relative standard error of the event engine's CPU time, from the number of requests
 }
 
-// compare runs both engines on a cell for about so many requests.
+// compare runs both engines on a cell, for about the given number of requests.
 func compare(c cell, requests float64, seed uint64) difference {
 	app, rate := c.app()
 	duration := time.Duration(min(max(requests/rate, 100), 4000) * float64(time.Second))
@@ -56,7 +55,7 @@ func drawCell(rng *rand.Rand) cell {
 	}
 }
 
-// The promise of the fluid engine, on a sample of the grid.
+// The error bound of the fluid engine, on a sample of the grid.
 func TestTheEnginesAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the event engine on dozens of cells")
@@ -81,8 +80,8 @@ func TestTheEnginesAgree(t *testing.T) {
 	}
 }
 
-// Beyond saturation throughput is what the CPU allows, through chains and
-// fan-outs, refusals and the waste they cause included.
+// Beyond saturation the throughput is what the CPU allows, through chains and fan-outs, with
+// refusals and the work that they waste.
 func TestTheEnginesAgreeInSaturation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range 12 {
@@ -91,7 +90,7 @@ func TestTheEnginesAgreeInSaturation(t *testing.T) {
 		app, rate := c.app()
 		cfg := sim.Config{App: app, Load: constant{rate}, Seed: uint64(i), CPU: c.cpu}
 		completed := func(e sim.Engine) float64 {
-			// Long enough to fill all places before it is measured.
+			// Long enough to fill the backlog before the measurement.
 			fill := time.Duration(1200 / (rate / float64(c.replicas)) / (c.load - 1) * c.load * float64(time.Second))
 			e.AdvanceTo(2 * fill)
 			before := e.Meter().Kinds[0].Completed
@@ -103,7 +102,7 @@ func TestTheEnginesAgreeInSaturation(t *testing.T) {
 	}
 }
 
-// In a transient the share of requests over the SLO is what counts.
+// In a transient the figure to compare is the share of requests over the SLO.
 func TestTheEnginesAgreeInTransients(t *testing.T) {
 	two := func(c cell) cell { c.limit, c.demand, c.cv, c.replicas, c.load = 1, 10, 1, 2, 1; return c }
 	minute := time.Minute

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// setRates takes the load of the next h, and reports whether it has jumped.
+// setRates reads the load of the next h, and reports whether it has jumped.
 func (e *Engine) setRates(from, h time.Duration) (jump bool) {
 	for k := range e.kinds {
 		kd := &e.kinds[k]
@@ -21,7 +21,7 @@ func (e *Engine) setRates(from, h time.Duration) (jump bool) {
 	return jump
 }
 
-// meanRate averages the load over a time.
+// meanRate averages the load over an interval.
 func (e *Engine) meanRate(kind int, from, to time.Duration) float64 {
 	sum, at := 0.0, from
 	for at < to {
@@ -36,14 +36,13 @@ func (e *Engine) meanRate(kind int, from, to time.Duration) float64 {
 	return sum / float64(to-from)
 }
 
-// rarely is the rate, in requests per second, below which a kind may leave its
-// services idle for the minute that autoscalers wait for: above it that happens
-// less than once in a hundred thousand minutes.
+// rarely is the rate, in requests per second, below which a service may be idle for the minute
+// that autoscalers wait for: above it that happens less than once in a hundred thousand
+// minutes.
 const rarely = 0.2
 
-// flowDown sends the visits of one step down the call trees, service by
-// service, callers first: what a service's replicas let through arrives at the
-// services it calls.
+// flowDown computes the visits of one step along the call trees, service by service, callers
+// first: the throughput of a service's replicas arrives at the services it calls.
 func (e *Engine) flowDown(h float64) {
 	for k := range e.kinds {
 		kd := &e.kinds[k]
@@ -72,7 +71,7 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 	in, work, hold := 0.0, 0.0, 0.0
 	for n := g.from; n < g.to; n++ {
 		f := e.flow[n]
-		e.taken[n] = f // a service that calls itself hears of it in the next step
+		e.taken[n] = f // a service that calls itself sees it in the next step
 		in += f
 		work += f * e.p.workOf[n]
 		hold += f * e.inCalls[e.p.shapeOf[n]]
@@ -99,7 +98,7 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 	m.Refused += refused
 	m.Failed += refused
 	m.Ended += refused + left
-	// What leaves is drawn from the crowd of every kind alike.
+	// Departures are spread over the kinds in proportion.
 	through := 0.0
 	if pool := s.crowd + in - refused; pool > 0 {
 		through = min(left/pool, 1)
@@ -125,9 +124,9 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 	}
 }
 
-// takeHold takes over how long a visit holds its worker after its CPU work. In
-// an overload callers wait for a service that gets the less from them the longer
-// they wait; half of the way at a time, in ratio, leads to where both agree.
+// takeHold updates how long a visit occupies its worker after its CPU work. In an overload
+// callers wait for a service that receives the less from them the longer they wait; moving half
+// of the way, in ratio, converges.
 func (s *service) takeHold(hold float64, unsettled bool) {
 	if unsettled {
 		hold = math.Sqrt(hold * max(s.hold, 0.1*hold))
@@ -135,9 +134,9 @@ func (s *service) takeHold(hold float64, unsettled bool) {
 	s.hold = hold
 }
 
-// callOn passes visits that have done their own work on to the services they
-// call. Stages after a failed one are not reached, and those after one that
-// backs up are reached by fewer: as many as got through it in the last step.
+// callOn passes visits that have done their own work to the services they call. Stages after a
+// failed one are not reached, and stages after a congested one only by as many as got through
+// it in the last step.
 func (e *Engine) callOn(n *node, out, h float64) {
 	reach, stage, stageOkay, stuck := 1.0, int32(0), 1.0, 0.0
 	for k, kid := range n.kids {
@@ -186,7 +185,7 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 	}
 	if s.held.places > 0 && (s.ready == 0 || s.held.count > 0) {
 		in, refused = e.hold(s, &d, in, h)
-		if s.held.awake() > 0 {
+		if s.held.heldNow() > 0 {
 			e.unrest = true
 		}
 		if s.ready == 0 {
@@ -213,8 +212,8 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 	return refused
 }
 
-// count adds up what the replicas of a service have used in a step, and returns
-// the visits that left the CPU.
+// count adds up the usage of a service's replicas in a step, and returns the visits that left
+// the CPU.
 func (e *Engine) count(s *service, factor, h float64) (left float64) {
 	s.inside = 0
 	cpu := s.work.cpu * factor
@@ -222,8 +221,8 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		c := &s.cohorts[i]
 		pods := float64(c.pods)
 		left += c.out * h * pods
-		// Those that call others leave as calls end; there cannot be more of them
-		// than have come.
+		// Visits that call others leave when their calls end; no more can leave than have
+		// arrived.
 		c.calling = (c.calling + c.out*h) / (1 + h/max(s.hold, 1e-9))
 		inside := c.crowd + c.calling
 		used := min(c.out*cpu, c.limit) + s.idle
@@ -246,7 +245,7 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 	return left
 }
 
-// rest is a step of a service without calls.
+// rest is a step of a service without visits.
 func (e *Engine) rest(i int, h float64) {
 	s := &e.services[i]
 	for c := range s.cohorts {

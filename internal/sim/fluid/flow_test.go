@@ -25,7 +25,7 @@ func station(limit float64, replicas int) *loadline.App {
 	return app
 }
 
-// Whatever happens to the pods, requests neither vanish nor appear.
+// Requests neither vanish nor appear, whatever happens to the pods.
 func TestEveryRequestIsAccountedFor(t *testing.T) {
 	for name, c := range map[string]sim.Config{
 		"steady":   {App: station40(), Load: constant{5, 5, 5, 5}},
@@ -70,7 +70,7 @@ func TestLittlesLawOnEveryService(t *testing.T) {
 	}
 }
 
-// holding40 is station40 where every service holds requests, though not many.
+// holding40 is station40 with a small queue for held requests at every service.
 func holding40() *loadline.App {
 	app := station40()
 	for i := range app.Services {
@@ -111,7 +111,7 @@ func TestABacklogDrainsAtTheSpareCapacity(t *testing.T) {
 	load := steps{{0, 50}, {time.Minute, 150}, {2 * time.Minute, 50}}
 	e := New(sim.Config{App: station(1, 1), Load: load, CPU: sim.Shared}, 15*time.Second)
 	e.AdvanceTo(2 * time.Minute)
-	// 50 a second too many for a minute, less what no longer found a place.
+	// 50 per second above capacity for a minute, less those refused by a full backlog.
 	near(t, "crowd at the peak", e.services[0].cohorts[0].crowd, 1200, .01)
 	e.AdvanceTo(2*time.Minute + 12*time.Second)
 	near(t, "crowd half drained", e.services[0].cohorts[0].crowd, 600, .05)
@@ -154,7 +154,7 @@ func TestSteppingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Stopping in between must not change where a run ends up.
+// Stopping in between must not change the result of a run.
 func TestPartialStepsAgree(t *testing.T) {
 	run := func(every time.Duration) *sim.Meter {
 		e := New(sim.Config{App: station(1, 2), Load: steps{{0, 60}, {2 * time.Minute, 260}, {3 * time.Minute, 60}}}, 15*time.Second)
@@ -170,8 +170,8 @@ func TestPartialStepsAgree(t *testing.T) {
 	near(t, "cost", b.Services[0].CoreSeconds, a.Services[0].CoreSeconds, .001)
 }
 
-// A run begins with a jump of the load from nothing. Services that are calm from
-// then on must have their latency all the same.
+// A run begins with a jump of the load from zero. Services without a backlog from then on must
+// get their latency too.
 func TestCalmServicesHaveTheirLatencyFromTheStart(t *testing.T) {
 	app := &loadline.App{
 		Services: []loadline.Service{server("busy", lognormalCPU(10, 1), 1, 100, 100, 1),

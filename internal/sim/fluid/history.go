@@ -1,10 +1,10 @@
 package fluid
 
-// history remembers how an overload went, so that a visit that leaves now gets
-// the delay of the time it was there, not of the present.
+// history records the course of an overload, so that a visit that leaves now gets the delay of
+// the time it was there, not the present one.
 type history struct {
 	entry [historyLength]moment
-	head  int // of the next entry
+	head  int // next entry
 	n     int
 }
 
@@ -17,8 +17,8 @@ type moment struct {
 	arrivals float64 // visits
 }
 
-// push adds a step. When the overload is over, what is left of it is forgotten
-// once every visit of its time has gone.
+// push adds a step. After the overload, its record is dropped once every visit from that time
+// has left.
 func (h *history) push(span, speed, arrivals float64, on bool) {
 	if !on {
 		h.n = 0
@@ -29,8 +29,7 @@ func (h *history) push(span, speed, arrivals float64, on bool) {
 	h.n = min(h.n+1, historyLength)
 }
 
-// since returns how long ago each of a crowd would have started in order to
-// have got so much CPU time by now.
+// since returns how long ago a visit started that has received the given CPU time by now.
 func (h *history) since(cpu float64) float64 {
 	ago := 0.0
 	for i := 1; i <= h.n && cpu > 0; i++ {
@@ -44,7 +43,7 @@ func (h *history) since(cpu float64) float64 {
 	return ago
 }
 
-// age returns how long ago the last but so many visits arrived.
+// age returns how long ago the visit with the given number of later visits arrived.
 func (h *history) age(visits float64) float64 {
 	ago := 0.0
 	for i := 1; i <= h.n && visits > 0; i++ {

@@ -8,41 +8,40 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// holding is the visits that a service keeps while none of its replicas is
-// ready. They wait for the rest of the start-up, are handed to replicas as far
-// as workers are free, and drain from there like any crowd; how long they were
-// held is added to the latency of those that end.
+// holding is the queue of visits at a service without a ready replica. They wait for the rest
+// of the start-up, are handed to replicas as workers are free, and drain from there like any
+// backlog; the time for which they were held is added to the latency of those that end.
 type holding struct {
 	places   float64 // 0 = it refuses instead
-	patience float64 // seconds after which users who are held give up
-	fine     float64 // seconds: the longest step that tells the waits of a start-up apart
+	patience float64 // seconds after which held requests time out
+	fine     float64 // seconds: the longest step that resolves the waits of a start-up
 
 	count   float64
 	batches []batch // oldest first
 	mean    float64 // over this step
 	seconds float64 // integral of it
 
-	// A flow is a fraction of a request at first. It is taken to be none yet:
-	// once it amounts to one, that one comes and wakes the service.
-	asleep bool
-	wakeAt time.Duration // Never = it is not to be woken
+	// A flow is at first a fraction of a request, which counts as none: once it amounts to one
+	// request, that request arrives and wakes the service.
+	atZero bool
+	wakeAt time.Duration // Never = no wake-up due
 
 	warm  float64 // visits in flight, calls included, that were held
 	pool  float64 // visits in flight in this step
-	share float64 // of those that end in this step: they were held
-	wait  dist    // how long
+	share float64 // share of the visits that end in this step that were held
+	wait  dist    // how long they were held
 }
 
-// batch is visits that came evenly between two instants, in seconds.
+// batch is visits that arrived evenly between two instants, in seconds.
 type batch struct {
 	visits, from, to float64
-	firm             bool // their users do not give up
+	firm             bool // they do not time out
 }
 
 const maxBatches = 256
 
 func newHolding(app *loadline.App, cfg sim.Config, i int) holding {
-	h := holding{places: float64(app.Services[i].Hold), patience: math.Inf(1), wakeAt: sim.Never, asleep: true}
+	h := holding{places: float64(app.Services[i].Hold), patience: math.Inf(1), wakeAt: sim.Never, atZero: true}
 	for k := range app.Kinds {
 		if kind := &app.Kinds[k]; kind.Root.Service == i && kind.Timeout > 0 {
 			h.patience = min(h.patience, kind.Timeout.Seconds())
@@ -52,9 +51,8 @@ func newHolding(app *loadline.App, cfg sim.Config, i int) holding {
 	return h
 }
 
-// hold takes a step's visits of a service that has no ready replica, or not the
-// workers for those it holds. It returns what goes to the replicas in the course
-// of the step, and what is refused.
+// hold handles a step's visits at a service that has no ready replica, or too few workers for
+// those it holds. It returns the visits that reach replicas during the step, and those refused.
 func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused float64) {
 	q := &s.held
 	now := e.now.Seconds()
@@ -67,12 +65,12 @@ func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused fl
 		d.full = q.count+in > full
 		through = min(full, q.count+in)
 	}
-	before := q.awake()
+	before := q.heldNow()
 	joined := min(in, max(q.places+through-q.count, 0))
-	if e.cp.Allocation()[s.index].Replicas == 0 && q.asleep {
-		e.dream(q, joined, now, h)
+	if e.cp.Allocation()[s.index].Replicas == 0 && q.atZero {
+		e.accumulate(q, joined, now, h)
 	} else {
-		q.asleep = false
+		q.atZero = false
 		q.push(batch{visits: joined, from: now, to: now + h})
 		q.count += joined
 	}
@@ -80,14 +78,14 @@ func (e *Engine) hold(s *service, d *demand, in, h float64) (through, refused fl
 		e.takeHeld(s, through, now+h/2)
 	}
 	if q.mean = 0; q.wakeAt == sim.Never {
-		q.mean = (before + q.awake()) / 2
+		q.mean = (before + q.heldNow()) / 2
 	}
 	return through, in - joined
 }
 
-// dream adds a flow to a service that sleeps, and finds the instant at which it
-// amounts to a request.
-func (e *Engine) dream(q *holding, joined, now, h float64) {
+// accumulate adds a flow to a service at zero replicas, and finds the instant at which it amounts to
+// a request.
+func (e *Engine) accumulate(q *holding, joined, now, h float64) {
 	q.batches = q.batches[:0]
 	before := q.count
 	q.count += joined
@@ -99,7 +97,7 @@ func (e *Engine) dream(q *holding, joined, now, h float64) {
 	if joined > 0 {
 		at += h * max(1-before, 0) / joined
 	}
-	q.asleep = false
+	q.atZero = false
 	q.push(batch{visits: 1, from: at, to: at})
 	q.push(batch{visits: q.count - 1, from: at, to: now + h})
 	q.wakeAt = time.Duration(at * float64(time.Second))
@@ -118,9 +116,9 @@ func (q *holding) push(b batch) {
 	q.batches = append(q.batches, b)
 }
 
-// awake is the number of visits that are held by now.
-func (q *holding) awake() float64 {
-	if q.asleep {
+// heldNow is the number of visits held by now.
+func (q *holding) heldNow() float64 {
+	if q.atZero {
 		return 0
 	}
 	return q.count
@@ -143,7 +141,7 @@ func (e *Engine) handOver(s *service, now float64) {
 			c.extra += each
 		}
 	}
-	s.held.asleep = false
+	s.held.atZero = false
 	e.takeHeld(s, give, now)
 }
 
@@ -151,8 +149,7 @@ func (c *cohort) free(s *service) float64 {
 	return max(s.workers-c.crowd-c.calling, 0) * float64(c.pods)
 }
 
-// throughput is the visits per second that replicas with all workers taken let
-// through.
+// throughput is the visits per second of replicas whose workers are all busy.
 func (e *Engine) throughput(s *service, d *demand) (sum float64) {
 	for i := range s.cohorts {
 		c := &s.cohorts[i]
@@ -161,8 +158,8 @@ func (e *Engine) throughput(s *service, d *demand) (sum float64) {
 	return sum
 }
 
-// takeHeld takes the oldest visits out of the holding at an instant, and notes
-// how long they were held. From then on they are warm.
+// takeHeld removes the oldest visits from the queue at an instant, and records how long they
+// were held. From then on they are warm.
 func (e *Engine) takeHeld(s *service, n, at float64) {
 	q := &s.held
 	if q.warm > 0 {
@@ -201,11 +198,10 @@ func (e *Engine) takeHeld(s *service, n, at float64) {
 	}
 }
 
-// expire drops what is held for users who have given up. Only users do: a
-// service that calls another waits.
+// expire drops held visits whose users timed out. Only users time out: a calling service waits.
 func (e *Engine) expire(s *service, m *sim.ServiceMeter) {
 	q := &s.held
-	if q.awake() <= 0 || math.IsInf(q.patience, 1) {
+	if q.heldNow() <= 0 || math.IsInf(q.patience, 1) {
 		return
 	}
 	g := e.p.groups[s.position]
@@ -251,9 +247,8 @@ func (e *Engine) expire(s *service, m *sim.ServiceMeter) {
 	}
 }
 
-// mixHeld works out which share of the visits that end in this step was held.
-// Visits that call others end with their calls, so all that is in flight below
-// a service is the pool from which they are drawn.
+// mixHeld computes which share of the visits that end in this step was held. Visits that call
+// others end with their calls, so they are drawn from everything in flight below a service.
 func (e *Engine) mixHeld(s *service, g span) {
 	q := &s.held
 	q.share = 0
@@ -268,8 +263,8 @@ func (e *Engine) mixHeld(s *service, g span) {
 	e.unrest = true
 }
 
-// inFlight is the visits of a service that have not ended, their calls
-// included, without those that are held.
+// inFlight is the visits of a service that have not ended, their calls included, without held
+// ones.
 func (e *Engine) inFlight(s *service, g span) (sum float64) {
 	for n := g.from; n < g.to; n++ {
 		sum += e.inflight[n] * e.p.nodes[n].times
@@ -277,8 +272,8 @@ func (e *Engine) inFlight(s *service, g span) (sum float64) {
 	return max(sum-s.held.count, 0)
 }
 
-// settleHeld ends a step of the services that hold visits: what has ended is no
-// longer warm, and who is to be woken is.
+// settleHeld ends a step of the services that hold visits: visits that ended are no longer
+// warm, and services that are due are woken.
 func (e *Engine) settleHeld() {
 	for _, i := range e.holders {
 		s := &e.services[i]
@@ -295,37 +290,36 @@ func (e *Engine) settleHeld() {
 			q.wakeAt = sim.Never
 			e.nextControl = e.cp.Next()
 		}
-		e.fallAsleep(i)
+		e.checkZero(i)
 	}
 }
 
-func (e *Engine) fallAsleep(i int) {
+func (e *Engine) checkZero(i int) {
 	if q := &e.services[i].held; q.count == 0 && e.cp.Allocation()[i].Replicas == 0 {
-		q.asleep = true
+		q.atZero = true
 	}
 }
 
-// wakeHolders brings up a replica wherever a plan has left none for visits that
-// are held.
+// wakeHolders adds a replica wherever a plan has left none for held visits.
 func (e *Engine) wakeHolders() {
 	for _, i := range e.holders {
-		if e.services[i].held.awake() > 0 {
+		if e.services[i].held.heldNow() > 0 {
 			e.cp.Wake(i, e.now)
 		}
-		e.fallAsleep(i)
+		e.checkZero(i)
 	}
 }
 
-// holdStep is the longest step that the services that hold visits allow: one
-// that sleeps is followed to the instant at which it is woken, and the waits of
-// a start-up and the drain after it are distinguished.
+// holdStep is the longest step that the services with held visits allow: one at zero replicas
+// is simulated to the instant of its wake-up, and the waits of a start-up and the drain after
+// it are resolved.
 func (e *Engine) holdStep() time.Duration {
 	step := math.Inf(1)
 	for _, i := range e.holders {
 		s := &e.services[i]
 		q := &s.held
 		switch {
-		case q.awake() > 0 && s.ready == 0:
+		case q.heldNow() > 0 && s.ready == 0:
 			step = min(step, q.fine)
 		case s.ready == 0:
 			rate := 0.0
@@ -351,8 +345,7 @@ func (e *Engine) holdStep() time.Duration {
 	return time.Duration(step * float64(time.Second))
 }
 
-// addHeld adds the time for which they were held to the latency of those that
-// were.
+// addHeld adds the time for which visits were held to their latency.
 func (e *Engine) addHeld(s *service, out *dist) {
 	late := *out
 	e.blend.sum(&late, &late, &s.held.wait)
@@ -361,8 +354,8 @@ func (e *Engine) addHeld(s *service, out *dist) {
 	e.mixing.cut(out, 1)
 }
 
-// forget lets the last trace of visits go that the flow leaves in a replica
-// without arrivals, so that an idle service is recognised as such.
+// forget drops the remainder of visits that the flow leaves in a replica without arrivals, so
+// that an idle service is recognised as idle.
 func (c *cohort) forget(in, h float64) {
 	const trace = 1e-6
 	if in == 0 && c.crowd+c.calling < trace {
@@ -371,9 +364,8 @@ func (c *cohort) forget(in, h float64) {
 	}
 }
 
-// addInStep is the sum of two times of which the longest meet: in a chain of
-// services that were all asleep, who has waited longest for the first has
-// waited longest for the next.
+// addInStep is the sum of two times that are fully correlated: in a chain of services that were
+// all at zero, the request that waited longest for the first has waited longest for the next.
 func (d *dist) addInStep(y *dist) {
 	for k := range d.part {
 		d.part[k] += y.part[k]

@@ -11,8 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/event"
 )
 
-// coldCell is a chain of services at zero replicas that are woken by a load
-// that begins after a minute.
+// coldCell is a chain of services at zero replicas, woken by a load that begins after a minute.
 type coldCell struct {
 	rate    float64
 	startup loadline.Dist
@@ -91,8 +90,7 @@ func TestTheEnginesAgreeOnColdStarts(t *testing.T) {
 	}
 }
 
-// What exporters show of a cold start: the visits held, in the count of those
-// inside and of those who queue.
+// What exporters show of a cold start: held visits, counted as inside and as queued.
 func TestTheEnginesAgreeOnWhatIsHeld(t *testing.T) {
 	c := coldCell{rate: 50, startup: loadline.Dist{Mean: 5 * time.Second}}
 	read := func(e sim.Engine) (r sim.Reading) {
@@ -111,9 +109,8 @@ func TestTheEnginesAgreeOnWhatIsHeld(t *testing.T) {
 	near(t, "held in five seconds", fluid.Services[0].Of[loadline.ServiceHeld], 50*5*2.5, .02)
 }
 
-// A trickle: each request wakes the service on its own and waits for the start
-// alone, however long it took to come. Between them the service is told to
-// sleep again.
+// Rare requests: each wakes the service and waits for the start-up alone, however long after
+// the previous one. In between the service is scaled to zero again.
 func TestATrickleIsRequestsOneByOne(t *testing.T) {
 	c := coldCell{rate: .02, startup: loadline.Dist{Mean: 2 * time.Second}, timeout: 10 * time.Second, slo: time.Second}
 	run := func(e sim.Engine) *sim.KindMeter {
@@ -129,14 +126,14 @@ func TestATrickleIsRequestsOneByOne(t *testing.T) {
 	}
 	truth, fluid := run(event.New(c.config(1))), run(New(c.config(1), 15*time.Second))
 	if fluid.Failed > .001*fluid.Ended || truth.Failed > 0 {
-		t.Errorf("%v failed, %v in the event engine: nobody had to wait for more than the start", fluid.Failed, truth.Failed)
+		t.Errorf("%v failed, %v in the event engine: no request waits for more than the start", fluid.Failed, truth.Failed)
 	}
 	near(t, "over the SLO", fluid.Over/fluid.Ended, truth.Over/truth.Ended, .15)
 	near(t, "mean latency", fluid.Latency.Mean(), truth.Latency.Mean(), .15)
 }
 
-// When nobody comes, nothing is left: an autoscaler that looks for an idle
-// service finds one.
+// Without requests nothing is left: an autoscaler that checks for idleness finds the service
+// idle.
 func TestAnIdleServiceIsQuiteIdle(t *testing.T) {
 	app, _ := cell{limit: 1, demand: 10, cv: 1, replicas: 1, depth: 2}.app()
 	for i := range app.Services {

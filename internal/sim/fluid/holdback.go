@@ -2,10 +2,9 @@ package fluid
 
 import "math"
 
-// holdBack returns the most visits that a service can let through in a step
-// because the services it calls are full of its own calls: a visit in a callee
-// holds a worker of its caller, so a callee never has more visits than its
-// callers have workers. What does not fit waits with the caller.
+// holdBack returns how many visits a service can let through in a step when its callees are
+// full of its own calls: a visit in a callee occupies a worker of its caller, so a callee never
+// has more visits than its callers have workers. The rest waits at the caller.
 func (e *Engine) holdBack(s *service, g span, h float64) float64 {
 	most := math.Inf(1)
 	if !e.unsettled || s.lastOut <= 0 {
@@ -22,9 +21,8 @@ func (e *Engine) holdBack(s *service, g span, h float64) float64 {
 	return most
 }
 
-// takes is how many visits a service can take in a step before its callers have
-// run out of workers. If it would run out of places first, it takes them all and
-// refuses.
+// takes is how many visits a service can admit in a step before its callers run out of workers.
+// If its backlog would be full first, it admits them all and refuses.
 func (e *Engine) takes(s *service, h float64) float64 {
 	room := 0.0
 	for _, c := range s.callers {

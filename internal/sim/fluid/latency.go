@@ -6,16 +6,15 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// still is how far the tail of a service's own latency may move before
-// everything that it is part of is combined anew.
+// still is how far the tail of a service's own latency may move before every distribution that
+// contains it is recomputed.
 const still = 0.02
 
-// tail is the part that is watched: what service levels are stated at moves
-// first.
+// tail is the part that is monitored: it is where SLOs are stated, and it moves first.
 const tail = 10
 
-// latencies brings the distributions of all services and call trees up to
-// date, from the inside out. What has hardly changed is left alone.
+// latencies updates the distributions of all services and call trees, from the leaves up. Those
+// that have hardly changed are skipped.
 func (e *Engine) latencies() {
 	changed := e.allDirty
 	for i := range e.services {
@@ -55,8 +54,8 @@ func (e *Engine) latencies() {
 	e.allDirty = false
 }
 
-// combine brings the latency of one call tree up to date, and reports whether it
-// has changed by more than can be left to the next time.
+// combine updates the latency of one call tree, and reports whether it has changed enough to
+// matter.
 func (e *Engine) combine(i int) bool {
 	sh := &e.p.shapes[i]
 	e.wholeLatency(sh, &e.fresh)
@@ -78,9 +77,9 @@ func (e *Engine) combine(i int) bool {
 
 func alike(now, last float64) bool { return math.Abs(now-last) <= still*last }
 
-// boundLatency keeps delays within the time that the present overload has
-// lasted: a request that makes ten calls one after the other has not waited ten
-// times as long as the queue that it stands in for the first time.
+// boundLatency keeps delays within the duration of the present overload: a request that makes
+// ten calls in sequence has not waited ten times as long as the queue that it is in for the
+// first time.
 func (e *Engine) boundLatency(i int) {
 	d := &e.whole[i]
 	if !e.unsettled {
@@ -88,7 +87,7 @@ func (e *Engine) boundLatency(i int) {
 		e.settledAt = e.now
 		return
 	}
-	if e.usualTop[i] == 0 { // a run begins with a jump; what has just begun to queue is nearly the usual
+	if e.usualTop[i] == 0 { // a run begins with a jump; a queue that has just begun is close to normal
 		e.usualTop[i] = d.part[levels-1]
 	}
 	most := (e.now - e.settledAt).Seconds() + e.usualTop[i]
@@ -101,8 +100,8 @@ func (e *Engine) boundLatency(i int) {
 	d.settle()
 }
 
-// ownLatency takes the distribution of a service's own part of a visit from the
-// curves of its replicas, and reports whether it has changed.
+// ownLatency takes the distribution of a service's own part of a visit from the curves of its
+// replicas, and reports whether it has changed.
 func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	c := &s.cohorts[0]
 	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0 && s.held.share == 0
@@ -138,13 +137,13 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	return true
 }
 
-// faint is a flow, in visits a second, that counts as none. The crowd of replicas
-// without visits halves again and again; as weights such numbers underflow to 0, and
-// their ratios become NaN.
+// faint is a flow, in visits per second, that counts as none. The backlog of replicas without
+// visits halves in every step; as weights such numbers underflow to 0, and their ratios become
+// NaN.
 const faint = 1e-100
 
-// cohortLatency is the own part of visits to one cohort: what the surface says
-// of its utilisation, and what an overload or held workers add.
+// cohortLatency is the own part of visits to one cohort: the surface at its utilisation, plus
+// the delay of an overload or of busy workers.
 func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 	o := &c.curve.own[local]
 	o.ownAt(c.load, out)
@@ -169,9 +168,9 @@ func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 	out.settle()
 }
 
-// evenness is how much narrower than at random the sojourns are where visits go
-// to the better of two replicas, beyond what even says of their mean; measured
-// against the event engine.
+// evenness is how much narrower than with random routing the sojourns are where visits go to
+// the better of two replicas, beyond the effect of even on the mean; measured against the event
+// engine.
 const evenness = 0.2
 
 // wholeLatency is the latency of a visit with all its calls: its own part, then
@@ -206,11 +205,11 @@ func (e *Engine) wholeLatency(sh *shape, out *dist) {
 	}
 }
 
-// rowKinship is the correlation between repetitions of one call: they meet the
-// same congestion. Measured on rows of ten under a quota.
+// rowKinship is the correlation between repetitions of one call, which meet the same
+// congestion. Measured on sequences of ten under a quota.
 const rowKinship = 0.25
 
-// callLatency is the time that a call takes: repeated, and perhaps not made.
+// callLatency is the duration of a call with its repetitions and its probability.
 func (e *Engine) callLatency(c *stageCall, p float64) *dist {
 	d := &e.whole[c.shape]
 	if c.times == 1 && p >= 1 {
@@ -230,11 +229,10 @@ func (e *Engine) callLatency(c *stageCall, p float64) *dist {
 	return call
 }
 
-// kinship is the correlation between a visit's own part and its calls. Visits
-// that met on a shared CPU leave it together and meet again at the next service,
-// the more so the less their demands vary and the fewer replicas part them.
-// Calibrated against chains of five; under a quota visits do not slow each other
-// down, and nothing is seen of it.
+// kinship is the correlation between a visit's own part and its calls. Visits that met on a
+// shared CPU leave it together and meet again at the next service, the more so the less their
+// demands vary and the fewer replicas separate them. Calibrated against chains of five; under a
+// quota visits do not slow each other down, and there is no such effect.
 func (e *Engine) kinship(s, next *service, own *dist) float64 {
 	if e.cfg.CPU == sim.Quota || len(s.cohorts) == 0 || own.vari <= 0 {
 		return 0

@@ -11,10 +11,9 @@ const levels = surface.Levels
 // dist is the distribution of a time in seconds: its mean within each of the
 // surface's ranges of probability, in rising order.
 //
-// It stands for many shapes (throttled visits have two humps) and still adds,
-// takes maxima and mixes in a few hundred nanoseconds. Chains of five and
-// fan-outs of four keep their p99 within a few per cent, which no family with
-// two or three moments did for bimodal and for lognormal times alike.
+// It represents many shapes (throttled visits are bimodal), and sums, maxima and mixtures take
+// a few hundred nanoseconds. Chains of five and fan-outs of four keep their p99 within a few
+// per cent, which no family with two or three moments did for both bimodal and lognormal times.
 type dist struct {
 	part [levels]float64
 	mean float64
@@ -61,7 +60,7 @@ func (d *dist) at(u float64) float64 {
 	return max(v, 0)
 }
 
-// quantile returns the time below which the share p lies.
+// quantile returns the time below which the share p is.
 func (d *dist) quantile(p float64) float64 { return d.at(-math.Log1p(-p)) }
 
 // above returns the share of times above t.
@@ -81,8 +80,8 @@ func (d *dist) above(t float64) float64 {
 	return math.Exp(-max(u, 0))
 }
 
-// lognormal returns the parts of a lognormal time: over a range of
-// probabilities its mean has a closed form.
+// lognormal returns the parts of a lognormal time; the mean over a range of probabilities has a
+// closed form.
 func lognormal(mean, cv float64) dist {
 	var d dist
 	s2 := math.Log1p(cv * cv)

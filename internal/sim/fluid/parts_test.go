@@ -9,7 +9,7 @@ import (
 	"github.com/loadline/loadline/internal/sim/fluid/surface"
 )
 
-// families are times of the shapes that stations make.
+// families are times of the shapes that occur at stations.
 func families(rng *rand.Rand) map[string]func() float64 {
 	lognormal := func(cv float64) func() float64 {
 		s := math.Sqrt(math.Log1p(cv * cv))
@@ -46,8 +46,7 @@ func sampled(n int, draw func() float64) (dist, []float64) {
 	return d, s
 }
 
-// Sums of five and maxima of four against drawing them: the operations that
-// chains and fan-outs are made of.
+// Sums of five and maxima of four against sampling: the operations of chains and fan-outs.
 func TestSumsAndMaximaKeepTheTail(t *testing.T) {
 	const n = 200_000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -63,7 +62,7 @@ func TestSumsAndMaximaKeepTheTail(t *testing.T) {
 		}
 		_, sums := sampled(n, func() float64 { return draw() + draw() + draw() + draw() + draw() })
 		_, maxima := sampled(n, func() float64 { return max(draw(), draw(), draw(), draw()) })
-		// At the p90 two humps meet, and parts blur the gap between them.
+		// At the p90 the two modes meet, and parts blur the gap between them.
 		for p, tolerance := range map[float64]float64{.9: .18, .99: .09} {
 			near(t, name+": sum of five", sum.quantile(p), sums[int(p*n)], tolerance)
 			near(t, name+": maximum of four", most.quantile(p), maxima[int(p*n)], tolerance)
@@ -98,7 +97,7 @@ func TestSharesAndQuantilesAreInverse(t *testing.T) {
 	}
 }
 
-// Which way a wait for workers is modelled must not tear the mean apart.
+// The mean must not depend on how the wait for workers is modelled.
 func TestOneWorkerIsPollaczekKhinchine(t *testing.T) {
 	c := cohort{limit: 1}
 	d := demand{cpu: .01, cv: 2, workers: 1}

@@ -8,7 +8,7 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// pod is what the engine keeps of one pod; Kubelet of sim.ControlPlane.
+// pod is the engine's state of one pod. The engine is the Kubelet of sim.ControlPlane.
 type pod struct {
 	id     int64
 	node   int
@@ -17,12 +17,12 @@ type pod struct {
 	used   usage // up to from
 
 	draining  bool
-	left      float64 // visits it had when it began to drain
+	left      float64 // visits it had when draining began
 	drainFrom time.Duration
 	drainTo   time.Duration
 }
 
-// PodReady lets a pod serve.
+// PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
 	for len(e.pods) <= slot {
 		e.pods = append(e.pods, pod{cohort: -1})
@@ -41,8 +41,8 @@ func (e *Engine) PodReady(slot int) {
 	e.checkNodes()
 }
 
-// limitOf is what a pod's visits may use: what a replica burns by itself comes
-// out of its limit, and without one the node is the limit.
+// limitOf is the CPU available to a pod's visits: idle usage is deducted from its limit;
+// without a limit it is the node's cores.
 func (e *Engine) limitOf(slot int) (cores float64, quota bool) {
 	info := e.cp.Pod(slot)
 	idle := e.app.Services[info.Service].IdleCPU
@@ -56,8 +56,8 @@ func (e *Engine) limitOf(slot int) (cores float64, quota bool) {
 	return 64, false
 }
 
-// cohortFor finds or makes a cohort for a replica with so many visits in its
-// crowd. Where routing evens out, there is one cohort for all.
+// cohortFor finds or makes a cohort for a replica with the given number of visits. Where
+// routing balances the load, there is one cohort for all.
 func (e *Engine) cohortFor(s *service, limit float64, quota bool, crowd float64) int {
 	one := e.app.Routing == loadline.RouteLeastRequest
 	for i := range s.cohorts {
@@ -118,8 +118,8 @@ func (e *Engine) leave(s *service, slot int) float64 {
 func (u usage) plus(o usage) usage  { return usage{u.cpu + o.cpu, u.bytes + o.bytes, u.busy + o.busy} }
 func (u usage) minus(o usage) usage { return usage{u.cpu - o.cpu, u.bytes - o.bytes, u.busy - o.busy} }
 
-// PodDraining takes a pod out of routing. It goes when its visits have had the
-// time to end: the CPU work of its crowd, and a while for calls.
+// PodDraining removes a pod from routing. It stops after the time that its visits need: the CPU
+// work of its backlog, and an allowance for calls.
 func (e *Engine) PodDraining(slot int) {
 	info := e.cp.Pod(slot)
 	s := &e.services[info.Service]
@@ -139,14 +139,14 @@ func (e *Engine) PodDraining(slot int) {
 	e.checkNodes()
 }
 
-// drainStep lets draining pods work on; it returns the visits that left.
+// drainStep advances draining pods; it returns the visits that left.
 func (e *Engine) drainStep(s *service, h, cpu float64) (left float64) {
 	if s.draining <= 0 {
 		return 0
 	}
 	for _, slot := range e.cp.Slots(s.index) {
 		if e.cp.Pod(slot).Phase != loadline.PodDraining {
-			continue // it may be so new that it has no place here yet
+			continue // a new pod may have no place here yet
 		}
 		p := &e.pods[slot]
 		if p.left <= 0 {
@@ -168,7 +168,7 @@ func (e *Engine) drainStep(s *service, h, cpu float64) (left float64) {
 	return left
 }
 
-// endDrains tells the control plane of the pods that are empty.
+// endDrains reports the empty pods to the control plane.
 func (e *Engine) endDrains() {
 	for i := range e.services {
 		for again := true; again; {
@@ -194,7 +194,7 @@ func (e *Engine) endDrains() {
 	}
 }
 
-// PodStopped fails whatever a pod still has.
+// PodStopped fails all requests still in a pod.
 func (e *Engine) PodStopped(slot int) {
 	info := e.cp.Pod(slot)
 	if slot >= len(e.pods) || e.pods[slot].id != info.ID {
@@ -214,8 +214,8 @@ func (e *Engine) PodStopped(slot int) {
 	e.checkNodes()
 }
 
-// loseVisits fails visits of a service, of all kinds alike: those in the crowd
-// of a pod, and those that it holds while they call others.
+// loseVisits fails visits of a service, in proportion over the kinds: those queued or on the
+// CPU of a pod, and those waiting for calls.
 func (e *Engine) loseVisits(service int, crowd, calling float64) {
 	s, m := &e.services[service], &e.meter.Services[service]
 	m.Ended += crowd
@@ -245,7 +245,7 @@ func (e *Engine) loseVisits(service int, crowd, calling float64) {
 	}
 }
 
-// PodResized takes over a pod's new size.
+// PodResized applies a pod's new size.
 func (e *Engine) PodResized(slot int) {
 	info := e.cp.Pod(slot)
 	if slot >= len(e.pods) || e.pods[slot].id != info.ID || e.pods[slot].cohort < 0 {
@@ -263,7 +263,7 @@ func (e *Engine) PodResized(slot int) {
 	at := e.cohortFor(s, limit, quota, crowd)
 	e.join(s, slot, at)
 	to := &s.cohorts[at]
-	to.crowd += crowd / float64(to.pods) // its visits come with it
+	to.crowd += crowd / float64(to.pods) // its visits move with it
 	if to.pods == 1 {
 		to.extra, to.calling, to.out, to.in, to.trace = before.extra, before.calling, before.out, before.in, before.trace
 	}
@@ -273,7 +273,7 @@ func (e *Engine) PodResized(slot int) {
 // PodUsage is what a pod has used since it was created.
 func (e *Engine) PodUsage(slot int, _ time.Duration) (coreSeconds, byteSeconds float64) {
 	if slot >= len(e.pods) || e.pods[slot].id != e.cp.Pod(slot).ID {
-		return 0, 0 // starting: what it asks for is what it costs
+		return 0, 0 // while it starts, its cost is its request
 	}
 	u := e.usageOf(slot)
 	return u.cpu, u.bytes

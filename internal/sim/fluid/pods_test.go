@@ -101,7 +101,7 @@ func TestTheWorkOfThoseWhoGaveUpIsWasted(t *testing.T) {
 	e.AdvanceTo(4 * time.Minute)
 	m := e.Meter().Kinds[0]
 	near(t, "cores in use", (e.services[0].cpuSeconds-used)/120, 1, .01)
-	// Processor sharing still lets the smallest through in time.
+	// Processor sharing still serves the smallest in time.
 	if good := (m.Completed - before.Completed) / (m.Arrived - before.Arrived); good > .25 {
 		t.Errorf("%.0f %% of requests completed in time in an overload of half as much again", 100*good)
 	}
@@ -190,8 +190,7 @@ func TestCostIsTheLargerOfRequestAndUsage(t *testing.T) {
 	near(t, "cost while busy", e.Meter().Services[0].CoreSeconds, 150+1.2*300, .01)
 }
 
-// A service may have a pod that drains and newer ones that have never been
-// ready.
+// A service may have a draining pod and newer ones that have never been ready.
 func TestDrainingBesidePodsThatHaveNeverBeenReady(t *testing.T) {
 	app := station(0.5, 2)
 	app.Services[0].Startup = loadline.Dist{Mean: time.Minute}
@@ -208,8 +207,8 @@ func TestDrainingBesidePodsThatHaveNeverBeenReady(t *testing.T) {
 	}
 }
 
-// TestNextToNothingIsNoFlow: what is left in replicas that nobody visits halves and
-// halves, and must not become no number.
+// TestNextToNothingIsNoFlow: the remainder in replicas without visits halves in every step, and
+// must not become NaN.
 func TestNextToNothingIsNoFlow(t *testing.T) {
 	e := New(sim.Config{App: station(1, 2), Load: constant{50}}, 5*time.Second)
 	e.AdvanceTo(time.Minute)

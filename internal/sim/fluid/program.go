@@ -8,12 +8,12 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// program is an app laid out flat: what does not change while a run goes on.
+// program is an app laid out flat: what is constant during a run.
 type program struct {
 	order  []int32 // services, callers before those they call
 	nodes  []node  // calls of all kinds, grouped by service in that order
 	groups []span  // by position in order: its nodes
-	// What every step asks of every node, apart from the rest for the cache's sake.
+	// Read for every node in every step; separate for cache locality.
 	shapeOf, profileOf []int32
 	workOf             []float64
 	roots              []int32 // by kind: node
@@ -44,8 +44,8 @@ type node struct {
 	kidStages []int32 // by kid: position of its stage among the node's stages
 }
 
-// shape is a call tree up to equality: where two kinds, or two callers, do the
-// same, its latency is combined once.
+// shape is a call tree up to equality: where kinds or callers share one, its latency is
+// computed once.
 type shape struct {
 	service int32
 	profile int32
@@ -121,7 +121,7 @@ func versionSet(versions []int) (set uint64) {
 	return set
 }
 
-// shape finds or makes the shape of a call whose kids have theirs.
+// shape finds or makes the shape of a call whose children have theirs.
 func (c *compiler) shape(call *loadline.Call, kids []int32) int32 {
 	key := fmt.Sprintf("%d*%v", call.Service, call.Work)
 	var calls []stageCall
@@ -173,9 +173,9 @@ func (c *compiler) profile(p profile) int32 {
 	return at
 }
 
-// callersFirst orders services so that each comes after all who call it. Should
-// services call each other in a circle, across kinds, the rest keeps its order
-// and hears of its callers one step late.
+// callersFirst orders services so that each comes after its callers. If services call each
+// other in a cycle, across kinds, the rest keeps its order and gets its callers' visits one
+// step late.
 func callersFirst(services int, nodes []node) []int32 {
 	calls := make([]map[int32]bool, services)
 	waiting := make([]int, services)
@@ -214,7 +214,7 @@ func callersFirst(services int, nodes []node) []int32 {
 	return order
 }
 
-// group sorts the nodes by service in calling order and renames all references.
+// group sorts the nodes by service in calling order and updates all references.
 func (c *compiler) group() {
 	old := c.p.nodes
 	name := make([]int32, len(old))

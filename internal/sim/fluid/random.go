@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// poisson draws a count: by inversion when it is small, and from the normal
-// that it approaches when it is large.
+// poisson draws a count: by inversion when the mean is small, from the normal approximation
+// when it is large.
 func poisson(rng *rand.Rand, mean float64) float64 {
 	if mean > 30 {
 		return max(math.Round(mean+math.Sqrt(mean)*rng.NormFloat64()), 0)

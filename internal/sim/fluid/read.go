@@ -6,8 +6,8 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// Read fills r with what exporters show now. Latencies are quantiles of the time
-// since the last call.
+// Read fills r with the metrics exported now. Latencies are quantiles of the time since the
+// last call.
 func (e *Engine) Read(r *sim.Reading) {
 	e.flushAll()
 	r.At = e.now
@@ -69,9 +69,9 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 	}
 }
 
-// countPeriods counts quota periods: those that a replica ran in, and those that
-// were cut short. A period is not run in if the replica is empty when it begins
-// and no visit arrives before it ends. In an overload every one is cut short.
+// countPeriods counts quota periods: those in which a replica ran, and those in which it was
+// throttled. It does not run in a period if it is empty at the beginning and no visit arrives
+// before the end. In an overload every period is throttled.
 func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 	period := sim.QuotaPeriod.Seconds()
 	active := 1 - math.Exp(-c.in*period/together-c.crowd)
@@ -84,7 +84,7 @@ func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 	n := h / period * active * float64(c.pods)
 	m.Periods += n
 	m.ThrottledPeriods += n * cut
-	// A period that is cut short was run through by the crowd at a core each.
+	// In a throttled period the visits on the CPU ran at one core each.
 	atWork := max(c.crowd-c.queue, 1, c.limit)
 	m.ThrottledSeconds += n * cut * period * (1 - c.limit/atWork)
 }

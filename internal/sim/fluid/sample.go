@@ -15,9 +15,8 @@ var (
 	depth99 = -math.Log(0.01)
 )
 
-// samples are the points at which a distribution is put into a histogram, and
-// what each stands for: dense enough that a p99.9 read from it is not a step of
-// a staircase.
+// samples are the points at which a distribution is put into a histogram, and their weights:
+// dense enough for a smooth p99.9.
 var samples = placeSamples()
 
 type sample struct {

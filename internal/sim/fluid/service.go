@@ -6,12 +6,12 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// service is what the engine keeps of one service.
+// service is the engine's state of one service.
 type service struct {
 	cohorts   []cohort
 	profiles  []int32
 	factors   []float64 // of the profiles, on the work
-	lastCurve []*curve  // of the profiles, that their distribution was taken from
+	lastCurve []*curve  // of the profiles: the curve that their distribution was taken from
 	weights   []float64 // of the versions
 	index     int
 	position  int     // in program.order
@@ -30,7 +30,7 @@ type service struct {
 	base     float64 // bytes per ready replica
 	perVisit float64 // bytes
 
-	crowd           float64 // visits before or on the CPU, all replicas, draining ones too
+	crowd           float64 // visits queued or on the CPU, all replicas, draining ones included
 	draining        float64 // of them, in draining replicas
 	refused         float64 // share of the step's visits
 	lastIn, lastOut float64 // visits per second in the last step
@@ -45,7 +45,7 @@ type service struct {
 	held holding
 }
 
-// curveKey names a size: limits within 1 % share a curve.
+// curveKey identifies a size: limits within 1 % share a curve.
 type curveKey struct {
 	step     int
 	quota    bool
@@ -72,7 +72,7 @@ func newService(s *loadline.Service, index int) service {
 	return out
 }
 
-// setWork works out what visits need from the versions that run.
+// setWork computes the demand of visits from the versions that run.
 func (s *service) setWork(spec *loadline.Service) {
 	cpu, wait := moments(spec.CPU), moments(spec.Wait)
 	w := work{exponential: spec.CPU.Shape == loadline.Exponential}
@@ -106,7 +106,8 @@ func moments(d loadline.Dist) meanCV {
 	return meanCV{d.Mean.Seconds(), d.CV}
 }
 
-// mixedCV is the variation of a time with the given one, times a random factor.
+// mixedCV is the coefficient of variation of a time with the given one, multiplied by a random
+// factor.
 func mixedCV(cv, factor, factor2 float64) float64 {
 	if factor == 0 {
 		return 0
@@ -132,7 +133,7 @@ func (s *service) versionShare(set uint64) float64 {
 	return in / all
 }
 
-// curveFor finds or cuts the curve of a limit.
+// curveFor finds or makes the curve of a limit.
 func (e *Engine) curveFor(s *service, limit float64, quota bool) *curve {
 	key := curveKey{step: int(math.Round(math.Log(limit) * 100)), quota: quota}
 	cl := alone
@@ -147,8 +148,7 @@ func (e *Engine) curveFor(s *service, limit float64, quota bool) *curve {
 	return c
 }
 
-// setProbabilities works out which calls are made: versions and brownout
-// decide.
+// setProbabilities computes the probability of each call from versions and brownout.
 func (e *Engine) setProbabilities() {
 	alloc := e.allocation()
 	changed := false

@@ -2,63 +2,62 @@ package fluid
 
 import "math"
 
-// cohort is a set of replicas of one service that are alike: same size, same
-// crowd. Replicas that became ready at different times differ while a backlog
-// lasts, since random routing leaves it where it is.
+// cohort is a set of replicas of one service that are alike: same size, same backlog. Replicas
+// that became ready at different times differ while a backlog lasts, since random routing does
+// not balance it.
 type cohort struct {
 	pods     int
 	limit    float64 // cores for visits
 	ownLimit float64 // the same, by the pods' own limits alone
-	quota    bool    // the limit is held by the kernel's quota, not as a speed
+	quota    bool    // the limit is enforced by the kernel's quota, not as a speed
 	curve    *curve
-	grant    float64 // cores that the nodes leave it, while they are shared out
+	grant    float64 // cores that the nodes leave it, during sharing
 
-	crowd   float64 // visits per replica before and on the CPU: the state
-	in      float64 // visits that came, per replica and second
-	out     float64 // visits that left the CPU, per replica and second
-	spread  float64 // how far routing evens out; see even
-	inner   float64 // utilisation of those with a worker, as if workers were unlimited
-	load    float64 // utilisation that the latency distribution is taken at
-	calling float64 // visits per replica that have done their CPU work and hold a worker
-	extra   float64 // part of the crowd that is there from an overload, not from chance
+	crowd   float64 // visits per replica, queued or on the CPU: the state
+	in      float64 // arrivals per replica and second
+	out     float64 // visits that leave the CPU, per replica and second
+	spread  float64 // how far routing balances; see even
+	inner   float64 // utilisation of visits with a worker, as if workers were unlimited
+	load    float64 // utilisation at which the latency distribution is taken
+	calling float64 // visits per replica that have done their CPU work and occupy a worker
+	extra   float64 // part of the crowd that an overload has left, not random fluctuation
 	queue   float64 // visits waiting for a worker, of the crowd
-	top     float64 // visits per second that it could have let through
-	stall   float64 // mean wait for a worker while others are held by calls
-	odds    float64 // that a visit has such a wait
+	top     float64 // throughput limit in visits per second
+	stall   float64 // mean wait for a worker while others wait for calls
+	odds    float64 // probability of such a wait
 	trace   history
 
-	perPod usage // since the start of the run, of a replica that was always in it
+	perPod usage // since the start of the run, of a replica that was always in the cohort
 }
 
 // usage is what a replica has used.
 type usage struct{ cpu, bytes, busy float64 } // core-seconds, byte-seconds, visit-seconds
 
-// demand is what a step asks of a replica.
+// demand is the demand on a replica in a step.
 type demand struct {
 	rate     float64 // visits per second
 	cpu      float64 // mean CPU seconds per visit
 	factor   float64 // mean factor on the work, part of cpu
-	hold     float64 // mean seconds that a worker is held after its CPU work
+	hold     float64 // mean seconds that a worker is occupied after its CPU work
 	cv       float64
 	workers  float64
-	depth    float64 // exponent of the odds that all workers are taken
+	depth    float64 // exponent of the probability that all workers are busy
 	places   float64 // workers and backlog
-	most     float64 // visits per second that the services it calls can take
-	replicas float64 // that routing chooses the better of two among; 0 = it draws one
-	full     bool    // every worker that becomes free is taken at once by a visit that is held elsewhere
+	most     float64 // visits per second that the callees can take
+	replicas float64 // among which routing chooses the better of two; 0 = random routing
+	full     bool    // every worker that becomes free gets a held visit at once
 }
 
 // advance moves the crowd over h seconds and returns the visits refused.
 //
-// The rate of service is that of a stationary station with the same crowd
-// (pointwise stationary fluid flow): crowd' = rate - speed*load(crowd). It rests
-// at the stationary crowd below saturation, grows and drains linearly above, and
-// takes the time it takes in between. The step is implicit, so steps much longer
-// than the station's memory are stable.
+// The service rate is that of a stationary station with the same crowd (pointwise stationary
+// fluid flow): crowd' = rate - speed*load(crowd). Below saturation it converges to the
+// stationary crowd, above it grows and drains linearly. The step is implicit, so steps much
+// longer than the station's relaxation time are stable.
 func (c *cohort) advance(d *demand, h float64) (refused float64) {
 	speed := c.limit / d.cpu
 	floor := d.cpu / min(1, c.limit)
-	bound := d.workers / (floor + d.hold) // visits per second that workers allow
+	bound := d.workers / (floor + d.hold) // visits per second that the workers allow
 	top := max(min(speed, bound, d.most), 1e-6*speed)
 	c.top = top
 	if d.full {
@@ -82,7 +81,7 @@ func (c *cohort) advance(d *demand, h float64) (refused float64) {
 	c.in = d.rate
 	c.crowd = max(before+h*(d.rate-top*load), 0)
 	if room := max(d.places-c.calling, d.workers*0.1); c.crowd > room {
-		refused = min(c.crowd-room, h*d.rate) // those inside stay, even if calls have taken their places
+		refused = min(c.crowd-room, h*d.rate) // visits inside stay, even if calls have taken their places
 		c.crowd -= refused
 	}
 	c.out = max((before+h*d.rate-refused-c.crowd)/h, 0)
@@ -96,8 +95,8 @@ func (c *cohort) advance(d *demand, h float64) (refused float64) {
 	return refused
 }
 
-// stayFull is a step in which the crowd stays what it is: for every visit that
-// leaves, one that is held elsewhere comes in, so none queues here.
+// stayFull is a step in which the crowd is constant: each visit that leaves is replaced by a
+// held one, so none queues here.
 func (c *cohort) stayFull(top, h float64) {
 	c.in, c.out = top, top
 	c.extra = max(c.crowd-max(c.limit, 1), 0)
@@ -105,12 +104,12 @@ func (c *cohort) stayFull(top, h float64) {
 	c.trace.push(h, c.limit/max(c.extra, 1e-9), top*h, c.extra > 0)
 }
 
-// meanScaled is the mean sojourn times 1-load, on the CPU and in the queue for
-// a worker. It also leaves the pieces that the distribution is made of: the
-// utilisation to take the surface at, and the wait for a worker.
+// meanScaled is the mean sojourn times 1-load, on the CPU and in the queue for a worker. It
+// also sets what the distribution is made from: the utilisation at which to read the surface,
+// and the wait for a worker.
 func (c *cohort) meanScaled(d *demand, load, share, top float64) float64 {
 	on, spread := even(load*share, d.replicas)
-	c.spread = spread * load * load // alone in a replica, there is nothing to even out
+	c.spread = spread * load * load // a single visit has nothing to balance
 	inner := on
 	c.stall, c.odds = 0, 0
 	if held := load * top * d.hold; share < 0.999 || held > 0.5*d.workers || c.quota {
@@ -124,9 +123,9 @@ func (c *cohort) meanScaled(d *demand, load, share, top float64) float64 {
 	return (s + c.stall) * (1 - load)
 }
 
-// waitForHeld is the wait for workers that do not slow each other down, because
-// calls hold them or because each has a core until the quota is used up: many
-// servers with one queue, after Sakasegawa's approximation.
+// waitForHeld is the wait for workers that do not slow each other down, because they wait for
+// calls or because each has a core until the quota is exhausted: many servers with one queue,
+// by Sakasegawa's approximation.
 func (c *cohort) waitForHeld(d *demand, out float64) {
 	alone := d.cpu
 	if !c.quota {
@@ -140,10 +139,10 @@ func (c *cohort) waitForHeld(d *demand, out float64) {
 	c.stall = c.odds * (d.cpu + d.hold) / d.workers * (1 + d.cv*d.cv) / 2 / max(1-used, 1e-6)
 }
 
-// waitForBusy is the wait for workers that share the CPU, and the utilisation
-// at which unlimited sharing would give the sojourn that is left for those who
-// have one. With one worker it is the formula of Pollaczek and Khinchine, with
-// many it vanishes, and for exponential demand the sum stays that of sharing.
+// waitForBusy is the wait for workers that share the CPU, and the utilisation at which
+// unlimited sharing would give the remaining sojourn of visits with a worker. With one worker
+// it is the Pollaczek-Khinchine formula, with many it vanishes, and for exponential demand the
+// sum equals that of processor sharing.
 func (c *cohort) waitForBusy(d *demand, on, workers float64) (inner float64) {
 	depth := max(workers, 1)
 	if c.limit > 1 {
@@ -158,8 +157,8 @@ func (c *cohort) waitForBusy(d *demand, on, workers float64) (inner float64) {
 	return max(1-(1-on)/(1-c.odds), 0)
 }
 
-// split tells the crowd that chance makes (which the surface describes) from
-// the one that an overload has left (which is there for certain).
+// split separates the crowd due to random fluctuation (described by the surface) from the
+// backlog of an overload (deterministic).
 func (c *cohort) split(d *demand, load, top, share float64) {
 	offered := d.rate / top
 	most := offered
@@ -176,16 +175,15 @@ func (c *cohort) split(d *demand, load, top, share float64) {
 	}
 }
 
-// steadyLoad is the utilisation up to which a station is taken to have the time
-// to become stationary; above it, what does not fit builds up.
+// steadyLoad is the utilisation up to which a station is assumed to reach its stationary state;
+// above it a backlog builds up.
 const steadyLoad = 0.97
 
-// even is the utilisation of a randomly routed station with the same sojourns
-// as one whose visits go to the better of two replicas drawn at random. With
-// many replicas the k-th place in a queue is reached with probability
-// load^(2^k-1) (Mitzenmacher). With few, both draws may be the same one, and
-// near saturation all of them fill up together; that part is calibrated against
-// the event engine. spread says how far it goes, from 0 (at random) to 1.
+// even is the utilisation of a randomly routed station with the same sojourns as one whose
+// visits go to the better of two replicas drawn at random. With many replicas the k-th place in
+// a queue is reached with probability load^(2^k-1) (Mitzenmacher). With few, both draws may be
+// the same one, and near saturation all fill up together; that part is calibrated against the
+// event engine. spread says how far it applies, from 0 (random) to 1.
 func even(load, replicas float64) (as, spread float64) {
 	if replicas < 2 || load <= 0 {
 		return load, 0

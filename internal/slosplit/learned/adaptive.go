@@ -11,9 +11,9 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Adaptive is a splitter that adapts its model to each chain that it meets: to what
-// services it passes, with what profiles. It adapts again when one of them changes,
-// and only then. It is safe for concurrent use.
+// Adaptive is a splitter that adapts its model to each chain, that is, to its services and
+// their profiles. It adapts again only when one of these changes. It is safe for concurrent
+// use.
 type Adaptive struct {
 	model *Model
 
@@ -22,15 +22,15 @@ type Adaptive struct {
 	count int
 }
 
-// NewAdaptive puts adapting in front of a model.
+// NewAdaptive makes an adaptive splitter from a model.
 func NewAdaptive(m *Model) *Adaptive {
 	return &Adaptive{model: m, cache: map[[sha256.Size]byte]*Model{}}
 }
 
-// adaptiveMost is how many chains are remembered.
+// adaptiveMost is the maximum number of chains kept.
 const adaptiveMost = 1024
 
-// Split the chain by the model that is adapted to it.
+// Split splits the chain with the model adapted to it.
 func (a *Adaptive) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	m, err := a.of(c)
 	if err != nil {
@@ -39,15 +39,15 @@ func (a *Adaptive) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	return m.Split(c)
 }
 
-// Adapted is how many chains were adapted to.
+// Adapted is the number of adaptations so far.
 func (a *Adaptive) Adapted() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.count
 }
 
-// of is the model for a chain. Loads and budgets vary all the time: they are not what
-// is adapted to.
+// of is the model for a chain. Loads and budgets vary all the time, so they are not part of the
+// key.
 func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
 	bare := slosplit.Chain{Kind: c.Kind, Percentile: c.Percentile, Calls: c.Calls}
 	for _, s := range c.Steps {
@@ -68,7 +68,7 @@ func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
 		clear(a.cache)
 	}
 	m := a.model
-	// A chain that can never be kept has none; the model says why.
+	// A chain that can never meet its budget has no samples; the model reports why.
 	if samples := Around(c, AroundSamples, rand.New(rand.NewPCG(uint64(len(c.Steps)), 0))); len(samples) > 0 {
 		if m, err = a.model.Adapt(samples, 0); err != nil {
 			return nil, err
@@ -82,8 +82,8 @@ func (a *Adaptive) of(c *slosplit.Chain) (*Model, error) {
 // AroundSamples is how many samples a model adapts on.
 const AroundSamples = 16
 
-// Around draws samples of a chain: its load and its budget moved up and down, labelled
-// by parslo. Those that cannot be kept are left out.
+// Around draws samples of a chain with varied load and budget, labelled by parslo. Infeasible
+// ones are skipped.
 func Around(c *slosplit.Chain, n int, rng *rand.Rand) []Sample {
 	var list []Sample
 	for range 3 * n {

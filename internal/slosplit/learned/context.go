@@ -1,20 +1,19 @@
 package learned
 
-// A GCN's weights are the same for all services, so whatever it learns of one it
-// believes of all of them. What has to be found out after a release is of one service:
-// it is slower than it is seen to be, and the others are not. So a network may have a
-// context: some numbers for each service of one chain, zero in every model and moved
-// only by adapting, as in CAVIA (Zintgraf and others, 2019, "Fast context adaptation via
-// meta-learning"), there for a whole task. Beside each service's logit the network then
-// gives traits of it, which the service's context weighs:
+// A GCN's weights are shared by all services, so what it learns of one applies to all. What has
+// to be learned after a release concerns one service: it is slower than its profile shows, and
+// the others are not. So a network may have a context: some numbers for each service of one
+// chain, zero in every model and changed only by adapting, as in CAVIA (Zintgraf and others,
+// 2019, "Fast context adaptation via meta-learning"), which has one for a whole task. Beside
+// each service's logit the network then outputs traits of it, weighted by the service's
+// context:
 //
 //	logit + sum over k of context[k]*trait[k], trait[0] always 1
 //
-// The loss is convex in the context. Which traits make a few steps lead far is what the
-// outer loop learns.
+// The loss is convex in the context. The outer loop learns traits with which few steps suffice.
 
-// combine sets the logits by the network's output and the context, step by step; nil is
-// a context of zeros.
+// combine computes the logits from the network's output and the context, step by step; nil is a
+// context of zeros.
 func (b *batch) combine(logits, out, context []float32) {
 	for s := range b.samples {
 		for i := range b.steps {
@@ -28,7 +27,7 @@ func (b *batch) combine(logits, out, context []float32) {
 	}
 }
 
-// weigh the traits that stand behind a logit.
+// weigh is the weighted sum of the traits behind a logit.
 func weigh(context, out []float32) float32 {
 	sum := float32(0)
 	for k, c := range context {
@@ -41,7 +40,7 @@ func weigh(context, out []float32) float32 {
 	return sum
 }
 
-// combineBack takes the gradient of the logits back to the output and the context.
+// combineBack propagates the gradient of the logits to the output and the context.
 func (b *batch) combineBack(dOut, dContext, dLogits, out, context []float32) {
 	clear(dOut)
 	clear(dContext)

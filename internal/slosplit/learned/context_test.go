@@ -11,8 +11,8 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// TestContextStaysZeroInTraining: a model has none, an adapted one has, and its file
-// keeps it.
+// TestContextStaysZeroInTraining: a trained model has no context, an adapted one has, and its
+// file keeps it.
 func TestContextStaysZeroInTraining(t *testing.T) {
 	m := untrained(t, "meta", Whole)
 	if m.Settings.Context != nil || m.Settings.Traits != 17 {
@@ -45,7 +45,7 @@ func TestContextStaysZeroInTraining(t *testing.T) {
 	if got, err := plain.Split(&c); err != nil || slices.Equal(got, want) {
 		t.Errorf("the context does nothing: %v, %v", got, err)
 	}
-	// Another chain has nothing to do with it.
+	// Another chain does not use it.
 	other := queueChain(4)
 	with, err := adapted.Split(&other)
 	if err != nil {
@@ -56,10 +56,10 @@ func TestContextStaysZeroInTraining(t *testing.T) {
 	}
 }
 
-// TestAdaptingNeverHarms: where rates lead astray on the samples lower ones are taken,
-// and a model that cannot get better stays as it is.
+// TestAdaptingNeverHarms: rates that diverge on the samples are lowered, and a model that
+// cannot improve is unchanged.
 func TestAdaptingNeverHarms(t *testing.T) {
-	c := queueChain(12) // far from anything that it was trained on
+	c := queueChain(12) // far from the training data
 	samples := Around(&c, AroundSamples, rand.New(rand.NewPCG(1, 1)))
 	for _, factor := range []float64{1, 100, 1e30} {
 		m := untrained(t, "meta", Whole)
@@ -85,9 +85,8 @@ func TestAdaptingNeverHarms(t *testing.T) {
 	}
 }
 
-// TestPupilMeetsAnotherChain: what it has learned of services stays with them, what it
-// has learned in general is kept.
-func TestPupilMeetsAnotherChain(t *testing.T) {
+// TestLearnerStartsAnotherChain: on another chain the context is reset, and the weights are kept.
+func TestLearnerStartsAnotherChain(t *testing.T) {
 	m := untrained(t, "meta", Whole)
 	prepare := func(name string) *PreparedSamples {
 		c := proportionalChain(rand.New(rand.NewPCG(1, 2)), 3)
@@ -124,7 +123,7 @@ func TestPupilMeetsAnotherChain(t *testing.T) {
 			t.Errorf("%v: it does not go back", pace)
 		}
 	}
-	// Where rates are eased, later steps are shorter.
+	// With eased rates, later steps are shorter.
 	moved := func(pace Optimiser) float64 {
 		p := m.OnlineLearner(pace)
 		p.start(first)
@@ -138,8 +137,8 @@ func TestPupilMeetsAnotherChain(t *testing.T) {
 	}
 }
 
-// TestModelsFromBefore: files of models without a context go on working, and what does
-// not fit is refused.
+// TestModelsFromBefore: files of models without a context still work, and inconsistent ones are
+// rejected.
 func TestModelsFromBefore(t *testing.T) {
 	m := untrained(t, "gcn", Whole)
 	file, err := m.File()
@@ -165,7 +164,7 @@ func TestModelsFromBefore(t *testing.T) {
 	if shares, err := adapted.Split(&c); err != nil || slices.Equal(shares, plain) {
 		t.Errorf("it does not adapt: %v, %v", shares, err)
 	}
-	// Plain descent at one rate, as it was.
+	// Plain descent at one rate, as before.
 	of, err := old.scales.prepareTask("", samples, nil)
 	if err != nil {
 		t.Fatal(err)

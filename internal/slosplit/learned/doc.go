@@ -1,11 +1,10 @@
-// Package learned splits SLOs by networks, as MSARS does: fnn and gcn are trained
-// until they have converged, meta is a GCN trained by MAML to adapt within a few steps
-// of gradient descent. They learn from what parslo finds, and take microseconds where
-// it takes milliseconds.
+// Package learned splits SLOs by networks, as MSARS does: fnn and gcn are trained to
+// convergence, meta is a GCN trained by MAML to adapt within a few steps of gradient descent.
+// Their labels are parslo's results; they take microseconds where parslo takes milliseconds.
 //
-// A network divides what is left of the budget when every service is as fast as its
-// bounds allow. So its shares always sum to the budget, and are never below what can
-// be kept; an SLO that no split keeps is detected before the network runs.
+// A network divides the slack: what is left of the budget when every service is as fast as its
+// bounds allow. So its shares always sum to the budget, and are never infeasible for a service;
+// an SLO that no split meets is detected before the network runs.
 //
 // Reading order: features.go (inputs), network.go (the equations of
 // the GCN), loss.go, context.go (parameters of one service), learner.go (gradients and

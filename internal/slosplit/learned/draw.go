@@ -13,18 +13,18 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Subject is one chain of an application in one release: the subject of a task.
+// Subject is what a task is about: one chain of an application in one release.
 type Subject struct {
 	Releases *ReleaseSet
-	Chain    int // by the order that slosplit.Cut has when nothing is changed
+	Chain    int // index in the order of slosplit.Cut for the unchanged application
 	Release  int
-	// Profiled is the release whose profiles are seen: Release itself, or one before it,
-	// until the new one is measured.
+	// Profiled is the release of the known profiles: Release itself, or an earlier one until
+	// the new one is measured.
 	Profiled int
 }
 
-// DataConfig says how many samples a task has, and how many are measured. The zero
-// value of each is the default in brackets.
+// DataConfig is how many samples a task has, and how many are measured. The zero value of each
+// field is the default in brackets.
 type DataConfig struct {
 	Seed    uint64
 	Samples int // of a task [60]
@@ -32,7 +32,7 @@ type DataConfig struct {
 	Workers int // goroutines; figures do not depend on it [1]
 }
 
-// WithDefaults fills in what is zero; Verify stays 0 if it is below that.
+// WithDefaults replaces zero fields by defaults; Verify stays 0 if it is below that.
 func (c DataConfig) WithDefaults() DataConfig {
 	if c.Samples == 0 {
 		c.Samples = 60
@@ -44,9 +44,9 @@ func (c DataConfig) WithDefaults() DataConfig {
 	return c
 }
 
-// Tasks of subjects: for each, sizes of instances are drawn once, and loads and SLOs
-// for every sample, labelled by parslo. Budgets exceed the SLOs by what was measured to
-// be met, once for each chain of a release.
+// Tasks makes the tasks of subjects: for each, instance sizes are drawn once, and loads and
+// SLOs for every sample, labelled by parslo. Budgets exceed the SLOs by the factor that was
+// measured to be met, once for each chain of a release.
 func Tasks(ctx context.Context, subjects []Subject, config DataConfig, progress func(share float64)) ([]Task, error) {
 	c := config.WithDefaults()
 	progressPart := func(from, to float64) func(float64) {
@@ -81,7 +81,7 @@ func Tasks(ctx context.Context, subjects []Subject, config DataConfig, progress 
 	return tasks, err
 }
 
-// each does n jobs, several at a time, each with random numbers of its own.
+// each runs n jobs concurrently, each with its own random numbers.
 func (c DataConfig) each(ctx context.Context, n int, progress func(float64), do func(i int, rng *rand.Rand) error) error {
 	faults := make([]error, n)
 	var group sync.WaitGroup
@@ -105,12 +105,12 @@ func (c DataConfig) each(ctx context.Context, n int, progress func(float64), do 
 	return errors.Join(faults...)
 }
 
-// alike are subjects of the same chain and release.
+// alike reports whether two subjects have the same chain and release.
 func (s Subject) alike(o Subject) bool {
 	return s.Releases == o.Releases && s.Chain == o.Chain && s.Release == o.Release
 }
 
-// verdict of the event engine on a subject's labels.
+// verdict is the event engine's result for a subject's labels.
 type verdict struct {
 	factor        float64 // by which the budget may exceed the SLO
 	samples, runs int
@@ -127,7 +127,7 @@ func (s Subject) verified(ctx context.Context, c DataConfig, rng *rand.Rand) (ve
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", s.Name(), err)
 		}
-		// Of several the lowest: one that was measured to be met by all.
+		// The lowest of several: it was measured to be met by all.
 		if v.samples == 0 || factor < v.factor {
 			v.factor = factor
 		}
@@ -167,7 +167,7 @@ func (s Subject) task(ctx context.Context, c DataConfig, factor float64, rng *ra
 	return t, nil
 }
 
-// Sizes draws those of all services' instances.
+// Sizes draws the instance sizes of all services.
 func (s Subject) Sizes(rng *rand.Rand) []Choice {
 	deployed := s.Releases.Uniform(s.Release)
 	for i := range deployed {
@@ -179,28 +179,28 @@ func (s Subject) Sizes(rng *rand.Rand) []Choice {
 // Drawn is a chain under a load and an SLO.
 type Drawn struct {
 	Chain     slosplit.Chain // its budget is the SLO
-	Seen      slosplit.Chain // the same with the profiles that are known
+	Seen      slosplit.Chain // the same with the known profiles
 	releases  *ReleaseSet
 	deployed  []Choice
 	perSecond []float64
 }
 
-// App is the application that the chain is of, as it is deployed.
+// App is the application of the chain, as deployed.
 func (d *Drawn) App() *loadline.App { return d.releases.App(d.deployed) }
 
-// PerSecond is how many requests of each kind come.
+// PerSecond is the request rate of each kind.
 func (d *Drawn) PerSecond() []float64 { return slices.Clone(d.perSecond) }
 
-// Loads lie between these parts of what the most instances can bear; SLOs between so
-// many times the least latency that can be had.
+// Loads are between these parts of what the maximum of instances can serve; SLOs between these
+// multiples of the least possible latency.
 const (
 	loadLeast, loadMost = 0.08, 0.85
 	sloLeast, sloMost   = 1.15, 6
-	othersMost          = 0.5 // of other kinds of requests, over the chain's own
+	othersMost          = 0.5 // rate of other kinds of requests, relative to the chain's own
 )
 
-// Draw a load and an SLO for a chain whose instances have these sizes, with at most so
-// many requests per second of its kind.
+// Draw draws a load and an SLO for a chain whose instances have these sizes, with at most the
+// given requests per second of its kind.
 func (s Subject) Draw(ctx context.Context, rng *rand.Rand, deployed []Choice, most float64) (*Drawn, error) {
 	kinds := s.Releases.app.Kinds
 	d := &Drawn{releases: s.Releases, deployed: deployed, perSecond: make([]float64, len(kinds))}
@@ -240,7 +240,8 @@ func (s Subject) Draw(ctx context.Context, rng *rand.Rand, deployed []Choice, mo
 	return d, nil
 }
 
-// bears is by how much the load can grow until some step has all the instances it may.
+// bears is the factor by which the load can grow until some step reaches its maximum of
+// instances.
 func bears(c *slosplit.Chain) float64 {
 	most := math.Inf(1)
 	for i := range c.Steps {
@@ -250,12 +251,12 @@ func bears(c *slosplit.Chain) float64 {
 	return most
 }
 
-// between two numbers, each factor as likely.
+// between draws a number between two, uniform in the logarithm.
 func between(rng *rand.Rand, least, most float64) float64 {
 	return least * math.Exp(rng.Float64()*math.Log(most/least))
 }
 
-// Sample is the chain as it is seen, labelled at the SLO times a factor.
+// Sample is the chain as known, labelled at the SLO times a factor.
 func (d *Drawn) Sample(factor float64) (Sample, error) {
 	c, seen := d.Chain, d.Seen
 	c.Budget = max(c.Budget*factor, 1.02*max(slosplit.Least(&c).Least, slosplit.Least(&seen).Least))

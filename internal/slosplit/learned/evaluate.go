@@ -9,13 +9,13 @@ import (
 // Evaluation is the result of a model on held-out tasks.
 type Evaluation struct {
 	Misplaced float64 // part of the slack given to the wrong service
-	Cost      float64 // over parslo's, on the mean; whole instances, nothing adjusted
-	Worst     float64 // over parslo's, of the dearest
+	Cost      float64 // relative to parslo's, mean; whole instances, not adjusted
+	Worst     float64 // relative to parslo's, maximum
 	Samples   int
 }
 
-// Evaluate a model on the test samples of tasks, after so many steps on their training samples;
-// 0 = as it is. The tasks must have the true profiles.
+// Evaluate evaluates a model on the test samples of tasks, after the given steps on their
+// training samples; 0 = without adapting. The tasks must have the true profiles.
 func Evaluate(m *Model, tasks []Task, steps int) (Evaluation, error) {
 	var j Evaluation
 	for i := range tasks {
@@ -47,7 +47,7 @@ func Evaluate(m *Model, tasks []Task, steps int) (Evaluation, error) {
 	return j, nil
 }
 
-// overParslo is what a split costs over parslo's.
+// overParslo is the cost of a split relative to parslo's.
 func overParslo(split slosplit.Splitter, c *slosplit.Chain) (float64, error) {
 	costs := [2]float64{}
 	for i, s := range []slosplit.Splitter{split, slosplit.Parslo{}} {

@@ -8,30 +8,30 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// curveParts are where a profile is sampled, in parts of the load at which it ends.
+// curveParts are where a profile is sampled, relative to the load at which it ends.
 var curveParts = []float64{0.1, 0.35, 0.55, 0.7, 0.85, 1}
 
-// Sight is what a network sees of a chain.
+// Sight is the set of a network's inputs.
 type Sight string
 
 // The sights.
 const (
-	// Whole is the default: of each service its visits, load and cost, and its whole
-	// profile; of the chain its budget and how much of it is left to divide.
+	// Whole is the default: of each service its visits, load and cost, and its whole profile;
+	// of the chain its budget and its slack.
 	Whole Sight = "whole"
-	// Bare is MSARS' own: of each service two parameters of its profile, the latency
-	// without load and the load at which it would saturate; of the chain its budget.
+	// Bare is that of MSARS: of each service two parameters of its profile, the latency without
+	// load and the saturation load; of the chain its budget.
 	Bare Sight = "bare"
 )
 
-// Features of a node and of a chain, all as logarithms: ratios are what matters, and
-// a service that is twice as fast then moves a feature as far wherever it started.
+// Features of a node and of a chain, all as logarithms: ratios matter, and doubling a speed
+// moves a feature by the same amount anywhere.
 var (
 	wholeNode = append([]string{
 		"visits",        // of one request
-		"load/end",      // over the load at which the profile ends: instances that just bear it
+		"load/end",      // over the load at which the profile ends: the fewest instances that serve it
 		"cost",          // of an instance
-		"fastest/slack", // time of its visits with the most instances, over the slack
+		"fastest/slack", // time of its visits with the maximum of instances, over the slack
 	}, curveNames()...)
 	wholeGlobal = []string{"budget", "slack/budget", "services"}
 	bareNode    = []string{"p1", "p2"}
@@ -54,7 +54,7 @@ func (s Sight) names() (node, global []string) {
 	return wholeNode, wholeGlobal
 }
 
-// widths are how many features a node has and a chain.
+// widths are the numbers of features of a node and of a chain.
 func (s Sight) widths() (node, global int) {
 	n, g := s.names()
 	return len(n), len(g)
@@ -66,13 +66,13 @@ func (s Sight) features() []string {
 	return append(append([]string{}, n...), g...)
 }
 
-// view is a chain as a network sees it.
+// view is a chain as input of a network.
 type view struct {
 	sight  Sight
 	nodes  []float32 // features, step by step
 	global []float32
-	least  []float64 // seconds of one visit with the most instances, by step
-	slack  float64   // seconds of the budget that are left to divide
+	least  []float64 // seconds of one visit with the maximum of instances, by step
+	slack  float64   // seconds of the budget left to divide
 }
 
 // leastLog keeps logarithms finite: a microsecond, or a millionth of anything else.
@@ -80,8 +80,8 @@ const leastLog = 1e-6
 
 func log(v float64) float32 { return float32(math.Log(max(v, leastLog))) }
 
-// look encodes a chain. Chains that no split can keep, and services without a profile, are
-// errors, the same as parslo's.
+// look encodes a chain. Infeasible chains, and services without a profile, are errors, the same
+// as parslo's.
 func (v *view) look(c *slosplit.Chain) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -126,9 +126,9 @@ func (v *view) node(x []float32, s *slosplit.Step, i int) {
 	}
 }
 
-// parameters of a profile: latency = p1/(1 - load/p2), so 1/latency is a straight line
-// over the load, which is fitted by least squares. A profile that does not rise has no
-// p2; a hundred times the highest load that was measured stands for it.
+// parameters of a profile: latency = p1/(1 - load/p2), so 1/latency is a straight line over the
+// load, which is fitted by least squares. A profile that does not rise has no p2; a hundred
+// times the highest measured load is used.
 func parameters(c *profile.Curve) (p1, p2 float32) {
 	var n, x, y, xx, xy float64
 	for i, load := range c.Loads {
@@ -174,8 +174,7 @@ func (v *view) parts(c *slosplit.Chain, shares slosplit.Shares) ([]float64, bool
 	return parts, true
 }
 
-// calls are the edges of a chain's graph. One without caller information is a
-// line.
+// calls are the edges of a chain's graph. Without caller information it is a path.
 func calls(c *slosplit.Chain) [][2]int {
 	if len(c.Calls) > 0 || len(c.Steps) < 2 {
 		return c.Calls
@@ -187,7 +186,7 @@ func calls(c *slosplit.Chain) [][2]int {
 	return line
 }
 
-// sized is a slice of n values, in the memory of another where that is enough.
+// sized is a slice of n values, reusing the memory of another if it is large enough.
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

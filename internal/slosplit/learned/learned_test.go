@@ -18,8 +18,8 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// proportional chains: latency is b times the load per instance, so n = load*b/x keeps
-// a share x, and the cheapest shares are in proportion to sqrt(cost*load*b/visits).
+// proportional chains: latency is b times the load per instance, so n = load*b/x meets a share
+// x, and the cheapest shares are in proportion to sqrt(cost*load*b/visits).
 func proportionalChain(rng *rand.Rand, steps int) slosplit.Chain {
 	c := slosplit.Chain{Kind: "get", Percentile: 99, Budget: 0.2 * math.Exp(rng.Float64())}
 	for i := range steps {
@@ -50,9 +50,9 @@ func closedForm(c *slosplit.Chain) slosplit.Shares {
 	return shares
 }
 
-// proportionalTasks have labels by formula. Twisted ones have hidden costs,
-// in proportion to how slow a service is or to the inverse: what is best for one is
-// worst for another, and can only be found out.
+// proportionalTasks have labels by formula. Twisted ones have hidden costs, proportional to how
+// slow a service is or to the inverse: what is best for one task is worst for another, and can
+// only be learned by adapting.
 func proportionalTasks(seed uint64, n int, twisted bool) []Task {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	var tasks []Task
@@ -125,8 +125,8 @@ func TestLearnsTheClosedForm(t *testing.T) {
 	}
 }
 
-// TestMetaAdapts: where tasks contradict each other in hidden costs, meta is better
-// after a few steps than it was, and than a GCN after as many.
+// TestMetaAdapts: where tasks contradict each other in hidden costs, meta is better after a few
+// steps than before, and than a GCN after as many.
 func TestMetaAdapts(t *testing.T) {
 	tasks, validation, test := proportionalTasks(1, 30, true), proportionalTasks(2, 8, true), proportionalTasks(3, 12, true)
 	after := func(m *Model, steps int) float64 {
@@ -274,7 +274,7 @@ func TestWhatCannotBeHad(t *testing.T) {
 				t.Errorf("%s: %v", way, err)
 			}
 			c := chain()
-			c.Budget = 0.03 // nothing is left to divide
+			c.Budget = 0.03 // no slack
 			shares, err := s.Split(c)
 			if err != nil || math.Abs(shares[0]-0.01) > 1e-9 || math.Abs(shares[1]-0.01) > 1e-9 {
 				t.Errorf("%s with nothing to divide: %v, %v", way, shares, err)
@@ -447,7 +447,7 @@ func TestShopTasks(t *testing.T) {
 	}
 }
 
-// queueChain has services like queues, as they are measured: slow when busy.
+// queueChain has services that behave like queues: slow when busy.
 func queueChain(steps int) slosplit.Chain {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c := proportionalChain(rng, steps)

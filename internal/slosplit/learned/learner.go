@@ -2,8 +2,8 @@ package learned
 
 import "github.com/loadline/loadline/internal/nn"
 
-// learner is a network with the context of one chain, and the memory to train both. All
-// that adapts is the weights with the context behind them. It is for one goroutine.
+// learner is a network with the context of one chain, and the memory to train both. The adapted
+// parameters are the weights followed by the context. It is for one goroutine.
 type learner struct {
 	net     *nn.Net
 	ctx     *nn.Context
@@ -23,19 +23,19 @@ func newLearner(way string, traits int, net *nn.Net) *learner {
 	return &learner{net: net, ctx: net.NewContext(), flat: way == "fnn", traits: traits}
 }
 
-// meet a chain of so many steps: with a context of zeros.
+// meet starts a chain of the given number of steps, with a context of zeros.
 func (l *learner) meet(steps int) {
 	l.context = sized(l.context, steps*l.traits)
 	clear(l.context)
 }
 
-// size of all that adapts.
+// size is the number of adapted parameters.
 func (l *learner) size() int { return l.net.Size() + len(l.context) }
 
-// save all that adapts.
+// save copies the adapted parameters.
 func (l *learner) save(to []float32) { copy(to[copy(to, l.net.Params()):], l.context) }
 
-// set all that adapts.
+// set restores the adapted parameters.
 func (l *learner) set(from []float32) { copy(l.context, from[copy(l.net.Params(), from):]) }
 
 // forward runs the network over examples of one task and returns their loss.
@@ -49,7 +49,7 @@ func (l *learner) forward(of *preparedTask, examples []*example) float64 {
 	return b.loss(l.parts, l.dLogits, l.logits)
 }
 
-// gradient of the loss by all that adapts, valid until the next call.
+// gradient of the loss by the adapted parameters, valid until the next call.
 func (l *learner) gradient(of *preparedTask, examples []*example) (loss float64, gradient []float32) {
 	loss = l.forward(of, examples)
 	l.dOut, l.found = sized(l.dOut, len(l.out)), sized(l.found, l.size())
@@ -78,7 +78,7 @@ func (l *learner) hessianTimes(direction []float32) ([]float32, error) {
 	return l.bend, nil
 }
 
-// score is the loss of examples and the part of the slack that they misplace.
+// score is the loss of examples and the misplaced part of their slack.
 func (l *learner) score(of *preparedTask, examples []*example) (loss, misplaced float64) {
 	loss = l.forward(of, examples)
 	return loss, l.batch.misplaced(l.parts)

@@ -2,11 +2,11 @@ package learned
 
 import "math"
 
-// The loss is how much dearer it is to tell the labelled parts by the predicted ones
-// (Kullback and Leibler): 0 if they agree. Its gradient before the softmax is the
-// difference of both, which does not vanish where the softmax is sure and wrong.
+// The loss is the Kullback-Leibler divergence of the predicted parts from the labelled ones: 0
+// if they agree. Its gradient before the softmax is their difference, which does not vanish
+// where the softmax is confident and wrong.
 
-// softmax sets parts from the logits of one sample.
+// softmax computes parts from the logits of one sample.
 func softmax(parts, logits []float32) {
 	largest := float32(math.Inf(-1))
 	for _, z := range logits {
@@ -55,8 +55,8 @@ func (b *batch) lossTangent(tdLogits, parts, tLogits []float32) {
 	}
 }
 
-// misplaced is the part of the slack that the predictions give to the wrong step, on
-// the mean over the samples.
+// misplaced is the part of the slack that the predictions give to the wrong step, averaged over
+// the samples.
 func (b *batch) misplaced(parts []float32) float64 {
 	sum := 0.0
 	for i, p := range parts[:b.samples*b.steps] {

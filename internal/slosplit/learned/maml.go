@@ -4,9 +4,8 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// The meta learner of MSARS (section 4.1.2), which is MAML (Finn, Abbeel and Levine,
-// 2017): weights from which a few steps of gradient descent on a new task lead far.
-// Where it differs:
+// The meta learner of MSARS (section 4.1.2), which is MAML (Finn, Abbeel and Levine, 2017):
+// weights from which a few steps of gradient descent adapt to a new task. Deviations:
 //   - The inner loop takes several steps, since that is how it is used afterwards, with
 //     momentum, and moves a context of each service beside the weights (context.go).
 //   - Its rates and the momentum are learned too (tempo.go).
@@ -14,14 +13,14 @@ import (
 //     and Storkey, 2019), so that it is of use at every step.
 //   - The outer step is Adam's.
 
-// inner is how an inner loop goes.
+// inner configures an inner loop.
 type inner struct {
-	rates []float32 // of all that adapts
-	keep  float32   // of a step's movement in the next: the momentum
+	rates []float32 // of the adapted parameters
+	keep  float32   // momentum
 }
 
-// loop is what is kept along an inner loop: all that adapts, and the movements, before
-// each step and at the end.
+// loop records an inner loop: the adapted parameters and the updates before each step and at
+// the end.
 type loop struct {
 	path, moves         [][]float32
 	direction, movement []float32
@@ -56,20 +55,19 @@ func (l *learner) descend(of *preparedTask, batches [][]*example, in inner) {
 	}
 }
 
-// outer is what a task teaches.
+// outer is the meta-gradient of a task.
 type outer struct {
 	loss     float64
 	gradient []float32 // by the weights before the inner loop
-	rates    []float32 // by the rates of all that adapts
+	rates    []float32 // by the learning rates
 	keep     float64   // by the momentum
 }
 
-// metaGradient is that of the losses on test along the inner loop (eq. 9, 10), with a
-// weight for each number of steps from 0 on; its slices are valid until the next call.
-// The chain rule through a step of the inner loop takes a product with the Hessian of
-// the training loss there; they are taken from the last step to the first, on a vector,
-// so that no Hessian is ever made. firstOrder leaves them out. The network's weights
-// are left as they were.
+// metaGradient is the gradient of the test losses along the inner loop (eq. 9, 10), with a
+// weight for each number of steps from 0 on; its slices are valid until the next call. The
+// chain rule through a step of the inner loop needs a product with the Hessian of the training
+// loss; the products are computed on a vector from the last step to the first, so that no
+// Hessian is formed. firstOrder omits them. The network's weights are restored.
 func (l *learner) metaGradient(of *preparedTask, batches [][]*example, test []*example, weights []float32, in inner,
 	firstOrder bool) (outer,
 	error) {

@@ -30,18 +30,17 @@ type Model struct {
 	work   sync.Pool // of *splitWork
 }
 
-// Settings of a network and of how it adapts, kept with it.
+// Settings of a network and of its adaptation, stored with it.
 type Settings struct {
 	Sight  Sight   `json:"sight"`
 	Hidden int     `json:"hidden"` // width of its layers
-	Steps  int     `json:"steps"`  // of gradient descent to adapt; of meta, as it was trained for
+	Steps  int     `json:"steps"`  // gradient steps to adapt; for meta, the number it was trained for
 	Rate   float64 `json:"rate"`   // of them
 	// Traits is how many numbers the context of a service has.
 	Traits int `json:"traits,omitempty"`
-	// Rates as they were learned, by block of weights and then by trait; none = Rate
-	// for all.
+	// Rates as learned, by block of weights and then by trait; empty = Rate for all.
 	Rates []float64 `json:"rates,omitempty"`
-	// Keep is how much of a step's movement is kept in the next.
+	// Keep is the momentum.
 	Keep float64 `json:"keep,omitempty"`
 	// Context of the chain that the model has adapted to, service by service.
 	Context []float32 `json:"context,omitempty"`
@@ -65,7 +64,7 @@ func newModel(way string, settings Settings, s scales, net *nn.Net) *Model {
 	return m
 }
 
-// Split the chain: one pass through the network.
+// Split splits the chain: one pass through the network.
 func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	w := m.work.Get().(*splitWork)
 	defer m.work.Put(w)
@@ -97,7 +96,7 @@ func (m *Model) Split(c *slosplit.Chain) (slosplit.Shares, error) {
 	return w.view.shares(c, w.wide), nil
 }
 
-// context of a chain of so many steps; nil if the model has adapted to none such.
+// context for a chain of the given number of steps; nil if the model is not adapted to one.
 func (m *Model) context(steps int) []float32 {
 	if c := m.Settings.Context; len(c) > 0 && len(c) == steps*m.Settings.Traits {
 		return c
@@ -105,10 +104,9 @@ func (m *Model) context(steps int) []float32 {
 	return nil
 }
 
-// Adapt is the model after some steps of gradient descent on samples of one chain, for
-// which it then is; 0 steps are as many as its settings say. Of some rates those are
-// taken that are best on the samples; where none make it better it is left as it is.
-// The model itself stays as it is.
+// Adapt returns the model after some steps of gradient descent on samples of one chain; 0 steps
+// means the number in its settings. Several rates are tried and the best on the samples is
+// used; if none improves the loss, the result is the model itself. The receiver is not changed.
 func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 	if steps == 0 {
 		steps = m.Settings.Steps
@@ -118,7 +116,7 @@ func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 		return nil, fmt.Errorf("adapt: %w", err)
 	}
 	if len(of.train) == 0 {
-		return m, nil // nothing to divide, nothing to learn
+		return m, nil // no slack, nothing to learn
 	}
 	l := newLearner(m.Way, m.Settings.Traits, m.net.Clone())
 	l.meet(of.graph.Nodes())
@@ -138,11 +136,11 @@ func (m *Model) Adapt(samples []Sample, steps int) (*Model, error) {
 	return best, nil
 }
 
-// adaptTries are how many rates are tried, from those of the training down: on a chain
-// unlike all that was trained on these may lead astray.
+// adaptTries is how many rates are tried, from those of the training down: on a chain unlike
+// the training data these may diverge.
 const adaptTries = 4
 
-// after is the model with what a learner has learned.
+// after is the model with a learner's parameters.
 func (m *Model) after(l *learner) *Model {
 	settings := m.Settings
 	settings.Context = slices.Clone(l.context)
@@ -151,7 +149,7 @@ func (m *Model) after(l *learner) *Model {
 	return adapted
 }
 
-// inner loop of adapting to a chain of so many steps.
+// inner loop for adapting to a chain of the given number of steps.
 func (m *Model) inner(steps int) inner {
 	blocks := blocksOf(m.net.Design())
 	rates := m.Settings.Rates
@@ -164,7 +162,7 @@ func (m *Model) inner(steps int) inner {
 // kind of a model file.
 func kind(way string) string { return "slosplit/" + way }
 
-// File is the model as it is kept.
+// File is the model's file.
 func (m *Model) File() (*modelfile.File, error) {
 	settings, err := json.Marshal(m.Settings)
 	if err != nil {
@@ -176,7 +174,7 @@ func (m *Model) File() (*modelfile.File, error) {
 	return file, nil
 }
 
-// FromFile takes a model out of its file.
+// FromFile reads a model from its file.
 func FromFile(file *modelfile.File) (*Model, error) {
 	i := slices.IndexFunc(Ways(), func(way string) bool { return kind(way) == file.Card.Kind })
 	if i < 0 {
@@ -220,7 +218,8 @@ func FromFile(file *modelfile.File) (*Model, error) {
 	return m, nil
 }
 
-// checkRates of a network with so many blocks of weights, and a context if there is one.
+// checkRates checks the rates for the given number of blocks of weights, and a context if there
+// is one.
 func (s *Settings) checkRates(blocks int) error {
 	if n := len(s.Rates); n > 0 && n != blocks+s.Traits {
 		return fmt.Errorf("it has %d rates of adapting, must be %d for its weights and %d for its traits; train it again", n, blocks,
@@ -240,10 +239,10 @@ func (s *Settings) checkRates(blocks int) error {
 // Open reads a model from a path.
 func Open(path string) (*Model, error) { return modelfile.Load(path, FromFile) }
 
-// Write keeps the model at a path: whole, or not at all.
+// Write writes the model to a path atomically.
 func (m *Model) Write(path string) error { return modelfile.Save(path, m.File) }
 
-// checkWay says whether there is one of this name.
+// checkWay reports an unknown name.
 func checkWay(way string) error {
 	if !slices.Contains(Ways(), way) {
 		return fmt.Errorf("unknown method to learn a split %q%s", way, suggest.Hint(way, Ways()))

@@ -8,16 +8,16 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// naive is the GCN of network.go written down from the equations of MSARS in float64,
-// with nothing clever: weights by name, loops over nodes and neighbours.
+// naive is the GCN of network.go written from the equations of MSARS in float64, without
+// optimisation: weights by name, loops over nodes and neighbours.
 type naive struct {
 	hidden, node, global int
 	steps, traits        int
 	edges                [][2]int
 }
 
-// logits of one sample, with weights in the order of nn.Net.Params and the context, step
-// by step, behind them.
+// logits of one sample, with weights in the order of nn.Net.Params followed by the context,
+// step by step.
 func (n naive) logits(weights, x, g []float64) []float64 {
 	at := 0
 	take := func(size int) []float64 { at += size; return weights[at-size : at] }
@@ -142,7 +142,7 @@ func smallGCN(t *testing.T, seed uint64) (naive, *learner, *preparedTask) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range net.Params() { // biases too, and an output that matters
+	for i := range net.Params() { // biases too, and outputs of some size
 		net.Params()[i] += float32(0.3 * rng.NormFloat64())
 	}
 	graph, err := nn.NewGraph(n.steps, n.edges)
@@ -180,7 +180,7 @@ func smallGCN(t *testing.T, seed uint64) (naive, *learner, *preparedTask) {
 	return n, l, of
 }
 
-// adapts is all of a learner that adapts.
+// adapts is the adapted parameters of a learner.
 func adapts(l *learner) []float64 {
 	all := make([]float32, l.size())
 	l.save(all)
@@ -219,7 +219,7 @@ func TestGradientIsThatOfTheEquations(t *testing.T) {
 	_, g := l.gradient(of, of.train)
 	want := gradientOf(func(w []float64) float64 { return n.loss(w, of.train) }, adapts(l), 1e-6)
 	near(t, "gradient", g, want, 1e-4)
-	// The Hessian times a direction is how the gradient changes along it.
+	// The Hessian times a direction is the derivative of the gradient along it.
 	rng := rand.New(rand.NewPCG(3, 3))
 	direction := make([]float32, l.size())
 	for i := range direction {
@@ -243,9 +243,9 @@ func TestGradientIsThatOfTheEquations(t *testing.T) {
 	near(t, "Hessian", h, up, 2e-3)
 }
 
-// TestMetaGradient holds MAML's gradient against finite differences of the whole: the
-// losses on test along an inner loop whose gradients are themselves finite differences
-// of the naive equations. So are the gradients of the rates and of the momentum.
+// TestMetaGradient compares MAML's gradient with finite differences of the whole: the losses on
+// test along an inner loop whose gradients are themselves finite differences of the naive
+// equations. So are the gradients of the rates and of the momentum.
 func TestMetaGradient(t *testing.T) {
 	n, l, of := smallGCN(t, 4)
 	blocks := blocksOf(l.net.Design())
@@ -289,8 +289,7 @@ func TestMetaGradient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// First order sums the gradients along the inner loop; it must not be the same, or
-	// the test above shows nothing.
+	// The first-order result must differ, or the test above shows nothing.
 	apart, length := 0.0, 0.0
 	for i := range want {
 		apart += (float64(found.gradient[i]) - want[i]) * (float64(found.gradient[i]) - want[i])

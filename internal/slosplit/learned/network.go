@@ -7,11 +7,11 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// The networks give one number for each step of a chain; a softmax over the steps
-// makes of them the parts of the slack, so that shares sum to the budget and none is
-// below what its service can keep.
+// The networks output one number for each step of a chain; a softmax over the steps turns them
+// into parts of the slack, so that shares sum to the budget and none is infeasible for its
+// service.
 //
-// gcn is equations 1 to 7 of MSARS. Where it differs:
+// gcn is equations 1 to 7 of MSARS. Deviations:
 //   - The last layer sees the node's own features too. Two convolutions over a chain
 //     mix each node with its neighbours' neighbours, and what is its own is lost.
 //   - There is a hidden layer before the output: with one linear layer the global
@@ -19,12 +19,12 @@ import (
 //   - The output has no ReLU (eq. 7), which can die, but the softmax.
 //   - meta gives traits beside each logit, for the context of context.go.
 //
-// fnn sees the nodes one after the other in a row of fixed length, and no edges.
+// fnn gets the nodes one after the other in a row of fixed length, and no edges.
 
-// fnnMost is how many services a chain may have for an FNN.
+// fnnMost is the maximum number of services of a chain for an FNN.
 const fnnMost = 16
 
-// designOf a way's network.
+// designOf returns the design of a way's network.
 func designOf(way string, sight Sight, hidden, traits int) nn.Design {
 	var d nn.Design
 	node, global := sight.widths()
@@ -42,8 +42,8 @@ func designOf(way string, sight Sight, hidden, traits int) nn.Design {
 	return d
 }
 
-// build a network with seeded weights. Logits begin small, so that the first parts are
-// nearly even.
+// build makes a network with seeded weights. Logits begin small, so that the first parts are
+// nearly equal.
 func build(way string, sight Sight, hidden, traits int, rng *rand.Rand) (*nn.Net, error) {
 	net, err := designOf(way, sight, hidden, traits).Build(nn.HeUniform, rng)
 	if err != nil {
@@ -64,14 +64,14 @@ type batch struct {
 	flat    bool // for an FNN
 	samples int
 	steps   int
-	traits  int // of a step's context; 0 = there is none
+	traits  int // of a step's context; 0 = none
 	graph   *nn.Graph
 	first   []float32 // nodes, item by item; or whole chains, sample by sample
 	global  []float32 // of a graph
 	labels  []float32 // parts, sample by sample
 }
 
-// fill samples out.
+// fill copies the samples.
 func (b *batch) fill(flat bool, traits int, graph *nn.Graph, of []*example) {
 	b.flat, b.samples, b.steps, b.traits, b.graph = flat, len(of), len(of[0].labels), traits, graph
 	b.labels = sized(b.labels, b.samples*b.steps)
@@ -99,8 +99,8 @@ func (b *batch) fill(flat bool, traits int, graph *nn.Graph, of []*example) {
 	}
 }
 
-// at is where the network's output has a step of a sample: its logit, its traits
-// behind it.
+// at is the index of a step of a sample in the network's output: its logit, followed by its
+// traits.
 func (b *batch) at(sample, step int) int {
 	if b.flat {
 		return sample*fnnMost + step

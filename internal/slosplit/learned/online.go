@@ -7,16 +7,16 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Optimiser is how a network takes its steps while it adapts: plain gradient descent, or
-// Adam, or the model's own inner loop.
+// Optimiser is how a network is updated while it adapts: by plain gradient descent, Adam, or
+// the model's own inner loop.
 type Optimiser struct {
 	Adam bool
 	Own  bool // as in the model's inner loop, at its rates times Rate
 	Rate float64
-	// Context is Adam's rate for a context, which has further to go; 0 = Rate.
+	// Context is Adam's rate for the context, which has to move further; 0 = Rate.
 	Context float64
-	// Ease is after how many steps from meeting a chain Adam's rates are half as high,
-	// after twice as many a third, and so on; 0 = they stay.
+	// Ease is the number of steps after the start of a chain at which Adam's rates are halved,
+	// after twice as many a third, and so on; 0 = constant rates.
 	Ease float64
 }
 
@@ -43,7 +43,7 @@ type PreparedSamples struct {
 	chain string // its services
 }
 
-// Prepare samples of one chain. Those without slack to split are left out.
+// Prepare encodes samples of one chain. Those without slack are skipped.
 func (m *Model) Prepare(samples []Sample) (*PreparedSamples, error) {
 	if m.Way == "fnn" && len(samples) > 0 && len(samples[0].Chain.Steps) > fnnMost {
 		return nil, fmt.Errorf("a chain of %d services, an FNN takes %d at most", len(samples[0].Chain.Steps), fnnMost)
@@ -68,15 +68,15 @@ type OnlineLearner struct {
 	learner   *learner
 	model     *Model
 	optimiser Optimiser
-	chain     string // that it has met, and whose context it has; none yet if empty
+	chain     string // its current chain, whose context it has; empty = none yet
 
-	steps                    int // since then
+	steps                    int // since the start of that chain
 	all, moves               []float32
 	inner                    inner
 	weightsAdam, contextAdam *nn.Adam // about: of the context
 }
 
-// OnlineLearner of the model.
+// OnlineLearner returns a learner that starts from the model.
 func (m *Model) OnlineLearner(pace Optimiser) *OnlineLearner {
 	return &OnlineLearner{learner: newLearner(m.Way, m.Settings.Traits, m.net.Clone()), model: m, optimiser: pace}
 }
@@ -87,7 +87,7 @@ func (p *OnlineLearner) Reset() {
 	p.chain = ""
 }
 
-// start a chain. What was learned of the services of another is of no use.
+// start begins a chain. The context of another one does not apply.
 func (p *OnlineLearner) start(on *PreparedSamples) {
 	if p.chain == on.chain {
 		return
@@ -109,8 +109,8 @@ func (p *OnlineLearner) start(on *PreparedSamples) {
 	p.contextAdam = nn.NewAdam(len(l.context), nn.AdamConfig{})
 }
 
-// Step takes one step on the samples from one to another. Weights that are no longer
-// finite lead back to the model.
+// Step takes one step on the samples in [from, to). If weights are no longer finite, it returns
+// to the model.
 func (p *OnlineLearner) Step(on *PreparedSamples, from, to int) {
 	if from >= to {
 		return
@@ -133,7 +133,7 @@ func (p *OnlineLearner) Step(on *PreparedSamples, from, to int) {
 	}
 }
 
-// adam takes Adam's step.
+// adam takes one step of Adam.
 func (p *OnlineLearner) adam(g []float32) {
 	eased := 1.0
 	if p.optimiser.Ease > 0 {
@@ -150,13 +150,13 @@ func (p *OnlineLearner) adam(g []float32) {
 	p.contextAdam.Step(p.all[n:], g[n:])
 }
 
-// Misplaced is the part of the slack that the learner gives to the wrong service, on the
-// mean over all samples.
+// Misplaced is the part of the slack that the learner gives to the wrong service, averaged over
+// all samples.
 func (p *OnlineLearner) Misplaced(on *PreparedSamples) float64 {
 	p.start(on)
 	_, part := p.learner.score(on.of, on.of.train)
 	return part
 }
 
-// Model is what has been learned so far.
+// Model is the model learned so far.
 func (p *OnlineLearner) Model() *Model { return p.model.after(p.learner) }

@@ -27,9 +27,9 @@ type ReleaseSet struct {
 // release of one service: factors on its CPU and waiting time.
 type release struct{ cpu, wait float64 }
 
-// Choice is what of a service is deployed.
+// Choice is what is deployed of a service.
 type Choice struct {
-	Release int     // from 0 on; 0 is the application as it is
+	Release int     // from 0; 0 is the unchanged application
 	Size    float64 // factor on the CPU of an instance
 }
 
@@ -46,8 +46,8 @@ type measured struct {
 	err     error
 }
 
-// How releases differ: about half of the services change from one to the next, by
-// factors that are often above 1.5 and sometimes above 2, as the paper saw it.
+// How releases differ: about half of the services change from one to the next, by factors that
+// are often above 1.5 and sometimes above 2, as reported in the paper.
 const (
 	releaseChanges = 0.5
 	releaseSpread  = 0.45 // of the factors' logarithms
@@ -58,8 +58,8 @@ const (
 // Sizes that instances come in, as factors on their CPU.
 var Sizes = []float64{0.5, 1, 2}
 
-// NewReleaseSet makes releases of an application, the first of which is as it is. The same
-// seed makes the same.
+// NewReleaseSet makes releases of an application, the first of which is unchanged. The same
+// seed gives the same releases.
 func NewReleaseSet(app *loadline.App, releases int, seed uint64) *ReleaseSet {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	s := &ReleaseSet{app: app, profiles: map[profileKey]*measured{}}
@@ -96,7 +96,7 @@ func (s *ReleaseSet) App(deployed []Choice) *loadline.App {
 			of.Versions = []loadline.Version{{Name: fmt.Sprintf("v%d", choice.Release+1), Weight: 1, CPU: r.cpu, Wait: r.wait}}
 			continue
 		}
-		// It has versions of its own, and calls that only some of them make.
+		// A version may have calls of its own.
 		of.Versions = slices.Clone(of.Versions)
 		for j := range of.Versions {
 			of.Versions[j].CPU *= r.cpu
@@ -106,7 +106,7 @@ func (s *ReleaseSet) App(deployed []Choice) *loadline.App {
 	return &app
 }
 
-// Uniform is one release of everything, in the sizes that are usual.
+// Uniform is one release of every service, in default sizes.
 func (s *ReleaseSet) Uniform(release int) []Choice {
 	list := make([]Choice, len(s.app.Services))
 	for i := range list {
@@ -115,13 +115,13 @@ func (s *ReleaseSet) Uniform(release int) []Choice {
 	return list
 }
 
-// profileLoads and profileVisits are fewer than loadline profile takes: a tail within
-// some percent is enough to learn from, and there are hundreds of profiles.
+// profileLoads and profileVisits are fewer than in loadline profile: a tail within a few per
+// cent is enough to learn from, and there are hundreds of profiles.
 var profileLoads = []float64{0.1, 0.3, 0.5, 0.65, 0.78, 0.88, 0.95, 1}
 
 const profileVisits = 4000
 
-// profile of a service, measured with all others as they are.
+// profile of a service, measured with all others unchanged.
 func (s *ReleaseSet) profile(ctx context.Context, service int, c Choice, percentile float64) (*profile.Profile, error) {
 	key := profileKey{service, s.releases[c.Release][service], c.Size, percentile}
 	s.mu.Lock()
@@ -140,21 +140,21 @@ func (s *ReleaseSet) profile(ctx context.Context, service int, c Choice, percent
 	return m.profile, m.err
 }
 
-// Measured is how many profiles were.
+// Measured is the number of measured profiles.
 func (s *ReleaseSet) Measured() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.profiles)
 }
 
-// shapes of the application's chains as it is, without profiles.
+// shapes of the unchanged application's chains, without profiles.
 func (s *ReleaseSet) shapes() ([]slosplit.Chain, error) {
 	return slosplit.Cut(s.app, make([]float64, len(s.app.Kinds)), nil)
 }
 
-// chain like another, through the same services, with these choices deployed: another
-// release may make another call the slowest, and change the order. Nothing is measured
-// that is not on it.
+// chain finds the chain through the same services as another, with these choices deployed: in
+// another release another call may be the slowest, and the order may change. Only profiles of
+// its services are measured.
 func (s *ReleaseSet) chain(ctx context.Context, deployed []Choice, perSecond []float64, like *slosplit.Chain) (slosplit.Chain, error) {
 	var fault error
 	chains, err := slosplit.Cut(s.App(deployed), perSecond, func(service int, percentile float64) *profile.Profile {

@@ -10,13 +10,13 @@ import (
 const (
 	ShopReleases = 10
 	ShopChains   = 5
-	// ShopUnseen is how many more releases there are that nothing is trained on.
+	// ShopUnseen is the number of additional releases that are held out.
 	ShopUnseen = 6
 	shopSeed   = 1
 )
 
-// Shop is Sock Shop with its releases, those that nothing is trained on last. The
-// sixth of its chains is trained on neither: the other way through an order.
+// Shop is Sock Shop with its releases, the held-out ones last. The sixth of its chains is held
+// out too: the other way through an order.
 func Shop() (*ReleaseSet, error) { return ReleaseSetOf("sockshop") }
 
 // ReleaseSetOf makes releases of an embedded application.
@@ -28,15 +28,15 @@ func ReleaseSetOf(name string) (*ReleaseSet, error) {
 	return NewReleaseSet(m.App, ShopReleases+ShopUnseen, shopSeed), nil
 }
 
-// How often a chain of a release is drawn, with other sizes each time: with profiles
-// that are true, and with those of another release each.
+// How often a chain of a release is drawn, with other sizes each time: with its true profiles,
+// and with those of each other release.
 const (
 	shopTrue = 4
 	shopLate = 16
 )
 
-// ShopSubjects are what tasks to train on are about: with the profiles of the release
-// that runs, or, late, with those of others that were there before.
+// ShopSubjects are the subjects of training tasks: with the profiles of the running release,
+// or, if late, with those of earlier ones.
 func ShopSubjects(s *ReleaseSet, late bool) []Subject {
 	var list []Subject
 	draws := shopTrue
@@ -54,13 +54,13 @@ func ShopSubjects(s *ReleaseSet, late bool) []Subject {
 	return list
 }
 
-// ShopValidation are what tasks to validate on are about: releases of their own, late
-// with the profiles of the one before.
+// ShopValidation are the subjects of validation tasks: separate releases, if late with the
+// profiles of the one before.
 func ShopValidation(s *ReleaseSet, late bool) []Subject {
 	return subjects(s, ShopReleases, ShopReleases+2, late)
 }
 
-// ShopTest are what tasks to test on are about: the releases that are left.
+// ShopTest are the subjects of test tasks: the remaining releases.
 func ShopTest(s *ReleaseSet, late bool) []Subject {
 	return subjects(s, ShopReleases+2, ShopReleases+ShopUnseen, late)
 }
@@ -79,15 +79,15 @@ func subjects(s *ReleaseSet, from, to int, late bool) []Subject {
 	return list
 }
 
-// Data is what splitters are trained on and judged by.
+// Data is the training, validation and test data of splitters.
 type Data struct {
 	Train, Validation []Task
-	Test              []Task // of releases that nothing else is of
+	Test              []Task // of releases that are in no other part
 }
 
-// ShopData gathers the tasks of Sock Shop for a way. What fnn and gcn learn is one
-// answer to what they see, so they see profiles that are right. meta learns to find out
-// what it does not see: most of its tasks show the profiles of another release.
+// ShopData makes the tasks of Sock Shop for a way. fnn and gcn learn one answer for each input,
+// so they get true profiles. meta learns to adapt to what its inputs do not show: most of its
+// tasks have the profiles of another release.
 func ShopData(ctx context.Context, way string, config DataConfig, progress func(share float64)) (*Data, error) {
 	set, err := Shop()
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/loadline/loadline/internal/slosplit"
 )
 
-// Sample is a chain as it is seen, and how it is best divided.
+// Sample is a chain as known, and its best split.
 type Sample struct {
 	Chain  slosplit.Chain
 	Shares slosplit.Shares
 }
 
-// labelParts is into how many parts an instance is divided for a label.
+// labelParts is the number of parts of an instance for labels.
 const labelParts = 8
 
-// Label a chain by parslo, with instances that can be had in parts: each step is given
-// so many times its load, and instances of that part of their cost. Whole instances
-// make the cheapest shares jump when the load moves a little, by a tenth of the slack
-// and more, which cannot be learned.
+// Label labels a chain by parslo, with fractions of instances: each step is given that many
+// times its load, and instances at that part of their cost. With whole instances the cheapest
+// shares jump by a tenth of the slack and more when the load moves a little, which cannot be
+// learned.
 func Label(c *slosplit.Chain) (slosplit.Shares, error) {
 	fine := *c
 	fine.Steps = make([]slosplit.Step, len(c.Steps))
@@ -36,43 +36,41 @@ func Label(c *slosplit.Chain) (slosplit.Shares, error) {
 	return slosplit.Parslo{}.Split(&fine)
 }
 
-// Task is one chain of one release of an application with instances of some sizes,
-// under loads and SLOs that vary: seven samples of ten to learn from, three to be tested on.
+// Task is one chain of one release of an application with instances of some sizes, under
+// varying loads and SLOs: seven samples of ten for training, three for testing.
 type Task struct {
 	Name        string
 	Train, Test []Sample
-	// Factor is the budget over the SLO: tails do not add, and so much was measured
-	// to be met.
+	// Factor is the ratio of budget to SLO that was measured to be met: tails do not add.
 	Factor float64
-	// Verified is how many samples of its chain and release were measured in the event
-	// engine to find that, and Runs how many measurements it took; 0 if another task
-	// of the same did.
+	// Verified is how many samples of its chain and release were measured in the event engine
+	// for that, and Runs the number of measurements; 0 if another task with the same chain and
+	// release did.
 	Verified, Runs int
 }
 
 // trainShare of a task's samples; the rest are its test.
 const trainShare = 0.7
 
-// example is a sample as a network takes it.
+// example is a sample encoded for a network.
 type example struct {
 	nodes, global, labels []float32
 }
 
-// preparedTask is a task as a network takes it.
+// preparedTask is a task encoded for a network.
 type preparedTask struct {
 	name        string
 	graph       *nn.Graph
 	train, test []*example
 }
 
-// scales make the features of a sight comparable, the nodes' first and then the
-// chain's.
+// scales normalise the features of a sight, the nodes' first and then the chain's.
 type scales struct {
 	sight Sight
 	each  []modelfile.Feature
 }
 
-// measureScales over all training samples. What never changes is left as it is.
+// measureScales computes them over all training samples. Constant features are not scaled.
 func measureScales(tasks []Task, sight Sight) (scales, error) {
 	names := sight.features()
 	width, _ := sight.widths()
@@ -111,11 +109,11 @@ func measureScales(tasks []Task, sight Sight) (scales, error) {
 	return s, nil
 }
 
-// farthest is how many spreads a feature may lie from its mean: beyond that a network
-// was never trained, and would only be carried away.
+// farthest is how many standard deviations a feature may be from its mean: values beyond are
+// outside the training data and are clipped.
 const farthest = 6
 
-// apply the scales to what was seen of a chain.
+// apply scales the view of a chain.
 func (s scales) apply(v *view) {
 	one := func(values []float32, scale modelfile.Feature, at int) {
 		x := (float64(values[at]) - scale.Mean) / scale.Spread
@@ -130,8 +128,7 @@ func (s scales) apply(v *view) {
 	}
 }
 
-// examples of samples. Those without slack to split carry no information, and are left
-// out.
+// examples of samples. Those without slack carry no information and are skipped.
 func (s scales) examples(of []Sample) ([]*example, error) {
 	var list []*example
 	for i := range of {
@@ -153,7 +150,7 @@ func (s scales) examples(of []Sample) ([]*example, error) {
 	return list, nil
 }
 
-// prepareTasks of tasks.
+// prepareTasks encodes tasks.
 func (s scales) prepareTasks(tasks []Task) ([]*preparedTask, error) {
 	var list []*preparedTask
 	for i := range tasks {

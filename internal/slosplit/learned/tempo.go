@@ -7,15 +7,14 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// tempo is how fast each part of a network adapts. The outer loop learns it beside the
-// weightsAdam, as Meta-SGD does (Li and others, 2017), but with one rate for each block of
-// weightsAdam and each trait: a context has to move far, what is common to all services
-// little.
+// tempo is the learning rates of the inner loop. The outer loop learns them beside the weights,
+// as Meta-SGD does (Li and others, 2017), but with one rate for each block of weights and each
+// trait: a context has to move far, the shared weights little.
 type tempo struct {
 	blocks []block
 	traits int
-	// free are the rates' logarithms, by block and then by trait, and the logit of the
-	// momentum at the end: whatever they are, rates are above 0 and the momentum below 1.
+	// free are the rates' logarithms, by block and then by trait, followed by the logit of the
+	// momentum: rates are always above 0 and the momentum below 1.
 	free []float32
 }
 
@@ -23,7 +22,7 @@ type tempo struct {
 // biases.
 type block struct{ start, end int }
 
-// blocksOf a network, in the order of its weights.
+// blocksOf returns the blocks of a network, in the order of its weights.
 func blocksOf(d nn.Design) []block {
 	var list []block
 	at := 0
@@ -63,12 +62,12 @@ func (t *tempo) rates() []float64 {
 
 func (t *tempo) keep() float64 { return 1 / (1 + math.Exp(-float64(t.free[len(t.free)-1]))) }
 
-// inner loop at this tempo over a chain of so many steps.
+// inner is the inner loop at this tempo over a chain of the given number of steps.
 func (t *tempo) inner(steps int) inner {
 	return inner{rates: spread(t.blocks, t.rates(), steps), keep: float32(t.keep())}
 }
 
-// slopes are those of free, by the slopes of an inner loop's rates and momentum.
+// slopes are the gradients of free, from those of an inner loop's rates and momentum.
 func (t *tempo) slopes(rates []float32, keep float64, in inner) []float32 {
 	each := make([]float32, len(rates))
 	for i := range rates {
@@ -78,8 +77,8 @@ func (t *tempo) slopes(rates []float32, keep float64, in inner) []float32 {
 	return append(gather(t.blocks, t.traits, each), float32(keep*k*(1-k)))
 }
 
-// spread gives each weight the rate of its block, and each number of the context of a
-// chain of so many steps that of its trait.
+// spread gives each weight the rate of its block, and each number of a chain's context that of
+// its trait.
 func spread(blocks []block, rates []float64, steps int) []float32 {
 	var list []float32
 	for i, b := range blocks {
@@ -93,7 +92,7 @@ func spread(blocks []block, rates []float64, steps int) []float32 {
 	return list
 }
 
-// gather sums what belongs to each rate: the other way round.
+// gather sums the values of each rate: the transpose of spread.
 func gather(blocks []block, traits int, values []float32) []float32 {
 	list := make([]float32, len(blocks)+traits)
 	for i, b := range blocks {

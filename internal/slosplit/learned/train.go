@@ -13,11 +13,11 @@ import (
 	"github.com/loadline/loadline/internal/nn"
 )
 
-// Config of a training. The zero value of each is the default in brackets.
+// Config of a training. The zero value of each field is the default in brackets.
 type Config struct {
 	Way     string
 	Seed    uint64
-	Sight   Sight   // what is seen of a chain [Whole]
+	Sight   Sight   // inputs of the network [Whole]
 	Hidden  int     // width of the layers [32; of fnn 128]
 	Rate    float64 // of Adam at the beginning [2e-3]
 	Tasks   int     // in each step [6]
@@ -28,14 +28,14 @@ type Config struct {
 
 	// Of meta:
 	Inner       int     // steps of the inner loop [8]
-	InnerRate   float64 // of them, to begin with; of fnn and gcn, of adapting [0.1, of fnn 0.03]
-	ContextRate float64 // of the context, to begin with [1]
-	Keep        float64 // momentum of the inner loop, to begin with [0.5]
-	Early       float64 // weight of the losses before the inner loop has ended; that of the last is 1 [0.2]
-	FirstOrder  bool    // leave out the second order
+	InnerRate   float64 // initial rate of them; for fnn and gcn the rate of adapting [0.1, of fnn 0.03]
+	ContextRate float64 // initial rate of the context [1]
+	Keep        float64 // initial momentum of the inner loop [0.5]
+	Early       float64 // weight of the losses before the end of the inner loop; that of the last is 1 [0.2]
+	FirstOrder  bool    // omit the second order
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zero fields by defaults.
 func (c Config) WithDefaults() Config {
 	integer := func(v *int, standard int) {
 		if *v == 0 {
@@ -72,7 +72,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong, all of it.
+// Validate reports every fault.
 func (c Config) Validate() error {
 	faults := []error{checkWay(c.Way)}
 	for _, f := range []struct {
@@ -100,16 +100,16 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Point is how good a network was after so many steps of training.
+// Point is a network's validation result after some steps of training.
 type Point struct {
 	Step      int
-	Loss      float64 // on the tests of the tasks to validate on; of meta, after adapting
+	Loss      float64 // on the tests of the validation tasks; for meta, after adapting
 	Misplaced float64 // part of the slack given to the wrong service
 }
 
 const (
 	markEvery  = 100
-	patience   = 8 // marks without a better one until the rate is halved
+	patience   = 8 // validations without improvement until the rate is halved
 	halvings   = 4 // until the training has converged
 	betterBy   = 0.002
 	clipAt     = 5
@@ -118,11 +118,10 @@ const (
 	streamInit = 2
 )
 
-// Train a splitter until it has converged: the rate is halved whenever it gets no
-// better on the tasks to validate on, and after some halvings the best weights are
-// kept. Of the tasks to train on, fnn and gcn learn from all samples; meta adapts on
-// their training samples and learns from their tests (eq. 9), so none has more. The
-// same seed gives the same model.
+// Train trains a splitter to convergence: the rate is halved whenever the validation loss stops
+// improving, and after some halvings the best weights are kept. Of the training tasks, fnn and
+// gcn learn from all samples; meta adapts on their training samples and learns from their tests
+// (eq. 9), so all use the same data. The same seed gives the same model.
 func Train(ctx context.Context, tasks, validation []Task, config Config, progress func(share float64)) (*Model, []Point, error) {
 	c := config.WithDefaults()
 	if err := c.Validate(); err != nil {
@@ -181,7 +180,7 @@ type trainer struct {
 	learners []*learner
 }
 
-// run until converged. The last mark is that of the weights that are kept.
+// run trains until converged. The last point is that of the weights that are kept.
 func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Point, error) {
 	adam := nn.NewAdam(t.net.Size(), nn.AdamConfig{Rate: float32(t.config.Rate)})
 	pace := nn.NewAdam(len(t.tempo.free), nn.AdamConfig{Rate: tempoRate})
@@ -239,9 +238,9 @@ func (t *trainer) run(ctx context.Context, progress func(float64)) ([]Point, err
 	return append(marks, best), nil
 }
 
-// gradient over some tasks, each on a batch of its own, by the weights and by the tempo
-// of the inner loop. Tasks are drawn before, and their gradients summed in their order,
-// so that workers change nothing.
+// gradient over some tasks, each on a batch of its own, by the weights and by the tempo of the
+// inner loop. Tasks are drawn first, and their gradients summed in order, so that the number of
+// workers changes nothing.
 func (t *trainer) gradient() (weights, tempo []float32, err error) {
 	c := t.config
 	type draw struct {
@@ -295,7 +294,7 @@ func (t *trainer) gradient() (weights, tempo []float32, err error) {
 	return weights, tempo, nil
 }
 
-// some of the examples, drawn without putting back.
+// some of the examples, drawn without replacement.
 func (t *trainer) some(of []*example) []*example {
 	n := min(t.config.Batch, len(of))
 	list := make([]*example, n)
@@ -305,8 +304,8 @@ func (t *trainer) some(of []*example) []*example {
 	return list
 }
 
-// mark is how good the network is on the tasks to validate on; of meta, after
-// adapting on their training samples.
+// mark evaluates the network on the validation tasks; meta after adapting on their training
+// samples.
 func (t *trainer) mark(step int) Point {
 	losses, parts := make([]float64, len(t.valid)), make([]float64, len(t.valid))
 	t.each(len(t.valid), func(l *learner, i int) {
@@ -329,7 +328,7 @@ func (t *trainer) mark(step int) Point {
 	return m
 }
 
-// each does n jobs with the learners, whose weights are the network's.
+// each runs n jobs with the learners, whose weights are the network's.
 func (t *trainer) each(n int, do func(l *learner, i int)) {
 	var group sync.WaitGroup
 	for w, l := range t.learners {

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// verifyRate is how many requests per second are measured at most.
+	// verifyRate is the maximum measured rate, in requests per second.
 	verifyRate     = 100
 	verifyRequests = 3000
 	verifyRuns     = 5
-	// verifyMost is beyond what tails that do not add have allowed so far.
+	// verifyMost is beyond what non-additive tails have allowed so far.
 	verifyMost = 3
 )
 
-// verify finds by how much the budget may exceed the SLO: parslo's instances for it
-// are measured in the event engine, and it is raised while the tail of the chain's
-// kind of request meets the SLO, and lowered while it does not. What is returned was
-// measured to be met, unless nothing was: then it is the lowest that was tried.
+// verify finds the factor by which the budget may exceed the SLO: parslo's instances for it are
+// measured in the event engine, and it is raised while the tail of the chain's kind of request
+// meets the SLO, and lowered while it does not. The result was measured to meet the SLO, or is
+// the lowest that was tried if none did.
 func (d *Drawn) verify(ctx context.Context) (factor float64, runs int, err error) {
 	app := d.App()
 	slo := time.Duration(d.Chain.Budget * float64(time.Second))
 	instances := make([]int, len(app.Services))
 	for i := range app.Services {
-		instances[i] = max(app.Services[i].Bounds.MaxReplicas, 1) // those off the chain shall not matter
+		instances[i] = max(app.Services[i].Bounds.MaxReplicas, 1) // services off the chain must not matter
 	}
 	app.Kinds = append([]loadline.Kind{}, app.Kinds...)
 	for k := range app.Kinds {
@@ -35,7 +35,7 @@ func (d *Drawn) verify(ctx context.Context) (factor float64, runs int, err error
 			app.Kinds[k].SLO.Latency = slo
 		}
 	}
-	// As long as it takes for the chain's own kind; others may be rare.
+	// Long enough for the chain's own kind; others may be rare.
 	own := d.perSecond[app.KindIndex(d.Chain.Kind)]
 	measure := slosplit.InEventEngine(ctx, app, slosplit.Measurement{PerSecond: d.perSecond, Seeds: 1,
 		Requests: verifyRequests * slices.Min(d.perSecond) / own})

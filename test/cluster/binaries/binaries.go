@@ -1,6 +1,6 @@
-// Package binaries builds what a cluster of test/cluster runs, once, into a cache
-// folder. It needs nothing but Go, so that the command can tell what is being built
-// before the rest of the module has been compiled.
+// Package binaries builds the programs of test/cluster, once, into a cache folder. It needs
+// nothing but Go, so that the command can report progress before the rest of the module is
+// compiled.
 package binaries
 
 import (
@@ -21,15 +21,13 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// EnvCache names the folder in which binaries are kept; without it they are in
-// the user's cache folder.
+// EnvCache names the folder of the binaries; by default the user's cache folder.
 const EnvCache = "LOADLINE_CACHE"
 
 // EnvDir names a folder that has the binaries already: nothing is built then.
 const EnvDir = "LOADLINE_CLUSTER_BIN"
 
-// programs in the order in which they are built: what most of the others share
-// comes first.
+// programs in the order in which they are built: those that share most with others come first.
 var programs = []string{
 	"k8s.io/kubernetes/cmd/kube-apiserver",
 	"k8s.io/kubernetes/cmd/kube-controller-manager",
@@ -42,10 +40,9 @@ var programs = []string{
 
 const kubernetesModule = "k8s.io/kubernetes"
 
-// Dir gives the folder with all programs and builds those that it lacks,
-// which takes a quarter of an hour the first time and seconds with a warm Go
-// cache. What is being built is told to progress. Two processes that need the same
-// binaries do not build them at once.
+// Dir returns the folder with all programs and builds missing ones, which takes a quarter of an
+// hour the first time and seconds with a warm Go cache. Progress is written to progress. Two
+// processes that need the same binaries do not build them at once.
 func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	if dir := os.Getenv(EnvDir); dir != "" {
 		if missing := lacking(dir); len(missing) > 0 {
@@ -85,7 +82,7 @@ func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	return b.dir, nil
 }
 
-// lacking are the programs that a folder does not have.
+// lacking are the missing programs of a folder.
 func lacking(dir string) []string {
 	var missing []string
 	for _, program := range programs {
@@ -97,7 +94,7 @@ func lacking(dir string) []string {
 	return missing
 }
 
-// build is how the programs of one set of versions are built, and where they go.
+// build is how and where the programs of one set of versions are built.
 type build struct {
 	module, dir, flags string
 }
@@ -138,8 +135,8 @@ func newBuild(module string) (build, error) {
 	return b, nil
 }
 
-// linkFlags make the programs say which version they are; otherwise clients and
-// feature gates take them for v0.0.0.
+// linkFlags set the version of the programs; otherwise clients and feature gates take them for
+// v0.0.0.
 func linkFlags(version string) string {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	flags := "-s -w"
@@ -150,7 +147,7 @@ func linkFlags(version string) string {
 	return flags
 }
 
-// build makes one program appear, whole or not at all.
+// build builds one program atomically.
 func (b build) build(ctx context.Context, program, label string, progress io.Writer) error {
 	name := path.Base(program)
 	part := filepath.Join(b.dir, "."+name+".part")

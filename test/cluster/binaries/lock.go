@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// lock takes a file for this process alone until unlock is called or the process
-// ends. If another one has it, wait is called once, before waiting.
+// lock locks a file for this process until unlock is called or the process ends. If another
+// process has it, wait is called once, before waiting.
 func lock(path string, wait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {

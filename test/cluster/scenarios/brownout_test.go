@@ -17,7 +17,7 @@ func ownedBy(set *appsv1.ReplicaSet, yes *bool) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set.Name, UID: set.UID, Controller: yes}
 }
 
-// withAds is a service that calls another which it can do without.
+// withAds is a service that calls an optional one.
 func withAds(t *testing.T) *loadline.App {
 	t.Helper()
 	m, err := apps.Parse("ads.yaml", []byte(`
@@ -76,7 +76,7 @@ func TestBrownout(t *testing.T) {
 	if n := s.replicas(t, "ads"); n != 2 {
 		t.Fatalf("%d replicas of ads before anything burned", n)
 	}
-	s.player.SetRate(130) // more than the one replica of server can take
+	s.player.SetRate(130) // more than the one replica of server can serve
 	s.waitReplicas(t, "ads", 0, 0)
 	cluster.Eventually(t, "the status says that ads is browned out", func() error {
 		if st := s.service(t, "ads"); st.Applied == nil || st.Applied.Brownout == nil || !*st.Applied.Brownout ||

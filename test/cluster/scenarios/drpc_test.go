@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// patient are guards that do not hand over to the rule for a minute of overload:
-// students learn to add one replica at a time.
+// patient are guards that do not switch to the rule during a minute of overload: students learn
+// to add one replica at a time.
 const patient = `  guard:
     data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 30s}
     burn: {windows: [{short: 10s, long: 20s, rate: 1000}], recovery: 20s, longestRecovery: 1m, scaleInWindow: 10s}
@@ -24,11 +24,10 @@ const patient = `  guard:
     starting: {patience: 20s, settle: 1s}
 `
 
-// TestDRPC goes the user's way with a teacher and its students: train, promote,
-// follow. What the student of the one service does arrives in the stream of the
-// server in the process and is counted by the teacher beside it; a process that is
-// killed and started again counts nothing twice; a new promotion is taken up, with
-// weights of a higher version.
+// TestDRPC follows the user's steps with a teacher and its students: train, promote, follow.
+// Decisions of the one service's student arrive in the stream of the embedded server and are
+// counted by the teacher; a process that is killed and restarted counts nothing twice; a new
+// promotion is used, with weights of a higher version.
 func TestDRPC(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 60)
@@ -51,7 +50,7 @@ func TestDRPC(t *testing.T) {
 	s.twin(t, string(twin))
 	s.c.ApplyYAML(t, s.ns, mayRead)
 
-	// Several processes have no server that they share, and say so.
+	// Several processes without shared servers report it.
 	p := s.run(t, cluster.ProductOptions{Dir: dir, Flags: []string{"--controllers", "2"}})
 	s.loadLine(t, v1alpha1.Act, learned+patient)
 	s.waitCondition(t, "Fallback=True/NoFleet", "Fleet=False/NoFleet")

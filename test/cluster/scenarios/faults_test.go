@@ -15,8 +15,7 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// steadyIn is an application with three replicas that are needed, before something
-// goes wrong.
+// steadyIn is an application that needs three replicas, before a fault.
 func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*fixture, *cluster.Product, string) {
 	t.Helper()
 	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
@@ -24,8 +23,8 @@ func steadyIn(t *testing.T, c *cluster.Cluster, floor int) (*fixture, *cluster.P
 	return s, p, s.steady(t, floor)
 }
 
-// settled is the smallest application with the replicas that 160 requests a second
-// need: beginning with one, it would take a minute to get over the overload.
+// settled is the smallest application with the replicas for 160 requests per second: from one
+// replica, it would take a minute to recover from the overload.
 func settled(t *testing.T) *loadline.App {
 	t.Helper()
 	app := single(t)
@@ -36,16 +35,16 @@ func settled(t *testing.T) *loadline.App {
 func (s *fixture) steady(t *testing.T, floor int) string {
 	t.Helper()
 	name := s.app.Services[0].Name
-	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: {replicas: {min: 1, max: 12}}}]\n", name, name, floor))
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: "+
+		"{replicas: {min: 1, max: 12}}}]\n", name, name, floor))
 	s.waitReplicas(t, name, 3, 12)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Stale=False/Fresh")
 	return name
 }
 
-// TestMetricsFail: whatever is wrong with the metrics, replicas never fall; the
-// status says what is wrong; after guard.data.floorAfter the service is at its floor;
-// and everything is as before once the metrics are. One process manages all the
-// applications to which it happens, at the same time.
+// TestMetricsFail: with any fault of the metrics, replicas are never reduced; the status
+// reports the fault; after guard.data.floorAfter the service is at its floor; and everything
+// recovers with the metrics. One process manages all affected applications at the same time.
 func TestMetricsFail(t *testing.T) {
 	t.Parallel()
 	shared := cluster.Shared(t)
@@ -58,7 +57,8 @@ func TestMetricsFail(t *testing.T) {
 	}{
 		{"Prometheus is down", func(_ *testing.T, s *fixture) { s.prom.Stop() }, func(t *testing.T, s *fixture) { s.prom.Start(t) },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
-		{"Prometheus does not answer", func(_ *testing.T, s *fixture) { s.prom.Pause() }, func(_ *testing.T, s *fixture) { s.prom.Resume() },
+		{"Prometheus does not answer", func(_ *testing.T, s *fixture) { s.prom.Pause() },
+			func(_ *testing.T, s *fixture) { s.prom.Resume() },
 			[]string{"Ready=False/PrometheusUnreachable", "Stale=True", "Fallback=True"}},
 		{"the exporters are down", faults(cluster.Down), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
 		{"the exporters say nothing", faults(cluster.Empty), faults(cluster.Well), []string{"Stale=True", "Fallback=True"}},
@@ -116,7 +116,7 @@ func faults(f cluster.Fault) func(*testing.T, *fixture) {
 	}
 }
 
-// TestAPIServerOutages has a cluster of its own: an outage disturbs everybody.
+// TestAPIServerOutages has a cluster of its own: an outage affects all tests.
 func TestAPIServerOutages(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Options{})
@@ -125,9 +125,9 @@ func TestAPIServerOutages(t *testing.T) {
 	t.Run("killed between deciding and applying", func(t *testing.T) { testKilledBetweenDecidingAndApplying(t, c) })
 }
 
-// testAPIServerRestarts: nothing is lost, and the controller continues. Down for longer
-// than the lease can wait for, the process ends, since another may decide by then; what
-// restarts it is the kubelet in a cluster and the test here.
+// testAPIServerRestarts: nothing is lost, and the controller continues. After an outage longer
+// than the lease the process ends, since another may decide by then; in a cluster the kubelet
+// restarts it, here the test.
 func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 	const renewal = 8 * time.Second // the lease is given up after 10 s, counted from a renewal up to 2 s before
 	s := setUpIn(t, c, c.Namespace(t), settled(t), 160)
@@ -170,8 +170,8 @@ func testAPIServerRestarts(t *testing.T, c *cluster.Cluster) {
 	follow(500, 8)
 }
 
-// testKilledBetweenDecidingAndApplying: the decision is lost with the process, and
-// made again by the next one.
+// testKilledBetweenDecidingAndApplying: the decision is lost with the process, and made again
+// by the next one.
 func testKilledBetweenDecidingAndApplying(t *testing.T, c *cluster.Cluster) {
 	s, p, name := steadyIn(t, c, 3)
 	const before = 3
@@ -209,7 +209,7 @@ func TestConflictAppears(t *testing.T) {
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
 			MinReplicas:    &least, MaxReplicas: 12,
-			// This metric is not served, so the HPA moves nothing itself.
+			// This metric is not served, so the HPA does not scale.
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 				Metric: autoscalingv2.MetricIdentifier{Name: "not-served"},
 				Target: autoscalingv2.MetricTarget{

@@ -1,6 +1,6 @@
-// Package scenarios runs Loadline itself in a real cluster: the product as a
-// process with the permissions of deploy/, real workloads, a real Prometheus; only
-// what pods do under load is played (cluster.Player).
+// Package scenarios runs Loadline itself in a real cluster: the product as a process with the
+// permissions of deploy/, real workloads, a real Prometheus; only the behaviour of pods under
+// load is simulated (cluster.Player).
 package scenarios
 
 import (
@@ -62,8 +62,8 @@ func (s *fixture) run(t *testing.T, o cluster.ProductOptions) *cluster.Product {
 	return s.c.Run(t, o)
 }
 
-// staysFor fails the test if a Deployment asks for another number of replicas at any
-// time during some passes of the controller.
+// staysFor fails the test if a Deployment's replicas change during some passes of the
+// controller.
 func (s *fixture) staysFor(t *testing.T, p *cluster.Product, passes float64, name string, replicas int) {
 	t.Helper()
 	began := metric(t, p, passCount)
@@ -111,8 +111,8 @@ func single(t *testing.T) *loadline.App {
 	return m.App
 }
 
-// quick are guard settings for tests that cannot wait minutes: the same guards, with
-// short memories.
+// quick are guard settings for tests that cannot wait minutes: the same guards, with short
+// windows.
 const quick = `
   guard:
     data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 30s}
@@ -123,8 +123,8 @@ const quick = `
     gray: {part: "0.5", span: 4s, retreat: 20s}
 `
 
-// loadLine of the fixture's one service, with lines of the spec that a test adds or
-// puts in place of others of the same key.
+// loadLine of the fixture's one service, with lines of the spec that a test adds or replaces by
+// key.
 func (s *fixture) loadLine(t *testing.T, mode v1alpha1.Mode, spec string) {
 	t.Helper()
 	s.c.ApplyYAML(t, s.ns, s.text(mode, spec))

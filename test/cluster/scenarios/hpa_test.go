@@ -16,8 +16,8 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// stairs is a load in steps, each small enough that whatever mixture of before and
-// after a sample holds asks for the same number of replicas or the next.
+// stairs is a load in steps, each so small that any mixture of before and after in a sample
+// needs the same number of replicas or the next.
 type stairs []struct {
 	until     time.Duration
 	perSecond float64
@@ -37,9 +37,9 @@ func (s stairs) Rate(_ int, t time.Duration) (float64, time.Duration) {
 // hpaSampling is how often metrics-server measures the CPU.
 const hpaSampling = 10 * time.Second
 
-// TestRealHPA: under the same load, Kubernetes' own HPA with metrics-server and our
-// policy `hpa` in the simulator go through the same numbers of replicas. When they do
-// is compared in fake time, where it is exact (TestHPAIsTheOriginal).
+// TestRealHPA: under the same load, Kubernetes' own HPA with metrics-server and our policy
+// `hpa` in the simulator go through the same numbers of replicas. Timing is compared in fake
+// time, where it is exact (TestHPAIsTheOriginal).
 func TestRealHPA(t *testing.T) {
 	t.Parallel()
 	load := stairs{{50 * time.Second, 50}, {100 * time.Second, 90}, {150 * time.Second, 150}, {200 * time.Second, 90},
@@ -53,8 +53,8 @@ func TestRealHPA(t *testing.T) {
 	}
 }
 
-// realHPA plays the load under Kubernetes' own autoscaler. It climbs a step when the
-// autoscaler has the replicas that the one before is to have, and has measured them.
+// realHPA runs the load under Kubernetes' own autoscaler. It goes to the next step when the
+// autoscaler has the replicas of the current one, and has measured them.
 func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 	t.Helper()
 	if len(want) != len(load) {
@@ -98,8 +98,8 @@ func realHPA(t *testing.T, app *loadline.App, load stairs, want []int) []int {
 	return got
 }
 
-// settled has no error once the HPA has a number of replicas and has seen the CPU that
-// they use at a load.
+// settled has no error once the HPA has a number of replicas and has measured their CPU at a
+// load.
 func (s *fixture) settled(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler, replicas int, perSecond float64) error {
 	t.Helper()
 	var now autoscalingv2.HorizontalPodAutoscaler

@@ -12,8 +12,8 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// wanted is a LoadLine whose service KEDA moves to a number that the test says. The
-// guards that would hold a reduction for minutes are off: what is tested is KEDA.
+// wanted is a LoadLine whose service KEDA scales to a number set by the test. The guards that
+// would limit a reduction for minutes are off: this tests KEDA.
 const wanted = `  policy: {baseline: "static:period=1s,replicas=%d"}
   fallback: static
   interval: 1s
@@ -23,8 +23,7 @@ const wanted = `  policy: {baseline: "static:period=1s,replicas=%d"}
     data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 10m}
 `
 
-// follower is the ScaledObject that docs/keda.md gives, for a machine without
-// minutes to wait.
+// follower is the ScaledObject of docs/keda.md, with short times.
 const follower = `
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
@@ -46,8 +45,8 @@ spec:
       metadata: {scalerAddress: %q, loadline: shop, service: server}
 `
 
-// TestKEDAFollows: up, by one where the HPA's tolerance would swallow it, down, to
-// zero and back, and through a restart of ours.
+// TestKEDAFollows: up, by one where the HPA's tolerance would ignore it, down, to zero and
+// back, and through a restart of Loadline.
 func TestKEDAFollows(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 20)
@@ -66,8 +65,8 @@ func TestKEDAFollows(t *testing.T) {
 		follow(n)
 	}
 
-	// While no scaler answers, KEDA leaves everything as it is: it cannot even ask what the
-	// metric is, and its fallback needs that.
+	// While no scaler answers, KEDA changes nothing: it cannot read the metric's specification,
+	// which its fallback needs.
 	p.Stop()
 	cluster.Stays(t, 8*time.Second, "five replicas while we are away", func() error {
 		if n := s.replicas(t, "server"); n != 5 {
@@ -78,7 +77,7 @@ func TestKEDAFollows(t *testing.T) {
 	s.run(t, cluster.ProductOptions{Dir: p.Dir, Flags: []string{"--keda-address", p.KEDA}})
 	follow(4)
 
-	// While we answer and do not know, it does as its fallback says.
+	// While we answer without a decision, it applies its fallback.
 	if err := s.admin.Delete(t.Context(), s.get(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +89,8 @@ func TestKEDAFollows(t *testing.T) {
 	})
 }
 
-// TestKEDAWithOtherTriggers: a ScaledObject that does not ask us is a conflict, and
-// so is one of ours on a service that we move ourselves.
+// TestKEDAWithOtherTriggers: a ScaledObject without our trigger is a conflict, and so is one of
+// ours on a service that we scale ourselves.
 func TestKEDAWithOtherTriggers(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 20)

@@ -24,7 +24,7 @@ func (s *fixture) holder(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// lease that says which process decides; nil = none yet.
+// lease of the process that decides; nil = none yet.
 func (s *fixture) lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	var lease coordinationv1.Lease
@@ -58,7 +58,7 @@ func TestLeaderIsKilled(t *testing.T) {
 		t.Errorf("the lease lasts %v s, want 15 s", lasts)
 	}
 	leader := first
-	if strings.Contains(second.Log(t), was+" became leader") { // a busy machine may have kept the first from renewing the lease
+	if strings.Contains(second.Log(t), was+" became leader") { // on a busy machine the first may have failed to renew the lease
 		leader = second
 	}
 	leader.Kill()
@@ -75,7 +75,7 @@ func TestLeaderIsKilled(t *testing.T) {
 
 var applied = regexp.MustCompile(`msg=decided .*applied=true from=(\d+) to=(\d+)`)
 
-// continuous: every change that any process made begins where the one before ended.
+// continuous: every change of any process starts from the result of the one before.
 func (s *fixture) continuous(t *testing.T, processes ...*cluster.Product) {
 	t.Helper()
 	var lines []string

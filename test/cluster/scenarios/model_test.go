@@ -11,14 +11,13 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// learned is a LoadLine that a trained policy decides for, with the twin that it was
-// trained on.
+// learned is a LoadLine with a trained policy, and the twin that it was trained on.
 const learned = `  policy: {model: {folder: registry, application: single}}
   twin: {name: twin, key: twin.yaml}
   objectives: [{latency: 250ms}]
 `
 
-// mayRead lets the controller read what the resource names, as
+// mayRead lets the controller read the resource's references, as
 // deploy/rbac/namespace-secrets.yaml does.
 const mayRead = `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -39,9 +38,9 @@ func (s *fixture) twin(t *testing.T, text string) {
 	s.c.ApplyYAML(t, s.ns, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\ndata:\n  twin.yaml: |\n%s", indent(text)))
 }
 
-// TestModel goes the user's way: train, evaluate, promote, follow. A file that is
-// torn while it is followed changes nothing but an Event; a process that starts then
-// is on the rule; and a new promotion is taken up without a restart.
+// TestModel follows the user's steps: train, evaluate, promote, follow. A model file that is
+// torn while in use only causes an Event; a process that starts then uses the rule; and a new
+// promotion is used without a restart.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 60)

@@ -13,8 +13,7 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// TestRecommendChangesNothing: what would be done is shown, and is done once the
-// mode says so.
+// TestRecommendChangesNothing: changes are shown, and applied once the mode allows it.
 func TestRecommendChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 160)
@@ -91,8 +90,7 @@ func (s *fixture) annotate(t *testing.T, o client.Object, value string) {
 	}
 }
 
-// TestManualChange: what a person sets is left alone for as long as the resource
-// says, and then not.
+// TestManualChange: a manual change is respected for as long as configured.
 func TestManualChange(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 160)

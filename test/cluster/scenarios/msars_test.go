@@ -10,9 +10,9 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// TestMSARS goes the user's way with an agent that steers by parts of the SLO: train on
-// an application whose sizes are fixed, since replicas are all that the resource lets
-// move, promote, follow. Its reason says the part.
+// TestMSARS follows the user's steps with MSARS: train on an application with fixed sizes,
+// since the resource allows only replicas to change, promote, follow. Its reason states the
+// part of the SLO.
 func TestMSARS(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 60)

@@ -13,7 +13,7 @@ import (
 	"github.com/loadline/loadline/test/cluster"
 )
 
-// vertical moves CPU to what the test asks for, in steps that the guard allows.
+// vertical sets the CPU given by the test, in steps that the guard allows.
 const vertical = `  policy: {baseline: "static:period=2s,cpu=%s"}
   fallback: static
   services: [{name: server, targetRef: {name: server}, axes: [VerticalRequests, VerticalLimits], bounds: {replicas: {min: 1, max: 5}, cpu: {min: 100m, max: "2"}}}]
@@ -21,10 +21,9 @@ const vertical = `  policy: {baseline: "static:period=2s,cpu=%s"}
     without: [disagreement, gray, cool-down]
 `
 
-// TestResize: CPU is resized in place, without a restart or a roll-out; pods that are
-// created later have the size too, at once where the admission policy is installed
-// and right afterwards where it is not. The policy is the whole cluster's and stays,
-// so it comes last.
+// TestResize: CPU is resized in place, without a restart or a roll-out; later pods have the
+// size too, at once with the admission policy and right afterwards without it. The policy
+// applies to the whole cluster and stays, so it comes last.
 func TestResize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

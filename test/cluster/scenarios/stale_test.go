@@ -184,7 +184,7 @@ func TestStaleDecisionsAreRefused(t *testing.T) {
 	for _, pod := range c.Pods(t, ns, name) {
 		label(&pod)
 	}
-	resized, err := leader.Resize(t.Context(), 0, half, false)
+	resized, err := leader.Resize(t.Context(), 0, half, kube.Resizing{})
 	if err != nil {
 		t.Fatal(err)
 	}

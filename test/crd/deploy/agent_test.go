@@ -9,8 +9,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 )
 
-// The agent's example has flags that there are, and may have the lease that its
-// process asks for.
+// The agent's example uses existing flags, and has permission for its lease.
 func TestAgentFitsTogether(t *testing.T) {
 	all := objects(t, read(t, root, "deploy/optional/agent.yaml"))
 	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")

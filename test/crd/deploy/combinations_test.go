@@ -5,16 +5,18 @@ import (
 	"testing"
 )
 
-// switches are values that change which objects there are, or how they hang
-// together. All combinations of them are rendered.
+// switches are values that change which objects exist, or how they are connected. All
+// combinations of them are rendered.
 var switches = []string{
 	"namespaces: [shop, orders]",
 	"rollouts: true\nrecreate: true\notherTargets: [{group: example.com, resource: widgets}, {group: apps, resource: replicasets}]",
 	"admissionPolicy: true\nserviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}",
-	"models: {claims: [models, more.models]}\nfleet: {nats: \"tls://n0:4222,tls://n1:4222\", credentialsSecretName: nats-user, tls: {secretName: nats-tls, mutual: true}}",
+	"models: {claims: [models, more.models]}\nfleet: {nats: \"tls://n0:4222,tls://n1:4222\", credentialsSecretName: nats-user, tls: " +
+		"{secretName: nats-tls, mutual: true}}",
 	"sources: [{namespace: shop, secrets: [prometheus-token]}, {namespace: orders, configMaps: [twin, model]}]",
 	"replicas: 1\nimage: {digest: sha256:" + digest + "}\nimagePullSecrets: [{name: registry}]\n" +
-		"podLabels: {team: sre}\npodAnnotations: {a/b: c}\nserviceAccount: {annotations: {a/b: c}}\npriorityClassName: system-cluster-critical\n" +
+		"podLabels: {team: sre}\npodAnnotations: {a/b: c}\nserviceAccount: {annotations: {a/b: c}}\npriorityClassName: " +
+		"system-cluster-critical\n" +
 		"nodeSelector: {kubernetes.io/os: linux}\ntolerations: [{key: critical, operator: Exists}]\naffinity: {nodeAffinity: {}}\n" +
 		"resources: {limits: {cpu: 2}}\nlog: {format: text, level: debug}\nextraArgs: [--hpa-tolerance=0.05]",
 }
@@ -29,7 +31,7 @@ var scalers = []string{
 	"keda: {tls: {secretName: loadline-keda, mutual: true}}",
 }
 
-// The definition is left out here: it is large, and the same in all of them.
+// The CRD is left out here: it is large, and the same in all of them.
 func TestEveryCombinationOfValues(t *testing.T) {
 	for mask := range 1 << len(switches) {
 		for _, scaler := range scalers {

@@ -43,7 +43,7 @@ func TestReasonsAreInTroubleshooting(t *testing.T) {
 	}
 }
 
-// The overlay in docs/install.md builds, and does what it says.
+// The overlay in docs/install.md builds, and has the described effect.
 func TestOverlayInTheDocs(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n# overlay/kustomization.yaml\n(.*?)```").FindStringSubmatch(read(t, root,
 		"docs/install.md"))
@@ -81,7 +81,7 @@ func TestValuesInTheDocs(t *testing.T) {
 	checkWiring(t, objects(t, mustHelm(t, block[1])), parseValues(t, block[1]))
 }
 
-// Links of the pages about installing lead somewhere.
+// Links of the installation pages resolve.
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 	for _, page := range []string{"install.md", "firsthour.md", "modes.md", "troubleshooting.md"} {
@@ -112,11 +112,12 @@ func anchors(page string) []string {
 	return all
 }
 
-// Flags that the manifests give are flags that the command has.
+// Flags in the manifests exist.
 func TestFlagsExist(t *testing.T) {
 	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")
 	pod := as[apps.Deployment](t, objects(t,
-		mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: x, tls: {secretName: x, mutual: true}}")), "Deployment", namespace, "loadline").Spec.Template.Spec
+		mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: "+
+			"x, tls: {secretName: x, mutual: true}}")), "Deployment", namespace, "loadline").Spec.Template.Spec
 	for _, arg := range pod.Containers[0].Args[1:] {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		if !strings.Contains(source, `"`+flag+`"`) {

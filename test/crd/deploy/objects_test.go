@@ -1,10 +1,9 @@
-// Package deploy holds the manifests and the chart against each other, and both
-// against Kubernetes' types, by the engines of Helm and Kustomize themselves.
+// Package deploy compares the manifests and the chart with each other, and both with
+// Kubernetes' types, by the engines of Helm and Kustomize themselves.
 //
-// Reading order: objects_test.go (what is compared), render_test.go (the engines),
-// same_test.go (chart and manifests say the same), combinations_test.go (all
-// values), wiring_test.go (names meet), permissions_test.go, values_test.go,
-// docs_test.go.
+// Reading order: objects_test.go (what is compared), render_test.go (the engines), same_test.go
+// (chart and manifests are equal), combinations_test.go (all values), wiring_test.go
+// (references), permissions_test.go, values_test.go, docs_test.go.
 package deploy
 
 import (
@@ -20,12 +19,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object is what a document of YAML says.
+// object is a decoded YAML document.
 type object map[string]any
 
 func (o object) kind() string { s, _ := o["kind"].(string); return s }
 
-// at is what stands at a path, nil if nothing does.
+// at is the value at a path, nil if there is none.
 func (o object) at(path ...string) any {
 	var v any = map[string]any(o)
 	for _, p := range path {
@@ -41,8 +40,8 @@ func (o object) id() string {
 	return fmt.Sprintf("%s %s/%s", o.kind(), o.text("metadata", "namespace"), o.text("metadata", "name"))
 }
 
-// objects are the documents of a text, each of which must decode strictly into its
-// type: no field that Kubernetes does not know, none twice.
+// objects are the documents of a text, each of which must decode strictly into its type:
+// without unknown or duplicate fields.
 func objects(t *testing.T, text string) map[string]object {
 	t.Helper()
 	found := map[string]object{}

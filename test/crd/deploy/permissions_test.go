@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A use is a place in the code that needs a permission. Whatever is watched is
-// read, by get, list and watch.
+// A use is a place in the code that needs a permission. Watched resources need get, list and
+// watch.
 type use struct {
 	permissions []string // GROUP RESOURCE VERB
 	file        string   // where the code is
@@ -49,7 +49,7 @@ var uses = []use{
 	{[]string{"coordination.k8s.io leases get"}, "internal/controller/fence.go", `l\.Live\.Get\(`},
 }
 
-// What the roles give is what the code uses, no more and no less.
+// The roles grant exactly what the code uses.
 func TestRolesGiveWhatTheCodeUses(t *testing.T) {
 	used := map[string]string{}
 	for _, u := range uses {

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// What Helm installs by default is what "kubectl apply -k deploy" installs, except
-// for the namespace, which is Helm's business, and Helm's own marks.
+// Helm installs by default what "kubectl apply -k deploy" installs, except for the namespace,
+// which Helm creates, and Helm's own labels.
 func TestChartAndManifestsAreTheSame(t *testing.T) {
 	chart, plain := objects(t, mustHelm(t, "")), objects(t, kustomize(t, deploy))
 	delete(plain, "Namespace /"+namespace)
 	compare(t, chart, plain)
 }
 
-// And so with each option and the file that gives the same.
+// The same for each option and its file.
 func TestOptionsAndFilesAreTheSame(t *testing.T) {
 	for _, row := range []struct{ values, file string }{
 		{"rollouts: true", "rbac/optional-rollouts.yaml"},
@@ -94,7 +94,7 @@ func compare(t *testing.T, chart, plain map[string]object) {
 	}
 }
 
-// unmark takes away what only Helm's objects have.
+// unmark removes what only Helm's objects have.
 func unmark(o object) {
 	for _, m := range []any{o.at("metadata", "labels"), o.at("metadata", "annotations")} {
 		marks, _ := m.(map[string]any)

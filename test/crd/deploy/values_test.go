@@ -13,8 +13,7 @@ type schema struct {
 	AdditionalProperties any               `json:"additionalProperties"`
 }
 
-// Every value has a comment that says what it does, and is in the schema; the
-// schema has nothing else.
+// Every value has a comment, and is in the schema; the schema has nothing else.
 func TestValuesAreDocumented(t *testing.T) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(read(t, chartDir, "values.yaml")), &doc); err != nil {

@@ -102,7 +102,7 @@ func checkBinding(t *testing.T, made map[string]object, id string, ref rbac.Role
 	}
 }
 
-// checkReach: over the cluster, or in the namespaces that are named, never both.
+// checkReach: cluster-wide, or in the named namespaces, never both.
 func checkReach(t *testing.T, made map[string]object, values map[string]any) {
 	t.Helper()
 	named, _ := values["namespaces"].([]any)
@@ -125,7 +125,7 @@ func checkReach(t *testing.T, made map[string]object, values map[string]any) {
 	}
 }
 
-// checkPod: what the standard "restricted" asks for, and a bit more.
+// checkPod: the requirements of the standard "restricted", and slightly more.
 func checkPod(t *testing.T, template core.PodTemplateSpec) {
 	t.Helper()
 	pod, c := template.Spec, template.Spec.Containers[0]

@@ -14,7 +14,7 @@ export interface Frame {
   /** Where the chart goes. It takes the width of this element. */
   box: HTMLElement;
   height: number;
-  /** What the chart is, for those who do not see it. */
+  /** What the chart is, for screen readers. */
   about: string;
   /** Called when the keyboard or the pointer moves along x. */
   onCursor?: (index: number | null) => void;

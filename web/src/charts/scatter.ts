@@ -1,5 +1,5 @@
 // Cost against violations: one marker per policy with its intervals, the front
-// of those that nobody beats on both, and names beside the markers.
+// of those that no other beats on both, and names beside the markers.
 
 import uPlot from "uplot";
 import { axis, labelFont } from "./axes";
@@ -142,7 +142,7 @@ function drawFront(u: uPlot, sorted: Point[]): void {
     const y = u.valToPos(up(p.y[0]), "y", true);
     if (before === null) ctx.moveTo(x, y);
     else {
-      ctx.lineTo(x, before); // what lies between is reached by nobody: a step
+      ctx.lineTo(x, before); // nothing is reached in between: a step
       ctx.lineTo(x, y);
     }
     before = y;

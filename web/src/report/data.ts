@@ -23,7 +23,7 @@ export interface Kind {
   slo_ms: number;
 }
 
-export interface Scene {
+export interface Scenario {
   app: string;
   workload: string;
   perturbation: string;
@@ -40,7 +40,7 @@ export interface Run {
 }
 
 export interface Row {
-  scene: number;
+  scenario: number;
   policy: number;
   settings: string;
   met: boolean;
@@ -79,7 +79,7 @@ export interface Summary {
   counts_if: number;
   measures: Measure[];
   policies: Policy[];
-  scenes: Scene[];
+  scenarios: Scenario[];
   perturbations: Record<string, string>;
   rows: Row[];
   verdicts: Verdict[];
@@ -111,7 +111,7 @@ export interface Story {
   shown: Decision[] | null;
 }
 
-/** Distributions of a scene: by kind of request, then by row. */
+/** Distributions of a scenario: by kind of request, then by row. */
 export type Latencies = Record<string, Record<string, { ms: number[]; slower: number[] }>>;
 
 export function readSummary(): Summary {
@@ -121,7 +121,7 @@ export function readSummary(): Summary {
 const opened = new Map<string, Promise<unknown>>();
 
 /** Opens a packed chunk, once. */
-export function openChunk<T>(kind: "run" | "scene", index: number): Promise<T> {
+export function openChunk<T>(kind: "run" | "scenario", index: number): Promise<T> {
   const id = `${kind}-${index}`;
   let content = opened.get(id);
   if (!content) {

@@ -1,6 +1,6 @@
 // The bar that stays in sight: which applications, workloads and perturbations.
 
-import type { Scene } from "./data";
+import type { Scenario } from "./data";
 import { h, select } from "./dom";
 import type { Store } from "./state";
 
@@ -22,14 +22,14 @@ export function filters(store: Store): HTMLElement {
 }
 
 function axisSelect(store: Store, axis: Axis, name: string): HTMLElement {
-  const values = [...new Set(store.summary.scenes.map((scene: Scene) => scene[axis]))];
+  const values = [...new Set(store.summary.scenarios.map((scenario: Scenario) => scenario[axis]))];
   const all = { value: "", text: `All ${values.length}` };
   return select(name, values.length > 1 ? [all, ...values.map((v) => ({ value: v, text: v }))] : values.map((v) => ({ value: "", text: v })), store.state[axis], (value) => store.set({ [axis]: value }));
 }
 
 function counted(store: Store): string {
-  const scenes = store.scenes().length;
-  return scenes === 0 ? "no scene matches this filter" : `${scenes} of ${store.summary.scenes.length} scenes`;
+  const scenarios = store.scenarios().length;
+  return scenarios === 0 ? "no scenario matches this filter" : `${scenarios} of ${store.summary.scenarios.length} scenarios`;
 }
 
 const SECTIONS = [["verdicts", "Verdict"], ["table", "Table"], ["tradeoff", "Cost and SLO"], ["latency", "Latency"], ["perturbations", "Perturbations"], ["learning", "Learning"], ["stories", "Runs"]] as const;

@@ -5,11 +5,11 @@ import type { Summary } from "./data";
 import { h, s } from "./dom";
 
 export function header(summary: Summary): HTMLElement {
-  const distinct = (of: (i: number) => string) => new Set(summary.scenes.map((_, i) => of(i))).size;
+  const distinct = (of: (i: number) => string) => new Set(summary.scenarios.map((_, i) => of(i))).size;
   const runs = summary.rows.reduce((n, r) => n + (r.runs?.length ?? 0), 0);
   const facts: [string, string][] = [
     ["Suite", summary.suite || "custom"],
-    ["Runs", `${runs}: ${count(summary.policies.length, "policy", "policies")} × ${count(distinct((i) => summary.scenes[i]!.app), "app")} × ${count(distinct((i) => summary.scenes[i]!.workload), "workload")} × ${count(distinct((i) => summary.scenes[i]!.perturbation), "perturbation")}`],
+    ["Runs", `${runs}: ${count(summary.policies.length, "policy", "policies")} × ${count(distinct((i) => summary.scenarios[i]!.app), "app")} × ${count(distinct((i) => summary.scenarios[i]!.workload), "workload")} × ${count(distinct((i) => summary.scenarios[i]!.perturbation), "perturbation")}`],
     ["Seeds", String(summary.seeds)],
     ["Engine", summary.engines.join(", ")],
     ["Baseline", summary.baseline || "none"],

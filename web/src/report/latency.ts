@@ -1,4 +1,4 @@
-// Latency distributions of a scene, policy by policy.
+// Latency distributions of a scenario, policy by policy.
 
 import type { Chart } from "../charts/chart";
 import { curves, slowerThan, type Curve } from "../charts/curves";
@@ -7,7 +7,7 @@ import { openChunk, type Latencies } from "./data";
 import { h, section, select } from "./dom";
 import { highlight, legend } from "./legend";
 import type { Look } from "./policies";
-import { sceneName, sceneSelect } from "./scenes";
+import { scenarioName, scenarioSelect } from "./scenarios";
 import type { Store } from "./state";
 
 export function latency(store: Store, looks: Look[]): HTMLElement {
@@ -18,16 +18,16 @@ export function latency(store: Store, looks: Look[]): HTMLElement {
   let drawing = 0;
   const draw = async () => {
     const turn = ++drawing;
-    const { scene, kind } = store.state;
-    const kinds = store.summary.scenes[scene]?.kinds ?? [];
-    tools.replaceChildren(sceneSelect(store), select("Requests", kinds.map((k) => ({ value: k.name, text: k.name })), kind, (value) => store.set({ kind: value })));
-    const all = scene < 0 ? {} : await openChunk<Latencies>("scene", scene);
+    const { scenario, kind } = store.state;
+    const kinds = store.summary.scenarios[scenario]?.kinds ?? [];
+    tools.replaceChildren(scenarioSelect(store), select("Requests", kinds.map((k) => ({ value: k.name, text: k.name })), kind, (value) => store.set({ kind: value })));
+    const all = scenario < 0 ? {} : await openChunk<Latencies>("scenario", scenario);
     if (turn !== drawing) return; // the reader has gone on
     chart?.destroy();
     chart = undefined;
     side.replaceChildren();
     const slo = kinds.find((k) => k.name === kind);
-    const rows = store.rowsOf(scene).filter((i) => (all[kind]?.[i]?.ms.length ?? 0) > 1);
+    const rows = store.rowsOf(scenario).filter((i) => (all[kind]?.[i]?.ms.length ?? 0) > 1);
     box.classList.toggle("empty", rows.length === 0);
     if (!slo || rows.length === 0) return;
     const shown = rows.map((i): Curve => {
@@ -45,7 +45,7 @@ export function latency(store: Store, looks: Look[]): HTMLElement {
     chart = curves({
       box,
       height: 400,
-      about: `Share of ${kind} requests that take longer than a given latency, ${sceneName(store, scene)}: ${shown.map((c) => `${c.name} ${percent(slowerThan(c, slo.slo_ms) ?? 0)} over the SLO`).join("; ")}`,
+      about: `Share of ${kind} requests that take longer than a given latency, ${scenarioName(store, scenario)}: ${shown.map((c) => `${c.name} ${percent(slowerThan(c, slo.slo_ms) ?? 0)} over the SLO`).join("; ")}`,
       curves: shown,
       slo: { name: `SLO ${milliseconds(slo.slo_ms)}`, value: slo.slo_ms },
       allowed: { name: `p${slo.percentile}`, value: 1 - slo.percentile / 100 },
@@ -54,7 +54,7 @@ export function latency(store: Store, looks: Look[]): HTMLElement {
     show(null, []);
   };
   store.listen((changed) => {
-    if (["scene", "kind", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
+    if (["scenario", "kind", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
   });
   queueMicrotask(draw);
   return section("latency", "Latency", "Share of completed requests that take longer than a given latency, over all seeds. A curve below the intersection of the two dashed lines meets the SLO. Failures are in the table.", tools, h("div", { class: "with-side" }, box, side));

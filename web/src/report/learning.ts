@@ -6,7 +6,7 @@ import { progress, type Way } from "../charts/progress";
 import { h, section } from "./dom";
 import { highlight, legend } from "./legend";
 import type { Look } from "./policies";
-import { sceneName, sceneSelect } from "./scenes";
+import { scenarioName, scenarioSelect } from "./scenarios";
 import type { Store } from "./state";
 
 export function learning(store: Store, looks: Look[]): HTMLElement | null {
@@ -17,12 +17,12 @@ export function learning(store: Store, looks: Look[]): HTMLElement | null {
   const side = h("div", { class: "side" });
   let chart: Chart | undefined;
   const draw = () => {
-    const scene = store.summary.scenes[store.state.scene];
-    tools.replaceChildren(sceneSelect(store));
+    const scenario = store.summary.scenarios[store.state.scenario];
+    tools.replaceChildren(scenarioSelect(store));
     chart?.destroy();
     chart = undefined;
     side.replaceChildren();
-    const shown = all.filter((c) => c.app === scene?.app && c.workload === scene.workload && c.steps.length > 0);
+    const shown = all.filter((c) => c.app === scenario?.app && c.workload === scenario.workload && c.steps.length > 0);
     box.classList.toggle("empty", shown.length === 0);
     if (shown.length === 0) return;
     const name = (policy: number) => store.summary.policies[policy]!.label;
@@ -38,14 +38,14 @@ export function learning(store: Store, looks: Look[]): HTMLElement | null {
     chart = progress({
       box,
       height: 320,
-      about: `DRPC’s reward over environment steps, ${sceneName(store, store.state.scene)}: ${shown.map((c, i) => `${name(c.policy)} ends at ${finals[i]}`).join("; ")}`,
+      about: `DRPC’s reward over environment steps, ${scenarioName(store, store.state.scenario)}: ${shown.map((c, i) => `${name(c.policy)} ends at ${finals[i]}`).join("; ")}`,
       ways,
       onCursor: show,
     });
     show(null, []);
   };
   store.listen((changed) => {
-    if (["scene", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
+    if (["scenario", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
   });
   queueMicrotask(draw);
   return section("learning", "Learning", "Learning curves of the policies trained for this report: the mean of DRPC’s reward without exploration, over their models. It is the common measure for all of them, whatever their own reward; all had the same number of steps and of tuning trials.", tools, h("div", { class: "with-side" }, box, side));

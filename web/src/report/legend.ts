@@ -1,4 +1,4 @@
-// The policies of a scene beside a chart: what the marks mean, and values that
+// The policies of a scenario beside a chart: what the marks mean, and values that
 // follow the pointer. Each entry can be reached by keyboard.
 
 import type { Chart } from "../charts/chart";

@@ -4,7 +4,7 @@ import { figure, milliseconds } from "../charts/format";
 import { rangeOf, type Line, type Panel } from "../charts/timeline";
 import type { Kind, Story } from "./data";
 
-/** Lines that can be told apart in one panel. */
+/** Lines that can be distinguished in one panel. */
 const MOST_LINES = 7;
 const MOST_KINDS = 5; // and latencies cross
 

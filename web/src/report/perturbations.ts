@@ -8,11 +8,11 @@ import { badge, type Look } from "./policies";
 import type { Store } from "./state";
 
 export function perturbations(store: Store, looks: Look[]): HTMLElement | null {
-  if (new Set(store.summary.scenes.map((s) => s.perturbation)).size < 2) return null;
+  if (new Set(store.summary.scenarios.map((s) => s.perturbation)).size < 2) return null;
   const box = h("div", {});
   const draw = () => box.replaceChildren(...matrix(store, looks));
   store.listen((changed) => {
-    if (changed.has("scene")) draw();
+    if (changed.has("scenario")) draw();
   });
   draw();
   return section("perturbations", "Perturbations", "Share of requests over the SLO under each perturbation, and below it the cost relative to the same policy without perturbation. ✗ marks an SLO violation.", box);
@@ -20,16 +20,16 @@ export function perturbations(store: Store, looks: Look[]): HTMLElement | null {
 
 function matrix(store: Store, looks: Look[]): HTMLElement[] {
   const { summary } = store;
-  const here = summary.scenes[store.state.scene];
+  const here = summary.scenarios[store.state.scenario];
   if (!here) return [];
-  const scenes = summary.scenes.flatMap((s, i) => (s.app === here.app && s.workload === here.workload && s.engine === here.engine ? [i] : []));
-  const title = h("p", { class: "scene-title" }, `${here.app} · ${here.workload}`);
-  if (scenes.length < 2) return [title, h("p", { class: "soft" }, "This workload ran without perturbations only.")];
-  const columns = scenes.sort((i, j) => Number(summary.scenes[j]!.perturbation === "none") - Number(summary.scenes[i]!.perturbation === "none"));
-  const find = (policy: number, scene: number) => summary.rows.find((r) => r.policy === policy && r.scene === scene);
-  const policies = [...new Set(columns.flatMap((scene) => store.rowsOf(scene).map((i) => summary.rows[i]!.policy)))];
-  const kept = (policy: number) => columns.filter((scene) => find(policy, scene)?.met).length;
-  const ran = (policy: number) => columns.filter((scene) => find(policy, scene)).length;
+  const scenarios = summary.scenarios.flatMap((s, i) => (s.app === here.app && s.workload === here.workload && s.engine === here.engine ? [i] : []));
+  const title = h("p", { class: "scenario-title" }, `${here.app} · ${here.workload}`);
+  if (scenarios.length < 2) return [title, h("p", { class: "soft" }, "This workload ran without perturbations only.")];
+  const columns = scenarios.sort((i, j) => Number(summary.scenarios[j]!.perturbation === "none") - Number(summary.scenarios[i]!.perturbation === "none"));
+  const find = (policy: number, scenario: number) => summary.rows.find((r) => r.policy === policy && r.scenario === scenario);
+  const policies = [...new Set(columns.flatMap((scenario) => store.rowsOf(scenario).map((i) => summary.rows[i]!.policy)))];
+  const kept = (policy: number) => columns.filter((scenario) => find(policy, scenario)?.met).length;
+  const ran = (policy: number) => columns.filter((scenario) => find(policy, scenario)).length;
   policies.sort((p, q) => kept(q) - kept(p));
   return [
     title,
@@ -39,7 +39,7 @@ function matrix(store: Store, looks: Look[]): HTMLElement[] {
       h(
         "table",
         { class: "matrix" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Policy"), h("th", { scope: "col" }, "SLO met in"), ...columns.map((scene) => heading(store, scene)))),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Policy"), h("th", { scope: "col" }, "SLO met in"), ...columns.map((scenario) => heading(store, scenario)))),
         h(
           "tbody",
           {},
@@ -49,7 +49,7 @@ function matrix(store: Store, looks: Look[]): HTMLElement[] {
               {},
               h("th", { scope: "row" }, h("span", { class: "policy" }, badge(looks[policy]!), h("span", { class: "label" }, summary.policies[policy]!.label))),
               h("td", {}, `${kept(policy)} of ${ran(policy)}`),
-              ...columns.map((scene) => cell(find(policy, scene), find(policy, columns[0]!))),
+              ...columns.map((scenario) => cell(find(policy, scenario), find(policy, columns[0]!))),
             ),
           ),
         ),
@@ -58,8 +58,8 @@ function matrix(store: Store, looks: Look[]): HTMLElement[] {
   ];
 }
 
-function heading(store: Store, scene: number): HTMLElement {
-  const name = store.summary.scenes[scene]!.perturbation;
+function heading(store: Store, scenario: number): HTMLElement {
+  const name = store.summary.scenarios[scenario]!.perturbation;
   return h("th", { scope: "col", title: store.summary.perturbations[name] }, name === "none" ? "undisturbed" : name, name !== "none" && h("span", { class: "what" }, store.summary.perturbations[name]));
 }
 

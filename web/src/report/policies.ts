@@ -1,6 +1,6 @@
 // How each policy looks, the same in every picture: its family has a colour and
 // a shape; within it, the first is hollow and dashed, the others are solid.
-// Nothing is told by colour alone.
+// Nothing is shown by colour alone.
 
 import { SHAPES, type Shape } from "../charts/marks";
 import { colour, hue, HUES } from "../charts/theme";

@@ -7,9 +7,9 @@ export interface State {
   app: string; // "" = all
   workload: string;
   perturbation: string;
-  scene: number; // the one in the charts
+  scenario: number; // the one in the charts
   kind: string; // of requests, in the distribution
-  left: number; // ids of the runs that are told; -1 = none
+  left: number; // ids of the runs shown; -1 = none
   right: number;
   difference: boolean; // the table shows differences to the baseline
   everything: boolean; // the table shows every measure
@@ -42,32 +42,32 @@ export class Store {
     for (const listener of this.listeners) listener(changed);
   }
 
-  /** Scenes that pass the filter. */
-  scenes(): number[] {
+  /** Scenarios that pass the filter. */
+  scenarios(): number[] {
     const { app, workload, perturbation } = this.state;
-    return this.summary.scenes.flatMap((s, i) => {
+    return this.summary.scenarios.flatMap((s, i) => {
       const passes = (!app || s.app === app) && (!workload || s.workload === workload) && (!perturbation || s.perturbation === perturbation);
       return passes ? [i] : [];
     });
   }
 
-  rowsOf(scene: number): number[] {
-    return this.summary.rows.flatMap((r, i) => (r.scene === scene ? [i] : []));
+  rowsOf(scenario: number): number[] {
+    return this.summary.rows.flatMap((r, i) => (r.scenario === scenario ? [i] : []));
   }
 
-  // Choices depend on each other: the charts show a scene that passes the
-  // filter, and the stories are of that scene.
+  // Choices depend on each other: the charts show a scenario that passes the
+  // filter, and the stories are of that scenario.
   private settle(): void {
-    const scenes = this.scenes();
-    if (!scenes.includes(this.state.scene)) this.state.scene = scenes[0] ?? -1;
-    const { scene } = this.state;
-    if (scene < 0) return;
-    const kinds = this.summary.scenes[scene]!.kinds ?? [];
+    const scenarios = this.scenarios();
+    if (!scenarios.includes(this.state.scenario)) this.state.scenario = scenarios[0] ?? -1;
+    const { scenario } = this.state;
+    if (scenario < 0) return;
+    const kinds = this.summary.scenarios[scenario]!.kinds ?? [];
     if (!kinds.some((k) => k.name === this.state.kind)) this.state.kind = kinds[0]?.name ?? "";
-    const rows = this.rowsOf(scene);
+    const rows = this.rowsOf(scenario);
     const runs = rows.flatMap((i) => (this.summary.rows[i]!.runs ?? []).map((r) => r.id));
     if (!runs.includes(this.state.left)) this.state.left = this.firstRun(this.baselineRow(rows)) ?? runs[0] ?? -1;
-    if (this.state.right >= 0 && !runs.includes(this.state.right)) this.state.right = this.firstRun(this.rivalRow(scene, rows)) ?? -1;
+    if (this.state.right >= 0 && !runs.includes(this.state.right)) this.state.right = this.firstRun(this.rivalRow(scenario, rows)) ?? -1;
   }
 
   private firstRun(row: number | undefined): number | undefined {
@@ -80,10 +80,10 @@ export class Store {
   }
 
   /** Who is worth seeing beside the baseline: the winner, or the next best. */
-  private rivalRow(scene: number, rows: number[]): number | undefined {
+  private rivalRow(scenario: number, rows: number[]): number | undefined {
     const { rows: all, policies, verdicts } = this.summary;
     const base = this.baselineRow(rows);
-    const winner = verdicts[scene]?.winner ?? -1;
+    const winner = verdicts[scenario]?.winner ?? -1;
     if (winner >= 0 && winner !== base) return winner;
     const cost = (i: number) => all[i]!.values["core_hours"]?.[0] ?? Infinity;
     const others = rows.filter((i) => i !== base && !policies[all[i]!.policy]!.reference);
@@ -93,12 +93,12 @@ export class Store {
 
 /** Where the report opens: undisturbed runs, all applications. */
 function defaults(summary: Summary): State {
-  const calm = summary.scenes.some((s) => s.perturbation === "none");
+  const calm = summary.scenarios.some((s) => s.perturbation === "none");
   return {
     app: "",
     workload: "",
     perturbation: calm ? "none" : "",
-    scene: -1,
+    scenario: -1,
     kind: "",
     left: -1,
     right: Number.MAX_SAFE_INTEGER, // settles on a run; -1 = no second story

@@ -8,7 +8,7 @@ import { decisionList } from "./decisions";
 import { h, section, select } from "./dom";
 import { panelsOf } from "./panels";
 import { badge, type Look } from "./policies";
-import { sceneSelect } from "./scenes";
+import { scenarioSelect } from "./scenarios";
 import type { Store } from "./state";
 
 type Side = "left" | "right";
@@ -22,20 +22,20 @@ export function stories(store: Store, looks: Look[]): HTMLElement {
   const whole = () => charts.forEach((c) => c.plot.setData(c.plot.data, true));
   const draw = async () => {
     const turn = ++drawing;
-    tools.replaceChildren(sceneSelect(store), h("button", { type: "button", class: "quiet", onclick: whole }, "Whole run"), h("span", { class: "soft hint" }, "Drag across a chart to zoom; arrow keys move the cursor."));
+    tools.replaceChildren(scenarioSelect(store), h("button", { type: "button", class: "quiet", onclick: whole }, "Whole run"), h("span", { class: "soft hint" }, "Drag across a chart to zoom; arrow keys move the cursor."));
     const sides = (["left", "right"] as const).map((side) => ({ side, found: findRun(store, store.state[side]) }));
-    const told = await Promise.all(sides.map(({ found }) => (found ? openChunk<Story>("run", found.run.chunk) : null)));
+    const shown = await Promise.all(sides.map(({ found }) => (found ? openChunk<Story>("run", found.run.chunk) : null)));
     if (turn !== drawing) return; // the reader has gone on
     charts.forEach((c) => c.destroy());
     charts = [];
-    const kinds = store.summary.scenes[store.state.scene]?.kinds ?? [];
-    const panels = panelsOf(told.filter((story) => story !== null), kinds);
-    const parts = sides.map(({ side, found }, i) => column(store, looks, side, found, told[i]!));
+    const kinds = store.summary.scenarios[store.state.scenario]?.kinds ?? [];
+    const panels = panelsOf(shown.filter((story) => story !== null), kinds);
+    const parts = sides.map(({ side, found }, i) => column(store, looks, side, found, shown[i]!));
     columns.replaceChildren(...parts.map((p) => p.element));
-    parts.forEach((part, i) => charts.push(...fillColumn(part, told[i]!, told[i] ? panels.shift()! : [])));
+    parts.forEach((part, i) => charts.push(...fillColumn(part, shown[i]!, shown[i] ? panels.shift()! : [])));
   };
   store.listen((changed) => {
-    if (["scene", "left", "right", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
+    if (["scenario", "left", "right", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) void draw();
   });
   queueMicrotask(draw);
   return section("stories", "Runs over time", "A run over time, with its decisions and their reasons. Select two to compare them on common axes with a common cursor.", tools, columns);
@@ -81,7 +81,7 @@ function column(store: Store, looks: Look[], side: Side, found: Found | null, st
 }
 
 function runSelect(store: Store, side: Side, found: Found | null): HTMLElement {
-  const rows = store.rowsOf(store.state.scene).map((i) => store.summary.rows[i]!);
+  const rows = store.rowsOf(store.state.scenario).map((i) => store.summary.rows[i]!);
   const choices = rows.flatMap((row) => {
     const run = row.runs?.find((r) => r.seed === found?.run.seed) ?? row.runs?.[0];
     return run ? [{ value: String(run.id), text: store.summary.policies[row.policy]!.label }] : [];

@@ -1,10 +1,10 @@
-// The table: policies by scene, every measure with its interval.
+// The table: policies by scenario, every measure with its interval.
 
 import type { Measure, Row } from "./data";
 import { difference, value, whisker } from "./cells";
 import { h, section } from "./dom";
 import { badge, type Look } from "./policies";
-import { sceneName } from "./scenes";
+import { scenarioName } from "./scenarios";
 import type { Store } from "./state";
 
 interface Column {
@@ -27,9 +27,9 @@ export function table(store: Store, looks: Look[]): HTMLElement {
       switchOf("All measures", store.state.everything, false, () => store.set({ everything: !store.state.everything })),
     );
     grid.replaceChildren(
-      h("caption", { class: "unseen" }, "Policies by scene, with means and 95 % intervals over seeds"),
+      h("caption", { class: "unseen" }, "Policies by scenario, with means and 95 % intervals over seeds"),
       h("thead", {}, h("tr", {}, ...columns.map((c) => heading(store, c)))),
-      ...store.scenes().map((scene) => group(store, columns, scene)),
+      ...store.scenarios().map((scenario) => group(store, columns, scenario)),
     );
   };
   store.listen((changed) => {
@@ -63,15 +63,15 @@ function heading(store: Store, column: Column): HTMLElement {
   );
 }
 
-function group(store: Store, columns: Column[], scene: number): HTMLElement {
-  const rows = store.rowsOf(scene).map((i) => store.summary.rows[i]!);
+function group(store: Store, columns: Column[], scenario: number): HTMLElement {
+  const rows = store.rowsOf(scenario).map((i) => store.summary.rows[i]!);
   const by = columns.find((c) => c.key === store.state.sort) ?? columns[0]!;
   const sign = store.state.falling ? -1 : 1;
   const sorted = [...rows].sort((a, b) => (by.counts ? Number(b.met) - Number(a.met) : 0) || sign * compare(by.number(a), by.number(b)));
   return h(
     "tbody",
     {},
-    h("tr", { class: "group" }, h("th", { colspan: columns.length, scope: "rowgroup" }, h("span", {}, sceneName(store, scene)))),
+    h("tr", { class: "group" }, h("th", { colspan: columns.length, scope: "rowgroup" }, h("span", {}, scenarioName(store, scenario)))),
     ...sorted.map((row) =>
       h("tr", { class: `${row.met ? "" : "unmet"}${store.summary.policies[row.policy]!.reference ? " reference" : ""}` }, ...columns.map((c, i) => (i === 0 ? h("th", { scope: "row" }, c.cell(row, rows)) : h("td", {}, c.cell(row, rows))))),
     ),
@@ -109,7 +109,7 @@ function policyColumn(store: Store, looks: Look[]): Column {
       const name = h("span", { class: "label" }, label(row));
       if (run === undefined) return name;
       const open = () => {
-        store.set({ scene: row.scene, right: run });
+        store.set({ scenario: row.scenario, right: run });
         document.getElementById("stories")?.scrollIntoView();
       };
       return h("button", { type: "button", class: "policy", title: `${row.settings}: show its runs over time`, onclick: open }, badge(looks[row.policy]!), name);
@@ -151,7 +151,7 @@ function oracleColumn(): Column {
     key: "oracle",
     counts: true,
     name: "× oracle",
-    about: "Cost as a multiple of the cost of an oracle that knows the load in advance",
+    about: "Cost as a multiple of the cost of an oracle that is given the load in advance",
     number: (row) => row.over_clairvoyant?.[0] ?? null,
     cell: (row) => {
       const t = row.over_clairvoyant ?? undefined;

@@ -1,4 +1,4 @@
-// Cost against violations in one scene.
+// Cost against violations in one scenario.
 
 import { figure, percent } from "../charts/format";
 import { scatter, type Point, type Scatter, type Spread } from "../charts/scatter";
@@ -6,7 +6,7 @@ import type { Row, Triple } from "./data";
 import { h, section } from "./dom";
 import { legend } from "./legend";
 import type { Look } from "./policies";
-import { sceneName, sceneSelect } from "./scenes";
+import { scenarioName, scenarioSelect } from "./scenarios";
 import type { Store } from "./state";
 
 export function tradeoff(store: Store, looks: Look[]): HTMLElement {
@@ -17,9 +17,9 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
   const draw = () => {
     chart?.destroy();
     chart = undefined;
-    tools.replaceChildren(sceneSelect(store));
+    tools.replaceChildren(scenarioSelect(store));
     side.replaceChildren();
-    const rows = store.rowsOf(store.state.scene).map((i) => store.summary.rows[i]!);
+    const rows = store.rowsOf(store.state.scenario).map((i) => store.summary.rows[i]!);
     const shown = rows.filter((r) => r.values["core_hours"]?.[0] != null && r.values["over_slo_ratio"]?.[0] != null);
     if (shown.length === 0) return;
     const points = shown.map((row): Point => {
@@ -35,7 +35,7 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
     chart = scatter({
       box,
       height: points.length > 8 ? 500 : 400, // names need room
-      about: `Cost against share of requests over the SLO, ${sceneName(store, store.state.scene)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} core-hours and ${percent(p.y[0])}`).join("; ")}`,
+      about: `Cost against share of requests over the SLO, ${scenarioName(store, store.state.scenario)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} core-hours and ${percent(p.y[0])}`).join("; ")}`,
       points,
       limit: store.summary.counts_if,
       bound: lowest(shown.flatMap((r) => (store.summary.policies[r.policy]!.reference || !r.bound ? [] : [r.bound[0]!]))),
@@ -45,7 +45,7 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
     });
   };
   store.listen((changed) => {
-    if (["scene", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
+    if (["scenario", "app", "workload", "perturbation"].some((key) => changed.has(key as never))) draw();
   });
   queueMicrotask(draw); // the box has no width before it is on the page
   return section("tradeoff", "Cost and SLO", "Down and left is better. The line is the Pareto front: no other contender is both cheaper and safer. Bars are 95 % intervals.", tools, h("div", { class: "with-side" }, box, side));

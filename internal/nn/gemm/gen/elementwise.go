@@ -89,8 +89,8 @@ func vectorArithmetic() {
 	finish()
 }
 
-// Below these sizes Adam takes a gradient, and the means of gradients and of
-// their squares, for zero; the portable version has the same ones, and says why.
+// Below these sizes Adam takes a gradient, and the means of gradients and of their squares, as
+// zero; the portable version has the same constants, with the reason.
 const (
 	fadedGradient = 1e-18
 	fadedMean     = 1e-30

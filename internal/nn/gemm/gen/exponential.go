@@ -41,8 +41,8 @@ func reduce(x reg.VecVirtual) (power, n reg.VecVirtual) {
 	VFNMADD231PS(constant(-2.12194440e-4), n, r)
 	VCVTPS2DQ(n, n)
 
-	// In pairs (Estrin's scheme): the pairs do not wait for each other, and one
-	// result of a single inference hangs on the other.
+	// In pairs (Estrin's scheme): the pairs are independent of each other, which matters where
+	// a single inference depends on this result.
 	square, fourth := YMM(), YMM()
 	VMULPS(r, r, square)
 	p01 := copied(constant(5.0000001201e-1))

@@ -12,10 +12,9 @@ import (
 // strip is the widest piece of a row vector computed at once: 8 registers.
 const strip = 8
 
-// vectorTimesMatrix emits y = x*B for one row x: a single inference, and the
-// sums over a batch. It walks B row by row and keeps up to 64 sums in
-// registers; narrow results take several rows of B at a time instead, because
-// few sums alone would wait for each other.
+// vectorTimesMatrix emits y = x*B for one row x: a single inference, and the sums over a batch.
+// It reads B row by row and keeps up to 64 sums in registers; narrow results take several rows
+// of B at a time instead, because few sums alone would be bound by latency.
 func vectorTimesMatrix() {
 	kernel("vectorMatrix", "func(y, x, b, bias *float32, k, n, strideX, strideB, mode int)",
 		"vectorMatrix computes n sums over k rows of B, each weighted by an element of x. Strides are in elements.")
@@ -44,7 +43,7 @@ func vectorTimesMatrix() {
 	s.strips()
 }
 
-// stripState is what stays in registers between strips.
+// stripState is kept in registers between strips.
 type stripState struct {
 	x, k                            gotypes.Component
 	y, b, bias, n, strideX, strideB reg.GPVirtual
@@ -76,8 +75,8 @@ func (s *stripState) strips() {
 	finish()
 }
 
-// rowsAtOnce is how many rows of B a strip takes in turn, each into sums of its
-// own: as many as hide the latency of an addition behind the loads.
+// rowsAtOnce is how many rows of B a strip takes in turn, each into its own sums: as many as
+// hide the latency of an addition behind the loads.
 func rowsAtOnce(vectors int) int {
 	switch {
 	case vectors <= 2:
@@ -132,7 +131,7 @@ func (s *stripState) strip(vectors int) {
 	s.end(acc[0], mask)
 }
 
-// begin loads the first sums: the bias, what y holds, or zero.
+// begin loads the initial sums: the bias, the present y, or zero.
 func (s *stripState) begin(vectors int, mask reg.VecVirtual) []reg.VecVirtual {
 	var acc []reg.VecVirtual
 	for range vectors {
@@ -204,8 +203,8 @@ func stripMask(vectors int, n reg.GPVirtual) reg.VecVirtual {
 	return mask
 }
 
-// end applies ReLU or tanh and stores. Only a narrow row can have tanh here: it
-// is for the last layer of a policy, whose single result everything waits for.
+// end applies ReLU or tanh and stores. Only a narrow row can have tanh here: it is for the last
+// layer of a policy, whose single result is on the critical path.
 func (s *stripState) end(acc []reg.VecVirtual, mask reg.VecVirtual) {
 	mode, store, last := GP64(), label("store"), len(acc)-1
 	Load(Param("mode"), mode)

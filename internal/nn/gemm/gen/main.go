@@ -3,7 +3,7 @@
 // Loadline; `go generate` in the parent folder runs it.
 package main
 
-// The dot imports are avo's own custom: it reads as a small assembly language.
+// Dot imports are avo's convention: it reads as a small assembly language.
 
 import . "github.com/mmcloughlin/avo/build"
 

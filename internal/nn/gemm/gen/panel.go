@@ -18,8 +18,7 @@ const (
 
 const (
 	maxTileRows = 6
-	// unrollK repeats the inner loop so that its bookkeeping hides behind the
-	// multiplications.
+	// unrollK repeats the inner loop to hide its overhead behind the multiplications.
 	unrollK = 4
 )
 
@@ -33,7 +32,7 @@ func panels() {
 	panelKernel("panel8", 1, true, "1 to 8 columns of C; width counts its lanes")
 }
 
-// panelState is what stays in registers between tiles.
+// panelState is kept in registers between tiles.
 type panelState struct {
 	vectors                              int
 	masked                               bool
@@ -200,8 +199,8 @@ func (p *panelState) multiply(rows int, acc [][]reg.VecVirtual) {
 	Label(done)
 }
 
-// end applies ReLU and stores. max(value, 0) is written so that NaN survives:
-// a network that has diverged must not look healthy.
+// end applies ReLU and stores. max(value, 0) is written so that NaN is preserved: a diverged
+// network must not look healthy.
 func (p *panelState) end(rows int, acc [][]reg.VecVirtual) {
 	mode, store := GP64(), label("store")
 	Load(Param("mode"), mode)

@@ -181,7 +181,7 @@ func TestAnInfeasibleSLOIsReportedAndTrained(t *testing.T) {
 	c := short("parslo")
 	c.Most = 40
 	_, report, err := Run(t.Context(), s, set, c, Hooks{})
-	if err != nil || !strings.Contains(report.Unadjusted, "buy cannot be kept within 5ms") || report.Factors != nil {
+	if err != nil || !strings.Contains(report.Unadjusted, "buy cannot be met within 5ms") || report.Factors != nil {
 		t.Errorf("%q, %v, %v", report.Unadjusted, report.Factors, err)
 	}
 }

@@ -2,9 +2,9 @@ package surface
 
 import "math"
 
-// Shared fills out with the cells of a replica whose limit is a speed, by load
-// in the order of Load. Below one core a visit alone runs at the limit, so the
-// replica is one of one core in slower time.
+// Shared fills out with the cells of a replica whose limit is a speed, by load in the order of
+// Load. Below one core a single visit runs at the limit, so the replica is one with one core in
+// slower time.
 func (t *Table) Shared(cores, variation float64, out *[LoadPoints]Cell) {
 	stretch := 1.0
 	if cores < 1 {
@@ -66,7 +66,7 @@ func (b *blend) into(c *Cell, stretch float64) {
 	c.Throttled = b.throttled
 }
 
-// spot is a value between two grid points.
+// spot is a position between two grid points.
 type spot struct {
 	low    int
 	weight float64 // of the upper one
@@ -84,7 +84,7 @@ func (s spot) ends() [2]end {
 	return [2]end{{s.low, 1 - s.weight}, {s.low + 1, s.weight}}
 }
 
-// place finds a value in a grid. Outside of it the nearest edge stands in.
+// place locates a value in a grid. Outside of it the nearest edge is used.
 func place(grid []float64, v float64, ratio bool) spot {
 	last := len(grid) - 1
 	switch {

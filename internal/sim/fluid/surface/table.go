@@ -17,9 +17,8 @@ type Table struct {
 	shared, quota []Cell
 }
 
-// A logarithm to base 2 between -4 and 28 in steps of 1/2048 fits 16 bits: a
-// part is off by 0.02 % at most. Less than 1/16 of the mean demand is of no
-// account.
+// A logarithm to base 2 between -4 and 28 in steps of 1/2048 fits 16 bits: a part is off by
+// 0.02 % at most. Less than 1/16 of the mean demand is negligible.
 const (
 	logOffset = 4
 	logScale  = 2048
@@ -70,7 +69,7 @@ func decode(b []byte) (*Table, error) {
 var Embedded = sync.OnceValue(func() *Table {
 	t, err := decode(encoded)
 	if err != nil {
-		panic(err) // a broken build, which the tests of this package catch
+		panic(err) // a broken build; this package's tests catch it
 	}
 	return t
 })

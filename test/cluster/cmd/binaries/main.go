@@ -1,4 +1,4 @@
-// Command binaries builds what test/cluster runs, and tells where it is.
+// Command binaries builds the programs of test/cluster, and prints their folder.
 package main
 
 import (
