@@ -166,7 +166,7 @@ func TestSentences(t *testing.T) {
 
 // FuzzExplain: every readable record can be explained.
 func FuzzExplain(f *testing.F) {
-	s := newScene()
+	s := newExample()
 	text, err := json.Marshal(Of(&s.d, s.s))
 	if err != nil {
 		f.Fatal(err)

@@ -194,7 +194,7 @@ func TestStaleDecisionsAreRefused(t *testing.T) {
 		}
 	}
 	tiny := loadline.Setting{CPURequest: loadline.Some(0.01), CPULimit: loadline.Some(0.01)}
-	if resized, err = stale.Resize(t.Context(), 0, tiny, false); err != nil {
+	if resized, err = stale.Resize(t.Context(), 0, tiny, kube.Resizing{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range resized {
