@@ -3,9 +3,9 @@ package guard
 import "time"
 
 // clock counts the time that was observed. The timers of the guards use it. It never
-// runs backwards, and a pass counts for little more than the period of the loop: while
-// passes are missing, because the process was stopped or the cluster could not be read,
-// or when the machine's clock was set, no cool-down ends.
+// runs backwards, and the time in which passes are missing does not count: when the
+// process was stopped, the cluster could not be read, or the machine's clock was set, no
+// cool-down ends for that.
 type clock struct {
 	period func() time.Duration // of the loop; nil = all time counts
 
@@ -35,7 +35,9 @@ func (c *clock) advance(now time.Time) time.Duration {
 		most = max(c.period()*7/4, leastGap)
 	}
 	c.interrupted = c.period != nil && (elapsed < 0 || elapsed > most)
-	c.at += min(max(elapsed, 0), most)
+	if !c.interrupted {
+		c.at += min(max(elapsed, 0), most)
+	}
 	return c.at
 }
 
