@@ -87,6 +87,7 @@ const (
 	ReasonFresh            = "Fresh"            // false
 	ReasonMetricsAbsent    = "MetricsAbsent"    // services are not measured; the message names them
 	ReasonMetricsLate      = "MetricsLate"      // samples are older than guard.data.maxAge
+	ReasonMetricsPartial   = "MetricsPartial"   // too few of the ready pods are measured
 	ReasonNoDecision       = "NoDecision"       // none for three intervals
 	ReasonObjectivesUnseen = "ObjectivesUnseen" // services are measured, objectives are not
 )

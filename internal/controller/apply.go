@@ -58,6 +58,18 @@ func (c *cluster) mustPersist(plan loadline.Plan) bool {
 // why.
 func (c *cluster) mayApply(i int) bool { return c.app.Targets[i] != nil && !c.holds[i].held() }
 
+// allowed is the part of a setting that may be applied to a service: all of it, or for
+// some holds the replicas that it adds.
+func (c *cluster) allowed(i int, set loadline.Setting) loadline.Setting {
+	switch {
+	case c.mayApply(i):
+		return set
+	case c.app.Targets[i] != nil && c.holds[i].adding:
+		return addingReplicas(c.allocation(i), set)
+	}
+	return loadline.Setting{}
+}
+
 // raising is the part of a plan that raises.
 func (c *cluster) raising(plan loadline.Plan) loadline.Plan {
 	var kept loadline.Plan
@@ -98,7 +110,7 @@ func keepIfAbove[T int64 | float64](to *loadline.Opt[T], is T, limit bool) {
 }
 
 func (c *cluster) applyService(ctx context.Context, i int, set loadline.Setting) error {
-	if !c.mayApply(i) {
+	if set = c.allowed(i, set); set.Empty() {
 		return nil
 	}
 	t := &c.desired[i]
@@ -180,7 +192,7 @@ func (c *cluster) mayReduce(i int) bool {
 	now := loadline.Situation{App: c.app.App, Window: []loadline.Observation{*c.seen}, InFlight: c.Allocation(nil)}
 	now.InFlight[i].Replicas = 1
 	reduction := loadline.Setting{Replicas: loadline.Some(0)}
-	allowed, _ := guard.Absent{MaxAge: c.app.Guard.Data.MaxAge}.Check(c.seen.At, now, i, reduction)
+	allowed, _ := guard.Absent{MaxAge: c.app.Guard.Data.MaxAge, Settle: c.app.Guard.Starting.Settle}.Check(c.seen.At, now, i, reduction)
 	return allowed == reduction
 }
 

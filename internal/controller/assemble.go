@@ -29,6 +29,7 @@ type application struct {
 	cluster *cluster
 	loop    *loop.Loop
 	ladder  *guard.Ladder
+	guarded *guard.Guarded
 	models  models
 	model   decider
 	fleet   *Fleet           // nil = students decide alone
@@ -131,7 +132,7 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 	if err != nil {
 		return fmt.Errorf("spec.guard: %w", err)
 	}
-	a.ladder = guarded.Ladder
+	a.guarded, a.ladder = guarded, guarded.Ladder
 	if a.model.policy == nil {
 		a.ladder.Offer(nil, a.model.why)
 	}
@@ -145,7 +146,7 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 		a.loop.Policy = observer{a.ladder}
 		return nil
 	}
-	s := holdGuard{a.cluster}
+	s := holdGuard{a.cluster, a.ladder.SLOBurns}
 	a.loop.Policy = a.ladder
 	a.loop.Guards = append(append([]loop.Guard{s}, a.Axes.Around(append(guarded.Guards, roundGuard{}))...), s)
 	return nil

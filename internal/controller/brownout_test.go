@@ -58,7 +58,7 @@ func (th *theatre) open(ctx context.Context, l *v1alpha1.LoadLine, latest func()
 	a, err := th.stage.open(ctx, l, latest)
 	if err == nil {
 		a.loop.Policy = wishing{a.loop.Policy, &th.wish}
-		a.loop.Guards = []loop.Guard{holdGuard{a.cluster}}
+		a.loop.Guards = []loop.Guard{holdGuard{a.cluster, a.ladder.SLOBurns}}
 	}
 	return a, err
 }

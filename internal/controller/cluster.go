@@ -160,17 +160,17 @@ func (c *cluster) updateHolds(o *loadline.Observation, now time.Time) {
 		case target == nil:
 			c.holds[i] = hold{why: "it is not among spec.services"}
 		case s.Err != nil:
-			c.holds[i] = hold{v1alpha1.ServiceNotFound, s.Err.Error()}
+			c.holds[i] = hold{state: v1alpha1.ServiceNotFound, why: s.Err.Error()}
 		case pause.Of(target.Name):
-			c.holds[i] = hold{v1alpha1.ServicePaused, pause.Why}
+			c.holds[i] = hold{state: v1alpha1.ServicePaused, why: pause.Why}
 		case s.Paused:
-			c.holds[i] = hold{v1alpha1.ServicePaused, "annotation " + v1alpha1.PausedAnnotation + " on the workload"}
+			c.holds[i] = hold{state: v1alpha1.ServicePaused, why: "annotation " + v1alpha1.PausedAnnotation + " on the workload"}
 		case len(s.Conflicts) > 0:
-			c.holds[i] = hold{v1alpha1.ServiceConflict, conflictText(s.Conflicts)}
+			c.holds[i] = hold{state: v1alpha1.ServiceConflict, why: conflictText(s.Conflicts)}
 		case s.RollingOut != "":
-			c.holds[i] = hold{v1alpha1.ServiceRollingOut, "a roll-out is in progress: " + s.RollingOut}
+			c.holds[i] = hold{state: v1alpha1.ServiceRollingOut, why: "a roll-out is in progress: " + s.RollingOut, raises: true}
 		case now.Before(c.desired[i].manual):
-			c.holds[i] = hold{v1alpha1.ServiceManualChange, c.desired[i].whyManual(s)}
+			c.holds[i] = hold{state: v1alpha1.ServiceManualChange, why: c.desired[i].whyManual(s), raises: true}
 		default:
 			c.holds[i] = hold{}
 		}

@@ -315,7 +315,8 @@ func TestManualChangeIsRespectedForAWhile(t *testing.T) {
 	if st := c.holds[0]; st.state != v1alpha1.ServiceManualChange || !strings.Contains(st.why, "kubectl set 9 replicas") {
 		t.Errorf("%+v", st)
 	}
-	if got, why := (holdGuard{c}).Check(s.now, loadline.Situation{}, 0, replicas(6)); !got.Empty() || why == "" {
+	if got, why := (holdGuard{c, func() bool { return false }}).Check(s.now, loadline.Situation{InFlight: c.Allocation(nil)}, 0,
+		replicas(6)); !got.Empty() || why == "" {
 		t.Errorf("%+v: %s", got, why)
 	}
 	s.now = s.now.Add(time.Hour)

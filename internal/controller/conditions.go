@@ -233,6 +233,9 @@ func (v *view) staleVerdict() verdict {
 		}
 		return yes(v1alpha1.ReasonMetricsAbsent, message)
 	}
+	if partial := v.partial(); len(partial) > 0 {
+		return yes(v1alpha1.ReasonMetricsPartial, "too few of the ready pods are measured, so that nothing is reduced: "+strings.Join(partial, ", "))
+	}
 	var kinds []string
 	for i := range v.kinds {
 		if !v.kinds[i].OverSLO.Present() && !v.kinds[i].AtSLO.Present() && !(v.kinds[i].Rate.Present() && v.kinds[i].Rate.Value == 0) {

@@ -5,13 +5,14 @@
 // Reading order: controller.go (which applications there are), runner.go (start,
 // restart and stop of one), pass.go (one pass from observing to publishing, also for
 // once.go), fence.go and confirm.go (a process that no longer decides writes nothing),
-// contain.go (a panic concerns one application), assemble.go (what an application
-// consists of), cluster.go with apply.go (the loop's cluster), hold.go (services that
-// must not be changed now), round.go (sizes in millicores and MiB), desired.go (the
-// desired state of services), brownout.go and release.go (brownouts that nothing else
-// ends), manual.go (changes by others), sources.go (Prometheus and its credentials),
-// models.go with read.go (the policy), view.go, status.go, conditions.go and publish.go
-// (the status), events.go, metrics.go, board.go (answers to KEDA), standby.go, clock.go.
+// contain.go (a panic concerns one application), catchup.go (what a new process must
+// know), assemble.go (what an application consists of), cluster.go with apply.go (the
+// loop's cluster), hold.go (services that must not be changed now), round.go (sizes in
+// millicores and MiB), desired.go (the desired state of services), brownout.go and
+// release.go (brownouts that nothing else ends), manual.go (changes by others),
+// sources.go (Prometheus and its credentials), models.go with read.go (the policy),
+// view.go, status.go, conditions.go and publish.go (the status), events.go, metrics.go,
+// board.go (answers to KEDA), standby.go, clock.go.
 //
 // Students of a teacher: fleet.go with fleetname.go and fleetjoin.go (the fleet of an
 // application), fleetmember.go and experience.go (which decisions were applied),

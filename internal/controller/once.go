@@ -44,6 +44,7 @@ func (c *Controller) Once(ctx context.Context, l *v1alpha1.LoadLine) Finding {
 	}
 	r := c.newRunner(l)
 	a.cluster.confirm = r.confirm
+	r.catchUp(ctx, a)
 	v, err := r.pass(ctx, a)
 	f.fill(v, v.status(l, a.model, r.forbidden), a)
 	if err = errors.Join(err, a.close()); err != nil && f.Error == "" {

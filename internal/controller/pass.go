@@ -64,6 +64,7 @@ func (a *application) view(p *loop.Pass) *view {
 	v := newView(a.Application, a.cluster, p)
 	v.fleet = a.fleetVerdict()
 	v.ladder = a.ladder.State()
+	v.memory = a.guarded.Memory(p.Decision.At)
 	v.policy = a.policyName(v.ladder.Rung)
 	return v
 }

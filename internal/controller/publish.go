@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/resource"
 )
 
 const (
@@ -62,6 +63,7 @@ func (r *runner) writeAhead(ctx context.Context, a *application, plan loadline.P
 	defer cancel()
 	l := r.latest.Load()
 	status := a.cluster.planned(r.newest, plan)
+	resource.Remember(&status, a.guarded.Memory(a.cluster.passTime()))
 	status.ObservedGeneration, status.Agent = l.Generation, r.c.Agent
 	if len(status.BrownedOut) > 0 {
 		if err := r.c.setFinalizer(ctx, l, true); err != nil {

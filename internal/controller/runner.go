@@ -31,6 +31,7 @@ type runner struct {
 	renewed   time.Time               // when another model was last looked for
 	forbidden error                   // by the API server, at the last pass
 	news      string                  // of the model, as last published
+	memory    guard.Memory            // of the guards at the last pass, to be handed on in this process
 
 	finalizer    bool  // we have added it; the cache may not show it yet
 	unrestored   error // why brownouts are not restored
@@ -60,6 +61,7 @@ func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time
 	r := c.newRunner(l)
 	if before != nil {
 		r.newest, r.status, r.written, r.stored, r.version = before.newest, before.status, before.written, before.stored, before.version
+		r.memory = before.memory
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	go func() {
@@ -132,6 +134,7 @@ func (r *runner) attempt(ctx context.Context) error {
 		return nil
 	})
 	if panicked != nil {
+		r.memory = guard.Memory{} // the guards may have been in the middle of something: the status has the rest
 		return passError{panicked}
 	}
 	return failed
@@ -146,6 +149,7 @@ func (r *runner) assembleAndPass(ctx context.Context) error {
 		return err
 	}
 	a.cluster.confirm = r.confirm
+	r.catchUp(ctx, a)
 	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
 		len(r.latest.Load().Spec.Services))
 	defer r.close(a)
@@ -166,9 +170,11 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 		if err := clock.WaitUntil(ctx, at); err != nil {
 			return err
 		}
-		if _, err := r.pass(ctx, a); err != nil {
+		v, err := r.pass(ctx, a)
+		if err != nil {
 			return err
 		}
+		r.memory = v.memory
 	}
 }
 

@@ -44,6 +44,7 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 		status.Services = append(status.Services, v.serviceStatus(i))
 	}
 	status.ServicesMoved = fmt.Sprintf("%d/%d", moved, all)
+	resource.Remember(&status, v.memory)
 	return status
 }
 
@@ -65,10 +66,7 @@ func (c *cluster) planned(was v1alpha1.LoadLineStatus, plan loadline.Plan) v1alp
 		}
 		s := old[target.Name]
 		t := c.desired[i]
-		var set loadline.Setting
-		if c.mayApply(i) {
-			set = planOf(plan, i)
-		}
+		set := c.allowed(i, planOf(plan, i))
 		if !set.Empty() {
 			t.changed = now
 		}
@@ -137,6 +135,9 @@ func (v *view) seenStatus(i int) *v1alpha1.Seen {
 	sv := &v.services[i]
 	ready := int32(sv.ready)
 	seen := &v1alpha1.Seen{Time: metav1.NewTime(v.at), Rate: resource.Measured(sv.observed.Rate), ReadyReplicas: &ready}
+	if c := sv.coverage.Least(); c.Of > 0 {
+		seen.MeasuredPods = fmt.Sprintf("%d/%d", c.Measured, c.Of)
+	}
 	if c := sv.observed.CPU; c.Present() {
 		seen.CPU = quantity.NewMilliQuantity(int64(c.Value*1000+0.5), quantity.DecimalSI)
 	}
@@ -174,6 +175,9 @@ func equalCalm(a, b v1alpha1.LoadLineStatus) bool {
 func calm(s v1alpha1.LoadLineStatus) v1alpha1.LoadLineStatus {
 	c := *s.DeepCopy()
 	c.LastDecisionTime, c.Objectives = nil, nil
+	if c.Memory != nil {
+		c.Memory.Time = metav1.MicroTime{}
+	}
 	for i := range c.Services {
 		c.Services[i].Seen, c.Services[i].Why = nil, ""
 	}

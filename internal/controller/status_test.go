@@ -100,14 +100,14 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"a secret is away": {func(_ *stage, v *view) { v.blind = missingError{errors.New("Secret")} }, sound,
 			"Ready=False/SecretNotFound"},
 		"a target is away": {func(_ *stage, v *view) {
-			v.services[0].hold = hold{v1alpha1.ServiceNotFound, "Deployment web: not found"}
+			v.services[0].hold = hold{state: v1alpha1.ServiceNotFound, why: "Deployment web: not found"}
 		}, sound, "Ready=False/TargetNotFound"},
 		"recommend":       {func(_ *stage, v *view) { v.app.Mode = v1alpha1.Recommend }, sound, "Active=False/Recommending"},
 		"observe":         {func(_ *stage, v *view) { v.app.Mode = v1alpha1.Observe }, sound, "Active=False/Observing"},
 		"paused":          {func(s *stage, _ *view) { s.l.Spec.Paused = true }, sound, "Active=False/Paused"},
 		"some are paused": {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Paused=True/SomeServicesPaused"},
 		"and others act":  {func(s *stage, _ *view) { s.l.Spec.Services[0].Paused = true }, sound, "Active=True/Acting"},
-		"a workload is": {func(_ *stage, v *view) { v.services[0].hold = hold{v1alpha1.ServicePaused, "annotation"} }, sound,
+		"a workload is": {func(_ *stage, v *view) { v.services[0].hold = hold{state: v1alpha1.ServicePaused, why: "annotation"} }, sound,
 			"Paused=True/SomeServicesPaused"},
 		"no model": {func(_ *stage, v *view) { v.ladder.Rung = guard.Rule }, decider{reason: v1alpha1.ReasonNoModel},
 			"Fallback=True/NoModel"},
@@ -120,7 +120,7 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"hold":  {func(_ *stage, v *view) { v.ladder.Rung = guard.Hold }, sound, "Fallback=True/Holding"},
 		"floor": {func(_ *stage, v *view) { v.ladder.Rung = guard.Floor }, sound, "Fallback=True/RaisedToFloor"},
 		"a conflict": {func(_ *stage, v *view) {
-			v.services[0].hold = hold{v1alpha1.ServiceConflict, "HPA web"}
+			v.services[0].hold = hold{state: v1alpha1.ServiceConflict, why: "HPA web"}
 			v.services[0].conflicts = []kube.Conflict{{Reason: v1alpha1.ReasonHorizontalPodAutoscaler}}
 		}, sound, "Conflict=True/HorizontalPodAutoscaler"},
 		"unseen": {func(_ *stage, v *view) { v.services[0].observed.Rate = loadline.Sample{} }, sound, "Stale=True/MetricsAbsent"},

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -25,6 +26,7 @@ type view struct {
 	report   live.Report   // which metrics were absent or stale, and why
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
+	memory   guard.Memory
 	policy   string   // that is followed
 	fleet    *verdict // of the condition Fleet; nil = there is none
 	services []serviceView
@@ -52,6 +54,7 @@ type serviceView struct {
 	change    time.Time
 	manual    time.Time
 	resizes   string // what is in the way of sizes
+	coverage  guard.Coverage
 	unscaled  string // why nothing scales it at present, KEDA included
 }
 
@@ -74,6 +77,7 @@ func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 		sv.hold, sv.conflicts = c.holds[i], c.states[i].Conflicts
 		sv.ready = now.Services[i].ReadyPods()
 		sv.observed = now.Services[i]
+		sv.coverage = guard.CoverageOf(&now.Services[i], d.At, app.Guard.Data.MaxAge, app.Guard.Starting.Settle)
 		sv.observed.Pods = nil
 		sv.before = p.Situation.Allocation[i]
 	}
@@ -104,7 +108,7 @@ func (v *view) fillDesired(c *cluster) {
 // it, or the policy.
 func (v *view) why(service int) string {
 	sv := &v.services[service]
-	if sv.hold.held() {
+	if sv.hold.held() && planOf(v.plan, service).Empty() {
 		return sv.hold.why
 	}
 	why := sv.reason
@@ -163,6 +167,17 @@ func (v *view) newest() time.Time {
 		}
 	}
 	return newest
+}
+
+// partial are the services of ours of which too few pods are measured to reduce them.
+func (v *view) partial() []string {
+	var list []string
+	for i := range v.services {
+		if c := v.services[i].coverage.Least(); v.app.Targets[i] != nil && !c.Enough() {
+			list = append(list, fmt.Sprintf("%s (%v)", v.app.App.Services[i].Name, c))
+		}
+	}
+	return list
 }
 
 // unseen are the names of services of ours of which neither rate nor CPU is known.

@@ -75,7 +75,9 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonOtherLoadLine:    {Fault, "take the service out of one of the two"},
 	v1alpha1.ReasonSeveralConflicts: {Fault, look},
 	// Stale
-	v1alpha1.ReasonMetricsAbsent:    {Warning, "have the services scraped that the message names, or correct their names"},
+	v1alpha1.ReasonMetricsAbsent: {Warning, "have the services scraped that the message names, or correct their names"},
+	v1alpha1.ReasonMetricsPartial: {Warning, "check the targets of kubelets and pods in Prometheus (up == 0): every ready pod should be " +
+		"scraped"},
 	v1alpha1.ReasonMetricsLate:      {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
 	v1alpha1.ReasonNoDecision:       {Fault, "check the controller's log"},
 	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},

@@ -13,6 +13,14 @@ type Coverage struct {
 	CPU, Memory, Requests Count
 }
 
+// Least is the count of CPU or requests of which a smaller share is measured.
+func (c Coverage) Least() Count {
+	if c.Requests.Of > 0 && (c.CPU.Of == 0 || c.Requests.Share() < c.CPU.Share()) {
+		return c.Requests
+	}
+	return c.CPU
+}
+
 // Count is how many of the pods that should be measured are. Of is 0 if the metric is
 // not measured pod by pod at all: there is nothing to be incomplete then.
 type Count struct{ Measured, Of int }
