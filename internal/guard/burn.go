@@ -87,7 +87,7 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 		elapsed = min(over.At.Sub(k.counted), b.maxAge)
 	}
 	if b.clock.interrupted {
-		elapsed = min(elapsed, b.width) // it says nothing about the time between
+		elapsed = min(elapsed, max(b.width, b.clock.period())) // it says nothing about the time between
 	}
 	if elapsed == 0 {
 		return
