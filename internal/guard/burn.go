@@ -82,12 +82,16 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 		return
 	}
 	k.measured.mark(at)
-	elapsed := b.width
+	once := b.width // what a sample stands for that no other precedes
+	if b.clock.period != nil {
+		once = max(once, b.clock.period())
+	}
+	elapsed := once
 	if !k.counted.IsZero() && !over.At.Before(k.counted) { // else the clock was set back
 		elapsed = min(over.At.Sub(k.counted), b.maxAge)
 	}
 	if b.clock.interrupted {
-		elapsed = min(elapsed, max(b.width, b.clock.period())) // it says nothing about the time between
+		elapsed = min(elapsed, once) // it says nothing about the time between
 	}
 	if elapsed == 0 {
 		return
