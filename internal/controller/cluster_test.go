@@ -60,6 +60,7 @@ type stage struct {
 	states     []kube.State // of onStage
 	order      []int        // of the application's services in it
 	looking    func()       // called by Look, before it returns
+	scaling    func()       // called by Scale, before it does anything
 	looks      int
 	lookErr    error
 	acts       []string
@@ -97,6 +98,9 @@ func (s *stage) Look(context.Context) ([]kube.State, error) {
 
 func (s *stage) Scale(_ context.Context, service, from, to int) error {
 	i := s.order[service]
+	if s.scaling != nil {
+		s.scaling()
+	}
 	if s.actErr != nil {
 		return s.actErr
 	}
