@@ -61,7 +61,7 @@ func (b *Burn) See(now time.Time, s loadline.Situation) {
 		k := &b.kinds[i]
 		k.turn(int64(at / b.width))
 		if len(s.Window) > 0 && i < len(s.Now().Kinds) {
-			b.count(k, at, now, &s.Now().Kinds[i])
+			b.count(i, at, now, &s.Now().Kinds[i])
 		}
 		k.covered.keep(at, !b.clock.interrupted, k.measured.set && k.measured.at == at)
 	}
@@ -70,7 +70,8 @@ func (b *Burn) See(now time.Time, s loadline.Situation) {
 // count adds the latest sample of one kind. A repeated sample counts once; each sample
 // covers the time since the one before. A kind without requests has no share over the SLO,
 // and that counts as measured.
-func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadline.KindObservation) {
+func (b *Burn) count(kind int, at time.Duration, now time.Time, seen *loadline.KindObservation) {
+	k := &b.kinds[kind]
 	if usable(seen.Rate, now, b.maxAge) {
 		k.rate = seen.Rate.Value
 		if k.rate == 0 {
@@ -90,8 +91,11 @@ func (b *Burn) count(k *spending, at time.Duration, now time.Time, seen *loadlin
 	if !k.counted.IsZero() && !over.At.Before(k.counted) { // else the clock was set back
 		elapsed = min(over.At.Sub(k.counted), b.maxAge)
 	}
-	if b.clock.interrupted {
-		elapsed = min(elapsed, once) // it says nothing about the time between
+	if b.clock.interrupted { // it says nothing about the time between, which does not count
+		elapsed = min(elapsed, once)
+		if over.Value <= b.budgets[kind] {
+			elapsed, k.counted = 0, over.At // and does not dilute what comes
+		}
 	}
 	if elapsed == 0 {
 		return

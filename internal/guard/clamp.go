@@ -50,6 +50,9 @@ func (g Clamp) Check(_ time.Time, s loadline.Situation, service int, want loadli
 		b.MaxMemory = reached(b.MaxMemory, max(is.Size.MemoryRequest, is.Size.MemoryLimit))
 	}
 	got := want
+	if g.AtOnce && !got.Replicas.Set && !is.Brownout && b.MaxReplicas > 0 && is.Replicas > b.MaxReplicas {
+		got.Replicas = loadline.Some(b.MaxReplicas)
+	}
 	if !g.AtOnce { // without a limit now, and none wanted: nothing to hold to a bound
 		keepNone(&got.CPULimit, is.Size.CPULimit)
 		keepNone(&got.MemoryLimit, is.Size.MemoryLimit)
@@ -66,6 +69,9 @@ func (g Clamp) Check(_ time.Time, s loadline.Situation, service int, want loadli
 	}
 	if got.MemoryRequest.Set || got.MemoryLimit.Set {
 		notAbove(&got.MemoryRequest, next.MemoryRequest, next.MemoryLimit, "memory request", &why)
+	}
+	if got.Replicas.Set && !want.Replicas.Set {
+		why = append(why, fmt.Sprintf("%d replicas are above the maximum of %d, which applies at once", is.Replicas, b.MaxReplicas))
 	}
 	return got, strings.Join(why, "; ")
 }

@@ -185,3 +185,45 @@ func (c fixtureCluster) Apply(_ context.Context, plan loadline.Plan) error {
 	}
 	return nil
 }
+
+// TestLoweredMaximum: a service above its maximum comes down in guarded steps, even if
+// the policy proposes nothing for it; at once only if the user says so.
+func TestLoweredMaximum(t *testing.T) {
+	run := func(set guard.Settings, passes int) (replicas []int) {
+		sc := newFixture()
+		sc.set(40)
+		sc.App.Services[0].Bounds.MaxReplicas = 10
+		p := newProcess(t, sc, set, silent{})
+		for range passes {
+			sc.observe(10, 1, 0)
+			p.pass(t)
+			replicas = append(replicas, sc.Allocation[0].Replicas)
+		}
+		return replicas
+	}
+	guarded := run(guard.Defaults(), 100)
+	was := 40
+	for i, n := range guarded {
+		if n < was-10 || n > was { // a quarter of 40
+			t.Fatalf("after %d passes it goes from %d to %d replicas", i+1, was, n)
+		}
+		was = n
+	}
+	if guarded[0] != 40 || was != 10 {
+		t.Errorf("the maximum of 10 is not reached in steps: %v", guarded)
+	}
+	set := guard.Defaults()
+	set.Bounds.AtOnce = true
+	if forced := run(set, 1); forced[0] != 10 {
+		t.Errorf("%d replicas after the first pass, want 10 at once", forced[0])
+	}
+}
+
+// silent proposes nothing.
+type silent struct{}
+
+func (silent) Name() string          { return "silent" }
+func (silent) Needs() loadline.Needs { return loadline.Needs{Period: promiseTick, Keep: 1} }
+func (silent) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{}, nil
+}
