@@ -102,6 +102,7 @@ func (h *history) reference() *guard.Guarded {
 	set.Observed.Window = set.Observed.Window * 6 / 7
 	set.Burn.ScaleInWindow = set.Burn.ScaleInWindow * 6 / 7
 	set.Burn.ScaleInRate *= 2
+	set.Gray.Retreat -= 2 * h.set.Burn.ScaleInWindow // it may begin that much later
 	return h.guards(set)
 }
 
