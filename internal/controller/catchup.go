@@ -25,18 +25,29 @@ func (r *runner) catchUp(ctx context.Context, a *application) {
 	}
 	from := a.guarded.ReplayFrom(m, now)
 	a.guarded.Resume(m, from, now)
+	select {
+	case r.c.replays <- struct{}{}:
+		defer func() { <-r.c.replays }()
+	default:
+		return // many start at once: their windows fill pass by pass
+	}
 	ctx, cancel := context.WithTimeout(ctx, replayWithin)
 	defer cancel()
 	passes, err := a.replay(ctx, m, from, now)
-	if err != nil && ctx.Err() == nil {
-		r.log.Warn("past not read from Prometheus; nothing is reduced until the windows have filled", "error", err)
-	} else {
-		r.log.Debug("past read from Prometheus", "from", from, "passes", passes)
+	if err != nil {
+		r.log.Info("the past was not read from Prometheus: nothing is reduced until the windows have filled", "passes", passes,
+			"error", err)
 	}
 }
 
-// replayWithin is how long reading the past from Prometheus may take.
-const replayWithin = 20 * time.Second
+const (
+	// replayWithin is how long reading the past from Prometheus may take: the first
+	// pass, and with it the first raise, waits for it.
+	replayWithin = 5 * time.Second
+	// replaysAtOnce is for how many applications the past is read at the same time: a
+	// new leader starts all of them at once.
+	replaysAtOnce = 8
+)
 
 // replay shows the guards the passes from an instant until now, as Prometheus has
 // stored them.

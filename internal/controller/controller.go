@@ -57,6 +57,7 @@ type Controller struct {
 	mu       sync.Mutex
 	runs     map[types.NamespacedName]*runner
 	released map[types.NamespacedName]*runner // see release
+	replays  chan struct{}                    // a place for each application whose past is being read
 }
 
 // openFunc puts an application together as the resource says; latest is the
@@ -68,6 +69,7 @@ func New(life context.Context, o Options) *Controller {
 	life, stop := context.WithCancel(life)
 	c := &Controller{
 		Options: o, life: life, stop: stop, runs: map[types.NamespacedName]*runner{}, released: map[types.NamespacedName]*runner{},
+		replays: make(chan struct{}, replaysAtOnce),
 	}
 	if c.Live == nil {
 		c.Live = c.Client
