@@ -234,7 +234,8 @@ func (v *view) staleVerdict() verdict {
 		return yes(v1alpha1.ReasonMetricsAbsent, message)
 	}
 	if partial := v.partial(); len(partial) > 0 {
-		return yes(v1alpha1.ReasonMetricsPartial, "too few of the ready pods are measured, so that nothing is reduced: "+strings.Join(partial, ", "))
+		return yes(v1alpha1.ReasonMetricsPartial, "too few of the ready pods are measured, so that nothing is reduced: "+
+			strings.Join(partial, ", "))
 	}
 	var kinds []string
 	for i := range v.kinds {

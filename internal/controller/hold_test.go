@@ -18,13 +18,16 @@ func TestAServiceOnHoldIsRaisedWhileTheSLOBurns(t *testing.T) {
 		want  loadline.Setting
 		did   []string
 	}{
-		"a roll-out":                  {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are updated" }, true, replicas(5), []string{"web 3 to 5"}},
-		"a partition":                 {func(s *stage) { s.states[0].RollingOut = "partition 2" }, true, replicas(5), []string{"web 3 to 5"}},
+		"a roll-out": {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are updated" }, true, replicas(5),
+			[]string{"web 3 to 5"}},
+		"a partition": {func(s *stage) { s.states[0].RollingOut = "partition 2" }, true, replicas(5),
+			[]string{"web 3 to 5"}},
 		"a roll-out, and all is well": {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are updated" }, false, replicas(5), nil},
 		"never fewer":                 {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are updated" }, true, replicas(2), nil},
 		"no sizes":                    {func(s *stage) { s.states[0].RollingOut = "1 of 3 pods are updated" }, true, cpu(2), nil},
 		"a pause is a pause":          {func(s *stage) { s.states[0].Paused = true }, true, replicas(5), nil},
-		"a conflict is one": {func(s *stage) { s.states[0].Conflicts = []kube.Conflict{{Reason: "HPA", Message: "an HPA scales it"}} }, true,
+		"a conflict is one": {func(s *stage) { s.states[0].Conflicts = []kube.Conflict{{Reason: "HPA", Message: "an HPA scales it"}} },
+			true,
 			replicas(5), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,8 @@ func (r *runner) restoreAll(ctx context.Context, l *v1alpha1.LoadLine, why strin
 }
 
 // reportUnrestored writes the condition and the Event of a release that failed.
-func (r *runner) reportUnrestored(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, err error, wait time.Duration) {
+func (r *runner) reportUnrestored(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha1.LoadLineStatus, err error,
+	wait time.Duration) {
 	r.log.Warn("brownout not restored", "error", err, "retryIn", wait)
 	setConditions(&status, l.Generation, r.c.Now(), map[string]verdict{
 		v1alpha1.ConditionReady:  no(v1alpha1.ReasonBrownoutNotRestored, fmt.Sprintf("%v (next attempt in %v)", err, wait)),
