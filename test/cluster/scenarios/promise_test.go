@@ -85,14 +85,22 @@ func within(t *testing.T, changes []change) {
 // are added as for the whole load. Scale-in follows when all are measured again.
 func TestPartialData(t *testing.T) {
 	t.Parallel()
+	for _, policy := range []string{
+		"ursa:utilisation=60,period=2s,down-window=4s",          // by the CPU of the service, a sum over pods
+		"hpa:target=60,period=2s,down-window=4s,init-period=1s", // by the CPU of each pod
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			testPartialData(t, policy)
+		})
+	}
+}
+
+func testPartialData(t *testing.T, policy string) {
 	s := setUp(t, replicated(t, 6), 320)
 	p := s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
-	// This policy divides the CPU of the service by its rate: without half of the pods' CPU it
-	// would want half of the replicas.
-	s.loadLine(t, v1alpha1.Act, `  policy: {baseline: "ursa:utilisation=60,period=2s,down-window=4s"}
-  fallback: "ursa:utilisation=60,period=2s,down-window=4s"
-`)
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  policy: {baseline: %q}\n  fallback: %q\n", policy, policy))
 	s.settles(t, p, 3, name, 6)
 	var hidden []string
 	cluster.Eventually(t, "pods that are no longer new", func() error {
