@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -133,5 +134,60 @@ func (c Count) scale(sums ...*loadline.Sample) {
 	}
 	for _, s := range sums {
 		s.Value *= float64(c.Of) / float64(c.Measured)
+	}
+}
+
+// fillMissing gives pods whose CPU or memory is missing the mean of the measured, in the
+// newest observation of a window. It is for policies, which may read pods one by one:
+// hpa counts pods without a sample as idle when it would add replicas. It applies only
+// to services of which too little is measured to reduce them (see Absent), so that it
+// can only raise them. The window that is passed stays as it is: the guards count what
+// is missing in it.
+func fillMissing(now time.Time, maxAge, settle time.Duration, window []loadline.Observation) []loadline.Observation {
+	if len(window) == 0 {
+		return window
+	}
+	copied := false
+	for i := range window[len(window)-1].Services {
+		if CoverageOf(&window[len(window)-1].Services[i], now, maxAge, settle).CPU.Enough() {
+			continue
+		}
+		if !copied {
+			window = slices.Clone(window)
+			window[len(window)-1].Services = slices.Clone(window[len(window)-1].Services)
+			copied = true
+		}
+		s := &window[len(window)-1].Services[i]
+		s.Pods = slices.Clone(s.Pods)
+		fillPods(now, maxAge, settle, s.Pods, func(p *loadline.PodObservation) *loadline.Sample { return &p.CPU })
+		fillPods(now, maxAge, settle, s.Pods, func(p *loadline.PodObservation) *loadline.Sample { return &p.Memory })
+	}
+	return window
+}
+
+// fillPods sets one metric of the ready pods that are not new and lack it.
+func fillPods(now time.Time, maxAge, settle time.Duration, pods []loadline.PodObservation,
+	metric func(*loadline.PodObservation) *loadline.Sample) {
+	var mean loadline.Sample // as old as the oldest
+	measured := 0.0
+	for i := range pods {
+		m := metric(&pods[i])
+		if pods[i].Phase != loadline.PodReady || !usable(*m, now, maxAge) {
+			continue
+		}
+		measured++
+		mean.Value += m.Value
+		if !mean.Present() || m.At.Before(mean.At) {
+			mean.At = m.At
+		}
+	}
+	if measured == 0 {
+		return
+	}
+	mean.Value /= measured
+	for i := range pods {
+		if p := &pods[i]; p.Phase == loadline.PodReady && now.Sub(p.Ready) >= settle+scrapedWithin && !usable(*metric(p), now, maxAge) {
+			*metric(p) = mean
+		}
 	}
 }

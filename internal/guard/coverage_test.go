@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/policy"
 )
 
 // unscrape makes some pods of the service, and their part of its sums, absent.
@@ -55,6 +56,41 @@ func TestHalfOfThePodsUnscraped(t *testing.T) {
 	p.pass(t)
 	if got := sc.Allocation[0].Replicas; got != 20 {
 		t.Errorf("%d replicas for 12 cores of which 6 are measured, want 20", got)
+	}
+}
+
+// TestRulesByPodRaiseOnPartialData: hpa reads the pods one by one, and counts those without a
+// sample as idle when it would add replicas. It raises as for the whole load nevertheless.
+func TestRulesByPodRaiseOnPartialData(t *testing.T) {
+	sc := newFixture()
+	sc.set(6)
+	rule, err := policy.New("hpa:target=60,period=15s,down-window=0s", sc.App)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProcess(t, sc, guard.Defaults(), rule)
+	pass := func(cores float64, missing int) int {
+		t.Helper()
+		sc.observe(100, cores, 0)
+		for i := range sc.web().Pods {
+			sc.web().Pods[i].Size.CPURequest = 1
+		}
+		sc.unscrape(missing)
+		p.pass(t)
+		return sc.Allocation[0].Replicas
+	}
+	for range 20 {
+		if got := pass(3.4, 0); got != 6 {
+			t.Fatalf("%d replicas while everything is measured, want 6", got)
+		}
+	}
+	for range 20 {
+		if got := pass(0.3, 3); got != 6 {
+			t.Fatalf("%d replicas with half of the pods unscraped, want 6", got)
+		}
+	}
+	if got := pass(5.1, 3); got != 9 {
+		t.Errorf("%d replicas for 5.1 cores of which half are measured, want 9", got)
 	}
 }
 

@@ -218,6 +218,7 @@ func (l *Ladder) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 	l.visibility.update(at, now, s)
 	l.burn.See(now, s)
 
+	s.Window = fillMissing(now, l.set.Data.MaxAge, l.set.Starting.Settle, s.Window)
 	rule := l.sighted(l.rule.ask(at, now, l.needs.Period, s))
 	l.advise(at, rule.proposal)
 	var model answer

@@ -62,6 +62,7 @@ type Player struct {
 	pods     map[types.UID]*podPlayed // all that ever were
 	faults   map[string]Fault
 	frozen   map[string][]byte
+	hidden   map[string]bool // pods whose containers are not measured
 }
 
 // tick is how often the player reads the pods. Metrics are computed for the instant of the

@@ -51,6 +51,17 @@ func (p *Player) SetFault(job string, f Fault) {
 	clear(p.frozen)
 }
 
+// HidePods takes the containers of these pods out of cAdvisor's metrics, as when the kubelets
+// of their nodes are not scraped; those of all others are exposed.
+func (p *Player) HidePods(names ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hidden = map[string]bool{}
+	for _, name := range names {
+		p.hidden[name] = true
+	}
+}
+
 func (p *Player) handler() http.Handler {
 	mux := http.NewServeMux()
 	for job, write := range map[string]func(*bytes.Buffer) error{
@@ -135,7 +146,7 @@ func (p *Player) cadvisor(b *bytes.Buffer) {
 	running := func(value func(*podPlayed) (float64, bool), name, kind string) {
 		x.family(name, kind)
 		for _, played := range p.pods {
-			if v, shown := value(played); shown && played.running {
+			if v, shown := value(played); shown && played.running && !p.hidden[played.name] {
 				node := ""
 				if played.node >= 0 {
 					node = p.app.Nodes[played.node].Name

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,6 +94,33 @@ func TestBrownoutsEnd(t *testing.T) {
 	})
 	if n := s.replicas(t, "ads"); n != 0 {
 		t.Errorf("%d replicas of ads, which a person has scaled to zero", n)
+	}
+}
+
+// TestBrownoutsEndByEdits: an optional service at zero is restored when the LoadLine no longer
+// names it, when it is no longer optional, and when the guard is disabled.
+func TestBrownoutsEndByEdits(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, withAds(t), 20)
+	s.run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, adsSpec)
+	s.waitCondition(t, "Ready=True", "Stale=False/Fresh")
+	s.player.SetRate(130)
+	ads := "  - {name: ads, targetRef: {name: ads}, optional: {price: \"0.1\"}, bounds: {replicas: {min: 0, max: 5}}}\n"
+	for _, edit := range []struct{ name, old, new string }{
+		{"the service is removed", ads, ""},
+		{"it is no longer optional", "optional: {price: \"0.1\"}, ", ""},
+		{"the guard is disabled", "  guard:\n", "  guard:\n    without: [brownout]\n"},
+	} {
+		t.Log(edit.name)
+		s.loadLine(t, v1alpha1.Act, adsSpec)
+		s.waitBrownout(t)
+		edited := strings.Replace(adsSpec, edit.old, edit.new, 1)
+		if edited == adsSpec {
+			t.Fatalf("%s: the spec does not have %q", edit.name, edit.old)
+		}
+		s.loadLine(t, v1alpha1.Act, edited)
+		s.waitRestored(t)
 	}
 }
 

@@ -32,11 +32,17 @@ func settled(t *testing.T) *loadline.App {
 	return app
 }
 
+// slowToReduce is a rule that reduces after 20 s. When an exporter goes silent, rates over the last
+// 15 s fall towards zero until their newest sample is too old, after 10 s (data.maxAge of quick).
+const slowToReduce = `  policy: {baseline: "hpa:target=60,period=2s,down-window=20s,init-period=1s"}
+  fallback: "hpa:target=60,period=2s,down-window=20s,init-period=1s"
+`
+
 func (s *fixture) steady(t *testing.T, floor int) string {
 	t.Helper()
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf("  services: [{name: %s, targetRef: {name: %s}, floor: {replicas: %d}, bounds: "+
-		"{replicas: {min: 1, max: 12}}}]\n", name, name, floor))
+		"{replicas: {min: 1, max: 12}}}]\n", name, name, floor)+slowToReduce)
 	s.waitReplicas(t, name, 3, 12)
 	s.waitCondition(t, "Ready=True", "Fallback=False/Following", "Stale=False/Fresh")
 	return name

@@ -112,18 +112,31 @@ func TestManualChange(t *testing.T) {
 	s.waitReplicas(t, name, 3, 8)
 }
 
-// TestRollOutHolds: while a release goes out, replicas stay as they are.
+// waitWanted until the policy wants a number of replicas within bounds.
+func (s *fixture) waitWanted(t *testing.T, name string, low, high int32) {
+	t.Helper()
+	cluster.Eventually(t, fmt.Sprintf("a policy that wants %d to %d replicas", low, high), func() error {
+		if st := s.service(t, name); st.Wanted == nil || st.Wanted.Replicas == nil || *st.Wanted.Replicas < low || *st.Wanted.Replicas > high {
+			return fmt.Errorf("status: %+v", st)
+		}
+		return nil
+	})
+}
+
+// TestRollOutHolds: while a release goes out, replicas stay as they are. Only while the SLO burns
+// are some added, and none removed.
 func TestRollOutHolds(t *testing.T) {
 	t.Parallel()
-	s := setUp(t, single(t), 40)
+	s := setUp(t, replicated(t, 4), 150)
 	p := s.run(t, cluster.ProductOptions{})
 	name := s.app.Services[0].Name
-	s.loadLine(t, v1alpha1.Act, "")
-	s.waitCondition(t, "Active=True/Acting")
+	s.loadLine(t, v1alpha1.Act, "  policy: {baseline: \"hpa:target=40,period=2s,down-window=4s,init-period=1s\"}\n")
+	s.waitCondition(t, "Active=True/Acting", "Stale=False/Fresh")
 	// A release whose pods cannot be placed does not get anywhere.
 	d := appsv1.Deployment{}
 	d.Namespace, d.Name = s.ns, name
-	stuck := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"no":"such"}}}}}`))
+	stuck := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":1,"maxUnavailable":0}},`+
+		`"template":{"spec":{"nodeSelector":{"no":"such"}}}}}`))
 	if err := s.admin.Patch(t.Context(), &d, stuck); err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +146,27 @@ func TestRollOutHolds(t *testing.T) {
 		}
 		return nil
 	})
-	s.player.SetRate(160)
-	s.staysFor(t, p, 4, name, 1)
+	s.player.SetRate(240) // four replicas meet the SLO, and the rule wants more
+	s.waitWanted(t, name, 5, 12)
+	s.staysFor(t, p, 4, name, 4)
+
+	s.player.SetRate(450) // four replicas serve 400 requests per second
+	s.waitReplicas(t, name, 5, 12)
+	s.player.SetRate(40)
+	s.waitWanted(t, name, 1, 3)
+	high := s.replicas(t, name)
+	s.staysFor(t, p, 10, name, high)
+	if st := s.service(t, name); st.State != v1alpha1.ServiceRollingOut {
+		t.Errorf("the roll-out is over: %+v", st)
+	}
+	for _, c := range s.changes(t, p) {
+		if c.to < c.from {
+			t.Errorf("from %d to %d replicas during the roll-out", c.from, c.to)
+		}
+	}
 	back := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"nodeSelector":null}}}}`))
 	if err := s.admin.Patch(t.Context(), &d, back); err != nil {
 		t.Fatal(err)
 	}
-	s.waitReplicas(t, name, 3, 12)
+	s.waitReplicas(t, name, 1, high-1)
 }

@@ -19,6 +19,10 @@ const vertical = `  policy: {baseline: "static:period=2s,cpu=%s"}
   services: [{name: server, targetRef: {name: server}, axes: [VerticalRequests, VerticalLimits], bounds: {replicas: {min: 1, max: 5}, cpu: {min: 100m, max: "2"}}}]
   guard:
     without: [disagreement, gray, cool-down]
+    data: {maxAge: 10s, holdFor: 5s, recovery: 5s, floorAfter: 5m}
+    burn: {windows: [{short: 10s, long: 20s, rate: 20}], recovery: 20s, longestRecovery: 1m, scaleInWindow: 10s}
+    observed: {window: 10s}
+    starting: {patience: 20s, settle: 1s}
 `
 
 // TestResize: CPU is resized in place, without a restart or a roll-out; later pods have the

@@ -30,37 +30,23 @@ const fixed = `  policy: {baseline: "static:period=1s,replicas=%d"}
 `
 
 // TestSuspendedLeader: a leader that is suspended and resumes after another has taken
-// over changes nothing, and ends.
+// over changes nothing, and ends; the workload keeps the replicas of its successor.
 func TestSuspendedLeader(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 40)
-	first := s.run(t, cluster.ProductOptions{LeaderElect: true})
-	cluster.Eventually(t, "a leader", func() error {
-		if s.holder(t) == "" {
-			return fmt.Errorf("the lease has no holder")
-		}
-		return nil
-	})
-	second := s.run(t, cluster.ProductOptions{LeaderElect: true})
+	first, second := s.runTwo(t)
 	name := s.app.Services[0].Name
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(fixed, 7))
 	s.waitReplicas(t, name, 7, 7)
 
 	was := s.holder(t)
-	leader, standby := first, second
-	if strings.Contains(second.Log(t), was+" became leader") { // a busy machine may have kept the first from renewing the lease
-		leader, standby = second, first
-	}
+	leader, standby := s.leading(t, first, second)
 	leader.Suspend()
 	before := len(leader.Log(t))
-	cluster.Eventually(t, "another leader", func() error {
-		if now := s.holder(t); now == was || now == "" {
-			return fmt.Errorf("%q holds the lease", now)
-		}
-		return nil
-	})
+	s.waitOtherLeader(t, was)
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(fixed, 3))
 	s.waitReplicas(t, name, 3, 3)
+	successors := s.deployment(t, name)
 	leader.Resume()
 	s.staysFor(t, standby, 10, name, 3)
 	cluster.Eventually(t, "the end of the former leader", func() error {
@@ -71,6 +57,13 @@ func TestSuspendedLeader(t *testing.T) {
 	})
 	if log := leader.Log(t)[before:]; applied.MatchString(log) {
 		t.Errorf("it applied a change after it had resumed:\n%s", log)
+	}
+	s.staysFor(t, standby, 3, name, 3)
+	if d := s.deployment(t, name); d.Generation != successors.Generation {
+		t.Errorf("the workload was written %d times after the former leader had resumed", d.Generation-successors.Generation)
+	}
+	if now := s.holder(t); now == was || now == "" {
+		t.Errorf("the lease is held by %q", now)
 	}
 }
 
@@ -141,6 +134,25 @@ func TestKEDAInRecommend(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestKEDAWhilePaused: a pause keeps the replicas where they are. KEDA gets the present number,
+// and neither its fallback nor the policy's proposal.
+func TestKEDAWhilePaused(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, single(t), 20)
+	s.c.KEDA(t)
+	p := s.run(t, cluster.ProductOptions{})
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 3))
+	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(follower, p.KEDA))
+	s.waitReplicas(t, "server", 3, 3)
+	s.annotate(t, s.get(t), "true")
+	s.waitCondition(t, "Paused=True/PausedByAnnotation", "Active=False/Paused")
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 8))
+	s.waitWanted(t, "server", 8, 8)
+	s.staysFor(t, p, 12, "server", 3) // KEDA asks every second, as often as the controller decides
+	s.annotate(t, s.get(t), "false")
+	s.waitReplicas(t, "server", 8, 8)
 }
 
 // TestStaleDecisionsAreRefused: two processes with the same permissions and the same
