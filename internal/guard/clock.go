@@ -19,7 +19,8 @@ const (
 	// farthest is the most that one step counts: longer than every timer, and far below
 	// the maximum of a Duration.
 	farthest = 30 * 24 * time.Hour
-	// leastGap is never taken for missing passes: rates are means over longer times.
+	// leastGap is never taken for missing passes, and neither is a single one: rates are
+	// means over longer times, and contain what happened in it.
 	leastGap = 15 * time.Second
 )
 
@@ -32,7 +33,7 @@ func (c *clock) advance(now time.Time) time.Duration {
 	c.last, c.begun = now, true
 	most := farthest
 	if c.period != nil {
-		most = max(c.period()*7/4, leastGap)
+		most = max(c.period()*5/2, leastGap)
 	}
 	c.interrupted = c.period != nil && (elapsed < 0 || elapsed > most)
 	if !c.interrupted {
