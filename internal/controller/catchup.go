@@ -15,7 +15,7 @@ import (
 // process hand on everything they know.
 func (r *runner) catchUp(ctx context.Context, a *application) {
 	now := r.c.Now()
-	if m := r.memory; !m.At.IsZero() {
+	if m := r.memory; !m.At.IsZero() && now.Sub(m.At) <= 2*a.Needs.Period {
 		a.guarded.Resume(m, now, now)
 		return
 	}

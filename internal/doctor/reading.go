@@ -112,7 +112,7 @@ func (e *exam) survey(ctx context.Context) {
 		e.lines = list.Items
 		if len(e.lines) == 0 {
 			a.note("loadlines", "kubectl apply -n NAMESPACE -f deploy/samples/first-look.yaml, after naming your services in it",
-				"There is no LoadLine yet, so nothing is looked after.")
+				"There is no LoadLine yet, so Loadline scales nothing.")
 		}
 		return
 	}

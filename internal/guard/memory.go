@@ -17,7 +17,6 @@ import (
 // have filled again. A memory that is handed on within one process has them too.
 type Memory struct {
 	At       time.Time
-	Clock    time.Duration            // of the guards at that time
 	Services map[string]ServiceMemory // those of which there is something to remember
 	Kinds    []string                 // kinds of requests whose share over the SLO was measured
 	Brownout BrownoutMemory
@@ -102,32 +101,28 @@ func (g *Guarded) Replay(at time.Time, o *loadline.Observation, is []loadline.Al
 	s := loadline.Situation{App: g.Ladder.app, Window: []loadline.Observation{*o}, Allocation: is, InFlight: is}
 	known := !at.After(g.resumed) // it fills windows; what was done then is in the memory
 	for _, guard := range g.Guards {
-		switch guard := guard.(type) {
-		case *Starting: // how many pods were desired then is not known
-		case *Observed:
-			guard.Watch(at, s)
-		case *Burning:
-			guard.Watch(at, s)
-		case *Gray:
-			if known {
-				guard.burn.See(at, s)
-			} else {
-				guard.Watch(at, s)
-			}
-		case *Brownout:
-			if known {
-				guard.burn.See(at, s)
-			} else {
-				guard.Watch(at, s)
-			}
-		case loop.Watcher:
-			if !known {
-				guard.Watch(at, s)
-			}
+		if f, ok := guard.(filler); ok && known {
+			f.fill(at, s)
+			continue
+		}
+		_, counts := guard.(*Starting) // how many pods were desired then is not known
+		if w, ok := guard.(loop.Watcher); ok && !known && !counts {
+			w.Watch(at, s)
 		}
 	}
 	g.Ladder.burn.See(at, s)
 }
+
+// filler is a guard with a window of measurements.
+type filler interface {
+	// fill adds a situation to the window, and does nothing else.
+	fill(now time.Time, s loadline.Situation)
+}
+
+func (g *Observed) fill(now time.Time, s loadline.Situation) { g.Watch(now, s) }
+func (g *Burning) fill(now time.Time, s loadline.Situation)  { g.burn.See(now, s) }
+func (g *Gray) fill(now time.Time, s loadline.Situation)     { g.burn.See(now, s) }
+func (g *Brownout) fill(now time.Time, s loadline.Situation) { g.burn.See(now, s) }
 
 // AsOf turns a service's pods of now into those of an earlier instant, as far as that
 // is known. A pod that was created since has replaced one of which nothing is known, as

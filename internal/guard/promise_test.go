@@ -514,7 +514,7 @@ func below(a, than loadline.Allocation) bool {
 // TestPromise: over thousands of random histories of faults, nothing is allowed that an
 // uninterrupted process with all samples would not have allowed.
 func TestPromise(t *testing.T) {
-	cases, ticks := 1500, 100
+	cases, ticks := 2000, 75
 	if n, err := strconv.Atoi(os.Getenv("LOADLINE_PROMISE_CASES")); err == nil {
 		cases = n
 	}

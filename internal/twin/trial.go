@@ -168,9 +168,10 @@ func repeated(call loadline.Call, callers, ratio float64) (stages [][]loadline.C
 	return stages
 }
 
-// asked puts visits under a stub of everything above them: visits of one request arrive
-// together, and meet the kernel's quota together. The stub takes the rest of the request's
-// time.
+// asked is the call tree of a kind of request with only the visits to the service under
+// trial in it; one substitute service stands for all its callers and takes the rest of the
+// request's time. Visits of one request arrive together, and meet the kernel's quota
+// together.
 func (t *trial) asked(app *loadline.App, pt *point, k int, call loadline.Call) loadline.Call {
 	kd := &t.g.kinds[k]
 	root := visit(len(app.Services))
@@ -221,7 +222,7 @@ func (t *trial) station(gs guess, replicas int) loadline.Service {
 	}
 }
 
-// stub is a callee with a given response time and unlimited capacity.
+// stub is a substitute for other services: a given response time and unlimited capacity.
 func stub(mean, cv float64) loadline.Service {
 	const plenty = 1 << 20
 	return loadline.Service{

@@ -88,7 +88,7 @@ func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now ti
 	}()
 	found, err := s.client.Query(ctx, q.text, now)
 	if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
-		stop(err) // nobody else will be answered either
+		stop(err) // the other questions would fail as well
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

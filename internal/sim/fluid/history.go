@@ -43,7 +43,7 @@ func (h *history) since(cpu float64) float64 {
 	return ago
 }
 
-// age returns how long ago the visit with the given number of later visits arrived.
+// age returns how long ago a visit arrived, given the number of visits since.
 func (h *history) age(visits float64) float64 {
 	ago := 0.0
 	for i := 1; i <= h.n && visits > 0; i++ {
