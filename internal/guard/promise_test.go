@@ -25,7 +25,9 @@ type history struct {
 	t    *testing.T
 	seed uint64
 	rng  *rand.Rand
-	calm int // one pass in so many has a fault of each kind
+	calm int  // one pass in so many has a fault of each kind
+	deaf bool // Prometheus never answers about the past; then nothing burns, since that would not be known
+	bare bool // few pods, without CPU limits, some far busier than others
 	app  *loadline.App
 	set  guard.Settings
 
@@ -73,6 +75,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{t: t, seed: seed, rng: rng, now: start, unscraped: map[int64]int{}, faults: map[string]int{}}
 	h.app = &loadline.App{Name: "shop", Kinds: []loadline.Kind{{Name: "buy", SLO: loadline.SLO{Percentile: 99, Latency: time.Second}}}}
 	h.calm = []int{25, 60, 150}[rng.IntN(3)]
+	h.deaf, h.bare = rng.IntN(4) == 0, rng.IntN(4) == 0
 	h.set = guard.Defaults()
 	h.set.CoolDown.Up = time.Duration(rng.IntN(2)) * time.Minute
 	h.set.Gray.Span = time.Duration(1+rng.IntN(4)) * time.Minute
@@ -81,10 +84,16 @@ func newHistory(t *testing.T, seed uint64) *history {
 	for i := range 1 + rng.IntN(2) {
 		s := loadline.Service{Name: fmt.Sprintf("s%d", i), Replicas: 4, Workers: rng.IntN(2) * 8,
 			Bounds: loadline.Bounds{MinReplicas: rng.IntN(2), MaxReplicas: 40, MinCPU: 0.05, MaxCPU: 4, MinMemory: 1 << 20, MaxMemory: 1 << 33}}
-		h.app.Services = append(h.app.Services, s)
 		n := 1 + rng.IntN(30)
+		if h.bare {
+			n, s.Bounds.MaxReplicas = 1+rng.IntN(9), 9
+		}
 		h.alloc = append(h.alloc, loadline.Allocation{Replicas: n, Size: loadline.Size{CPURequest: 0.5, CPULimit: float64(1 + rng.IntN(2)),
 			MemoryRequest: 100 << 20, MemoryLimit: 200 << 20}})
+		if h.bare {
+			h.alloc[i].Size.CPULimit = 0
+		}
+		h.app.Services = append(h.app.Services, s)
 		h.pods = append(h.pods, nil)
 		h.load = append(h.load, histLoad{cores: float64(n) * (0.1 + 0.5*rng.Float64())})
 		h.fitPods(i, true)
@@ -133,6 +142,9 @@ func (h *history) fitPods(service int, settled bool) {
 	for len(*pods) < want {
 		h.next++
 		p := histPod{weight: 0.7 + 0.6*h.rng.Float64()}
+		if h.bare {
+			p.weight = 0.1 + 3*h.rng.Float64()
+		}
 		p.ID, p.Created, p.Phase = h.next, h.now, loadline.PodStarting
 		if settled {
 			p.Created, p.Ready, p.Phase = h.now.Add(-time.Hour), h.now.Add(-time.Hour), loadline.PodReady
@@ -174,7 +186,7 @@ func (h *history) advance() {
 	}
 	if h.hot--; h.hot < 0 {
 		h.over = 0
-		if h.rng.IntN(60) == 0 {
+		if h.rng.IntN(60) == 0 && !h.deaf {
 			h.over, h.hot = 0.3*h.rng.Float64(), h.rng.IntN(12)
 		}
 	}
@@ -204,7 +216,7 @@ func (h *history) scrape() {
 		for _, p := range h.pods[i] {
 			pod := p.PodObservation
 			if pod.Phase == loadline.PodReady {
-				used := min(h.load[i].cores*p.weight/weights, pod.Size.CPULimit)
+				used := min(h.load[i].cores*p.weight/weights, none(pod.Size.CPULimit))
 				pod.CPU, pod.Memory, pod.Busy = at(used), at(50<<20+used*(20<<20)), at(used*4)
 			}
 			missing[pod.ID] = h.unscraped[pod.ID] > 0
@@ -322,7 +334,9 @@ func (h *history) edit() {
 	h.faults["edit"]++
 	switch h.rng.IntN(4) {
 	case 0:
-		h.app.Services[0].Bounds.MaxReplicas = 5 + h.rng.IntN(40)
+		if !h.bare {
+			h.app.Services[0].Bounds.MaxReplicas = 5 + h.rng.IntN(40)
+		}
 	case 1:
 		h.set.Step.DownPercent = float64(5 + h.rng.IntN(50))
 	case 2:
@@ -349,7 +363,7 @@ func (h *history) want(service int) loadline.Setting {
 	case 1, 2, 3:
 		set.Replicas = loadline.Some(h.rng.IntN(is.Replicas + 1))
 	}
-	if h.rng.IntN(4) == 0 {
+	if h.rng.IntN(4) == 0 && !h.bare {
 		set.CPULimit = loadline.Some(is.Size.CPULimit * (0.3 + h.rng.Float64()))
 		set.MemoryLimit = loadline.Some(int64(float64(is.Size.MemoryLimit) * (0.3 + h.rng.Float64())))
 	}
@@ -367,7 +381,7 @@ func (h *history) revive() {
 	for i := range h.ticks[:len(h.ticks)-1] {
 		tick := &h.ticks[i]
 		at := tick.at.Add(h.skew)
-		if at.Before(from) || !at.Before(now) || tick.at.Before(h.steppedAt) {
+		if h.deaf || at.Before(from) || !at.Before(now) || tick.at.Before(h.steppedAt) {
 			continue // samples with the time of another clock are not found
 		}
 		then := tick.observe(false, h.skew)
