@@ -103,8 +103,7 @@ func TestOnceNeedsTheLease(t *testing.T) {
 }
 
 // TestKEDAInRecommend: Loadline's trigger does not hold the replicas in a mode that
-// does not act. KEDA uses its fallback; without one, an Event says that nothing scales
-// the service.
+// does not act. KEDA uses its fallback.
 func TestKEDAInRecommend(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, single(t), 20)
@@ -119,14 +118,21 @@ func TestKEDAInRecommend(t *testing.T) {
 	if events := s.events(t, "NotScaled"); len(events) > 0 {
 		t.Errorf("with a fallback: %+v", events)
 	}
-
-	// KEDA 2.21 ends with a nil pointer if its fallback is removed while it is in use, so
-	// that is done while it has an answer.
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 3))
 	s.waitReplicas(t, "server", 3, 3)
+}
+
+// TestKEDAInRecommendWithoutFallback: the replicas stay, and an Event says that nothing
+// scales the service. (The object has no fallback from the start: KEDA 2.21 ends with a
+// nil pointer if a fallback is removed while it is in use.)
+func TestKEDAInRecommendWithoutFallback(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, single(t), 20)
+	s.c.KEDA(t)
+	p := s.run(t, cluster.ProductOptions{})
 	alone := strings.Replace(follower, "  fallback: {failureThreshold: 3, replicas: 6, behavior: currentReplicasIfHigher}\n", "", 1)
+	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 4))
 	s.c.ApplyYAML(t, s.ns, fmt.Sprintf(alone, p.KEDA))
-	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(wanted, 4)) // KEDA follows the object without a fallback
 	s.waitReplicas(t, "server", 4, 4)
 	s.loadLine(t, v1alpha1.Recommend, fmt.Sprintf(wanted, 3))
 	cluster.Eventually(t, "an Event", func() error {
