@@ -30,7 +30,13 @@ type Result struct {
 	OverSLORatio         Number  `json:"over_slo_ratio"`
 	WindowsViolatedRatio Number  `json:"windows_violated_ratio"`
 	Latency              Latency `json:"latency_ms"`
-	CoreHours            Number  `json:"core_hours"`
+	Bill                 Number  `json:"bill"` // money for the whole run
+	Currency             string  `json:"currency"`
+	NodeHours            Number  `json:"node_hours"` // paid for
+	NodeCoreHours        Number  `json:"node_core_hours"`
+	AllocatedCoreHours   Number  `json:"allocated_core_hours"` // requested by pods
+	UsedCoreHours        Number  `json:"used_core_hours"`
+	CoreHours            Number  `json:"core_hours"` // the larger of requested and used, each 15 s
 	GiBHours             Number  `json:"gib_hours"`
 	MeanReplicas         Number  `json:"mean_replicas"`
 	Changes              Number  `json:"changes"`
@@ -96,6 +102,11 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 		WindowsViolatedRatio: ratio(m.WindowsViolated, m.Windows),
 		MeanReplicas:         ratio(m.ReplicaSeconds, seconds),
 		Changes:              Number(m.Changes),
+		Bill:                 Number(m.Bill),
+		NodeHours:            Number(m.NodeSeconds / 3600),
+		NodeCoreHours:        Number(m.NodeCoreSeconds / 3600),
+		AllocatedCoreHours:   Number(m.AllocatedCoreSeconds / 3600),
+		UsedCoreHours:        Number(m.UsedCoreSeconds / 3600),
 	}
 	var ended, failed, over, asked, dropped float64
 	for i := range m.Kinds {

@@ -53,6 +53,9 @@ func (e *fakeEngine) PodDraining(slot int)                       {}
 func (e *fakeEngine) PodStopped(int)                             {}
 func (e *fakeEngine) PodResized(int)                             {}
 func (e *fakeEngine) PodUsage(int, time.Duration) (a, b float64) { return 0, 0 }
+func (e *fakeEngine) PodStarting(int)                            {}
+func (e *fakeEngine) PodMemory(int) float64                      { return 0 }
+func (e *fakeEngine) NodeChanged(int)                            {}
 
 func (e *fakeEngine) Read(r *Reading) {
 	r.At = e.now

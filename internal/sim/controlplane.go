@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // Pod is one replica of a service from creation to deletion. Slots are reused;
@@ -31,6 +32,8 @@ type Pod struct {
 // Kubelet is the engine's side of the control plane: it is notified of changes of pods
 // and reports what they use.
 type Kubelet interface {
+	// PodStarting: the pod is bound, and its container starts; it may use CPU for it.
+	PodStarting(slot int)
 	PodReady(slot int)
 	// PodDraining: no new visits; the engine calls Drained once it is empty.
 	PodDraining(slot int)
@@ -39,6 +42,10 @@ type Kubelet interface {
 	PodResized(slot int)
 	// PodUsage is what the pod has used since it was created.
 	PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64)
+	// PodMemory is the bytes that a pod uses now.
+	PodMemory(slot int) float64
+	// NodeChanged: a node has come or gone, or what others on it want has changed.
+	NodeChanged(node int)
 }
 
 // ControlPlane turns desired allocations into pods on nodes: it places, starts, resizes, drains
@@ -57,7 +64,7 @@ type ControlPlane struct {
 	free      []int
 	byService [][]int // slots in order of creation
 	alloc     []loadline.Allocation
-	nodes     []nodeRoom
+	nodes     []Node // by slot
 	nextID    int64
 	nextMeter time.Duration
 	unplaced  bool // some pod is pending because no node has room
@@ -74,9 +81,6 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 		alloc:     make([]loadline.Allocation, len(app.Services)),
 		nextMeter: MeterInterval,
 	}
-	for _, n := range app.Nodes {
-		c.nodes = append(c.nodes, nodeRoom{cpuCap: n.Cores, memCap: n.Memory})
-	}
 	for i := range app.Services {
 		s := &app.Services[i]
 		c.startup = append(c.startup, NewSampler(s.Startup))
@@ -88,6 +92,12 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 // Start creates the initial pods, ready from the beginning. It is separate from NewControlPlane
 // because the engine is notified of each.
 func (c *ControlPlane) Start() {
+	for _, n := range c.app.Nodes {
+		c.addNode(Node{
+			Name: n.Name, Pool: -1, Cores: n.Cores, Memory: n.Memory,
+			Offered: pool.Amount{Cores: n.Cores, Memory: n.Memory},
+		})
+	}
 	for i := range c.app.Services {
 		for range c.alloc[i].Replicas {
 			slot := c.create(i, 0)
@@ -107,9 +117,6 @@ func (c *ControlPlane) Slots(service int) []int { return c.byService[service] }
 
 // Pod returns the pod in a slot.
 func (c *ControlPlane) Pod(slot int) *Pod { return &c.pods[slot] }
-
-// NodeLost reports whether a node is gone.
-func (c *ControlPlane) NodeLost(node int) bool { return c.nodes[node].lost }
 
 // Ready counts the ready pods of a service.
 func (c *ControlPlane) Ready(service int) int {
@@ -335,8 +342,8 @@ func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 			p.resizeAt = now + 10*time.Second
 			return
 		}
-		n.cpu += p.resizeTo.CPURequest - p.Size.CPURequest
-		n.mem += p.resizeTo.MemoryRequest - p.Size.MemoryRequest
+		n.Requested.Cores += p.resizeTo.CPURequest - p.Size.CPURequest
+		n.Requested.Memory += p.resizeTo.MemoryRequest - p.Size.MemoryRequest
 	}
 	c.meterPod(slot, now)
 	p.Size = p.resizeTo

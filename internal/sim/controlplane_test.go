@@ -14,10 +14,13 @@ type ledger struct {
 	cp                                *ControlPlane
 }
 
-func (l *ledger) PodReady(slot int)    { l.ready = append(l.ready, slot) }
-func (l *ledger) PodDraining(slot int) { l.draining = append(l.draining, slot) }
-func (l *ledger) PodStopped(slot int)  { l.stopped = append(l.stopped, slot) }
-func (l *ledger) PodResized(slot int)  { l.resized = append(l.resized, slot) }
+func (l *ledger) PodReady(slot int)     { l.ready = append(l.ready, slot) }
+func (l *ledger) PodDraining(slot int)  { l.draining = append(l.draining, slot) }
+func (l *ledger) PodStopped(slot int)   { l.stopped = append(l.stopped, slot) }
+func (l *ledger) PodResized(slot int)   { l.resized = append(l.resized, slot) }
+func (l *ledger) PodStarting(int)       {}
+func (l *ledger) PodMemory(int) float64 { return 0 }
+func (l *ledger) NodeChanged(int)       {}
 func (l *ledger) PodUsage(slot int, now time.Duration) (float64, float64) {
 	up := (now - l.cp.Pod(slot).Bound).Seconds()
 	return l.cores * up, l.bytes * up
@@ -119,7 +122,7 @@ func TestPlacementSpreadsAndWaitsForRoom(t *testing.T) {
 func TestALostNodeTakesItsPodsAndTheyComeBackElsewhere(t *testing.T) {
 	cp, k, _ := plane(t, oneService(2), Config{})
 	cp.LoseNode(0, time.Second)
-	if len(k.stopped) == 0 || !cp.NodeLost(0) {
+	if len(k.stopped) == 0 || !cp.Nodes()[0].Lost {
 		t.Fatalf("stopped %v", k.stopped)
 	}
 	cp.Run(time.Minute)

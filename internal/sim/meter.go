@@ -22,6 +22,13 @@ type Meter struct {
 	ReplicaSeconds           float64
 	Changes                  float64 // settings that were applied and changed something
 
+	// The bill, in Config.Cluster.Prices.Currency, and what it is for: node time paid for,
+	// by node and by core. Of a pool that others use too, only the application's share.
+	Bill                         float64
+	NodeSeconds, NodeCoreSeconds float64
+	// CPU requested by pods from binding to deletion, and used by them.
+	AllocatedCoreSeconds, UsedCoreSeconds float64
+
 	slo        []loadline.SLO
 	windowEnds time.Duration
 }

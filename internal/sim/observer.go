@@ -47,7 +47,7 @@ func newObserver(app *loadline.App, m Metrics, seed uint64) *observer {
 	}
 	for i := range o.ring {
 		s := &o.ring[i]
-		s.Resize(len(app.Services), len(app.Kinds), len(app.Nodes))
+		s.Resize(len(app.Services), len(app.Kinds), 0)
 		s.services = make([]fate, len(app.Services))
 		s.pods = make([][]fate, len(app.Services))
 		s.kinds = make([]fate, len(app.Kinds))
@@ -122,7 +122,7 @@ func (o *observer) observe(now time.Duration, cp *ControlPlane, into *loadline.O
 	into.At = Time(now)
 	into.Services = resize(into.Services, len(o.app.Services))
 	into.Kinds = resize(into.Kinds, len(o.app.Kinds))
-	into.Nodes = resize(into.Nodes, len(o.app.Nodes))
+	into.Nodes = resize(into.Nodes, len(cp.Nodes()))
 	for i := range into.Services {
 		o.service(now, i, &into.Services[i])
 		into.Services[i].Brownout = cp.Allocation()[i].Brownout
@@ -133,7 +133,7 @@ func (o *observer) observe(now time.Duration, cp *ControlPlane, into *loadline.O
 	}
 	for i := range into.Nodes {
 		into.Nodes[i] = o.node(now, i)
-		into.Nodes[i].Lost = cp.NodeLost(i)
+		into.Nodes[i].Lost = !cp.Nodes()[i].Up
 	}
 }
 
@@ -245,10 +245,13 @@ func (o *observer) node(now time.Duration, i int) loadline.NodeObservation {
 	if newest < 0 {
 		return loadline.NodeObservation{}
 	}
+	if i >= len(o.at(newest).Nodes) {
+		return loadline.NodeObservation{} // it came after the scrape
+	}
 	last := &o.at(newest).Nodes[i]
 	at := Time(o.at(newest).At)
 	seen := loadline.NodeObservation{Memory: sample(last.MemoryBytes, at)}
-	if oldest >= 0 {
+	if oldest >= 0 && i < len(o.at(oldest).Nodes) {
 		seconds := (o.at(newest).At - o.at(oldest).At).Seconds()
 		seen.CPU = rate(o.at(oldest).Nodes[i].CPUSeconds, last.CPUSeconds, seconds, at)
 	}

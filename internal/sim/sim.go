@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // Engine is a simulated cluster that can be advanced. Instants are nanoseconds
@@ -73,6 +74,13 @@ type Config struct {
 	Grace          time.Duration // a draining pod is killed after it; 0 = 30 s
 	ResizeDelay    loadline.Dist // from plan to effect of an in-place resize; zero = 0.8 s, CV 0.5
 	ResizeRestarts bool          // a resize restarts the replica, as with resizePolicy RestartContainer
+
+	// Cluster is where the application runs. The zero value has the application's own
+	// nodes, without neighbours.
+	Cluster pool.Cluster
+	// NodeGrace is the time until a lost node is noticed; 0 = 50 s. Its pods are replaced
+	// after Toleration; 0 = 300 s.
+	NodeGrace, Toleration time.Duration
 
 	Disturbances []Disturbance // sorted by At
 }

@@ -93,9 +93,6 @@ func New(cfg sim.Config) *Engine {
 			e.holders = append(e.holders, int32(i))
 		}
 	}
-	for _, n := range app.Nodes {
-		e.nodes = append(e.nodes, node{cores: n.Cores})
-	}
 	e.cp = sim.NewControlPlane(cfg, e.meter, e)
 	e.cp.Start()
 	e.nextControl = int64(e.cp.Next())

@@ -6,6 +6,27 @@ import (
 	"time"
 )
 
+// NodeChanged copies what a node has.
+func (e *Engine) NodeChanged(n int) {
+	for len(e.nodes) <= n {
+		e.nodes = append(e.nodes, node{})
+	}
+	e.nodes[n].cores = e.cp.Nodes()[n].Cores
+}
+
+// PodStarting does nothing: start-up uses no CPU.
+func (e *Engine) PodStarting(int) {}
+
+// PodMemory is the bytes that a pod uses now.
+func (e *Engine) PodMemory(slot int) float64 {
+	if slot >= len(e.replicas) || e.replicas[slot].podID != e.cp.Pod(slot).ID || !e.replicas[slot].serving {
+		return 0
+	}
+	r := &e.replicas[slot]
+	svc := &e.app.Services[r.service]
+	return float64(svc.Memory.Base) + float64(svc.Memory.PerRequest)*float64(r.inside)
+}
+
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
 	for len(e.replicas) <= slot {

@@ -56,10 +56,7 @@ func (e *Engine) readPod(pod *sim.PodReading, slot int, r *sim.Reading) {
 	p := &e.replicas[slot]
 	pod.CPUSeconds, _ = e.PodUsage(slot, e.time())
 	pod.BusySeconds = p.busyNs / 1e9
-	if p.serving {
-		svc := &e.app.Services[p.service]
-		pod.MemoryBytes = float64(svc.Memory.Base) + float64(svc.Memory.PerRequest)*float64(p.inside)
-	}
+	pod.MemoryBytes = e.PodMemory(slot)
 	if p.node >= 0 {
 		n := &r.Nodes[p.node]
 		n.MemoryBytes += pod.MemoryBytes

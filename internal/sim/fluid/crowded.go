@@ -26,7 +26,7 @@ func (e *Engine) checkNodes() {
 				}
 			}
 		}
-		if sum > e.app.Nodes[n].Cores+1e-9 {
+		if sum > e.cp.Nodes()[n].Cores+1e-9 {
 			e.crowdedNode = true
 			return
 		}
@@ -51,7 +51,7 @@ func (e *Engine) shareNodes() {
 				got = min(got, give)
 			} else if !c.quota && e.nodes[n].wants > 0 {
 				// A replica without a limit may use what the others leave.
-				got = min(got, max(e.app.Nodes[n].Cores-(e.nodes[n].wants-want), give))
+				got = min(got, max(e.cp.Nodes()[n].Cores-(e.nodes[n].wants-want), give))
 			}
 			c.grant += got / float64(c.pods)
 		})
@@ -78,12 +78,12 @@ func (e *Engine) fillLevel(n int) float64 {
 	m := &e.nodes[n]
 	m.wants = 0
 	e.eachPod(n, func(_ *service, _ *cohort, _, want float64) { m.wants += want })
-	if m.wants <= e.app.Nodes[n].Cores {
+	if m.wants <= e.cp.Nodes()[n].Cores {
 		return math.Inf(1)
 	}
 	level := 0.0
 	for range 16 {
-		free, weights := e.app.Nodes[n].Cores, 0.0
+		free, weights := e.cp.Nodes()[n].Cores, 0.0
 		e.eachPod(n, func(_ *service, _ *cohort, weight, want float64) {
 			if want <= level*weight {
 				free -= want

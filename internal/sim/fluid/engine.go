@@ -105,7 +105,6 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
 		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
 		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p), calls: newCallsMade(p),
-		nodes: make([]machine, len(app.Nodes)), nodeUsed: make([]float64, len(app.Nodes)),
 		clumpSums: make([]clumpSum, len(app.Services)),
 	}
 	for i := range app.Services {

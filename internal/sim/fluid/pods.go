@@ -22,6 +22,32 @@ type pod struct {
 	drainTo   time.Duration
 }
 
+// NodeChanged makes room for a node.
+func (e *Engine) NodeChanged(n int) {
+	for len(e.nodes) <= n {
+		e.nodes, e.nodeUsed = append(e.nodes, machine{}), append(e.nodeUsed, 0)
+	}
+}
+
+// PodStarting does nothing: start-up uses no CPU.
+func (e *Engine) PodStarting(int) {}
+
+// PodMemory is the bytes that a pod uses now.
+func (e *Engine) PodMemory(slot int) float64 {
+	if slot >= len(e.pods) || e.pods[slot].id != e.cp.Pod(slot).ID {
+		return 0
+	}
+	s, p := &e.services[e.cp.Pod(slot).Service], &e.pods[slot]
+	switch {
+	case p.cohort >= 0:
+		c := &s.cohorts[p.cohort]
+		return s.base + s.perVisit*(c.crowd+c.calling)
+	case p.draining:
+		return s.base + s.perVisit*p.left
+	}
+	return 0
+}
+
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
 	for len(e.pods) <= slot {
@@ -51,7 +77,7 @@ func (e *Engine) limitOf(slot int) (cores float64, quota bool) {
 		return cores, e.cfg.CPU == sim.Quota
 	}
 	if info.Node >= 0 {
-		return max(e.app.Nodes[info.Node].Cores-idle, 0.001), false
+		return max(e.cp.Nodes()[info.Node].Cores-idle, 0.001), false
 	}
 	return 64, false
 }

@@ -54,16 +54,9 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 }
 
 func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
-	p := &e.pods[pod.Slot]
 	u := e.usageOf(pod.Slot)
 	pod.CPUSeconds, pod.BusySeconds = u.cpu, u.busy
-	switch {
-	case p.cohort >= 0:
-		c := &s.cohorts[p.cohort]
-		pod.MemoryBytes = s.base + s.perVisit*(c.crowd+c.calling)
-	case p.draining:
-		pod.MemoryBytes = s.base + s.perVisit*p.left
-	}
+	pod.MemoryBytes = e.PodMemory(pod.Slot)
 	if n := e.cp.Pod(pod.Slot).Node; n >= 0 {
 		r.Nodes[n].MemoryBytes += pod.MemoryBytes
 	}
