@@ -51,7 +51,7 @@ func (c *ControlPlane) listOffers() {
 			taken := c.cfg.Cluster.Neighbours.On(room.Free, 0).Request
 			room.Free.Cores -= taken.Cores
 			room.Free.Memory -= taken.Memory
-			c.offers = append(c.offers, pool.Offer{Pool: i, Type: k, Room: room, Price: c.cfg.Cluster.Prices.Hour(t)})
+			c.offers = append(c.offers, pool.Offer{Pool: i, Type: k, Room: room, Price: c.cfg.Cluster.Prices.Of(t)})
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (c *ControlPlane) consolidateSet(set []int, now time.Duration) bool {
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if slices.Contains(set, i) {
-			price += c.cfg.Cluster.Prices.Hour(n.kind)
+			price += c.cfg.Cluster.Prices.Of(n.kind)
 			for _, slot := range c.podsOn(i) {
 				if c.pods[slot].Phase != loadline.PodDraining {
 					c.items = append(c.items, c.item(slot))

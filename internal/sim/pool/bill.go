@@ -30,7 +30,7 @@ func (p Prices) Charge(t Type, during time.Duration, ours, others Tenant) Accoun
 	seconds := during.Seconds()
 	paid := byCores*cores + (1-byCores)*memory
 	return Account{
-		Money:       p.Hour(t) / 3600 * seconds * paid,
+		Money:       p.Of(t) / 3600 * seconds * paid,
 		NodeSeconds: seconds * paid,
 		CoreSeconds: t.Cores * seconds * cores,
 	}
@@ -39,7 +39,7 @@ func (p Prices) Charge(t Type, during time.Duration, ours, others Tenant) Accoun
 // Whole is the charge for a node that has one owner.
 func (p Prices) Whole(t Type, during time.Duration) Account {
 	seconds := during.Seconds()
-	return Account{Money: p.Hour(t) / 3600 * seconds, NodeSeconds: seconds, CoreSeconds: t.Cores * seconds}
+	return Account{Money: p.Of(t) / 3600 * seconds, NodeSeconds: seconds, CoreSeconds: t.Cores * seconds}
 }
 
 func share(ours, others float64) float64 {
@@ -51,8 +51,9 @@ func share(ours, others float64) float64 {
 
 // coreShare is the part of a node's price that is for its cores.
 func (p Prices) coreShare(t Type) float64 {
-	cores := p.perCore() * t.Cores
-	memory := p.perGiB() * float64(t.Memory) / gib
+	p = p.WithDefaults()
+	cores := p.CoreHour * t.Cores
+	memory := p.GiBHour * float64(t.Memory) / gib
 	if cores+memory == 0 {
 		return 1
 	}
@@ -61,5 +62,6 @@ func (p Prices) coreShare(t Type) float64 {
 
 // Resources is the price of resources that are not bought by the node.
 func (p Prices) Resources(coreSeconds, byteSeconds float64) float64 {
-	return (p.perCore()*coreSeconds + p.perGiB()*byteSeconds/gib) / 3600
+	p = p.WithDefaults()
+	return (p.CoreHour*coreSeconds + p.GiBHour*byteSeconds/gib) / 3600
 }
