@@ -9,7 +9,7 @@ import (
 )
 
 // validation is how long Karpenter waits before it carries out a consolidation that it has
-// found, to see whether it still holds.
+// found, to see whether it still holds. Here it prolongs the time without changes on the node.
 const validation = 15 * time.Second
 
 // initNodes reads the cluster's configuration.
