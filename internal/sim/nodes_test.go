@@ -166,7 +166,9 @@ func TestResizesAreDeferredOrInfeasible(t *testing.T) {
 	if m.ResizesDeferred != 1 || len(k.resized) != 0 {
 		t.Fatalf("3 cores where 2 are free: %v deferred, resized %v", m.ResizesDeferred, k.resized)
 	}
-	cp.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: 1, Setting: loadline.Setting{Replicas: loadline.Some(1)}}}}, 30*time.Second)
+	fewer := replicas(1)
+	fewer.Services[0].Service = 1
+	cp.Apply(fewer, 30*time.Second)
 	runUntil(cp, 60*time.Second)
 	if len(k.resized) != 1 || cp.Nodes()[0].Requested.Cores != 4 {
 		t.Errorf("after room was made: resized %v, %v cores requested", k.resized, cp.Nodes()[0].Requested.Cores)
