@@ -279,8 +279,28 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	}
 	c.kubelet.PodStopped(slot)
 	p.Phase = loadline.PodStarting
-	p.due = now + backOff(p.restarts) + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+	wait := backOff(p.restarts)
+	p.due = now + wait + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
 	p.restarts++
+	if wait == 0 {
+		c.kubelet.PodStarting(slot)
+	}
+}
+
+// HoldStart leaves the end of a pod's start-up to the engine, which calls Started. It returns
+// how long the start-up takes with all the CPU that it can use.
+func (c *ControlPlane) HoldStart(slot int, now time.Duration) time.Duration {
+	p := &c.pods[slot]
+	left := p.due - now
+	p.due = Never
+	return left
+}
+
+// Started makes a starting pod ready, after HoldStart.
+func (c *ControlPlane) Started(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
+	c.kubelet.PodReady(slot)
 }
 
 // backOff is the kubelet's: none at first, then 10 s, doubled up to 5 min.
@@ -314,8 +334,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			if p.due <= now {
 				switch p.Phase {
 				case loadline.PodStarting:
-					p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
-					c.kubelet.PodReady(slot)
+					c.Started(slot, now)
 				case loadline.PodDraining: // grace period exceeded
 					c.stop(slot, now)
 					i--
@@ -352,6 +371,7 @@ func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 		c.kubelet.PodStopped(slot)
 		p.Phase = loadline.PodStarting
 		p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+		c.kubelet.PodStarting(slot)
 		return
 	}
 	c.kubelet.PodResized(slot)

@@ -24,6 +24,7 @@ const (
 	StreamMetrics
 	StreamPolicy
 	StreamPhase
+	StreamNeighbours
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

@@ -112,6 +112,7 @@ func (c Config) WithDefaults() Config {
 	if c.ResizeDelay.Mean == 0 {
 		c.ResizeDelay = loadline.Dist{Mean: 800 * time.Millisecond, CV: 0.5}
 	}
+	c.Cluster.Neighbours = c.Cluster.Neighbours.WithDefaults()
 	return c
 }
 
