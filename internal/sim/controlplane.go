@@ -323,6 +323,22 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	c.startContainer(slot, now)
 }
 
+// HoldStart leaves the end of a pod's start-up to the engine, which calls Started. It returns
+// how long the start-up takes with all the CPU that it can use.
+func (c *ControlPlane) HoldStart(slot int, now time.Duration) time.Duration {
+	p := &c.pods[slot]
+	left := p.due - now
+	p.due = Never
+	return left
+}
+
+// Started makes a starting pod ready, after HoldStart.
+func (c *ControlPlane) Started(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
+	c.kubelet.PodReady(slot)
+}
+
 // backOff is the kubelet's: none at first, then 10 s, doubled up to 5 min.
 func backOff(restarts int) time.Duration {
 	if restarts == 0 {
@@ -356,8 +372,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			if p.due <= now {
 				switch p.Phase {
 				case loadline.PodStarting:
-					p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
-					c.kubelet.PodReady(slot)
+					c.Started(slot, now)
 				case loadline.PodDraining: // grace period exceeded
 					c.stop(slot, now)
 					i--

@@ -129,6 +129,7 @@ func (c Config) WithDefaults() Config {
 	if c.PodStart == nil && len(c.Cluster.Pools) > 0 {
 		c.PodStart = MeasuredPodStart()
 	}
+	c.Cluster.Neighbours = c.Cluster.Neighbours.WithDefaults()
 	return c
 }
 
