@@ -25,7 +25,7 @@ func (e *Engine) inTree(kind int) float64 {
 // and the requests in flight are really present.
 func TestEveryRequestIsAccountedFor(t *testing.T) {
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
-		for seed := range uint64(9) {
+		for seed := range uint64(12) {
 			t.Run(fmt.Sprintf("model %d seed %d", cpu, seed), func(t *testing.T) {
 				t.Parallel()
 				app := shop()
@@ -36,6 +36,9 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					app.Services[0].Hold, app.Services[1].Hold = 50, 10
 				}
 				app.Routing = loadline.Routing(seed % 2)
+				if seed >= 9 {
+					impatient(app)
+				}
 				node := 1
 				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second,
 					Disturbances: []sim.Disturbance{
@@ -68,6 +71,13 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				if m.Kinds[0].TimedOut == 0 || m.Services[1].Refused == 0 {
 					t.Error("no timeouts or no refusals: this test no longer tests that")
 				}
+				if seed < 9 {
+					return
+				}
+				if k := m.Kinds[0]; k.Retried == 0 || k.Left == 0 || m.Services[1].Retried == 0 || m.Services[2].Retried == 0 {
+					t.Errorf("users %+v, retries of calls %v and %v: this test no longer tests them", k, m.Services[1].Retried,
+						m.Services[2].Retried)
+				}
 			})
 		}
 	}
@@ -81,7 +91,7 @@ func checkReplicas(t *testing.T, e *Engine) {
 	heldBy := make([]int32, len(e.services))
 	for i := range e.visits {
 		v := &e.visits[i]
-		if v.state == free || v.state == dead {
+		if v.state == free || v.state == dead || v.state == backingOff {
 			continue
 		}
 		if v.state == held {

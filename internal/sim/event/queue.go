@@ -14,10 +14,12 @@ type entry struct {
 type kind int32
 
 const (
-	arrival  kind = iota // id: kind of request
-	cpuTimer             // id: slot of a replica; at most one each, moved as the replica changes
-	waitOver             // id: visit
-	giveUp               // id: kind of request; at most one each
+	arrival     kind = iota // id: kind of request
+	cpuTimer                // id: slot of a replica; at most one each, moved as the replica changes
+	waitOver                // id: visit
+	giveUp                  // id: index into Engine.deadlines; at most one each
+	backoffOver             // id: visit
+	thinkOver               // id: user
 )
 
 const never = int64(sim.Never)
