@@ -7,16 +7,6 @@ import (
 	"github.com/loadline/loadline/internal/sim"
 )
 
-// retries are those of one call, or of one kind of users' requests.
-type retries struct {
-	attempts uint8
-	backoff  float64 // ns
-}
-
-func newRetries(r loadline.Retries) retries {
-	return retries{attempts: uint8(r.Attempts), backoff: float64(r.Backoff)}
-}
-
 // Envoy's back-off: the n-th retry waits up to 2^n - 1 times the base interval, 10 times at most.
 const maxBackoff = 10
 
@@ -58,7 +48,7 @@ func (e *Engine) budgetOf(parent, call int32) *budget {
 // left or has used its budget up.
 func (e *Engine) retry(a attempt) bool {
 	c := &e.calls[a.call]
-	if a.tried >= c.retries.attempts || a.parent != none && e.visits[a.parent].state == dead {
+	if a.tried >= c.retries || a.parent != none && e.visits[a.parent].state == dead {
 		return false
 	}
 	if !e.budgetOf(a.parent, a.call).take() {
@@ -73,7 +63,7 @@ func (e *Engine) retry(a attempt) bool {
 	v := &e.visits[i]
 	v.user, v.tried, v.state = a.user, a.tried+1, backingOff
 	most := min(float64(uint64(1)<<min(v.tried, 8)-1), maxBackoff)
-	e.queue.push(e.now+int64(e.jitter.Float64()*most*c.retries.backoff), backoffOver, i)
+	e.queue.push(e.now+int64(e.jitter.Float64()*most*c.backoff), backoffOver, i)
 	return true
 }
 

@@ -7,19 +7,19 @@ import (
 
 // call is one node of a compiled call tree.
 type call struct {
-	service  int32
-	kind     int32
-	times    int32
-	edge     int32 // from its caller; none = a user's request
-	optional bool
-	always   bool    // probability 1 and any version of the caller
-	prob     float64 // of being made
-	work     float64
-	versions uint64 // bit set of the caller's versions that make it; 0 = all
-	stages   []span
-
-	deadlines int32 // index into Engine.deadlines; none = no time-out
-	retries   retries
+	service   int32
+	kind      int32
+	times     int32
+	edge      int32 // from its caller; none = a user's request
+	optional  bool
+	always    bool    // probability 1 and any version of the caller
+	retries   uint8   // attempts after the first one
+	deadlines int32   // index into Engine.deadlines; none = no time-out
+	prob      float64 // of being made
+	work      float64
+	versions  uint64 // bit set of the caller's versions that make it; 0 = all
+	stages    []span
+	backoff   float64 // ns, the base of its retries' back-off
 }
 
 // span is one stage: calls[from:to] in parallel.
@@ -31,7 +31,8 @@ func compile(app *loadline.App, edges []sim.Edge) (calls []call, roots []int32, 
 	var children func(at int32, c *loadline.Call, kind int32)
 	node := func(c *loadline.Call, kind int32) call {
 		n := call{service: int32(c.Service), kind: kind, times: int32(max(c.Times, 1)), edge: none, optional: c.Optional,
-			prob: c.Probability, work: c.Work, deadlines: none, retries: newRetries(c.Retries)}
+			prob: c.Probability, work: c.Work, deadlines: none, retries: uint8(c.Retries.Attempts),
+			backoff: float64(c.Retries.Backoff)}
 		for _, v := range c.Versions {
 			n.versions |= 1 << v
 		}

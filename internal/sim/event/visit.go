@@ -84,7 +84,7 @@ func (e *Engine) start(i int32) {
 	if c.deadlines != none {
 		e.await(c.deadlines, i)
 	}
-	if c.retries.attempts > 0 && v.tried == 0 {
+	if c.retries > 0 && v.tried == 0 {
 		e.budgetOf(v.parent, v.call).add()
 	}
 	if s.hold > 0 && (len(s.ready) == 0 || s.held.count > 0) {
@@ -366,7 +366,7 @@ func (e *Engine) attemptEnded(a attempt, ok bool) {
 			made.Failed++
 		}
 	}
-	if !ok && c.retries.attempts > 0 && e.retry(a) {
+	if !ok && c.retries > 0 && e.retry(a) {
 		return
 	}
 	if a.parent == none {
