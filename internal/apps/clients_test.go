@@ -76,8 +76,8 @@ func TestFaultsOfClientsAreNamed(t *testing.T) {
 		{"users with one request", "requests: 10", "requests: 1", "kinds.get.users.requests", "from 2"},
 		{"users without patience", "patience: 2s, ", "", "kinds.get.users.patience", "above 0"},
 		{"users who always stay", "leave: 0.5", "leave: 0", "kinds.get.users.leave", "above 0"},
-		{"a time-out of the root call", "call: {service: front, stages: [{use: twice", "call: {service: front, timeout: 1s, stages: [{use: twice",
-			"kinds.get.call", "belong to the kind"},
+		{"a time-out of the root call", "call: {service: front, stages: [{use: twice",
+			"call: {service: front, timeout: 1s, stages: [{use: twice", "kinds.get.call", "belong to the kind"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
