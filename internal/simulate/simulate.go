@@ -15,6 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
+	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -121,6 +122,11 @@ func (s Spec) Validate() error {
 	}
 	if !slices.Contains(Engines(), s.Engine) {
 		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
+	}
+	if s.Engine == "fluid" {
+		if err := fluid.Check(s.App); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
