@@ -28,8 +28,8 @@ var hpaVPAMethod = Method{
 	Name:   "hpa+vpa",
 	About:  "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
 	Search: hpaSearch,
-	Options: func(app *loadline.App) []Option {
-		return slices.Concat(hpaMethod.Options(app), vpaOptions("off"))
+	Options: func(*loadline.App) []Option {
+		return slices.Concat(hpaOptions("80"), vpaOptions("off"))
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		hpa, err := newHPA(app, v)

@@ -17,6 +17,10 @@ var (
 		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
 	}
+	kedaSearch = []Dimension{
+		{Key: "share", Coarse: []float64{0.3, 0.45, 0.6, 0.75, 0.9, 1.15, 1.5, 2}, Step: 0.025},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
+	}
 	kpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{0.2, 0.5, 1, 2, 4, 10, 100}, Step: 0.1},
 		{Key: "stable-window", Unit: "s", Coarse: []float64{20, 60, 180}, Step: 10},
