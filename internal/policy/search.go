@@ -21,6 +21,12 @@ var (
 		{Key: "share", Coarse: []float64{0.3, 0.45, 0.6, 0.75, 0.9, 1.15, 1.5, 2}, Step: 0.025},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
 	}
+	// The target and the window are HPA's; the look-ahead is the forecast's own.
+	phpaSearch = []Dimension{
+		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 150, 300}, Step: 15},
+		{Key: "look-ahead", Unit: "s", Coarse: []float64{15, 60, 180}, Step: 15},
+	}
 	kpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{0.2, 0.5, 1, 2, 4, 10, 100}, Step: 0.1},
 		{Key: "stable-window", Unit: "s", Coarse: []float64{20, 60, 180}, Step: 10},
