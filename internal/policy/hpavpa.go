@@ -27,7 +27,7 @@ type HPAVPA struct {
 var hpaVPAMethod = Method{
 	Name:   "hpa+vpa",
 	About:  "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
-	Search: hpaSearch,
+	Search: hpaOnlySearch,
 	Options: func(*loadline.App) []Option {
 		return slices.Concat(hpaOptions("80"), vpaOptions("off"))
 	},

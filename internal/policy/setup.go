@@ -38,7 +38,8 @@ func setupOptions() []Option {
 		{"limits", "keep", "CPU limits: keep, or lifted to the upper bound of the service, or to none without one", OneOf("keep", "lifted")},
 		{"request", "keep", "CPU requests: keep, a percentile of past use per pod (p95), or cores by service (web:0.3+cart:0.12)", requestSpec},
 		{"request-after", "10m", "how long use is measured before a percentile becomes the request", Span(time.Minute, 10000*time.Hour)},
-		{"floor", "", "least replicas by time of day, UTC: 08:00-20:00:5, or of one service 08:00-20:00:web:5; several joined by +", floorSpec},
+		{"floor", "off", "least replicas by time of day, UTC: 08:00-20:00:5, or of one service 08:00-20:00:web:5; several joined by +",
+			OrOff(floorSpec)},
 		{"reserve", "0", "cores of placeholder pods, which keep room on nodes and give way to any other pod", Number(0, 1e6)},
 	}
 }

@@ -37,7 +37,7 @@ func floorSpec(s string) error {
 }
 
 func parseFloors(s string) []floor {
-	if s == "" {
+	if s == "off" {
 		return nil
 	}
 	var all []floor
@@ -46,6 +46,30 @@ func parseFloors(s string) []floor {
 		all = append(all, f)
 	}
 	return all
+}
+
+// FloorFromPast stands for floors from earlier data in a search, which replaces it by the value of
+// FloorSetting.
+const FloorFromPast = "past"
+
+// Floor is the least replicas of one service between two instants of a day.
+type Floor struct {
+	From, To time.Duration // since midnight, whole minutes
+	Service  string
+	Replicas int
+}
+
+// FloorSetting is the value of the setting "floor"; "off" without any.
+func FloorSetting(floors []Floor) string {
+	var parts []string
+	clock := func(t time.Duration) string { return fmt.Sprintf("%02d:%02d", int(t.Hours()), int(t.Minutes())%60) }
+	for _, f := range floors {
+		parts = append(parts, fmt.Sprintf("%s-%s:%s:%d", clock(f.From), clock(f.To), f.Service, f.Replicas))
+	}
+	if parts == nil {
+		return "off"
+	}
+	return strings.Join(parts, "+")
 }
 
 func parseFloor(s string) (floor, error) {
