@@ -58,7 +58,11 @@ func shareNoResource(hpa *HPA, vpa *VPA) (faults []error) {
 func (*HPAVPA) Name() string { return "hpa+vpa" }
 
 // Needs are those of hpa, which is the faster one.
-func (p *HPAVPA) Needs() loadline.Needs { return p.hpa.Needs() }
+func (p *HPAVPA) Needs() loadline.Needs {
+	n := p.hpa.Needs()
+	n.RecreateAfter = p.vpa.cfg.recreateAfter()
+	return n
+}
 
 // Decide runs both. One may decide while the other has no data.
 func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {

@@ -23,6 +23,7 @@ type Pod struct {
 	due      time.Duration // next change of phase; Never = none scheduled
 	resizeAt time.Duration // Never = none pending
 	resizeTo loadline.Size
+	waiting  time.Duration // since when a resize has waited for room; 0 = it does not
 	restarts int
 
 	metered                time.Duration // cost is counted up to here
@@ -67,6 +68,7 @@ type ControlPlane struct {
 	nodes     []Node // by slot
 	nextID    int64
 	nextMeter time.Duration
+	reserve   reserve
 	unplaced  bool // some pod is pending because no node has room
 }
 
@@ -106,6 +108,7 @@ func (c *ControlPlane) Start() {
 			}
 		}
 	}
+	c.startReserve()
 	c.Run(0)
 }
 
@@ -165,7 +168,7 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 		case loadline.PodPending:
 			p.Size = to
 		case loadline.PodStarting, loadline.PodReady:
-			p.resizeTo = to
+			p.resizeTo, p.waiting = to, 0
 			p.resizeAt = now + c.resize.DrawTime(c.rng, 1)
 		}
 	}
@@ -310,6 +313,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			p := &c.pods[slot]
 			if p.resizeAt <= now {
 				c.resizeNow(slot, now)
+				p = &c.pods[slot] // a new pod may have moved it
 			}
 			if p.due <= now {
 				switch p.Phase {
@@ -323,6 +327,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			}
 		}
 	}
+	c.placeReserve()
 	if now >= c.nextMeter {
 		for _, slots := range c.byService {
 			for _, slot := range slots {
@@ -340,13 +345,14 @@ func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 		n := &c.nodes[p.Node]
 		if !n.fits(max(0, p.resizeTo.CPURequest-p.Size.CPURequest), max(0, p.resizeTo.MemoryRequest-p.Size.MemoryRequest)) {
 			p.resizeAt = now + 10*time.Second
+			c.recreate(slot, now)
 			return
 		}
 		n.Requested.Cores += p.resizeTo.CPURequest - p.Size.CPURequest
 		n.Requested.Memory += p.resizeTo.MemoryRequest - p.Size.MemoryRequest
 	}
 	c.meterPod(slot, now)
-	p.Size = p.resizeTo
+	p.Size, p.waiting = p.resizeTo, 0
 	p.resizeAt = Never
 	if c.cfg.ResizeRestarts && p.Phase == loadline.PodReady {
 		c.kubelet.PodStopped(slot)

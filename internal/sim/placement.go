@@ -22,6 +22,9 @@ func (c *ControlPlane) place(slot int, now time.Duration) {
 			best, bestScore = i, score
 		}
 	}
+	if best < 0 {
+		best = c.preempt(p.Size.CPURequest, p.Size.MemoryRequest)
+	}
 	if best < 0 && len(c.nodes) > 0 {
 		c.unplaced = true
 		return
