@@ -172,7 +172,7 @@ func TestTheOracleIsCheaperThanAnyHPA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := smallTask("hpa")
+	task := smallTask("hpa:limits=keep,request=keep") // the oracle's axis
 	task.Loads = []CalibrationLoad{load}
 	hpa, err := Calibrate(context.Background(), task)
 	if err != nil {
