@@ -166,19 +166,23 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestTheOracleIsCheaperThanAnyHPA(t *testing.T) {
+func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
 	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
 	}
 	task := smallTask("hpa:limits=keep,request=keep") // the oracle's axis
-	task.Loads = []CalibrationLoad{load}
+	task.Loads = nil // other draws, as for the oracle
+	for _, seed := range []uint64{1_000_003, 2_000_003, 3_000_017} {
+		task.Loads = append(task.Loads, CalibrationLoad{load.Rates, load.Duration, load.Seed + seed})
+	}
 	hpa, err := Calibrate(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
+	// A schedule may use 0.6 of the allowed share of requests over the SLO, a calibration 0.7.
+	if !reference.Feasible() || reference.Best.CoreHours > 1.05*hpa.Best.CoreHours {
 		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
 			hpa.Best.CoreHours)
 	}
