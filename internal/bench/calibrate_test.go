@@ -173,7 +173,7 @@ func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := smallTask("hpa:limits=keep,request=keep") // the oracle's axis
-	task.Loads = nil // other draws, as for the oracle
+	task.Loads = nil                                  // other draws, as for the oracle
 	for _, seed := range []uint64{1_000_003, 2_000_003, 3_000_017} {
 		task.Loads = append(task.Loads, CalibrationLoad{load.Rates, load.Duration, load.Seed + seed})
 	}
