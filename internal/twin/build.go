@@ -24,16 +24,15 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 		Description: fmt.Sprintf("Fitted to %v of history (%s), of which the last %.0f %% were held out.", p.h.Duration(), source(p),
 			100*p.options.HeldOut),
 	}
-	parallel := make([]bool, len(models))
 	for i := range models {
 		app.Services = append(app.Services, service(p, i, &models[i]))
-		parallel[i] = models[i].station.parallel
 		n.take(models[i].notes)
 	}
+	p.remarkWorks(g, models)
 	sequential := false
 	for k := range g.kinds {
 		kd := &g.kinds[k]
-		root, cut := g.tree(k, parallel)
+		root, cut := g.tree(k, models)
 		if cut {
 			n.warn("kind %s: its call tree has more than %d calls; the rest is left out", kd.name, maxTree)
 		}

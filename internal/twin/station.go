@@ -32,7 +32,7 @@ func fitStation(p *past, g *graph, i int, m *model) station {
 		t.clumped = t.clumped || g.kinds[k].visits[i] > 1.1
 	}
 	most := maxPoints
-	if len(t.callees) > 0 || t.clumped {
+	if len(t.callees) > 0 || t.clumped || m.demand.work != nil {
 		most = fewPoints
 	}
 	t.points = p.points(g, i, m, most)

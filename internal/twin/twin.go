@@ -4,7 +4,7 @@
 //
 // Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go prepare the
 // history and reject what cannot be fitted; graph.go, ratios.go and tree.go find the call
-// graph; demand.go and change.go CPU per request and releases that changed it; station.go,
+// graph; demand.go, work.go and change.go CPU per request, by kind, and releases that changed it; station.go,
 // points.go and trial.go the load-latency profile; resources.go memory, start-up and sizes;
 // objective.go objectives; linear.go Scaling-Ops' regressor; build.go assembles the
 // application; replay.go, score.go and stretch.go evaluate both models on the held-out part;
@@ -83,7 +83,7 @@ func Fit(h *history.History, o Options) (*Twin, error) {
 		return nil, err
 	}
 	t.fitLinear(p)
-	t.score(p, models)
+	t.score(p, g, models)
 	progress(o, 1)
 	return t, nil
 }
@@ -154,7 +154,7 @@ func fitServices(p *past, g *graph) []model {
 func fitService(p *past, g *graph, i int) (m model) {
 	t := p.tracks[i]
 	m.size = t.sizes(p, &m.notes)
-	m.demand = t.demand(p, m.size, &m.notes)
+	m.demand = p.demand(g, i, &m.notes)
 	m.seen = t.coverage(p, &m)
 	m.memory = t.memory(p, &m)
 	m.startup = t.startup(p, &m.notes)
