@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -37,6 +38,9 @@ type Spec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 	WarmUp   time.Duration
+	// Cluster is the nodes, the neighbours on them and their prices; the zero value has the
+	// application's own nodes.
+	Cluster pool.Cluster
 
 	Perturb Perturb
 	Hooks   Hooks
@@ -197,7 +201,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
-		StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
+		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
 	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise

@@ -283,10 +283,13 @@ func (p *past) remarkWorks(g *graph, models []model) {
 			where[set] = append(where[set], p.tracks[i].name)
 		}
 	}
-	for _, set := range sets {
-		p.notes.warn("CPU per request is one figure for the kinds %s at %s: their shares of the requests vary too little, or "+
-			"together. Under another mix the twin's CPU and response times may be wrong. A history in which the mix varies, such as "+
-			"a load test of one kind at a time, or traces with CPU by kind would separate them", set, listed(where[set]))
+	for i, set := range sets {
+		sets[i] = fmt.Sprintf("%s at %s", set, listed(where[set]))
+	}
+	if len(sets) > 0 {
+		p.notes.warn("CPU per request is one figure for the kinds %s: their shares of the requests vary too little, or together. "+
+			"Under another mix the twin's CPU and response times may be wrong. A history in which the mix varies, such as a load "+
+			"test of one kind at a time, or traces with CPU by kind would separate them", strings.Join(sets, "; "))
 	}
 }
 
