@@ -41,6 +41,9 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 		return err
 	}
 	printFound(w, tab, t)
+	if err := printRanges(w, tab, t); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "\nThe linear model predicts the %s better with its intercept for %d of %d services; Scaling-Ops drops it.\n",
 		t.Linear[0].Metric, keptBetter(r), len(r.Services))
 	if len(r.Assumed) > 0 {
@@ -58,7 +61,11 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 			fmt.Fprintln(w, "warning:", warning)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nTry it: loadline simulate --app %s --workload day --policy hpa\n", file)
+	neighbours := ""
+	if n := t.Cluster.Neighbours; n.Use > 0 || n.Request > 0 || n.Memory > 0 {
+		neighbours = fmt.Sprintf(" --neighbours use=%g,request=%g,memory=%g", n.Use, n.Request, n.Memory)
+	}
+	_, err := fmt.Fprintf(w, "\nTry it: loadline simulate --app %s --workload day --policy hpa%s\n", file, neighbours)
 	return err
 }
 

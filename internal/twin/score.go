@@ -28,6 +28,7 @@ type Report struct {
 
 	Services []ServiceReport `json:"services"`
 	Kinds    []KindReport    `json:"kinds"`
+	Cluster  ClusterReport   `json:"cluster"`
 	Assumed  []Assumption    `json:"assumed"`
 	Warnings []string        `json:"warnings"`
 	Gaps     []Gap           `json:"gaps,omitempty"`
