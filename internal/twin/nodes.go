@@ -185,11 +185,12 @@ func setNodes(p *past, t *Twin, models []model, n *notes) {
 	app := t.App
 	if len(nodes) == 0 {
 		addNodes(app, n)
-		n.assume("neighbours", "none", "metrics do not contain what others use of the nodes")
-		return
 	}
 	if !r.Neighbours {
-		n.assume("neighbours", "none", "metrics do not contain what others use of the nodes")
+		n.warn("the nodes are assumed to have no other users: metrics do not contain what other namespaces use of them")
+	}
+	if len(nodes) == 0 {
+		return
 	}
 	if r.Fewest < r.Nodes {
 		n.warn("the pods were on %d to %d nodes: the pool may be elastic, and the twin has %d fixed nodes. Give the pool to "+
