@@ -58,7 +58,7 @@ func (t *Twin) ranges(p *past, models []model) []Range {
 	for i := range models {
 		m, s := &models[i], &t.App.Services[i]
 		if st := &m.station; st.fewest > 0 && st.fewest < st.largest {
-			source := fmt.Sprintf("at least the %d that response times allow; no request waited for a worker", st.fewest)
+			source := fmt.Sprintf("at least %d by concurrency and response times; no waiting for a worker was seen", st.fewest)
 			if st.largest < manyWorkers {
 				source = fmt.Sprintf("%d to %d explain the response times equally well", st.fewest, st.largest)
 			}

@@ -151,3 +151,13 @@ func TestKindsAreSeparatedAsFarAsTheRowsAllow(t *testing.T) {
 		t.Errorf("kinds of the same CPU time are told apart: %+v", w.pools)
 	}
 }
+
+func TestADriftingMixIsNotARelease(t *testing.T) {
+	h := must(recording{app: mixedShop(), load: mixedLoad + "+mix:page=90..50,report=10..50", engine: "fluid", policy: "hpa:target=70",
+		duration: 12 * time.Hour, perturb: simulate.Perturb{CPUNoise: 0.05}}.run())
+	for _, s := range fit(t, h, Options{}).Report.Services {
+		if len(s.Changes) > 0 {
+			t.Errorf("%s: the mix is taken for releases: %v", s.Service, s.Changes)
+		}
+	}
+}
