@@ -15,6 +15,7 @@ import (
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
+	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -122,11 +123,21 @@ func (s Spec) Validate() error {
 	if !slices.Contains(Engines(), s.Engine) {
 		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
 	}
+	if s.Engine == "fluid" {
+		if err := fluid.Check(s.App); err != nil {
+			faults = append(faults, err)
+		}
+	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
 	}
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
+	}
+	if err := s.Cluster.Validate(); err != nil {
+		faults = append(faults, err)
+	} else if err := s.Cluster.CheckApp(s.App); err != nil {
+		faults = append(faults, err)
 	}
 	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
 		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
@@ -238,6 +249,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	out.Meter = engine.Meter()
 	out.Result = result.Of(result.Run{
 		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
+		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency,
 	}, s.App, out.Meter)
 	return out, nil
 }
