@@ -43,8 +43,8 @@ func (e *Engine) PodReady(slot int) {
 	r.queueHead, r.queueTail = none, none
 	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
 	r.want, r.got, r.rate = 0, 0, 0
-	// Quota periods of different pods are not aligned.
-	r.periodEnd = e.now + e.phase.Int64N(periodNs)
+	// Quota periods of different pods are not aligned. The present one has begun, unused.
+	r.periodEnd = e.now - e.phase.Int64N(periodNs)
 	r.budget = 0
 	e.size(r, slot)
 	if r.node >= 0 {
