@@ -39,12 +39,14 @@ func sample() Result {
 	}
 	m.Finish()
 	m.ReplicaSeconds, m.Changes = 300, 4
+	m.Bill, m.NodeSeconds, m.NodeCoreSeconds, m.AllocatedCoreSeconds, m.UsedCoreSeconds = 1.234, 25560, 102240, 72360, 29880
 	m.Services[0] = sim.ServiceMeter{
 		Arrived: 1000, Ended: 1000, Failed: 2, CPUSeconds: 10, Periods: 100, ThrottledPeriods: 7,
 		Latency: m.Services[0].Latency, CoreSeconds: 50, ByteSeconds: 1 << 35, ReplicaSeconds: 200, Changes: 4,
 	}
 	m.Services[1].OptionalAsked, m.Services[1].OptionalDropped = 10, 1
-	return Of(Run{Policy: "hpa", App: "shop", Workload: "day", Engine: "event", Seed: 7, Duration: 100 * time.Second}, app, m)
+	return Of(Run{Policy: "hpa", App: "shop", Workload: "day", Engine: "event", Seed: 7, Duration: 100 * time.Second,
+		Cluster: "pool eks-4", Currency: "USD"}, app, m)
 }
 
 func golden(t *testing.T, file string, got []byte) {
@@ -128,5 +130,42 @@ func TestShortDuration(t *testing.T) {
 		if got := shortDuration(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for _, row := range []struct {
+		amount   Number
+		currency string
+		want     string
+	}{{1.234, "USD", "$1.23"}, {1.234, "", "$1.23"}, {0.0123, "EUR", "€0.0123"}, {0, "GBP", "£0.00"}, {120, "CHF", "CHF 120.00"},
+		{Number(math.NaN()), "USD", "-"}} {
+		if got := Money(row.amount, row.currency); got != row.want {
+			t.Errorf("%v %s is %q, want %q", row.amount, row.currency, got, row.want)
+		}
+	}
+}
+
+// Requests that users who left have not sent are over the SLO, and have not failed.
+func TestUsersWhoLeftCount(t *testing.T) {
+	app := &loadline.App{Kinds: []loadline.Kind{{Name: "get", SLO: loadline.SLO{Percentile: 99, Latency: time.Second}}}}
+	m := sim.NewMeter(app, time.Second)
+	m.Left(0, 0, 100) // during the warm-up
+	for i := range 16 {
+		at := time.Duration(2+i) * time.Second
+		m.Completed(0, at, at+time.Millisecond)
+	}
+	m.Left(0, 20*time.Second, 4)
+	m.Finish()
+	r := Of(Run{Duration: time.Minute}, app, m)
+	if r.Requests != 20 || r.LeftRatio != 0.2 || r.OverSLORatio != 0.2 || r.FailedRatio != 0 || r.Kinds[0].LeftRatio != 0.2 {
+		t.Errorf("%v requests, %v left, %v over, %v failed", r.Requests, r.LeftRatio, r.OverSLORatio, r.FailedRatio)
+	}
+	if k := m.Kinds[0]; k.ExportedEnded != 16 || k.ExportedOver != 0 {
+		t.Errorf("exporters show %v requests, %v over: they cannot see what was not sent", k.ExportedEnded, k.ExportedOver)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "Users left: 20.0 % of all requests were not sent") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }

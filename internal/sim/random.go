@@ -24,6 +24,9 @@ const (
 	StreamMetrics
 	StreamPolicy
 	StreamPhase
+	StreamNodes
+	StreamNeighbours
+	StreamClients
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

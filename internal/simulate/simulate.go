@@ -14,6 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
+	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -37,6 +39,9 @@ type Spec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 	WarmUp   time.Duration
+	// Cluster is the nodes, the neighbours on them and their prices; the zero value has the
+	// application's own nodes.
+	Cluster pool.Cluster
 
 	Perturb Perturb
 	Hooks   Hooks
@@ -118,11 +123,21 @@ func (s Spec) Validate() error {
 	if !slices.Contains(Engines(), s.Engine) {
 		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
 	}
+	if s.Engine == "fluid" {
+		if err := fluid.Check(s.App); err != nil {
+			faults = append(faults, err)
+		}
+	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
 	}
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
+	}
+	if err := s.Cluster.Validate(); err != nil {
+		faults = append(faults, err)
+	} else if err := s.Cluster.CheckApp(s.App); err != nil {
+		faults = append(faults, err)
 	}
 	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
 		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
@@ -197,7 +212,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
-		StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
+		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
 	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
@@ -234,6 +249,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	out.Meter = engine.Meter()
 	out.Result = result.Of(result.Run{
 		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
+		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency,
 	}, s.App, out.Meter)
 	return out, nil
 }

@@ -16,6 +16,7 @@ type pod struct {
 	from   usage
 	used   usage // up to from
 
+	lost      bool // its node has failed; calls are still routed to it
 	draining  bool
 	left      float64 // visits it had when draining began
 	drainFrom time.Duration
@@ -150,6 +151,12 @@ func (e *Engine) PodDraining(slot int) {
 	info := e.cp.Pod(slot)
 	s := &e.services[info.Service]
 	p := &e.pods[slot]
+	if p.lost {
+		s.lost--
+		p.lost, p.draining, p.left, p.drainTo = false, true, 0, e.now
+		e.drainAt = e.now
+		return
+	}
 	limit := 1.0
 	if p.cohort >= 0 {
 		limit = s.cohorts[p.cohort].limit
@@ -228,6 +235,9 @@ func (e *Engine) PodStopped(slot int) {
 	}
 	p, s := &e.pods[slot], &e.services[info.Service]
 	switch {
+	case p.lost:
+		p.lost = false
+		s.lost--
 	case p.cohort >= 0:
 		calling := s.cohorts[p.cohort].calling
 		s.ready--
@@ -238,6 +248,14 @@ func (e *Engine) PodStopped(slot int) {
 		p.draining = false
 	}
 	e.checkNodes()
+}
+
+// PodLost fails all requests in a pod whose node has failed. It stays in routing, and calls to
+// it fail.
+func (e *Engine) PodLost(slot int) {
+	e.PodStopped(slot)
+	e.pods[slot].lost = true
+	e.services[e.cp.Pod(slot).Service].lost++
 }
 
 // loseVisits fails visits of a service, in proportion over the kinds: those queued or on the
