@@ -172,7 +172,30 @@ func Contention(ctx context.Context, o ContentionOptions) (*ContentionReport, er
 	if err != nil {
 		return nil, err
 	}
-	return newContentionReport(o.Seeds, runs, held, fits, simulated), nil
+	report := newContentionReport(o.Seeds, runs, held, fits, simulated)
+	report.Charged, err = chargedContention(ctx, runs, fits, o.Seeds)
+	return report, err
+}
+
+// chargedContention simulates the runs under a quota with the CPU per request that the kernel
+// charged: what remains is the error of the quota's model.
+func chargedContention(ctx context.Context, runs []contentionRun, fits map[string]Overhead, seeds int) (ContentionErrors, error) {
+	answers := make([]outcome, len(runs))
+	err := each(ctx, len(runs), func(i int) {
+		r := &runs[i]
+		if s := &r.Servers[0]; s.Quota > 0 {
+			perRequest := s.measured.CPUSeconds * float64(s.Replicas) * 1e3 / s.Rate / (r.Counted[1] - r.Counted[0]).Seconds()
+			o := Overhead{CPUMs: perRequest - s.DemandMs, WaitMs: fits[r.Set].WaitMs}
+			answers[i] = middle(r.simulateAll(eventEngine, o, seeds)[0])
+		}
+	})
+	var p contentionPairs
+	for i := range runs {
+		if s := &runs[i].Servers[0]; s.Quota > 0 {
+			p.add(s, answers[i])
+		}
+	}
+	return p.errors(), err
 }
 
 // fitContention finds the overhead of each measured program in the event engine: the CPU by a
