@@ -105,7 +105,8 @@ func (c *cgroups) add(name, cpus string, weight int, quota float64) (*cgroup, er
 		faults = append(faults, c.useAll(cpuset))
 	}
 	faults = append(faults, write(cpuset, "cpuset.cpus", cpus))
-	quotaUs, periodUs := strconv.FormatInt(int64(quota*float64(quotaPeriod.Microseconds())), 10), strconv.FormatInt(quotaPeriod.Microseconds(), 10)
+	quotaUs := strconv.FormatInt(int64(quota*float64(quotaPeriod.Microseconds())), 10)
+	periodUs := strconv.FormatInt(quotaPeriod.Microseconds(), 10)
 	if c.two {
 		if weight > 0 {
 			faults = append(faults, write(cpu, "cpu.weight", strconv.Itoa(1+(weight-2)*9999/262142)))

@@ -193,10 +193,13 @@ func (x *experiment) measure(ctx context.Context, seed uint64) ([]Result, error)
 	}
 	before, after, err := x.watch(ctx, start)
 	if err != nil {
-		cancel()
+		cancel() // the requests that are still to be sent
 	}
 	group.Wait()
-	if err := errors.Join(err, ctx.Err()); err != nil {
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return x.results(loads, answers, before, after), nil

@@ -46,7 +46,8 @@ type answered struct {
 
 // send sends the requests open-loop, each when it is due, and waits for all answers. Latency
 // counts from the due time, so a late generator shows in it.
-func send(ctx context.Context, client *http.Client, address string, requests []request, start time.Time, sleep func(until time.Time)) answered {
+func send(ctx context.Context, client *http.Client, address string, requests []request,
+	start time.Time, sleep func(until time.Time)) answered {
 	var out answered
 	var lock sync.Mutex
 	var group sync.WaitGroup

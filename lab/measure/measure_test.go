@@ -18,7 +18,11 @@ func TestPlansAreWithinTheMachine(t *testing.T) {
 		names[run.Name] = true
 		load := 0.0
 		for _, s := range run.Servers {
-			load += s.Load()
+			perSecond := s.Rate
+			if s.Every > 0 {
+				perSecond = 1 / s.Every.Seconds()
+			}
+			load += perSecond * s.Demand.Seconds()
 			if !slices.Contains([][2]int{{1, 1}, {0, 1}}, [2]int{s.cores()[0], s.cores()[len(s.cores())-1]}) {
 				t.Errorf("%s: server %s is on cores %s", run.Name, s.Name, s.CPUs)
 			}

@@ -36,14 +36,6 @@ const (
 	WarmUp = 5 * time.Second
 )
 
-// Load is the intended utilisation of one core, overhead not counted.
-func (s Server) Load() float64 {
-	if s.Every > 0 {
-		return s.Demand.Seconds() / s.Every.Seconds()
-	}
-	return s.Rate * s.Demand.Seconds()
-}
-
 // cores that the server may run on.
 func (s Server) cores() []int {
 	first, last, isRange := strings.Cut(s.CPUs, "-")
