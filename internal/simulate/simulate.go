@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
-	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/sim/fluid"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -203,6 +203,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if p, ok := policy.(oracle); ok {
 		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
+	deployed := policy.Needs()
 	guarded, err := s.guarded(policy)
 	if err != nil {
 		return nil, err
@@ -211,6 +212,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		policy = guarded.Ladder
 	}
 	engine := newEngine(s.Engine, sim.Config{
+		Reserve: deployed.Reserve, RecreateAfter: deployed.RecreateAfter,
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
 		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
