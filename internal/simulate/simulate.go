@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -37,6 +38,8 @@ type Spec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 	WarmUp   time.Duration
+	// Cluster is where the application runs; zero = its own nodes, without neighbours.
+	Cluster pool.Cluster
 
 	Perturb Perturb
 	Hooks   Hooks
@@ -197,6 +200,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
+		Cluster:       s.Cluster,
 		StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
 	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
