@@ -66,6 +66,7 @@ takes some minutes, --quick less.`,
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the first cell, and of the scenes that are drawn")
 	c.Flags().StringVar(&part, "part", "all", "all, grid (steady states and transients) or scenes")
 	c.Flags().IntVar(&o.Drawn, "drawn", 20, "scenes drawn at random")
+	c.Flags().StringVar(&o.Only, "only", "", "only scenes whose name contains this")
 	c.Flags().IntVar(&o.Runs, "runs", 3, "seeds of each policy of a scene")
 	output.Add(c.Flags())
 	return c

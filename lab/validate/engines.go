@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,8 +19,9 @@ type EnginesOptions struct {
 	Requests float64 // per cell in the event engine, more near saturation; 0 = 50,000
 	Seeds    int     // per transient in the event engine; 0 = 10
 	Parts    EngineParts
-	Drawn    int // scenes drawn at random
-	Runs     int // seeds per policy of a scene; 0 = 3
+	Drawn    int    // scenes drawn at random
+	Runs     int    // seeds per policy of a scene; 0 = 3
+	Only     string // scenes whose name contains it
 	Seed     uint64
 	Progress func(done, of int) // may be nil; called from one goroutine at a time
 }
@@ -63,6 +65,7 @@ func Engines(ctx context.Context, o EnginesOptions) (EnginesReport, error) {
 		if scenes, err = Scenes(o.Drawn, o.Seed, o.Quick); err != nil {
 			return EnginesReport{}, err
 		}
+		scenes = slices.DeleteFunc(scenes, func(s Scene) bool { return !strings.Contains(s.Name, o.Only) })
 	}
 	r := EnginesReport{
 		Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients)),

@@ -7,13 +7,13 @@
 // and surface/ (latency by load, measured once), parts.go, combine.go and blender.go
 // (distributions and their arithmetic), latency.go (distributions up the call trees), ending.go
 // (how requests end), account.go and sample.go (latency accounting), pods.go and cohorts.go
-// (pod lifecycle), crowded.go (nodes and memory limits that are too small), calls.go (calls as
+// (pod lifecycle), crowded.go and chance.go (nodes with too few cores, always or now and then),
+// memory.go (memory limits that are too small), calls.go (calls as
 // callers measure them), read.go (exported metrics), program.go and service.go (the app laid
 // out flat).
 //
 // Simplifications: replicas of a service that are alike share one state; parts of a request are
-// correlated only as far as latency.go says; failed visits are as slow as successful ones;
-// contention on a node is computed from means, without fluctuations.
+// correlated only as far as latency.go says; failed visits are as slow as successful ones.
 package fluid
 
 import (
@@ -34,6 +34,7 @@ type Engine struct {
 	p     *program
 	noise []*rand.Rand // by kind; nil = mean arrivals
 	rare  []*rand.Rand // by kind, for requests that are drawn one by one; nil = mean arrivals too
+	swing *rand.Rand   // of the CPU in use; nil = its mean
 
 	now         time.Duration
 	nextControl time.Duration
@@ -48,7 +49,9 @@ type Engine struct {
 	pods        []pod // by slot
 	nodes       []machine
 	nodeUsed    []float64 // by node: core-seconds of deleted pods
-	crowdedNode bool      // some node's limits exceed its cores
+	crowdable   int       // nodes whose limits exceed their cores
+	short       bool      // some node was short of cores in the last step
+	sharesMoved bool      // shares of nodes must be computed again
 
 	nodeFlow
 	latencyState
@@ -178,6 +181,12 @@ func (e *Engine) AddNoise() {
 	}
 }
 
+// AddUsageNoise makes the CPU in use fluctuate as the numbers of requests and their demands do,
+// drawn from the seed of the run. Queues keep their mean flow: the surface has their
+// fluctuations. An autoscaler that scales out on the highest of several readings acts on these
+// fluctuations. Call it before the first step.
+func (e *Engine) AddUsageNoise() { e.swing = sim.Stream(e.cfg.Seed, sim.StreamDemand, 0) }
+
 // ControlPlane holds the pods.
 func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
 
@@ -300,7 +309,7 @@ func (e *Engine) advance(next time.Duration) {
 // advanceBy computes one step.
 func (e *Engine) advanceBy(h time.Duration) {
 	seconds := h.Seconds()
-	if e.crowdedNode {
+	if e.crowdable > 0 || e.sharesMoved {
 		e.shareNodes()
 	}
 	e.flowDown(seconds)

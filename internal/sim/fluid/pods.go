@@ -16,6 +16,14 @@ type pod struct {
 	from   usage
 	used   usage // up to from
 
+	// On its node: see crowded.go and chance.go.
+	service int
+	weight  float64
+	want    float64 // cores
+	stretch float64 // delay of a visit over its CPU time
+	delay   float64 // mean further delay of a visit, in seconds
+	risk    float64 // probability of it
+
 	draining  bool
 	left      float64 // visits it had when draining began
 	drainFrom time.Duration
@@ -27,6 +35,7 @@ func (e *Engine) NodeChanged(n int) {
 	for len(e.nodes) <= n {
 		e.nodes, e.nodeUsed = append(e.nodes, machine{}), append(e.nodeUsed, 0)
 	}
+	e.recheck(n)
 }
 
 // PodStarting does nothing: start-up uses no CPU.
@@ -58,13 +67,13 @@ func (e *Engine) PodReady(slot int) {
 		if p.id != 0 && p.node >= 0 {
 			e.nodeUsed[p.node] += p.used.cpu
 		}
-		*p = pod{id: info.ID, node: info.Node, cohort: -1}
+		*p = pod{id: info.ID, node: info.Node, service: info.Service, cohort: -1}
 	}
 	s := &e.services[info.Service]
 	s.ready++
 	limit, quota := e.limitOf(slot)
 	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
-	e.checkNodes()
+	e.enterNode(slot)
 }
 
 // limitOf is the CPU available to a pod's visits: idle usage is deducted from its limit;
@@ -162,7 +171,7 @@ func (e *Engine) PodDraining(slot int) {
 	last := 2 * (s.hold + s.work.cpu/min(limit, 1))
 	p.drainTo = e.now + time.Duration((p.left*s.work.cpu/limit+last)*float64(time.Second))
 	e.drainAt = min(e.drainAt, p.drainTo)
-	e.checkNodes()
+	e.leaveNode(slot)
 }
 
 // drainStep advances draining pods; it returns the visits that left.
@@ -237,7 +246,7 @@ func (e *Engine) PodStopped(slot int) {
 		e.loseVisits(info.Service, p.left, 0)
 		p.draining = false
 	}
-	e.checkNodes()
+	e.leaveNode(slot)
 }
 
 // loseVisits fails visits of a service, in proportion over the kinds: those queued or on the
@@ -280,8 +289,11 @@ func (e *Engine) PodResized(slot int) {
 	s := &e.services[info.Service]
 	limit, quota := e.limitOf(slot)
 	c := &s.cohorts[e.pods[slot].cohort]
+	e.pods[slot].weight = e.weigh(slot)
+	if info.Node >= 0 {
+		e.recheck(info.Node)
+	}
 	if c.ownLimit == limit && c.quota == quota {
-		e.checkNodes()
 		return
 	}
 	before := *c
@@ -293,7 +305,6 @@ func (e *Engine) PodResized(slot int) {
 	if to.pods == 1 {
 		to.extra, to.calling, to.out, to.in, to.trace = before.extra, before.calling, before.out, before.in, before.trace
 	}
-	e.checkNodes()
 }
 
 // PodUsage is what a pod has used since it was created.
