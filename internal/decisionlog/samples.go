@@ -108,15 +108,15 @@ func readSamples[M ~int, O any](t loadline.Table[M, O], object []byte) (Samples[
 	return s, nil
 }
 
-// join makes one object of members that end with a comma and an encoded object,
+// appendJoined appends one object of members that end with a comma and an encoded object,
 // the object's members first or last.
-func join(members []byte, rest any, restFirst bool) ([]byte, error) {
+func appendJoined(b, members []byte, rest any, restFirst bool) ([]byte, error) {
 	object, err := json.Marshal(rest)
 	if err != nil {
 		return nil, err
 	}
 	inner := object[1 : len(object)-1]
-	b := append(make([]byte, 0, len(members)+len(object)+2), '{')
+	b = append(b, '{')
 	if restFirst && len(inner) > 0 {
 		b = append(append(b, inner...), ',')
 	}
@@ -138,9 +138,29 @@ type (
 	plainNode Node
 )
 
-// MarshalJSON writes the samples among the other fields.
+// MarshalJSON writes the samples before the other fields. Pods are appended one by one: as a
+// field each would be parsed and copied again.
 func (s Seen) MarshalJSON() ([]byte, error) {
-	return join(appendSamples(nil, loadline.ServiceTable, s.Samples), plainSeen(s), false)
+	b := appendSamples(append(make([]byte, 0, 512), '{'), loadline.ServiceTable, s.Samples)
+	if s.Brownout {
+		b = append(b, `"brownout":true,`...)
+	}
+	if len(s.Pods) > 0 {
+		b = append(b, `"pods":[`...)
+		for i := range s.Pods {
+			var err error
+			if b, err = s.Pods[i].appendTo(b); err != nil {
+				return nil, err
+			}
+			b = append(b, ',')
+		}
+		b[len(b)-1] = ']'
+		b = append(b, ',')
+	}
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return append(b, '}'), nil
 }
 
 // UnmarshalJSON is the reverse.
@@ -152,8 +172,10 @@ func (s *Seen) UnmarshalJSON(text []byte) (err error) {
 }
 
 // MarshalJSON writes the samples after the other fields.
-func (p Pod) MarshalJSON() ([]byte, error) {
-	return join(appendSamples(nil, loadline.PodTable, p.Samples), plainPod(p), true)
+func (p Pod) MarshalJSON() ([]byte, error) { return p.appendTo(nil) }
+
+func (p *Pod) appendTo(b []byte) ([]byte, error) {
+	return appendJoined(b, appendSamples(nil, loadline.PodTable, p.Samples), (*plainPod)(p), true)
 }
 
 // UnmarshalJSON is the reverse.
@@ -166,7 +188,7 @@ func (p *Pod) UnmarshalJSON(text []byte) (err error) {
 
 // MarshalJSON writes the samples after the name.
 func (k Kind) MarshalJSON() ([]byte, error) {
-	return join(appendSamples(nil, loadline.KindTable, k.Samples), plainKind(k), true)
+	return appendJoined(nil, appendSamples(nil, loadline.KindTable, k.Samples), plainKind(k), true)
 }
 
 // UnmarshalJSON is the reverse.
@@ -179,7 +201,7 @@ func (k *Kind) UnmarshalJSON(text []byte) (err error) {
 
 // MarshalJSON writes the samples among the other fields.
 func (n Node) MarshalJSON() ([]byte, error) {
-	return join(appendSamples(nil, loadline.NodeTable, n.Samples), plainNode(n), false)
+	return appendJoined(nil, appendSamples(nil, loadline.NodeTable, n.Samples), plainNode(n), false)
 }
 
 // UnmarshalJSON is the reverse.

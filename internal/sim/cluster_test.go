@@ -56,6 +56,7 @@ func (e *fakeEngine) PodUsage(int, time.Duration) (a, b float64) { return 0, 0 }
 func (e *fakeEngine) PodStarting(int)                            {}
 func (e *fakeEngine) PodMemory(int) float64                      { return 0 }
 func (e *fakeEngine) NodeChanged(int)                            {}
+func (e *fakeEngine) PodLost(int)                                {}
 
 func (e *fakeEngine) Read(r *Reading) {
 	r.At = e.now

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -21,8 +22,11 @@ type Pod struct {
 	Size    loadline.Size
 
 	due      time.Duration // next change of phase; Never = none scheduled
+	startAt  time.Duration // its container starts; Never = it has, or is not bound
 	resizeAt time.Duration // Never = none pending
 	resizeTo loadline.Size
+	deferred bool // the resize waits for room on the node
+	lost     bool // its node has failed
 	restarts int
 
 	metered                time.Duration // cost is counted up to here
@@ -40,6 +44,9 @@ type Kubelet interface {
 	// PodStopped: requests still in the pod fail. The slot may be reused afterwards.
 	PodStopped(slot int)
 	PodResized(slot int)
+	// PodLost: the pod's node has failed. Its requests fail, and so do calls to it, which
+	// are routed to it until PodStopped.
+	PodLost(slot int)
 	// PodUsage is what the pod has used since it was created.
 	PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds float64)
 	// PodMemory is the bytes that a pod uses now.
@@ -63,11 +70,43 @@ type ControlPlane struct {
 	pods      []Pod // by slot
 	free      []int
 	byService [][]int // slots in order of creation
+	pending   []int   // slots of pods that no node has room for, in order of creation
 	alloc     []loadline.Allocation
-	nodes     []Node // by slot
 	nextID    int64
 	nextMeter time.Duration
-	unplaced  bool // some pod is pending because no node has room
+
+	nodeControl
+}
+
+// nodeControl is the part of the control plane that concerns nodes.
+type nodeControl struct {
+	nodes   []Node // by slot
+	pools   []pool.Pool
+	offers  []pool.Offer // of elastic pools
+	nowhere bool         // there are no nodes: pods run outside any
+	elastic bool         // some pool is
+	alone   bool         // there are no neighbours
+
+	startAlone, startPull Sampler   // of Config.PodStart
+	nodeStart             []Sampler // by pool
+	nodeRng               *rand.Rand
+	bought                int
+
+	coming, draining, losses int           // nodes in these states; draining includes doomed ones
+	wakeAt                   time.Duration // nodes need attention at once
+	nextCheck                time.Duration // of memory and of under-used nodes
+	nextShape                time.Duration // of neighbours
+	batchFrom, batchLast     time.Duration // of pods that wait for a new node; Never = none does
+
+	// Buffers.
+	packer     pool.Packer
+	items      []pool.Item
+	rooms      []pool.Room
+	may        []int // by pool
+	candidates []int
+	listed     []int
+	onNode     []int     // by node
+	memory     []float64 // by node
 }
 
 // NewControlPlane makes the control plane. The pods that run at the start come with Start.
@@ -81,6 +120,7 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 		alloc:     make([]loadline.Allocation, len(app.Services)),
 		nextMeter: MeterInterval,
 	}
+	c.initNodes()
 	for i := range app.Services {
 		s := &app.Services[i]
 		c.startup = append(c.startup, NewSampler(s.Startup))
@@ -89,20 +129,32 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 	return c
 }
 
-// Start creates the initial pods, ready from the beginning. It is separate from NewControlPlane
-// because the engine is notified of each.
+// Start creates the initial pods, ready from the beginning, and the nodes for them. It is
+// separate from NewControlPlane because the engine is notified of each.
 func (c *ControlPlane) Start() {
-	for _, n := range c.app.Nodes {
-		c.addNode(Node{
-			Name: n.Name, Pool: -1, Cores: n.Cores, Memory: n.Memory,
-			Offered: pool.Amount{Cores: n.Cores, Memory: n.Memory},
-		})
-	}
+	c.firstNodes()
 	for i := range c.app.Services {
 		for range c.alloc[i].Replicas {
-			slot := c.create(i, 0)
-			if c.pods[slot].Node >= 0 || len(c.nodes) == 0 {
-				c.pods[slot].due = 0
+			c.create(i, 0)
+		}
+	}
+	for len(c.pending) > 0 && c.elastic && c.provision(0, true) > 0 {
+		c.placePending(0)
+	}
+	for i := range c.pods {
+		if p := &c.pods[i]; p.Phase == loadline.PodStarting {
+			p.due = 0
+			if p.startAt != Never {
+				c.startContainer(i, p.startAt)
+			}
+		}
+	}
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		n.startFree, n.pullFree = 0, 0
+		for k := range n.images {
+			if n.images[k] != Never {
+				n.images[k] = 0
 			}
 		}
 	}
@@ -165,9 +217,15 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 		case loadline.PodPending:
 			p.Size = to
 		case loadline.PodStarting, loadline.PodReady:
-			p.resizeTo = to
+			if p.lost {
+				continue
+			}
+			p.resizeTo, p.deferred = to, false
 			p.resizeAt = now + c.resize.DrawTime(c.rng, 1)
 		}
+	}
+	if len(c.pending) > 0 {
+		c.placePending(now)
 	}
 }
 
@@ -204,7 +262,7 @@ func (c *ControlPlane) victim(service int) int {
 	return best
 }
 
-func (c *ControlPlane) create(service int, now time.Duration) int {
+func (c *ControlPlane) create(service int, now time.Duration) {
 	var slot int
 	if n := len(c.free); n > 0 {
 		slot = c.free[n-1]
@@ -216,11 +274,13 @@ func (c *ControlPlane) create(service int, now time.Duration) int {
 	c.nextID++
 	c.pods[slot] = Pod{
 		ID: c.nextID, Service: service, Node: -1, Phase: loadline.PodPending,
-		Created: now, Ready: Never, Size: c.alloc[service].Size, due: Never, resizeAt: Never,
+		Created: now, Ready: Never, Size: c.alloc[service].Size, due: Never, startAt: Never, resizeAt: Never,
 	}
 	c.byService[service] = append(c.byService[service], slot)
-	c.place(slot, now)
-	return slot
+	if !c.place(slot, now) {
+		c.pending = append(c.pending, slot)
+		c.openBatch(now, true)
+	}
 }
 
 func (c *ControlPlane) remove(slot int, now time.Duration) {
@@ -231,7 +291,7 @@ func (c *ControlPlane) remove(slot int, now time.Duration) {
 	}
 	p.Phase = loadline.PodDraining
 	p.due = now + c.cfg.Grace
-	p.resizeAt = Never
+	p.resizeAt, p.deferred = Never, false
 	c.kubelet.PodDraining(slot)
 }
 
@@ -245,24 +305,31 @@ func (c *ControlPlane) Drained(slot int, now time.Duration) {
 // stop deletes a pod.
 func (c *ControlPlane) stop(slot int, now time.Duration) {
 	p := &c.pods[slot]
+	node := p.Node
 	c.meterPod(slot, now)
-	if p.Phase != loadline.PodPending {
+	if p.Phase == loadline.PodPending {
+		c.pending = without(c.pending, slot)
+	} else {
 		c.kubelet.PodStopped(slot)
-		c.release(p)
+		c.release(p, now)
 	}
-	list := c.byService[p.Service]
-	for i, s := range list {
-		if s == slot {
-			c.byService[p.Service] = append(list[:i], list[i+1:]...)
-			break
-		}
-	}
-	p.due, p.resizeAt = Never, Never
+	c.byService[p.Service] = without(c.byService[p.Service], slot)
+	p.due, p.startAt, p.resizeAt = Never, Never, Never
+	p.deferred = false
 	p.ID = 0
 	c.free = append(c.free, slot)
-	if c.unplaced {
+	if node >= 0 {
+		c.retryResizes(node, now)
+	}
+	if len(c.pending) > 0 {
 		c.placePending(now)
 	}
+}
+
+// without removes a slot from a list that has it once.
+func without(list []int, slot int) []int {
+	i := slices.Index(list, slot)
+	return append(list[:i], list[i+1:]...)
 }
 
 // Killed restarts a pod's container in place after an out-of-memory kill: its requests fail,
@@ -279,8 +346,10 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	}
 	c.kubelet.PodStopped(slot)
 	p.Phase = loadline.PodStarting
-	p.due = now + backOff(p.restarts) + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+	p.startAt = now + backOff(p.restarts)
+	p.due = p.startAt + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
 	p.restarts++
+	c.startContainer(slot, now)
 }
 
 // backOff is the kubelet's: none at first, then 10 s, doubled up to 5 min.
@@ -293,10 +362,11 @@ func backOff(restarts int) time.Duration {
 
 // Next is the instant of the control plane's next action.
 func (c *ControlPlane) Next() time.Duration {
-	next := c.nextMeter
+	next := min(c.nextMeter, c.nodesNext())
 	for _, slots := range c.byService {
 		for _, slot := range slots {
-			next = min(next, c.pods[slot].due, c.pods[slot].resizeAt)
+			p := &c.pods[slot]
+			next = min(next, p.due, p.startAt, p.resizeAt)
 		}
 	}
 	return next
@@ -308,6 +378,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 		for i := 0; i < len(c.byService[service]); i++ {
 			slot := c.byService[service][i]
 			p := &c.pods[slot]
+			c.startContainer(slot, now)
 			if p.resizeAt <= now {
 				c.resizeNow(slot, now)
 			}
@@ -323,62 +394,11 @@ func (c *ControlPlane) Run(now time.Duration) {
 			}
 		}
 	}
+	if c.draining > 0 || now >= c.nodesNext() {
+		c.runNodes(now)
+	}
 	if now >= c.nextMeter {
-		for _, slots := range c.byService {
-			for _, slot := range slots {
-				c.meterPod(slot, now)
-			}
-		}
+		c.Settle(now)
 		c.nextMeter += (now - c.nextMeter + MeterInterval) / MeterInterval * MeterInterval
-	}
-}
-
-// resizeNow performs a resize; if the node has no room, it is deferred and retried.
-func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
-	p := &c.pods[slot]
-	if p.Node >= 0 {
-		n := &c.nodes[p.Node]
-		if !n.fits(max(0, p.resizeTo.CPURequest-p.Size.CPURequest), max(0, p.resizeTo.MemoryRequest-p.Size.MemoryRequest)) {
-			p.resizeAt = now + 10*time.Second
-			return
-		}
-		n.Requested.Cores += p.resizeTo.CPURequest - p.Size.CPURequest
-		n.Requested.Memory += p.resizeTo.MemoryRequest - p.Size.MemoryRequest
-	}
-	c.meterPod(slot, now)
-	p.Size = p.resizeTo
-	p.resizeAt = Never
-	if c.cfg.ResizeRestarts && p.Phase == loadline.PodReady {
-		c.kubelet.PodStopped(slot)
-		p.Phase = loadline.PodStarting
-		p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
-		return
-	}
-	c.kubelet.PodResized(slot)
-}
-
-// meterPod counts a pod's cost up to now: the larger of what it asked for and
-// what it used, averaged since it was last counted.
-func (c *ControlPlane) meterPod(slot int, now time.Duration) {
-	p := &c.pods[slot]
-	if p.Phase == loadline.PodPending || now <= p.metered {
-		return
-	}
-	dt := (now - p.metered).Seconds()
-	cpu, mem := c.kubelet.PodUsage(slot, now)
-	s := &c.meter.Services[p.Service]
-	s.CoreSeconds += max(p.Size.CPURequest*dt, cpu-p.meteredCPU)
-	s.ByteSeconds += max(float64(p.Size.MemoryRequest)*dt, mem-p.meteredMem)
-	s.ReplicaSeconds += dt
-	c.meter.ReplicaSeconds += dt
-	p.metered, p.meteredCPU, p.meteredMem = now, cpu, mem
-}
-
-// Settle counts the cost of every pod up to now, at the end of a run.
-func (c *ControlPlane) Settle(now time.Duration) {
-	for _, slots := range c.byService {
-		for _, slot := range slots {
-			c.meterPod(slot, now)
-		}
 	}
 }

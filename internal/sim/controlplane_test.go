@@ -9,9 +9,9 @@ import (
 
 // ledger is a kubelet that records its notifications, and whose pods use a fixed amount.
 type ledger struct {
-	ready, draining, stopped, resized []int
-	cores, bytes                      float64 // per pod
-	cp                                *ControlPlane
+	ready, draining, stopped, resized, lost []int
+	cores, bytes                            float64 // per pod
+	cp                                      *ControlPlane
 }
 
 func (l *ledger) PodReady(slot int)     { l.ready = append(l.ready, slot) }
@@ -21,6 +21,7 @@ func (l *ledger) PodResized(slot int)   { l.resized = append(l.resized, slot) }
 func (l *ledger) PodStarting(int)       {}
 func (l *ledger) PodMemory(int) float64 { return 0 }
 func (l *ledger) NodeChanged(int)       {}
+func (l *ledger) PodLost(slot int)      { l.lost = append(l.lost, slot) }
 func (l *ledger) PodUsage(slot int, now time.Duration) (float64, float64) {
 	up := (now - l.cp.Pod(slot).Bound).Seconds()
 	return l.cores * up, l.bytes * up
@@ -119,20 +120,35 @@ func TestPlacementSpreadsAndWaitsForRoom(t *testing.T) {
 	}
 }
 
-func TestALostNodeTakesItsPodsAndTheyComeBackElsewhere(t *testing.T) {
+func TestALostNodeIsNoticedAndItsPodsComeBackElsewhere(t *testing.T) {
 	cp, k, _ := plane(t, oneService(2), Config{})
 	cp.LoseNode(0, time.Second)
-	if len(k.stopped) == 0 || !cp.Nodes()[0].Lost {
-		t.Fatalf("stopped %v", k.stopped)
+	if len(k.lost) != 1 || len(k.stopped) != 0 || !cp.Nodes()[0].Lost || cp.Ready(0) != 2 {
+		t.Fatalf("at the loss: lost %v, stopped %v, %d ready; the loss is not noticed yet", k.lost, k.stopped, cp.Ready(0))
 	}
-	cp.Run(time.Minute)
+	runUntil(cp, 51*time.Second)
+	if len(k.stopped) != 1 || cp.Ready(0) != 1 || len(cp.Slots(0)) != 2 {
+		t.Fatalf("after the grace of 50 s: stopped %v, %d of %d ready", k.stopped, cp.Ready(0), len(cp.Slots(0)))
+	}
+	runUntil(cp, 350*time.Second)
+	if len(cp.Slots(0)) != 2 || cp.Pod(cp.Slots(0)[0]).ID != 1 {
+		t.Fatalf("before the toleration of 300 s: %d pods", len(cp.Slots(0)))
+	}
+	runUntil(cp, 361*time.Second)
 	for _, slot := range cp.Slots(0) {
-		if cp.Pod(slot).Node == 0 {
-			t.Error("a pod was placed on a lost node")
+		if cp.Pod(slot).Node != 1 {
+			t.Errorf("pod %d is on node %d", slot, cp.Pod(slot).Node)
 		}
 	}
 	if got := phases(cp); got[loadline.PodReady] != 2 {
-		t.Errorf("after the loss: %v", got)
+		t.Errorf("after toleration and start-up: %v", got)
+	}
+}
+
+// runUntil performs every action up to an instant.
+func runUntil(cp *ControlPlane, until time.Duration) {
+	for cp.Next() <= until {
+		cp.Run(cp.Next())
 	}
 }
 

@@ -28,6 +28,12 @@ type Meter struct {
 	NodeSeconds, NodeCoreSeconds float64
 	// CPU requested by pods from binding to deletion, and used by them.
 	AllocatedCoreSeconds, UsedCoreSeconds float64
+	// Nodes that elastic pools bought and gave back, the first ones included, and pods that
+	// were moved for it.
+	NodesAdded, NodesRemoved, Drained float64
+	Evictions                         float64 // of pods, by nodes short of memory
+	// Resizes that had to wait for room on the node, and those that the node was too small for.
+	ResizesDeferred, ResizesInfeasible float64
 
 	slo        []loadline.SLO
 	windowEnds time.Duration

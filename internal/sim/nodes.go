@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/loadline/loadline/internal/sim/pool"
@@ -24,7 +25,36 @@ type Node struct {
 
 	// Others are neighbours and DaemonSets: what they want now, and their weight.
 	Others pool.Others
+
+	state       nodeState
+	kind        pool.Type
+	pods        int           // bound to it
+	maxPods     int           // of ours
+	allocatable int64         // memory of all pods, neighbours' and DaemonSets' included
+	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced
+	noticed     bool          // lost, and the control plane knows it
+	changed     time.Duration // a pod last came or went
+	waitsFor    int           // doomed: the node that replaces it
+
+	neighbours   pool.Others // Others without DaemonSets
+	paid         time.Duration
+	ours, theirs pool.Tenant // since paid
+	theirsTo     time.Duration
+
+	startFree, pullFree time.Duration
+	images              []time.Duration // by service: when the node has its image; Never = it is not asked for
 }
+
+type nodeState int8
+
+const (
+	nodeGone     nodeState = iota // the slot is free
+	nodeComing                    // bought, not ready
+	nodeUp                        // takes pods
+	nodeDoomed                    // takes no pods, waits for the node that replaces it
+	nodeDraining                  // takes no pods, and those it has are evicted
+	nodeLost
+)
 
 // Nodes by slot. Valid until the control plane acts again.
 func (c *ControlPlane) Nodes() []Node { return c.nodes }
@@ -34,30 +64,150 @@ func (n *Node) fits(cpu float64, mem int64) bool {
 	return n.Requested.Cores+cpu <= n.Offered.Cores+1e-9 && n.Requested.Memory+mem <= n.Offered.Memory
 }
 
-// addNode makes a node in a free slot and returns it.
-func (c *ControlPlane) addNode(n Node) int {
-	n.Up = true
+// room is what a node has left for pods.
+func (n *Node) room() pool.Room {
+	return pool.Room{
+		Free: pool.Amount{Cores: n.Offered.Cores - n.Requested.Cores, Memory: n.Offered.Memory - n.Requested.Memory},
+		Pods: n.maxPods - n.pods,
+	}
+}
+
+// firstNodes makes the nodes that are there from the start: those of fixed pools, or without
+// any pool the application's. They have the images of all services.
+func (c *ControlPlane) firstNodes() {
+	if len(c.pools) == 0 {
+		for _, n := range c.app.Nodes {
+			all := pool.Amount{Cores: n.Cores, Memory: n.Memory}
+			c.addNode(Node{
+				Name: n.Name, Pool: -1, Cores: n.Cores, Memory: n.Memory, Offered: all, allocatable: n.Memory,
+				kind: pool.Type{Name: n.Name, Cores: n.Cores, Memory: n.Memory}, maxPods: 1 << 30, state: nodeUp,
+			}, 0)
+		}
+	}
+	for i := range c.pools {
+		for range c.pools[i].Nodes {
+			c.addNode(c.newNode(i, 0, nodeUp), 0)
+		}
+	}
+	for i := range c.nodes {
+		clear(c.nodes[i].images)
+	}
+}
+
+// newNode is a node of a pool's type.
+func (c *ControlPlane) newNode(in, of int, state nodeState) Node {
+	p := &c.pools[in]
+	t := p.Types[of]
+	room := p.Room(t)
+	c.bought++
+	return Node{
+		Name: p.Name + "-" + strconv.Itoa(c.bought), Pool: in, Type: of, Cores: t.Cores, Memory: t.Memory,
+		Offered: room.Free, allocatable: room.Free.Memory + p.Daemons.Memory, kind: t, maxPods: room.Pods, state: state,
+	}
+}
+
+// addNode puts a node into a free slot and returns it.
+func (c *ControlPlane) addNode(n Node, now time.Duration) int {
 	slot := len(c.nodes)
 	for i := range c.nodes {
-		if !c.nodes[i].Up && !c.nodes[i].Lost {
+		if c.nodes[i].state == nodeGone {
 			slot = i
 			break
 		}
 	}
 	if slot == len(c.nodes) {
-		c.nodes = append(c.nodes, Node{})
+		c.nodes = append(c.nodes, Node{images: make([]time.Duration, len(c.app.Services))})
+		c.onNode = append(c.onNode, 0)
+		c.memory = append(c.memory, 0)
 	}
+	n.images = c.nodes[slot].images
+	for i := range n.images {
+		n.images[i] = Never
+	}
+	n.paid, n.theirsTo, n.changed = now, now, now
+	n.Up = n.state == nodeUp
 	c.nodes[slot] = n
-	c.occupy(slot, 0)
+	c.occupy(slot, now)
 	c.kubelet.NodeChanged(slot)
 	return slot
 }
 
-// occupy sets what the neighbours of a node want now.
+// removeNode gives a node back. It has no pods.
+func (c *ControlPlane) removeNode(slot int, now time.Duration) {
+	c.billNode(slot, now)
+	n := &c.nodes[slot]
+	n.state, n.Up, n.Lost = nodeGone, false, false
+	c.meter.NodesRemoved++
+	c.kubelet.NodeChanged(slot)
+}
+
+// occupy sets what the neighbours and DaemonSets of a node want now. DaemonSets' requests
+// are weights only: Offered is without them.
 func (c *ControlPlane) occupy(slot int, now time.Duration) {
 	n := &c.nodes[slot]
-	was := n.Others
-	n.Others = c.cfg.Cluster.Neighbours.On(n.Offered, now)
-	n.Requested.Cores += n.Others.Request.Cores - was.Request.Cores
-	n.Requested.Memory += n.Others.Request.Memory - was.Request.Memory
+	c.accrueTheirs(n, now)
+	was := n.neighbours
+	n.neighbours = c.cfg.Cluster.Neighbours.On(n.Offered, now)
+	n.Requested.Cores += n.neighbours.Request.Cores - was.Request.Cores
+	n.Requested.Memory += n.neighbours.Request.Memory - was.Request.Memory
+	n.Others = n.neighbours
+	if n.Pool >= 0 {
+		p := &c.pools[n.Pool]
+		n.Others.Want += p.DaemonUse.Cores
+		n.Others.Request.Cores += p.Daemons.Cores
+		n.Others.Request.Memory += p.Daemons.Memory
+		n.Others.Memory += p.DaemonUse.Memory
+	}
 }
+
+// nodesNext is the instant of the next action on nodes.
+func (c *ControlPlane) nodesNext() time.Duration {
+	next := min(c.wakeAt, c.nextCheck, c.nextShape, c.batchDue())
+	if c.losses > 0 || c.coming > 0 {
+		for i := range c.nodes {
+			if s := c.nodes[i].state; s == nodeComing || s == nodeLost {
+				next = min(next, c.nodes[i].due)
+			}
+		}
+	}
+	return next
+}
+
+// checkInterval is that of the kubelet's eviction loop and of Karpenter's disruption loop.
+const checkInterval = 10 * time.Second
+
+// runNodes performs every action on nodes that is due.
+func (c *ControlPlane) runNodes(now time.Duration) {
+	c.wakeAt = Never
+	if c.coming > 0 {
+		c.welcome(now)
+	}
+	if c.losses > 0 {
+		c.runLosses(now)
+	}
+	if now >= c.nextShape {
+		for i := range c.nodes {
+			if c.nodes[i].state != nodeGone {
+				c.occupy(i, now)
+				c.kubelet.NodeChanged(i)
+			}
+		}
+		c.nextShape = nextMultiple(now, c.cfg.Cluster.Neighbours.Shape.Step)
+	}
+	if now >= c.nextCheck {
+		c.relievePressure(now)
+		if c.elastic {
+			c.consolidate(now)
+		}
+		c.nextCheck = nextMultiple(now, checkInterval)
+	}
+	if now >= c.batchDue() {
+		c.provision(now, false)
+	}
+	if c.draining > 0 {
+		c.drainNodes(now)
+	}
+}
+
+// nextMultiple is the first multiple of a step after now.
+func nextMultiple(now, step time.Duration) time.Duration { return (now/step + 1) * step }

@@ -24,6 +24,7 @@ const (
 	StreamMetrics
 	StreamPolicy
 	StreamPhase
+	StreamNodes
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

@@ -79,8 +79,12 @@ type Config struct {
 	// nodes, without neighbours.
 	Cluster pool.Cluster
 	// NodeGrace is the time until a lost node is noticed; 0 = 50 s. Its pods are replaced
-	// after Toleration; 0 = 300 s.
+	// after Toleration; 0 = 300 s, negative = at once.
 	NodeGrace, Toleration time.Duration
+	// PodStart comes before Service.Startup. nil = as measured (MeasuredPodStart) if the
+	// cluster has pools, and nothing otherwise: App.Nodes have every image, and their
+	// pods' Startup is all there is. An empty one is nothing too.
+	PodStart *PodStart
 
 	Disturbances []Disturbance // sorted by At
 }
@@ -90,7 +94,7 @@ type Config struct {
 type Disturbance struct {
 	At       time.Duration
 	Version  *VersionChange
-	LoseNode *int // index into App.Nodes; its pods are gone at once
+	LoseNode *int // index into ControlPlane.Nodes; see ControlPlane.LoseNode
 }
 
 // VersionChange gives a service's versions new weights, as a roll-out would. CPUFactor, if not
@@ -111,6 +115,15 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.ResizeDelay.Mean == 0 {
 		c.ResizeDelay = loadline.Dist{Mean: 800 * time.Millisecond, CV: 0.5}
+	}
+	if c.NodeGrace == 0 {
+		c.NodeGrace = 50 * time.Second
+	}
+	if c.Toleration == 0 {
+		c.Toleration = 300 * time.Second
+	}
+	if c.PodStart == nil && len(c.Cluster.Pools) > 0 {
+		c.PodStart = MeasuredPodStart()
 	}
 	return c
 }

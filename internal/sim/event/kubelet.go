@@ -87,8 +87,59 @@ func (e *Engine) unroute(slot int32) {
 	}
 }
 
+// connectTimeout is how long a call to a pod on a lost node takes to fail.
+const connectTimeout = int64(time.Second)
+
+// PodLost fails all requests in a pod whose node has failed. It stays in routing.
+func (e *Engine) PodLost(slot int) {
+	r := &e.replicas[slot]
+	e.PodStopped(slot)
+	r.lost = true
+	s := &e.services[r.service]
+	s.ready = append(s.ready, int32(slot))
+}
+
+// connect sends a visit to a replica on a lost node: it fails after a time-out.
+func (e *Engine) connect(i, slot int32) {
+	v := &e.visits[i]
+	v.slot, v.state = slot, connecting
+	r := &e.replicas[slot]
+	r.count(e.now, +1)
+	r.holding++
+	e.services[r.service].count(e.now, +1)
+	e.queue.push(e.now+connectTimeout, waitOver, i)
+}
+
+// connectFailed ends a visit to a replica on a lost node.
+func (e *Engine) connectFailed(i int32) {
+	slot := e.visits[i].slot
+	r := &e.replicas[slot]
+	r.count(e.now, -1)
+	r.holding--
+	e.services[r.service].count(e.now, -1)
+	e.refuse(i)
+	e.endIfDrained(slot)
+}
+
+// endIfDrained deletes a draining pod that is empty.
+func (e *Engine) endIfDrained(slot int32) bool {
+	r := &e.replicas[slot]
+	if !r.draining || r.inside > 0 {
+		return false
+	}
+	e.cp.Drained(int(slot), e.time())
+	e.cpDirty = true
+	return true
+}
+
 // PodStopped fails all requests still in a pod.
 func (e *Engine) PodStopped(slot int) {
+	if slot < len(e.replicas) && e.replicas[slot].lost && e.replicas[slot].podID == e.cp.Pod(slot).ID {
+		e.unroute(int32(slot))
+		e.replicas[slot].lost, e.replicas[slot].draining = false, false
+		e.killAll(int32(slot))
+		return
+	}
 	if slot >= len(e.replicas) || !e.replicas[slot].serving || e.replicas[slot].podID != e.cp.Pod(slot).ID {
 		return // it never became ready
 	}

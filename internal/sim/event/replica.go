@@ -28,6 +28,7 @@ type replica struct {
 	handling  bool // its timer is being handled, and is set at the end
 
 	serving   bool // ready or draining
+	lost      bool // its node has failed; calls are still routed to it
 	service   int32
 	node      int32
 	podID     int64

@@ -30,8 +30,9 @@ const (
 	onCPU
 	waiting // the service's own time without CPU
 	calling
-	held // no replica of its service is ready
-	dead // its replica was killed; the place is reused after its timer or its calls have ended
+	held       // no replica of its service is ready
+	connecting // its replica is on a lost node
+	dead       // its replica was killed; the place is reused after its timer or its calls have ended
 )
 
 const none = int32(-1)
@@ -87,6 +88,10 @@ func (e *Engine) admit(i, slot int32) {
 	v.version = s.drawVersion()
 	v.cpu = s.cpu.Draw(s.rng, s.cpuFactor[v.version]*c.work)
 	r := &e.replicas[slot]
+	if r.lost {
+		e.connect(i, slot)
+		return
+	}
 	full := r.holding >= s.workers
 	if full && r.inside-r.holding >= s.backlog {
 		m.Refused++
@@ -173,6 +178,10 @@ func (e *Engine) waitDone(i int32) {
 	e.events++
 	if e.visits[i].state == dead {
 		e.release(i)
+		return
+	}
+	if e.visits[i].state == connecting {
+		e.connectFailed(i)
 		return
 	}
 	e.nextStage(i)
@@ -290,9 +299,7 @@ func (e *Engine) freeWorker(slot int32) {
 		e.work(i)
 		return
 	}
-	if r.draining && r.inside == 0 {
-		e.cp.Drained(int(slot), e.time())
-		e.cpDirty = true
+	if e.endIfDrained(slot) {
 		return
 	}
 	if s.held.count > 0 {

@@ -195,12 +195,18 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 	if s.ready == 0 && s.held.places == 0 {
 		return in
 	}
+	if s.lost > 0 {
+		refused = in * float64(s.lost) / float64(s.ready+s.lost)
+		in -= refused
+	}
 	d := demand{
 		cpu: max(s.work.cpu*factor, 1e-9), factor: factor,
 		hold: s.hold, cv: s.work.cpuCV, workers: s.workers, depth: s.depth, places: s.places,
 	}
 	if s.held.places > 0 && (s.ready == 0 || s.held.count > 0) {
-		in, refused = e.hold(s, &d, in, h)
+		var over float64
+		in, over = e.hold(s, &d, in, h)
+		refused += over
 		if s.held.heldNow() > 0 {
 			e.unrest = true
 		}

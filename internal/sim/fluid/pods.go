@@ -24,6 +24,7 @@ type pod struct {
 	delay   float64 // mean further delay of a visit, in seconds
 	risk    float64 // probability of it
 
+	lost      bool // its node has failed; calls are still routed to it
 	draining  bool
 	left      float64 // visits it had when draining began
 	drainFrom time.Duration
@@ -159,6 +160,12 @@ func (e *Engine) PodDraining(slot int) {
 	info := e.cp.Pod(slot)
 	s := &e.services[info.Service]
 	p := &e.pods[slot]
+	if p.lost {
+		s.lost--
+		p.lost, p.draining, p.left, p.drainTo = false, true, 0, e.now
+		e.drainAt = e.now
+		return
+	}
 	limit := 1.0
 	if p.cohort >= 0 {
 		limit = s.cohorts[p.cohort].limit
@@ -237,6 +244,9 @@ func (e *Engine) PodStopped(slot int) {
 	}
 	p, s := &e.pods[slot], &e.services[info.Service]
 	switch {
+	case p.lost:
+		p.lost = false
+		s.lost--
 	case p.cohort >= 0:
 		calling := s.cohorts[p.cohort].calling
 		s.ready--
@@ -247,6 +257,14 @@ func (e *Engine) PodStopped(slot int) {
 		p.draining = false
 	}
 	e.leaveNode(slot)
+}
+
+// PodLost fails all requests in a pod whose node has failed. It stays in routing, and calls to
+// it fail.
+func (e *Engine) PodLost(slot int) {
+	e.PodStopped(slot)
+	e.pods[slot].lost = true
+	e.services[e.cp.Pod(slot).Service].lost++
 }
 
 // loseVisits fails visits of a service, in proportion over the kinds: those queued or on the

@@ -136,19 +136,27 @@ func TestAVersionThatCostsTwiceTheCPU(t *testing.T) {
 	near(t, "CPU after the change", e.services[0].cpuSeconds-first, 2*first, .02)
 }
 
-func TestLostNodeTakesItsPods(t *testing.T) {
+func TestCallsToALostNodeFailUntilTheLossIsNoticed(t *testing.T) {
 	app := station(1, 2)
 	app.Nodes = []loadline.Node{{Name: "a", Cores: 2, Memory: 1 << 30}, {Name: "b", Cores: 2, Memory: 1 << 30}}
 	node := 0
 	e := New(sim.Config{App: app, Load: constant{100}, Disturbances: []sim.Disturbance{{At: time.Minute, LoseNode: &node}}},
 		15*time.Second)
 	e.AdvanceTo(time.Minute)
+	before := e.Meter().Kinds[0].Failed
+	e.AdvanceTo(110 * time.Second)
+	near(t, "calls that fail in 50 s", e.Meter().Kinds[0].Failed-before, 50*100/2, .02)
 	if n := e.cp.Ready(0); n != 1 {
-		t.Errorf("%d replicas are ready after a node was lost, want 1", n)
+		t.Errorf("%d replicas are ready after the loss was noticed, want 1", n)
 	}
-	e.AdvanceTo(2 * time.Minute)
+	before = e.Meter().Kinds[0].Failed
+	e.AdvanceTo(3 * time.Minute)
+	if failed := e.Meter().Kinds[0].Failed - before; failed > 1 {
+		t.Errorf("%v calls fail after the loss was noticed", failed)
+	}
+	e.AdvanceTo(8 * time.Minute)
 	if n := e.cp.Ready(0); n != 2 {
-		t.Errorf("%d replicas are ready a minute later, want 2", n)
+		t.Errorf("%d replicas are ready after the toleration, want 2", n)
 	}
 }
 

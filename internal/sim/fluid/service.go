@@ -23,6 +23,7 @@ type service struct {
 	clump     clump
 
 	ready    int
+	lost     int // replicas on lost nodes that calls are still routed to
 	workers  float64
 	depth    float64 // see demand
 	places   float64

@@ -3,9 +3,10 @@
 // nodes, and the bill. It is data and arithmetic; sim.ControlPlane runs it.
 //
 // Reading order: pool.go (pools and types), reserve.go (what a node keeps for the
-// system), neighbours.go (other tenants), price.go (the price table), bill.go (shares of
-// a node's price), parse.go (the texts of flags), autoscaler.go (which nodes to add and
-// to remove).
+// system), presets.go (instance types and pools by name), neighbours.go and shape.go (other tenants),
+// price.go (the price table), bill.go (shares of a node's price), parse.go, option.go and
+// unit.go (the texts of flags), check.go (what is refused), autoscaler.go (which nodes to
+// add and to remove).
 package pool
 
 import (
@@ -22,8 +23,9 @@ type Type struct {
 	Price  float64 // per hour; 0 = by the price table's cores and GiB
 
 	// Reserved is kept for the operating system, the kubelet and eviction; nil = by the
-	// formulas that the clouds publish.
+	// formula that the cloud publishes (ReservedFor).
 	Reserved *Amount
+	Cloud    Cloud
 	MaxPods  int // 0 = 110
 }
 
@@ -46,7 +48,8 @@ type Pool struct {
 
 	Daemons Amount // requested by the DaemonSets of each node
 	// DaemonUse is the CPU and memory that they use; zero = what they request.
-	DaemonUse Amount
+	DaemonUse  Amount
+	DaemonPods int // DaemonSet pods of each node: they count towards Type.MaxPods
 
 	Start loadline.Dist // from the decision to a node that takes pods; zero mean = 45 s, CV 0.2
 
@@ -58,6 +61,9 @@ type Pool struct {
 	ConsolidateAfter time.Duration
 	// Budget is the share of the nodes that may be disrupted at once, at least one; 0 = 0.1.
 	Budget float64
+	// EvictLast allows the only ready pod of a service to be evicted, as without a
+	// PodDisruptionBudget. By default it stays, and its node with it.
+	EvictLast bool
 
 	Placement Placement
 	// Spread prefers nodes with fewer pods of the same service, as topology spread with
