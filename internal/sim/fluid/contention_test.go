@@ -1,0 +1,79 @@
+package fluid
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/event"
+)
+
+// rivals are two services without limits on one node, each with its weight, its load as a share
+// of the node, and its replicas.
+type rivals struct {
+	cores    float64
+	weight   [2]float64
+	load     [2]float64
+	replicas [2]int
+}
+
+func (r rivals) String() string {
+	return fmt.Sprintf("%g cores, weights %v, loads %v, replicas %v", r.cores, r.weight, r.load, r.replicas)
+}
+
+func (r rivals) app() (*loadline.App, constant) {
+	app := &loadline.App{Nodes: []loadline.Node{{Name: "n", Cores: r.cores, Memory: 1 << 40}}}
+	var load constant
+	for i, cpu := range []loadline.Dist{lognormalCPU(5, .5), lognormalCPU(10, .8)} {
+		s := server(fmt.Sprint("s", i), cpu, 0, 1000, 1000, r.replicas[i])
+		s.Size = loadline.Size{CPURequest: r.weight[i] / float64(r.replicas[i])}
+		app.Services = append(app.Services, s)
+		app.Kinds = append(app.Kinds, loadline.Kind{Name: fmt.Sprint("k", i), Share: 1, Root: tree(i)})
+		load = append(load, r.load[i]*r.cores/cpu.Mean.Seconds())
+	}
+	return app, load
+}
+
+// On a node that is full now and then, both engines delay visits alike, by weights.
+func TestTheEnginesAgreeOnContentionByChance(t *testing.T) {
+	var off []float64
+	for _, r := range []rivals{
+		{1, [2]float64{.1, .1}, [2]float64{.3, .3}, [2]int{1, 1}},
+		{1, [2]float64{.1, .1}, [2]float64{.4, .4}, [2]int{1, 1}},
+		{1, [2]float64{.5, .05}, [2]float64{.4, .4}, [2]int{1, 1}},
+		{1, [2]float64{.05, .5}, [2]float64{.2, .6}, [2]int{1, 1}},
+		{1, [2]float64{.02, .9}, [2]float64{.1, .7}, [2]int{1, 1}},
+		{4, [2]float64{.1, .1}, [2]float64{.4, .4}, [2]int{1, 1}},
+		{4, [2]float64{.1, 3}, [2]float64{.1, .7}, [2]int{1, 8}},
+		{4, [2]float64{.05, 3}, [2]float64{.1, .8}, [2]int{1, 16}},
+		{4, [2]float64{1, 1}, [2]float64{.4, .45}, [2]int{4, 4}},
+		{4, [2]float64{2, .2}, [2]float64{.4, .45}, [2]int{4, 4}},
+		{8, [2]float64{.05, 6}, [2]float64{.05, .75}, [2]int{1, 32}},
+		{8, [2]float64{.05, 6}, [2]float64{.05, .85}, [2]int{1, 32}},
+		{8, [2]float64{2, 2}, [2]float64{.05, .85}, [2]int{1, 32}},
+	} {
+		app, load := r.app()
+		cfg := sim.Config{App: app, Load: load, Seed: 3, WarmUp: 20 * time.Second}
+		truth, fluid := event.New(cfg), New(cfg, 5*time.Second)
+		for _, e := range []sim.Engine{truth, fluid} {
+			e.AdvanceTo(3 * time.Minute)
+			e.Finish()
+		}
+		for i := range 2 {
+			a, b := truth.Meter().Kinds[i].Latency, fluid.Meter().Kinds[i].Latency
+			t.Logf("%v, service %d: mean %.1f ms (event %.1f, %+.0f %%), p99 %.1f ms (event %.1f, %+.0f %%)", r, i, b.Mean()/1e6, a.Mean()/1e6,
+				100*(b.Mean()/a.Mean()-1), b.Quantile(.99)/1e6, a.Quantile(.99)/1e6, 100*(b.Quantile(.99)/a.Quantile(.99)-1))
+			off = append(off, math.Abs(b.Quantile(.99)/a.Quantile(.99)-1))
+		}
+	}
+	slices.Sort(off)
+	median, worst := off[len(off)/2], off[len(off)-1]
+	t.Logf("p99: median error %.0f %%, largest %.0f %%", 100*median, 100*worst)
+	if median > .2 || worst > .55 {
+		t.Errorf("p99 off by %.0f %% in the median, must be 20, and by %.0f %% at most, must be 55", 100*median, 100*worst)
+	}
+}
