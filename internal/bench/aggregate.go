@@ -15,6 +15,10 @@ var measures = []struct {
 	name string
 	of   func(*Record) result.Number
 }{
+	{"bill", func(r *Record) result.Number { return r.Result.Bill }},
+	{"node_hours", func(r *Record) result.Number { return r.Result.NodeHours }},
+	{"node_core_hours", func(r *Record) result.Number { return r.Result.NodeCoreHours }},
+	{"allocated_core_hours", func(r *Record) result.Number { return r.Result.AllocatedCoreHours }},
 	{"core_hours", func(r *Record) result.Number { return r.Result.CoreHours }},
 	{"used_core_hours", usedCoreHours},
 	{"gib_hours", func(r *Record) result.Number { return r.Result.GiBHours }},
@@ -113,7 +117,8 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 
 // sameCell reports whether two cases differ in the policy at most.
 func sameCell(a, b Case) bool {
-	return a.App == b.App && a.Workload == b.Workload && a.Perturbation == b.Perturbation && a.Engine == b.Engine
+	a.Policy, a.Label = b.Policy, b.Label
+	return a == b
 }
 
 func valuesOf(runs []*Record, of func(*Record) result.Number) []float64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -29,6 +30,8 @@ type CalibrationTask struct {
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
+	// Cluster is that of the runs to come.
+	Cluster pool.Cluster
 
 	Workers  int                 // parallel runs; 0 = 1
 	Progress func(share float64) // may be nil
@@ -231,6 +234,7 @@ func CheckCalibration(spec string, app *loadline.App) error {
 func (t CalibrationTask) spec(policy, engine string, l CalibrationLoad) simulate.Spec {
 	return simulate.Spec{
 		App: t.App, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
+		Cluster: t.Cluster,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -30,6 +31,7 @@ type OracleSearch struct {
 	Load    CalibrationLoad // of the run itself
 	CPU     sim.CPUModel
 	WarmUp  time.Duration
+	Cluster pool.Cluster
 	Perturb simulate.Perturb // the oracle gets the disturbances too
 }
 
@@ -213,7 +215,7 @@ func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Tr
 	for _, seed := range seeds {
 		out, err := simulate.Run(f.ctx, simulate.Spec{
 			App: f.App, Load: f.Load.Rates, Policy: t.Spec, Engine: engine, Duration: f.Load.Duration, Seed: seed,
-			CPU: f.CPU, WarmUp: f.WarmUp, Perturb: f.Perturb,
+			CPU: f.CPU, WarmUp: f.WarmUp, Perturb: f.Perturb, Cluster: f.Cluster,
 		})
 		if err != nil {
 			return t, describe(err, t.Spec)

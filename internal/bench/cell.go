@@ -104,6 +104,9 @@ func (m Matrix) trains() bool {
 
 // checkCell validates every policy in the cell.
 func (m Matrix) checkCell(c *cell) error {
+	if err := errors.Join(m.Cluster.Validate(), m.Cluster.CheckApp(c.app.Model)); err != nil {
+		return err
+	}
 	var faults []error
 	for _, w := range append(slices.Clone(c.loads), c.validation...) {
 		if _, err := w.For(c.app.Model); err != nil {
@@ -143,7 +146,7 @@ func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
 func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
-		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb,
+		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: m.Cluster,
 	}
 }
 
@@ -155,7 +158,7 @@ func (m Matrix) caseOf(j job, spec string) Case {
 	}
 	return Case{
 		App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
-		Perturbation: j.cell.perturbation, Engine: m.Engine,
+		Perturbation: j.cell.perturbation, Engine: m.Engine, Cluster: m.Cluster.String(),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -30,6 +31,7 @@ type identity struct {
 	Duration time.Duration
 	WarmUp   time.Duration
 	Seed     uint64
+	Cluster  pool.Cluster    `json:",omitzero"`
 	Guard    string          `json:",omitempty"` // the rule, by content as the policy is
 	Settings *guard.Settings `json:",omitempty"` // of the guard
 	Partial  []loadline.SLO  `json:",omitempty"`
@@ -65,8 +67,8 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	}
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
-		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Guard: rule, Settings: s.GuardSettings, Partial: s.Partial,
-		Extra: extra,
+		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
+		Settings: s.GuardSettings, Partial: s.Partial, Extra: extra,
 	})
 }
 

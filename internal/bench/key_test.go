@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
+	"github.com/loadline/loadline/internal/workload"
 )
 
 func init() {
@@ -87,6 +90,42 @@ func TestKeyOfTheGuard(t *testing.T) {
 			t.Errorf("%s and %s have the same key", name, other)
 		}
 		keys[key] = name
+	}
+}
+
+// TestKeyOfTheCluster: pools, neighbours and prices determine a run.
+func TestKeyOfTheCluster(t *testing.T) {
+	keys := map[string]string{}
+	for _, text := range [][3]string{
+		{"", "", ""}, {"bar", "", ""}, {"eks-4", "", ""}, {"eks-4,max=9", "", ""}, {"bar,nodes=3", "", ""}, {"bar,daemons-cpu=0.1", "", ""},
+		{"", "use=0.7", ""}, {"", "use=0.7,request=0.5", ""}, {"", "use=0.7,shape=diurnal", ""}, {"", "use=0.7,shape=diurnal,period=1h", ""},
+		{"", "", "core=0.04"}, {"", "", "m5.large=0.1"}, {"", "", "currency=EUR"},
+	} {
+		var c pool.Cluster
+		var errs [3]error
+		if text[0] != "" {
+			c.Pools = make([]pool.Pool, 1)
+			c.Pools[0], errs[0] = pool.ParsePool(text[0])
+		}
+		if text[1] != "" {
+			c.Neighbours, errs[1] = pool.ParseNeighbours(text[1])
+		}
+		if text[2] != "" {
+			c.Prices, errs[2] = pool.ParsePrices(text[2])
+		}
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		key := keyOfSpec(t, "hpa", func(s *simulate.Spec) { s.Cluster = c })
+		if other, twice := keys[key]; twice {
+			t.Errorf("%q and %q have the same key", c, other)
+		}
+		keys[key] = c.String()
+	}
+	m := smallMatrix("hpa").withDefaults()
+	m.Cluster.Neighbours.Use = 0.5
+	if s := m.spec(&cell{app: smallApp(), loads: []*workload.Workload{given(t, smallBursts, 1)}}, "hpa", 0); s.Cluster.Neighbours.Use != 0.5 {
+		t.Error("a run of the matrix does not have its cluster")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -28,7 +29,8 @@ type Matrix struct {
 	Engine    string // "" = event
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
-	Baseline  string // label of the policy that others are compared with; "" = the first policy
+	Cluster   pool.Cluster // of all runs; the zero value has each application's own nodes
+	Baseline  string       // label of the policy that others are compared with; "" = the first policy
 	Training  Training
 }
 

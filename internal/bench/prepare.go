@@ -138,7 +138,8 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := CalibrationTask{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task := CalibrationTask{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
+		Cluster: r.matrix.Cluster}
 	var keys []string
 	for i, w := range j.cell.validation {
 		spec := r.matrix.spec(j.cell, p.Spec, 0)
@@ -171,7 +172,8 @@ func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
 	task := OracleSearch{
 		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
-		Load: CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
+		Cluster: r.matrix.Cluster,
+		Load:    CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
 	}
 	spec.Seed = oracleSeed
 	key, err := keyOf(spec, w, []any{"foresight", calibrationVersion})

@@ -16,6 +16,7 @@ type Case struct {
 	Label        string `json:"label"`        // name of the policy in tables: "hpa", "hpa (calibrated)"
 	Perturbation string `json:"perturbation"` // "none", or its name
 	Engine       string `json:"engine"`
+	Cluster      string `json:"cluster,omitempty"` // pools, neighbours and prices as their flags are written; none = the app's own nodes
 }
 
 // Record is one finished run, DIR/runs/KEY.json.

@@ -31,6 +31,9 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		fmt.Fprintf(b, ", perturbation %s", c.Perturbation)
 	}
 	fmt.Fprintf(b, ", %s engine, mean of %d\n", c.Engine, r.Rows[from].Seeds)
+	if c.Cluster != "" {
+		fmt.Fprintf(b, "  %s\n", c.Cluster)
+	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "  policy\tcore-hours\tagainst %s\tover oracle\tbound\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
 	for _, row := range r.Rows[from:] {

@@ -20,6 +20,7 @@ import (
 
 type benchFlags struct {
 	workloadFlags
+	nodes                                         poolFlags
 	suite                                         string
 	apps, workloads, policies, perturbs           []string
 	seeds                                         int
@@ -75,6 +76,10 @@ Perturbations:
   loadline bench --app bookinfo --workload bursts --peak 40 --duration 1h --train-steps 4000 \
     --policy hpa:target=75 --policy drpc@trained --policy msars@trained --out out/learned
 
+  # Ten times the load on a pool of 4-core nodes with other tenants, at prices of your own
+  loadline bench --app boutique --app-scale 10 --workload bursts --peak 400 --duration 1h --policy hpa --policy ursa \
+    --pool eks-4 --neighbours use=0.7,request=0.5 --prices m5.xlarge=0.11 --out out/pool
+
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
 		Args: Exactly(),
@@ -107,6 +112,7 @@ Perturbations:
 	flags.IntVar(&f.training.Models, "train-models", 3, "models to train of each policy, at most one per run")
 	flags.StringVar(&f.expect, "expect", "", "fail if the figures differ from those of this results.json")
 	f.add(flags)
+	f.nodes.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the apps': 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "exclude this first part from latency and SLO figures")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
@@ -243,7 +249,7 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	if f.baseline != "" {
 		m.Baseline = f.baseline
 	}
-	return m, errors.Join(f.chooseApps(&m), f.chooseWorkloads(&m, flags))
+	return m, errors.Join(f.nodes.apply(&m.Cluster), f.chooseApps(&m), f.chooseWorkloads(&m, flags))
 }
 
 func (f *benchFlags) chooseApps(m *bench.Matrix) error {
@@ -257,9 +263,16 @@ func (f *benchFlags) chooseApps(m *bench.Matrix) error {
 		}
 		m.Apps = append(m.Apps, bench.App{Name: model.App.Name, Model: model.App})
 	}
-	for _, a := range m.Apps {
-		if err := overrideSLOs(a.Model, f.slo); err != nil {
+	for i, a := range m.Apps {
+		scaled, err := f.nodes.scaled(a.Model)
+		if err != nil {
+			return err
+		}
+		if err := overrideSLOs(scaled, f.slo); err != nil {
 			return UsageError(fmt.Errorf("%s: %w", a.Name, err))
+		}
+		if scaled != a.Model {
+			m.Apps[i] = bench.App{Name: scaled.Name, Model: scaled}
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,10 +12,12 @@ import (
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 type calibrateFlags struct {
 	workloadFlags
+	nodes                      poolFlags
 	app, workload, policy, out string
 	slo                        []string
 	output                     Format
@@ -52,6 +55,7 @@ Policies that can be calibrated: ` + strings.Join(bench.CalibrationNames(), ", "
 	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	f.add(flags)
+	f.nodes.add(flags)
 	flags.Lookup("seed").Hidden = true // validation has its own
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	f.output.Add(flags)
@@ -91,17 +95,21 @@ func (f *calibrateFlags) task() (bench.CalibrationTask, error) {
 	if err != nil {
 		return bench.CalibrationTask{}, err
 	}
-	if err := overrideSLOs(model.App, f.slo); err != nil {
-		return bench.CalibrationTask{}, UsageError(err)
+	var cluster pool.Cluster
+	app, err := f.nodes.scaled(model.App)
+	if err := errors.Join(err, f.nodes.apply(&cluster)); err != nil {
+		return bench.CalibrationTask{}, err
 	}
-	if err := bench.CheckCalibration(f.policy, model.App); err != nil {
+	if err := errors.Join(cluster.CheckApp(app), overrideSLOs(app, f.slo), bench.CheckCalibration(f.policy, app)); err != nil {
 		return bench.CalibrationTask{}, UsageError(err)
 	}
 	options, err := f.workloadOptions()
 	if err != nil {
 		return bench.CalibrationTask{}, err
 	}
-	return bench.NewCalibrationTask(
-		bench.App{Name: model.App.Name, Model: model.App},
+	task, err := bench.NewCalibrationTask(
+		bench.App{Name: app.Name, Model: app},
 		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, f.policy)
+	task.Cluster = cluster
+	return task, err
 }

@@ -18,9 +18,11 @@ import (
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/report"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 type evaluateFlags struct {
+	nodes     poolFlags
 	prefer    string
 	seeds     int
 	baselines []string
@@ -64,6 +66,7 @@ with every run. If it is interrupted, the same command resumes.`,
 		Example: `  loadline evaluate shop
   loadline evaluate shop --prefer latency --seeds 5
   loadline evaluate shop --baseline hpa --baseline hpa:target=60 --baseline kpa@calibrated
+  loadline evaluate shop --pool eks-4 --neighbours use=0.7
   loadline promote shop`,
 		Args: Exactly("the folder of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -79,23 +82,28 @@ with every run. If it is interrupted, the same command resumes.`,
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
+	f.nodes.add(flags)
 	f.output.Add(flags)
 	return c
 }
 
 func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.Writer) error {
-	if err := f.check(); err != nil {
+	var cluster pool.Cluster
+	if err := errors.Join(f.check(), f.nodes.apply(&cluster)); err != nil {
 		return err
 	}
 	folder, err := pipeline.OpenRun(dir)
 	if err != nil {
 		return err
 	}
+	if folder.App, err = f.nodes.scaled(folder.App); err != nil {
+		return err
+	}
 	if missing := folder.Missing(); missing > 0 {
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
-	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch}).CheckBaselines(folder); err != nil {
+	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch, Cluster: cluster}).CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
 	workers := f.workers
@@ -104,7 +112,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	}
 	bar := NewProgress(stderr, "evaluating "+dir)
 	e, err := pipeline.Evaluate(ctx, folder, pipeline.EvaluationSettings{
-		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch,
+		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch, Cluster: cluster,
 		Program: Build(), Workers: workers, Redo: f.redo, CPUTime: ThreadCPUTime, Progress: bar.At,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
 	})

@@ -20,6 +20,7 @@ import (
 
 type simulateFlags struct {
 	workloadFlags
+	nodes                         poolFlags
 	app, workload, policy, engine string
 	guard, cpuModel               string
 	slo                           []string
@@ -62,6 +63,9 @@ Policies:
   # Functions that scale to zero, under Knative's autoscaler
   loadline simulate --app functions --workload constant:rps=0.1 --duration 12h --policy kpa
 
+  # Ten times the load on a pool of 4-core nodes that take 45 s to come, beside other tenants
+  loadline simulate --app boutique --workload day --peak 400 --app-scale 10 --pool eks-4 --neighbours use=0.5
+
   # Under a metrics system that loses one scrape in ten and is one scrape late
   loadline simulate --app bookinfo --workload bursts --policy hpa --metrics-loss 0.1 --metrics-late 1`,
 		Args: Exactly(),
@@ -78,6 +82,7 @@ Policies:
 		"put the guards of production around the policy, with this one to fall back on: name[:key=value,...]")
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	f.add(flags)
+	f.nodes.add(flags)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.StringVar(&f.shares, "shares", "",
 		"each service's part of the SLO from this file (see slo split --out), for policies that look at it")
@@ -159,19 +164,21 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	spec := simulate.Spec{
 		Policy: f.policy, Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
 	}
+	faults = append(faults, f.nodes.apply(&spec.Cluster))
 	if model != nil {
-		spec.App = model.App
-		if err := overrideSLOs(model.App, f.slo); err != nil {
+		spec.App, err = f.nodes.scaled(model.App)
+		faults = append(faults, err)
+		if err := overrideSLOs(spec.App, f.slo); err != nil {
 			faults = append(faults, UsageError(err))
 		}
-		spec.Partial, err = partialSLOs(f.shares, model.App)
+		spec.Partial, err = partialSLOs(f.shares, spec.App)
 		faults = append(faults, err)
 	}
 	if w != nil {
 		spec.Workload, spec.Duration = w.Name, w.Duration()
 	}
 	if model != nil && w != nil {
-		spec.Load, err = w.For(model.App)
+		spec.Load, err = w.For(spec.App)
 		faults = append(faults, err)
 		if err := spec.Validate(); err != nil {
 			faults = append(faults, UsageError(err))

@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -23,6 +24,8 @@ type EvaluationSettings struct {
 	Seeds     int           // runs of each policy on each stretch; 0 = 3
 	Baselines []string      // in the notation of bench; none = DefaultBaselines
 	Stretch   time.Duration // 0 = an hour
+	// Cluster is where everything is judged; the zero value has the twin's own nodes.
+	Cluster pool.Cluster
 
 	Program  string
 	Workers  int
@@ -129,7 +132,7 @@ func (j EvaluationSettings) matrix(f *Folder, candidates []Outcome, on []Stretch
 	}
 	m := bench.Matrix{
 		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name,
-			Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch),
+			Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch), Cluster: j.Cluster,
 	}
 	calibrated := false
 	for _, text := range j.Baselines {

@@ -25,6 +25,7 @@ func (j EvaluationSettings) validate(ctx context.Context, f *Folder, e *Evaluati
 	}
 	m := bench.Matrix{
 		Suite: "validation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name, Model: app}}, Seeds: 1, WarmUp: leadOf(j.Stretch),
+		Cluster: j.Cluster,
 	}
 	for i := range e.Entries {
 		if entry := &e.Entries[i]; entry.Role == RoleCandidate || entry.Label == e.Rule {

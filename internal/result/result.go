@@ -13,6 +13,8 @@ type Run struct {
 	Policy, App, Workload, Engine string
 	Seed                          uint64
 	Duration                      time.Duration
+	Cluster                       string // "" = the application's own nodes
+	Currency                      string // of the bill
 }
 
 // Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests,
@@ -23,6 +25,7 @@ type Result struct {
 	Workload string `json:"workload"`
 	Engine   string `json:"engine"`
 	Seed     uint64 `json:"seed"`
+	Cluster  string `json:"cluster,omitempty"` // pools, neighbours and prices, as their flags are written; none = the app's own nodes
 
 	DurationSeconds      Number  `json:"duration_s"`
 	Requests             Number  `json:"requests"`
@@ -98,6 +101,7 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 	seconds := run.Duration.Seconds()
 	r := Result{
 		Policy: run.Policy, App: run.App, Workload: run.Workload, Engine: run.Engine, Seed: run.Seed,
+		Cluster: run.Cluster, Currency: run.Currency,
 		DurationSeconds:      Number(seconds),
 		WindowsViolatedRatio: ratio(m.WindowsViolated, m.Windows),
 		MeanReplicas:         ratio(m.ReplicaSeconds, seconds),

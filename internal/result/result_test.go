@@ -39,12 +39,14 @@ func sample() Result {
 	}
 	m.Finish()
 	m.ReplicaSeconds, m.Changes = 300, 4
+	m.Bill, m.NodeSeconds, m.NodeCoreSeconds, m.AllocatedCoreSeconds, m.UsedCoreSeconds = 1.234, 25560, 102240, 72360, 29880
 	m.Services[0] = sim.ServiceMeter{
 		Arrived: 1000, Ended: 1000, Failed: 2, CPUSeconds: 10, Periods: 100, ThrottledPeriods: 7,
 		Latency: m.Services[0].Latency, CoreSeconds: 50, ByteSeconds: 1 << 35, ReplicaSeconds: 200, Changes: 4,
 	}
 	m.Services[1].OptionalAsked, m.Services[1].OptionalDropped = 10, 1
-	return Of(Run{Policy: "hpa", App: "shop", Workload: "day", Engine: "event", Seed: 7, Duration: 100 * time.Second}, app, m)
+	return Of(Run{Policy: "hpa", App: "shop", Workload: "day", Engine: "event", Seed: 7, Duration: 100 * time.Second,
+		Cluster: "pool eks-4", Currency: "USD"}, app, m)
 }
 
 func golden(t *testing.T, file string, got []byte) {
@@ -127,6 +129,19 @@ func TestShortDuration(t *testing.T) {
 	} {
 		if got := shortDuration(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for _, row := range []struct {
+		amount   Number
+		currency string
+		want     string
+	}{{1.234, "USD", "$1.23"}, {1.234, "", "$1.23"}, {0.0123, "EUR", "€0.0123"}, {0, "GBP", "£0.00"}, {120, "CHF", "CHF 120.00"},
+		{Number(math.NaN()), "USD", "-"}} {
+		if got := Money(row.amount, row.currency); got != row.want {
+			t.Errorf("%v %s is %q, want %q", row.amount, row.currency, got, row.want)
 		}
 	}
 }

@@ -35,8 +35,12 @@ func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s, workload %s, %s, %s engine, seed %d\n\n", r.Policy, r.App, r.Workload,
 		duration(float64(r.DurationSeconds)), r.Engine, r.Seed)
+	if r.Cluster != "" {
+		fmt.Fprintf(&b, "%s\n\n", r.Cluster)
+	}
 	r.writeKinds(&b)
 	r.writeServices(&b)
+	r.writeBill(&b)
 	r.writeVerdict(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -83,6 +87,31 @@ func (r *Result) writeServices(b *strings.Builder) {
 			2), "", "", count(r.Changes),
 	})
 	table(b, rows)
+}
+
+// writeBill writes what the run cost, and what it was paid for.
+func (r *Result) writeBill(b *strings.Builder) {
+	fmt.Fprintf(b, "Bill: %s (node hours %s, allocated %s, used %s core-hours).\n", Money(r.Bill, r.Currency), fixed(r.NodeHours, 1),
+		fixed(r.AllocatedCoreHours, 2), fixed(r.UsedCoreHours, 2))
+}
+
+// symbols of currencies that are written before the amount.
+var symbols = map[string]string{"": "$", "USD": "$", "EUR": "€", "GBP": "£"}
+
+// Money formats an amount: $1.23, CHF 1.23; with four digits below 0.1.
+func Money(n Number, currency string) string {
+	if absent(n) {
+		return "-"
+	}
+	digits := 2
+	if n > 0 && n < 0.1 {
+		digits = 4
+	}
+	symbol, known := symbols[currency]
+	if !known {
+		symbol = currency + " "
+	}
+	return symbol + fixed(n, digits)
 }
 
 func (r *Result) writeVerdict(b *strings.Builder) {

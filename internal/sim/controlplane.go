@@ -292,6 +292,9 @@ func (c *ControlPlane) remove(slot int, now time.Duration) {
 	p.Phase = loadline.PodDraining
 	p.due = now + c.cfg.Grace
 	p.resizeAt, p.deferred = Never, false
+	if p.Node >= 0 {
+		c.nodes[p.Node].changed = now
+	}
 	c.kubelet.PodDraining(slot)
 }
 

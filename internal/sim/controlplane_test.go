@@ -10,18 +10,20 @@ import (
 // ledger is a kubelet that records its notifications, and whose pods use a fixed amount.
 type ledger struct {
 	ready, draining, stopped, resized, lost []int
-	cores, bytes                            float64 // per pod
+	cores, bytes                            float64         // per pod
+	memory                                  map[int]float64 // by slot
+	nodesChanged                            int
 	cp                                      *ControlPlane
 }
 
-func (l *ledger) PodReady(slot int)     { l.ready = append(l.ready, slot) }
-func (l *ledger) PodDraining(slot int)  { l.draining = append(l.draining, slot) }
-func (l *ledger) PodStopped(slot int)   { l.stopped = append(l.stopped, slot) }
-func (l *ledger) PodResized(slot int)   { l.resized = append(l.resized, slot) }
-func (l *ledger) PodStarting(int)       {}
-func (l *ledger) PodMemory(int) float64 { return 0 }
-func (l *ledger) NodeChanged(int)       {}
-func (l *ledger) PodLost(slot int)      { l.lost = append(l.lost, slot) }
+func (l *ledger) PodReady(slot int)          { l.ready = append(l.ready, slot) }
+func (l *ledger) PodDraining(slot int)       { l.draining = append(l.draining, slot) }
+func (l *ledger) PodStopped(slot int)        { l.stopped = append(l.stopped, slot) }
+func (l *ledger) PodResized(slot int)        { l.resized = append(l.resized, slot) }
+func (l *ledger) PodStarting(int)            {}
+func (l *ledger) PodMemory(slot int) float64 { return l.memory[slot] }
+func (l *ledger) NodeChanged(int)            { l.nodesChanged++ }
+func (l *ledger) PodLost(slot int)           { l.lost = append(l.lost, slot) }
 func (l *ledger) PodUsage(slot int, now time.Duration) (float64, float64) {
 	up := (now - l.cp.Pod(slot).Bound).Seconds()
 	return l.cores * up, l.bytes * up

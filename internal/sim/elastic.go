@@ -9,7 +9,7 @@ import (
 )
 
 // validation is how long Karpenter waits before it carries out a consolidation that it has
-// found, to see whether it still holds.
+// found, to see whether it still holds. Here it prolongs the time without changes on the node.
 const validation = 15 * time.Second
 
 // initNodes reads the cluster's configuration.
@@ -166,7 +166,7 @@ func (c *ControlPlane) consolidate(now time.Duration) {
 		if may <= 0 || len(c.candidates) == 0 || c.removeEmpty(may, now) || len(c.pending) > 0 {
 			continue
 		}
-		c.candidates = slices.DeleteFunc(c.candidates, c.blocked)
+		c.dropBlocked(i)
 		c.countMay()
 		// Several at once, the least used first; then one by one.
 		done := false
@@ -223,17 +223,24 @@ func (c *ControlPlane) removeEmpty(may int, now time.Duration) bool {
 	return removed
 }
 
-// blocked reports whether the PodDisruptionBudget of some pod on a node forbids its eviction.
-func (c *ControlPlane) blocked(node int) bool {
-	for _, slot := range c.podsOn(node) {
-		p := &c.pods[slot]
-		if p.Phase == loadline.PodReady && c.mayEvict(p) == 0 {
-			return true
+// dropBlocked removes candidates from which the PodDisruptionBudget of some pod forbids
+// eviction.
+func (c *ControlPlane) dropBlocked(in int) {
+	clear(c.onNode)
+	for service, slots := range c.byService {
+		if pool.MayEvict(c.alloc[service].Replicas, c.Ready(service), c.pools[in].EvictLast) > 0 {
+			continue
+		}
+		for _, slot := range slots {
+			if p := &c.pods[slot]; p.Phase == loadline.PodReady && p.Node >= 0 {
+				c.onNode[p.Node]++
+			}
 		}
 	}
-	return false
+	c.candidates = slices.DeleteFunc(c.candidates, func(slot int) bool { return c.onNode[slot] > 0 })
 }
 
+// mayEvict is how many pods of a bound pod's service may be evicted now.
 func (c *ControlPlane) mayEvict(p *Pod) int {
 	last := c.nodes[p.Node].Pool >= 0 && c.pools[c.nodes[p.Node].Pool].EvictLast
 	return pool.MayEvict(c.alloc[p.Service].Replicas, c.Ready(p.Service), last)

@@ -33,7 +33,7 @@ type Node struct {
 	allocatable int64         // memory of all pods, neighbours' and DaemonSets' included
 	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced
 	noticed     bool          // lost, and the control plane knows it
-	changed     time.Duration // a pod last came or went
+	changed     time.Duration // a pod last came, began to end, or went
 	waitsFor    int           // doomed: the node that replaces it
 
 	neighbours   pool.Others // Others without DaemonSets

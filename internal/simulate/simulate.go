@@ -38,7 +38,8 @@ type Spec struct {
 	Seed     uint64
 	CPU      sim.CPUModel
 	WarmUp   time.Duration
-	// Cluster is where the application runs; zero = its own nodes, without neighbours.
+	// Cluster is the nodes, the neighbours on them and their prices; the zero value has the
+	// application's own nodes.
 	Cluster pool.Cluster
 
 	Perturb Perturb
@@ -127,6 +128,11 @@ func (s Spec) Validate() error {
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
 	}
+	if err := s.Cluster.Validate(); err != nil {
+		faults = append(faults, err)
+	} else if err := s.Cluster.CheckApp(s.App); err != nil {
+		faults = append(faults, err)
+	}
 	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
 		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
 	}
@@ -200,8 +206,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	}
 	engine := newEngine(s.Engine, sim.Config{
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
-		Cluster:       s.Cluster,
-		StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
+		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
 	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
@@ -238,6 +243,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	out.Meter = engine.Meter()
 	out.Result = result.Of(result.Run{
 		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
+		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency,
 	}, s.App, out.Meter)
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // inTree counts the users' requests that the engine still holds.
@@ -37,7 +38,13 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				}
 				app.Routing = loadline.Routing(seed % 2)
 				node := 1
+				var cluster pool.Cluster
+				if seed%3 == 2 { // on nodes that come and go
+					cluster.Pools = []pool.Pool{{Name: "p", Types: []pool.Type{{Cores: 2, Memory: 8 << 30}}, Elastic: true, EvictLast: true,
+						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 0.5}}
+				}
 				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second,
+					Cluster: cluster, NodeGrace: 20 * time.Second, Toleration: 10 * time.Second,
 					Disturbances: []sim.Disturbance{
 						{At: 70 * time.Second, Version: &sim.VersionChange{Service: 1, Weights: []float64{0, 1}, CPUFactor: 2}},
 						{At: 100 * time.Second, LoseNode: &node},
@@ -64,6 +71,9 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				m := e.Meter()
 				if m.Services[1].Restarts == 0 {
 					t.Error("cart was never killed: this test no longer tests that")
+				}
+				if cluster.Pools != nil && (m.NodesRemoved == 0 || m.Drained == 0 || m.Bill == 0) {
+					t.Errorf("%v nodes removed, %v pods moved, bill %v: this test no longer tests that", m.NodesRemoved, m.Drained, m.Bill)
 				}
 				if m.Kinds[0].TimedOut == 0 || m.Services[1].Refused == 0 {
 					t.Error("no timeouts or no refusals: this test no longer tests that")

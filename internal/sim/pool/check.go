@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/loadline/loadline"
 )
 
 // Validate reports every fault of the cluster.
@@ -44,7 +46,7 @@ func (p Pool) faults() []error {
 		if len(wrong) == 0 && (reserved.Cores+p.Daemons.Cores >= t.Cores || reserved.Memory+p.Daemons.Memory >= t.Memory) {
 			wrong = append(wrong, fmt.Errorf("nothing is left for pods: of %s cores and %s the system reserves %.3g and %s, and DaemonSets "+
 				"request %.3g and %s", formatNumber(t.Cores), formatMemory(float64(t.Memory)), reserved.Cores,
-				formatMemory(float64(reserved.Memory)), p.Daemons.Cores, formatMemory(float64(p.Daemons.Memory))))
+				roundMemory(reserved.Memory), p.Daemons.Cores, roundMemory(p.Daemons.Memory)))
 		}
 		for _, err := range wrong {
 			faults = append(faults, fmt.Errorf("type %s: %w", t.Name, err))
@@ -68,3 +70,40 @@ func (c Cluster) String() string {
 	}
 	return strings.Join(all, "; ")
 }
+
+// CheckApp reports services of which no replica fits any node: they would be pending forever.
+func (c Cluster) CheckApp(app *loadline.App) error {
+	var nodes []Amount // that pods may have
+	for _, n := range app.Nodes {
+		nodes = append(nodes, Amount{n.Cores, n.Memory})
+	}
+	if len(c.Pools) > 0 {
+		nodes = nil
+	}
+	for _, p := range c.Pools {
+		for _, t := range p.Types {
+			reserved := ReservedFor(t)
+			nodes = append(nodes, Amount{t.Cores - reserved.Cores - p.Daemons.Cores, t.Memory - reserved.Memory - p.Daemons.Memory})
+		}
+	}
+	most := Amount{}
+	for i, n := range nodes {
+		theirs := c.Neighbours.On(n, 0).Request
+		nodes[i] = Amount{n.Cores - theirs.Cores, n.Memory - theirs.Memory}
+		most = Amount{max(most.Cores, nodes[i].Cores), max(most.Memory, nodes[i].Memory)}
+	}
+	var faults []error
+	for i := range app.Services {
+		s := &app.Services[i]
+		fits := func(n Amount) bool { return s.Size.CPURequest <= n.Cores+1e-9 && s.Size.MemoryRequest <= n.Memory }
+		if len(nodes) > 0 && !slices.ContainsFunc(nodes, fits) {
+			faults = append(faults, fmt.Errorf("a replica of %s requests %s cores and %s, and fits no node: the largest has %.4g cores and %s "+
+				"for pods; choose larger nodes or fewer neighbours", s.Name, formatNumber(s.Size.CPURequest),
+				formatMemory(float64(s.Size.MemoryRequest)), most.Cores, roundMemory(most.Memory)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// roundMemory is for messages.
+func roundMemory(bytes int64) string { return fmt.Sprintf("%.1fGi", float64(bytes)/gib) }

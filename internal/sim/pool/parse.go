@@ -16,7 +16,8 @@ var typeOptions = []option[Type]{
 		func(t *Type) float64 { return float64(t.Memory) }, func(t *Type, x float64) { t.Memory = int64(x) }, false},
 	{"price", number, 0.0001, 10_000, func(t *Type) float64 { return t.Price }, func(t *Type, x float64) { t.Price = x }, true},
 	{"pods", count, 1, 1000, func(t *Type) float64 { return float64(t.MaxPods) }, func(t *Type, x float64) { t.MaxPods = int(x) }, false},
-	{"cloud", word(cloudNames...), 0, 2, func(t *Type) float64 { return float64(t.Cloud) }, func(t *Type, x float64) { t.Cloud = Cloud(x) }, false},
+	{"cloud", word(cloudNames...), 0, 2,
+		func(t *Type) float64 { return float64(t.Cloud) }, func(t *Type, x float64) { t.Cloud = Cloud(x) }, false},
 	{"reserved-cpu", coreUnit, 0, 1024,
 		func(t *Type) float64 { return ReservedFor(*t).Cores }, func(t *Type, x float64) { t.reserved().Cores = x }, false},
 	{"reserved-memory", memoryUnit, 0, 32 << 40,
@@ -33,7 +34,8 @@ func (t *Type) reserved() *Amount {
 
 // poolOptions describe every pool.
 var poolOptions = []option[Pool]{
-	{"daemons-cpu", coreUnit, 0, 1024, func(p *Pool) float64 { return p.Daemons.Cores }, func(p *Pool, x float64) { p.Daemons.Cores = x }, false},
+	{"daemons-cpu", coreUnit, 0, 1024,
+		func(p *Pool) float64 { return p.Daemons.Cores }, func(p *Pool, x float64) { p.Daemons.Cores = x }, false},
 	{"daemons-memory", memoryUnit, 0, 32 << 40,
 		func(p *Pool) float64 { return float64(p.Daemons.Memory) }, func(p *Pool, x float64) { p.Daemons.Memory = int64(x) }, false},
 	{"placement", word("least", "most"), 0, 1,

@@ -93,7 +93,7 @@ func TestPresetsAreCopies(t *testing.T) {
 	}
 }
 
-// faultsOf are all that an error must say, and how many there are.
+// refusal is a text and all faults that its error must have, one on each line.
 type refusal struct {
 	name, text string
 	want       []string
@@ -136,7 +136,8 @@ func TestWrongPoolsAreRefused(t *testing.T) {
 			"spread=1: must be one of no, yes", "consolidate=soon: must be never, or a time from 1s to 24h"}},
 		{"the cloud of a type with a name", "types=m5.large,cloud=aks", []string{"cloud=aks: only for a type given by cores and memory"}},
 		{"half a reservation", "bar,reserved-cpu=1", []string{"reserved-cpu and reserved-memory must be given together"}},
-		{"nothing left for pods", "bar,daemons-cpu=4", []string{"type bar: nothing is left for pods: of 4 cores and 16Gi the system reserves 0.08"}},
+		{"nothing left for pods", "bar,daemons-cpu=4", []string{
+			"type bar: nothing is left for pods: of 4 cores and 16Gi the system reserves 0.08 and 2.7Gi"}},
 		{"a node too small for its system", "cores=1,memory=256Mi", []string{"nothing is left for pods"}},
 		{"windows in the wrong order", "bar,batch-idle=5s,batch-max=2s", []string{"batch-max=2s: must be at least batch-idle, which is 5s"}},
 		{"the name of a known pool", "name=eks-4,cores=4,memory=8Gi", []string{"name=eks-4: must be letters"}},

@@ -3,10 +3,10 @@
 // nodes, and the bill. It is data and arithmetic; sim.ControlPlane runs it.
 //
 // Reading order: pool.go (pools and types), reserve.go (what a node keeps for the
-// system), presets.go (instance types and pools by name), neighbours.go and shape.go (other tenants),
-// price.go (the price table), bill.go (shares of a node's price), parse.go, option.go and
-// unit.go (the texts of flags), check.go (what is refused), autoscaler.go (which nodes to
-// add and to remove).
+// system), presets.go (instance types and pools by name), neighbours.go and shape.go
+// (other tenants), price.go (the price table), bill.go (shares of a node's price),
+// parse.go, option.go and unit.go (the texts of flags), check.go (what is refused),
+// autoscaler.go (which nodes to add and to remove).
 package pool
 
 import (

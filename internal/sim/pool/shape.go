@@ -167,7 +167,8 @@ func ReadShape(r io.Reader, name string) (Shape, error) {
 		sum += factor
 	}
 	if len(faults) == 0 && (len(s.Factor) < 2 || sum == 0) {
-		faults = append(faults, fmt.Errorf("%s: %d rows with a sum of %v: must be at least two, and some factor above 0", name, len(s.Factor), sum))
+		faults = append(faults, fmt.Errorf("%s: %d rows with a sum of %v: must be at least two, and some factor above 0", name,
+			len(s.Factor), sum))
 	}
 	mean := sum / float64(len(s.Factor))
 	for i := range s.Factor {
