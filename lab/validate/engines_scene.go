@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -35,10 +36,17 @@ type PolicyResult struct {
 	OverInterval, CostInterval bench.Interval
 }
 
+// billed reports whether the bill depends on the policy: fixed nodes without neighbours cost the
+// same whatever runs on them.
+func (s Scene) billed() bool {
+	elastic := slices.ContainsFunc(s.Cluster.Pools, func(p pool.Pool) bool { return p.Elastic })
+	return elastic || s.Cluster.Neighbours.Use > 0
+}
+
 // SceneFigures are the means over the seeds.
 type SceneFigures struct {
 	OverSLO float64 // share of requests
-	Cost    float64 // the bill, or core-hours if nothing is billed
+	Cost    float64 // the bill, or core-hours where it does not depend on the policy
 	P99Ms   float64
 }
 
@@ -88,9 +96,9 @@ func (s Scene) figures(ctx context.Context, policy, engine string, seeds int) (m
 			return mean, nil, nil, fmt.Errorf("scene %s: %s in the %s engine: %w", s.Name, policy, engine, err)
 		}
 		r := run.Result
-		cost := float64(r.Bill)
-		if cost == 0 {
-			cost = float64(r.CoreHours)
+		cost := float64(r.CoreHours)
+		if s.billed() {
+			cost = float64(r.Bill)
 		}
 		mean.OverSLO += float64(r.OverSLORatio) / n
 		mean.Cost += cost / n

@@ -110,7 +110,7 @@ func memoryFlash() *loadline.App {
 	s.Wait = loadline.Dist{Mean: 100 * time.Millisecond, CV: 0.5}
 	s.Memory = loadline.Memory{Base: 100 << 20, PerRequest: 8 << 20}
 	s.Size.MemoryRequest, s.Size.MemoryLimit = 256<<20, 512<<20
-	s.Replicas = 2
+	s.Replicas, s.Bounds.MinReplicas = 2, 2
 	return &loadline.App{
 		Name: "memory-flash", Services: []loadline.Service{s}, Nodes: nodesOf(4, 4),
 		Kinds: []loadline.Kind{{

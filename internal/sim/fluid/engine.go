@@ -35,6 +35,7 @@ type Engine struct {
 	noise []*rand.Rand // by kind; nil = mean arrivals
 	rare  []*rand.Rand // by kind, for requests that are drawn one by one; nil = mean arrivals too
 	swing *rand.Rand   // of the CPU in use; nil = its mean
+	fate  *rand.Rand   // of replicas close to their memory limit
 
 	now         time.Duration
 	nextControl time.Duration
@@ -58,6 +59,8 @@ type Engine struct {
 	calls      callsMade
 	clumpSums  []clumpSum     // by service
 	perRequest [][]visitCount // by kind and service
+
+	replicasChanged bool // since clumps were set
 
 	unsettled bool          // some service has a backlog or is about to get one
 	unrest    bool          // the same, for the step being computed
@@ -108,10 +111,11 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
 		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
 		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p), calls: newCallsMade(p),
-		clumpSums: make([]clumpSum, len(app.Services)),
+		clumpSums: make([]clumpSum, len(app.Services)), fate: sim.Stream(cfg.Seed, sim.StreamDemand, 1),
 	}
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], i))
+		e.services[i].fate = e.fate.ExpFloat64()
 		if app.Services[i].Hold > 0 {
 			e.holders = append(e.holders, i)
 			e.services[i].held = newHolding(app, cfg, i)
@@ -296,7 +300,7 @@ func (e *Engine) advance(next time.Duration) {
 		e.setClumps()
 		e.advanceBy(h)
 		e.now += h
-		e.checkMemory()
+		e.checkMemory(h.Seconds())
 		if e.nextControl <= e.now || e.drainAt <= e.now {
 			return
 		}

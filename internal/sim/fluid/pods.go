@@ -72,6 +72,7 @@ func (e *Engine) PodReady(slot int) {
 	}
 	s := &e.services[info.Service]
 	s.ready++
+	e.replicasChanged = true
 	limit, quota := e.limitOf(slot)
 	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
 	e.enterNode(slot)
@@ -172,6 +173,7 @@ func (e *Engine) PodDraining(slot int) {
 	}
 	p.left = e.leave(s, slot)
 	s.ready--
+	e.replicasChanged = true
 	s.draining += p.left
 	p.draining = true
 	p.drainFrom = e.now
@@ -250,6 +252,7 @@ func (e *Engine) PodStopped(slot int) {
 	case p.cohort >= 0:
 		calling := s.cohorts[p.cohort].calling
 		s.ready--
+		e.replicasChanged = true
 		e.loseVisits(info.Service, e.leave(s, slot), calling)
 	case p.draining:
 		s.draining = max(s.draining-p.left, 0)

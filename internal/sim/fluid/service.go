@@ -30,6 +30,8 @@ type service struct {
 	idle     float64 // cores per ready replica
 	base     float64 // bytes per ready replica
 	perVisit float64 // bytes
+	doom     float64 // kills for lack of memory that are due, as far as expected
+	fate     float64 // at which one happens
 
 	crowd           float64 // visits queued or on the CPU, all replicas, draining ones included
 	draining        float64 // of them, in draining replicas
