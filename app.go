@@ -34,6 +34,10 @@ type Service struct {
 	Bounds   Bounds
 	Versions []Version // weights need not sum to 1; none means one version that changes nothing
 
+	// StartupCPU is the cores that a replica uses while it starts. Its start-up is then an
+	// amount of work, which takes longer under a smaller CPU limit or on a crowded node.
+	StartupCPU float64
+
 	// OptionalPrice is the cost of one dropped optional call to this service, in units of one
 	// request over its SLO: brownout is never free.
 	OptionalPrice float64

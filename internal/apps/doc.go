@@ -23,6 +23,7 @@
 //	    hold: 1000                # requests held while no replica is ready; default 0: they are refused
 //	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
 //	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
+//	    startupCPU: 1             # cores used while it starts; default 0
 //	    replicas: 2               # default: the lower bound
 //	    size:                     # per replica; no limit = none
 //	      cpu: {request: 100m, limit: 200m}

@@ -137,6 +137,9 @@ func encodeServices(app *loadline.App) *yaml.Node {
 		}
 		put(m, "memory", pairs("base", formatMemory(s.Memory.Base), "perRequest", formatMemory(s.Memory.PerRequest)))
 		put(m, "startup", encodeDist(s.Startup))
+		if s.StartupCPU != 0 {
+			put(m, "startupCPU", word(formatCores(s.StartupCPU)))
+		}
 		put(m, "replicas", count(s.Replicas))
 		put(m, "size", encodeSize(s.Size))
 		bounds := inline(mapping())

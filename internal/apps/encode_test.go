@@ -33,6 +33,25 @@ func TestModelsSurviveWritingAndReading(t *testing.T) {
 	}
 }
 
+func TestStartUpCPUIsReadAndWritten(t *testing.T) {
+	app := parseShop(t, "startup: 1s\n    replicas", "startup: 1s\n    startupCPU: 1500m\n    replicas").App
+	if got := app.Services[0].StartupCPU; got != 1.5 || app.Services[1].StartupCPU != 0 {
+		t.Fatalf("start-up CPU %v and %v, want 1.5 and 0", got, app.Services[1].StartupCPU)
+	}
+	data, err := Encode(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse("again.yaml", data)
+	if err != nil || !reflect.DeepEqual(app, again.App) {
+		t.Errorf("%v: the application changed:\n%s", err, data)
+	}
+	app.Services[0].StartupCPU = -1
+	if err := Validate(app); err == nil || !strings.Contains(err.Error(), "services.front.startupCPU") {
+		t.Errorf("a negative start-up CPU: %v", err)
+	}
+}
+
 func TestValidateChecksApplicationsFromElsewhere(t *testing.T) {
 	m, err := Load("bookinfo")
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // Pod is one replica of a service from creation to deletion. Slots are reused;
@@ -76,37 +75,6 @@ type ControlPlane struct {
 	nextMeter time.Duration
 
 	nodeControl
-}
-
-// nodeControl is the part of the control plane that concerns nodes.
-type nodeControl struct {
-	nodes   []Node // by slot
-	pools   []pool.Pool
-	offers  []pool.Offer // of elastic pools
-	nowhere bool         // there are no nodes: pods run outside any
-	elastic bool         // some pool is
-	alone   bool         // there are no neighbours
-
-	startAlone, startPull Sampler   // of Config.PodStart
-	nodeStart             []Sampler // by pool
-	nodeRng               *rand.Rand
-	bought                int
-
-	coming, draining, losses int           // nodes in these states; draining includes doomed ones
-	wakeAt                   time.Duration // nodes need attention at once
-	nextCheck                time.Duration // of memory and of under-used nodes
-	nextShape                time.Duration // of neighbours
-	batchFrom, batchLast     time.Duration // of pods that wait for a new node; Never = none does
-
-	// Buffers.
-	packer     pool.Packer
-	items      []pool.Item
-	rooms      []pool.Room
-	may        []int // by pool
-	candidates []int
-	listed     []int
-	onNode     []int     // by node
-	memory     []float64 // by node
 }
 
 // NewControlPlane makes the control plane. The pods that run at the start come with Start.
@@ -355,6 +323,22 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	c.startContainer(slot, now)
 }
 
+// HoldStart leaves the end of a pod's start-up to the engine, which calls Started. It returns
+// how long the start-up takes with all the CPU that it can use.
+func (c *ControlPlane) HoldStart(slot int, now time.Duration) time.Duration {
+	p := &c.pods[slot]
+	left := p.due - now
+	p.due = Never
+	return left
+}
+
+// Started makes a starting pod ready, after HoldStart.
+func (c *ControlPlane) Started(slot int, now time.Duration) {
+	p := &c.pods[slot]
+	p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
+	c.kubelet.PodReady(slot)
+}
+
 // backOff is the kubelet's: none at first, then 10 s, doubled up to 5 min.
 func backOff(restarts int) time.Duration {
 	if restarts == 0 {
@@ -388,8 +372,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			if p.due <= now {
 				switch p.Phase {
 				case loadline.PodStarting:
-					p.Phase, p.due, p.Ready = loadline.PodReady, Never, now
-					c.kubelet.PodReady(slot)
+					c.Started(slot, now)
 				case loadline.PodDraining: // grace period exceeded
 					c.stop(slot, now)
 					i--

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -55,6 +56,37 @@ const (
 	nodeDraining                  // takes no pods, and those it has are evicted
 	nodeLost
 )
+
+// nodeControl is the part of the control plane that concerns nodes.
+type nodeControl struct {
+	nodes   []Node // by slot
+	pools   []pool.Pool
+	offers  []pool.Offer // of elastic pools
+	nowhere bool         // there are no nodes: pods run outside any
+	elastic bool         // some pool is
+	alone   bool         // there are no neighbours
+
+	startAlone, startPull Sampler   // of Config.PodStart
+	nodeStart             []Sampler // by pool
+	nodeRng               *rand.Rand
+	bought                int
+
+	coming, draining, losses int           // nodes in these states; draining includes doomed ones
+	wakeAt                   time.Duration // nodes need attention at once
+	nextCheck                time.Duration // of memory and of under-used nodes
+	nextShape                time.Duration // of neighbours
+	batchFrom, batchLast     time.Duration // of pods that wait for a new node; Never = none does
+
+	// Buffers.
+	packer     pool.Packer
+	items      []pool.Item
+	rooms      []pool.Room
+	may        []int // by pool
+	candidates []int
+	listed     []int
+	onNode     []int     // by node
+	memory     []float64 // by node
+}
 
 // Nodes by slot. Valid until the control plane acts again.
 func (c *ControlPlane) Nodes() []Node { return c.nodes }

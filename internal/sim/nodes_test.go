@@ -59,6 +59,9 @@ func TestTheSchedulerScoresAsKubernetesDoes(t *testing.T) {
 		{"also without a constraint of their own", pool.Pool{Placement: pool.MostAllocated}, svc(0, 0, 0), svc(2, 1, 4<<30), []int{1, 1}},
 		// Memory is claimed by 7/8 on node 0 after the first pod. A pod of 2 cores and 1 GiB
 		// balances it: (1-(0.5+0.9375)/2)+1-0.22 = 1.06 on node 0, 1.5 on node 1.
+		// A pod of 2 cores beside one of 7 GiB: 0.53+1-0.03 = 1.5 on node 0, 0.75+1-0.25 = 1.5 on
+		// node 1. Of equal scores the first is taken.
+		{"balance counts as well", pool.Pool{}, svc(1, 0, 7<<30), svc(1, 2, 0), []int{1, 0}},
 		{"room counts more than balance", pool.Pool{}, svc(1, 0, 14<<30), svc(1, 2, 1<<30), []int{0, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +169,9 @@ func TestResizesAreDeferredOrInfeasible(t *testing.T) {
 	if m.ResizesDeferred != 1 || len(k.resized) != 0 {
 		t.Fatalf("3 cores where 2 are free: %v deferred, resized %v", m.ResizesDeferred, k.resized)
 	}
-	cp.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: 1, Setting: loadline.Setting{Replicas: loadline.Some(1)}}}}, 30*time.Second)
+	fewer := replicas(1)
+	fewer.Services[0].Service = 1
+	cp.Apply(fewer, 30*time.Second)
 	runUntil(cp, 60*time.Second)
 	if len(k.resized) != 1 || cp.Nodes()[0].Requested.Cores != 4 {
 		t.Errorf("after room was made: resized %v, %v cores requested", k.resized, cp.Nodes()[0].Requested.Cores)
@@ -217,6 +222,9 @@ func TestTheLastPodOfAServiceKeepsItsNode(t *testing.T) {
 			{Service: 1, Setting: loadline.Setting{Replicas: loadline.Some(1), CPURequest: loadline.Some(0.5)}},
 		}}, 0)
 		runUntil(cp, 10*time.Minute)
+		if cp.draining != 0 {
+			t.Errorf("evicting the last pod %v: %d nodes wait to be drained", last, cp.draining)
+		}
 		if last && (up(cp) != 1 || m.Drained == 0) || !last && (up(cp) != 2 || m.Drained != 0) {
 			t.Errorf("evicting the last pod %v: %d of %d nodes stay, %v pods moved", last, up(cp), before, m.Drained)
 		}

@@ -25,6 +25,7 @@ const (
 	StreamPolicy
 	StreamPhase
 	StreamNodes
+	StreamNeighbours
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

@@ -3,6 +3,10 @@
 // exported metrics (Reading), the metrics system (Cluster), and the measurements of a run
 // (Meter).
 //
+// The control plane is controlplane.go (pods), resize.go and podstart.go (their changes and
+// starts), placement.go (the scheduler), nodes.go (nodes and neighbours), elastic.go (buying
+// and removing nodes), pressure.go (node memory), loss.go (lost nodes) and bill.go.
+//
 // sim/event simulates every request and is the reference; sim/fluid advances a whole step in
 // closed form and is used for training.
 package sim
@@ -125,6 +129,7 @@ func (c Config) WithDefaults() Config {
 	if c.PodStart == nil && len(c.Cluster.Pools) > 0 {
 		c.PodStart = MeasuredPodStart()
 	}
+	c.Cluster.Neighbours = c.Cluster.Neighbours.WithDefaults()
 	return c
 }
 

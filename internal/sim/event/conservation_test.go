@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -36,10 +37,14 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				if seed >= 6 { // the first ones refuse instead of holding
 					app.Services[0].Hold, app.Services[1].Hold = 50, 10
 				}
+				if seed%3 == 2 { // crowded nodes
+					app.Services[0].IdleCPU, app.Services[3].IdleCPU = 0.05, 0.5
+					app.Services[1].StartupCPU, app.Services[2].StartupCPU = 2, 0.7
+				}
 				app.Routing = loadline.Routing(seed % 2)
 				node := 1
-				var cluster pool.Cluster
-				if seed%3 == 2 { // on nodes that come and go
+				cluster := crowd(seed)
+				if seed%3 == 1 { // on nodes that come and go
 					cluster.Pools = []pool.Pool{{Name: "p", Types: []pool.Type{{Cores: 2, Memory: 8 << 30}}, Elastic: true, EvictLast: true,
 						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 0.5}}
 				}
@@ -52,6 +57,9 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				rng := sim.Stream(seed, sim.StreamPolicy, 0)
 				for s := range 400 {
 					e.AdvanceTo(time.Duration(s) * 500 * time.Millisecond)
+					if s == 220 { // a smaller node in the place of the lost one
+						bring(e, 1)
+					}
 					if s%4 == 0 {
 						e.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: rng.IntN(4), Setting: loadline.Setting{
 							Replicas: loadline.Some(rng.IntN(5)),
@@ -81,6 +89,27 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 			})
 		}
 	}
+}
+
+// crowd is neighbours for every third seed: random, and steady.
+func crowd(seed uint64) pool.Cluster {
+	if seed%3 != 2 {
+		return pool.Cluster{}
+	}
+	n := pool.Neighbours{Use: 0.8, Request: 0.2, Shape: pool.Shape{Step: 10 * time.Second, Factor: []float64{0.4, 1.6}}}
+	if seed == 5 {
+		n.Burst = -1
+	}
+	return pool.Cluster{Neighbours: n}
+}
+
+// bring puts a new node in the place of one that is gone.
+func bring(e *Engine, slot int) {
+	n := &e.cp.Nodes()[slot]
+	n.Up, n.Lost, n.Cores, n.Offered.Cores = true, false, 2, 2
+	n.Others = e.cfg.Cluster.Neighbours.On(n.Offered, e.time())
+	n.Requested = n.Others.Request
+	e.NodeChanged(slot)
 }
 
 // checkReplicas compares every replica's counts with its visits.
@@ -118,13 +147,41 @@ func checkReplicas(t *testing.T, e *Engine) {
 			t.Fatalf("at %v: replica %d is stopped and has %d visits", e.time(), slot, r.inside)
 		}
 	}
+	checkNodes(t, e)
+}
+
+// checkNodes checks that a node's sums are right, that it hands out no more cores than it has,
+// and all of them if anything on it wants more than it gets.
+func checkNodes(t *testing.T, e *Engine) {
+	t.Helper()
 	for i := range e.nodes {
-		want := 0.0
-		for _, slot := range e.nodes[i].slots {
-			want += e.replicas[slot].want
+		n := &e.nodes[i]
+		work, base, used, active, short := 0.0, 0.0, n.others.got, 0, n.others.want-n.others.got
+		for _, slot := range n.slots {
+			r := &e.replicas[slot]
+			if r.node != int32(i) || !r.joined || !r.serving && !r.starting {
+				t.Fatalf("at %v: node %d lists replica %d, which is not on it", e.time(), i, slot)
+			}
+			work += r.work
+			base += r.base
+			used += r.got + r.baseGot
+			short = max(short, r.work+r.base-r.got-r.baseGot)
+			if r.active {
+				active++
+			}
 		}
-		if d := want - e.nodes[i].want; d > 1e-6 || d < -1e-6 {
-			t.Fatalf("at %v: node %d adds up to %v and has %v", e.time(), i, want, e.nodes[i].want)
+		if math.Abs(work-n.work) > 1e-6 || math.Abs(base-n.base) > 1e-9 || active != len(n.active) {
+			t.Fatalf("at %v: node %d has sums %v and %v and %d active, want %v, %v and %d", e.time(), i, n.work, n.base, len(n.active),
+				work, base, active)
+		}
+		if used > n.cores+1e-6 {
+			t.Fatalf("at %v: node %d has %v cores and hands out %v", e.time(), i, n.cores, used)
+		}
+		if short > 1e-6 && used < n.cores-1e-6 {
+			t.Fatalf("at %v: node %d has %v cores and hands out %v, though %v more are wanted", e.time(), i, n.cores, used, short)
+		}
+		if n.crowded != (short > 1e-6) {
+			t.Fatalf("at %v: node %d: crowded is %v, and %v cores are missing", e.time(), i, n.crowded, short)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 //
 // Reading order: engine.go (the run), requests.go (arrivals and timeouts), visit.go (one call
 // at one service), hold.go (visits held while no replica is ready), replica.go (CPU sharing),
-// node.go (cores shared by replicas), kubelet.go (pod lifecycle), read.go (exported metrics),
+// node.go (cores shared by replicas and others), others.go (neighbours), kubelet.go (pod lifecycle), read.go (exported metrics),
 // queue.go and tree.go (data structures).
 //
 // Time is in whole nanoseconds. All future events are in one heap; ties are broken by the order
@@ -67,8 +67,7 @@ type service struct {
 	busyNs, queueNs float64 // integrals
 	busyAt, queueAt int64
 	held            holding
-	cpuNs           float64 // of requests, all pods of the run
-	idleNs          float64 // of deleted pods, without requests
+	cpuNs           float64 // all pods of the run
 }
 
 // New makes a cluster with the app's initial replicas, all ready.
@@ -229,8 +228,12 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 // happen processes the first event of the queue.
 func (e *Engine) happen() {
 	top := e.queue.heap[0]
-	if top.kind == cpuTimer {
-		e.cpuEvent(top.id) // moves its own timer
+	switch top.kind { // timers move themselves
+	case cpuTimer:
+		e.cpuEvent(top.id)
+		return
+	case nodeTimer:
+		e.burstEvent(top.id)
 		return
 	}
 	e.queue.pop()

@@ -6,16 +6,62 @@ import (
 	"time"
 )
 
-// NodeChanged copies what a node has.
-func (e *Engine) NodeChanged(n int) {
-	for len(e.nodes) <= n {
-		e.nodes = append(e.nodes, node{})
+// NodeChanged copies what a node has, and what others on it want.
+func (e *Engine) NodeChanged(i int) {
+	for len(e.nodes) <= i {
+		e.nodes = append(e.nodes, node{id: int32(len(e.nodes))})
 	}
-	e.nodes[n].cores = e.cp.Nodes()[n].Cores
+	e.queue.grow(nodeTimer, i+1)
+	from, n := &e.cp.Nodes()[i], &e.nodes[i]
+	n.cores = from.Cores
+	if from.Up {
+		e.changeOthers(i, from.Others.Want, from.Others.Request.Cores)
+	} else {
+		e.changeOthers(i, 0, 0)
+	}
+	e.shareNode(n)
 }
 
-// PodStarting does nothing: start-up uses no CPU.
-func (e *Engine) PodStarting(int) {}
+// PodStarting lets a pod use CPU for its start-up, which is an amount of work: the time that
+// was drawn for it, at StartupCPU cores. A CPU limit or a crowded node makes it last longer.
+func (e *Engine) PodStarting(slot int) {
+	cores := e.app.Services[e.cp.Pod(slot).Service].StartupCPU
+	if cores == 0 {
+		return
+	}
+	r := e.open(slot)
+	e.size(r, slot)
+	r.starting, r.at = true, e.now
+	r.startLeft = cores * float64(e.cp.HoldStart(slot, e.time()))
+	e.setBase(int32(slot), e.startCores(slot))
+	e.join(int32(slot))
+	e.retime(int32(slot))
+}
+
+// startCores is what a starting pod wants.
+func (e *Engine) startCores(slot int) float64 {
+	p := e.cp.Pod(slot)
+	cores := e.app.Services[p.Service].StartupCPU
+	if p.Size.CPULimit > 0 {
+		cores = min(cores, p.Size.CPULimit)
+	}
+	return cores
+}
+
+// open returns the replica of a pod, new if the slot had another pod.
+func (e *Engine) open(slot int) *replica {
+	for len(e.replicas) <= slot {
+		e.replicas = append(e.replicas, replica{})
+	}
+	e.queue.grow(cpuTimer, slot+1)
+	p := e.cp.Pod(slot)
+	r := &e.replicas[slot]
+	if r.podID != p.ID {
+		*r = replica{jobs: r.jobs[:0], podID: p.ID}
+	}
+	r.service, r.node = int32(p.Service), int32(p.Node)
+	return r
+}
 
 // PodMemory is the bytes that a pod uses now.
 func (e *Engine) PodMemory(slot int) float64 {
@@ -29,27 +75,18 @@ func (e *Engine) PodMemory(slot int) float64 {
 
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
-	for len(e.replicas) <= slot {
-		e.replicas = append(e.replicas, replica{})
-	}
-	e.queue.grow(slot + 1)
-	p := e.cp.Pod(slot)
-	r := &e.replicas[slot]
-	if r.podID != p.ID {
-		*r = replica{jobs: r.jobs[:0], podID: p.ID}
-	}
-	r.service, r.node = int32(p.Service), int32(p.Node)
-	r.serving, r.draining, r.throttled, r.handling = true, false, false, false
+	r := e.open(slot)
+	e.sync(r)
+	r.serving, r.starting, r.draining, r.throttled, r.handling = true, false, false, false, false
 	r.queueHead, r.queueTail = none, none
 	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
-	r.want, r.got, r.rate = 0, 0, 0
 	// Quota periods of different pods are not aligned.
 	r.periodEnd = e.now + e.phase.Int64N(periodNs)
 	r.budget = 0
 	e.size(r, slot)
-	if r.node >= 0 {
-		e.nodes[r.node].slots = append(e.nodes[r.node].slots, int32(slot))
-	}
+	e.setBase(int32(slot), e.app.Services[r.service].IdleCPU)
+	e.join(int32(slot))
+	e.retime(int32(slot))
 	s := &e.services[r.service]
 	s.ready = append(s.ready, int32(slot))
 }
@@ -140,55 +177,45 @@ func (e *Engine) PodStopped(slot int) {
 		e.killAll(int32(slot))
 		return
 	}
-	if slot >= len(e.replicas) || !e.replicas[slot].serving || e.replicas[slot].podID != e.cp.Pod(slot).ID {
-		return // it never became ready
+	if !e.runs(slot) {
+		return // it used nothing yet
 	}
 	r := &e.replicas[slot]
 	e.sync(r)
-	e.unroute(int32(slot))
-	r.serving, r.draining, r.throttled = false, false, false
-	idle := e.idleNs(r)
-	e.services[r.service].idleNs += idle
-	r.idleNs += idle
-	r.upNs += float64(e.now - r.readyAt)
-	r.count(e.now, 0)
-	e.leaveNode(r, int32(slot))
-	e.queue.setTimer(int32(slot), never)
+	if r.serving {
+		e.unroute(int32(slot))
+		r.upNs += float64(e.now - r.readyAt)
+		r.count(e.now, 0)
+	}
+	r.serving, r.starting, r.draining, r.throttled = false, false, false, false
+	e.leave(int32(slot))
+	e.queue.set(cpuTimer, int32(slot), never)
 	e.killAll(int32(slot))
 }
 
-func (e *Engine) leaveNode(r *replica, slot int32) {
-	r.got, r.rate = 0, 0
-	if r.node < 0 {
-		return
+// runs reports whether the pod in a slot serves, or starts and uses CPU for it.
+func (e *Engine) runs(slot int) bool {
+	if slot >= len(e.replicas) {
+		return false
 	}
-	n := &e.nodes[r.node]
-	n.want -= r.want
-	r.want = 0
-	n.slots = slices.Delete(n.slots, slices.Index(n.slots, slot), slices.Index(n.slots, slot)+1)
-	if len(n.slots) == 0 {
-		n.want = 0 // rounding
-	}
-	if n.crowded {
-		e.shareNode(n)
-	}
-}
-
-// idleNs is the CPU time that a serving replica has used without requests since it became
-// ready.
-func (e *Engine) idleNs(r *replica) float64 {
-	return e.app.Services[r.service].IdleCPU * float64(e.now-r.readyAt)
+	r := &e.replicas[slot]
+	return (r.serving || r.starting) && r.podID == e.cp.Pod(slot).ID
 }
 
 // PodResized copies a pod's new size.
 func (e *Engine) PodResized(slot int) {
-	if slot >= len(e.replicas) || !e.replicas[slot].serving {
+	if !e.runs(slot) {
 		return
 	}
 	r := &e.replicas[slot]
 	e.sync(r)
 	old := r.limit
 	e.size(r, slot)
+	if r.starting {
+		e.setBase(int32(slot), e.startCores(slot))
+		e.retime(int32(slot))
+		return
+	}
 	if e.quota && !math.IsInf(r.limit, 1) {
 		if math.IsInf(old, 1) {
 			e.openPeriodNow(r)
@@ -215,17 +242,13 @@ func (e *Engine) PodUsage(slot int, now time.Duration) (coreSeconds, byteSeconds
 		return 0, 0 // while it starts, its cost is its request
 	}
 	r := &e.replicas[slot]
-	if r.serving {
-		e.sync(r)
-		r.count(e.now, 0)
-	}
+	e.sync(r)
 	svc := &e.app.Services[r.service]
-	cpu := r.cpuNs + r.idleNs
 	up := r.upNs
 	if r.serving {
-		cpu += e.idleNs(r)
+		r.count(e.now, 0)
 		up += float64(e.now - r.readyAt)
 	}
 	mem := float64(svc.Memory.Base)*up + float64(svc.Memory.PerRequest)*r.busyNs
-	return cpu / 1e9, mem / 1e9
+	return r.cpuNs / 1e9, mem / 1e9
 }

@@ -14,10 +14,14 @@ type entry struct {
 type kind int32
 
 const (
-	arrival  kind = iota // id: kind of request
-	cpuTimer             // id: slot of a replica; at most one each, moved as the replica changes
-	waitOver             // id: visit
-	giveUp               // id: kind of request; at most one each
+	// Timers, at most one for each id; they are moved.
+	cpuTimer  kind = iota // id: slot of a replica
+	nodeTimer             // id: node; of its neighbours
+	timers
+
+	arrival  // id: kind of request
+	waitOver // id: visit
+	giveUp   // id: kind of request; at most one each
 )
 
 const never = int64(sim.Never)
@@ -27,17 +31,18 @@ func (a *entry) before(b *entry) bool {
 }
 
 // queue is a four-ary heap of entries: shallower than a binary one, and the four children share
-// two cache lines. The position of each replica's timer is kept, so that timers are moved
-// instead of leaving cancelled entries in the heap.
+// two cache lines. The position of each timer is kept, so that timers are moved instead of leaving
+// cancelled entries in the heap.
 type queue struct {
 	heap []entry
 	seq  uint64
-	pos  []int32 // by replica slot: index into heap, -1 = no timer
+	pos  [timers][]int32 // by id: index into heap, -1 = no timer
 }
 
-func (q *queue) grow(slots int) {
-	for len(q.pos) < slots {
-		q.pos = append(q.pos, -1)
+// grow makes room for the timers of n ids.
+func (q *queue) grow(k kind, n int) {
+	for len(q.pos[k]) < n {
+		q.pos[k] = append(q.pos[k], -1)
 	}
 }
 
@@ -47,12 +52,12 @@ func (q *queue) push(at int64, k kind, id int32) {
 	q.up(len(q.heap) - 1)
 }
 
-// setTimer moves, makes or (at = never) removes a replica's timer.
-func (q *queue) setTimer(slot int32, at int64) {
-	i := q.pos[slot]
+// set moves, makes or (at = never) removes a timer.
+func (q *queue) set(k kind, id int32, at int64) {
+	i := q.pos[k][id]
 	if i < 0 {
 		if at != never {
-			q.push(at, cpuTimer, slot)
+			q.push(at, k, id)
 		}
 		return
 	}
@@ -79,8 +84,8 @@ func (q *queue) pop() {
 }
 
 func (q *queue) remove(i int) {
-	if q.heap[i].kind == cpuTimer {
-		q.pos[q.heap[i].id] = -1
+	if e := &q.heap[i]; e.kind < timers {
+		q.pos[e.kind][e.id] = -1
 	}
 	last := len(q.heap) - 1
 	moved := q.heap[last]
@@ -134,7 +139,7 @@ func (q *queue) down(i int) {
 
 func (q *queue) put(i int, e entry) {
 	q.heap[i] = e
-	if e.kind == cpuTimer {
-		q.pos[e.id] = int32(i)
+	if e.kind < timers {
+		q.pos[e.kind][e.id] = int32(i)
 	}
 }

@@ -9,12 +9,13 @@ func (e *Engine) Read(r *sim.Reading) {
 	r.At = e.time()
 	r.Resize(len(e.services), len(e.sources), len(e.nodes))
 	for i := range r.Nodes {
-		r.Nodes[i].MemoryBytes = 0
+		r.Nodes[i].MemoryBytes = float64(e.cp.Nodes()[i].Others.Memory)
 	}
 	for i := range e.services {
 		e.readService(i, r)
 	}
 	for i := range e.nodes {
+		e.syncOthers(&e.nodes[i])
 		r.Nodes[i].CPUSeconds = e.nodes[i].cpuNs / 1e9
 	}
 	for k := range e.sources {
@@ -34,19 +35,15 @@ func (e *Engine) readService(i int, r *sim.Reading) {
 	m.BusySeconds, m.QueueSeconds = s.busyNs/1e9, s.queueNs/1e9
 	memory := 0.0
 	out.Pods = out.Pods[:0]
-	idle := s.idleNs
 	for _, slot := range e.cp.Slots(i) {
 		pod := sim.PodReading{Slot: slot, ID: e.cp.Pod(slot).ID}
 		if slot < len(e.replicas) && e.replicas[slot].podID == pod.ID {
 			e.readPod(&pod, slot, r)
-			if p := &e.replicas[slot]; p.serving {
-				idle += e.idleNs(p)
-			}
 		}
 		memory += pod.MemoryBytes
 		out.Pods = append(out.Pods, pod)
 	}
-	m.CPUSeconds = (s.cpuNs + idle) / 1e9 // after the pods are up to date
+	m.CPUSeconds = s.cpuNs / 1e9 // after the pods are up to date
 	out.Meter(m, s.held.ns/1e9, memory)
 	readLatency(&out.Latency, m.Latency)
 	readLatency(&out.Own, m.Own)

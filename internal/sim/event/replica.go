@@ -16,9 +16,14 @@ type replica struct {
 	jobs []job   // heap by finish
 	v    float64 // ns
 	rate float64 // dv/dt: share of a core that each job has
-	got  float64 // cores in use = rate * len(jobs)
-	want float64 // cores it would use on an empty node
-	at   int64   // v, budget and cpuNs are as of this instant
+	got  float64 // cores in use by requests = rate * len(jobs)
+	work float64 // cores that its requests would use on an empty node
+	at   int64   // v, budget, startLeft and cpuNs are as of this instant
+
+	base      float64 // cores wanted without requests: idle CPU, or that of the start-up
+	baseGot   float64
+	share     float64 // of its node: got + baseGot
+	startLeft float64 // while it starts: CPU ns of work left
 
 	limit     float64 // cores that its jobs may use; +Inf = no limit
 	request   float64 // cores; its weight on a crowded node
@@ -29,6 +34,9 @@ type replica struct {
 
 	serving   bool // ready or draining
 	lost      bool // its node has failed; calls are still routed to it
+	starting  bool // its start-up uses CPU
+	joined    bool // it is in its node's list
+	active    bool // it is in its node's list of active replicas
 	service   int32
 	node      int32
 	podID     int64
@@ -42,7 +50,6 @@ type replica struct {
 	busyNs   float64 // integral of inside
 	busyAt   int64
 	readyAt  int64
-	idleNs   float64 // CPU ns burnt without requests, up to readyAt
 	upNs     float64 // time that it was ready, up to readyAt
 	draining bool
 }
@@ -106,16 +113,21 @@ func (e *Engine) sync(r *replica) {
 		return
 	}
 	r.at = e.now
+	all := (r.got + r.baseGot) * float64(dt)
+	if all == 0 {
+		return
+	}
+	r.cpuNs += all
+	e.services[r.service].cpuNs += all
+	if r.node >= 0 {
+		e.nodes[r.node].cpuNs += all
+	}
 	if r.got == 0 {
+		r.startLeft -= all
 		return
 	}
 	used := r.got * float64(dt)
 	r.v += r.rate * float64(dt)
-	r.cpuNs += used
-	e.services[r.service].cpuNs += used
-	if r.node >= 0 {
-		e.nodes[r.node].cpuNs += used
-	}
 	if !e.quota || math.IsInf(r.limit, 1) {
 		return
 	}
@@ -161,6 +173,15 @@ func (e *Engine) addJob(slot int32, visit int32, cpu float64) {
 func (e *Engine) cpuEvent(slot int32) {
 	r := &e.replicas[slot]
 	e.sync(r)
+	if r.starting {
+		if r.startLeft <= doneEps {
+			e.cp.Started(int(slot), e.time())
+			e.cpDirty = true
+		} else {
+			e.retime(slot)
+		}
+		return
+	}
 	r.handling = true
 	if r.throttled {
 		if e.now >= r.periodEnd {
@@ -189,50 +210,83 @@ func (e *Engine) cpuEvent(slot int32) {
 // retime computes the cores that a replica wants and gets, and the time of its next event.
 func (e *Engine) retime(slot int32) {
 	r := &e.replicas[slot]
-	want := float64(len(r.jobs))
+	work := float64(len(r.jobs))
 	switch {
 	case e.quota && r.throttled:
-		want = 0
+		work = 0
 	case !e.quota:
-		want = min(want, r.limit)
+		work = min(work, r.limit)
 	}
-	if r.node < 0 {
-		r.want = want
-		e.grant(slot, want)
+	if !r.joined {
+		r.work = work
+		e.grant(slot, work+r.base)
 		return
 	}
 	n := &e.nodes[r.node]
-	n.want += want - r.want
-	r.want = want
-	if n.want <= n.cores+1e-9 && !n.crowded {
-		e.grant(slot, want)
+	n.work += work - r.work
+	r.work = work
+	e.activate(n, slot)
+	if !n.crowded && n.fits() {
+		e.grant(slot, work+r.base)
 		return
 	}
+	r.share = -1 // its timer changes even if its share does not
 	e.shareNode(n)
+	if !r.active {
+		e.grant(slot, r.base)
+	}
 }
 
-// grant gives a replica its cores and sets its timer.
-func (e *Engine) grant(slot int32, cores float64) {
+// grant gives a replica its share of its node and sets its timer. It must have been synced.
+func (e *Engine) grant(slot int32, share float64) {
 	r := &e.replicas[slot]
 	if r.handling {
 		return
 	}
-	r.got = cores
-	if cores == 0 {
+	r.share = share
+	r.got, r.baseGot = r.divide(share)
+	if r.starting {
+		e.queue.set(cpuTimer, slot, e.in(r.startLeft, r.baseGot))
+		return
+	}
+	if r.got == 0 {
 		r.rate = 0
 		if r.throttled {
-			e.queue.setTimer(slot, r.periodEnd)
+			e.queue.set(cpuTimer, slot, r.periodEnd)
 		} else {
-			e.queue.setTimer(slot, never)
+			e.queue.set(cpuTimer, slot, never)
 		}
 		return
 	}
-	r.rate = cores / float64(len(r.jobs))
-	dt := (r.jobs[0].finish - r.v) / r.rate
+	r.rate = r.got / float64(len(r.jobs))
+	at := e.in(r.jobs[0].finish-r.v, r.rate)
 	if e.quota && !math.IsInf(r.limit, 1) {
-		dt = min(dt, r.untilExhausted(e.now))
+		at = min(at, e.in(r.untilExhausted(e.now), 1))
 	}
-	e.queue.setTimer(slot, e.now+max(int64(math.Ceil(dt)), 0))
+	e.queue.set(cpuTimer, slot, at)
+}
+
+// in is the instant at which an amount is used up at a rate; it may be very late, or never.
+func (e *Engine) in(amount, rate float64) int64 {
+	const late = 1e17 // ns, beyond every run
+	if amount >= late*rate {
+		return never
+	}
+	return e.now + max(int64(math.Ceil(amount/rate)), 0)
+}
+
+// divide splits a replica's share between its requests and what runs without them. Threads of
+// one container have equal weights; what runs without requests is one thread per core of it.
+func (r *replica) divide(share float64) (work, base float64) {
+	switch {
+	case r.work == 0:
+		return 0, share
+	case share >= r.work+r.base:
+		return r.work, r.base
+	}
+	threads := math.Ceil(r.base)
+	base = min(r.base, max(share*threads/(threads+float64(len(r.jobs))), share-r.work))
+	return share - base, base
 }
 
 // untilExhausted is the time until the quota is exhausted at the present usage; periods in

@@ -349,15 +349,17 @@ func (e *Engine) killAll(slot int32) {
 	r := &e.replicas[slot]
 	s := &e.services[r.service]
 	s.count(e.now, -r.inside)
-	r.count(e.now, -r.inside)
+	left := r.inside
+	r.count(e.now, -left)
 	r.holding = 0
 	r.jobs = r.jobs[:0]
 	r.queueHead, r.queueTail = none, none
-	for i := range e.visits {
+	for i := 0; left > 0 && i < len(e.visits); i++ {
 		v := &e.visits[i]
 		if v.slot != slot || v.state == free || v.state == dead {
 			continue
 		}
+		left--
 		e.kill(int32(i), s)
 	}
 }

@@ -25,3 +25,14 @@ func (s Shape) At(at time.Duration) float64 {
 	}
 	return s.Factor[int(at/s.Step)%len(s.Factor)]
 }
+
+// WithDefaults returns the neighbours with zero fields filled in.
+func (n Neighbours) WithDefaults() Neighbours {
+	if n.Burst == 0 {
+		n.Burst = 20 * time.Millisecond
+	}
+	if n.PodsPerCore == 0 {
+		n.PodsPerCore = 4
+	}
+	return n
+}

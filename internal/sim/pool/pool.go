@@ -96,6 +96,13 @@ type Neighbours struct {
 	Request float64 // CPU requested: their weight on a full node, and room that pods do not have
 	Memory  float64 // memory requested and used
 	Shape   Shape   // of Use over time
+
+	// Burst is the mean CPU time of one piece of their work, on one thread: they use CPU at
+	// random times, and Use is the mean. 0 = 20 ms; negative = they use it steadily.
+	Burst time.Duration
+	// PodsPerCore is how many pods they have: a pod that does not work does not compete.
+	// 0 = 4.
+	PodsPerCore float64
 }
 
 // Shape is the use of neighbours over time, as a factor on Neighbours.Use. The zero value
