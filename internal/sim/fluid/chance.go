@@ -1,9 +1,6 @@
 package fluid
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // chance is contention on a node that has enough cores on average: those on it want more than
 // there is now and then, and visits are delayed.
@@ -86,11 +83,15 @@ func (e *Engine) drawLots(n int) {
 	*ch = chance{wants: m.wants, from: weightBins, cores: node.Cores}
 	mean, vari, rest := 0.0, 0.0, 0.0
 	if want := node.Others.Want; want > 0 {
-		pods := max(1, math.Round(othersPerCore*node.Cores))
+		like := &e.cfg.Cluster.Neighbours
+		pods := max(1, math.Round(like.PodsPerCore*node.Cores))
 		each := max(node.Others.Request.Cores/pods, leastWeight)
 		ch.add(each, want, want/pods)
 		ch.weights += each * (pods - 1)
-		mean, vari, rest = want, want, want*othersBurst.Seconds()
+		mean = want
+		if like.Burst > 0 { // not steady
+			vari, rest = want, want*like.Burst.Seconds()
+		}
 	}
 	for _, slot := range m.slots {
 		p := &e.pods[slot]
@@ -120,12 +121,6 @@ func (e *Engine) drawLots(n int) {
 		}
 	}
 }
-
-// What neighbours are like: pods on each core, and the CPU time of a piece of their work.
-const (
-	othersPerCore = 4
-	othersBurst   = 20 * time.Millisecond
-)
 
 // odds is the probability that all cores are in use at a load in cores.
 func (ch *chance) odds(load float64) float64 {

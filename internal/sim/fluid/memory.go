@@ -62,7 +62,7 @@ func (c *cohort) exceeds(most float64) float64 {
 	}
 	// A number that has passed a level passes it again and again before it falls back; the first
 	// time kills.
-	first := max(1-c.load, 0.05)
+	first := math.Sqrt(max(1-c.load, 0.01))
 	return c.in * first * probability(mean, vari, math.Floor(most))
 }
 
