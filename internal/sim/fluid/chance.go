@@ -1,6 +1,10 @@
 package fluid
 
-import "math"
+import (
+	"math"
+
+	"github.com/loadline/loadline/internal/sim/pool"
+)
 
 // chance is contention on a node that has enough cores on average: those on it want more than
 // there is now and then, and visits are delayed.
@@ -26,7 +30,7 @@ type chance struct {
 	to     int
 
 	cores, servers, exponent float64
-	weights                  float64
+	busy                     float64 // weight of those at work when all cores are in use
 	residual                 float64 // seconds: mean length of a piece of work, by load
 }
 
@@ -73,7 +77,6 @@ func (ch *chance) add(weight, want, each float64) {
 	ch.load[b] += want
 	ch.square[b] += want * each
 	ch.from, ch.to = min(ch.from, b), max(ch.to, b)
-	ch.weights += weight
 }
 
 // drawLots computes the delays of the visits to a node's pods.
@@ -87,7 +90,6 @@ func (e *Engine) drawLots(n int) {
 		pods := max(1, math.Round(like.PodsPerCore*node.Cores))
 		each := max(node.Others.Request.Cores/pods, leastWeight)
 		ch.add(each, want, want/pods)
-		ch.weights += each * (pods - 1)
 		mean = want
 		if like.Burst > 0 { // not steady
 			vari, rest = want, want*like.Burst.Seconds()
@@ -113,12 +115,33 @@ func (e *Engine) drawLots(n int) {
 	ch.exponent = math.Sqrt(2*(ch.servers+1)) - 1
 	ch.residual = rest / mean
 	calm := ch.odds(mean) < 1e-4
+	if !calm {
+		e.weighBusy(m, node.Others, mean)
+	}
 	for _, slot := range m.slots {
 		p := &e.pods[slot]
 		p.stretch, p.delay, p.risk = 0, 0, 0
 		if s := &e.services[p.service]; !calm && p.want > s.idle {
 			ch.delay(p, s.work.cpu, mean)
 		}
+	}
+}
+
+// weighBusy adds up the weights of those that are at work when all cores are in use: each in
+// proportion to its load, and no pod more than once.
+func (e *Engine) weighBusy(m *machine, others pool.Others, mean float64) {
+	ch := &m.chance
+	x := min(mean/ch.cores, steadyLoad)
+	perCore := (ch.servers + x/(1-x)) / mean
+	ch.busy = 0
+	if others.Want > 0 {
+		pods := max(1, math.Round(e.cfg.Cluster.Neighbours.PodsPerCore*ch.cores))
+		ch.busy = max(others.Request.Cores/pods, leastWeight) * min(pods, others.Want*perCore)
+	}
+	for _, slot := range m.slots {
+		p := &e.pods[slot]
+		p.busy = p.weight * min(1, p.want*perCore)
+		ch.busy += p.busy
 	}
 }
 
@@ -173,23 +196,28 @@ func (ch *chance) delay(p *pod, cpu, mean float64) {
 		above += x / lots
 	}
 	excess = max(excess, 0) * ch.cores / ch.servers / own
-	// Never slower than with one's own part of the weights alone.
-	if least := ch.cores * p.weight / ch.weights; own < least {
-		excess = min(excess, 1/min(1, least)/(1-own/least)-1)
+	// While all cores are in use, a visit has at least its pod's part by weight.
+	bound := math.Inf(1)
+	if least := ch.cores * p.weight / (p.weight + ch.busy - p.busy); own < least {
+		bound = atLeast * ch.odds(mean) * cpu * (1/min(1, least)/(1-own/least) - 1)
 	}
-	p.stretch, p.delay, p.risk = ch.split(excess, cpu, above/max(rest, 1e-12), above/ch.cores, own/ch.cores)
+	p.stretch, p.delay, p.risk = ch.split(excess, bound, cpu, above/max(rest, 1e-12), above/ch.cores, own/ch.cores)
 	p.risk *= risk
 }
 
-// split turns the delay of visits, over the mean work, into a part that is in proportion to a
+// atLeast is for visits that were there when the cores were used up, and for requests that meet
+// the same full node with several visits. Measured against the event engine.
+const atLeast = 1.6
+
+// split turns the delay of visits, over the mean work and at most the bound in seconds, into a part that is in proportion to a
 // visit's own work and a random one.
-func (ch *chance) split(excess, cpu, low, x, a float64) (stretch, delay, share float64) {
+func (ch *chance) split(excess, bound, cpu, low, x, a float64) (stretch, delay, share float64) {
 	// Those of equal weight are delayed in proportion to their work, as under processor sharing.
 	// Those with less are delayed by the work before them at their arrival, whatever their own,
 	// and by what comes while they are there.
 	inside := max(x*(1-x-a), 0) / max(2*x+a-x*x-x*a, 1e-9)
 	inside = 1 - min(max(2*low-1, 0), 1)*(1-inside)
-	mean := excess * (inside*cpu + (1-inside)*ch.residual)
+	mean := min(excess*(inside*cpu+(1-inside)*ch.residual), bound)
 	// Long visits meet many delays, whose sum varies little.
 	many := cpu * cpu / (cpu*cpu + 4*ch.residual*ch.residual)
 	return mean * many / cpu, mean * (1 - many), clustered

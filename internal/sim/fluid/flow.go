@@ -225,7 +225,7 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 			e.unrest = true
 		}
 		if c.quota {
-			c.countPeriods(m, s.clump.size, h)
+			c.countPeriods(m, s.clump.size, h, e.swing)
 		}
 		if s.held.places > 0 {
 			c.forget(in, h)

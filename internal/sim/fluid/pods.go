@@ -19,6 +19,7 @@ type pod struct {
 	// On its node: see crowded.go and chance.go.
 	service int
 	weight  float64
+	busy    float64 // weight, as far as it is at work while all cores are in use
 	want    float64 // cores
 	stretch float64 // delay of a visit over its CPU time
 	delay   float64 // mean further delay of a visit, in seconds
