@@ -95,6 +95,10 @@ func (e *Engine) drawLots(n int) {
 			vari, rest = want, want*like.Burst.Seconds()
 		}
 	}
+	if m.starting > 0 {
+		ch.add(m.startWeight, m.starting, m.starting)
+		mean += m.starting
+	}
 	for _, slot := range m.slots {
 		p := &e.pods[slot]
 		s := &e.services[p.service]
@@ -133,10 +137,10 @@ func (e *Engine) weighBusy(m *machine, others pool.Others, mean float64) {
 	ch := &m.chance
 	x := min(mean/ch.cores, steadyLoad)
 	perCore := (ch.servers + x/(1-x)) / mean
-	ch.busy = 0
+	ch.busy = m.startWeight
 	if others.Want > 0 {
 		pods := max(1, math.Round(e.cfg.Cluster.Neighbours.PodsPerCore*ch.cores))
-		ch.busy = max(others.Request.Cores/pods, leastWeight) * min(pods, others.Want*perCore)
+		ch.busy += max(others.Request.Cores/pods, leastWeight) * min(pods, others.Want*perCore)
 	}
 	for _, slot := range m.slots {
 		p := &e.pods[slot]

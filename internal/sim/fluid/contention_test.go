@@ -77,3 +77,44 @@ func TestTheEnginesAgreeOnContentionByChance(t *testing.T) {
 		t.Errorf("p99 off by %.0f %% in the median, must be 20, and by %.0f %% at most, must be 55", 100*median, 100*worst)
 	}
 }
+
+// A start-up that uses CPU is an amount of work in both engines: it lasts longer under a limit
+// and beside others on a full node, and it is counted as used.
+func TestStartUpsUseCPU(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limit  float64
+		others float64 // cores that another service would use
+		after  time.Duration
+	}{
+		{"alone", 0, 0, 10 * time.Second},
+		{"under a limit of half its cores", 1, 0, 20 * time.Second},
+		{"beside one that uses the whole node", 0, 3, 20 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			slow := server("slow", lognormalCPU(5, .5), 0, 100, 100, 1)
+			slow.StartupCPU, slow.Size = 2, loadline.Size{CPURequest: .5, CPULimit: c.limit}
+			busy := server("busy", lognormalCPU(10, .5), 0, 1000, 1000, 1)
+			busy.Size = loadline.Size{CPURequest: .5}
+			app := &loadline.App{
+				Services: []loadline.Service{slow, busy}, Nodes: []loadline.Node{{Name: "n", Cores: 2, Memory: 1 << 40}},
+				Kinds: []loadline.Kind{{Name: "a", Share: 1, Root: tree(0)}, {Name: "b", Share: 1, Root: tree(1)}},
+			}
+			cfg := sim.Config{App: app, Load: constant{0.01, c.others * 100}, Seed: 2}
+			for name, e := range map[string]sim.Engine{"event": event.New(cfg), "fluid": New(cfg, time.Second)} {
+				e.AdvanceTo(time.Minute)
+				var before, after sim.Reading
+				e.Read(&before)
+				e.Apply(set(0, loadline.Setting{Replicas: loadline.Some(2)}))
+				at := time.Minute
+				for ; at < 2*time.Minute && e.ControlPlane().Ready(0) < 2; at += 100 * time.Millisecond {
+					e.AdvanceTo(at)
+				}
+				near(t, name+": seconds until ready", (at - time.Minute).Seconds(), c.after.Seconds(), .12)
+				e.Read(&after)
+				used := after.Services[0].Of[loadline.ServiceCPU] - before.Services[0].Of[loadline.ServiceCPU]
+				near(t, name+": CPU seconds of the start-up", used, 20, .05)
+			}
+		})
+	}
+}

@@ -14,6 +14,8 @@ type machine struct {
 	level  float64 // see fillLevel
 	others float64 // cores that others get
 
+	starting, startWeight float64 // cores wanted by start-ups, and their weight
+
 	chance chance
 }
 
@@ -47,12 +49,12 @@ func (e *Engine) leaveNode(slot int) {
 // no node is like that, steps skip the sharing.
 func (e *Engine) recheck(n int) {
 	m, node := &e.nodes[n], &e.cp.Nodes()[n]
-	sum := node.Others.Want
+	sum := node.Others.Want + m.starting
 	for _, slot := range m.slots {
 		cores, _ := e.limitOf(int(slot))
 		sum += cores + e.services[e.cp.Pod(int(slot)).Service].idle
 	}
-	crowdable := len(m.slots) > 0 && sum > node.Cores+1e-9
+	crowdable := len(m.slots)+len(e.starts) > 0 && sum > node.Cores+1e-9
 	if crowdable != m.crowdable {
 		m.crowdable = crowdable
 		if crowdable {
@@ -157,7 +159,7 @@ func (e *Engine) wantOf(s *service, c *cohort) float64 {
 // what it wants. +Inf: there is enough for all.
 func (e *Engine) fillLevel(n int) float64 {
 	m, node := &e.nodes[n], &e.cp.Nodes()[n]
-	m.wants, m.others = node.Others.Want, node.Others.Want
+	m.wants, m.others = node.Others.Want+m.starting, node.Others.Want
 	for _, slot := range m.slots {
 		p := &e.pods[slot]
 		s := &e.services[p.service]
@@ -179,6 +181,7 @@ func (e *Engine) fillLevel(n int) float64 {
 			}
 		}
 		share(otherWeight, node.Others.Want)
+		share(m.startWeight, m.starting)
 		for _, slot := range m.slots {
 			share(e.pods[slot].weight, e.pods[slot].want)
 		}

@@ -8,6 +8,7 @@
 // (distributions and their arithmetic), latency.go (distributions up the call trees), ending.go
 // (how requests end), account.go and sample.go (latency accounting), pods.go and cohorts.go
 // (pod lifecycle), crowded.go and chance.go (nodes with too few cores, always or now and then),
+// start.go (start-ups that use CPU),
 // memory.go (memory limits that are too small), calls.go (calls as
 // callers measure them), read.go (exported metrics), program.go and service.go (the app laid
 // out flat).
@@ -40,6 +41,7 @@ type Engine struct {
 	now         time.Duration
 	nextControl time.Duration
 	drainAt     time.Duration // when the next draining pod is empty
+	startAt     time.Duration // when the next start-up that uses CPU ends
 	disturbed   int           // disturbances applied so far
 	meter       *sim.Meter
 	cp          *sim.ControlPlane
@@ -48,6 +50,7 @@ type Engine struct {
 	holders     []int // services that hold visits
 	kinds       []kind
 	pods        []pod // by slot
+	starts      []start
 	nodes       []machine
 	nodeUsed    []float64 // by node: core-seconds of deleted pods
 	crowdable   int       // nodes whose limits exceed their cores
@@ -109,7 +112,7 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 	p := compile(app)
 	e := &Engine{
 		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
-		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
+		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never, startAt: sim.Never,
 		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p), calls: newCallsMade(p),
 		clumpSums: make([]clumpSum, len(app.Services)), fate: sim.Stream(cfg.Seed, sim.StreamDemand, 1),
 	}
@@ -217,7 +220,7 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 		if e.now >= t {
 			return
 		}
-		next := min(t, e.now+e.step, e.nextControl, e.nextDisturbance(), e.drainAt)
+		next := min(t, e.now+e.step, e.nextControl, e.nextDisturbance(), e.drainAt, e.startAt)
 		if e.cfg.WarmUp > e.now {
 			next = min(next, e.cfg.WarmUp)
 		}
@@ -235,6 +238,10 @@ func (e *Engine) happen() {
 	}
 	if e.drainAt <= e.now {
 		e.endDrains()
+		acted = true
+	}
+	if e.startAt <= e.now {
+		e.endStarts()
 		acted = true
 	}
 	if acted || e.nextControl <= e.now {
@@ -301,7 +308,7 @@ func (e *Engine) advance(next time.Duration) {
 		e.advanceBy(h)
 		e.now += h
 		e.checkMemory(h.Seconds())
-		if e.nextControl <= e.now || e.drainAt <= e.now {
+		if e.nextControl <= e.now || e.drainAt <= e.now || e.startAt <= e.now {
 			return
 		}
 		if len(e.holders) > 0 {
@@ -315,6 +322,9 @@ func (e *Engine) advanceBy(h time.Duration) {
 	seconds := h.Seconds()
 	if e.crowdable > 0 || e.sharesMoved {
 		e.shareNodes()
+	}
+	if len(e.starts) > 0 {
+		e.advanceStarts(seconds)
 	}
 	e.flowDown(seconds)
 	e.latencies()

@@ -40,9 +40,6 @@ func (e *Engine) NodeChanged(n int) {
 	e.recheck(n)
 }
 
-// PodStarting does nothing: start-up uses no CPU.
-func (e *Engine) PodStarting(int) {}
-
 // PodMemory is the bytes that a pod uses now.
 func (e *Engine) PodMemory(slot int) float64 {
 	if slot >= len(e.pods) || e.pods[slot].id != e.cp.Pod(slot).ID {
@@ -61,6 +58,18 @@ func (e *Engine) PodMemory(slot int) float64 {
 
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
+	e.openPod(slot)
+	info := e.cp.Pod(slot)
+	s := &e.services[info.Service]
+	s.ready++
+	e.replicasChanged = true
+	limit, quota := e.limitOf(slot)
+	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
+	e.enterNode(slot)
+}
+
+// openPod makes the state of a pod, new if the slot had another one.
+func (e *Engine) openPod(slot int) {
 	for len(e.pods) <= slot {
 		e.pods = append(e.pods, pod{cohort: -1})
 	}
@@ -71,12 +80,6 @@ func (e *Engine) PodReady(slot int) {
 		}
 		*p = pod{id: info.ID, node: info.Node, service: info.Service, cohort: -1}
 	}
-	s := &e.services[info.Service]
-	s.ready++
-	e.replicasChanged = true
-	limit, quota := e.limitOf(slot)
-	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
-	e.enterNode(slot)
 }
 
 // limitOf is the CPU available to a pod's visits: idle usage is deducted from its limit;
@@ -245,6 +248,7 @@ func (e *Engine) PodStopped(slot int) {
 	if slot >= len(e.pods) || e.pods[slot].id != info.ID {
 		return // it never became ready
 	}
+	e.dropStart(slot)
 	p, s := &e.pods[slot], &e.services[info.Service]
 	switch {
 	case p.lost:
