@@ -211,7 +211,7 @@ func (ch *chance) delay(p *pod, cpu, mean float64) {
 
 // atLeast is for visits that were there when the cores were used up, and for requests that meet
 // the same full node with several visits. Measured against the event engine.
-const atLeast = 1.6
+const atLeast = 1.3
 
 // split turns the delay of visits, over the mean work and at most the bound in seconds, into a part that is in proportion to a
 // visit's own work and a random one.

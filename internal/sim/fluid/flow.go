@@ -247,6 +247,10 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		// arrived.
 		c.calling = (c.calling + c.out*h) / (1 + h/max(s.hold, 1e-9))
 		inside := c.crowd + c.calling
+		seen := inside
+		if e.swing != nil && c.extra == 0 && c.in > 0 {
+			seen = max(inside+e.swing.NormFloat64()*c.unevenness(h)/math.Sqrt(max(pods, 1)), 0)
+		}
 		used := min(c.out*cpu, c.limit)
 		if c.extra == 0 { // a backlog keeps its replica busy
 			used = min(used*s.luck, c.limit)
@@ -254,7 +258,7 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		used += s.idle
 		c.perPod.cpu += used * h
 		c.perPod.bytes += (s.base + s.perVisit*inside) * h
-		c.perPod.busy += inside * h
+		c.perPod.busy += seen * h
 		s.inside += pods * inside
 		s.cpuSeconds += used * h * pods
 		s.queueSeconds += pods * (c.queue + c.out*c.stall) * h
@@ -269,6 +273,13 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		s.busySeconds += held
 	}
 	return left
+}
+
+// unevenness is the standard deviation of the visits in a replica, as a mean over a step: they
+// are Poisson in calls and nearly geometric on the CPU, and alike for the time of a visit.
+func (c *cohort) unevenness(h float64) float64 {
+	inside := c.crowd + c.calling
+	return math.Sqrt((inside + c.crowd*c.crowd) * min(2*inside/c.in/h, 1))
 }
 
 // rest is a step of a service without visits.
