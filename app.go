@@ -15,6 +15,7 @@ type App struct {
 	Kinds       []Kind
 	Nodes       []Node
 	Routing     Routing
+	KeepAlive   KeepAlive // with RouteKeepAlive only
 }
 
 // Service is one deployment: identical replicas behind one name.
@@ -41,6 +42,10 @@ type Service struct {
 	// OptionalPrice is the cost of one dropped optional call to this service, in units of one
 	// request over its SLO: brownout is never free.
 	OptionalPrice float64
+
+	// RetryBudget limits the retries of the service's own calls to a share of its calls that have
+	// retries; 0 = no limit.
+	RetryBudget float64
 }
 
 // Memory of a replica in use: Base + PerRequest * (requests in the replica).
@@ -78,8 +83,31 @@ type Kind struct {
 	Name    string
 	Share   float64 // of all requests, relative to the other kinds, unless the workload sets its own
 	SLO     SLO
-	Timeout time.Duration // of the client; 0 = none
-	Root    Call
+	Timeout time.Duration // of one attempt of the client; 0 = none
+	Retries Retries       // of the client
+
+	// RetryBudget limits the retries of all clients together to a share of their requests; 0 = no
+	// limit.
+	RetryBudget float64
+
+	Users Users // the zero value: requests arrive independently of the replies (open loop)
+	Root  Call  // its Timeout and Retries are not used: those above apply
+}
+
+// Retries of a call that failed, timed out or was refused.
+type Retries struct {
+	Attempts int           // after the first one; 0 = none
+	Backoff  time.Duration // the n-th retry waits up to (2^n - 1) times as long, 10 times at most, uniformly distributed
+}
+
+// Users make a kind of request a closed loop. A user sends Requests one after the other, each a
+// thinking time after the reply to the last one. Users arrive at the rate of the load divided by
+// Requests, so that the load remains the demand in requests per second.
+type Users struct {
+	Requests int           // of one user; 0 = open loop
+	Think    Dist          // from a reply to the next request
+	Patience time.Duration // of a user who waits for a reply
+	Leave    float64       // probability that a user leaves after a request that failed or took longer than Patience
 }
 
 // SLO reads "Percentile of requests within Latency": {99, 250ms}.
@@ -98,6 +126,9 @@ type Call struct {
 	Optional    bool    // may be dropped by brownout; its failure is ignored
 	Versions    []int   // made only by these versions of the caller (indices); empty = by all
 	Stages      [][]Call
+
+	Timeout time.Duration // after which the caller gives an attempt up, while the callee works on; 0 = none
+	Retries Retries       // by the caller; each repetition has its own
 }
 
 // Node is a machine that replicas are placed on.
@@ -113,7 +144,17 @@ type Routing int
 const (
 	RouteRandom       Routing = iota // uniformly among the ready replicas
 	RouteLeastRequest                // of two drawn at random, the one with fewer requests
+	RouteKeepAlive                   // over connections that stay with the replica they were opened to
 )
+
+// KeepAlive is how callers keep connections. Each request takes one of its caller's connections,
+// drawn at random. A connection is opened to a ready replica, drawn at random, and replaced when
+// it has expired or its replica drains or stops.
+type KeepAlive struct {
+	Connections int           // of one calling replica to one service
+	Users       int           // of the clients of one kind of request together
+	Lifetime    time.Duration // of a connection; 0 = as long as its replica is ready
+}
 
 // Shape is the family of a distribution.
 type Shape int

@@ -28,6 +28,13 @@ type Needs struct {
 	Lag    time.Duration // age of the newest visible sample, beyond the scrape interval
 	Keep   int           // maximum number of observations in Situation.Window; 0 = 1
 
+	// Reserve is the cores of placeholder pods in the cluster, which keep room on nodes and
+	// give way to any other pod.
+	Reserve float64
+	// RecreateAfter is how long a resize may wait for room on its node before the pod is
+	// evicted and created anew elsewhere; 0 = it waits.
+	RecreateAfter time.Duration
+
 	Forecast   Horizon // of Situation.Forecast; zero = nothing is forecast
 	PartialSLO bool    // Situation.PartialSLO is used
 }

@@ -2,13 +2,14 @@ package apps
 
 import (
 	"fmt"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/loadline/loadline"
 )
 
-const callWant = "a service's name, or a mapping {service or use, probability, times, work, optional, versions, stages}"
+const callWant = "a service's name, or a mapping {service or use, probability, times, work, optional, versions, timeout, retries, stages}"
 
 // callNode is a call as written: names instead of indices, shared sub-trees not yet expanded.
 type callNode struct {
@@ -24,6 +25,8 @@ type callNode struct {
 	work        *float64
 	optional    *bool
 	versions    []versionName
+	timeout     *time.Duration
+	retries     *loadline.Retries
 }
 
 type versionName struct {
@@ -38,7 +41,8 @@ func (r *reader) call(a at) *callNode {
 		n.service = a.Value
 		return n
 	}
-	o := r.object(a, callWant, "service", "use", "probability", "times", "work", "optional", "versions", "stages")
+	o := r.object(a, callWant, "service", "use", "probability", "times", "work", "optional", "versions",
+		"timeout", "retries", "stages")
 	if a.Kind != yaml.MappingNode {
 		return n
 	}
@@ -61,6 +65,11 @@ func (r *reader) call(a at) *callNode {
 		n.optional = &optional
 	}
 	n.versions = r.versionNames(o)
+	n.timeout = stated(o, "timeout", positiveDuration)
+	if o.has("retries") {
+		retries := r.retries(o)
+		n.retries = &retries
+	}
 	if n.use == "" {
 		n.stages = r.stages(o)
 	}

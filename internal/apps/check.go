@@ -115,7 +115,7 @@ func warnings(app *loadline.App, r Report, visits [][]float64) []string {
 			list = append(list, fmt.Sprintf("kind %s times out after %v, before its SLO of %v", k.Name, k.Timeout, k.SLO.Latency))
 		}
 	}
-	return list
+	return append(list, clientWarnings(app)...)
 }
 
 // needed reports for each service whether some request fails without it: users' requests enter

@@ -47,6 +47,9 @@ func encode(app *loadline.App, origins []Origin) (*yaml.Node, error) {
 	if app.Routing != loadline.RouteRandom {
 		put(root, "routing", word(routings[app.Routing]))
 	}
+	if app.KeepAlive != (loadline.KeepAlive{}) || app.Routing == loadline.RouteKeepAlive {
+		put(root, "keepAlive", marked(encodeKeepAlive(app.KeepAlive), tag))
+	}
 	put(root, "nodes", marked(encodeNodes(app), tag))
 	put(root, "services", marked(encodeServices(app), tag))
 	put(root, "kinds", marked(encodeKinds(app), tag))
@@ -85,6 +88,11 @@ func encodable(app *loadline.App) error {
 			if d.Shape < 0 || int(d.Shape) >= len(shapes) {
 				errs = append(errs, fmt.Errorf("service %s: shape %d is unknown", s.Name, d.Shape))
 			}
+		}
+	}
+	for _, k := range app.Kinds {
+		if shape := k.Users.Think.Shape; shape < 0 || int(shape) >= len(shapes) {
+			errs = append(errs, fmt.Errorf("kind %s: shape %d of the thinking time is unknown", k.Name, shape))
 		}
 	}
 	var check func(kind string, caller int, c *loadline.Call)
@@ -155,6 +163,9 @@ func encodeServices(app *loadline.App) *yaml.Node {
 			put(m, "versions", versions)
 		}
 		put(m, "optionalPrice", word(formatNumber(s.OptionalPrice)))
+		if s.RetryBudget != 0 {
+			put(m, "retryBudget", word(formatNumber(s.RetryBudget)))
+		}
 		put(list, s.Name, m)
 	}
 	return list
@@ -194,6 +205,15 @@ func encodeKinds(app *loadline.App) *yaml.Node {
 		if k.Timeout != 0 {
 			put(m, "timeout", word(formatDuration(k.Timeout)))
 		}
+		if k.Retries != (loadline.Retries{}) {
+			put(m, "retries", encodeRetries(k.Retries))
+		}
+		if k.RetryBudget != 0 {
+			put(m, "retryBudget", word(formatNumber(k.RetryBudget)))
+		}
+		if k.Users != (loadline.Users{}) {
+			put(m, "users", encodeUsers(k.Users))
+		}
 		put(m, "call", encodeCall(app, &k.Root, -1))
 		put(list, k.Name, m)
 	}
@@ -222,6 +242,12 @@ func encodeCall(app *loadline.App, c *loadline.Call, caller int) *yaml.Node {
 			versions.Content = append(versions.Content, text(app.Services[caller].Versions[v].Name))
 		}
 		put(m, "versions", versions)
+	}
+	if c.Timeout != 0 {
+		put(m, "timeout", word(formatDuration(c.Timeout)))
+	}
+	if c.Retries != (loadline.Retries{}) {
+		put(m, "retries", encodeRetries(c.Retries))
 	}
 	if len(c.Stages) == 0 {
 		if len(m.Content) == 2 {

@@ -45,5 +45,5 @@ func ExampleParse() {
 	// shop.yaml:1: services is absent; must be a mapping from names to services, at least one
 	// shop.yaml:1: kinds is absent; must be a mapping from names to kinds of requests, at least one
 	// shop.yaml:3: nodes.n.cores is "-4"; must be cores above 0, such as 250m or 0.25
-	// shop.yaml:4: service is "service"; must be one of the fields version, name, description, origins, routing, nodes, calls, services, kinds (did you mean "services"?)
+	// shop.yaml:4: service is "service"; must be one of the fields version, name, description, origins, routing, keepAlive, nodes, calls, services, kinds (did you mean "services"?)
 }

@@ -57,6 +57,9 @@ func (t *callTrees) root(a at) loadline.Call {
 		n.versions = nil
 	}
 	c, ok := t.expand(n, -1, nil)
+	if c.Timeout != 0 || c.Retries != (loadline.Retries{}) {
+		t.faultOnce(n.line, n.path, "a call with timeout or retries", "without them: those of users' requests belong to the kind")
+	}
 	if ok && visitsOf(t.app, c) > maxVisits {
 		t.r.fault(n.line, n.path, fmt.Sprintf("%.3g visits", visitsOf(t.app, c)),
 			fmt.Sprintf("a tree of at most %d visits for one request: lower \"times\"", maxVisits))
@@ -169,6 +172,8 @@ func (t *callTrees) expand(n *callNode, caller int, ancestors []int) (loadline.C
 		override(&c.Times, s.times)
 		override(&c.Work, s.work)
 		override(&c.Optional, s.optional)
+		override(&c.Timeout, s.timeout)
+		override(&c.Retries, s.retries)
 		if s.versions != nil {
 			versions = s.versions
 		}

@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(shop))
+	f.Add([]byte(impatient))
 	f.Add([]byte("version: 1\nservices: {a: *a}\n"))
 	f.Add([]byte("? [a]\n: b\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

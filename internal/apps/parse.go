@@ -67,7 +67,7 @@ func (r *reader) app(root *yaml.Node) *loadline.App {
 	// Tags name origins, so these must be read first.
 	r.originsOf(root)
 	top := r.object(r.enter(root, "", ""), "a mapping with the fields version, name, nodes, services, kinds",
-		"version", "name", "description", "origins", "routing", "nodes", "calls", "services", "kinds")
+		"version", "name", "description", "origins", "routing", "keepAlive", "nodes", "calls", "services", "kinds")
 	if a, ok := top.need("version", "1"); ok && a.text() != "1" {
 		r.fault(a.Line, a.path, a.text(), "1, the version of the format that this program reads")
 	}
@@ -76,6 +76,7 @@ func (r *reader) app(root *yaml.Node) *loadline.App {
 		top.need("name", "the application's name")
 	}
 	app.Routing = loadline.Routing(top.choice("routing", routings...))
+	app.KeepAlive = r.keepAlive(top, app.Routing)
 	app.Nodes = r.nodes(top)
 	app.Services = r.services(top)
 	trees := r.callTrees(top, app)
@@ -84,7 +85,8 @@ func (r *reader) app(root *yaml.Node) *loadline.App {
 	return app
 }
 
-var routings = []string{loadline.RouteRandom: "random", loadline.RouteLeastRequest: "least-request"}
+var routings = []string{loadline.RouteRandom: "random", loadline.RouteLeastRequest: "least-request",
+	loadline.RouteKeepAlive: "keep-alive"}
 
 func (r *reader) originsOf(root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
@@ -157,7 +159,8 @@ func (r *reader) kinds(top object, trees *callTrees) []loadline.Kind {
 	}
 	var kinds []loadline.Kind
 	for _, e := range list {
-		o := r.object(e.at, "a mapping {share, slo, timeout, call}", "share", "slo", "timeout", "call")
+		o := r.object(e.at, "a mapping {share, slo, timeout, retries, retryBudget, users, call}",
+			"share", "slo", "timeout", "retries", "retryBudget", "users", "call")
 		k := loadline.Kind{Name: e.key, Share: orDefault(o, "share", positive, 1)}
 		const sloWant = "a mapping {percentile, latency}"
 		if slo, ok := o.need("slo", sloWant); ok {
@@ -165,6 +168,9 @@ func (r *reader) kinds(top object, trees *callTrees) []loadline.Kind {
 			k.SLO = loadline.SLO{Percentile: need(s, "percentile", percentile), Latency: need(s, "latency", positiveDuration)}
 		}
 		k.Timeout = orNone(o, "timeout", positiveDuration, 0)
+		k.Retries = r.retries(o)
+		k.RetryBudget = orNone(o, "retryBudget", share, 0)
+		k.Users = r.users(o)
 		if call, ok := o.need("call", callWant); ok {
 			k.Root = trees.root(call)
 		}

@@ -21,6 +21,7 @@ const (
 	maxPods   = 10_000    // replicas of one service, and of all at the start of a run
 	maxNodes  = 1_000
 	maxTimes  = 1_000 // repetitions of one call
+	maxTries  = 100   // retries of one call
 	maxFactor = 1e6   // weights, shares, factors, prices
 	maxCores  = 1e6
 	maxMemory = 1 << 60
@@ -37,6 +38,7 @@ var (
 	anyMemory      = memoryRule(true, "memory, 0 or more, such as 64Mi")
 
 	probability = numberRule("a probability above 0 and at most 1", func(x float64) bool { return x > 0 && x <= 1 })
+	share       = numberRule("a share above 0 and at most 1, such as 0.2", func(x float64) bool { return x > 0 && x <= 1 })
 	percentile  = numberRule("a percentile above 0 and below 100, such as 99", func(x float64) bool { return x > 0 && x < 100 })
 	positive    = numberRule("a number above 0", func(x float64) bool { return x > 0 && x <= maxFactor })
 	nonNegative = numberRule("a number of 0 or more", func(x float64) bool { return x >= 0 && x <= maxFactor })

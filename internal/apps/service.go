@@ -29,7 +29,7 @@ func (r *reader) services(top object) []loadline.Service {
 func (r *reader) service(e entry) loadline.Service {
 	o := r.object(e.at, "a mapping that describes a service",
 		"cpu", "wait", "idle", "workers", "backlog", "hold", "memory", "startup", "startupCPU",
-		"replicas", "size", "bounds", "versions", "optionalPrice")
+		"replicas", "size", "bounds", "versions", "optionalPrice", "retryBudget")
 	s := loadline.Service{Name: e.key}
 	s.CPU = r.dist(o, "cpu", positiveDuration, 1)
 	if o.has("wait") {
@@ -49,6 +49,7 @@ func (r *reader) service(e entry) loadline.Service {
 	s.Size = r.size(o)
 	s.Versions = r.versions(o)
 	s.OptionalPrice = orDefault(o, "optionalPrice", nonNegative, 1)
+	s.RetryBudget = orNone(o, "retryBudget", share, 0)
 	r.checkService(o, &s)
 	return s
 }

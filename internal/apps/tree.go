@@ -30,6 +30,7 @@ func TreeWith(app *loadline.App, remark func(service int) string) string {
 		if k.Timeout > 0 {
 			fmt.Fprintf(&b, ", given up after %v", k.Timeout)
 		}
+		b.WriteString(clientNotes(k))
 		b.WriteByte('\n')
 		drawCall(&b, app, &k.Root, -1, "", "", "", remark)
 	}
@@ -91,6 +92,12 @@ func notes(app *loadline.App, c *loadline.Call, caller int) string {
 	}
 	if c.Optional {
 		n = append(n, "optional")
+	}
+	if c.Timeout > 0 {
+		n = append(n, fmt.Sprintf("given up after %v", c.Timeout))
+	}
+	if c.Retries.Attempts > 0 {
+		n = append(n, retriesNote(c.Retries))
 	}
 	if caller >= 0 && len(c.Versions) > 0 {
 		n = append(n, "by "+strings.Join(versionNamesOf(&app.Services[caller], c.Versions), ", "))

@@ -14,7 +14,7 @@ import (
 )
 
 // calibrationVersion of the search: other versions may find other settings.
-const calibrationVersion = 2
+const calibrationVersion = 3
 
 // CalibrationLoad is one stretch of validation data.
 type CalibrationLoad struct {
@@ -30,19 +30,52 @@ type CalibrationTask struct {
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
-	// Cluster is that of the runs to come.
-	Cluster pool.Cluster
+	// Clusters in each of which a setting must meet the SLO; the cost is the mean over them. None
+	// = the application's own nodes, without neighbours.
+	Clusters []pool.Cluster
+	// Also are further scenes that the same setting is for: it must meet the SLO in each, and
+	// all count alike for the cost, by the geometric mean.
+	Also []CalibrationScene
 
 	Workers  int                 // parallel runs; 0 = 1
 	Progress func(share float64) // may be nil
+}
+
+// CalibrationScene is one application under its validation data.
+type CalibrationScene struct {
+	App   *loadline.App
+	Loads []CalibrationLoad
+}
+
+// NeighbourLevels are the shares of the nodes' cores that neighbours use and request in the
+// scenes of a calibration: a setting that needs an empty node is not the best. Their memory is
+// left out.
+var NeighbourLevels = []float64{0, 0.7}
+
+// WithNeighbours is a cluster at each level of neighbours. One that has neighbours of its own
+// is taken as it is and without them.
+func WithNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
+	if n := base.Neighbours; n.Use > 0 || n.Request > 0 {
+		alone := base
+		alone.Neighbours = pool.Neighbours{}
+		return []pool.Cluster{alone, base}
+	}
+	var all []pool.Cluster
+	for _, level := range levels {
+		base.Neighbours = pool.Neighbours{Use: level, Request: level, Shape: base.Neighbours.Shape}
+		all = append(all, base)
+	}
+	return all
 }
 
 // Try is one setting with its figures on the validation data.
 type Try struct {
 	Spec      string  `json:"policy"`
 	Engine    string  `json:"engine"`
-	CoreHours float64 `json:"core_hours"`     // mean over the loads
-	Over      float64 `json:"over_slo_ratio"` // of the worst load
+	CoreHours float64 `json:"core_hours"`     // mean over the loads and clusters
+	Bill      float64 `json:"bill,omitempty"` // likewise; what settings are compared by, if there is one
+	Over      float64 `json:"over_slo_ratio"` // of the worst run
+	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
 
 	point []float64
 }
@@ -73,6 +106,9 @@ func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) 
 		return nil, errors.New("calibrate: no validation data")
 	}
 	s := &search{CalibrationTask: task, space: space}
+	if err := s.resolve(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.grid(ctx); err != nil {
 		return nil, err
 	}
@@ -111,7 +147,7 @@ func (s *search) grid(ctx context.Context) error {
 	if err := s.try(ctx, points); err != nil {
 		return err
 	}
-	if s.Policy != "ursa" { // with given settings it is not explored
+	if s.Policy != "ursa" || len(s.Also) > 0 { // with given settings, or for several scenes, it is not explored
 		return nil
 	}
 	specs, err := explored(ctx, s.CalibrationTask)
@@ -123,7 +159,7 @@ func (s *search) grid(ctx context.Context) error {
 
 // trySpecs tries settings outside the search space.
 func (s *search) trySpecs(ctx context.Context, specs []string) error {
-	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
+	tries, err := s.evaluate(ctx, specs, s.space.engine, 1)
 	s.tried = append(s.tried, tries...)
 	s.found.Tried = append(s.found.Tried, tries...)
 	return err
@@ -153,7 +189,7 @@ func (s *search) try(ctx context.Context, points [][]float64) error {
 			specs, fresh = append(specs, spec), append(fresh, p)
 		}
 	}
-	tries, err := s.evaluate(ctx, specs, s.space.engine, s.Loads[:1])
+	tries, err := s.evaluate(ctx, specs, s.space.engine, 1)
 	for i := range tries {
 		tries[i].point = fresh[i]
 	}
@@ -201,7 +237,7 @@ func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 	}
 	s.found.Default = tries[0]
 	s.found.Best = rank(tries, s.space)[0]
-	if d := tries[0]; d.feasible() && d.CoreHours <= s.found.Best.CoreHours*(1+samePrice) {
+	if d := tries[0]; d.feasible() && d.cost() <= s.found.Best.cost()*(1+samePrice) {
 		s.found.Best = d
 	}
 	s.found.Spec = s.found.Best.Spec
@@ -214,7 +250,7 @@ func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
 	for _, t := range tries {
 		specs = append(specs, t.Spec)
 	}
-	again, err := s.evaluate(ctx, specs, "event", s.Loads)
+	again, err := s.evaluate(ctx, specs, "event", all)
 	for i := range again {
 		again[i].point = tries[i].point
 	}
@@ -231,11 +267,24 @@ func CheckCalibration(spec string, app *loadline.App) error {
 	return err
 }
 
-func (t CalibrationTask) spec(policy, engine string, l CalibrationLoad) simulate.Spec {
+func (t CalibrationTask) spec(policy, engine string, app *loadline.App, l CalibrationLoad, on pool.Cluster) simulate.Spec {
 	return simulate.Spec{
-		App: t.App, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
-		Cluster: t.Cluster,
+		App: app, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
+		Cluster: on,
 	}
+}
+
+// scenes are the task's own and the further ones.
+func (t CalibrationTask) scenes() []CalibrationScene {
+	return append([]CalibrationScene{{t.App, t.Loads}}, t.Also...)
+}
+
+// clusters of every scene.
+func (t CalibrationTask) clusters() []pool.Cluster {
+	if len(t.Clusters) == 0 {
+		return []pool.Cluster{{}}
+	}
+	return t.Clusters
 }
 
 func describe(err error, spec string) error {

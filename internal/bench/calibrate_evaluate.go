@@ -9,8 +9,12 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// evaluate tries settings in parallel. Results are in the order of the settings.
-func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads []CalibrationLoad) ([]Try, error) {
+// all of the validation data.
+const all = math.MaxInt
+
+// evaluate tries settings in parallel, on at most so many loads of each scene. Results are in the
+// order of the settings.
+func (s *search) evaluate(ctx context.Context, specs []string, engine string, loads int) ([]Try, error) {
 	tries, faults := make([]Try, len(specs)), make([]error, len(specs))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -32,18 +36,48 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 	return tries, errors.Join(faults...)
 }
 
-func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads []CalibrationLoad) (Try, error) {
+func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int) (Try, error) {
 	t := Try{Spec: spec, Engine: engine}
-	for _, load := range loads {
-		if err := ctx.Err(); err != nil {
+	scenes := s.scenes()
+	coreHours, bill := 0.0, 0.0 // sums of logarithms
+	for _, scene := range scenes {
+		one, err := s.evaluateScene(ctx, Try{Spec: spec, Engine: engine}, scene, loads)
+		if err != nil {
 			return t, err
 		}
-		out, err := simulate.Run(ctx, s.CalibrationTask.spec(spec, engine, load))
-		if err != nil {
-			return t, describe(err, spec)
+		t.Over, t.Violated = max(t.Over, one.Over), t.Violated+one.Violated
+		if len(scenes) == 1 {
+			return one, nil
 		}
-		t.CoreHours += float64(out.Result.CoreHours) / float64(len(loads))
-		t.Over = max(t.Over, overOf(out))
+		coreHours += math.Log(one.CoreHours) / float64(len(scenes))
+		bill += math.Log(one.Bill) / float64(len(scenes))
+	}
+	t.CoreHours, t.Bill = math.Exp(coreHours), math.Exp(bill)
+	return t, nil
+}
+
+// evaluateScene adds the figures of one scene: the mean cost, and the worst share of requests
+// over the SLO.
+func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScene, loads int) (Try, error) {
+	of := scene.Loads[:min(loads, len(scene.Loads))]
+	runs := float64(len(of) * len(s.clusters()))
+	for _, load := range of {
+		for _, cluster := range s.clusters() {
+			if err := ctx.Err(); err != nil {
+				return t, err
+			}
+			out, err := simulate.Run(ctx, s.CalibrationTask.spec(t.Spec, t.Engine, scene.App, load, cluster))
+			if err != nil {
+				return t, describe(err, t.Spec)
+			}
+			t.CoreHours += float64(out.Result.CoreHours) / runs
+			t.Bill += float64(out.Result.Bill) / runs
+			over := Try{Over: overOf(out)}
+			if !over.feasible() {
+				t.Violated++
+			}
+			t.Over = max(t.Over, over.Over)
+		}
 	}
 	return t, nil
 }

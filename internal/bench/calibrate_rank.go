@@ -14,6 +14,14 @@ const margin = 0.7
 
 func (t *Try) feasible() bool { return t.Over <= margin*result.CountsIf }
 
+// cost is the bill; where nothing has a price, the core-hours.
+func (t *Try) cost() float64 {
+	if t.Bill > 0 {
+		return t.Bill
+	}
+	return t.CoreHours
+}
+
 // samePrice is the relative difference in cost below which two settings cost the same, and the
 // one closer to the default is better.
 const samePrice = 0.002
@@ -30,23 +38,23 @@ func rank(tries []Try, s space) []Try {
 			return 1
 		}
 		if !a.feasible() {
-			return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours),
+			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()),
 				cmp.Compare(s.distance(a.point), s.distance(b.point)))
 		}
 		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
-			cmp.Compare(a.CoreHours, b.CoreHours))
+			cmp.Compare(a.cost(), b.cost()))
 	})
 	return ranked
 }
 
 // price is in whole steps of samePrice, so that equality is transitive.
-func price(t Try) float64 { return math.Round(math.Log(t.CoreHours) / samePrice) }
+func price(t Try) float64 { return math.Round(math.Log(t.cost()) / samePrice) }
 
 // safest first.
 func safest(tries []Try) []Try {
 	sorted := slices.Clone(tries)
 	slices.SortStableFunc(sorted, func(a, b Try) int {
-		return cmp.Or(cmp.Compare(a.Over, b.Over), cmp.Compare(a.CoreHours, b.CoreHours))
+		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()))
 	})
 	return sorted
 }

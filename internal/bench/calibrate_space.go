@@ -69,6 +69,9 @@ func defaultOf(name string, d dimension) float64 {
 			if info.Name != name || o.Key != d.Key {
 				continue
 			}
+			if d.Words != nil {
+				return float64(max(slices.Index(d.Words, o.Default), 0))
+			}
 			if d.Unit == "" {
 				if v, err := strconv.ParseFloat(o.Default, 64); err == nil {
 					return v
@@ -158,10 +161,18 @@ func (s space) spec(p []float64) string {
 		join = ","
 	}
 	for i, d := range s.dimensions {
-		text += join + d.Key + "=" + strconv.FormatFloat(p[i], 'g', -1, 64) + d.Unit
+		text += join + d.Key + "=" + d.text(p[i])
 		join = ","
 	}
 	return text
+}
+
+// text of a value, as it would be written.
+func (d dimension) text(v float64) string {
+	if d.Words != nil {
+		return d.Words[int(v)]
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64) + d.Unit
 }
 
 // distance from the default, in ranges. Settings outside the space are farther than any point.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 type waves struct{}
@@ -91,12 +92,12 @@ func TestSameFindWhateverTheWorkers(t *testing.T) {
 }
 
 func TestGivenSettingsStay(t *testing.T) {
-	found, err := Calibrate(context.Background(), smallTask("hpa:tolerance=0.05,down-window=30s"))
+	found, err := Calibrate(context.Background(), smallTask("hpa:tolerance=0.05,limits=keep,request=keep,down-window=30s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, try := range found.Tried {
-		if !strings.HasPrefix(try.Spec, "hpa:tolerance=0.05,down-window=30s,target=") {
+		if !strings.HasPrefix(try.Spec, "hpa:tolerance=0.05,limits=keep,request=keep,down-window=30s,target=") {
 			t.Errorf("tried %s", try.Spec)
 		}
 	}
@@ -104,10 +105,10 @@ func TestGivenSettingsStay(t *testing.T) {
 
 func TestWhatCannotBeCalibrated(t *testing.T) {
 	for policy, want := range map[string]string{
-		"hps":                           `did you mean "hpa"`,
-		"static":                        "nothing to calibrate",
-		"hpa:target=60,down-window=30s": "everything that could be calibrated is given",
-		"hpa:target=x":                  "must be a number",
+		"hps":                               `did you mean "hpa"`,
+		"static":                            "nothing to calibrate",
+		"hpa+vpa:target=60,down-window=30s": "everything that could be calibrated is given",
+		"hpa:target=x":                      "must be a number",
 	} {
 		if err := CheckCalibration(policy, oneService()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", policy, err, want)
@@ -123,17 +124,20 @@ func TestSpaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.spec(s.defaults()); got != "hpa:target=80,down-window=300s" {
+	if got := s.spec(s.defaults()); got != "hpa:target=80,down-window=300s,limits=keep,request=keep" {
 		t.Errorf("default %s", got)
 	}
-	if n := len(s.gridPoints()); n != 32 {
+	if n := len(s.gridPoints()); n != 8*2*2*2 {
 		t.Errorf("%d points", n)
 	}
-	if got := s.around([]float64{60, 0}, 0, 0); !slices.EqualFunc(got, [][]float64{{52.5, 0}, {67.5, 0}}, slices.Equal) {
+	if got := s.around([]float64{60, 0, 0, 1}, 0, 0); !slices.EqualFunc(got, [][]float64{{52.5, 0, 0, 1}, {67.5, 0, 0, 1}}, slices.Equal) {
 		t.Errorf("around 60: %v", got)
 	}
-	if got := s.around([]float64{60, 0}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 30}}, slices.Equal) {
+	if got := s.around([]float64{60, 0, 0, 1}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 150, 0, 1}}, slices.Equal) {
 		t.Errorf("around 0s: %v", got)
+	}
+	if got := s.around([]float64{60, 0, 0, 1}, 3, 1); !slices.EqualFunc(got, [][]float64{{60, 0, 0, 0}}, slices.Equal) {
+		t.Errorf("around p95: %v", got)
 	}
 	a, err := spaceOf("autothrottle", oneService())
 	if err != nil {
@@ -162,19 +166,23 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestTheOracleIsCheaperThanAnyHPA(t *testing.T) {
+func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
 	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := smallTask("hpa")
-	task.Loads = []CalibrationLoad{load}
+	task := smallTask("hpa:limits=keep,request=keep") // the oracle's axis
+	task.Loads = nil                                  // other draws, as for the oracle
+	for _, seed := range []uint64{1_000_003, 2_000_003, 3_000_017} {
+		task.Loads = append(task.Loads, CalibrationLoad{load.Rates, load.Duration, load.Seed + seed})
+	}
 	hpa, err := Calibrate(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reference.Feasible() || reference.Best.CoreHours > hpa.Best.CoreHours {
+	// A schedule may use 0.6 of the allowed share of requests over the SLO, a calibration 0.7.
+	if !reference.Feasible() || reference.Best.CoreHours > 1.05*hpa.Best.CoreHours {
 		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
 			hpa.Best.CoreHours)
 	}
@@ -191,5 +199,65 @@ func TestOracleOfALoadThatCannotBeServed(t *testing.T) {
 		Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestFiguresOfThePast: percentiles and floors in a search become figures from the validation
+// data, and what is found can be run as it is.
+func TestFiguresOfThePast(t *testing.T) {
+	found, err := Calibrate(context.Background(), smallTask("sre:target=75,down-window=300s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sized, floors := false, false
+	for _, try := range found.Tried {
+		if strings.Contains(try.Spec, "request=p") || strings.Contains(try.Spec, "floor=past") {
+			t.Errorf("%s is not resolved", try.Spec)
+		}
+		sized = sized || strings.Contains(try.Spec, "request=web:0.")
+		floors = floors || strings.Contains(try.Spec, ":web:")
+	}
+	if !sized || !floors {
+		t.Errorf("requests sized: %v, floors: %v in %+v", sized, floors, found.Tried)
+	}
+}
+
+// TestASettingMustMeetTheSLOInEveryCluster: nodes that neighbours fill leave no room for a
+// second replica.
+func TestASettingMustMeetTheSLOInEveryCluster(t *testing.T) {
+	task := smallTask("hpa:down-window=300s,limits=keep,request=keep")
+	task.Loads = task.Loads[:1]
+	free, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Clusters = WithNeighbours(pool.Cluster{}, []float64{0, 0.97})
+	full, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !free.Feasible() || free.Best.Violated != 0 || full.Feasible() || full.Best.Violated == 0 {
+		t.Errorf("free nodes: %+v; full ones: %+v", free.Best, full.Best)
+	}
+}
+
+// TestOneSettingForAllScenes: it meets the SLO in the harder scene too, and costs more in the
+// easier one than the setting for that alone.
+func TestOneSettingForAllScenes(t *testing.T) {
+	easy := smallTask("hpa:down-window=0s,limits=keep,request=keep")
+	easy.Loads = easy.Loads[:1]
+	alone, err := Calibrate(context.Background(), easy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hard := oneService()
+	hard.Kinds[0].SLO.Latency = 180 * time.Millisecond
+	easy.Also = []CalibrationScene{{hard, easy.Loads}}
+	both, err := Calibrate(context.Background(), easy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !both.Feasible() || both.Spec == alone.Spec || both.Best.CoreHours <= alone.Best.CoreHours {
+		t.Errorf("alone %+v, for both %+v", alone.Best, both.Best)
 	}
 }

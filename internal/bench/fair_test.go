@@ -33,7 +33,7 @@ func TestNoPolicyBeatsTheBound(t *testing.T) {
 }
 
 func TestTheOracleMeetsTheSLOAndCostsNoMoreThanTheBestHPA(t *testing.T) {
-	m := smallMatrix("hpa", "hpa@calibrated", "oracle")
+	m := smallMatrix("hpa", "hpa (calibrated): hpa:limits=keep,request=keep@calibrated", "oracle")
 	m.Workloads = []Workload{smallLoad(smallBursts, 10*time.Minute), smallLoad("diurnal:low=10,high=80,period=10m,peak=6m",
 		10*time.Minute)}
 	rows := mustRun(t, m, Options{Dir: t.TempDir()}).Rows

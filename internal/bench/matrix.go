@@ -30,8 +30,10 @@ type Matrix struct {
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
 	Cluster   pool.Cluster // of all runs; the zero value has each application's own nodes
-	Baseline  string       // label of the policy that others are compared with; "" = the first policy
-	Training  Training
+	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels.
+	Neighbours []float64
+	Baseline   string // label of the policy that others are compared with; "" = the first policy
+	Training   Training
 }
 
 // Training is the same for every policy to be trained.
@@ -64,22 +66,27 @@ type Policy struct {
 	Spec       string // name:key=value,...
 	Label      string // its name in tables
 	Calibrated bool   // its best setting is searched on validation data
+	Once       bool   // calibrated, with one setting for all applications and workloads
 	Trained    bool   // its model is trained on separate data
 }
 
 const (
 	calibratedSuffix = "@calibrated"
+	onceSuffix       = "@calibrated-once"
 	trainedSuffix    = "@trained"
 )
 
-// ParsePolicy reads "hpa:target=60", "hpa@calibrated" or "drpc@trained", optionally after a
-// label, a colon and a space: "tight: hpa:target=90".
+// ParsePolicy reads "hpa:target=60", "hpa@calibrated", "hpa@calibrated-once" or "drpc@trained",
+// optionally after a label, a colon and a space: "tight: hpa:target=90".
 func ParsePolicy(text string) Policy {
 	label, spec, named := strings.Cut(text, ": ")
 	if !named {
 		label, spec = "", text
 	}
 	p := Policy{Spec: strings.TrimSpace(spec), Label: strings.TrimSpace(label)}
+	if bare, ok := strings.CutSuffix(p.Spec, onceSuffix); ok {
+		p.Spec, p.Calibrated, p.Once = bare, true, true
+	}
 	if bare, ok := strings.CutSuffix(p.Spec, calibratedSuffix); ok {
 		p.Spec, p.Calibrated = bare, true
 	}
@@ -89,7 +96,10 @@ func ParsePolicy(text string) Policy {
 	p.Spec = policy.Canonical(p.Spec)
 	if p.Label == "" {
 		p.Label = p.Spec
-		if p.Calibrated {
+		switch {
+		case p.Once:
+			p.Label += " (calibrated once)"
+		case p.Calibrated:
 			p.Label += " (calibrated)"
 		}
 		if p.Trained {
@@ -118,6 +128,9 @@ func (m Matrix) withDefaults() Matrix {
 	}
 	if m.Engine == "" {
 		m.Engine = simulate.Engines()[0]
+	}
+	if m.Neighbours == nil {
+		m.Neighbours = NeighbourLevels
 	}
 	if m.Training.Steps == 0 {
 		m.Training.Steps = DefaultTrainingSteps

@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -51,7 +53,7 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 	of = map[job]*preparation{}
 	byKey := map[string]*preparation{}
 	for _, j := range jobs {
-		p, err := r.preparation(j)
+		p, err := r.preparation(j, jobs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,11 +122,11 @@ func (r *runner) search(ctx context.Context, p *preparation, share func(float64)
 }
 
 // preparation of a job; nil = none.
-func (r *runner) preparation(j job) (*preparation, error) {
+func (r *runner) preparation(j job, jobs []job) (*preparation, error) {
 	p := r.matrix.Policies[j.policy]
 	switch {
 	case p.Calibrated:
-		return r.calibration(j, p)
+		return r.calibration(j, p, jobs)
 	case p.Trained:
 		return r.training(j, p)
 	case p.needsSearch():
@@ -133,16 +135,48 @@ func (r *runner) preparation(j job) (*preparation, error) {
 	return nil, nil
 }
 
-func (r *runner) calibration(j job, p Policy) (*preparation, error) {
-	loads, err := loadsOf(j.cell.app, j.cell.validation)
-	if err != nil {
-		return nil, err
+// calibration of a policy for the job's application and workload, or for all of them.
+func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) {
+	cells := []*cell{j.cell}
+	if p.Once {
+		cells = scenesOf(jobs)
 	}
-	task := CalibrationTask{App: j.cell.app.Model, Policy: p.Spec, Loads: loads, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
-		Cluster: r.matrix.Cluster}
+	task := CalibrationTask{Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task.Clusters = WithNeighbours(r.matrix.Cluster, r.matrix.Neighbours)
 	var keys []string
-	for i, w := range j.cell.validation {
-		spec := r.matrix.spec(j.cell, p.Spec, 0)
+	cost := 0.0
+	for i, c := range cells {
+		loads, err := loadsOf(c.app, c.validation)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			task.App, task.Loads = c.app.Model, loads
+		} else {
+			task.Also = append(task.Also, CalibrationScene{c.app.Model, loads})
+		}
+		cost += costOfCalibration * c.cost(r.matrix.Engine) * float64(len(task.Clusters))
+		of, err := r.validationKeys(c, p)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, of...)
+	}
+	key, err := digest([]any{calibrationVersion, keys, task.Clusters})
+	return &preparation{
+		key: key, cost: cost,
+		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
+			task.Progress = share
+			return Calibrate(ctx, task)
+		},
+	}, err
+}
+
+// validationKeys identify the runs of a policy on a cell's validation data.
+func (r *runner) validationKeys(c *cell, p Policy) ([]string, error) {
+	var keys []string
+	for i, w := range c.validation {
+		spec := r.matrix.spec(c, p.Spec, 0)
 		spec.Duration, spec.Seed, spec.Engine = w.Duration(), validationSeed+uint64(i), ""
 		spec.Perturb = simulate.Perturb{}
 		key, err := keyOf(spec, w, "calibration")
@@ -151,14 +185,18 @@ func (r *runner) calibration(j job, p Policy) (*preparation, error) {
 		}
 		keys = append(keys, key)
 	}
-	key, err := digest([]any{calibrationVersion, keys})
-	return &preparation{
-		key: key, cost: costOfCalibration * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
-			task.Progress = share
-			return Calibrate(ctx, task)
-		},
-	}, err
+	return keys, nil
+}
+
+// scenesOf the jobs: one cell of each application and workload.
+func scenesOf(jobs []job) []*cell {
+	var scenes []*cell
+	for _, j := range jobs {
+		if !slices.ContainsFunc(scenes, func(c *cell) bool { return c.app.Name == j.cell.app.Name && c.workload == j.cell.workload }) {
+			scenes = append(scenes, j.cell)
+		}
+	}
+	return scenes
 }
 
 func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
@@ -187,8 +225,8 @@ func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 
 // NewCalibrationTask is the task of calibrating a policy outside a bench, on the
 // same validation data as a bench would.
-func NewCalibrationTask(a App, w Workload, policy string) (CalibrationTask, error) {
-	task := CalibrationTask{App: a.Model, Policy: policy}
+func NewCalibrationTask(a App, w Workload, on pool.Cluster, policy string) (CalibrationTask, error) {
+	task := CalibrationTask{App: a.Model, Policy: policy, Clusters: WithNeighbours(on, NeighbourLevels)}
 	if err := CheckCalibration(policy, a.Model); err != nil {
 		return task, err
 	}

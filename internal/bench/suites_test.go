@@ -92,6 +92,7 @@ func TestImpossibleComparisonsAreRefusedAtOnce(t *testing.T) {
 func TestPoliciesAreLabelled(t *testing.T) {
 	for text, want := range map[string]Policy{
 		"hpa":                   {Spec: "hpa", Label: "hpa"},
+		"hpa@calibrated-once":   {Spec: "hpa", Label: "hpa (calibrated once)", Calibrated: true, Once: true},
 		"hpa@calibrated":        {Spec: "hpa", Label: "hpa (calibrated)", Calibrated: true},
 		"tight: hpa:target=90":  {Spec: "hpa:target=90", Label: "tight"},
 		"best: kpa@calibrated":  {Spec: "kpa", Label: "best", Calibrated: true},

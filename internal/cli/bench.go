@@ -50,7 +50,8 @@ program are refused, or repeated with --redo.
 
 A policy written NAME@calibrated runs with its best setting, found on other data than
 it runs on: generated workloads drawn with other seeds, or the fourth fifth of a
-trace, of which the last fifth is held out for the run. For the oracle without a
+trace, of which the last fifth is held out for the run. NAME@calibrated-once has one
+setting for all applications and workloads of the comparison. For the oracle without a
 level, the level is searched for each run.
 
 A policy written NAME@trained (` + strings.Join(policy.TrainableNames(), ", ") + `) is trained first, on other
@@ -97,7 +98,7 @@ Perturbations:
 	flags.BoolVar(&f.listSuites, "list-suites", false, "list the suites and what they compare, and exit")
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
-	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated or NAME@trained; repeatable")
+	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once or NAME@trained; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),
 		", ")+"; repeatable")
 	flags.IntVar(&f.seeds, "seeds", 5, "runs of each case, with seeds from --seed on")

@@ -28,10 +28,19 @@ func newCalibrate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Find a policy's best setting for an application and a workload",
-		Long: `Finds the setting of a policy with the fewest core-hours among those with at most 1 %
-of the requests over the SLO, with a margin; if no setting meets the SLO, the one with
-the fewest violations. Ties go to the default. The first line of the output is the
-policy as simulate and bench take it, the table below lists what was tried.
+		Long: `Finds the cheapest setting of a policy among those with at most 1 % of the requests
+over the SLO, with a margin; if no setting meets the SLO, the one with the fewest
+violations. Cost is the bill, or core-hours where nothing has a price. Ties go to the
+default. The first line of the output is the policy as simulate and bench take it, the
+table below lists what was tried.
+
+Every setting runs on nodes without neighbours and on nodes where neighbours use and
+request 70 % of the cores, and must meet the SLO on both: a setting that needs an empty
+node is not the best. Its cost is the mean.
+
+CPU limits (limits=keep|lifted) and requests (request=keep|p95 of use) are part of the
+search of hpa and keda; give them with the policy to fix them. Percentiles of use and
+floors by the clock become figures from the validation data.
 
 The search is a coarse grid and then a finer one around the best, in the fluid
 engine; the best three are confirmed in the event engine, beside the default.
@@ -42,6 +51,7 @@ Settings given with the policy are not changed.
 
 Policies that can be calibrated: ` + strings.Join(bench.CalibrationNames(), ", "),
 		Example: `  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40
+  loadline calibrate --policy hpa:limits=keep,request=keep --app bookinfo --workload bursts --peak 40
   loadline simulate --app bookinfo --workload bursts --peak 40 \
     --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
 		Args: Exactly(),
@@ -109,7 +119,6 @@ func (f *calibrateFlags) task() (bench.CalibrationTask, error) {
 	}
 	task, err := bench.NewCalibrationTask(
 		bench.App{Name: app.Name, Model: app},
-		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, f.policy)
-	task.Cluster = cluster
+		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, cluster, f.policy)
 	return task, err
 }

@@ -34,6 +34,9 @@ func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (Outl
 	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
 		return Outlook{}, false
 	}
+	if fluid.Check(t.App) != nil {
+		return Outlook{}, false // its clients would be simulated as other ones
+	}
 	late := func() bool { return false }
 	if t.Budget > 0 && t.Now != nil {
 		until := t.Now().Add(t.Budget)

@@ -17,7 +17,7 @@
 //
 // Reading order: frame.go (and table.go, which reads one), forecast.go (the contract),
 // recent.go (recent errors and calibration), then the models: persistence.go, seasonal.go,
-// holtwinters.go, arima.go, and gru.go with its inputs (gru_features.go), training data
+// holtwinters.go, arima.go, linear.go, and gru.go with its inputs (gru_features.go), training data
 // (gru_parts.go), training (gru_train.go) and file (gru_file.go), also within the file of
 // another model (gru_embed.go); evaluate.go walks forward over a test part, scores.go computes
 // errors.

@@ -38,10 +38,14 @@ type EvaluationSettings struct {
 // DefaultSeeds is how often each policy is run on each stretch.
 const DefaultSeeds = 3
 
+// horizontalRule is calibrated with the limits and requests that the pods have: it may become the
+// fallback rule of a deployment, which changes replicas alone.
+const horizontalRule = "hpa (calibrated): hpa:limits=keep,request=keep@calibrated"
+
 // DefaultBaselines are what candidates are compared with: HPA with its
 // defaults and calibrated for this application, Autothrottle, and the oracle.
 func DefaultBaselines() []string {
-	return []string{"hpa", "hpa@calibrated", "autothrottle", "oracle"}
+	return []string{"hpa", horizontalRule, "autothrottle", "oracle"}
 }
 
 func (j EvaluationSettings) withDefaults() EvaluationSettings {

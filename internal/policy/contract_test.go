@@ -23,8 +23,12 @@ import (
 var contractSpecs = []string{
 	"static", "static:replicas=3", "static:replicas=1000", "static:cpu=0.3,period=2s",
 	"hpa", "hpa:target=30,down-window=0s,memory-target=70", "hpa:target=off,rps-target=20,concurrency-target=3",
+	"hpa:limits=lifted,request=p95,request-after=2m,floor=00:00-24:00:3,reserve=2", "hpa:request=s0:0.3+s2:0.7",
+	"keda", "keda:threshold=20,s1=5,target=60,window=30s,cached=on", "keda:trigger=entry,limits=lifted",
+	"phpa", "phpa:model=traffic,season=10m,step=15s", "phpa:model=holt-winters,season=5m,step=15s,limits=lifted",
+	"sre", "sre:floor=12:00-24:00:2,request=keep",
 	"kpa", "kpa:target=1,scale-to-zero=on,down-delay=10s",
-	"vpa", "vpa:half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
+	"vpa", "vpa:update=in-place,half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",
 	"oracle", "oracle:axes=replicas+cpu,s1=0.3",

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -25,6 +26,11 @@ import (
 type HPA struct {
 	cfg hpaConfig
 	of  []hpaMemory // by service
+
+	// For autoscalers that are built on it: metricsOf replaces the configured metrics of a
+	// service, adjust changes what is recommended before it is stabilised. Both may be nil.
+	metricsOf func(now time.Time, s loadline.Situation, service int) []hpaMetric
+	adjust    func(now time.Time, s loadline.Situation, service, desired int, reason string) (int, string)
 }
 
 type hpaConfig struct {
@@ -35,31 +41,40 @@ type hpaConfig struct {
 }
 
 var hpaMethod = Method{
-	Name:   "hpa",
-	About:  "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
-	Search: hpaSearch,
-	Options: func(*loadline.App) []Option {
-		return []Option{
-			{"target", "80", "CPU utilisation to keep, % of the request; off = do not look at it", OrOff(Number(1, 1000))},
-			{"memory-target", "", "memory utilisation to keep as well, % of the request", Number(1, 1000)},
-			{"concurrency-target", "", "requests in each pod to keep as well", Number(0.001, 1e6)},
-			{"rps-target", "", "requests per second for each pod to keep as well", Number(0.001, 1e9)},
-			{"tolerance", "0.1", "hold while the ratio to the target is within it", Number(0, 1)},
-			{"up-tolerance", "", "the same, upwards only", Number(0, 1)},
-			{"down-tolerance", "", "the same, downwards only", Number(0, 1)},
-			{"up-window", "0s", "scale up to the lowest recommendation in it", Span(0, time.Hour)},
-			{"down-window", "300s", "scale down to the highest recommendation in it", Span(0, time.Hour)},
-			{"up-policies", "4/15s+100%/15s", "pods or percent that may be added per period", rateSpec},
-			{"down-policies", "100%/15s", "pods or percent that may be removed per period", rateSpec},
-			{"up-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
-			{"down-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
-			{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
-			{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", Span(0, time.Hour)},
-			{"lag", "15s", "age of the CPU samples", Span(0, time.Hour)},
-			{"resolution", "15s", "between readings of metrics-server; a sample is the mean over it", Span(time.Second, time.Hour)},
+	Name:    "hpa",
+	About:   "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
+	Search:  hpaSearch,
+	Options: func(*loadline.App) []Option { return slices.Concat(hpaOptions("80"), setupOptions()) },
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
+		p, err := newHPA(app, v)
+		if err != nil {
+			return nil, err
 		}
+		return aroundRule(app, v, p)
 	},
-	New: func(app *loadline.App, v Values) (loadline.Policy, error) { return newHPA(app, v) },
+}
+
+// hpaOptions are the settings of the autoscaler itself, with its default target.
+func hpaOptions(target string) []Option {
+	return []Option{
+		{"target", target, "CPU utilisation to keep, % of the request; off = do not look at it", OrOff(Number(1, 1000))},
+		{"memory-target", "", "memory utilisation to keep as well, % of the request", Number(1, 1000)},
+		{"concurrency-target", "", "requests in each pod to keep as well", Number(0.001, 1e6)},
+		{"rps-target", "", "requests per second for each pod to keep as well", Number(0.001, 1e9)},
+		{"tolerance", "0.1", "hold while the ratio to the target is within it", Number(0, 1)},
+		{"up-tolerance", "", "the same, upwards only", Number(0, 1)},
+		{"down-tolerance", "", "the same, downwards only", Number(0, 1)},
+		{"up-window", "0s", "scale up to the lowest recommendation in it", Span(0, time.Hour)},
+		{"down-window", "300s", "scale down to the highest recommendation in it", Span(0, time.Hour)},
+		{"up-policies", "4/15s+100%/15s", "pods or percent that may be added per period", rateSpec},
+		{"down-policies", "100%/15s", "pods or percent that may be removed per period", rateSpec},
+		{"up-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
+		{"down-select", "max", "which of the policies counts: max, min or disabled", OneOf("max", "min", "disabled")},
+		{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
+		{"init-period", "5m", "in which the CPU samples of a pod wait for its readiness", Span(0, time.Hour)},
+		{"lag", "15s", "age of the CPU samples", Span(0, time.Hour)},
+		{"resolution", "15s", "between readings of metrics-server; a sample is the mean over it", Span(time.Second, time.Hour)},
+	}
 }
 
 func newHPA(app *loadline.App, v Values) (*HPA, error) {
@@ -67,6 +82,11 @@ func newHPA(app *loadline.App, v Values) (*HPA, error) {
 	if len(metrics) == 0 {
 		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
 	}
+	return hpaOver(app, v, metrics), nil
+}
+
+// hpaOver is the autoscaler over given metrics.
+func hpaOver(app *loadline.App, v Values, metrics []hpaMetric) *HPA {
 	// Metrics-server and the kubelet behind it each look every 15 s or so, not in
 	// step with them: a sample covers 15 s and is 15 s old on average.
 	needs := loadline.Needs{
@@ -84,18 +104,12 @@ func newHPA(app *loadline.App, v Values) (*HPA, error) {
 			needs:      needs,
 		},
 		of: make([]hpaMemory, len(app.Services)),
-	}, nil
+	}
 }
 
 // hpaMetrics are the metrics of the settings.
 func hpaMetrics(v Values) []hpaMetric {
-	tolerance := func(direction string) float64 {
-		if v.IsSet(direction + "-tolerance") {
-			return v.Float(direction + "-tolerance")
-		}
-		return v.Float("tolerance")
-	}
-	band := toleranceBand{low: 1 - tolerance("down"), high: 1 + tolerance("up")}
+	band := tolerances(v)
 	var metrics []hpaMetric
 	for _, m := range []struct {
 		key    string
@@ -109,6 +123,17 @@ func hpaMetrics(v Values) []hpaMetric {
 		}
 	}
 	return metrics
+}
+
+// tolerances of the settings.
+func tolerances(v Values) toleranceBand {
+	tolerance := func(direction string) float64 {
+		if v.IsSet(direction + "-tolerance") {
+			return v.Float(direction + "-tolerance")
+		}
+		return v.Float("tolerance")
+	}
+	return toleranceBand{low: 1 - tolerance("down"), high: 1 + tolerance("up")}
 }
 
 // Name of the policy.
@@ -160,9 +185,16 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 		return loadline.Some(low), "below the lower bound", nil
 	}
 	view := podView{now: now, window: p.cfg.needs.Window, initPeriod: p.cfg.initPeriod}
-	desired, reason, err := recommend(p.cfg.metrics, current, &s.Now().Services[service], view)
+	metrics := p.cfg.metrics
+	if p.metricsOf != nil {
+		metrics = p.metricsOf(now, s, service)
+	}
+	desired, reason, err := recommend(metrics, current, &s.Now().Services[service], view)
 	if err != nil {
 		return loadline.Opt[int]{}, "", err
+	}
+	if p.adjust != nil {
+		desired, reason = p.adjust(now, s, service, desired, reason)
 	}
 	stable, why := memory.stabilise(now, p.cfg.behaviour, current, desired)
 	reason += why

@@ -12,6 +12,7 @@ type hpaMetric struct {
 	source hpaSource
 	target float64 // resources: % of the request; others: units per pod
 	hold   toleranceBand
+	sample loadline.Sample // of sourceQuery: the answer
 }
 
 // hpaSource is the source of a metric, which determines its calculation.
@@ -22,16 +23,20 @@ const (
 	sourceMemory                       // Resource, Utilization
 	sourceConcurrency                  // Pods, AverageValue: visits in each pod
 	sourceRate                         // External, AverageValue: visits per second to the service
+	sourceQuery                        // External, AverageValue: requests per second, as a query answers
 )
 
 func (s hpaSource) String() string {
-	return [...]string{"CPU", "memory", "concurrency", "rate"}[s]
+	return [...]string{"CPU", "memory", "concurrency", "rate", "query"}[s]
 }
 
 // replicas that this metric requires.
 func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view podView) (int, string, error) {
-	if m.source == sourceRate {
-		return m.externalReplicas(current, seen)
+	switch m.source {
+	case sourceRate:
+		return m.externalReplicas(seen.Rate, seen.Pods)
+	case sourceQuery:
+		return m.externalReplicas(m.sample, seen.Pods)
 	}
 	return m.podReplicas(current, seen.Pods, view)
 }
@@ -39,22 +44,22 @@ func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view
 // externalReplicas is ceil(value / target), independent of the pods: an external metric is of
 // none of them. The tolerance is relative to the present pods, so with many of them one more is
 // never requested.
-func (m hpaMetric) externalReplicas(current int, seen *loadline.ServiceObservation) (int, string, error) {
-	if !seen.Rate.Present() {
+func (m hpaMetric) externalReplicas(value loadline.Sample, pods []loadline.PodObservation) (int, string, error) {
+	if !value.Present() {
 		return 0, "", fmt.Errorf("%w: no sample of the %s", loadline.ErrNoData, m.source)
 	}
 	there := 0
-	for i := range seen.Pods {
-		if seen.Pods[i].Phase != loadline.PodDraining {
+	for i := range pods {
+		if pods[i].Phase != loadline.PodDraining {
 			there++
 		}
 	}
-	used := fmt.Sprintf("%.1f requests/s, target %g per pod", seen.Rate.Value, m.target)
-	if there > 0 && m.hold.covers(math.Round(1000*seen.Rate.Value)/(math.Round(1000*m.target)*float64(there))) {
+	used := fmt.Sprintf("%.1f requests/s, target %.4g per pod", value.Value, m.target)
+	if there > 0 && m.hold.covers(math.Round(1000*value.Value)/(math.Round(1000*m.target)*float64(there))) {
 		return there, used + ": within tolerance", nil
 	}
 	// In thousandths, as in the controller: an exact multiple of the target stays exact.
-	return int(math.Ceil(math.Round(1000*seen.Rate.Value) / math.Round(1000*m.target))), used, nil
+	return int(math.Ceil(math.Round(1000*value.Value) / math.Round(1000*m.target))), used, nil
 }
 
 // read returns a pod's sample and its full usage: the request, or for a metric with an average

@@ -27,9 +27,9 @@ type HPAVPA struct {
 var hpaVPAMethod = Method{
 	Name:   "hpa+vpa",
 	About:  "both autoscalers on different resources: HPA on CPU and VPA on memory, unless set otherwise",
-	Search: hpaSearch,
-	Options: func(app *loadline.App) []Option {
-		return slices.Concat(hpaMethod.Options(app), vpaOptions("off"))
+	Search: hpaOnlySearch,
+	Options: func(*loadline.App) []Option {
+		return slices.Concat(hpaOptions("80"), vpaOptions("off"))
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		hpa, err := newHPA(app, v)
@@ -58,7 +58,11 @@ func shareNoResource(hpa *HPA, vpa *VPA) (faults []error) {
 func (*HPAVPA) Name() string { return "hpa+vpa" }
 
 // Needs are those of hpa, which is the faster one.
-func (p *HPAVPA) Needs() loadline.Needs { return p.hpa.Needs() }
+func (p *HPAVPA) Needs() loadline.Needs {
+	n := p.hpa.Needs()
+	n.RecreateAfter = p.vpa.cfg.recreateAfter()
+	return n
+}
 
 // Decide runs both. One may decide while the other has no data.
 func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {

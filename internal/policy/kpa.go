@@ -43,7 +43,7 @@ var kpaMethod = Method{
 	About:  "Knative's Pod Autoscaler: requests in flight per pod, with a panic mode",
 	Search: kpaSearch,
 	Options: func(*loadline.App) []Option {
-		return []Option{
+		return append([]Option{
 			{"target", "100", "requests in flight that a pod can take", Number(0.01, 1e6)},
 			{"utilisation", "70", "of it to aim for, %", Number(1, 100)},
 			{"stable-window", "60s", "over which concurrency is averaged", Span(6*time.Second, time.Hour)},
@@ -55,11 +55,11 @@ var kpaMethod = Method{
 			{"scale-to-zero", "auto", "on, off; auto: the last pod of services that hold requests goes too when nothing is in flight",
 				OneOf("auto", "on", "off")},
 			{"grace", "30s", "for which the last pod is kept then", Span(0, time.Hour)},
-		}
+		}, setupOptions()...)
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
 		stable := v.Span("stable-window")
-		return &KPA{
+		return aroundRule(app, v, &KPA{
 			cfg: kpaConfig{
 				target: v.Float("target") * v.Float("utilisation") / 100,
 				stable: stable,
@@ -71,7 +71,7 @@ var kpaMethod = Method{
 				toZero:    v["scale-to-zero"], grace: v.Span("grace"),
 			},
 			of: make([]kpaMemory, len(app.Services)),
-		}, nil
+		})
 	},
 }
 

@@ -70,7 +70,7 @@ type Method struct {
 // those that Register added.
 var registered = slices.Concat(
 	[]Method{
-		staticMethod, hpaMethod, kpaMethod, vpaMethod, hpaVPAMethod, ursaMethod, autothrottleMethod,
+		staticMethod, hpaMethod, kedaMethod, phpaMethod, sreMethod, kpaMethod, vpaMethod, hpaVPAMethod, ursaMethod, autothrottleMethod,
 		modelMethod, drpcMethod, branchingMethod, msarsMethod, oracleMethod,
 	},
 	dqnMethods(),

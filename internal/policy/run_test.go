@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -30,6 +31,13 @@ func TestEveryPolicyOnBookinfo(t *testing.T) {
 		{"static", 0.15, 0}, // too small at the peak: the others must do better
 		{"hpa", 0.01, 5},
 		{"hpa:target=off,rps-target=25", 0.01, 5},
+		{"hpa:limits=lifted,request=p95", 0.01, 10},
+		{"keda", 0.01, 5},
+		{"keda:trigger=entry,target=80", 0.01, 5},
+		{"phpa", 0.01, 5},
+		{"phpa:model=traffic", 0.01, 5},
+		{"phpa:model=holt-winters,season=10m", 0.01, 5},
+		{"sre", 0.01, 5},
 		{"kpa", 1, 5}, // 100 requests in flight are far too many for these services
 		{"kpa:target=1", 0.01, 5},
 		{"vpa", 0.06, 5},
@@ -64,5 +72,26 @@ func TestEveryPolicyOnBookinfo(t *testing.T) {
 				t.Errorf("%d of %d decisions held for want of data", out.Effort.Held, out.Effort.Decisions)
 			}
 		})
+	}
+}
+
+// TestReserveIsInTheCluster: the placeholder pods that a rule asks for are there during the run.
+func TestReserveIsInTheCluster(t *testing.T) {
+	model, err := apps.Load("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for spec, want := range map[string]bool{"hpa:reserve=2": true, "sre": true, "hpa": false} {
+		there := false
+		_, err = simulate.Run(context.Background(), simulate.Spec{
+			App: model.App, Load: wave{5, 5}, Workload: "wave", Policy: spec, Engine: "fluid", Duration: time.Minute, Seed: 1,
+			Hooks: simulate.Hooks{Scrape: func(_ *sim.Reading, cp *sim.ControlPlane) {
+				_, each := cp.ReservePending()
+				there = each.Cores > 0
+			}},
+		})
+		if err != nil || there != want {
+			t.Errorf("%s: placeholders %v, want %v, %v", spec, there, want, err)
+		}
 	}
 }

@@ -157,6 +157,9 @@ func desired(p loadline.Proposal, err error) string {
 	if s.Setting.CPURequest.Set {
 		parts = append(parts, fmt.Sprintf("cpu=%.4g/%.4g", s.Setting.CPURequest.Value, s.Setting.CPULimit.Value))
 	}
+	if s.Setting.CPULimit.Set && !s.Setting.CPURequest.Set {
+		parts = append(parts, fmt.Sprintf("limit=%.4g", s.Setting.CPULimit.Value))
+	}
 	if s.Setting.MemoryRequest.Set {
 		parts = append(parts, fmt.Sprintf("mem=%d/%d", s.Setting.MemoryRequest.Value>>20, s.Setting.MemoryLimit.Value>>20))
 	}

@@ -7,15 +7,51 @@ type Dimension struct {
 	Coarse []float64 // ascending; its ends are the ends of the range
 	Step   float64   // smallest difference tried; 0 = Only
 	Only   []float64 // the allowed values, if not all
+
+	// Words are the values of a setting that is not a number; the numbers above are then indices
+	// into them.
+	Words []string
+}
+
+// words is a dimension of a setting that is not a number, the default first.
+func words(key string, values ...string) Dimension {
+	d := Dimension{Key: key, Words: values}
+	for i := range values {
+		d.Coarse = append(d.Coarse, float64(i))
+	}
+	d.Only = d.Coarse
+	return d
 }
 
 // Search spaces of the rules. HPA's target may exceed the request, since limits do; its
-// scale-down window is from none to the default. The others are what their authors leave to be
-// configured.
+// scale-down window is from none to the default; limits and requests are those of the pods that
+// it scales. The others are what their authors leave to be configured.
 var (
 	hpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
+		words("limits", "keep", "lifted"), words("request", "keep", "p95"),
+	}
+	// Of HPA beside VPA, which sizes the pods itself.
+	hpaOnlySearch = []Dimension{
+		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
+	}
+	sreSearch = []Dimension{
+		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
+		words("floor", "off", FloorFromPast), words("request", "p95", "p90", "keep"),
+	}
+	kedaSearch = []Dimension{
+		{Key: "share", Coarse: []float64{0.3, 0.45, 0.6, 0.75, 0.9, 1.15, 1.5, 2}, Step: 0.025},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
+		words("limits", "keep", "lifted"), words("request", "keep", "p95"),
+	}
+	// The target and the window are HPA's; the look-ahead is the forecast's own.
+	phpaSearch = []Dimension{
+		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "down-window", Unit: "s", Coarse: []float64{0, 150, 300}, Step: 15},
+		{Key: "look-ahead", Unit: "s", Coarse: []float64{15, 60, 180}, Step: 15},
 	}
 	kpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{0.2, 0.5, 1, 2, 4, 10, 100}, Step: 0.1},

@@ -37,12 +37,12 @@ var ursaMethod = Method{
 	About:  "a load threshold for each service, in requests per second and replica, found by exploration",
 	Search: ursaSearch,
 	Options: func(app *loadline.App) []Option {
-		options := []Option{
+		options := append([]Option{
 			{"threshold", "", "requests per second for each replica, all services alike", Number(0.001, 1e9)},
 			{"utilisation", "60", "of the CPU limit at which a service without a threshold has enough, %", Number(1, 100)},
 			{"down-window", "60s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
 			{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
-		}
+		}, setupOptions()...)
 		for _, s := range app.Services {
 			if !isOption(options, s.Name) {
 				options = append(options, Option{s.Name, "", "requests per second for each replica of this service", Number(0.001, 1e9)})
@@ -71,7 +71,7 @@ var ursaMethod = Method{
 			}
 			p.threshold[i] = n
 		}
-		return p, nil
+		return aroundRule(app, v, p)
 	},
 }
 

@@ -8,13 +8,14 @@ import (
 )
 
 // VPA is Kubernetes' VerticalPodAutoscaler, recommender and updater, one per service, in its
-// in-place mode. The recommender's histograms are in vpa_histogram.go, their inputs in
+// modes InPlaceOrRecreate (a pod whose resize is infeasible, or has been deferred for 5 minutes, is
+// evicted and created anew) or InPlace (the resize waits). The recommender's histograms are in vpa_histogram.go, their inputs in
 // vpa_usage.go, the recommendations in vpa_recommend.go.
 //
 // Where it differs from the original:
 //   - All pods of a service have one size: a change reaches them together, and a
 //     new pod gets what the others have, instead of the latest recommendation.
-//     The updater's budget of pods disrupted at once has no object then.
+//     The updater's budget applies where pods are recreated.
 //   - Every restart is taken for one out of memory: the metrics do not say why.
 //   - The recommender's own history (checkpoints, Prometheus) does not exist at
 //     the start of a simulation. The setting history makes it as sure of what it
@@ -49,6 +50,9 @@ func vpaOptions(cpu string) []Option {
 		{"oom-ratio", "1.2", "a pod that was killed is taken to need so many times its memory", Number(1, 100)},
 		{"oom-least", "100", "or so many MiB more, if that is more", Number(0, 1e6)},
 		{"lifetime", "12h", "of a pod, after which changes within the bounds are made too", Span(0, 10000*time.Hour)},
+		{"update", "in-place-or-recreate",
+			"a resize without room on its node: in-place = it waits; in-place-or-recreate = after 5m the pod is evicted",
+			OneOf("in-place", "in-place-or-recreate")},
 		{"change", "10", "the least of them that is worth it, %", Number(0, 1e4)},
 	}
 }
@@ -60,7 +64,7 @@ func newVPA(app *loadline.App, v Values) (*VPA, error) {
 		halfLife: v.Span("half-life"), history: v.Span("history"),
 		leastCPU: v.Float("min-cpu"), leastMemory: v.Float("min-memory") * (1 << 20),
 		bump:     vpaBump{ratio: v.Float("oom-ratio"), least: v.Float("oom-least") * (1 << 20)},
-		lifetime: v.Span("lifetime"), changeAtLast: v.Float("change") / 100,
+		recreate: v["update"] == "in-place-or-recreate", lifetime: v.Span("lifetime"), changeAtLast: v.Float("change") / 100,
 	}}
 	if !p.cfg.cpu && !p.cfg.memory {
 		return nil, fmt.Errorf("cpu=off,memory=off leaves nothing to size")
@@ -77,10 +81,21 @@ const vpaPeriod = time.Minute
 // Name of the policy.
 func (*VPA) Name() string { return "vpa" }
 
+// deferredAtMost is how long the updater waits for a deferred resize before it evicts the pod.
+const deferredAtMost = 5 * time.Minute
+
+func (c vpaConfig) recreateAfter() time.Duration {
+	if c.recreate {
+		return deferredAtMost
+	}
+	return 0
+}
+
 // Needs are those of a cluster with metrics-server at its defaults.
-func (*VPA) Needs() loadline.Needs {
+func (p *VPA) Needs() loadline.Needs {
 	return loadline.Needs{
-		Period: vpaPeriod, Delay: time.Second,
+		RecreateAfter: p.cfg.recreateAfter(),
+		Period:        vpaPeriod, Delay: time.Second,
 		Scrape: 15 * time.Second, Window: 15 * time.Second, Lag: 15 * time.Second,
 	}
 }

@@ -18,6 +18,7 @@ type vpaConfig struct {
 	leastCPU     float64       // cores
 	leastMemory  float64       // bytes
 	bump         vpaBump
+	recreate     bool          // a pod whose resize has no room is evicted
 	lifetime     time.Duration // of a pod, after which small changes are made too
 	changeAtLast float64       // relative; the smallest change that is made then
 }

@@ -17,8 +17,8 @@ type Run struct {
 	Currency                      string // of the bill
 }
 
-// Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests,
-// failures, the SLO and latencies exclude the warm-up; cost and changes include it.
+// Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests include
+// those that users would have sent, had they not left. Requests, failures, the SLO and latencies exclude the warm-up; cost and changes include it.
 type Result struct {
 	Policy   string `json:"policy"`
 	App      string `json:"app"`
@@ -31,6 +31,7 @@ type Result struct {
 	Requests             Number  `json:"requests"`
 	FailedRatio          Number  `json:"failed_ratio"`
 	OverSLORatio         Number  `json:"over_slo_ratio"`
+	LeftRatio            Number  `json:"left_ratio"` // not sent, because their users had left; over the SLO
 	WindowsViolatedRatio Number  `json:"windows_violated_ratio"`
 	Latency              Latency `json:"latency_ms"`
 	Bill                 Number  `json:"bill"` // money for the whole run
@@ -70,6 +71,7 @@ type Kind struct {
 	Requests     Number  `json:"requests"`
 	FailedRatio  Number  `json:"failed_ratio"`
 	OverSLORatio Number  `json:"over_slo_ratio"`
+	LeftRatio    Number  `json:"left_ratio"`
 	AtSLO        Number  `json:"at_slo_ms"` // latency at the SLO's percentile
 	Latency      Latency `json:"latency_ms"`
 }
@@ -112,17 +114,19 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 		AllocatedCoreHours:   Number(m.AllocatedCoreSeconds / 3600),
 		UsedCoreHours:        Number(m.UsedCoreSeconds / 3600),
 	}
-	var ended, failed, over, asked, dropped float64
+	var ended, failed, over, left, asked, dropped float64
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
 		ended += k.Ended
 		failed += failures(k)
 		over += k.Over
+		left += k.Left
 		r.Kinds = append(r.Kinds, kindOf(&app.Kinds[i], k))
 	}
 	r.Requests = Number(ended)
 	r.FailedRatio = ratio(failed, ended)
 	r.OverSLORatio = ratio(over, ended)
+	r.LeftRatio = ratio(left, ended)
 	r.Latency = latencyOf(m.Latency())
 	for i := range m.Services {
 		s := &m.Services[i]
@@ -136,10 +140,10 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 	return r
 }
 
-// failures after warm-up: requests that ended without a latency. Sums of fractions of requests
+// failures after warm-up: requests that were sent and ended without a latency. Sums of fractions of requests
 // differ by rounding, which is not a failure.
 func failures(k *sim.KindMeter) float64 {
-	if f := k.Ended - k.Latency.Count(); f > 1e-9*k.Ended {
+	if f := k.Ended - k.Left - k.Latency.Count(); f > 1e-9*k.Ended {
 		return f
 	}
 	return 0
@@ -152,6 +156,7 @@ func kindOf(kind *loadline.Kind, k *sim.KindMeter) Kind {
 		Requests:     Number(k.Ended),
 		FailedRatio:  ratio(failures(k), k.Ended),
 		OverSLORatio: ratio(k.Over, k.Ended),
+		LeftRatio:    ratio(k.Left, k.Ended),
 		AtSLO:        Number(k.Latency.Quantile(kind.SLO.Percentile/100) / 1e6),
 		Latency:      latencyOf(k.Latency),
 	}

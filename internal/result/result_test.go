@@ -145,3 +145,27 @@ func TestMoney(t *testing.T) {
 		}
 	}
 }
+
+// Requests that users who left have not sent are over the SLO, and have not failed.
+func TestUsersWhoLeftCount(t *testing.T) {
+	app := &loadline.App{Kinds: []loadline.Kind{{Name: "get", SLO: loadline.SLO{Percentile: 99, Latency: time.Second}}}}
+	m := sim.NewMeter(app, time.Second)
+	m.Left(0, 0, 100) // during the warm-up
+	for i := range 16 {
+		at := time.Duration(2+i) * time.Second
+		m.Completed(0, at, at+time.Millisecond)
+	}
+	m.Left(0, 20*time.Second, 4)
+	m.Finish()
+	r := Of(Run{Duration: time.Minute}, app, m)
+	if r.Requests != 20 || r.LeftRatio != 0.2 || r.OverSLORatio != 0.2 || r.FailedRatio != 0 || r.Kinds[0].LeftRatio != 0.2 {
+		t.Errorf("%v requests, %v left, %v over, %v failed", r.Requests, r.LeftRatio, r.OverSLORatio, r.FailedRatio)
+	}
+	if k := m.Kinds[0]; k.ExportedEnded != 16 || k.ExportedOver != 0 {
+		t.Errorf("exporters show %v requests, %v over: they cannot see what was not sent", k.ExportedEnded, k.ExportedOver)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "Users left: 20.0 % of all requests were not sent") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -125,6 +125,9 @@ func (r *Result) writeVerdict(b *strings.Builder) {
 		fmt.Fprintf(b, "The cost does not count: %s of all requests over the SLO, more than %g %%.\n", Percent(r.OverSLORatio),
 			100*CountsIf)
 	}
+	if r.LeftRatio > 0 {
+		fmt.Fprintf(b, "Users left: %s of all requests were not sent, and count as over the SLO.\n", Percent(r.LeftRatio))
+	}
 	if !math.IsNaN(float64(r.WindowsViolatedRatio)) {
 		if r.WindowsViolatedRatio == 0 {
 			fmt.Fprint(b, "The SLO was met in every minute.")

@@ -24,8 +24,9 @@ type Pod struct {
 	startAt  time.Duration // its container starts; Never = it has, or is not bound
 	resizeAt time.Duration // Never = none pending
 	resizeTo loadline.Size
-	deferred bool // the resize waits for room on the node
-	lost     bool // its node has failed
+	deferred bool          // the resize waits for room on the node
+	lost     bool          // its node has failed
+	waiting  time.Duration // since when a resize has waited for room; 0 = it does not
 	restarts int
 
 	metered                time.Duration // cost is counted up to here
@@ -73,6 +74,7 @@ type ControlPlane struct {
 	alloc     []loadline.Allocation
 	nextID    int64
 	nextMeter time.Duration
+	reserve   reserve
 
 	nodeControl
 }
@@ -126,6 +128,7 @@ func (c *ControlPlane) Start() {
 			}
 		}
 	}
+	c.startReserve()
 	c.Run(0)
 }
 
@@ -188,7 +191,7 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 			if p.lost {
 				continue
 			}
-			p.resizeTo, p.deferred = to, false
+			p.resizeTo, p.deferred, p.waiting = to, false, 0
 			p.resizeAt = now + c.resize.DrawTime(c.rng, 1)
 		}
 	}
@@ -368,6 +371,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 			c.startContainer(slot, now)
 			if p.resizeAt <= now {
 				c.resizeNow(slot, now)
+				p = &c.pods[slot] // a new pod may have moved it
 			}
 			if p.due <= now {
 				switch p.Phase {
@@ -383,6 +387,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 	if c.draining > 0 || now >= c.nodesNext() {
 		c.runNodes(now)
 	}
+	c.placeReserve(now)
 	if now >= c.nextMeter {
 		c.Settle(now)
 		c.nextMeter += (now - c.nextMeter + MeterInterval) / MeterInterval * MeterInterval

@@ -85,6 +85,7 @@ func (c *ControlPlane) provision(now time.Duration, atOnce bool) int {
 	for _, slot := range c.pending {
 		c.items = append(c.items, c.item(slot))
 	}
+	c.reserveItems(-1)
 	c.rooms = c.rooms[:0]
 	for i := range c.nodes {
 		if n := &c.nodes[i]; n.state == nodeComing {
@@ -259,6 +260,7 @@ func (c *ControlPlane) consolidateSet(set []int, now time.Duration) bool {
 					c.items = append(c.items, c.item(slot))
 				}
 			}
+			c.reserveItems(i)
 		} else if n.state == nodeUp || n.state == nodeComing {
 			c.rooms = append(c.rooms, n.room())
 		}
@@ -295,6 +297,11 @@ func (c *ControlPlane) drainNodes(now time.Duration) {
 			c.meter.Drained++
 			c.remove(slot, now)
 			c.reconcile(service, now)
+		}
+		for k, on := range c.reserve.on {
+			if on == i {
+				c.releaseReserve(k, now)
+			}
 		}
 		if c.nodes[i].pods == 0 {
 			c.draining--

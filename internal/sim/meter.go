@@ -44,10 +44,12 @@ type Meter struct {
 type KindMeter struct {
 	Arrived, Completed, Failed float64
 	TimedOut                   float64 // of the failed ones
+	Retried                    float64 // attempts after the first one; a request that is retried is still in flight
 
 	// After warm-up:
-	Ended   float64    // completed or failed
+	Ended   float64    // completed, failed, or not sent
 	Over    float64    // of them: failed, or slower than the SLO
+	Left    float64    // requests that users who left have not sent; they count as ended and over the SLO
 	Latency *Histogram // of the completed ones
 
 	Exported      *Histogram // as an exporter would show it; from the start
@@ -61,6 +63,7 @@ type KindMeter struct {
 type ServiceMeter struct {
 	Arrived, Ended, Failed, Refused float64
 	OptionalAsked, OptionalDropped  float64
+	Retried                         float64 // calls to it that repeat a failed one; users' requests are in KindMeter
 	BusySeconds, QueueSeconds       float64 // filled in by Engine.Read
 	CPUSeconds                      float64 // filled in by Engine.Read
 	Periods, ThrottledPeriods       float64
@@ -96,21 +99,48 @@ func NewMeter(app *loadline.App, warmUp time.Duration) *Meter {
 
 // Completed counts one successful request.
 func (m *Meter) Completed(kind int, arrived, now time.Duration) {
+	m.CompletedAttempt(kind, arrived, arrived, now)
+}
+
+// CompletedAttempt counts one successful request whose last attempt was sent at the given
+// instant. Its user has waited since it arrived; exporters see the attempt only.
+func (m *Meter) CompletedAttempt(kind int, arrived, sent, now time.Duration) {
 	k := &m.Kinds[kind]
 	k.Completed++
-	ns := int64(now - arrived)
-	over := 0.0
-	if slo := m.slo[kind].Latency; slo > 0 && now-arrived > slo {
-		over = 1
-	}
-	k.Exported.Add(ns)
+	k.Exported.Add(int64(now - sent))
 	k.ExportedEnded++
-	k.ExportedOver += over
+	k.ExportedOver += m.over(kind, now-sent)
 	if arrived < m.WarmUp {
 		return
 	}
-	k.Latency.Add(ns)
-	m.ended(k, now, 1, over)
+	k.Latency.Add(int64(now - arrived))
+	m.ended(k, now, 1, m.over(kind, now-arrived))
+}
+
+// over is 1 for a response time over the SLO, and 0 otherwise.
+func (m *Meter) over(kind int, took time.Duration) float64 {
+	if slo := m.slo[kind].Latency; slo > 0 && took > slo {
+		return 1
+	}
+	return 0
+}
+
+// Retried counts one failed attempt of a request that is retried: exporters see an attempt that
+// failed.
+func (m *Meter) Retried(kind int) {
+	k := &m.Kinds[kind]
+	k.Retried++
+	k.ExportedEnded++
+	k.ExportedOver++
+}
+
+// Left counts the requests that a user who leaves would still have sent. They count as over the
+// SLO: otherwise a policy that drives users away would look cheap. Exporters do not see them.
+func (m *Meter) Left(kind int, now time.Duration, requests float64) {
+	if now >= m.WarmUp {
+		m.Kinds[kind].Left += requests
+		m.ended(&m.Kinds[kind], now, requests, requests)
+	}
 }
 
 // Failed counts one request that failed.

@@ -32,6 +32,9 @@ func (c *ControlPlane) place(slot int, now time.Duration) bool {
 	if !c.nowhere {
 		best := c.bestNode(p)
 		if best < 0 {
+			best = c.preempt(p, now)
+		}
+		if best < 0 {
 			return false
 		}
 		n := &c.nodes[best]

@@ -26,6 +26,7 @@ const (
 	StreamPhase
 	StreamNodes
 	StreamNeighbours
+	StreamClients
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

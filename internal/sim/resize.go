@@ -12,11 +12,12 @@ func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 	p := &c.pods[slot]
 	p.resizeAt = Never
 	if p.Node >= 0 && !c.reserveResize(p) {
+		c.recreate(slot, now)
 		return
 	}
 	c.meterPod(slot, now)
 	smaller := p.resizeTo.CPURequest < p.Size.CPURequest || p.resizeTo.MemoryRequest < p.Size.MemoryRequest
-	p.Size, p.deferred = p.resizeTo, false
+	p.Size, p.deferred, p.waiting = p.resizeTo, false, 0
 	if c.cfg.ResizeRestarts && p.Phase == loadline.PodReady {
 		c.kubelet.PodStopped(slot)
 		p.Phase = loadline.PodStarting

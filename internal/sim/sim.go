@@ -78,6 +78,11 @@ type Config struct {
 	Grace          time.Duration // a draining pod is killed after it; 0 = 30 s
 	ResizeDelay    loadline.Dist // from plan to effect of an in-place resize; zero = 0.8 s, CV 0.5
 	ResizeRestarts bool          // a resize restarts the replica, as with resizePolicy RestartContainer
+	// RecreateAfter is how long a resize may wait for room before the pod is evicted and created
+	// anew, as by VPA's InPlaceOrRecreate; 0 = it waits.
+	RecreateAfter time.Duration
+	// Reserve is the cores of placeholder pods: see reserve.go.
+	Reserve float64
 
 	// Cluster is where the application runs. The zero value has the application's own
 	// nodes, without neighbours.

@@ -14,6 +14,7 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -122,6 +123,11 @@ func (s Spec) Validate() error {
 	if !slices.Contains(Engines(), s.Engine) {
 		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
 	}
+	if s.Engine == "fluid" {
+		if err := fluid.Check(s.App); err != nil {
+			faults = append(faults, err)
+		}
+	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
 	}
@@ -197,6 +203,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if p, ok := policy.(oracle); ok {
 		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
+	deployed := policy.Needs()
 	guarded, err := s.guarded(policy)
 	if err != nil {
 		return nil, err
@@ -205,6 +212,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		policy = guarded.Ladder
 	}
 	engine := newEngine(s.Engine, sim.Config{
+		Reserve: deployed.Reserve, RecreateAfter: deployed.RecreateAfter,
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
 		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})

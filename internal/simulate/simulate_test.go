@@ -203,3 +203,30 @@ func TestPartsOfTheSLOReachThePolicy(t *testing.T) {
 		t.Errorf("too few parts: %v", err)
 	}
 }
+
+func TestTheFluidEngineNamesClientsThatItDoesNotSimulate(t *testing.T) {
+	app := smallApp()
+	app.Services = append(app.Services, app.Services[0])
+	app.Services[1].Name = "back"
+	kind := &app.Kinds[0]
+	kind.Root.Stages = [][]loadline.Call{{{Service: 1, Probability: 1, Times: 1, Work: 1}}}
+	spec := Spec{App: app, Load: steady{10, 60}, Policy: "static", Engine: "fluid", Duration: time.Minute}
+	if err := spec.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	app.Routing, app.KeepAlive = loadline.RouteKeepAlive, loadline.KeepAlive{Connections: 1, Users: 1}
+	kind.Retries.Attempts = 1
+	kind.Users.Requests = 2
+	kind.Root.Stages[0][0].Timeout = time.Second
+	kind.Root.Stages[0][0].Retries.Attempts = 1
+	err := spec.Validate()
+	for _, want := range []string{"application small: routing keep-alive", "kind get: retries", "kind get: users",
+		"kind get, call to back: timeout", "kind get, call to back: retries", "use the event engine"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	if spec.Engine = "event"; spec.Validate() != nil {
+		t.Errorf("event engine: %v", spec.Validate())
+	}
+}

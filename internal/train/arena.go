@@ -108,6 +108,9 @@ func NewArena(config ArenaConfig) (*Arena, error) {
 		faults = append(faults, fmt.Errorf("arena: the load of %s lasts %v, an episode %v: give a longer load or shorter episodes",
 			config.App.Name, config.Duration, a.episode()))
 	}
+	if err := fluid.Check(config.App); err != nil {
+		faults = append(faults, fmt.Errorf("arena: %w", err))
+	}
 	return a, errors.Join(faults...)
 }
 

@@ -81,7 +81,7 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, oracle string, 
 	second.Seed++
 	err = o.each(ctx, 2, func(job int) error {
 		if job == 0 {
-			found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa",
+			found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa:limits=keep,request=keep",
 				Loads:  []bench.CalibrationLoad{first, second},
 				WarmUp: warmUpOf(first.Duration)})
 			if err == nil {

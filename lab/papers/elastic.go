@@ -310,7 +310,8 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, oracle strin
 	second := first
 	second.Seed++
 	warmUp := min(elasticWarmUp, first.Duration/4)
-	found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa", Loads: []bench.CalibrationLoad{first, second},
+	found, err := bench.Calibrate(ctx, bench.CalibrationTask{App: s.app, Policy: "hpa:limits=keep,request=keep",
+		Loads:   []bench.CalibrationLoad{first, second},
 		WarmUp:  warmUp,
 		Workers: o.Workers})
 	if err != nil {

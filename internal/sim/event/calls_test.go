@@ -25,7 +25,12 @@ func (u until) Rate(kind int, t time.Duration) (float64, time.Duration) {
 // the calls into a service and the requests that begin there are its arrivals,
 // whatever was done to the cluster.
 func TestCallsAndRequestsAreTheArrivals(t *testing.T) {
-	app := shop()
+	t.Run("plain clients", func(t *testing.T) { checkCallsAreArrivals(t, shop()) })
+	t.Run("impatient clients", func(t *testing.T) { checkCallsAreArrivals(t, impatient(shop())) })
+}
+
+func checkCallsAreArrivals(t *testing.T, app *loadline.App) {
+	t.Helper()
 	app.Services[1].Backlog = 30
 	app.Services[1].Size.MemoryLimit = 65 << 20
 	e := New(sim.Config{App: app, Load: until{constant{90, 40}, 100 * time.Second}, Seed: 3, Grace: 2 * time.Second})

@@ -27,7 +27,7 @@ func (e *Engine) inTree(kind int) float64 {
 // and the requests in flight are really present.
 func TestEveryRequestIsAccountedFor(t *testing.T) {
 	for _, cpu := range []sim.CPUModel{sim.Quota, sim.Shared} {
-		for seed := range uint64(9) {
+		for seed := range uint64(12) {
 			t.Run(fmt.Sprintf("model %d seed %d", cpu, seed), func(t *testing.T) {
 				t.Parallel()
 				app := shop()
@@ -42,6 +42,9 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					app.Services[1].StartupCPU, app.Services[2].StartupCPU = 2, 0.7
 				}
 				app.Routing = loadline.Routing(seed % 2)
+				if seed >= 9 {
+					impatient(app)
+				}
 				node := 1
 				cluster := crowd(seed)
 				if seed%3 == 1 { // on nodes that come and go
@@ -86,6 +89,13 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				if m.Kinds[0].TimedOut == 0 || m.Services[1].Refused == 0 {
 					t.Error("no timeouts or no refusals: this test no longer tests that")
 				}
+				if seed < 9 {
+					return
+				}
+				if k := m.Kinds[0]; k.Retried == 0 || k.Left == 0 || m.Services[1].Retried == 0 || m.Services[2].Retried == 0 {
+					t.Errorf("users %+v, retries of calls %v and %v: this test no longer tests them", k, m.Services[1].Retried,
+						m.Services[2].Retried)
+				}
 			})
 		}
 	}
@@ -120,7 +130,7 @@ func checkReplicas(t *testing.T, e *Engine) {
 	heldBy := make([]int32, len(e.services))
 	for i := range e.visits {
 		v := &e.visits[i]
-		if v.state == free || v.state == dead {
+		if v.state == free || v.state == dead || v.state == backingOff {
 			continue
 		}
 		if v.state == held {

@@ -1,9 +1,11 @@
 // Package event follows every request through every service: the reference that
 // evaluations rest on.
 //
-// Reading order: engine.go (the run), requests.go (arrivals and timeouts), visit.go (one call
-// at one service), hold.go (visits held while no replica is ready), replica.go (CPU sharing),
-// node.go (cores shared by replicas and others), others.go (neighbours), kubelet.go (pod lifecycle), read.go (exported metrics),
+// Reading order: engine.go (the run), requests.go (arrivals and time-outs), clients.go (retries
+// and users who wait for their replies), visit.go (one call at one service), connections.go
+// (keep-alive), hold.go (visits held while no replica is ready), replica.go (CPU sharing),
+// node.go (cores shared by replicas and others), others.go (neighbours), kubelet.go (pod
+// lifecycle), read.go (exported metrics),
 // queue.go and tree.go (data structures).
 //
 // Time is in whole nanoseconds. All future events are in one heap; ties are broken by the order
@@ -42,6 +44,13 @@ type Engine struct {
 	visits    []visit
 	freeVisit int32
 
+	deadlines   []deadlines
+	connections *connections // nil = each request is routed anew
+	users       []user
+	freeUser    int32
+	kindBudgets []budget
+	jitter      *rand.Rand
+
 	nextControl int64 // when the control plane is next due
 	cpDirty     bool  // nextControl may have changed
 	disturbed   int   // disturbances applied so far
@@ -62,6 +71,7 @@ type service struct {
 	ready      []int32 // slots
 
 	rng, calls, routing *rand.Rand
+	budget              budget // of retries of its calls
 
 	inside, queued  int32
 	busyNs, queueNs float64 // integrals
@@ -80,11 +90,14 @@ func New(cfg sim.Config) *Engine {
 		leastRequest: app.Routing == loadline.RouteLeastRequest,
 		meter:        sim.NewMeter(app, cfg.WarmUp),
 		freeVisit:    none,
+		freeUser:     none,
 		phase:        sim.Stream(cfg.Seed, sim.StreamPhase, 0),
+		jitter:       sim.Stream(cfg.Seed, sim.StreamClients, 0),
 	}
 	var roots []int32
 	edges := sim.Edges(app)
-	e.calls, roots = compile(app, edges)
+	e.calls, roots, e.deadlines = compile(app, edges)
+	e.connections = newConnections(app, edges)
 	e.made = make([]sim.CallReading, len(edges))
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], cfg.Seed, uint64(i)))
@@ -96,11 +109,18 @@ func New(cfg sim.Config) *Engine {
 	e.cp.Start()
 	e.nextControl = int64(e.cp.Next())
 	for k := range app.Kinds {
-		e.sources = append(e.sources, source{
-			rng:      sim.Stream(cfg.Seed, sim.StreamArrivals, uint64(k)),
-			root:     roots[k],
-			patience: int64(app.Kinds[k].Timeout),
-		})
+		kind := &app.Kinds[k]
+		src := source{
+			rng:   sim.Stream(cfg.Seed, sim.StreamArrivals, uint64(k)),
+			root:  roots[k],
+			users: newUsers(kind.Users, cfg.Seed, uint64(k)),
+		}
+		src.keeps = src.users != nil || kind.Retries.Attempts > 0
+		e.sources = append(e.sources, src)
+		e.kindBudgets = append(e.kindBudgets, newBudget(kind.RetryBudget))
+		if src.users != nil {
+			e.beginSessions(int32(k))
+		}
 		e.scheduleArrival(int32(k))
 	}
 	return e
@@ -118,6 +138,7 @@ func newService(s *loadline.Service, seed, i uint64) service {
 		rng:     sim.Stream(seed, sim.StreamDemand, i),
 		calls:   sim.Stream(seed, sim.StreamCalls, i),
 		routing: sim.Stream(seed, sim.StreamRouting, i),
+		budget:  newBudget(s.RetryBudget),
 	}
 	if len(s.Versions) == 0 {
 		out.cpuFactor, out.waitFactor = []float64{1}, []float64{1}
@@ -244,6 +265,10 @@ func (e *Engine) happen() {
 		e.waitDone(top.id)
 	case giveUp:
 		e.timeOut(top.id)
+	case backoffOver:
+		e.backoffDone(top.id)
+	case thinkOver:
+		e.send(e.users[top.id].kind, top.id)
 	}
 }
 

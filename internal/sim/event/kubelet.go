@@ -29,7 +29,7 @@ func (e *Engine) PodStarting(slot int) {
 	if cores == 0 {
 		return
 	}
-	r := e.open(slot)
+	r := e.replicaOf(slot)
 	e.size(r, slot)
 	r.starting, r.at = true, e.now
 	r.startLeft = cores * float64(e.cp.HoldStart(slot, e.time()))
@@ -48,8 +48,8 @@ func (e *Engine) startCores(slot int) float64 {
 	return cores
 }
 
-// open returns the replica of a pod, new if the slot had another pod.
-func (e *Engine) open(slot int) *replica {
+// replicaOf returns the replica of a pod, new if the slot had another pod.
+func (e *Engine) replicaOf(slot int) *replica {
 	for len(e.replicas) <= slot {
 		e.replicas = append(e.replicas, replica{})
 	}
@@ -75,7 +75,7 @@ func (e *Engine) PodMemory(slot int) float64 {
 
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
-	r := e.open(slot)
+	r := e.replicaOf(slot)
 	e.sync(r)
 	r.serving, r.starting, r.draining, r.throttled, r.handling = true, false, false, false, false
 	r.queueHead, r.queueTail = none, none
@@ -136,8 +136,8 @@ func (e *Engine) PodLost(slot int) {
 	s.ready = append(s.ready, int32(slot))
 }
 
-// connect sends a visit to a replica on a lost node: it fails after a time-out.
-func (e *Engine) connect(i, slot int32) {
+// connectLost sends a visit to a replica on a lost node: it fails after a time-out.
+func (e *Engine) connectLost(i, slot int32) {
 	v := &e.visits[i]
 	v.slot, v.state = slot, connecting
 	r := &e.replicas[slot]

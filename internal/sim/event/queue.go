@@ -19,9 +19,11 @@ const (
 	nodeTimer             // id: node; of its neighbours
 	timers
 
-	arrival  // id: kind of request
-	waitOver // id: visit
-	giveUp   // id: kind of request; at most one each
+	arrival     // id: kind of request
+	waitOver    // id: visit
+	giveUp      // id: index into Engine.deadlines; at most one each
+	backoffOver // id: visit
+	thinkOver   // id: user
 )
 
 const never = int64(sim.Never)

@@ -21,7 +21,8 @@ func (e *Engine) Read(r *sim.Reading) {
 	for k := range e.sources {
 		m := &e.meter.Kinds[k]
 		out := &r.Kinds[k]
-		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived, m.ExportedEnded, m.Failed, m.ExportedOver
+		// Each attempt is a request to an exporter.
+		out.Arrived, out.Ended, out.Failed, out.Over = m.Arrived+m.Retried, m.ExportedEnded, m.Failed+m.Retried, m.ExportedOver
 		readLatency(&out.Latency, m.Exported)
 	}
 	r.Calls = append(r.Calls[:0], e.made...)

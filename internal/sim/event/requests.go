@@ -5,24 +5,15 @@ import (
 	"time"
 )
 
-// source generates the arrivals of one kind of request, and times requests out.
+// source generates the arrivals of one kind of request: requests, or users who send several.
 type source struct {
 	rng   *rand.Rand
 	root  int32 // call
 	until int64 // the load's rate is constant up to here
 	rate  float64
 
-	patience int64 // ns; 0 = no timeout
-	// Requests time out in order of arrival, so one ring and one timer for its head suffice.
-	ring       []waiter
-	head, size int
-}
-
-// waiter is a request that may time out.
-type waiter struct {
-	deadline int64
-	visit    int32
-	gen      uint32
+	users *users // nil = open loop
+	keeps bool   // each request needs a user: it may be retried, or is one of several
 }
 
 // scheduleArrival draws the next arrival of a kind. It is exact for a piecewise constant rate,
@@ -34,6 +25,9 @@ func (e *Engine) scheduleArrival(kind int32) {
 		if int64(at) >= src.until {
 			rate, until := e.cfg.Load.Rate(int(kind), time.Duration(at))
 			src.rate, src.until = rate, int64(until)
+			if src.users != nil {
+				src.rate /= src.users.requests
+			}
 		}
 		if src.rate > 0 {
 			next := at + src.rng.ExpFloat64()*1e9/src.rate
@@ -49,69 +43,110 @@ func (e *Engine) scheduleArrival(kind int32) {
 	}
 }
 
-// arrive handles the arrival of a user's request.
+// arrive handles the arrival of a user's request, or of a user with its first one.
 func (e *Engine) arrive(kind int32) {
 	src := &e.sources[kind]
-	e.meter.Kinds[kind].Arrived++
-	i := e.newVisit(src.root, none, 1)
-	if src.patience > 0 {
-		e.await(kind, waiter{deadline: e.now + src.patience, visit: i, gen: e.visits[i].gen})
+	u := none
+	if src.keeps {
+		u = e.newUser(kind)
 	}
-	e.start(i)
+	e.send(kind, u)
 	e.scheduleArrival(kind)
 }
 
-func (e *Engine) await(kind int32, w waiter) {
-	src := &e.sources[kind]
-	if src.size == len(src.ring) {
-		bigger := make([]waiter, max(64, 2*len(src.ring)))
-		for i := range src.size {
-			bigger[i] = src.ring[(src.head+i)%len(src.ring)]
-		}
-		src.ring, src.head = bigger, 0
+// send sends a user's request.
+func (e *Engine) send(kind, u int32) {
+	e.meter.Kinds[kind].Arrived++
+	i := e.newVisit(e.sources[kind].root, none, 1)
+	if u != none {
+		e.users[u].asked = e.now
+		e.visits[i].user = u
 	}
-	src.ring[(src.head+src.size)%len(src.ring)] = w
-	src.size++
-	if src.size == 1 {
-		e.queue.push(w.deadline, giveUp, kind)
+	e.start(i)
+}
+
+// endRequest ends a user's request after its last attempt.
+func (e *Engine) endRequest(a attempt, ok bool) {
+	kind := e.calls[a.call].kind
+	asked := a.arrived
+	if a.user != none {
+		asked = e.users[a.user].asked
+	}
+	if ok {
+		e.meter.CompletedAttempt(int(kind), time.Duration(asked), time.Duration(a.arrived), e.time())
+	} else {
+		if a.timedOut {
+			e.meter.Kinds[kind].TimedOut++
+		}
+		e.meter.Failed(int(kind), time.Duration(asked), e.time())
+	}
+	if a.user != none {
+		e.served(kind, a.user, ok)
 	}
 }
 
-// timeOut fails the requests that have timed out. Their work continues, in vain, unless it
-// is still held.
-func (e *Engine) timeOut(kind int32) {
-	src := &e.sources[kind]
-	for src.size > 0 {
-		w := src.ring[src.head]
-		v := &e.visits[w.visit]
-		waits := v.gen == w.gen
+// deadlines times out the attempts of one call, or of one kind of users' requests. All have the
+// same time-out, so they expire in the order in which they were sent, and one ring with one timer
+// for its head suffices.
+type deadlines struct {
+	timeout    int64
+	ring       []waiter
+	head, size int
+	armed      bool // the timer is set
+}
+
+// waiter is an attempt that may time out.
+type waiter struct {
+	deadline int64
+	visit    int32
+	gen      uint32
+}
+
+// await begins an attempt's time-out.
+func (e *Engine) await(d, i int32) {
+	q := &e.deadlines[d]
+	if q.size == len(q.ring) {
+		bigger := make([]waiter, max(64, 2*len(q.ring)))
+		for i := range q.size {
+			bigger[i] = q.ring[(q.head+i)%len(q.ring)]
+		}
+		q.ring, q.head = bigger, 0
+	}
+	w := waiter{deadline: e.now + q.timeout, visit: i, gen: e.visits[i].gen}
+	q.ring[(q.head+q.size)%len(q.ring)] = w
+	q.size++
+	if !q.armed {
+		q.armed = true
+		e.queue.push(w.deadline, giveUp, d)
+	}
+}
+
+// timeOut fails the attempts whose time-out is over.
+func (e *Engine) timeOut(d int32) {
+	q := &e.deadlines[d]
+	for q.size > 0 {
+		w := q.ring[q.head]
+		waits := e.visits[w.visit].gen == w.gen
 		if waits && w.deadline > e.now {
-			e.queue.push(w.deadline, giveUp, kind)
+			e.queue.push(w.deadline, giveUp, d)
 			return
 		}
-		src.head = (src.head + 1) % len(src.ring)
-		src.size--
+		q.head = (q.head + 1) % len(q.ring)
+		q.size--
 		if waits {
-			v.abandoned = true
-			e.meter.Kinds[kind].TimedOut++
-			e.meter.Failed(int(kind), time.Duration(v.arrived), e.time())
-			if v.state == held {
-				e.dropHeld(w.visit)
-			}
+			e.stopWaiting(w.visit)
 		}
 	}
+	q.armed = false
 }
 
-// endRequest ends a user's request.
-func (e *Engine) endRequest(i int32, ok bool) {
-	v := &e.visits[i]
-	kind := int(e.calls[v.call].kind)
-	if !v.abandoned {
-		if ok {
-			e.meter.Completed(kind, time.Duration(v.arrived), e.time())
-		} else {
-			e.meter.Failed(kind, time.Duration(v.arrived), e.time())
-		}
+// stopWaiting fails an attempt for its caller. The callee's work continues, in vain, unless it is
+// still held.
+func (e *Engine) stopWaiting(i int32) {
+	a := e.detach(i)
+	a.timedOut = true
+	if e.visits[i].state == held {
+		e.dropHeld(i)
 	}
-	e.release(i)
+	e.attemptEnded(a, false)
 }

@@ -15,11 +15,25 @@ type visit struct {
 	next       int32 // in the backlog, or in the chain of free places
 	pending    int32 // calls of the current stage that have not ended
 	times      int32 // repetitions left, this one included
+	user       int32 // index into Engine.users; none = a call, or a request whose user needs no memory
 	stage      int16
 	version    uint8
 	state      state
-	failed     bool // a call that it requires has failed
-	abandoned  bool // its user timed out
+	failed     bool  // a call that it requires has failed
+	abandoned  bool  // its caller has given it up
+	tried      uint8 // attempts before this one
+}
+
+// attempt is what the caller of a visit needs to know of it when it ends.
+type attempt struct {
+	arrived                   int64
+	parent, call, times, user int32
+	tried                     uint8
+	timedOut                  bool
+}
+
+func (v *visit) attempt() attempt {
+	return attempt{arrived: v.arrived, parent: v.parent, call: v.call, times: v.times, user: v.user, tried: v.tried}
 }
 
 type state uint8
@@ -32,6 +46,7 @@ const (
 	calling
 	held       // no replica of its service is ready
 	connecting // its replica is on a lost node
+	backingOff // its caller waits before a retry
 	dead       // its replica was killed; the place is reused after its timer or its calls have ended
 )
 
@@ -46,7 +61,8 @@ func (e *Engine) newVisit(call, parent, times int32) int32 {
 		e.freeVisit = e.visits[i].next
 	}
 	v := &e.visits[i]
-	*v = visit{arrived: e.now, gen: v.gen + 1, parent: parent, call: call, slot: none, next: none, times: times}
+	*v = visit{arrived: e.now, gen: v.gen + 1, parent: parent, call: call, slot: none, next: none, times: times,
+		user: none}
 	return i
 }
 
@@ -66,11 +82,22 @@ func (e *Engine) start(i int32) {
 	m := &e.meter.Services[c.service]
 	m.Arrived++
 	e.events++
+	if c.deadlines != none {
+		e.await(c.deadlines, i)
+	}
+	if c.retries > 0 && v.tried == 0 {
+		e.budgetOf(v.parent, v.call).add()
+	}
 	if s.hold > 0 && (len(s.ready) == 0 || s.held.count > 0) {
 		e.holdVisit(i)
 		return
 	}
-	slot := e.route(s)
+	slot := none
+	if e.connections != nil {
+		slot = e.connect(i)
+	} else {
+		slot = e.route(s)
+	}
 	if slot == none {
 		m.Refused++
 		e.refuse(i)
@@ -89,7 +116,7 @@ func (e *Engine) admit(i, slot int32) {
 	v.cpu = s.cpu.Draw(s.rng, s.cpuFactor[v.version]*c.work)
 	r := &e.replicas[slot]
 	if r.lost {
-		e.connect(i, slot)
+		e.connectLost(i, slot)
 		return
 	}
 	full := r.holding >= s.workers
@@ -319,28 +346,49 @@ func (e *Engine) refuse(i int32) {
 // notifyCaller reports to the caller how a visit ended, and frees its place.
 func (e *Engine) notifyCaller(i int32, ok bool) {
 	v := &e.visits[i]
-	parent, c, times := v.parent, v.call, v.times
-	if parent == none {
-		e.endRequest(i, ok)
-		return
-	}
-	made := &e.made[e.calls[c].edge]
-	made.Count++
-	made.SumSeconds += float64(e.now-v.arrived) / 1e9
-	if !ok {
-		made.Failed++
-	}
+	a, abandoned := v.attempt(), v.abandoned
 	e.release(i)
-	if ok && times > 1 && e.visits[parent].state != dead {
-		e.start(e.newVisit(c, parent, times-1))
+	if !abandoned {
+		e.attemptEnded(a, ok)
+	}
+}
+
+// detach removes a visit from its caller; its work may continue.
+func (e *Engine) detach(i int32) attempt {
+	v := &e.visits[i]
+	a := v.attempt()
+	v.parent, v.user, v.abandoned = none, none, true
+	return a
+}
+
+// attemptEnded continues with the caller of an attempt: it retries, makes the next repetition, or
+// has one call less to wait for.
+func (e *Engine) attemptEnded(a attempt, ok bool) {
+	c := &e.calls[a.call]
+	if a.parent != none {
+		made := &e.made[c.edge]
+		made.Count++
+		made.SumSeconds += float64(e.now-a.arrived) / 1e9
+		if !ok {
+			made.Failed++
+		}
+	}
+	if !ok && c.retries > 0 && e.retry(a) {
 		return
 	}
-	p := &e.visits[parent]
-	if !ok && !e.calls[c].optional {
-		p.failed = true
+	if a.parent == none {
+		e.endRequest(a, ok)
+		return
 	}
-	if e.endPending(parent) {
-		e.nextStage(parent)
+	if ok && a.times > 1 && e.visits[a.parent].state != dead {
+		e.start(e.newVisit(a.call, a.parent, a.times-1))
+		return
+	}
+	if !ok && !c.optional {
+		e.visits[a.parent].failed = true
+	}
+	if e.endPending(a.parent) {
+		e.nextStage(a.parent)
 	}
 }
 
@@ -379,13 +427,12 @@ func (e *Engine) kill(i int32, s *service) {
 		e.notifyCaller(i, false)
 		return
 	}
-	// The place is kept as a shadow without a caller; a substitute reports to the caller.
-	stand := e.newVisit(v.call, v.parent, 1)
-	v = &e.visits[i]
-	sv := &e.visits[stand]
-	sv.arrived, sv.abandoned, sv.state = v.arrived, v.abandoned, dead
-	v.gen++ // its user's timeout no longer refers to it
+	// The place is kept without a caller until its timer or its calls have ended.
+	abandoned := v.abandoned
+	a := e.detach(i)
+	v.gen++ // a time-out no longer refers to it
 	v.state = dead
-	v.parent = none
-	e.notifyCaller(stand, false)
+	if !abandoned {
+		e.attemptEnded(a, false)
+	}
 }
