@@ -65,9 +65,9 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 
 // countPeriods counts quota periods: those in which a replica ran, and those in which it was
 // throttled. It does not run in a period if it is empty at the beginning and no visit arrives
-// before the end. In an overload every period is throttled. Where usage fluctuates, throttled
-// periods are whole ones: a policy that waits for none to be throttled would wait forever for a
-// small fraction of one.
+// before the end. After the last period with work the kernel counts one more. In an overload
+// every period is throttled. Where usage fluctuates, throttled periods are whole ones: a policy
+// that waits for none to be throttled would wait forever for a small fraction of one.
 func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64, swing *rand.Rand) {
 	period := sim.QuotaPeriod.Seconds()
 	active := 1 - math.Exp(-c.in*period/together-c.crowd)
@@ -82,7 +82,7 @@ func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64, swing *r
 	if swing != nil && cut < 0.5 {
 		throttled = min(poisson(swing, throttled), n)
 	}
-	m.Periods += n
+	m.Periods += n * (2 - active)
 	m.ThrottledPeriods += throttled
 	// In a throttled period the visits on the CPU ran at one core each.
 	atWork := max(c.crowd-c.queue, 1, c.limit)
