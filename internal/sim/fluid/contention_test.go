@@ -118,3 +118,16 @@ func TestStartUpsUseCPU(t *testing.T) {
 		})
 	}
 }
+
+// Neighbours count in the CPU of a node, as far as they get it.
+func TestNeighboursCountInTheNodesCPU(t *testing.T) {
+	app, load := rivals{4, [2]float64{.1, .1}, [2]float64{.1, .1}, [2]int{1, 1}}.app()
+	cfg := sim.Config{App: app, Load: load, Seed: 4}
+	cfg.Cluster.Neighbours.Use, cfg.Cluster.Neighbours.Request = .5, .5
+	for name, e := range map[string]sim.Engine{"event": event.New(cfg), "fluid": New(cfg, 5*time.Second)} {
+		e.AdvanceTo(2 * time.Minute)
+		var r sim.Reading
+		e.Read(&r)
+		near(t, name+": cores in use on the node", r.Nodes[0].CPUSeconds/120, 4*.7, .04)
+	}
+}

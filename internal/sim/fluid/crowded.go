@@ -54,7 +54,7 @@ func (e *Engine) recheck(n int) {
 		cores, _ := e.limitOf(int(slot))
 		sum += cores + e.services[e.cp.Pod(int(slot)).Service].idle
 	}
-	crowdable := len(m.slots)+len(e.starts) > 0 && sum > node.Cores+1e-9
+	crowdable := node.Up && len(m.slots)+len(e.starts) > 0 && sum > node.Cores+1e-9
 	if crowdable != m.crowdable {
 		m.crowdable = crowdable
 		if crowdable {
@@ -65,8 +65,8 @@ func (e *Engine) recheck(n int) {
 	}
 	m.chance.stale = true
 	e.sharesMoved = true
-	if !crowdable {
-		m.others = node.Others.Want
+	if m.others = node.Others.Want; !node.Up {
+		m.others = 0
 	}
 }
 

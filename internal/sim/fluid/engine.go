@@ -52,7 +52,7 @@ type Engine struct {
 	pods        []pod // by slot
 	starts      []start
 	nodes       []machine
-	nodeUsed    []float64 // by node: core-seconds of deleted pods
+	nodeUsed    []float64 // by node: core-seconds of deleted pods and of others
 	crowdable   int       // nodes whose limits exceed their cores
 	short       bool      // some node was short of cores in the last step
 	sharesMoved bool      // shares of nodes must be computed again
@@ -322,6 +322,9 @@ func (e *Engine) advanceBy(h time.Duration) {
 	seconds := h.Seconds()
 	if e.crowdable > 0 || e.sharesMoved {
 		e.shareNodes()
+	}
+	for n := range e.nodes {
+		e.nodeUsed[n] += e.nodes[n].others * seconds
 	}
 	if len(e.starts) > 0 {
 		e.advanceStarts(seconds)
