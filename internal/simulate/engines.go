@@ -18,7 +18,9 @@ const fluidStep = 5 * time.Second
 // newEngine makes the named engine; the name has been checked.
 func newEngine(name string, cfg sim.Config) sim.Engine {
 	if name == "fluid" {
-		return fluid.New(cfg, fluidStep)
+		e := fluid.New(cfg, fluidStep)
+		e.AddUsageNoise()
+		return e
 	}
 	return event.New(cfg)
 }

@@ -15,17 +15,30 @@ import (
 func newEngines() *cobra.Command {
 	var o validate.EnginesOptions
 	var output cli.Format
+	var part string
 	c := &cobra.Command{
 		Use:   "engines",
 		Short: "Compare the fluid engine with the event engine",
 		Long: `The fluid engine is for training, the event engine is the reference. This runs both
-over a grid of steady states (load x size x demand x call graph x CPU model) and over
-transients, and prints the errors of the fluid engine and the cells with the largest
-ones. The whole grid takes some minutes, --quick some seconds.`,
+over a grid of steady states (load x size x demand x call graph x CPU model), over
+transients, and over policies in scenes: those in which the fluid engine once failed, and
+some drawn at random. It prints the errors of the fluid engine, the cells with the largest
+ones, and whether both engines put the policies of a scene in the same order. All of it
+takes some minutes, --quick less.`,
 		Example: `  loadline-lab engines --quick
+  loadline-lab engines --part scenes --drawn 20
   loadline-lab engines --output json > engines.json`,
 		Args: cli.Exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			switch part {
+			case "all":
+			case "grid":
+				o.Parts = validate.GridOnly
+			case "scenes":
+				o.Parts = validate.ScenesOnly
+			default:
+				return fmt.Errorf("--part %q must be all, grid or scenes", part)
+			}
 			bar := cli.NewProgress(c.ErrOrStderr(), "engines")
 			o.Progress = func(done, of int) { bar.At(float64(done) / float64(of)) }
 			r, err := validate.Engines(c.Context(), o)
@@ -36,13 +49,25 @@ ones. The whole grid takes some minutes, --quick some seconds.`,
 			if output.Structured() {
 				return output.Encode(c.OutOrStdout(), r)
 			}
-			return printEngines(c.OutOrStdout(), r)
+			if o.Parts != validate.ScenesOnly {
+				if err := printEngines(c.OutOrStdout(), r); err != nil {
+					return err
+				}
+			}
+			if o.Parts != validate.GridOnly {
+				return printScenes(c.OutOrStdout(), r.Scenes)
+			}
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&o.Quick, "quick", false, "one cell in 23 of the grid")
 	c.Flags().Float64Var(&o.Requests, "requests", 50_000, "requests per cell in the event engine; more near saturation")
 	c.Flags().IntVar(&o.Seeds, "seeds", 10, "runs of the event engine per transient")
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the first cell")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the first cell, and of the scenes that are drawn")
+	c.Flags().StringVar(&part, "part", "all", "all, grid (steady states and transients) or scenes")
+	c.Flags().IntVar(&o.Drawn, "drawn", 20, "scenes drawn at random")
+	c.Flags().StringVar(&o.Only, "only", "", "only scenes whose name contains this")
+	c.Flags().IntVar(&o.Runs, "runs", 3, "seeds of each policy of a scene")
 	output.Add(c.Flags())
 	return c
 }
@@ -84,5 +109,46 @@ func printEngines(w io.Writer, r validate.EnginesReport) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f %%\t%.2f %%\t%+.2f %%\n", x.Transient.Name, x.Transient.Cell.Shape.Name, model,
 			100*x.Event, 100*x.Fluid, 100*(x.Fluid-x.Event))
 	}
+	return t.Flush()
+}
+
+func printScenes(w io.Writer, all []validate.SceneResult) error {
+	fmt.Fprintln(w, "\nPolicies in scenes, means over the seeds:")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENE\tPOLICY\tOVER SLO event\tfluid\tPOINTS\tCOST event\tfluid\tERROR\tP99 event\tfluid\tERROR\t")
+	for _, s := range all {
+		for _, p := range s.Policies {
+			mark := ""
+			if !p.Within() {
+				mark = "*"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%.2f %%\t%.2f %%\t%+.1f\t%.3f\t%.3f\t%+.1f %%\t%.0f ms\t%.0f ms\t%+.0f %%\t%s\n", s.Scene, p.Policy,
+				100*p.Event.OverSLO, 100*p.Fluid.OverSLO, 100*p.OverOff(), p.Event.Cost, p.Fluid.Cost, 100*p.CostOff(),
+				p.Event.P99Ms, p.Fluid.P99Ms, 100*p.P99Off(), mark)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\n* more than 2 points over the SLO or 5 % of the cost off")
+	fmt.Fprintln(t, "\nAGREEMENT\tALL\tKNOWN\tDRAWN\tREQUIRED")
+	sums := []validate.ScenesSummary{
+		validate.SummariseScenes(all, nil),
+		validate.SummariseScenes(all, func(s validate.SceneResult) bool { return !s.Drawn }),
+		validate.SummariseScenes(all, func(s validate.SceneResult) bool { return s.Drawn }),
+	}
+	row := func(what, asked string, of func(validate.ScenesSummary) string) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", what, of(sums[0]), of(sums[1]), of(sums[2]), asked)
+	}
+	count := func(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
+	row("over the SLO within 2 points", "", func(s validate.ScenesSummary) string { return count(s.OverWithin, s.Runs) })
+	row("cost within 5 %", "", func(s validate.ScenesSummary) string { return count(s.CostWithin, s.Runs) })
+	row("both", "9 of 10", func(s validate.ScenesSummary) string { return count(s.BothWithin, s.Runs) })
+	row("over the SLO, median error in points", "", func(s validate.ScenesSummary) string { return fmt.Sprintf("%.2f", 100*s.OverMedian) })
+	row("cost, median error", "", func(s validate.ScenesSummary) string { return cli.Percent(s.CostMedian) })
+	row("p99, median error", "", func(s validate.ScenesSummary) string { return cli.Percent(s.P99Median) })
+	row("pairs separated by the SLO, order kept", "", func(s validate.ScenesSummary) string { return count(s.PairsOverKept, s.PairsOver) })
+	row("pairs separated by cost, order kept", "", func(s validate.ScenesSummary) string { return count(s.PairsCostKept, s.PairsCost) })
+	row("pairs, order kept", "95 %", func(s validate.ScenesSummary) string { return cli.Percent(s.Kept()) })
 	return t.Flush()
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -17,17 +18,31 @@ type EnginesOptions struct {
 	Quick    bool    // a part of the grid
 	Requests float64 // per cell in the event engine, more near saturation; 0 = 50,000
 	Seeds    int     // per transient in the event engine; 0 = 10
+	Parts    EngineParts
+	Drawn    int    // scenes drawn at random
+	Runs     int    // seeds per policy of a scene; 0 = 3
+	Only     string // scenes whose name contains it
 	Seed     uint64
 	Progress func(done, of int) // may be nil; called from one goroutine at a time
 }
+
+// EngineParts are the parts of a comparison.
+type EngineParts int
+
+const (
+	AllParts   EngineParts = iota
+	GridOnly               // steady states and transients
+	ScenesOnly             // policies in scenes
+)
 
 // EnginesReport is the comparison.
 type EnginesReport struct {
 	Steady     []SteadyResult
 	Transients []TransientResult
+	Scenes     []SceneResult
 }
 
-// Engines runs the grid and the transients over all cores. Every cell has its
+// Engines runs the grid, the transients and the scenes over all cores. Every cell has its
 // own seed, so the report does not depend on their number.
 func Engines(ctx context.Context, o EnginesOptions) (EnginesReport, error) {
 	if o.Requests == 0 {
@@ -36,35 +51,74 @@ func Engines(ctx context.Context, o EnginesOptions) (EnginesReport, error) {
 	if o.Seeds == 0 {
 		o.Seeds = 10
 	}
-	cells, transients := EngineGrid(o.Quick), Transients()
-	r := EnginesReport{Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients))}
-	jobs := len(cells) + len(transients)
+	if o.Runs == 0 {
+		o.Runs = 3
+	}
+	var cells []EngineCell
+	var transients []Transient
+	var scenes []Scene
+	if o.Parts != ScenesOnly {
+		cells, transients = EngineGrid(o.Quick), Transients()
+	}
+	if o.Parts != GridOnly {
+		var err error
+		if scenes, err = Scenes(o.Drawn, o.Seed, o.Quick); err != nil {
+			return EnginesReport{}, err
+		}
+		scenes = slices.DeleteFunc(scenes, func(s Scene) bool { return !strings.Contains(s.Name, o.Only) })
+	}
+	r := EnginesReport{
+		Steady: make([]SteadyResult, len(cells)), Transients: make([]TransientResult, len(transients)),
+		Scenes: make([]SceneResult, len(scenes)),
+	}
+	// The longest first, so that no core waits for the last one.
+	err := inParallel(ctx, len(scenes)+len(cells)+len(transients), o.Progress, func(i int) (err error) {
+		switch {
+		case i < len(scenes):
+			r.Scenes[i], err = scenes[i].Run(ctx, o.Runs)
+		case i < len(scenes)+len(cells):
+			i -= len(scenes)
+			r.Steady[i] = RunSteady(cells[i], o.Requests, o.Seed+uint64(i))
+		default:
+			i -= len(scenes) + len(cells)
+			r.Transients[i] = transients[i].Run(o.Seeds)
+		}
+		return err
+	})
+	return r, err
+}
+
+// inParallel does n jobs over all cores, and stops at the first error.
+func inParallel(ctx context.Context, n int, progress func(done, of int), do func(i int) error) error {
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	var first error
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
-				if i >= jobs {
+				if i >= n {
 					return
 				}
-				if i < len(cells) {
-					r.Steady[i] = RunSteady(cells[i], o.Requests, o.Seed+uint64(i))
-				} else {
-					r.Transients[i-len(cells)] = transients[i-len(cells)].Run(o.Seeds)
+				err := do(i)
+				mu.Lock()
+				if first == nil {
+					first = err
 				}
-				n := int(done.Add(1))
-				if o.Progress != nil {
-					mu.Lock()
-					o.Progress(n, jobs)
-					mu.Unlock()
+				stop := first != nil
+				if progress != nil {
+					progress(int(done.Add(1)), n)
+				}
+				mu.Unlock()
+				if stop {
+					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return r, ctx.Err()
+	return cmp.Or(first, ctx.Err())
 }
 
 // EnginesSummary summarises the errors of a report.

@@ -28,9 +28,10 @@ func (c clump) rounded() (c2 clump, size, cv int) {
 // setClumps computes the clumps of every service from the mix of requests, if the mix has
 // changed.
 func (e *Engine) setClumps() {
-	if e.cfg.CPU != sim.Quota || !e.mixChanged() {
+	if e.cfg.CPU != sim.Quota || !e.mixChanged() && !e.replicasChanged {
 		return
 	}
+	e.replicasChanged = false
 	clear(e.clumpSums)
 	for k := range e.kinds {
 		e.addClumps(k)
@@ -41,7 +42,7 @@ func (e *Engine) setClumps() {
 		if sums.clumps > 0 && sums.visits > 1.1*sums.clumps {
 			n, n2 := sums.visits/sums.clumps, sums.squares/sums.clumps
 			cv := s.work.cpuCV
-			next = clump{n, math.Sqrt(max((n2+n*cv*cv)/(n*n)-1, 0))}
+			next = clump{n, math.Sqrt(max((n2+n*cv*cv)/(n*n)-1, 0))}.among(s.ready)
 		}
 		next, _, _ = next.rounded()
 		if next != s.clump {
@@ -51,6 +52,14 @@ func (e *Engine) setClumps() {
 			}
 		}
 	}
+}
+
+// among is the clump that one of several replicas gets: each visit goes to one of them.
+func (c clump) among(replicas int) clump {
+	if replicas > 1 {
+		c.size = 1 + (c.size-1)/float64(replicas)
+	}
+	return c
 }
 
 // clumpSum adds up clumps: their number, their visits and the squares of these.

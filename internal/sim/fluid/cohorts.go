@@ -42,6 +42,7 @@ func (e *Engine) merge(service, a, b int) {
 	x.calling = mean(x.calling, y.calling)
 	x.pods += y.pods
 	y.pods = 0
+	e.sharesMoved = true
 	e.dropCohort(service, b)
 }
 

@@ -2,67 +2,145 @@ package fluid
 
 import (
 	"math"
-
-	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/sim"
+	"slices"
 )
 
-// machine is a node whose cores are shared by its replicas.
+// machine is a node whose cores are shared by its replicas and its neighbours.
 type machine struct {
-	wants float64 // cores that its replicas would use
+	slots     []int32 // serving pods
+	crowdable bool    // what they and others may use exceeds its cores
+
+	wants  float64 // cores that all on it would use
+	level  float64 // see fillLevel
+	others float64 // cores that others get
+
+	starting, startWeight float64 // cores wanted by start-ups, and their weight
+
+	chance chance
 }
 
-// checkNodes determines whether the pods of any node may use more cores than it has. If none
-// can, steps skip the sharing.
-func (e *Engine) checkNodes() {
-	e.crowdedNode = false
-	for n := range e.nodes {
-		sum := 0.0
-		for i := range e.services {
-			for _, slot := range e.cp.Slots(i) {
-				if p := e.cp.Pod(slot); p.Node == n && (p.Phase == loadline.PodReady || p.Phase == loadline.PodDraining) {
-					cores, _ := e.limitOf(slot)
-					sum += cores
-				}
-			}
-		}
-		if sum > e.cp.Nodes()[n].Cores+1e-9 {
-			e.crowdedNode = true
-			return
-		}
+// weigh is a pod's weight on a full node, as the kernel's: its CPU request.
+func (e *Engine) weigh(slot int) float64 { return max(e.cp.Pod(slot).Size.CPURequest, leastWeight) }
+
+const leastWeight = 0.002 // cores
+
+// enterNode and leaveNode keep the list of a node's serving pods.
+func (e *Engine) enterNode(slot int) {
+	p := &e.pods[slot]
+	p.weight = e.weigh(slot)
+	if p.node >= 0 {
+		m := &e.nodes[p.node]
+		m.slots = append(m.slots, int32(slot))
+		e.recheck(p.node)
 	}
 }
 
-// shareNodes lowers the limit of replicas on nodes with too few cores: in proportion to CPU
-// requests, and what one does not need goes to the others. A service whose replicas are on
-// several nodes gets the mean.
+func (e *Engine) leaveNode(slot int) {
+	if n := e.pods[slot].node; n >= 0 {
+		m := &e.nodes[n]
+		if i := slices.Index(m.slots, int32(slot)); i >= 0 {
+			m.slots = slices.Delete(m.slots, i, i+1)
+		}
+		e.recheck(n)
+	}
+}
+
+// recheck determines whether those on a node may use more cores than it has, after a change. If
+// no node is like that, steps skip the sharing.
+func (e *Engine) recheck(n int) {
+	m, node := &e.nodes[n], &e.cp.Nodes()[n]
+	sum := node.Others.Want + m.starting
+	for _, slot := range m.slots {
+		cores, _ := e.limitOf(int(slot))
+		sum += cores + e.services[e.cp.Pod(int(slot)).Service].idle
+	}
+	crowdable := node.Up && len(m.slots)+len(e.starts) > 0 && sum > node.Cores+1e-9
+	if crowdable != m.crowdable {
+		m.crowdable = crowdable
+		if crowdable {
+			e.crowdable++
+		} else {
+			e.crowdable--
+		}
+	}
+	m.chance.stale = true
+	e.sharesMoved = true
+	if m.others = node.Others.Want; !node.Up {
+		m.others = 0
+	}
+}
+
+// shareNodes divides the cores of crowded nodes. Where those on a node want more than it has on
+// average, limits are lowered: in proportion to CPU requests, and what one does not need goes
+// to the others. Where they want more only now and then, visits are delayed (chance.go). A
+// service whose replicas are on several nodes gets the mean.
 func (e *Engine) shareNodes() {
+	short := false
+	for n := range e.nodes {
+		m := &e.nodes[n]
+		if !m.crowdable {
+			continue
+		}
+		m.level = e.fillLevel(n)
+		if !math.IsInf(m.level, 1) {
+			short = true
+		}
+		if m.chance.outdated(m.wants) {
+			e.drawLots(n)
+			e.sharesMoved = true
+		}
+	}
+	if !short && !e.short && !e.sharesMoved {
+		return
+	}
+	e.short, e.sharesMoved = short, false
+	e.clearShares()
+	for n := range e.nodes {
+		if m := &e.nodes[n]; m.crowdable {
+			e.grantShares(m)
+		}
+	}
+	e.takeShares()
+}
+
+func (e *Engine) clearShares() {
 	for i := range e.services {
 		s := &e.services[i]
 		for c := range s.cohorts {
-			s.cohorts[c].grant = 0
+			k := &s.cohorts[c]
+			k.lowered, k.stretch, k.delay, k.risk = 0, 0, 0, 0
 		}
 	}
-	for n := range e.nodes {
-		level := e.fillLevel(n)
-		e.eachPod(n, func(s *service, c *cohort, weight, want float64) {
-			got := c.ownLimit
-			if give := level * weight; give < want {
-				got = min(got, give)
-			} else if !c.quota && e.nodes[n].wants > 0 {
-				// A replica without a limit may use what the others leave.
-				got = min(got, max(e.cp.Nodes()[n].Cores-(e.nodes[n].wants-want), give))
-			}
-			c.grant += got / float64(c.pods)
-		})
+}
+
+// grantShares adds up, for the cohorts of a node's pods, by how much their limits are lowered
+// and how long their visits are delayed.
+func (e *Engine) grantShares(m *machine) {
+	for _, slot := range m.slots {
+		p := &e.pods[slot]
+		s := &e.services[p.service]
+		c := &s.cohorts[p.cohort]
+		each := 1 / float64(c.pods)
+		want := e.wantOf(s, c)
+		if give := m.level * p.weight; give < want {
+			c.lowered += (c.ownLimit - min(c.ownLimit, max(give-s.idle, 0.001))) * each
+			continue
+		}
+		c.stretch += p.stretch * each
+		c.delay += p.delay * each
+		c.risk += p.risk * each
 	}
+}
+
+// takeShares applies what grantShares has added up.
+func (e *Engine) takeShares() {
 	for i := range e.services {
 		s := &e.services[i]
 		for k := range s.cohorts {
 			c := &s.cohorts[k]
 			limit := c.ownLimit
-			if c.grant > 0 && c.grant < c.ownLimit*0.999 {
-				limit = c.grant
+			if c.lowered > 0.001*limit {
+				limit -= c.lowered
 			}
 			if math.Abs(limit-c.limit) > 0.005*c.limit {
 				c.limit = limit
@@ -72,98 +150,47 @@ func (e *Engine) shareNodes() {
 	}
 }
 
+// wantOf is the cores that a replica would use for its arrivals, its backlog and itself.
+func (e *Engine) wantOf(s *service, c *cohort) float64 {
+	return min(c.ownLimit, c.in*s.work.cpu+c.extra*s.work.cpu/max(e.step.Seconds(), 1)) + s.idle
+}
+
 // fillLevel solves the water-filling of a node's cores: each replica gets level*weight, at most
 // what it wants. +Inf: there is enough for all.
 func (e *Engine) fillLevel(n int) float64 {
-	m := &e.nodes[n]
-	m.wants = 0
-	e.eachPod(n, func(_ *service, _ *cohort, _, want float64) { m.wants += want })
-	if m.wants <= e.cp.Nodes()[n].Cores {
+	m, node := &e.nodes[n], &e.cp.Nodes()[n]
+	m.wants, m.others = node.Others.Want+m.starting, node.Others.Want
+	for _, slot := range m.slots {
+		p := &e.pods[slot]
+		s := &e.services[p.service]
+		p.want = e.wantOf(s, &s.cohorts[p.cohort])
+		m.wants += p.want
+	}
+	if m.wants <= node.Cores {
 		return math.Inf(1)
 	}
 	level := 0.0
+	otherWeight := max(node.Others.Request.Cores, leastWeight)
 	for range 16 {
-		free, weights := e.cp.Nodes()[n].Cores, 0.0
-		e.eachPod(n, func(_ *service, _ *cohort, weight, want float64) {
+		free, weights := node.Cores, 0.0
+		share := func(weight, want float64) {
 			if want <= level*weight {
 				free -= want
 			} else {
 				weights += weight
 			}
-		})
+		}
+		share(otherWeight, node.Others.Want)
+		share(m.startWeight, m.starting)
+		for _, slot := range m.slots {
+			share(e.pods[slot].weight, e.pods[slot].want)
+		}
 		if next := free / weights; weights > 0 && next > level*(1+1e-9) {
 			level = next
 			continue
 		}
 		break
 	}
+	m.others = min(node.Others.Want, level*otherWeight)
 	return level
-}
-
-// eachPod calls f with every serving pod of a node: its weight and the cores it would use for
-// its arrivals and its backlog.
-func (e *Engine) eachPod(n int, f func(s *service, c *cohort, weight, want float64)) {
-	for i := range e.services {
-		s := &e.services[i]
-		for _, slot := range e.cp.Slots(i) {
-			info := e.cp.Pod(slot)
-			if info.Node != n || slot >= len(e.pods) || e.pods[slot].cohort < 0 {
-				continue
-			}
-			c := &s.cohorts[e.pods[slot].cohort]
-			want := min(c.ownLimit, c.in*s.work.cpu+c.extra*s.work.cpu/max(e.step.Seconds(), 1))
-			f(s, c, max(info.Size.CPURequest, 0.002), want)
-		}
-	}
-}
-
-// checkMemory kills replicas whose visits exceed their memory limit. Among equal replicas one
-// is killed at a time: random fluctuations would not hit all at once.
-func (e *Engine) checkMemory() {
-	for i := range e.services {
-		s := &e.services[i]
-		if s.perVisit <= 0 {
-			continue
-		}
-		for c := range s.cohorts {
-			if slot := e.overfull(i, c); slot >= 0 {
-				e.cp.Killed(slot, e.now)
-				e.nextControl = e.cp.Next()
-				break
-			}
-		}
-	}
-}
-
-// overfull returns a pod of a cohort that exceeds its memory limit, or -1. The number of visits
-// fluctuates: at random it reaches several times its mean within a step.
-func (e *Engine) overfull(service, at int) int {
-	s := &e.services[service]
-	c := &s.cohorts[at]
-	calling := c.calling
-	usual := max(c.crowd-c.extra, 0)
-	peak := c.extra + 5*usual + calling + 4*math.Sqrt(calling) + 1
-	if peak*s.perVisit+s.base <= s.leastMemory(e.cp, service) {
-		return -1
-	}
-	for _, slot := range e.cp.Slots(service) {
-		info := e.cp.Pod(slot)
-		if slot < len(e.pods) && e.pods[slot].cohort == at && e.pods[slot].id == info.ID &&
-			info.Size.MemoryLimit > 0 && peak*s.perVisit+s.base > float64(info.Size.MemoryLimit) {
-			return slot
-		}
-	}
-	return -1
-}
-
-// leastMemory is a lower bound of the pods' limits: the desired limit, or the current one while
-// a resize is pending.
-func (s *service) leastMemory(cp *sim.ControlPlane, service int) float64 {
-	least := math.Inf(1)
-	for _, slot := range cp.Slots(service) {
-		if limit := cp.Pod(slot).Size.MemoryLimit; limit > 0 {
-			least = min(least, float64(limit))
-		}
-	}
-	return least
 }

@@ -11,6 +11,7 @@ import (
 type kind struct {
 	rate    float64 // requests per second in this step
 	arrived float64 // in this step
+	luck    float64 // how many more than that an exporter of CPU usage sees, as a share
 
 	timeout float64 // seconds; +Inf = none
 	slo     float64 // seconds; +Inf = none

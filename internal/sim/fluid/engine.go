@@ -7,13 +7,14 @@
 // and surface/ (latency by load, measured once), parts.go, combine.go and blender.go
 // (distributions and their arithmetic), latency.go (distributions up the call trees), ending.go
 // (how requests end), account.go and sample.go (latency accounting), pods.go and cohorts.go
-// (pod lifecycle), crowded.go (nodes and memory limits that are too small), calls.go (calls as
+// (pod lifecycle), crowded.go and chance.go (nodes with too few cores, always or now and then),
+// start.go (start-ups that use CPU),
+// memory.go (memory limits that are too small), calls.go (calls as
 // callers measure them), read.go (exported metrics), program.go and service.go (the app laid
 // out flat).
 //
 // Simplifications: replicas of a service that are alike share one state; parts of a request are
-// correlated only as far as latency.go says; failed visits are as slow as successful ones;
-// contention on a node is computed from means, without fluctuations.
+// correlated only as far as latency.go says; failed visits are as slow as successful ones.
 package fluid
 
 import (
@@ -34,10 +35,13 @@ type Engine struct {
 	p     *program
 	noise []*rand.Rand // by kind; nil = mean arrivals
 	rare  []*rand.Rand // by kind, for requests that are drawn one by one; nil = mean arrivals too
+	swing *rand.Rand   // of the CPU in use; nil = its mean
+	fate  *rand.Rand   // of replicas close to their memory limit
 
 	now         time.Duration
 	nextControl time.Duration
 	drainAt     time.Duration // when the next draining pod is empty
+	startAt     time.Duration // when the next start-up that uses CPU ends
 	disturbed   int           // disturbances applied so far
 	meter       *sim.Meter
 	cp          *sim.ControlPlane
@@ -46,15 +50,20 @@ type Engine struct {
 	holders     []int // services that hold visits
 	kinds       []kind
 	pods        []pod // by slot
+	starts      []start
 	nodes       []machine
-	nodeUsed    []float64 // by node: core-seconds of deleted pods
-	crowdedNode bool      // some node's limits exceed its cores
+	nodeUsed    []float64 // by node: core-seconds of deleted pods and of others
+	crowdable   int       // nodes whose limits exceed their cores
+	short       bool      // some node was short of cores in the last step
+	sharesMoved bool      // shares of nodes must be computed again
 
 	nodeFlow
 	latencyState
 	calls      callsMade
 	clumpSums  []clumpSum     // by service
 	perRequest [][]visitCount // by kind and service
+
+	replicasChanged bool // since clumps were set
 
 	unsettled bool          // some service has a backlog or is about to get one
 	unrest    bool          // the same, for the step being computed
@@ -103,12 +112,13 @@ func New(cfg sim.Config, step time.Duration) *Engine {
 	p := compile(app)
 	e := &Engine{
 		cfg: cfg, app: app, step: max(step, time.Millisecond), table: surface.Embedded(), p: p,
-		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never,
+		meter: sim.NewMeter(app, cfg.WarmUp), drainAt: sim.Never, startAt: sim.Never,
 		nodeFlow: newNodeFlow(len(p.nodes)), latencyState: newLatencyState(p), calls: newCallsMade(p),
-		clumpSums: make([]clumpSum, len(app.Services)),
+		clumpSums: make([]clumpSum, len(app.Services)), fate: sim.Stream(cfg.Seed, sim.StreamDemand, 1),
 	}
 	for i := range app.Services {
 		e.services = append(e.services, newService(&app.Services[i], i))
+		e.services[i].fate = e.fate.ExpFloat64()
 		if app.Services[i].Hold > 0 {
 			e.holders = append(e.holders, i)
 			e.services[i].held = newHolding(app, cfg, i)
@@ -178,6 +188,12 @@ func (e *Engine) AddNoise() {
 	}
 }
 
+// AddUsageNoise makes the CPU in use fluctuate as the numbers of requests and their demands do,
+// drawn from the seed of the run. Queues keep their mean flow: the surface has their
+// fluctuations. An autoscaler that scales out on the highest of several readings acts on these
+// fluctuations. Call it before the first step.
+func (e *Engine) AddUsageNoise() { e.swing = sim.Stream(e.cfg.Seed, sim.StreamDemand, 0) }
+
 // ControlPlane holds the pods.
 func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
 
@@ -204,7 +220,7 @@ func (e *Engine) AdvanceTo(t time.Duration) {
 		if e.now >= t {
 			return
 		}
-		next := min(t, e.now+e.step, e.nextControl, e.nextDisturbance(), e.drainAt)
+		next := min(t, e.now+e.step, e.nextControl, e.nextDisturbance(), e.drainAt, e.startAt)
 		if e.cfg.WarmUp > e.now {
 			next = min(next, e.cfg.WarmUp)
 		}
@@ -222,6 +238,10 @@ func (e *Engine) happen() {
 	}
 	if e.drainAt <= e.now {
 		e.endDrains()
+		acted = true
+	}
+	if e.startAt <= e.now {
+		e.endStarts()
 		acted = true
 	}
 	if acted || e.nextControl <= e.now {
@@ -287,8 +307,8 @@ func (e *Engine) advance(next time.Duration) {
 		e.setClumps()
 		e.advanceBy(h)
 		e.now += h
-		e.checkMemory()
-		if e.nextControl <= e.now || e.drainAt <= e.now {
+		e.checkMemory(h.Seconds())
+		if e.nextControl <= e.now || e.drainAt <= e.now || e.startAt <= e.now {
 			return
 		}
 		if len(e.holders) > 0 {
@@ -300,8 +320,14 @@ func (e *Engine) advance(next time.Duration) {
 // advanceBy computes one step.
 func (e *Engine) advanceBy(h time.Duration) {
 	seconds := h.Seconds()
-	if e.crowdedNode {
+	if e.crowdable > 0 || e.sharesMoved {
 		e.shareNodes()
+	}
+	for n := range e.nodes {
+		e.nodeUsed[n] += e.nodes[n].others * seconds
+	}
+	if len(e.starts) > 0 {
+		e.advanceStarts(seconds)
 	}
 	e.flowDown(seconds)
 	e.latencies()

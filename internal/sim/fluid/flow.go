@@ -53,6 +53,9 @@ func (e *Engine) flowDown(h float64) {
 			kd.arrived = poisson(e.rare[k], kd.arrived)
 		}
 		e.flow[e.p.roots[k]] = kd.arrived
+		if e.swing != nil && e.noise == nil && kd.arrived > 0 {
+			kd.luck = poisson(e.swing, kd.arrived)/kd.arrived - 1
+		}
 	}
 	e.unrest = false
 	for pos, s := range e.p.order {
@@ -83,6 +86,9 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 	}
 	if s.held.count > 0 {
 		e.expire(s, m)
+	}
+	if e.swing != nil && in > 0 {
+		s.luck = e.swingOf(s, g, in)
 	}
 	refused := e.serve(s, m, in, factor, h, e.holdBack(s, g, h))
 	left := e.count(s, factor, h)
@@ -122,6 +128,16 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 			e.callOn(nd, out, h)
 		}
 	}
+}
+
+// swingOf draws the ratio of the CPU time that the visits of a step need to its mean: requests
+// bring all their visits, and each visit its own demand.
+func (e *Engine) swingOf(s *service, g span, in float64) float64 {
+	more := s.work.cpuCV * math.Sqrt(in) * e.swing.NormFloat64()
+	for n := g.from; n < g.to; n++ {
+		more += e.flow[n] * e.kinds[e.p.nodes[n].kind].luck
+	}
+	return max(1+more/in, 0)
 }
 
 // takeHold updates how long a visit occupies its worker after its CPU work. In an overload
@@ -209,7 +225,7 @@ func (e *Engine) serve(s *service, m *sim.ServiceMeter, in, factor, h, most floa
 			e.unrest = true
 		}
 		if c.quota {
-			c.countPeriods(m, s.clump.size, h)
+			c.countPeriods(m, s.clump.size, h, e.swing)
 		}
 		if s.held.places > 0 {
 			c.forget(in, h)
@@ -231,10 +247,18 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		// arrived.
 		c.calling = (c.calling + c.out*h) / (1 + h/max(s.hold, 1e-9))
 		inside := c.crowd + c.calling
-		used := min(c.out*cpu, c.limit) + s.idle
+		seen := inside
+		if e.swing != nil && c.extra == 0 && c.in > 0 {
+			seen = max(inside+e.swing.NormFloat64()*c.unevenness(h)/math.Sqrt(max(pods, 1)), 0)
+		}
+		used := min(c.out*cpu, c.limit)
+		if c.extra == 0 { // a backlog keeps its replica busy
+			used = min(used*s.luck, c.limit)
+		}
+		used += s.idle
 		c.perPod.cpu += used * h
 		c.perPod.bytes += (s.base + s.perVisit*inside) * h
-		c.perPod.busy += inside * h
+		c.perPod.busy += seen * h
 		s.inside += pods * inside
 		s.cpuSeconds += used * h * pods
 		s.queueSeconds += pods * (c.queue + c.out*c.stall) * h
@@ -249,6 +273,13 @@ func (e *Engine) count(s *service, factor, h float64) (left float64) {
 		s.busySeconds += held
 	}
 	return left
+}
+
+// unevenness is the standard deviation of the visits in a replica, as a mean over a step: they
+// are Poisson in calls and nearly geometric on the CPU, and alike for the time of a visit.
+func (c *cohort) unevenness(h float64) float64 {
+	inside := c.crowd + c.calling
+	return math.Sqrt((inside + c.crowd*c.crowd) * min(2*inside/c.in/h, 1))
 }
 
 // rest is a step of a service without visits.

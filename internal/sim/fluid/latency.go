@@ -105,7 +105,7 @@ func (e *Engine) boundLatency(i int) {
 func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	c := &s.cohorts[0]
 	simple := len(s.cohorts) == 1 && c.extra == 0 && c.odds < 1e-3 && c.queue == 0 && s.held.share == 0
-	now := c.curve.own[local].partAt(c.load, tail)
+	now := c.curve.own[local].partAt(c.load, tail) + c.slower(&c.curve.own[local])
 	if last := e.ownTail[profile]; simple && c.curve == s.lastCurve[local] && alike(now, last) {
 		return false
 	}
@@ -150,6 +150,17 @@ func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 	if c.spread > 0 {
 		out.widen(1 - evenness*c.spread)
 	}
+	if c.stretch > 0 {
+		for k := range out.part {
+			out.part[k] += c.stretch * o.demand[k]
+		}
+		out.settle()
+	}
+	if c.risk >= 1e-3 && c.delay > 0 {
+		wait := exponential(c.delay / c.risk)
+		maybe(&wait, &wait, c.risk)
+		e.blend.sum(out, out, &wait)
+	}
 	if c.odds >= 1e-3 && c.stall > 0 {
 		wait := exponential(c.stall / c.odds)
 		maybe(&wait, &wait, c.odds)
@@ -166,6 +177,15 @@ func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 		}
 	}
 	out.settle()
+}
+
+// slower is about what contention on nodes adds to the part that is watched.
+func (c *cohort) slower(o *ownCurve) float64 {
+	if c.delay <= 0 {
+		return 0
+	}
+	const rare = 0.015 // the watched part's distance from 1
+	return c.stretch*o.demand[tail] + c.delay/c.risk*max(math.Log(c.risk/rare), 0) + c.delay
 }
 
 // evenness is how much narrower than with random routing the sojourns are where visits go to

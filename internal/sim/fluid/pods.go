@@ -16,6 +16,15 @@ type pod struct {
 	from   usage
 	used   usage // up to from
 
+	// On its node: see crowded.go and chance.go.
+	service int
+	weight  float64
+	busy    float64 // weight, as far as it is at work while all cores are in use
+	want    float64 // cores
+	stretch float64 // delay of a visit over its CPU time
+	delay   float64 // mean further delay of a visit, in seconds
+	risk    float64 // probability of it
+
 	lost      bool // its node has failed; calls are still routed to it
 	draining  bool
 	left      float64 // visits it had when draining began
@@ -28,10 +37,8 @@ func (e *Engine) NodeChanged(n int) {
 	for len(e.nodes) <= n {
 		e.nodes, e.nodeUsed = append(e.nodes, machine{}), append(e.nodeUsed, 0)
 	}
+	e.recheck(n)
 }
-
-// PodStarting does nothing: start-up uses no CPU.
-func (e *Engine) PodStarting(int) {}
 
 // PodMemory is the bytes that a pod uses now.
 func (e *Engine) PodMemory(slot int) float64 {
@@ -51,6 +58,18 @@ func (e *Engine) PodMemory(slot int) float64 {
 
 // PodReady adds a pod to routing.
 func (e *Engine) PodReady(slot int) {
+	e.openPod(slot)
+	info := e.cp.Pod(slot)
+	s := &e.services[info.Service]
+	s.ready++
+	e.replicasChanged = true
+	limit, quota := e.limitOf(slot)
+	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
+	e.enterNode(slot)
+}
+
+// openPod makes the state of a pod, new if the slot had another one.
+func (e *Engine) openPod(slot int) {
 	for len(e.pods) <= slot {
 		e.pods = append(e.pods, pod{cohort: -1})
 	}
@@ -59,13 +78,8 @@ func (e *Engine) PodReady(slot int) {
 		if p.id != 0 && p.node >= 0 {
 			e.nodeUsed[p.node] += p.used.cpu
 		}
-		*p = pod{id: info.ID, node: info.Node, cohort: -1}
+		*p = pod{id: info.ID, node: info.Node, service: info.Service, cohort: -1}
 	}
-	s := &e.services[info.Service]
-	s.ready++
-	limit, quota := e.limitOf(slot)
-	e.join(s, slot, e.cohortFor(s, limit, quota, 0))
-	e.checkNodes()
 }
 
 // limitOf is the CPU available to a pod's visits: idle usage is deducted from its limit;
@@ -163,13 +177,14 @@ func (e *Engine) PodDraining(slot int) {
 	}
 	p.left = e.leave(s, slot)
 	s.ready--
+	e.replicasChanged = true
 	s.draining += p.left
 	p.draining = true
 	p.drainFrom = e.now
 	last := 2 * (s.hold + s.work.cpu/min(limit, 1))
 	p.drainTo = e.now + time.Duration((p.left*s.work.cpu/limit+last)*float64(time.Second))
 	e.drainAt = min(e.drainAt, p.drainTo)
-	e.checkNodes()
+	e.leaveNode(slot)
 }
 
 // drainStep advances draining pods; it returns the visits that left.
@@ -233,6 +248,7 @@ func (e *Engine) PodStopped(slot int) {
 	if slot >= len(e.pods) || e.pods[slot].id != info.ID {
 		return // it never became ready
 	}
+	e.dropStart(slot)
 	p, s := &e.pods[slot], &e.services[info.Service]
 	switch {
 	case p.lost:
@@ -241,13 +257,14 @@ func (e *Engine) PodStopped(slot int) {
 	case p.cohort >= 0:
 		calling := s.cohorts[p.cohort].calling
 		s.ready--
+		e.replicasChanged = true
 		e.loseVisits(info.Service, e.leave(s, slot), calling)
 	case p.draining:
 		s.draining = max(s.draining-p.left, 0)
 		e.loseVisits(info.Service, p.left, 0)
 		p.draining = false
 	}
-	e.checkNodes()
+	e.leaveNode(slot)
 }
 
 // PodLost fails all requests in a pod whose node has failed. It stays in routing, and calls to
@@ -298,8 +315,11 @@ func (e *Engine) PodResized(slot int) {
 	s := &e.services[info.Service]
 	limit, quota := e.limitOf(slot)
 	c := &s.cohorts[e.pods[slot].cohort]
+	e.pods[slot].weight = e.weigh(slot)
+	if info.Node >= 0 {
+		e.recheck(info.Node)
+	}
 	if c.ownLimit == limit && c.quota == quota {
-		e.checkNodes()
 		return
 	}
 	before := *c
@@ -311,7 +331,6 @@ func (e *Engine) PodResized(slot int) {
 	if to.pods == 1 {
 		to.extra, to.calling, to.out, to.in, to.trace = before.extra, before.calling, before.out, before.in, before.trace
 	}
-	e.checkNodes()
 }
 
 // PodUsage is what a pod has used since it was created.

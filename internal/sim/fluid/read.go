@@ -2,6 +2,7 @@ package fluid
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/loadline/loadline/internal/sim"
 )
@@ -65,8 +66,9 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 // countPeriods counts quota periods: those in which a replica ran, and those in which it was
 // throttled. It does not run in a period if it is empty at the beginning and no visit arrives
 // before the end. After the last period with work the kernel counts one more. In an overload
-// every period is throttled.
-func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
+// every period is throttled. Where usage fluctuates, throttled periods are whole ones: a policy
+// that waits for none to be throttled would wait forever for a small fraction of one.
+func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64, swing *rand.Rand) {
 	period := sim.QuotaPeriod.Seconds()
 	active := 1 - math.Exp(-c.in*period/together-c.crowd)
 	low, frac := between(c.load)
@@ -76,9 +78,13 @@ func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 		cut += (1 - cut) * c.extra / c.crowd
 	}
 	n := h / period * active * float64(c.pods)
+	throttled := n * cut
+	if swing != nil && cut < 0.5 {
+		throttled = min(poisson(swing, throttled), n)
+	}
 	m.Periods += n * (2 - active)
-	m.ThrottledPeriods += n * cut
+	m.ThrottledPeriods += throttled
 	// In a throttled period the visits on the CPU ran at one core each.
 	atWork := max(c.crowd-c.queue, 1, c.limit)
-	m.ThrottledSeconds += n * cut * period * (1 - c.limit/atWork)
+	m.ThrottledSeconds += throttled * period * (1 - c.limit/atWork)
 }

@@ -30,10 +30,13 @@ type service struct {
 	idle     float64 // cores per ready replica
 	base     float64 // bytes per ready replica
 	perVisit float64 // bytes
+	doom     float64 // kills for lack of memory that are due, as far as expected
+	fate     float64 // at which one happens
 
 	crowd           float64 // visits queued or on the CPU, all replicas, draining ones included
 	draining        float64 // of them, in draining replicas
 	refused         float64 // share of the step's visits
+	luck            float64 // CPU time that the step's visits need, over its mean
 	lastIn, lastOut float64 // visits per second in the last step
 	callers         []int32 // services that call it
 	hold            float64 // mean seconds of a visit after its CPU work
@@ -62,7 +65,7 @@ func newService(s *loadline.Service, index int) service {
 		curves:  map[curveKey]*curve{},
 		workers: max(float64(s.Workers), 1), places: max(float64(s.Workers+s.Backlog), 1),
 		idle: s.IdleCPU, base: float64(s.Memory.Base), perVisit: float64(s.Memory.PerRequest),
-		cpuFactor: 1, clump: alone,
+		cpuFactor: 1, clump: alone, luck: 1,
 		latency: newAccount(), own: newAccount(),
 	}
 	for _, v := range s.Versions {

@@ -11,7 +11,10 @@ type cohort struct {
 	ownLimit float64 // the same, by the pods' own limits alone
 	quota    bool    // the limit is enforced by the kernel's quota, not as a speed
 	curve    *curve
-	grant    float64 // cores that the nodes leave it, during sharing
+	lowered  float64 // cores by which crowded nodes lower the limit
+	stretch  float64 // delay of a visit on a crowded node, over its CPU time
+	delay    float64 // mean further delay there, in seconds
+	risk     float64 // probability of it
 
 	crowd   float64 // visits per replica, queued or on the CPU: the state
 	in      float64 // arrivals per replica and second
@@ -120,7 +123,7 @@ func (c *cohort) meanScaled(d *demand, load, share, top float64) float64 {
 	low, frac := between(inner)
 	c.inner = inner
 	s := d.factor * c.curve.meanAt(low, frac) / max(1-inner, 1e-12)
-	return (s + c.stall) * (1 - load)
+	return (s + c.stall + c.stretch*d.cpu + c.delay) * (1 - load)
 }
 
 // waitForHeld is the wait for workers that do not slow each other down, because they wait for
