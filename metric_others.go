@@ -93,11 +93,29 @@ type NodeMetric int
 const (
 	NodeCPU NodeMetric = iota
 	NodeMemory
+	NodeCPUCapacity
+	NodeMemoryCapacity
+	NodeCPUAllocatable
+	NodeMemoryAllocatable
+	NodePods
+	NodeOthersCPU
+	NodeOthersMemory
+	NodeOthersCPURequest
+	NodeOthersMemoryRequest
 
 	NodeMetrics // how many there are
 )
 
-// NodeTable is what is measured of nodes.
+// String is the metric's name.
+func (m NodeMetric) String() string { return NodeTable[m].Name }
+
+// About is the metric's row.
+func (m NodeMetric) About() Metric { return NodeTable[m].Metric }
+
+const noNode = notByState + ", or no pod of the application was on the node"
+
+// NodeTable is what is measured of nodes. Histories keep the nodes that pods of the application
+// were on; others are the pods of other namespaces.
 var NodeTable = Table[NodeMetric, NodeObservation]{
 	NodeCPU: {Metric{Scope: OfNode, Name: "cpu", Unit: "cores", Aggregation: PerSecond,
 		Help: "CPU in use", Absent: "fewer than two scrapes of the node were made in the window",
@@ -105,6 +123,42 @@ var NodeTable = Table[NodeMetric, NodeObservation]{
 	NodeMemory: {Metric{Scope: OfNode, Name: "memory", Unit: "bytes", Aggregation: Gauge,
 		Help: "memory in use", Absent: "no scrape of the node was made in the window",
 	}, func(o *NodeObservation) *Sample { return &o.Memory }},
+	NodeCPUCapacity: {Metric{Scope: OfNode, Name: "cpu_capacity", Unit: "cores", Aggregation: Gauge, Column: 1,
+		Help: "cores of the node", Absent: noNode,
+		Cost: "the cores that pods may request stand in",
+	}, nil},
+	NodeMemoryCapacity: {Metric{Scope: OfNode, Name: "memory_capacity", Unit: "bytes", Aggregation: Gauge, Column: 2,
+		Help: "memory of the node", Absent: noNode,
+		Cost: "the memory that pods may request stands in",
+	}, nil},
+	NodeCPUAllocatable: {Metric{Scope: OfNode, Name: "cpu_allocatable", Unit: "cores", Aggregation: Gauge, Column: 3,
+		Help: "cores that pods may request", Absent: noNode,
+		Cost: "size and number of the nodes are assumed",
+	}, nil},
+	NodeMemoryAllocatable: {Metric{Scope: OfNode, Name: "memory_allocatable", Unit: "bytes", Aggregation: Gauge, Column: 4,
+		Help: "memory that pods may request", Absent: noNode,
+		Cost: "the memory of nodes is assumed",
+	}, nil},
+	NodePods: {Metric{Scope: OfNode, Name: "pods", Unit: "count", Aggregation: Gauge, Column: 5,
+		Help: "pods of the application on the node", Absent: noNode,
+		Cost: "all nodes count alike",
+	}, nil},
+	NodeOthersCPU: {Metric{Scope: OfNode, Name: "others_cpu", Unit: "cores", Aggregation: PerSecond, Column: 6,
+		Help: "CPU in use by pods of other namespaces", Absent: noNode,
+		Cost: "neighbours are assumed to use no CPU",
+	}, nil},
+	NodeOthersMemory: {Metric{Scope: OfNode, Name: "others_memory", Unit: "bytes", Aggregation: Gauge, Column: 7,
+		Help: "memory in use by pods of other namespaces", Absent: noNode,
+		Cost: "neighbours are assumed to use the memory that they request",
+	}, nil},
+	NodeOthersCPURequest: {Metric{Scope: OfNode, Name: "others_cpu_request", Unit: "cores", Aggregation: Gauge, Column: 8,
+		Help: "CPU requested by pods of other namespaces", Absent: noNode,
+		Cost: "neighbours are assumed to request the CPU that they use",
+	}, nil},
+	NodeOthersMemoryRequest: {Metric{Scope: OfNode, Name: "others_memory_request", Unit: "bytes", Aggregation: Gauge, Column: 9,
+		Help: "memory requested by pods of other namespaces", Absent: noNode,
+		Cost: "neighbours are assumed to request the memory that they use",
+	}, nil},
 }
 
 // CallMetric is a metric of the calls from one service to another, measured at the caller or at

@@ -16,7 +16,7 @@ func TestTheTableOfMetricsIsWhole(t *testing.T) {
 		if m.Scope == "" || m.Name == "" || m.Unit == "" || m.Help == "" || m.Absent == "" {
 			t.Errorf("%s: unit %q, help %q, absent %q: none may be empty", key, m.Unit, m.Help, m.Absent)
 		}
-		if m.Scope == OfService && m.Column > 0 && m.Cost == "" {
+		if (m.Scope == OfService || m.Scope == OfNode) && m.Column > 0 && m.Cost == "" {
 			t.Errorf("%s: histories keep it, so the table must say what a fit loses without it", key)
 		}
 	}

@@ -52,8 +52,14 @@ type CalibrationScene struct {
 // left out.
 var NeighbourLevels = []float64{0, 0.7}
 
-// WithNeighbours is a cluster at each level of neighbours.
+// WithNeighbours is a cluster at each level of neighbours. One that has neighbours of its own
+// is taken as it is and without them.
 func WithNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
+	if n := base.Neighbours; n.Use > 0 || n.Request > 0 {
+		alone := base
+		alone.Neighbours = pool.Neighbours{}
+		return []pool.Cluster{alone, base}
+	}
 	var all []pool.Cluster
 	for _, level := range levels {
 		base.Neighbours = pool.Neighbours{Use: level, Request: level, Shape: base.Neighbours.Shape}

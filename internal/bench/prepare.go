@@ -225,8 +225,8 @@ func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
 
 // NewCalibrationTask is the task of calibrating a policy outside a bench, on the
 // same validation data as a bench would.
-func NewCalibrationTask(a App, w Workload, policy string) (CalibrationTask, error) {
-	task := CalibrationTask{App: a.Model, Policy: policy, Clusters: WithNeighbours(pool.Cluster{}, NeighbourLevels)}
+func NewCalibrationTask(a App, w Workload, on pool.Cluster, policy string) (CalibrationTask, error) {
+	task := CalibrationTask{App: a.Model, Policy: policy, Clusters: WithNeighbours(on, NeighbourLevels)}
 	if err := CheckCalibration(policy, a.Model); err != nil {
 		return task, err
 	}

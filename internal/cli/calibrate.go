@@ -119,7 +119,6 @@ func (f *calibrateFlags) task() (bench.CalibrationTask, error) {
 	}
 	task, err := bench.NewCalibrationTask(
 		bench.App{Name: app.Name, Model: app},
-		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, f.policy)
-	task.Cluster = cluster
+		bench.Workload{Name: f.workload, Spec: f.workload, Options: options}, cluster, f.policy)
 	return task, err
 }

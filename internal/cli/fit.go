@@ -26,6 +26,7 @@ type fitFlags struct {
 	delay             string
 	cpuModel, routing string
 	svg, service      string
+	quick             bool
 	output            Format
 }
 
@@ -34,10 +35,11 @@ func newFit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fit DIR -o FILE",
 		Short: "Fit a twin, a simulation model of an application, to its history",
-		Long: `Fits a model of an application to its history: CPU per request and idle load, the
-calls between services and their frequency, the load-latency profile with its knee,
-start-up, memory and sizes. The twin is a model file like any other: simulate, bench
-and train run it.
+		Long: `Fits a model of an application to its history: CPU per request and idle load, by kind
+of request where the mix varies enough, the calls between services and their frequency,
+the load-latency profile with its knee, start-up, memory and sizes, and the nodes and
+their other users where the history has them. The twin is a model file like any other:
+simulate, bench and train run it.
 
 The linear model of Scaling-Ops is fitted as well, as in the paper. Both are scored
 on held-out history, its last part: the table shows the median relative error of CPU,
@@ -45,6 +47,9 @@ of the mean response time and of its 99th percentile, far from saturation and ne
 (from 70 % of the CPU limit on).
 
 What the history does not contain is assumed, marked as such in the file, and listed.
+Figures that may change a conclusion have a range: held-out history is simulated at
+both ends, and the table shows what becomes of the requests over their SLO and of the
+cost. Measure what matters there.
 docs/twin.md describes the method.`,
 		Example: `  loadline history record --app boutique --workload week --policy hpa -o past
   loadline fit past -o shop.yaml
@@ -72,6 +77,7 @@ docs/twin.md describes the method.`,
 	flags.StringVar(&f.delay, "delay", "mean", "what the linear model predicts: mean, p50, p90, p95 or p99")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.StringVar(&f.routing, "routing", "random", "how requests are spread over replicas: random or least-request")
+	flags.BoolVar(&f.quick, "no-sensitivity", false, "do not simulate held-out history at both ends of what the history leaves open")
 	flags.StringVar(&f.svg, "svg", "", "draw the knee of one service to this file")
 	flags.StringVar(&f.service, "service", "", "for --svg; default: the service that came closest to its CPU limit")
 	f.output.Add(flags)
@@ -123,14 +129,15 @@ func (f *fitFlags) run(dir string, stdout, stderr io.Writer) error {
 			File   string        `json:"file"`
 			Report *twin.Report  `json:"report"`
 			Linear []twin.Linear `json:"linear"`
-		}{f.out, &t.Report, t.Linear})
+			Ranges []twin.Range  `json:"ranges"`
+		}{f.out, &t.Report, t.Linear, t.Ranges})
 	}
 	return printFit(stdout, f.out, t)
 }
 
 // options are the flags, or every fault of them.
 func (f *fitFlags) options() (twin.Options, error) {
-	o := twin.Options{Name: f.name, HeldOut: f.heldOut, Without: f.without}
+	o := twin.Options{Name: f.name, HeldOut: f.heldOut, Without: f.without, Sensitivity: !f.quick}
 	var faults []error
 	if f.out == "" {
 		faults = append(faults, Usagef("-o FILE is needed: the model file to write"))

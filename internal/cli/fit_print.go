@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -39,6 +41,9 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 		return err
 	}
 	printFound(w, tab, t)
+	if err := printRanges(w, tab, t); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "\nThe linear model predicts the %s better with its intercept for %d of %d services; Scaling-Ops drops it.\n",
 		t.Linear[0].Metric, keptBetter(r), len(r.Services))
 	if len(r.Assumed) > 0 {
@@ -56,7 +61,11 @@ func printFit(w io.Writer, file string, t *twin.Twin) error {
 			fmt.Fprintln(w, "warning:", warning)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nTry it: loadline simulate --app %s --workload day --policy hpa\n", file)
+	neighbours := ""
+	if n := t.Cluster.Neighbours; n.Use > 0 || n.Request > 0 || n.Memory > 0 {
+		neighbours = fmt.Sprintf(" --neighbours use=%g,request=%g,memory=%g", n.Use, n.Request, n.Memory)
+	}
+	_, err := fmt.Fprintf(w, "\nTry it: loadline simulate --app %s --workload day --policy hpa%s\n", file, neighbours)
 	return err
 }
 
@@ -79,12 +88,40 @@ func printFound(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
 			missPercent(k.EventMean), missPercent(k.EventP99), slo.Percentile, slo.Latency)
 	}
 	tab.Flush() // an error of the buffer is reported by the next write
+	printWorks(w, tab, t)
 	for _, s := range t.Report.Services {
 		for _, c := range s.Changes {
 			fmt.Fprintf(w, "  %s changed at %s: %v of CPU per request before, %v after\n", s.Service, c.At.UTC().Format(time.DateTime),
 				c.Before, c.After)
 		}
 	}
+}
+
+// printWorks lists the services at which kinds of requests cost different CPU time.
+func printWorks(w io.Writer, tab *tabwriter.Writer, t *twin.Twin) {
+	printed := false
+	for i := range t.Report.Services {
+		s := &t.Report.Services[i]
+		if len(s.Work) < 2 || !differ(s.Work) {
+			continue
+		}
+		if !printed {
+			fmt.Fprintln(w)
+			fmt.Fprintln(tab, "SERVICE\tKIND\tCPU/REQUEST\tSTANDARD ERROR")
+			printed = true
+		}
+		name := s.Service
+		for _, work := range s.Work {
+			cpu := time.Duration(float64(work.CPU) * float64(time.Second)).Round(time.Microsecond)
+			fmt.Fprintf(tab, "%s\t%s\t%v\t%s\n", name, strings.Join(work.Kinds, ", "), cpu, missPercent(work.Error))
+			name = ""
+		}
+	}
+	tab.Flush() // as above
+}
+
+func differ(list []twin.WorkReport) bool {
+	return slices.ContainsFunc(list, func(w twin.WorkReport) bool { return w.CPU != list[0].CPU })
 }
 
 func keptBetter(r *twin.Report) int {

@@ -50,6 +50,7 @@ no histograms of them.`,
 	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy (see simulate)")
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	f.add(flags)
+	f.nodes.add(flags)
 	return c
 }
 

@@ -1,5 +1,5 @@
-// Package history is an application's recorded metrics: per service, and per call from one
-// service to another, at every step. It is read from a folder that a pull, an import or a
+// Package history is an application's recorded metrics: per service, per call from one service
+// to another, and per node, at every step. It is read from a folder that a pull, an import or a
 // recording wrote, and twins are fitted to it.
 //
 // Reading order: history.go (a history in memory), metric.go (the metrics), kinds.go (names of
@@ -22,6 +22,7 @@ type History struct {
 	Steps    int
 	Services []Service // sorted by name
 	Calls    []Calls   // sorted by From, To, Operation
+	Nodes    []Node    // sorted by name; none = not measured
 }
 
 // Series is one measure over time, one value per step. NaN is absent: not measured, which is
@@ -40,6 +41,12 @@ type Calls struct {
 	To        string
 	Operation string // route, method or host, where the metrics distinguish them; may be empty
 	Series    [CallMetrics]Series
+}
+
+// Node is one machine that pods of the application were on, and what others use of it.
+type Node struct {
+	Name   string
+	Series [NodeMetrics]Series
 }
 
 // At is the instant that value i refers to: the end of its step.
@@ -68,6 +75,13 @@ func (h *History) Cut(a, b int) *History {
 	part.Calls = append(part.Calls, h.Calls...)
 	for i := range part.Calls {
 		s := &part.Calls[i].Series
+		for m := range s {
+			s[m] = s[m].cut(a, b)
+		}
+	}
+	part.Nodes = append(part.Nodes, h.Nodes...)
+	for i := range part.Nodes {
+		s := &part.Nodes[i].Series
 		for m := range s {
 			s[m] = s[m].cut(a, b)
 		}

@@ -18,22 +18,25 @@ const (
 	columnFrom      = "from"
 	columnTo        = "to"
 	columnOperation = "operation"
+	columnNode      = "node"
 )
 
 // Keys of a part's Parquet metadata.
 const (
 	keyVersion = "loadline.history.version"
-	keyOf      = "loadline.history.of" // ofServices or ofCalls
+	keyOf      = "loadline.history.of" // ofServices, ofCalls or ofNodes
 	keyPart    = "loadline.history.part"
 
 	ofServices = "services"
 	ofCalls    = "calls"
+	ofNodes    = "nodes"
 )
 
 func servicesFile(part int) string { return fmt.Sprintf("services-%04d.parquet", part) }
 func callsFile(part int) string    { return fmt.Sprintf("calls-%04d.parquet", part) }
+func nodesFile(part int) string    { return fmt.Sprintf("nodes-%04d.parquet", part) }
 
-// table is the layout of one of the two kinds of files: the key columns of a row, then one
+// table is the layout of one of the kinds of files: the key columns of a row, then one
 // column per metric.
 type table struct {
 	of      string
@@ -46,20 +49,21 @@ type table struct {
 // layouts are the tables of the present metrics; metrics of services may have been added.
 var layouts struct {
 	sync.Mutex
-	columns         int
-	services, calls *table
+	columns                int
+	services, calls, nodes *table
 }
 
-// tables are the layouts of both kinds of files.
-func tables() (services, calls *table) {
+// tables are the layouts of all kinds of files.
+func tables() (services, calls, nodes *table) {
 	layouts.Lock()
 	defer layouts.Unlock()
 	if columns := loadline.ServiceTable.Columns(); layouts.columns != len(columns) {
 		layouts.columns = len(columns)
 		layouts.services = newTable(ofServices, []string{columnService}, columns)
 		layouts.calls = newTable(ofCalls, []string{columnFrom, columnTo, columnOperation}, loadline.CallTable.Columns())
+		layouts.nodes = newTable(ofNodes, []string{columnNode}, loadline.NodeTable.Columns())
 	}
-	return layouts.services, layouts.calls
+	return layouts.services, layouts.calls, layouts.nodes
 }
 
 // pick selects the series of the columns, in their order, from an array by metric.

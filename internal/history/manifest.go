@@ -42,7 +42,7 @@ type Manifest struct {
 
 // Absence is a metric that the source did not have.
 type Absence struct {
-	Of     string `json:"of"`     // "service" or "call"
+	Of     string `json:"of"`     // "service", "call" or "node"
 	Metric string `json:"metric"` // its name
 	Reason string `json:"reason"` // the likely one
 	Cost   string `json:"cost"`   // its effect on the fit

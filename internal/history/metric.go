@@ -2,11 +2,12 @@ package history
 
 import "github.com/loadline/loadline"
 
-// ServiceMetric and CallMetric are rows of the metric table, which has names, units and
+// ServiceMetric, CallMetric and NodeMetric are rows of the metric table, which has names, units and
 // columns.
 type (
 	ServiceMetric = loadline.ServiceMetric
 	CallMetric    = loadline.CallMetric
+	NodeMetric    = loadline.NodeMetric
 )
 
 // Short names of the metrics of a service: means over the step, as in loadline.ServiceTable.
@@ -46,4 +47,19 @@ const (
 	CallP99    = loadline.CallP99
 
 	CallMetrics = loadline.CallMetrics
+)
+
+// Short names of the metrics of nodes.
+const (
+	NodeCPUCapacity         = loadline.NodeCPUCapacity
+	NodeMemoryCapacity      = loadline.NodeMemoryCapacity
+	NodeCPUAllocatable      = loadline.NodeCPUAllocatable
+	NodeMemoryAllocatable   = loadline.NodeMemoryAllocatable
+	NodePods                = loadline.NodePods
+	NodeOthersCPU           = loadline.NodeOthersCPU
+	NodeOthersMemory        = loadline.NodeOthersMemory
+	NodeOthersCPURequest    = loadline.NodeOthersCPURequest
+	NodeOthersMemoryRequest = loadline.NodeOthersMemoryRequest
+
+	NodeMetrics = loadline.NodeMetrics
 )

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sort"
 	"time"
@@ -35,7 +36,7 @@ func Read(dir string, o Options) (*History, error) {
 			instant(o.From), instant(o.To), instant(m.Start.Add(-m.Step)), instant(m.At(m.Steps-1)))
 	}
 	r := newReader(m, o.Services, from, to)
-	services, calls := tables()
+	services, calls, nodes := tables()
 	for part := from / m.Part; part*m.Part < to; part++ {
 		if name := missingFile(dir, part); name != "" {
 			return nil, fmt.Errorf("%s is missing from the history in %s: copy it there, or make the history again in another folder",
@@ -45,6 +46,10 @@ func Read(dir string, o Options) (*History, error) {
 			return nil, err
 		}
 		if err := r.readPart(filepath.Join(dir, callsFile(part)), calls, part); err != nil {
+			return nil, err
+		}
+		// Nodes were not measured, or not kept by the version that wrote it.
+		if err := r.readPart(filepath.Join(dir, nodesFile(part)), nodes, part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -116,11 +121,14 @@ func newReader(m Manifest, wanted []string, from, to int) *reader {
 	return r
 }
 
-// wants reports whether a run is selected. Calls are, if either end is.
+// wants reports whether a run is selected. Calls are, if either end is, and nodes always.
 func (r *reader) wants(t *table, names []string) bool {
-	if t.of == ofServices {
+	switch t.of {
+	case ofServices:
 		r.known[names[0]] = true
 		return r.wanted == nil || r.wanted[names[0]]
+	case ofNodes:
+		return true
 	}
 	return r.wanted == nil || r.wanted[names[0]] || r.wanted[names[1]]
 }
@@ -145,9 +153,12 @@ func (r *reader) history() *History {
 	m := r.manifest
 	h := &History{Manifest: m, Start: m.At(r.from), Step: m.Step, Steps: r.to - r.from}
 	for _, g := range r.runs {
-		if g.table.of == ofServices {
+		switch g.table.of {
+		case ofServices:
 			h.Services = append(h.Services, Service{Name: g.names[0], Series: [ServiceMetrics]Series(g.series)})
-		} else {
+		case ofNodes:
+			h.Nodes = append(h.Nodes, Node{Name: g.names[0], Series: [NodeMetrics]Series(g.series)})
+		default:
 			h.Calls = append(h.Calls, Calls{From: g.names[0], To: g.names[1], Operation: g.names[2],
 				Series: [CallMetrics]Series(g.series)})
 		}

@@ -244,7 +244,7 @@ func (r *reader) run(t *table, names []string) *gathered {
 	key := t.of + "\x00" + strings.Join(names, "\x00")
 	g := r.runs[key]
 	if g == nil {
-		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, max(ServiceMetrics, ServiceMetric(CallMetrics))),
+		g = &gathered{table: t, names: slices.Clone(names), series: make([]Series, max(int(ServiceMetrics), int(CallMetrics), int(NodeMetrics))),
 			seen: make([]bool, r.to-r.from)}
 		r.runs[key] = g
 	}

@@ -13,7 +13,14 @@ type Summary struct {
 	Steps    int              `json:"steps"` // of the part that was read
 	Services []ServiceSummary `json:"services"`
 	Calls    []CallSummary    `json:"calls"`
-	Absent   []Absence        `json:"absent,omitempty"` // metrics that no service, or no call, has
+	Nodes    []NodeSummary    `json:"nodes,omitempty"`
+	Absent   []Absence        `json:"absent,omitempty"` // metrics that no service, call or node has
+}
+
+// NodeSummary is one node.
+type NodeSummary struct {
+	Name    string           `json:"name"`
+	Metrics map[string]Range `json:"metrics"`
 }
 
 // ServiceSummary is one service.
@@ -83,6 +90,15 @@ func (h *History) Summarise() Summary {
 			}
 		}
 		sum.Calls = append(sum.Calls, s)
+	}
+	for i := range h.Nodes {
+		s := NodeSummary{Name: h.Nodes[i].Name, Metrics: map[string]Range{}}
+		for _, m := range loadline.NodeTable.Columns() {
+			if r, any := h.Nodes[i].Series[m].Range(); any {
+				s.Metrics[m.String()] = r
+			}
+		}
+		sum.Nodes = append(sum.Nodes, s)
 	}
 	return sum
 }

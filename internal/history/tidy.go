@@ -7,7 +7,7 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Tidy normalises a history to the form that Read returns: services and calls sorted, a series
+// Tidy normalises a history to the form that Read returns: services, calls and nodes sorted, a series
 // without values nil, and the manifest consistent with the span.
 func (h *History) Tidy() {
 	for i := range h.Services {
@@ -16,6 +16,10 @@ func (h *History) Tidy() {
 	for i := range h.Calls {
 		dropEmpty(h.Calls[i].Series[:])
 	}
+	for i := range h.Nodes {
+		dropEmpty(h.Nodes[i].Series[:])
+	}
+	slices.SortFunc(h.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(h.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(h.Calls, func(a, b Calls) int { return a.compare(&b) })
 	m := &h.Manifest
@@ -34,7 +38,7 @@ func (c *Calls) compare(o *Calls) int {
 	return cmp.Or(cmp.Compare(c.From, o.From), cmp.Compare(c.To, o.To), cmp.Compare(c.Operation, o.Operation))
 }
 
-// Absences are the metrics without a single value in any service, or any call, each with the
+// Absences are the metrics without a single value in any service, call or node, each with the
 // same reason and its effect on a fit.
 func (h *History) Absences(reason string) []Absence {
 	var absent []Absence
@@ -50,5 +54,20 @@ func (h *History) Absences(reason string) []Absence {
 			absent = append(absent, Absence{Of: "call", Metric: m.String(), Reason: reason, Cost: m.About().Cost})
 		}
 	}
+	for _, m := range nodeColumns(len(h.Nodes)) {
+		there := slices.ContainsFunc(h.Nodes, func(n Node) bool { return n.Series[m].Present() > 0 })
+		if !there {
+			absent = append(absent, Absence{Of: "node", Metric: m.String(), Reason: reason, Cost: m.About().Cost})
+		}
+	}
 	return absent
+}
+
+// nodeColumns are the metrics of nodes whose absence is worth a line: without any node, those
+// that say what is assumed instead.
+func nodeColumns(nodes int) []NodeMetric {
+	if nodes == 0 {
+		return []NodeMetric{NodeCPUAllocatable, NodeOthersCPU}
+	}
+	return loadline.NodeTable.Columns()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// run is all rows of one service, or of the calls of one pair, which are adjacent on disk.
+// run is all rows of one service or node, or of the calls of one pair, which are adjacent on disk.
 type run struct {
 	names  []string
 	series []Series
@@ -79,7 +79,7 @@ func optional(s Series, i, column int) parquet.Value {
 
 // serviceRuns returns the runs of a part after checking them.
 func (h *History) serviceRuns() ([]run, error) {
-	services, _ := tables()
+	services, _, _ := tables()
 	var runs []run
 	for i := range h.Services {
 		s := &h.Services[i]
@@ -99,7 +99,7 @@ func (h *History) serviceRuns() ([]run, error) {
 }
 
 func (h *History) callRuns() ([]run, error) {
-	_, calls := tables()
+	_, calls, _ := tables()
 	var runs []run
 	for i := range h.Calls {
 		c := &h.Calls[i]
@@ -114,6 +114,26 @@ func (h *History) callRuns() ([]run, error) {
 			return nil, fmt.Errorf("%v: %w", c, err)
 		}
 		runs = append(runs, run{[]string{c.From, c.To, c.Operation}, series})
+	}
+	return runs, nil
+}
+
+func (h *History) nodeRuns() ([]run, error) {
+	_, _, nodes := tables()
+	var runs []run
+	for i := range h.Nodes {
+		n := &h.Nodes[i]
+		switch {
+		case n.Name == "":
+			return nil, fmt.Errorf("node %d has no name", i)
+		case i > 0 && h.Nodes[i-1].Name >= n.Name:
+			return nil, fmt.Errorf("nodes must be sorted and differ: %q comes after %q", n.Name, h.Nodes[i-1].Name)
+		}
+		series := nodes.pick(n.Series[:])
+		if err := h.checkLengths(series, nodes.metrics); err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+		runs = append(runs, run{[]string{n.Name}, series})
 	}
 	return runs, nil
 }

@@ -108,7 +108,8 @@ func missingFile(dir string, part int) string {
 	return ""
 }
 
-// WritePart writes one part: the history of its span. Services may differ between parts.
+// WritePart writes one part: the history of its span. Services and nodes may differ between
+// parts.
 func (w *Writer) WritePart(part int, h *History) error {
 	m := &w.manifest
 	from, to := m.Span(part)
@@ -127,6 +128,10 @@ func (w *Writer) WritePart(part int, h *History) error {
 	if err != nil {
 		return fmt.Errorf("write part %d of %s: %w", part, w.dir, err)
 	}
+	nodeRuns, err := h.nodeRuns()
+	if err != nil {
+		return fmt.Errorf("write part %d of %s: %w", part, w.dir, err)
+	}
 	write := func(name string, t *table, runs []run) error {
 		return atomicfile.Write(filepath.Join(w.dir, name), func(out io.Writer) error {
 			if w.wrap != nil {
@@ -135,7 +140,13 @@ func (w *Writer) WritePart(part int, h *History) error {
 			return t.writePart(out, part, h.Start, h.Step, h.Steps, runs)
 		})
 	}
-	services, calls := tables()
+	services, calls, nodes := tables()
+	// The services last: where they are, the part is complete.
+	if len(nodeRuns) > 0 {
+		if err := write(nodesFile(part), nodes, nodeRuns); err != nil {
+			return w.remedy(err)
+		}
+	}
 	if err := write(callsFile(part), calls, callRuns); err != nil {
 		return w.remedy(err)
 	}
@@ -178,7 +189,8 @@ func Write(dir string, h *History) error {
 	// Before anything is on disk: the cuts below rely on the lengths.
 	_, serviceErr := h.serviceRuns()
 	_, callErr := h.callRuns()
-	if err := errors.Join(serviceErr, callErr); err != nil {
+	_, nodeErr := h.nodeRuns()
+	if err := errors.Join(serviceErr, callErr, nodeErr); err != nil {
 		return fmt.Errorf("write history to %s: %w", dir, err)
 	}
 	m := h.Manifest
@@ -233,7 +245,7 @@ func Replace(dir string, h *History) error {
 
 // isPart reports whether a file's name is that of a part.
 func isPart(name string) bool {
-	for _, of := range []string{"services-", "calls-"} {
+	for _, of := range []string{"services-", "calls-", "nodes-"} {
 		number, found := strings.CutPrefix(name, of)
 		if number, ext := strings.CutSuffix(number, ".parquet"); found && ext && strings.Trim(number, "0123456789") == "" {
 			return true

@@ -23,6 +23,8 @@ type Exposition struct {
 	byName   map[string]*family
 	pods     map[int64]*podSeen
 	services []serviceSeen
+	watched  nodeWatch
+	others   map[string]float64 // by node: CPU seconds of others
 }
 
 // serviceSeen is what the last reading of a service came to, where only the
@@ -47,7 +49,7 @@ func NewExposition(app *loadline.App, namespace string) *Exposition {
 	r := &Exposition{
 		app: app, namespace: namespace, edges: sim.Edges(app),
 		entered: make([]bool, len(app.Services)),
-		byName:  map[string]*family{}, pods: map[int64]*podSeen{},
+		byName:  map[string]*family{}, pods: map[int64]*podSeen{}, others: map[string]float64{},
 		services: make([]serviceSeen, len(app.Services)),
 	}
 	for _, k := range app.Kinds {
@@ -70,6 +72,7 @@ func (r *Exposition) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
 		r.cadvisor(s, &reading.Services[s], cp)
 		r.kubeState(s, &reading.Services[s], cp)
 	}
+	r.kubeNodes(reading, cp)
 }
 
 // Samples counts what has been kept.

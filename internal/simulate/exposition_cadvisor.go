@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/loadline/loadline"
@@ -35,7 +34,7 @@ func (r *Exposition) cadvisor(service int, now *sim.ServiceReading, cp *sim.Cont
 				pod.share[m] += shares[m]
 			}
 		}
-		r.container(now, &reading, p, pod, ready)
+		r.container(now, &reading, p, pod, ready, r.node(cp, p))
 	}
 }
 
@@ -65,8 +64,8 @@ func containerHelp(row *loadline.Metric) string {
 
 // container shows one pod's values. The kernel counts quota periods where there is
 // a limit only; a container that is starting has no memory worth the name.
-func (r *Exposition) container(now *sim.ServiceReading, reading *sim.PodReading, p *sim.Pod, pod *podSeen, ready float64) {
-	labels := []string{"namespace", r.namespace, "pod", pod.name, "container", "app", "node", r.node(p)}
+func (r *Exposition) container(now *sim.ServiceReading, reading *sim.PodReading, p *sim.Pod, pod *podSeen, ready float64, node string) {
+	labels := []string{"namespace", r.namespace, "pod", pod.name, "container", "app", "node", node}
 	serving := p.Phase == loadline.PodReady || p.Phase == loadline.PodDraining
 	for m := range loadline.ServiceTable {
 		row := &loadline.ServiceTable[m]
@@ -127,12 +126,10 @@ func safe(n uint64, length int) string {
 	return string(text)
 }
 
-func (r *Exposition) node(p *sim.Pod) string {
-	if p.Node < 0 || p.Node >= len(r.app.Nodes) {
+// node is the name of the node that a pod is on; empty = none yet.
+func (r *Exposition) node(cp *sim.ControlPlane, p *sim.Pod) string {
+	if p.Node < 0 || p.Node >= len(cp.Nodes()) {
 		return ""
 	}
-	if name := r.app.Nodes[p.Node].Name; name != "" {
-		return name
-	}
-	return "node-" + strconv.Itoa(p.Node)
+	return nodeName(&cp.Nodes()[p.Node], p.Node)
 }

@@ -22,7 +22,9 @@ func (r *Exposition) kubeState(service int, now *sim.ServiceReading, cp *sim.Con
 		"namespace", r.namespace, "replicaset", replicaSet(name), "owner_kind", "Deployment", "owner_name", name)
 	r.restarts(service, now, cp)
 	for _, reading := range now.Pods {
-		r.kubePod(name, r.pod(service, cp.Pod(reading.Slot)), cp.Pod(reading.Slot))
+		p := cp.Pod(reading.Slot)
+		r.kubePod(name, r.pod(service, p), p)
+		r.podInfo(r.namespace, r.pod(service, p).name, r.node(cp, p))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // HistorySpec is the run and the resolution of the recording.
@@ -25,6 +26,7 @@ type HistorySpec struct {
 	Step     time.Duration // of the history; 0 = 15 s
 	Seed     uint64
 	CPU      sim.CPUModel
+	Cluster  pool.Cluster // nodes and neighbours; the zero value has the application's own nodes
 
 	// Perturb are faults. Loss of metrics and noise in the CPU readings are part of the history
 	// too: a service's step is lost with the probability of a lost scrape.
@@ -69,7 +71,7 @@ func RecordHistory(ctx context.Context, s HistorySpec) (*history.History, error)
 func (s HistorySpec) simulation() Spec {
 	return Spec{
 		App: s.App, Load: s.Load, Workload: s.Workload, Policy: s.Policy, Decider: s.Decider, Engine: s.Engine,
-		Duration: s.Duration, Seed: s.Seed, CPU: s.CPU, Perturb: s.Perturb,
+		Duration: s.Duration, Seed: s.Seed, CPU: s.CPU, Cluster: s.Cluster, Perturb: s.Perturb,
 		Hooks: Hooks{Progress: s.Progress},
 	}
 }

@@ -23,7 +23,8 @@ type historyRecorder struct {
 	services []serviceRecorder // in the order of the app
 	kinds    []callRecorder    // in the order of the app
 	edges    []callRecorder    // in the order of sim.Edges
-	pods     []int64           // by slot: the last ready pod
+	nodes    nodeRecorder
+	pods     []int64 // by slot: the last ready pod
 	rng      *rand.Rand
 
 	shown   []shown                  // by exporters
@@ -88,6 +89,7 @@ func newCallRecorder(from, to, operation string, steps int) callRecorder {
 func (t *historyRecorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	if !t.began {
 		t.began = true
+		t.nodes.watched.watch(r, cp)
 		t.keep(r)
 		t.noteReady(cp, nil)
 		return nil
@@ -96,6 +98,9 @@ func (t *historyRecorder) watch(r *sim.Reading, cp *sim.ControlPlane) error {
 	if between > t.spec.Step {
 		return fmt.Errorf("step %v is shorter than the %v between the scrapes of policy %s: choose a step of at least %v",
 			t.spec.Step, between, t.spec.Policy, between)
+	}
+	if between > 0 {
+		t.nodes.watched.watch(r, cp)
 	}
 	for from := t.at; from < r.At; {
 		ends := time.Duration(t.steps+1) * t.spec.Step
@@ -129,6 +134,7 @@ func (t *historyRecorder) add(r *sim.Reading, cp *sim.ControlPlane, from, until 
 	for e := range t.edges {
 		t.edges[e].add(edgeReading(&r.Calls[e]), share)
 	}
+	t.nodes.add(cp, until-from, r.At-t.at)
 	t.noteReady(cp, func(p *sim.Pod) bool {
 		if p.Ready <= from || p.Ready > until {
 			return false
@@ -273,6 +279,7 @@ func (t *historyRecorder) close() {
 		lost, _ := t.draw()
 		t.edges[e].close(seconds, lost)
 	}
+	t.nodes.close(t.steps)
 	t.steps++
 }
 
@@ -327,6 +334,7 @@ func (t *historyRecorder) history() *history.History {
 	for _, c := range slices.Concat(t.kinds, t.edges) {
 		h.Calls = append(h.Calls, history.Calls{From: c.from, To: c.to, Operation: c.operation, Series: c.done})
 	}
+	h.Nodes = t.nodes.history()
 	h.Tidy()
 	h.Manifest.Absent = h.Absences("it did not happen in the simulated cluster, or the engine does not measure it")
 	return h

@@ -10,12 +10,6 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 )
 
-// The assumed nodes: metrics of a namespace do not show them.
-const (
-	nodeCores  = 16
-	nodeMemory = 64 << 30
-)
-
 // build assembles the application and validates it by the rules of the file format.
 func build(p *past, g *graph, models []model) (*Twin, error) {
 	n := &p.notes
@@ -24,16 +18,15 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 		Description: fmt.Sprintf("Fitted to %v of history (%s), of which the last %.0f %% were held out.", p.h.Duration(), source(p),
 			100*p.options.HeldOut),
 	}
-	parallel := make([]bool, len(models))
 	for i := range models {
 		app.Services = append(app.Services, service(p, i, &models[i]))
-		parallel[i] = models[i].station.parallel
 		n.take(models[i].notes)
 	}
+	p.remarkWorks(g, models)
 	sequential := false
 	for k := range g.kinds {
 		kd := &g.kinds[k]
-		root, cut := g.tree(k, parallel)
+		root, cut := g.tree(k, models)
 		if cut {
 			n.warn("kind %s: its call tree has more than %d calls; the rest is left out", kd.name, maxTree)
 		}
@@ -48,14 +41,15 @@ func build(p *past, g *graph, models []model) (*Twin, error) {
 		n.warn("calls of one service are assumed to be sequential, unless its response time shows otherwise: metrics do not contain " +
 			"the order")
 	}
-	addNodes(app, n)
+	t := &Twin{App: app}
+	setNodes(p, t, models, n)
 	if p.options.Routing == loadline.RouteRandom {
 		n.warn("requests are assumed to be distributed over replicas at random, as kube-proxy does: metrics do not contain the routing")
 	}
 	if err := apps.Validate(app); err != nil {
 		return nil, fmt.Errorf("the fitted application is invalid, which is a bug of the fit: %w", err)
 	}
-	t := &Twin{App: app}
+	t.Ranges = t.ranges(p, models)
 	t.Report.Assumed, t.Report.Warnings, t.Report.Gaps = n.assumed, n.warnings, p.gaps
 	t.Report.From, t.Report.Until, t.Report.Cut = p.h.At(0), p.h.At(p.h.Steps-1), p.h.At(p.cut)
 	t.setOrigins(p)

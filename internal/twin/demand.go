@@ -5,16 +5,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
 )
 
 // demand is the CPU demand of a service's visits.
 type demand struct {
 	perVisit float64 // CPU seconds
-	idle     float64 // cores of a ready replica without requests
-	scale    float64 // residual spread of the CPU per replica, cores
-	from     int     // first step at which it applies
+	// work is the factor on it by kind of request; nil = one figure for all.
+	work     []float64
+	pools    []kindPool // of the kinds that visit the service
+	idle     float64    // cores of a ready replica without requests
+	scale    float64    // residual spread of the CPU per replica, cores
+	from     int        // first step at which it applies
 	changes  []Change
 	rows     int
 	measured bool
@@ -31,12 +33,45 @@ type Change struct {
 const maxRows = 2000
 
 // demand fits CPU per replica = idle + perVisit * requests per replica, on the data after the
-// last change.
-func (t *track) demand(p *past, size loadline.Size, n *notes) demand {
-	rows := t.cpuRows(p)
+// last change, and the factors of the kinds of requests if they differ.
+func (p *past) demand(g *graph, i int, n *notes) demand {
+	t := p.tracks[i]
+	rows := p.cpuRows(g, i)
 	if len(rows) < 12 {
 		return t.assumedDemand(n)
 	}
+	kinds := g.visitors(i)
+	// A mix that changes is not a release: the visits are weighed by kind before changes of the
+	// CPU time are looked for.
+	plain := rows
+	if w, _ := fitWorks(rows, kinds, fitCPU(rows)); w != nil {
+		factor, _ := w.factors(rows, len(g.kinds))
+		rows = weigh(rows, factor)
+	}
+	d := t.perVisit(p, rows, n)
+	plain = plain[len(plain)-d.rows:]
+	w, pools := fitWorks(plain, kinds, fitCPU(plain))
+	d.pools = pools
+	if w != nil {
+		d.work, d.perVisit = w.factors(plain, len(g.kinds))
+		d.idle, d.scale = w.idle, w.scale
+	}
+	return d
+}
+
+// visitors are the kinds that visit a service.
+func (g *graph) visitors(service int) []int {
+	var list []int
+	for k := range g.kinds {
+		if g.kinds[k].visits[service] > 0 {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// perVisit fits one figure for all visits, after the last change.
+func (t *track) perVisit(p *past, rows []cpuRow, n *notes) demand {
 	d := demand{measured: true}
 	starts := changePoints(rows)
 	lines := make([]line, len(starts))
@@ -73,20 +108,41 @@ func (t *track) demand(p *past, size loadline.Size, n *notes) demand {
 type cpuRow struct {
 	from      int // step
 	rate, cpu float64
+	kinds     []float64 // of the rate, by kind of request
 }
 
 // cpuRows are the windows that show the CPU demand of requests. A replica at its limit uses
 // what it gets, not what it needs.
-func (t *track) cpuRows(p *past) []cpuRow {
+func (p *past) cpuRows(g *graph, service int) []cpuRow {
+	t := p.tracks[service]
 	var rows []cpuRow
 	for i := range t.windows {
 		w := &t.windows[i]
 		if !w.sound() || !w.even || math.IsNaN(w.cpu) || w.cpu > 0.9*w.ready*w.limit {
 			continue
 		}
-		rows = append(rows, cpuRow{w.from, w.rate / w.ready, w.cpu / w.ready})
+		rows = append(rows, cpuRow{w.from, w.rate / w.ready, w.cpu / w.ready, p.mix(g, service, w)})
 	}
 	return rows
+}
+
+// mix is the visits per second to one replica by kind of request, in a window. The kinds need
+// not sum to the service's rate, which is more precise: they share it.
+func (p *past) mix(g *graph, service int, w *window) []float64 {
+	kinds := make([]float64, len(g.kinds))
+	sum := 0.0
+	for k := range kinds {
+		if v := g.kinds[k].visits[service]; v > 0 {
+			if r := p.entryRate(k, w); !math.IsNaN(r) {
+				kinds[k] = v * r
+			}
+			sum += kinds[k]
+		}
+	}
+	for k := range kinds {
+		kinds[k] *= ratio(w.rate/w.ready, sum)
+	}
+	return kinds
 }
 
 func medianOf[T any](rows []T, f func(T) float64) float64 {

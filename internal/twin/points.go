@@ -33,7 +33,7 @@ const (
 	pointLeast = 3    // windows per point, at least
 )
 
-// busy is the share of its limit that a replica uses for requests.
+// busy is the share of its limit that a replica uses for requests, of the usual mix.
 func (m *model) busy(ratePerReplica float64) float64 {
 	return ratePerReplica * m.demand.perVisit / m.capacity()
 }
@@ -65,7 +65,11 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 				(math.IsNaN(w.mean) && math.IsNaN(w.quantiles[3])) {
 				continue
 			}
-			if load := m.busy(w.rate / w.ready); load <= mostLoad {
+			rate := w.rate / w.ready
+			if m.demand.work != nil {
+				rate *= heaviness(m.demand.work, p.mix(g, i, w))
+			}
+			if load := m.busy(rate); load <= mostLoad {
 				samples = append(samples, sample{w, load})
 			}
 		}
@@ -115,7 +119,6 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 			mean:     of(func(w *window) float64 { return w.mean }),
 			weight:   min(1, math.Sqrt(float64(len(part))/20)),
 		}
-		pt.load = m.busy(pt.rate)
 		for q := range pt.quantiles {
 			pt.quantiles[q] = of(func(w *window) float64 { return w.quantiles[q] })
 		}
@@ -123,6 +126,7 @@ func (p *past) points(g *graph, i int, m *model, most int) []point {
 			v := g.kinds[k].visits[i]
 			pt.kinds = append(pt.kinds, of(func(w *window) float64 { return v * p.entryRate(k, w) / w.ready }))
 		}
+		pt.load = m.busy(pt.rate * heaviness(m.demand.work, pt.kinds))
 		for _, c := range callees {
 			pt.callees = append(pt.callees, p.calleeAt(c, part[0].w.to-part[0].w.from, func(yield func(int) bool) {
 				for _, s := range part {

@@ -12,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -22,6 +23,7 @@ type recording struct {
 	load, engine, policy string
 	duration             time.Duration
 	perturb              simulate.Perturb
+	cluster              pool.Cluster
 }
 
 func (r recording) run() (*history.History, error) {
@@ -35,6 +37,7 @@ func (r recording) run() (*history.History, error) {
 	}
 	return simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: r.app, Load: load, Workload: r.load, Policy: r.policy, Engine: r.engine, Duration: r.duration, Seed: 1, Perturb: r.perturb,
+		Cluster: r.cluster,
 	})
 }
 

@@ -81,15 +81,22 @@ func solve(a [][]float64, b []float64) []float64 {
 // leastSquares are the factors of the columns that fit y best, rows weighted by weight; nil =
 // equal weights.
 func leastSquares(columns [][]float64, y, weight []float64) []float64 {
-	n := len(columns)
-	a, b := make([][]float64, n), make([]float64, n)
-	for i := range n {
-		a[i] = make([]float64, n)
+	a, b, unit := normal(columns, y, weight)
+	x := solve(a, b)
+	for i := range x {
+		x[i] /= unit[i]
 	}
-	// Columns of very different size (bytes beside requests) would distort the choice of
-	// pivots.
-	unit := make([]float64, n)
+	return x
+}
+
+// normal is the normal equations a*x = b of least squares, for factors in units of the columns'
+// largest values: columns of very different size (bytes beside requests) would distort the
+// choice of pivots.
+func normal(columns [][]float64, y, weight []float64) (a [][]float64, b, unit []float64) {
+	n := len(columns)
+	a, b, unit = make([][]float64, n), make([]float64, n), make([]float64, n)
 	for i, c := range columns {
+		a[i] = make([]float64, n)
 		for _, v := range c {
 			unit[i] = max(unit[i], math.Abs(v))
 		}
@@ -110,11 +117,54 @@ func leastSquares(columns [][]float64, y, weight []float64) []float64 {
 			b[i] += v * y[r]
 		}
 	}
-	x := solve(a, b)
-	for i := range x {
-		x[i] /= unit[i]
+	return a, b, unit
+}
+
+// covariance of the factors that refine returns, for errors of the given spread. A factor that
+// the columns do not determine has an infinite variance.
+func covariance(columns [][]float64, y, factors []float64, scale float64) [][]float64 {
+	left := make([]float64, len(y))
+	residuals(left, columns, y, factors)
+	weight := make([]float64, len(y))
+	biweights(weight, left, scale)
+	a, _, unit := normal(columns, y, weight)
+	out := make([][]float64, len(columns))
+	for i := range out {
+		copied := make([][]float64, len(a))
+		for k := range a {
+			copied[k] = slices.Clone(a[k])
+		}
+		e := make([]float64, len(a))
+		e[i] = 1
+		out[i] = solve(copied, e)
+		if out[i][i] <= 0 { // solve leaves what is undetermined at 0
+			out[i][i] = math.Inf(1)
+		}
+		for k := range out[i] {
+			out[i][k] *= scale * scale / (unit[i] * unit[k])
+		}
 	}
-	return x
+	return out
+}
+
+func residuals(into []float64, columns [][]float64, y, factors []float64) {
+	for r := range y {
+		into[r] = y[r]
+		for i, c := range columns {
+			into[r] -= factors[i] * c[r]
+		}
+	}
+}
+
+// biweights are Tukey's weights of residuals: 0 for outliers.
+func biweights(into, left []float64, scale float64) {
+	for r, v := range left {
+		u := v / (4.685 * scale)
+		into[r] = 0
+		if math.Abs(u) < 1 {
+			into[r] = (1 - u*u) * (1 - u*u)
+		}
+	}
 }
 
 // robustRounds of reweighting are enough to converge.
@@ -126,25 +176,13 @@ func refine(columns [][]float64, y, start []float64) (factors []float64, scale f
 	factors = slices.Clone(start)
 	left, weight := make([]float64, len(y)), make([]float64, len(y))
 	for range robustRounds {
-		for r := range y {
-			left[r] = y[r]
-			for i, c := range columns {
-				left[r] -= factors[i] * c[r]
-			}
-		}
-		scale = 0
+		residuals(left, columns, y, factors)
 		off := make([]float64, len(left))
 		for r, v := range left {
 			off[r] = math.Abs(v)
 		}
 		scale = max(1.4826*median(off), 1e-300)
-		for r, v := range left {
-			u := v / (4.685 * scale)
-			weight[r] = 0
-			if math.Abs(u) < 1 {
-				weight[r] = (1 - u*u) * (1 - u*u)
-			}
-		}
+		biweights(weight, left, scale)
 		next := leastSquares(columns, y, weight)
 		moved := 0.0
 		for i := range next {

@@ -93,7 +93,7 @@ func TestChangesAreTellingOnly(t *testing.T) {
 			if i >= at {
 				per *= change
 			}
-			rows = append(rows, cpuRow{i, rate, (0.05 + per*rate) * (1 + noise*rng.NormFloat64())})
+			rows = append(rows, cpuRow{i, rate, (0.05 + per*rate) * (1 + noise*rng.NormFloat64()), nil})
 		}
 		for range 20 { // wild ones
 			rows[rng.IntN(len(rows))].cpu *= 10

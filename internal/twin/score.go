@@ -28,6 +28,7 @@ type Report struct {
 
 	Services []ServiceReport `json:"services"`
 	Kinds    []KindReport    `json:"kinds"`
+	Cluster  ClusterReport   `json:"cluster"`
 	Assumed  []Assumption    `json:"assumed"`
 	Warnings []string        `json:"warnings"`
 	Gaps     []Gap           `json:"gaps,omitempty"`
@@ -40,6 +41,8 @@ type ServiceReport struct {
 	Changes []Change `json:"changes,omitempty"` // of the CPU time of a request
 	Rows    int      `json:"rows"`              // minutes that CPU was fitted to
 	Misfit  Number   `json:"misfit"`            // of response times in the fit; null = nothing to fit to
+
+	Work []WorkReport `json:"work,omitempty"` // CPU per visit by kind of request
 
 	LowestRate  Number `json:"lowest_rate"`  // per replica, of all steps
 	HighestRate Number `json:"highest_rate"` // per replica, of all steps
@@ -119,7 +122,7 @@ func (e *misses) score() Score {
 
 // score evaluates both models on the held-out part. Both get the same inputs: the requests of
 // users, and the recorded replicas.
-func (t *Twin) score(p *past, models []model) {
+func (t *Twin) score(p *past, g *graph, models []model) {
 	seen := replay(t.App, p, p.cut, p.h.Steps)
 	n := p.windowSteps()
 	for i, tr := range p.tracks {
@@ -127,7 +130,7 @@ func (t *Twin) score(p *past, models []model) {
 		r := ServiceReport{
 			Service: tr.name, Changes: m.demand.changes, Rows: m.demand.rows, Misfit: Number(m.station.misfit),
 			LowestRate: Number(m.seen.lowest), HighestRate: Number(m.seen.highest), Busiest: Number(m.seen.busiest),
-			Replicas: m.seen.replicas,
+			Replicas: m.seen.replicas, Work: m.demand.report(g),
 		}
 		if m.size.CPULimit == 0 {
 			r.Busiest = Number(math.NaN())

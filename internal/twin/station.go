@@ -14,6 +14,8 @@ import (
 type station struct {
 	guess
 	backlog int
+	fewest  int     // workers that are consistent with the history; 0 = their number is known
+	largest int     // likewise
 	misfit  float64 // mean relative error at the points; NaN = nothing to fit to
 	points  []point
 	fitted  []answer // at the points
@@ -32,7 +34,7 @@ func fitStation(p *past, g *graph, i int, m *model) station {
 		t.clumped = t.clumped || g.kinds[k].visits[i] > 1.1
 	}
 	most := maxPoints
-	if len(t.callees) > 0 || t.clumped {
+	if len(t.callees) > 0 || t.clumped || m.demand.work != nil {
 		most = fewPoints
 	}
 	t.points = p.points(g, i, m, most)
@@ -48,6 +50,9 @@ func fitStation(p *past, g *graph, i int, m *model) station {
 	} else {
 		s.search(t, known, least)
 		s.remark(t, name, m)
+	}
+	if known == 0 {
+		s.boundWorkers(t, least)
 	}
 	if known == 0 && s.workers == manyWorkers {
 		m.notes.assume(field+".workers", s.workers, "no request waited for a worker")
@@ -120,6 +125,34 @@ func (s *station) search(t *trial, known, least int) {
 	}
 	s.misfit = best
 	s.fitted = t.run(s.guess)
+}
+
+// likeFit is how much worse a number of workers may fit than the best and still be as likely.
+const likeFit = 0.01
+
+// boundWorkers finds the fewest and the most workers that explain the response times as well as
+// the fitted number: fewer than the requests that were in a replica at once are impossible, and
+// too few would have made requests wait.
+func (s *station) boundWorkers(t *trial, least int) {
+	s.fewest, s.largest = max(least, 1), s.workers
+	if len(t.points) == 0 {
+		return
+	}
+	g := s.guess
+	fits := func(n int) bool {
+		g.workers = n
+		return t.misfit(g) <= s.misfit+likeFit
+	}
+	for s.fewest < s.workers && !fits(s.fewest) {
+		s.fewest = min(s.fewest+max(1, s.fewest/4), s.workers)
+	}
+	for n := 2 * s.workers; n <= manyWorkers; n *= 2 {
+		if !fits(n) {
+			return
+		}
+		s.largest = n
+	}
+	s.largest = manyWorkers
 }
 
 // mostInside is the mean number of requests in a replica at its busiest point (Little).

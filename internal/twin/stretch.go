@@ -18,7 +18,7 @@ import (
 const (
 	StretchSpan   = 4 * time.Minute
 	stretchWarm   = time.Minute
-	stretches     = 5
+	mostStretches = 5
 	stretchVisits = 1_000_000 // of all services in all stretches, maximum; but at least two stretches
 )
 
@@ -68,9 +68,8 @@ func valuesOf(series []float32, s stretch) []float64 {
 	return out
 }
 
-// pickStretches selects stretches without gaps, evenly over the range of loads: the busiest
-// first, then the quietest.
-func (p *past) pickStretches() []stretch {
+// stretches of the held-out part without gaps, the quietest first.
+func (p *past) stretches() []stretch {
 	span, warm := p.stepsOf(StretchSpan), p.stepsOf(stretchWarm)
 	var all []stretch
 	for from := p.cut + warm; from+span <= p.h.Steps; from += span {
@@ -87,9 +86,16 @@ func (p *past) pickStretches() []stretch {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b stretch) int { return cmp.Compare(a.visits, b.visits) })
+	return all
+}
+
+// pickStretches selects stretches evenly over the range of loads: the busiest first, then the
+// quietest.
+func (p *past) pickStretches() []stretch {
+	all := p.stretches()
 	var picked []stretch
 	left := float64(stretchVisits)
-	for _, share := range []float64{1, 0, 0.5, 0.75, 0.25}[:min(stretches, len(all))] {
+	for _, share := range []float64{1, 0, 0.5, 0.75, 0.25}[:min(mostStretches, len(all))] {
 		s := all[int(share*float64(len(all)-1))]
 		if left -= s.visits * (StretchSpan + stretchWarm).Seconds(); left < 0 && len(picked) >= 2 {
 			break

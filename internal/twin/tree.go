@@ -12,13 +12,16 @@ const maxTree = 2000
 
 // tree unfolds the calls of one kind of request: a service that is called from two places is in
 // both, with the same calls of its own, because the metrics distinguish callers but not their
-// callers.
-func (g *graph) tree(k int, parallel []bool) (root loadline.Call, cut bool) {
+// callers. The models have the work of the kind at each service.
+func (g *graph) tree(k int, models []model) (root loadline.Call, cut bool) {
 	left := maxTree
 	kd := &g.kinds[k]
 	var unfold func(service int, perRequest float64) loadline.Call
 	unfold = func(service int, perRequest float64) loadline.Call {
 		c := visit(service)
+		if work := models[service].demand.work; work != nil {
+			c.Work = work[k]
+		}
 		var stages [][]loadline.Call
 		for _, to := range kd.calls[service] {
 			if perRequest*to.ratio < 1e-5 {
@@ -41,7 +44,7 @@ func (g *graph) tree(k int, parallel []bool) (root loadline.Call, cut bool) {
 				stages = append(stages, []loadline.Call{maybe})
 			}
 		}
-		if parallel[service] {
+		if models[service].station.parallel {
 			stages = sideBySide(stages)
 		}
 		c.Stages = stages

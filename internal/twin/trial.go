@@ -42,7 +42,7 @@ const trialStep = 2 * time.Minute
 // run returns the response times at all points.
 func (t *trial) run(gs guess) []answer {
 	out := make([]answer, len(t.points))
-	if len(t.callees) == 0 && !t.clumped && t.p.options.Routing == loadline.RouteRandom {
+	if len(t.callees) == 0 && !t.clumped && t.m.demand.work == nil && t.p.options.Routing == loadline.RouteRandom {
 		t.climb(gs, out)
 		return out
 	}
@@ -136,6 +136,9 @@ func (t *trial) one(gs guess, pt *point, out *answer) {
 // called is one visit to the service with its calls to stubs.
 func (t *trial) called(gs guess, k int, stubs []loadline.Call) loadline.Call {
 	root := visit(0)
+	if t.m.demand.work != nil {
+		root.Work = t.m.demand.work[k]
+	}
 	for _, c := range t.g.kinds[k].calls[t.service] {
 		root.Stages = append(root.Stages, repeated(stubs[indexOf(t.callees, c.service)], 1, c.ratio)...)
 	}

@@ -4,8 +4,9 @@
 //
 // Reading order: [Fit] (twin.go) is the table of contents; past.go and window.go prepare the
 // history and reject what cannot be fitted; graph.go, ratios.go and tree.go find the call
-// graph; demand.go and change.go CPU per request and releases that changed it; station.go,
+// graph; demand.go, work.go and change.go CPU per request, by kind, and releases that changed it; station.go,
 // points.go and trial.go the load-latency profile; resources.go memory, start-up and sizes;
+// nodes.go nodes and neighbours; ranges.go and sensitivity.go what the history does not determine;
 // objective.go objectives; linear.go Scaling-Ops' regressor; build.go assembles the
 // application; replay.go, score.go and stretch.go evaluate both models on the held-out part;
 // coverage.go reports where the twin extrapolates; load.go turns the history into a workload;
@@ -25,6 +26,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // Options configure a fit. The zero value is usable.
@@ -37,6 +39,10 @@ type Options struct {
 	// Delay is what the linear model is fitted to: LatencyMean, or one of the
 	// percentiles. The zero value is the mean.
 	Delay history.ServiceMetric
+
+	// Sensitivity simulates held-out history at both ends of every range: [Range.AtLow] and
+	// [Range.AtHigh].
+	Sensitivity bool
 
 	CPU     sim.CPUModel     // how a CPU limit is enforced
 	Routing loadline.Routing // metrics do not show it; the default is random
@@ -55,7 +61,11 @@ const DefaultHeldOut = 0.2
 
 // Twin is an application fitted to its history.
 type Twin struct {
-	App    *loadline.App
+	App *loadline.App
+	// Cluster is the neighbours on the nodes of App, as the history shows them.
+	Cluster pool.Cluster
+	// Ranges are the figures that the history does not determine.
+	Ranges []Range
 	Linear []Linear // in the order of App.Services; zero Rows = it could not be fitted
 	// LinearP99 is the same regressor of the 99th percentile.
 	LinearP99 []Linear
@@ -83,7 +93,10 @@ func Fit(h *history.History, o Options) (*Twin, error) {
 		return nil, err
 	}
 	t.fitLinear(p)
-	t.score(p, models)
+	t.score(p, g, models)
+	if o.Sensitivity {
+		t.sensitivity(p)
+	}
 	progress(o, 1)
 	return t, nil
 }
@@ -154,7 +167,7 @@ func fitServices(p *past, g *graph) []model {
 func fitService(p *past, g *graph, i int) (m model) {
 	t := p.tracks[i]
 	m.size = t.sizes(p, &m.notes)
-	m.demand = t.demand(p, m.size, &m.notes)
+	m.demand = p.demand(g, i, &m.notes)
 	m.seen = t.coverage(p, &m)
 	m.memory = t.memory(p, &m)
 	m.startup = t.startup(p, &m.notes)

@@ -74,6 +74,9 @@ func (s *Seen) absences(p *Preset) []history.Absence {
 	for _, m := range loadline.CallTable.Columns() {
 		add("call", m.About(), p.Calls[m])
 	}
+	for _, m := range loadline.NodeTable.Columns() {
+		add("node", m.About(), p.Nodes[m])
+	}
 	return list
 }
 

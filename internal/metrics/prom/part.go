@@ -15,19 +15,24 @@ import (
 
 // job is one query of a pull, and what it has shown so far.
 type job struct {
-	of       string // "service" or "call"
+	of       string // "service", "call" or "node"
 	metric   int
 	query    *Query
 	text     string // with the variables' values
 	expected int    // series that it yielded last time
 }
 
-func (j *job) name() string {
-	if j.of == "call" {
-		return history.CallMetric(j.metric).String()
+func (j *job) about() loadline.Metric {
+	switch j.of {
+	case "call":
+		return history.CallMetric(j.metric).About()
+	case "node":
+		return history.NodeMetric(j.metric).About()
 	}
-	return history.ServiceMetric(j.metric).String()
+	return history.ServiceMetric(j.metric).About()
 }
+
+func (j *job) name() string { return j.about().Name }
 
 // jobs are the queries that a preset has.
 func jobs(p *Preset, s Setting) []*job {
@@ -44,6 +49,12 @@ func jobs(p *Preset, s Setting) []*job {
 			list = append(list, &job{of: "call", metric: int(m), query: q, text: p.Expand(q.Text, s)})
 		}
 	}
+	for _, m := range loadline.NodeTable.Columns() {
+		q := p.Nodes[m]
+		if q != nil && q.Text != "" {
+			list = append(list, &job{of: "node", metric: int(m), query: q, text: p.Expand(q.Text, s)})
+		}
+	}
 	return list
 }
 
@@ -54,6 +65,7 @@ type part struct {
 	mu       sync.Mutex
 	services map[string]*history.Service
 	calls    map[callKey]*history.Calls
+	nodes    map[string]*history.Node
 	seen     *Seen
 }
 
@@ -61,7 +73,8 @@ type callKey struct{ from, to, operation string }
 
 // readPart runs every query over a span, several at once.
 func readPart(ctx context.Context, c *Client, list []*job, span Span, seen *Seen, done func()) (*history.History, error) {
-	p := &part{span: span, services: map[string]*history.Service{}, calls: map[callKey]*history.Calls{}, seen: seen}
+	p := &part{span: span, services: map[string]*history.Service{}, calls: map[callKey]*history.Calls{},
+		nodes: map[string]*history.Node{}, seen: seen}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	work := make(chan *job)
@@ -168,6 +181,18 @@ func (p *part) series(j *job, metric model.Metric) (*history.Series, string) {
 		}
 		return &s.Series[j.metric], name
 	}
+	if j.of == "node" {
+		name := j.query.Node.Of(label)
+		if name == "" {
+			return nil, ""
+		}
+		n := p.nodes[name]
+		if n == nil {
+			n = &history.Node{Name: name}
+			p.nodes[name] = n
+		}
+		return &n.Series[j.metric], name
+	}
 	var key callKey
 	key.from, key.to, key.operation = j.query.Ends(label)
 	if key.to == "" {
@@ -182,19 +207,17 @@ func (p *part) series(j *job, metric model.Metric) (*history.Series, string) {
 }
 
 func (j *job) labels() string {
-	if j.of == "call" {
+	switch j.of {
+	case "call":
 		return j.query.To.String()
+	case "node":
+		return j.query.Node.String()
 	}
 	return j.query.Service.String()
 }
 
 // adds says whether two series of one name are parts of a whole.
-func (j *job) adds() bool {
-	if j.of == "call" {
-		return loadline.CallTable[j.metric].Aggregation.Adds()
-	}
-	return loadline.ServiceTable[j.metric].Aggregation.Adds()
-}
+func (j *job) adds() bool { return j.about().Aggregation.Adds() }
 
 func (j *job) merge(a, b float64) float64 {
 	if j.adds() {
@@ -218,6 +241,9 @@ func (p *part) history() *history.History {
 	}
 	for _, c := range p.calls {
 		h.Calls = append(h.Calls, *c)
+	}
+	for _, n := range p.nodes {
+		h.Nodes = append(h.Nodes, *n)
 	}
 	h.Tidy()
 	return h

@@ -30,6 +30,7 @@ type Preset struct {
 
 	Service [history.ServiceMetrics]*Query
 	Calls   [history.CallMetrics]*Query
+	Nodes   [history.NodeMetrics]*Query
 
 	// ContainerCounter and ContainerGauge yield a metric of services that the table
 	// has a container series for and the preset no query: $series is that series.
@@ -52,10 +53,10 @@ type Query struct {
 	// scraped; empty = as the preset's probe.
 	Newest string
 
-	// Service names the service, or Pod the pod; From, To and Operation the calls.
-	// Each takes the first of its labels that has a value.
-	Service, Pod, From, To, Operation Naming
-	Outside                           *regexp.Regexp // callers that are users; nil = those without a name
+	// Service names the service, or Pod the pod, or Node the node; From, To and Operation
+	// the calls. Each takes the first of its labels that has a value.
+	Service, Pod, Node, From, To, Operation Naming
+	Outside                                 *regexp.Regexp // callers that are users; nil = those without a name
 }
 
 // Naming makes a name of a series' labels.
@@ -151,6 +152,11 @@ func (p *Preset) combine(other *Preset) {
 	for m, q := range other.Calls {
 		if p.Calls[m] == nil {
 			p.Calls[m] = q
+		}
+	}
+	for m, q := range other.Nodes {
+		if p.Nodes[m] == nil {
+			p.Nodes[m] = q
 		}
 	}
 	for name, value := range other.Variables {

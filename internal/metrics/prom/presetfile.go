@@ -115,7 +115,7 @@ func join(path, field string) string {
 
 func (r *presetReader) preset(n *yaml.Node) *Preset {
 	p := &Preset{Variables: map[string]string{}}
-	f := r.fields(n, "", "version", "name", "about", "with", "probe", "namespace_label", "variables", "service", "calls", "pods")
+	f := r.fields(n, "", "version", "name", "about", "with", "probe", "namespace_label", "variables", "service", "calls", "pods", "nodes")
 	if f == nil {
 		return p
 	}
@@ -154,6 +154,9 @@ func (r *presetReader) preset(n *yaml.Node) *Preset {
 	}
 	if v := f["pods"]; v != nil {
 		r.pods(p, v)
+	}
+	if v := f["nodes"]; v != nil {
+		r.nodes(p, v)
 	}
 	return p
 }
@@ -203,7 +206,25 @@ func (r *presetReader) pods(p *Preset, n *yaml.Node) {
 	}
 }
 
-// group is queries that name one thing each, a service or a pod: how, and when the
+func (r *presetReader) nodes(p *Preset, n *yaml.Node) {
+	g := r.group(n, "nodes", "node")
+	for key, value := range r.metrics(g.fields["metrics"], n, "nodes.metrics") {
+		m, known := loadline.NodeTable.Named(key)
+		if !known || loadline.NodeTable[m].Column == 0 {
+			var names []string
+			for _, m := range loadline.NodeTable.Columns() {
+				names = append(names, m.String())
+			}
+			r.fault(value, "nodes.metrics."+key, "a metric of nodes that histories keep"+suggest.Hint(key, names))
+			continue
+		}
+		q := g.named(value, "nodes.metrics."+key)
+		q.Node, q.Service = q.Service, Naming{}
+		p.Nodes[m] = q
+	}
+}
+
+// group is queries that name one thing each, a service, a pod or a node: how, and when the
 // newest sample was scraped, is said once for all or by a query itself.
 type group struct {
 	r      *presetReader
@@ -448,6 +469,9 @@ func (p *Preset) checkVariables(file string) error {
 	}
 	for m, q := range p.Pods {
 		checkQuery("pods.metrics."+loadline.PodMetric(m).String(), q)
+	}
+	for m, q := range p.Nodes {
+		checkQuery("nodes.metrics."+loadline.NodeMetric(m).String(), q)
 	}
 	checkQuery("service.buckets", p.Buckets)
 	checkQuery("service.failed_buckets", p.FailedBuckets)

@@ -283,7 +283,8 @@ func (p *Pull) forget(err error) error {
 	}
 	files := []string{stateFile}
 	for part := range m.Parts() {
-		files = append(files, fmt.Sprintf("services-%04d.parquet", part), fmt.Sprintf("calls-%04d.parquet", part))
+		files = append(files, fmt.Sprintf("services-%04d.parquet", part), fmt.Sprintf("calls-%04d.parquet", part),
+			fmt.Sprintf("nodes-%04d.parquet", part))
 	}
 	for _, name := range append(files, history.ManifestFile) {
 		if removeErr := os.Remove(filepath.Join(p.Dir, name)); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {

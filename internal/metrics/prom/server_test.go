@@ -16,6 +16,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -96,7 +97,7 @@ func (w *world) simulate() ([]byte, error) {
 	load := steps{}
 	metrics := simulate.NewExposition(w.app, "shop")
 	_, err = simulate.Run(context.Background(), simulate.Spec{
-		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Seed: 1,
+		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Seed: 1, Cluster: neighboured,
 		Hooks: simulate.Hooks{Scrape: metrics.Watch},
 	})
 	if err != nil {
@@ -104,6 +105,7 @@ func (w *world) simulate() ([]byte, error) {
 	}
 	w.recorded, err = simulate.RecordHistory(context.Background(), simulate.HistorySpec{
 		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Step: 15 * time.Second, Seed: 1,
+		Cluster: neighboured,
 	})
 	if err != nil {
 		return nil, err
@@ -112,6 +114,9 @@ func (w *world) simulate() ([]byte, error) {
 	err = metrics.Write(&text)
 	return text.Bytes(), err
 }
+
+// neighboured is nodes of which others use a part.
+var neighboured = pool.Cluster{Neighbours: pool.Neighbours{Use: 0.3, Request: 0.2, Memory: 0.25}}
 
 // steps is a load that rises and falls, so that pods come and go.
 type steps struct{}
