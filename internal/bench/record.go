@@ -120,7 +120,7 @@ type Row struct {
 	// BoundCoreHours is the bound on the core-hours, over the axes that the policy changes.
 	BoundCoreHours *Interval `json:"bound_core_hours,omitempty"`
 	Met            bool      `json:"met"` // at most 1 % of requests over the SLO, in every run; the cost counts only then
-	Runs  []string  `json:"runs"`
+	Runs           []string  `json:"runs"`
 }
 
 // Interval is a mean over seeds with its 95 % confidence interval.

@@ -144,7 +144,9 @@ func (p *Scheduled) Needs() loadline.Needs {
 }
 
 // SetFuture gives the policy the start of the run; the schedule is made already.
-func (p *Scheduled) SetFuture(start time.Time, _ time.Duration, _ Rate, _ []DemandChange) { p.start = start }
+func (p *Scheduled) SetFuture(start time.Time, _ time.Duration, _ Rate, _ []DemandChange) {
+	p.start = start
+}
 
 // Decide proposes the steps that have become due.
 func (p *Scheduled) Decide(now time.Time, _ loadline.Situation) (loadline.Proposal, error) {
