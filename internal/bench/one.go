@@ -37,6 +37,12 @@ func (r *runner) runOne(ctx context.Context, j job, given string) (*Record, erro
 	}
 	share(1)
 	record.Key = key
+	return r.keep(record)
+}
+
+// keep writes a record, and returns it as it was written.
+func (r *runner) keep(record *Record) (*Record, error) {
+	kept, key := &Record{}, record.Key
 	if err := r.store.write(runsFolder, key, record); err != nil {
 		return nil, err
 	}
