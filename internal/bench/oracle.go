@@ -128,13 +128,25 @@ func SearchSchedule(ctx context.Context, task OracleTask) (*OracleFound, error) 
 	if err != nil {
 		return nil, err
 	}
+	var reached []candidate
 	for _, start := range starts {
+		from := len(s.inEvents)
 		if err := s.follow(start, len(starts)); err != nil {
 			return nil, err
 		}
+		if len(s.inEvents) > from {
+			reached = append(reached, bestOf(s.inEvents[from:]))
+		}
 	}
-	if err := s.descendInEvents(); err != nil {
-		return nil, err
+	// The most promising start has the budget first; what is left goes to the others.
+	slices.SortStableFunc(reached, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(max(a.figures.Over, result.CountsIf), max(b.figures.Over, result.CountsIf)),
+			cmp.Compare(a.figures.objective(), b.figures.objective()))
+	})
+	for _, at := range reached {
+		if err := s.descendInEvents(at); err != nil {
+			return nil, err
+		}
 	}
 	return s.found(), nil
 }
@@ -247,10 +259,8 @@ func (s *scheduleSearch) descend(at candidate, budget int) (trail []candidate, e
 	return trail, nil
 }
 
-// descendInEvents is the same in the event engine, from the best so far, for changes that save
-// cost in the fluid engine.
-func (s *scheduleSearch) descendInEvents() error {
-	at := s.best()
+// descendInEvents is the same in the event engine, for changes that save cost in the fluid engine.
+func (s *scheduleSearch) descendInEvents(at candidate) error {
 	for improved := true; improved && s.left.Event > 0; {
 		improved = false
 		for _, m := range s.moves.all() {
@@ -301,10 +311,9 @@ func (s *scheduleSearch) promising(at, next candidate) (bool, error) {
 	return cheaper(then, now) && then.Over <= now.Over+fluidMargin, nil
 }
 
-// best of those that were evaluated in the event engine.
-func (s *scheduleSearch) best() candidate {
-	best := s.inEvents[0]
-	for _, c := range s.inEvents[1:] {
+func bestOf(all []candidate) candidate {
+	best := all[0]
+	for _, c := range all[1:] {
 		if better(c.figures, best.figures) {
 			best = c
 		}
@@ -321,7 +330,7 @@ func (s *scheduleSearch) found() *OracleFound {
 	ranked := slices.DeleteFunc(slices.Clone(s.inEvents), func(c candidate) bool { return !meets(c.figures) })
 	slices.SortStableFunc(ranked, func(a, b candidate) int { return cmp.Compare(a.figures.objective(), b.figures.objective()) })
 	if len(ranked) == 0 {
-		ranked = []candidate{s.best()}
+		ranked = []candidate{bestOf(s.inEvents)}
 	}
 	over := 2.0
 	for _, c := range ranked {

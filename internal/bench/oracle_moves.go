@@ -121,17 +121,25 @@ func (m *moves) all() []move {
 			}
 		}
 	}
-	segments := min(max(48/len(m.app.Services), 3), 12)
+	fine := min(max(48/len(m.app.Services), 3), 12)
 	for _, by := range []int{-1, 1} {
 		for i := range m.app.Services {
-			for n := range segments {
-				from, to := m.duration*time.Duration(n)/time.Duration(segments), m.duration*time.Duration(n+1)/time.Duration(segments)
-				from, to = from.Truncate(searchGrid), to.Truncate(searchGrid)
-				m.list = append(m.list, move{fmt.Sprintf("%+d replicas from %v to %v", by, from, to), i, within(from, to, by)})
+			m.inSegments(3, i, by)
+			if fine > 3 {
+				m.inSegments(fine, i, by)
 			}
 		}
 	}
 	return m.list
+}
+
+// inSegments adds the changes of a service's replicas in each of so many parts of the run.
+func (m *moves) inSegments(segments, service, by int) {
+	for n := range segments {
+		from, to := m.duration*time.Duration(n)/time.Duration(segments), m.duration*time.Duration(n+1)/time.Duration(segments)
+		from, to = from.Truncate(searchGrid), to.Truncate(searchGrid)
+		m.list = append(m.list, move{fmt.Sprintf("%+d replicas from %v to %v", by, from, to), service, within(from, to, by)})
+	}
 }
 
 // general moves: fewer replicas, other sizes, other times; then more of everything, for schedules

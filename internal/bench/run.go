@@ -101,13 +101,13 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, er
 		return nil, nil, err
 	}
 	var order, waiting, oracles []int // indices into jobs
-	searched := map[*cell]bool{}
+	searched := map[job]bool{}        // without the seed
 	for i, j := range jobs {
 		r.meter.plan(j.cell.cost(r.matrix.Engine))
 		if r.matrix.Policies[j.policy].needsSearch() {
 			oracles = append(oracles, i)
-			if !searched[j.cell] {
-				searched[j.cell] = true
+			if shared := (job{j.cell, j.policy, 0}); !searched[shared] {
+				searched[shared] = true
 				r.meter.plan(costOfForesight * j.cell.cost(r.matrix.Engine))
 			}
 		} else if of[j] == nil {
