@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -138,15 +139,19 @@ func SearchSchedule(ctx context.Context, task OracleTask) (*OracleFound, error) 
 			reached = append(reached, bestOf(s.inEvents[from:]))
 		}
 	}
-	// The most promising start has the budget first; what is left goes to the others.
+	// The most promising start has half of what is left, the next half of the rest, and so on; what
+	// remains is for the best.
 	slices.SortStableFunc(reached, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(max(a.figures.Over, result.CountsIf), max(b.figures.Over, result.CountsIf)),
 			cmp.Compare(a.figures.objective(), b.figures.objective()))
 	})
 	for _, at := range reached {
-		if err := s.descendInEvents(at); err != nil {
+		if err := s.descendInEvents(at, s.left.Event/2); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.combine(); err != nil {
+		return nil, err
 	}
 	return s.found(), nil
 }
@@ -259,12 +264,13 @@ func (s *scheduleSearch) descend(at candidate, budget int) (trail []candidate, e
 	return trail, nil
 }
 
-// descendInEvents is the same in the event engine, for changes that save cost in the fluid engine.
-func (s *scheduleSearch) descendInEvents(at candidate) error {
-	for improved := true; improved && s.left.Event > 0; {
+// descendInEvents is the same in the event engine, for changes that save cost in the fluid engine,
+// until so many evaluations are left.
+func (s *scheduleSearch) descendInEvents(at candidate, until int) error {
+	for improved := true; improved && s.left.Event > until; {
 		improved = false
 		for _, m := range s.moves.all() {
-			if s.left.Event <= 0 {
+			if s.left.Event <= until {
 				break
 			}
 			next := at.after(m, &s.moves)
@@ -283,6 +289,39 @@ func (s *scheduleSearch) descendInEvents(at candidate) error {
 			if next.figures = t; better(t, at.figures) {
 				at, improved = next, true
 			}
+		}
+	}
+	return nil
+}
+
+// combine spends what is left of the budget on two or three changes at once, drawn at random,
+// from the best schedule: a descent stops where every single change is worse. One that is
+// better is followed by another descent.
+func (s *scheduleSearch) combine() error {
+	rng := rand.New(rand.NewPCG(s.Load.Seed, oracleVersion))
+	list := s.moves.all()
+	at := bestOf(s.inEvents)
+	for tries := 2 * s.Budget.Fluid; tries > 0 && s.left.Event > 0; tries-- {
+		next := at
+		for range 2 + rng.IntN(2) {
+			if changed := next.after(list[rng.IntN(len(list))], &s.moves); changed.schedule != nil {
+				next = changed
+			}
+		}
+		if promising, err := s.promising(at, next); err != nil {
+			return err
+		} else if !promising {
+			continue
+		}
+		var err error
+		if next.figures, err = s.event(next); err != nil {
+			return err
+		}
+		if better(next.figures, at.figures) {
+			if err := s.descendInEvents(next, s.left.Event/2); err != nil {
+				return err
+			}
+			at = bestOf(s.inEvents)
 		}
 	}
 	return nil

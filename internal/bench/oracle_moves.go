@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -23,6 +24,12 @@ type move struct {
 	service int // -1 = all
 	steps   func(s *loadline.Service, steps []policy.ScheduleStep) []policy.ScheduleStep
 }
+
+// originAtMost characters describe where a schedule comes from.
+const (
+	originAtMost = 400
+	andSoOn      = "; and so on"
+)
 
 // after is a candidate with a change; its schedule is nil if the change changes nothing.
 func (c candidate) after(m move, in *moves) candidate {
@@ -47,8 +54,10 @@ func (c candidate) after(m move, in *moves) candidate {
 		where = in.app.Services[m.service].Name
 	}
 	origin := c.origin
-	if len(origin) < 400 {
+	if len(origin) < originAtMost {
 		origin += "; " + where + " " + m.name
+	} else if !strings.HasSuffix(origin, andSoOn) {
+		origin += andSoOn
 	}
 	return candidate{origin: origin, schedule: changed}
 }

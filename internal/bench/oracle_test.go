@@ -36,13 +36,13 @@ func smallOracle(t *testing.T) OracleTask {
 	app.Services[0].Size = loadline.Size{CPURequest: 0.4, CPULimit: 1, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20}
 	app.Services[0].Bounds.MaxReplicas, app.Services[0].Bounds.MaxCPU = 6, 1
 	return OracleTask{
-		App: app, Load: CalibrationLoad{threeSteps{}, 12 * time.Minute, 5}, Budget: OracleBudget{Fluid: 400, Event: 120},
+		App: app, Load: CalibrationLoad{threeSteps{}, 12 * time.Minute, 5}, Budget: OracleBudget{Fluid: 1500, Event: 240},
 		Cluster: pool.Cluster{Pools: []pool.Pool{mustPool(t, "cores=1,memory=4Gi,price=0.1,start=20s,start-cv=0,consolidate=10s")}},
 	}
 }
 
-// TestOracleAgainstBruteForce: every plan of one to four replicas in three steps, each a minute
-// ahead of the load or not, of three sizes.
+// TestOracleAgainstBruteForce: every plan of one to five replicas in three steps, of two
+// sizes, with and without a minute's lead.
 func TestOracleAgainstBruteForce(t *testing.T) {
 	task := smallOracle(t)
 	found, err := SearchSchedule(context.Background(), task)
@@ -52,13 +52,13 @@ func TestOracleAgainstBruteForce(t *testing.T) {
 	s := &scheduleSearch{OracleTask: task, ctx: context.Background(), eventKnown: map[string]Try{},
 		seeds: []uint64{task.Load.Seed + 1_000_003, task.Load.Seed + 2_000_003}}
 	best := Try{Over: 1}
-	for _, request := range []float64{0.2, 0.4, 0.8} {
-		for _, ahead := range []time.Duration{0, time.Minute} {
-			for n := range 64 {
+	for request, aheads := range map[float64][]time.Duration{0.1: {0}, 0.4: {0, time.Minute}} {
+		for _, ahead := range aheads {
+			for n := range 125 {
 				plan := policy.NewSchedule(task.App)
 				to := plan.Steps[0][0].Allocation
 				to.Size.CPURequest = request
-				for i, replicas := range []int{1 + n%4, 1 + n/4%4, 1 + n/16} {
+				for i, replicas := range []int{1 + n%5, 1 + n/5%5, 1 + n/25} {
 					to.Replicas = replicas
 					plan.Set(0, max(time.Duration(i)*4*time.Minute-ahead, 0), to)
 				}
