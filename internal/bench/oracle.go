@@ -38,6 +38,8 @@ type OracleTask struct {
 	Perturb simulate.Perturb
 	Starts  []OracleStart
 	Budget  OracleBudget
+
+	Progress func(share float64) // may be nil
 }
 
 // OracleStart is a schedule that ran in the scene, with its figures in the event engine.
@@ -392,6 +394,14 @@ func (s *scheduleSearch) event(c candidate) (Try, error) {
 	return t, err
 }
 
+func (s *scheduleSearch) report() {
+	if s.Progress == nil {
+		return
+	}
+	used := func(left, of int) float64 { return min(1, float64(of-left)/float64(max(of, 1))) }
+	s.Progress(0.2*used(s.left.Fluid, s.Budget.Fluid) + 0.8*used(s.left.Event, s.Budget.Event))
+}
+
 // evaluate runs a schedule under each seed, until one does not meet the SLO: the mean bill, and
 // the worst share of requests over the SLO.
 func (s *scheduleSearch) evaluate(schedule *policy.Schedule, engine string, known map[string]Try, left *int, seeds ...uint64) (Try, error) {
@@ -413,6 +423,7 @@ func (s *scheduleSearch) evaluate(schedule *policy.Schedule, engine string, know
 			return t, fmt.Errorf("try a schedule: %w", err)
 		}
 		*left--
+		s.report()
 		runs++
 		t.CoreHours += float64(out.Result.CoreHours)
 		t.Bill += float64(out.Result.Bill)

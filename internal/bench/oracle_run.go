@@ -169,6 +169,7 @@ func (r *runner) searchOracle(ctx context.Context, g *oracleGroup, first job) (*
 	}
 	cell, label := first.cell, r.matrix.Policies[first.policy].Label
 	share := r.meter.begin(g.cost)
+	g.task.Progress = share
 	found, err := SearchSchedule(ctx, g.task)
 	if err != nil {
 		return nil, fmt.Errorf("search the schedule of %s on %s, workload %s: %w", label, cell.app.Name, cell.workload, err)

@@ -38,7 +38,7 @@ type preparation struct {
 	trained *Trained
 }
 
-// oracleSeed is the first of the seeds with which schedules are verified. No run uses them: the
+// oracleSeed is the first of the seeds with which schedules are searched. No run uses them: the
 // oracle has the rates and not the arrivals. Runs under one trace share one schedule.
 const oracleSeed = 800_001
 
