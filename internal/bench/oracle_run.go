@@ -37,14 +37,14 @@ type start struct {
 	OracleStart
 }
 
-// A search has ten minutes of one core for all loads of a scene, at a million visits a second in
-// the event engine and half a million service steps of 5 s in the fluid engine. The limits are
-// evaluations, so that the result does not depend on the machine.
+// budgetOf a search: about ten minutes of one core for all loads of a scene, at 300,000 visits a
+// second in the event engine on crowded nodes and 40,000 service steps of 5 s in the fluid
+// engine. The limits are evaluations, so that the result does not depend on the machine.
 func budgetOf(c *cell, loads int) OracleBudget {
 	steps := float64(len(c.app.Model.Services)) * c.duration().Seconds() / searchGrid.Seconds()
 	return OracleBudget{
-		Fluid: int(min(max(6e7/steps, 200), 1500)) / loads,
-		Event: max(int(min(max(4e8/c.cost("event"), 8), 240))/loads, 4),
+		Fluid: int(min(max(6e6/steps, 100), 1500)) / loads,
+		Event: max(int(min(max(1.2e8/c.cost("event"), 6), 240))/loads, 4),
 	}
 }
 
