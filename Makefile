@@ -21,7 +21,7 @@ build: bin/loadline bin/loadline-lab ## build bin/loadline and bin/loadline-lab
 # Without symbols, which `go version -m` and stack traces do not need, and without gRPC's
 # trace pages: docs/adr/0013-binary-size.md has the figures.
 BUILD := $(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags "-s -w"
-PARTS := $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin') lab/validate/cfs_quota.csv
+PARTS := $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin') lab/validate/cfs_quota.csv $(wildcard lab/data/*/*.csv)
 
 bin/loadline bin/loadline-lab: bin/%: $(PARTS)
 	$(BUILD) -o $@ ./cmd/$*

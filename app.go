@@ -7,7 +7,8 @@ import (
 
 // App is a model of an application: its services, the kinds of requests that
 // its users send, and the nodes it runs on. It is data; the file format is
-// internal/apps, which also checks it.
+// internal/apps, which also checks it. Fields that came later are left out of JSON
+// while they are zero, so that what was kept before reads and compares as it did.
 type App struct {
 	Name        string
 	Description string
@@ -15,7 +16,7 @@ type App struct {
 	Kinds       []Kind
 	Nodes       []Node
 	Routing     Routing
-	KeepAlive   KeepAlive // with RouteKeepAlive only
+	KeepAlive   KeepAlive `json:",omitzero"` // with RouteKeepAlive only
 }
 
 // Service is one deployment: identical replicas behind one name.
@@ -37,7 +38,7 @@ type Service struct {
 
 	// StartupCPU is the cores that a replica uses while it starts. Its start-up is then an
 	// amount of work, which takes longer under a smaller CPU limit or on a crowded node.
-	StartupCPU float64
+	StartupCPU float64 `json:",omitzero"`
 
 	// OptionalPrice is the cost of one dropped optional call to this service, in units of one
 	// request over its SLO: brownout is never free.
@@ -45,7 +46,7 @@ type Service struct {
 
 	// RetryBudget limits the retries of the service's own calls to a share of its calls that have
 	// retries; 0 = no limit.
-	RetryBudget float64
+	RetryBudget float64 `json:",omitzero"`
 }
 
 // Memory of a replica in use: Base + PerRequest * (requests in the replica).
@@ -84,13 +85,13 @@ type Kind struct {
 	Share   float64 // of all requests, relative to the other kinds, unless the workload sets its own
 	SLO     SLO
 	Timeout time.Duration // of one attempt of the client; 0 = none
-	Retries Retries       // of the client
+	Retries Retries       `json:",omitzero"` // of the client
 
 	// RetryBudget limits the retries of all clients together to a share of their requests; 0 = no
 	// limit.
-	RetryBudget float64
+	RetryBudget float64 `json:",omitzero"`
 
-	Users Users // the zero value: requests arrive independently of the replies (open loop)
+	Users Users `json:",omitzero"` // the zero value: requests arrive independently of the replies (open loop)
 	Root  Call  // its Timeout and Retries are not used: those above apply
 }
 
@@ -127,8 +128,8 @@ type Call struct {
 	Versions    []int   // made only by these versions of the caller (indices); empty = by all
 	Stages      [][]Call
 
-	Timeout time.Duration // after which the caller gives an attempt up, while the callee works on; 0 = none
-	Retries Retries       // by the caller; each repetition has its own
+	Timeout time.Duration `json:",omitzero"` // after which the caller gives an attempt up, while the callee works on; 0 = none
+	Retries Retries       `json:",omitzero"` // by the caller; each repetition has its own
 }
 
 // Node is a machine that replicas are placed on.

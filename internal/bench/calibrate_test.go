@@ -231,7 +231,7 @@ func TestASettingMustMeetTheSLOInEveryCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task.Clusters = WithNeighbours(pool.Cluster{}, []float64{0, 0.97})
+	task.Clusters = WithNeighbours(pool.Cluster{}, []float64{0, 0.95})
 	full, err := Calibrate(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)

@@ -68,6 +68,7 @@ weights in use, and their decisions are queued until a server can be reached.`,
 	flags.Float64Var(&f.speed, "speed", 1, "simulated seconds per second of real time; 0 = as fast as possible")
 	f.add(flags)
 	f.cluster.add(flags)
+	f.cluster.nodes.add(flags)
 	f.output.Add(flags)
 	return c
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Commands whose result is a file, or that only group others.
-var withoutFormat = []string{"loadline-lab", "loadline-lab report", "loadline-lab model", "loadline-lab forecast"}
+var withoutFormat = []string{"loadline-lab", "loadline-lab report", "loadline-lab model", "loadline-lab forecast",
+	"loadline-lab measure", "loadline-lab measure contention", "loadline-lab measure server", "loadline-lab measure awake"}
 
 func TestOutputIsAlwaysAFormatAndOAlwaysAPath(t *testing.T) {
 	var visit func(c *cobra.Command)

@@ -80,8 +80,8 @@ func (e *Engine) PodReady(slot int) {
 	r.serving, r.starting, r.draining, r.throttled, r.handling = true, false, false, false, false
 	r.queueHead, r.queueTail = none, none
 	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
-	// Quota periods of different pods are not aligned.
-	r.periodEnd = e.now + e.phase.Int64N(periodNs)
+	// Quota periods of different pods are not aligned. The present one has begun, unused.
+	r.periodEnd = e.now - e.phase.Int64N(periodNs)
 	r.budget = 0
 	e.size(r, slot)
 	e.setBase(int32(slot), e.app.Services[r.service].IdleCPU)

@@ -142,14 +142,16 @@ func (e *Engine) sync(r *replica) {
 }
 
 // openPeriod gives an idle replica that receives work the quota of the current period, if it
-// has not run in it yet.
+// has not run in it yet. The kernel notices that a period was idle only at its end, so it counts
+// one more after the last period with work.
 func (e *Engine) openPeriod(r *replica) {
 	if e.now < r.periodEnd {
 		return
 	}
-	r.periodEnd += ((e.now-r.periodEnd)/periodNs + 1) * periodNs
+	idle := (e.now - r.periodEnd) / periodNs
+	r.periodEnd += (idle + 1) * periodNs
 	r.budget = r.limit * float64(periodNs)
-	e.meter.Services[r.service].Periods++
+	e.meter.Services[r.service].Periods += float64(1 + min(idle, 1))
 }
 
 // addJob puts a visit on the CPU. The replica must have been synced.

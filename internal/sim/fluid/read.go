@@ -64,7 +64,8 @@ func (e *Engine) readPod(s *service, pod *sim.PodReading, r *sim.Reading) {
 
 // countPeriods counts quota periods: those in which a replica ran, and those in which it was
 // throttled. It does not run in a period if it is empty at the beginning and no visit arrives
-// before the end. In an overload every period is throttled.
+// before the end. After the last period with work the kernel counts one more. In an overload
+// every period is throttled.
 func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 	period := sim.QuotaPeriod.Seconds()
 	active := 1 - math.Exp(-c.in*period/together-c.crowd)
@@ -75,7 +76,7 @@ func (c *cohort) countPeriods(m *sim.ServiceMeter, together, h float64) {
 		cut += (1 - cut) * c.extra / c.crowd
 	}
 	n := h / period * active * float64(c.pods)
-	m.Periods += n
+	m.Periods += n * (2 - active)
 	m.ThrottledPeriods += n * cut
 	// In a throttled period the visits on the CPU ran at one core each.
 	atWork := max(c.crowd-c.queue, 1, c.limit)

@@ -1,0 +1,149 @@
+package measure
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// serverSettings are sent to a server process once it is in its cgroup.
+type serverSettings struct {
+	Workers int `json:"workers"`
+}
+
+// threads that a server may have on a CPU at once. The kernel divides the CPU among them; with
+// fewer the Go scheduler would.
+const threads = 64
+
+// Serve is the server process: it reads its settings from in, writes its address to out and
+// serves until in is closed, which happens at the latest when its parent ends. Each request
+// burns the CPU time that it asks for.
+func Serve(in io.Reader, out io.Writer) error {
+	runtime.GOMAXPROCS(threads)
+	debug.SetGCPercent(-1) // a collection would be work that no request has asked for
+	debug.SetMemoryLimit(1 << 30)
+	if err := calmTimers(); err != nil {
+		return err
+	}
+	return serve(in, out)
+}
+
+func serve(in io.Reader, out io.Writer) error {
+	reader := bufio.NewReader(in)
+	line, err := reader.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("read the settings of the server: %w", err)
+	}
+	var settings serverSettings
+	if err := json.Unmarshal(line, &settings); err != nil {
+		return fmt.Errorf("read the settings of the server: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: burner(settings.Workers), ReadHeaderTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	if _, err := fmt.Fprintln(out, listener.Addr()); err != nil {
+		return err
+	}
+	closed := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, reader)
+		close(closed)
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-closed:
+		return server.Close()
+	}
+}
+
+func burner(workers int) http.Handler {
+	var free chan struct{}
+	if workers > 0 {
+		free = make(chan struct{}, workers)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ns, err := strconv.ParseInt(r.URL.Query().Get("ns"), 10, 64)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if free != nil {
+			free <- struct{}{}
+			defer func() { <-free }()
+		}
+		burn(ns)
+	})
+}
+
+// burn uses CPU time on a thread of its own.
+func burn(ns int64) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	end := threadCPU() + ns
+	spins := 0
+	for threadCPU() < end {
+		for range 2000 {
+			spins++
+		}
+	}
+	runtime.KeepAlive(spins) // or the compiler would remove the loop
+}
+
+// threadCPU is the CPU time of the calling thread in ns.
+func threadCPU() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err) // the clock exists on every Linux
+	}
+	return t.Nano()
+}
+
+// timerSlack is that of the server's threads.
+const timerSlack = 5 * time.Millisecond
+
+// calmTimers lets the timers of the Go runtime's monitor thread be late. By default it wakes
+// up to 50,000 times a second after each request that ends a pause, which costs a millisecond
+// of CPU per request.
+func calmTimers() error {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		slack := strconv.FormatInt(timerSlack.Nanoseconds(), 10)
+		if err := write(filepath.Join("/proc", task.Name()), "timerslack_ns", slack); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleepUntil sleeps more exactly than the Go runtime, which rounds to milliseconds.
+func sleepUntil(due time.Time) {
+	for {
+		left := time.Until(due)
+		if left <= 0 {
+			return
+		}
+		t := unix.NsecToTimespec(left.Nanoseconds())
+		if err := unix.Nanosleep(&t, nil); err == nil || err != unix.EINTR {
+			return
+		}
+	}
+}
