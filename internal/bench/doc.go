@@ -12,8 +12,9 @@
 // compared), run.go (the comparison) with prepare.go, one.go and store.go, key.go (the
 // identity of a run), aggregate.go, interval.go and text.go (the table). Then calibrate.go
 // (the search) with calibrate_space.go (what may be set), calibrate_rank.go (what is
-// better), calibrate_evaluate.go (trying) and calibrate_oracle.go (the schedule of the
-// oracle). Then model_task.go (one training), model_trained.go (its record),
+// better), calibrate_evaluate.go (trying) and calibrate_oracle.go (plans from the load). Then
+// oracle.go (the search for the cheapest schedule) with oracle_moves.go (what it changes) and
+// oracle_run.go (its runs), and bound.go (the lower bound). Then model_task.go (one training), model_trained.go (its record),
 // model_folder.go with model_key.go and model_profiles.go (what is kept), model_tune.go
 // (choosing a setting).
 package bench

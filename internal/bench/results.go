@@ -66,11 +66,14 @@ func (r *Results) WriteCSV(w io.Writer) error {
 			against, compared := row.Against[name]
 			line(name, row.Measures[name], against, compared)
 		}
-		if row.Bound != nil {
-			line("bound_core_hours", *row.Bound, Interval{}, false)
-		}
-		if row.OverOracle != nil {
-			line("over_clairvoyant", *row.OverOracle, Interval{}, false)
+		for _, more := range []struct {
+			name string
+			of   *Interval
+		}{{"bound", row.Bound}, {"above_bound", row.AboveBound}, {"bound_core_hours", row.BoundCoreHours},
+			{"over_oracle", row.OverOracle}, {"above_oracle", row.AboveOracle}} {
+			if more.of != nil {
+				line(more.name, *more.of, Interval{}, false)
+			}
 		}
 	}
 	table.Flush()

@@ -17,14 +17,13 @@ type Suite struct {
 	matrix Matrix
 }
 
-// rivals are all of them, with defaults and calibrated. The oracles are the references: one
-// over the replicas, one over the CPU as well.
+// rivals are all of them, with defaults and calibrated. The oracle is the reference.
 func rivals() []Policy {
 	var all []Policy
 	for _, name := range []string{"hpa", "kpa", "vpa", "hpa+vpa", "ursa", "autothrottle"} {
 		all = append(all, ParsePolicy(name), ParsePolicy(name+calibratedSuffix))
 	}
-	return append(all, ParsePolicy("oracle"), ParsePolicy("oracle (with cpu): oracle:axes=replicas+cpu"))
+	return append(all, ParsePolicy("oracle"))
 }
 
 // hour is an hour of generated load at a peak of about 40 requests per second.

@@ -41,8 +41,8 @@ func newBench() *cobra.Command {
 		Long: `Runs every policy on every application under every workload and perturbation,
 once for each seed, in parallel over the cores, and writes the results to a folder:
 runs/ with every run and its time series, results.json and results.csv with means,
-95 % intervals, differences to a baseline seed by seed, and the cost relative to the
-oracle's.
+95 % intervals, differences to a baseline seed by seed, and the gaps to the oracle and
+to a lower bound on the bill. A bill below the bound is marked with an exclamation mark.
 
 Every finished run is saved immediately. If it is interrupted or killed, the same
 command resumes; finished runs are not repeated. Results of another version of the
@@ -52,7 +52,9 @@ A policy written NAME@calibrated runs with its best setting, found on other data
 it runs on: generated workloads drawn with other seeds, or the fourth fifth of a
 trace, of which the last fifth is held out for the run. NAME@calibrated-once has one
 setting for all applications and workloads of the comparison. For the oracle without a
-level, the level is searched for each run.
+level, a schedule of replicas, requests and limits is searched after all other runs, and
+starts from what they did: nothing that ran in a scene with the SLO met is cheaper. With
+a level, oracle:level=0.5 follows a plan that is computed from the load.
 
 A policy written NAME@trained (` + strings.Join(policy.TrainableNames(), ", ") + `) is trained first, on other
 draws of the workload or on the part of a trace before the one to calibrate on.

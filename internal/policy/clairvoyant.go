@@ -15,11 +15,13 @@ import (
 //
 // Every service gets, in each step of 5 s, the fewest replicas that keep the CPU work of that
 // step at or below a level, a share of their CPU limits. Replicas are started ahead by their
-// start-up time, and kept over a pause that is too short to start them again. The levels are
-// found by search (package calibrate): the cheapest that meet the SLO.
+// start-up time, and kept over a pause that is too short to start them again.
 //
-// With axes=replicas+cpu it also sets sizes: the smallest request, since usage is paid for
-// anyway, and the largest limit.
+// With axes=replicas+cpu it also sets sizes: the smallest request and the largest limit.
+//
+// This is a plan that is computed from the load, and how simulate runs the oracle. A bench
+// searches for a cheaper schedule (bench.SearchSchedule), which starts from such plans and from
+// what other policies did, and is played by Scheduled.
 type Oracle struct {
 	app      *loadline.App
 	cpu      bool
@@ -35,7 +37,7 @@ const oracleStep = 5 * time.Second
 var oracleMethod = Method{
 	Name:   "oracle",
 	Alias:  "clairvoyant",
-	About:  "is given the request rates in advance: the reference for all others",
+	About:  "is given the request rates in advance: the reference for all others. bench searches its schedule; elsewhere it plans at a level",
 	Oracle: true,
 	Options: func(app *loadline.App) []Option {
 		options := []Option{
