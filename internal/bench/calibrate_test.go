@@ -231,7 +231,7 @@ func TestASettingMustMeetTheSLOInEveryCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task.Clusters = WithNeighbours(pool.Cluster{}, []float64{0, 0.97})
+	task.Clusters = WithNeighbours(pool.Cluster{}, []float64{0, 0.95})
 	full, err := Calibrate(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestOneSettingForAllScenes(t *testing.T) {
 	}
 	hard := oneService()
 	hard.Kinds[0].SLO.Latency = 180 * time.Millisecond
-	easy.Also = []CalibrationScene{{hard, easy.Loads}}
+	easy.Also = []CalibrationScene{{hard, easy.Loads, nil}}
 	both, err := Calibrate(context.Background(), easy)
 	if err != nil {
 		t.Fatal(err)
