@@ -15,7 +15,7 @@ var measures = []struct {
 	name string
 	of   func(*Record) result.Number
 }{
-	{"bill", func(r *Record) result.Number { return r.Result.Bill }},
+	{"bill", bill},
 	{"node_hours", func(r *Record) result.Number { return r.Result.NodeHours }},
 	{"node_core_hours", func(r *Record) result.Number { return r.Result.NodeCoreHours }},
 	{"allocated_core_hours", func(r *Record) result.Number { return r.Result.AllocatedCoreHours }},
@@ -41,6 +41,13 @@ var measures = []struct {
 	{"p99_9_ms", func(r *Record) result.Number { return r.Result.Latency.P999 }},
 	{"p99_99_ms", func(r *Record) result.Number { return r.Result.Latency.P9999 }},
 	{DecisionUs, func(r *Record) result.Number { return r.DecisionUs }},
+}
+
+func bill(r *Record) result.Number { return r.Result.Bill }
+
+func intervalOf(values []float64) *Interval {
+	i := IntervalOf(values)
+	return &i
 }
 
 // DecisionUs is the one measure that is not reproducible.
@@ -109,9 +116,14 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 			}
 		}
 	}
-	row.OverOracle = overOracle(c, byCase, order)
-	bound := IntervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
-	row.Bound = &bound
+	if reference := oracleOf(c, byCase, order); reference != nil {
+		row.OverOracle = intervalOf(paired(runs, reference, bill, func(a, b float64) float64 { return a / b }))
+		row.AboveOracle = intervalOf(paired(runs, reference, bill, func(a, b float64) float64 { return a - b }))
+	}
+	row.Bound = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Bound }))
+	row.AboveBound = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Result.Bill - r.Bound }))
+	row.BoundCoreHours = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
+	row.BelowBound = slices.ContainsFunc(runs, func(r *Record) bool { return r.BelowBound })
 	return row
 }
 
@@ -142,20 +154,17 @@ func paired(runs, others []*Record, of func(*Record) result.Number, compare func
 	return values
 }
 
-// overOracle is the cost relative to that of the oracle over the same axes, if
-// the oracle is among the policies and meets the SLO itself.
-func overOracle(c Case, byCase map[Case][]*Record, order []Case) *Interval {
+// oracleOf is the runs of the first oracle of the cell; nil if there is none, or it does not meet
+// the SLO itself.
+func oracleOf(c Case, byCase map[Case][]*Record, order []Case) []*Record {
 	for _, other := range order {
-		reference := byCase[other]
-		if !sameCell(c, other) || !isOracle(other) || strings.Contains(other.Policy, "+cpu") != movesCPU(c, byCase[c]) {
+		if !sameCell(c, other) || !isOracle(other) {
 			continue
 		}
-		if slices.ContainsFunc(reference, func(r *Record) bool { return !r.Result.SLOMet() }) {
+		if slices.ContainsFunc(byCase[other], func(r *Record) bool { return !r.Result.SLOMet() }) {
 			return nil
 		}
-		over := IntervalOf(paired(byCase[c], reference, func(r *Record) result.Number { return r.Result.CoreHours },
-			func(a, b float64) float64 { return a / b }))
-		return &over
+		return byCase[other]
 	}
 	return nil
 }
@@ -164,9 +173,4 @@ func isOracle(c Case) bool {
 	name, _, _ := strings.Cut(c.Policy, ":")
 	m, err := policy.Named(name)
 	return err == nil && m.Oracle
-}
-
-func movesCPU(c Case, runs []*Record) bool {
-	return isOracle(c) && strings.Contains(c.Policy, "+cpu") ||
-		slices.ContainsFunc(runs, func(r *Record) bool { return slices.Contains(r.Axes, axisCPU) })
 }

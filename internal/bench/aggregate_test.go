@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ func madeRecord(policy, label string, seed uint64, coreHours, over float64, axes
 	return &Record{
 		Key: label + string(rune('0'+seed)), Seed: seed, Axes: axes,
 		Case:   Case{App: "a", Workload: "w", Policy: policy, Label: label, Perturbation: none, Engine: "event"},
-		Result: result.Result{CoreHours: result.Number(coreHours), OverSLORatio: result.Number(over)},
+		Result: result.Result{CoreHours: result.Number(coreHours), Bill: result.Number(coreHours), OverSLORatio: result.Number(over)},
+		Bound:  2,
 	}
 }
 
@@ -40,13 +42,37 @@ func TestAggregateByHand(t *testing.T) {
 	near(t, "its interval", float64(next.Against["core_hours"].High), -2+4.302653/math.Sqrt(3), 1e-6)
 	near(t, "baseline against itself", float64(hpa.Against["core_hours"].High), 0, 0)
 	near(t, "over the oracle", float64(hpa.OverOracle.Mean), (10+12+14)/15., 1e-12)
-	near(t, "over the one that moves CPU too", float64(vpa.OverOracle.Mean), 3, 1e-12)
-	near(t, "that one over itself", float64(r.Rows[4].OverOracle.Mean), 1, 0)
+	near(t, "above the oracle", float64(hpa.AboveOracle.Mean), 12-5, 1e-12)
+	near(t, "above the bound", float64(hpa.AboveBound.Mean), 12-2, 1e-12)
+	near(t, "whatever it changes", float64(vpa.OverOracle.Mean), 9./5, 1e-12)
+	near(t, "the oracle over itself", float64(r.Rows[3].OverOracle.Mean), 1, 0)
 	if !hpa.Met || next.Met {
 		t.Error("one run of three over 1 % breaks the SLO, none keeps it")
 	}
 	if !slices.Equal(next.Runs, []string{"new1", "new2", "new3"}) {
 		t.Errorf("runs %v", next.Runs)
+	}
+}
+
+// TestBillBelowTheBoundIsMarked: it is a fault of the bench, and no reason to stop.
+func TestBillBelowTheBoundIsMarked(t *testing.T) {
+	low := madeRecord("hpa", "hpa", 1, 1, 0)
+	low.BelowBound = true
+	r := aggregate([]*Record{low, madeRecord("oracle", "oracle", 1, 4, 0)}, "hpa")
+	var text, markdown strings.Builder
+	if err := errors.Join(r.WriteText(&text), r.WriteMarkdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-50.0 % !", "! " + belowLegend, "-75.0 %", "oracle 4, bound 2"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, text.String())
+		}
+	}
+	if !strings.Contains(markdown.String(), "| -50.0 % ! |") || !strings.Contains(markdown.String(), "! "+belowLegend) {
+		t.Errorf("no mark in\n%s", markdown.String())
+	}
+	if r.Rows[1].BelowBound {
+		t.Error("the oracle is marked too")
 	}
 }
 
@@ -64,10 +90,10 @@ func TestCSVHasALineForEachMeasure(t *testing.T) {
 	if err := r.WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(b.String(), "\n"); lines != 1+len(measures)+1 {
+	if lines := strings.Count(b.String(), "\n"); lines != 1+len(measures)+len([]string{"bound", "above_bound", "bound_core_hours"}) {
 		t.Errorf("%d lines:\n%s", lines, b.String())
 	}
-	if !strings.Contains(b.String(), `a,w,none,event,tight,"hpa:target=60,down-window=0s",1,true,core_hours,10,,,0,,`) {
+	if !strings.Contains(b.String(), `,a,w,none,event,,tight,"hpa:target=60,down-window=0s",1,true,core_hours,10,,,0,,`) {
 		t.Errorf("no line of core-hours in:\n%s", b.String())
 	}
 }
@@ -100,9 +126,9 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 	row := func(label string, cost float64, met bool) Row {
 		return Row{
 			Case: Case{App: "shop", Workload: "day", Policy: label, Label: label, Perturbation: none}, Seeds: 3, Met: met,
-			Measures: map[string]Interval{"core_hours": {Mean: result.Number(cost), Low: result.Number(cost - 1),
+			Measures: map[string]Interval{"bill": {Mean: result.Number(cost), Low: result.Number(cost - 1),
 				High: result.Number(cost + 1)}},
-			Against: map[string]Interval{"core_hours": {Mean: result.Number(cost - 10), Low: -3, High: -1}},
+			Against: map[string]Interval{"bill": {Mean: result.Number(cost - 10), Low: -3, High: -1}},
 		}
 	}
 	r := Results{Suite: "test", Baseline: "hpa", Seeds: 3, Rows: []Row{row("hpa", 10, true), row("ursa", 8, true), row("vpa", 5, false),
@@ -111,7 +137,7 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 	if err := r.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| shop | day | none | **ursa** | 8 +- 1 | -20.0 % * | - | vpa |", "| vpa | violated | (5 +- 1) |"} {
+	for _, want := range []string{"| shop, workload day | **ursa** | 8 +- 1 | -20.0 % * | - | - | 0 | 0 | vpa |", "| vpa | violated | (5 +- 1) |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}

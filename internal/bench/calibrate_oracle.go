@@ -18,14 +18,14 @@ import (
 	"github.com/loadline/loadline/internal/simulate"
 )
 
-// OracleSearch is the search for the schedule of an oracle: levels of utilisation, one
-// per service, that make the cheapest run within the SLO.
+// LevelSearch is the search for a plan of replicas from the load: levels of utilisation, one per
+// service, that make the cheapest run within the SLO. SearchSchedule starts from it.
 //
 // First one level for all, by bisection; then service by service as high as possible, while
 // that saves cost; all in the fluid engine. The result is verified in the event engine with
 // other seeds than the run's, because the oracle has the rates and not the arrivals, and
 // corrected there: down until it is feasible, or up while it stays feasible and saves.
-type OracleSearch struct {
+type LevelSearch struct {
 	App     *loadline.App
 	Policy  string          // oracle, with axes if not the default
 	Load    CalibrationLoad // of the run itself
@@ -43,23 +43,27 @@ const (
 	evaluationsAtMost   = 120
 )
 
-type oracleSearch struct {
-	OracleSearch
+type levelSearch struct {
+	LevelSearch
 	ctx   context.Context
 	cache map[string]Try // by schedule
 	tried []Try
 	runs  int
 }
 
-// SearchOracle finds the schedule.
-func SearchOracle(ctx context.Context, task OracleSearch) (*Calibration, error) {
+func newLevelSearch(ctx context.Context, task LevelSearch) *levelSearch {
+	// Noise, loss and lag of metrics do not affect it; slow pod starts do.
+	task.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
+	return &levelSearch{LevelSearch: task, ctx: ctx, cache: map[string]Try{}}
+}
+
+// SearchLevels finds the schedule.
+func SearchLevels(ctx context.Context, task LevelSearch) (*Calibration, error) {
 	name, _, _ := strings.Cut(task.Policy, ":")
 	if m, err := policy.Named(name); err != nil || !m.Oracle {
 		return nil, fmt.Errorf("policy %s is not an oracle: only the schedule of oracle is searched", name)
 	}
-	f := &oracleSearch{OracleSearch: task, ctx: ctx, cache: map[string]Try{}}
-	// Noise, loss and lag of metrics do not affect it; slow pod starts do.
-	f.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
+	f := newLevelSearch(ctx, task)
 	levels, err := f.commonLevel()
 	if err != nil {
 		return nil, err
@@ -84,7 +88,7 @@ func keeps(t Try) bool { return t.Over <= scheduleMargin*result.CountsIf }
 type evaluator func(levels []float64) (Try, error)
 
 // commonLevel is the highest feasible level common to all services.
-func (f *oracleSearch) commonLevel() ([]float64, error) {
+func (f *levelSearch) commonLevel() ([]float64, error) {
 	at := func(i int) []float64 {
 		level := levelLow * math.Pow(levelHigh/levelLow, float64(i)/levelSteps)
 		return slices.Repeat([]float64{level}, len(f.App.Services))
@@ -107,7 +111,7 @@ func (f *oracleSearch) commonLevel() ([]float64, error) {
 
 // serviceBy raises the levels one service at a time while it saves cost, the one with the
 // largest potential first.
-func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
+func (f *levelSearch) serviceBy(levels []float64, try evaluator, factors []float64) ([]float64, error) {
 	best, err := try(levels)
 	if err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []floa
 				if err != nil {
 					return nil, err
 				}
-				if !keeps(t) || !keeps(best) || t.CoreHours >= best.CoreHours*(1-1e-4) {
+				if !keeps(t) || !keeps(best) || !cheaper(t, best) {
 					break
 				}
 				levels, best = higher, t
@@ -136,7 +140,7 @@ func (f *oracleSearch) serviceBy(levels []float64, try evaluator, factors []floa
 
 // bySavings lists the services that have more than their fewest replicas at some time, in order
 // of their excess.
-func (f *oracleSearch) bySavings(levels []float64) []int {
+func (f *levelSearch) bySavings(levels []float64) []int {
 	p := f.policy(levels)
 	saving := make([]float64, len(levels))
 	var order []int
@@ -160,7 +164,7 @@ func (f *oracleSearch) bySavings(levels []float64) []int {
 }
 
 // verify corrects levels in the event engine.
-func (f *oracleSearch) verify(levels []float64) (Try, error) {
+func (f *levelSearch) verify(levels []float64) (Try, error) {
 	f.runs, f.cache = 0, map[string]Try{}
 	best, err := f.inEvents(levels)
 	if err != nil {
@@ -191,13 +195,13 @@ func (f *oracleSearch) verify(levels []float64) (Try, error) {
 	return f.inEvents(levels)
 }
 
-func (f *oracleSearch) inFluid(levels []float64) (Try, error) {
+func (f *levelSearch) inFluid(levels []float64) (Try, error) {
 	return f.try(levels, "fluid", f.Load.Seed)
 }
 
 // inEvents tries with three seeds that are not the run's, and the worst counts; with one if the
 // run is long enough.
-func (f *oracleSearch) inEvents(levels []float64) (Try, error) {
+func (f *levelSearch) inEvents(levels []float64) (Try, error) {
 	seeds := []uint64{f.Load.Seed + 1_000_003, f.Load.Seed + 2_000_003, f.Load.Seed + 3_000_017}
 	if f.Load.Duration.Hours() > 6 {
 		seeds = seeds[:1]
@@ -205,7 +209,7 @@ func (f *oracleSearch) inEvents(levels []float64) (Try, error) {
 	return f.try(levels, "event", seeds...)
 }
 
-func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Try, error) {
+func (f *levelSearch) try(levels []float64, engine string, seeds ...uint64) (Try, error) {
 	key := engine + f.schedule(levels)
 	if t, known := f.cache[key]; known {
 		t.Spec = f.spec(levels)
@@ -221,6 +225,7 @@ func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Tr
 			return t, describe(err, t.Spec)
 		}
 		t.CoreHours += float64(out.Result.CoreHours) / float64(len(seeds))
+		t.Bill += float64(out.Result.Bill) / float64(len(seeds))
 		t.Over = max(t.Over, overOf(out))
 	}
 	f.runs++
@@ -230,7 +235,7 @@ func (f *oracleSearch) try(levels []float64, engine string, seeds ...uint64) (Tr
 }
 
 // spec with rounded levels, which are then tried.
-func (f *oracleSearch) spec(levels []float64) string {
+func (f *levelSearch) spec(levels []float64) string {
 	var b strings.Builder
 	b.WriteString(f.Policy)
 	join := ":"
@@ -270,7 +275,7 @@ func mostCommon(levels []float64) float64 {
 }
 
 // policy that has been given the load.
-func (f *oracleSearch) policy(levels []float64) *policy.Oracle {
+func (f *levelSearch) policy(levels []float64) *policy.Oracle {
 	p, err := policy.New(f.spec(levels), f.App)
 	if err != nil {
 		panic(err) // the levels are ours; the rest was checked
@@ -281,7 +286,7 @@ func (f *oracleSearch) policy(levels []float64) *policy.Oracle {
 }
 
 // schedule as a text, to compare schedules.
-func (f *oracleSearch) schedule(levels []float64) string {
+func (f *levelSearch) schedule(levels []float64) string {
 	p := f.policy(levels)
 	var b strings.Builder
 	for s := range levels {

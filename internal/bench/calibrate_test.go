@@ -168,7 +168,7 @@ func TestRank(t *testing.T) {
 
 func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
-	reference, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
+	reference, err := SearchLevels(context.Background(), LevelSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 		t.Errorf("%s: %v core-hours, %v over; %s: %v", reference.Spec, reference.Best.CoreHours, reference.Best.Over, hpa.Spec,
 			hpa.Best.CoreHours)
 	}
-	again, err := SearchOracle(context.Background(), OracleSearch{App: oneService(), Policy: "oracle", Load: load})
+	again, err := SearchLevels(context.Background(), LevelSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil || again.Spec != reference.Spec {
 		t.Errorf("one load, two schedules: %s and %v, %v", reference.Spec, again, err)
 	}
@@ -195,7 +195,7 @@ func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 func TestOracleOfALoadThatCannotBeServed(t *testing.T) {
 	app := oneService()
 	app.Kinds[0].SLO.Latency = time.Millisecond
-	found, err := SearchOracle(context.Background(), OracleSearch{App: app, Policy: "oracle",
+	found, err := SearchLevels(context.Background(), LevelSearch{App: app, Policy: "oracle",
 		Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -173,11 +172,6 @@ func (m Matrix) jobs(cells []*cell) []job {
 		}
 	}
 	return all
-}
-
-// bound on the cost of a run.
-func (c *cell) bound(rate policy.Rate, axes []string, warmUp time.Duration) policy.Bound {
-	return policy.LowerBound(c.app.Model, slices.Contains(axes, axisCPU), warmUp, c.duration(), rate)
 }
 
 // joinOnce joins errors and reports each one once: a wrong policy is wrong in every cell.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
@@ -34,10 +36,12 @@ type notebook struct {
 	decisions []Decision
 	leftOut   int
 	moved     map[string]bool
+	applied   *policy.Schedule
+	every     time.Duration // resolution of applied; 0 = exact
 }
 
 func newNotebook(app *loadline.App) *notebook {
-	n := &notebook{app: app, moved: map[string]bool{}}
+	n := &notebook{app: app, moved: map[string]bool{}, applied: policy.NewSchedule(app)}
 	for _, s := range app.Services {
 		n.now = append(n.now, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
 	}
@@ -55,6 +59,7 @@ func (n *notebook) note(d *loadline.Decision) {
 		after := before.With(sp.Setting)
 		n.now[sp.Service] = after
 		n.watch(before, after)
+		n.apply(sp.Service, sim.Since(d.Applied), after)
 		change := describeChange(n.noted[sp.Service], after)
 		if change == "" || len(n.decisions) >= decisionsAtMost {
 			n.leftOut++
@@ -66,6 +71,27 @@ func (n *notebook) note(d *loadline.Decision) {
 				sp.Service),
 		})
 	}
+}
+
+// stepsAtMost are kept of a schedule. One with more, of a policy that changes limits each second,
+// is kept at a coarser resolution.
+const stepsAtMost = 4000
+
+func (n *notebook) apply(service int, at time.Duration, to loadline.Allocation) {
+	if n.every > 0 {
+		at = at.Truncate(n.every)
+	}
+	n.applied.Set(service, at, to)
+	for n.applied.Len() > stepsAtMost {
+		n.every = max(2*n.every, time.Second)
+		n.applied = n.applied.Every(n.every)
+	}
+}
+
+// schedule that was applied, to be played again.
+func (n *notebook) schedule(deployed loadline.Needs) *policy.Schedule {
+	n.applied.Reserve, n.applied.RecreateAfter = deployed.Reserve, deployed.RecreateAfter
+	return n.applied
 }
 
 func (n *notebook) watch(before, after loadline.Allocation) {

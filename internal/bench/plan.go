@@ -51,6 +51,11 @@ func (m Matrix) Plan(data string) (*Plan, error) {
 		run := c.cost(m.Engine) / visitsPerSecond
 		p.Scenes = append(p.Scenes, ScenePlan{c.name(), result.Number(c.loads[0].Requests()), result.Number(run)})
 		p.RunsS += result.Number(run * float64(len(m.Policies)*m.Seeds))
+		for _, policy := range m.Policies {
+			if policy.needsSearch() {
+				p.PrepareS += result.Number(costOfForesight * run)
+			}
+		}
 	}
 	r := &runner{matrix: m}
 	preparations, _, err := r.preparations(jobs)

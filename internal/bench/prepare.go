@@ -45,7 +45,7 @@ const oracleSeed = 800_001
 // Approximate cost of a search, in runs.
 const (
 	costOfCalibration = 12
-	costOfForesight   = 8
+	costOfForesight   = 40
 )
 
 // preparations for the jobs, each once.
@@ -129,8 +129,6 @@ func (r *runner) preparation(j job, jobs []job) (*preparation, error) {
 		return r.calibration(j, p, jobs)
 	case p.Trained:
 		return r.training(j, p)
-	case p.needsSearch():
-		return r.oracleSearch(j, p)
 	}
 	return nil, nil
 }
@@ -201,30 +199,6 @@ func scenesOf(jobs []job) []*cell {
 		}
 	}
 	return scenes
-}
-
-func (r *runner) oracleSearch(j job, p Policy) (*preparation, error) {
-	w := j.cell.loads[j.seed]
-	load, err := w.For(j.cell.app.Model)
-	if err != nil {
-		return nil, err
-	}
-	spec := r.matrix.spec(j.cell, p.Spec, j.seed)
-	spec.Engine = ""
-	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
-	task := OracleSearch{
-		App: j.cell.app.Model, Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Perturb: spec.Perturb,
-		Cluster: j.cell.cluster,
-		Load:    CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed},
-	}
-	spec.Seed = oracleSeed
-	key, err := keyOf(spec, w, []any{"foresight", calibrationVersion})
-	return &preparation{
-		key: key, cost: costOfForesight * j.cell.cost(r.matrix.Engine),
-		check: func(ctx context.Context, _ func(float64)) (*Calibration, error) {
-			return SearchOracle(ctx, task)
-		},
-	}, err
 }
 
 // NewCalibrationTask is the task of calibrating a policy outside a bench, on the

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 )
 
@@ -35,10 +36,18 @@ type Record struct {
 
 	// Axes are what the policy changed in this run: replicas, cpu, memory, brownout.
 	Axes []string `json:"axes"`
-	// BoundCoreHours is the lower bound of the cost over these axes, in expectation;
-	// BoundDeviation is its standard deviation.
-	BoundCoreHours result.Number `json:"bound_core_hours"`
+	// Bound is the lower bound of the bill, in expectation; BoundDeviation is its standard
+	// deviation. BelowBound: the bill is below it by more than chance and tolerance explain,
+	// which is a fault of the simulator or of the bound.
+	Bound          result.Number `json:"bound"`
 	BoundDeviation result.Number `json:"bound_deviation"`
+	BelowBound     bool          `json:"below_bound,omitempty"`
+	// BoundCoreHours is the lower bound of the core-hours over these axes.
+	BoundCoreHours result.Number `json:"bound_core_hours"`
+	// Applied is what was set over the run, precise enough to play it again.
+	Applied *policy.Schedule `json:"applied,omitempty"`
+	// Origin of an oracle's schedule: the run or plan that the search started from, and the changes.
+	Origin string `json:"origin,omitempty"`
 	// DecisionsLeftOut changed CPU or memory by little, or came after the maximum that is
 	// stored.
 	DecisionsLeftOut int `json:"decisions_left_out,omitempty"`
@@ -100,12 +109,19 @@ type Row struct {
 	Seeds    int                 `json:"seeds"`
 	Measures map[string]Interval `json:"measures"` // by the name that result.Result gives it: core_hours, over_slo_ratio, p99_ms, ...
 	Against  map[string]Interval `json:"against"`  // paired difference to the baseline, seed by seed
-	// OverOracle is the cost relative to the oracle's, if there is one.
-	OverOracle *Interval `json:"over_clairvoyant,omitempty"`
-	// Bound on the cost in core-hours, over the axes that the policy changes.
-	Bound *Interval `json:"bound,omitempty"`
-	Met   bool      `json:"met"` // at most 1 % of requests over the SLO, in every run; the cost counts only then
-	Runs  []string  `json:"runs"`
+	// OverOracle is the bill relative to the oracle's, and AboveOracle the difference, if there is an
+	// oracle in the cell and it meets the SLO.
+	OverOracle  *Interval `json:"over_oracle,omitempty"`
+	AboveOracle *Interval `json:"above_oracle,omitempty"`
+	// Bound on the bill, and the difference between the bill and it.
+	Bound      *Interval `json:"bound,omitempty"`
+	AboveBound *Interval `json:"above_bound,omitempty"`
+	// BelowBound: the bill of some run that met the SLO is below the bound.
+	BelowBound bool `json:"below_bound,omitempty"`
+	// BoundCoreHours is the bound on the core-hours, over the axes that the policy changes.
+	BoundCoreHours *Interval `json:"bound_core_hours,omitempty"`
+	Met            bool      `json:"met"` // at most 1 % of requests over the SLO, in every run; the cost counts only then
+	Runs           []string  `json:"runs"`
 }
 
 // Interval is a mean over seeds with its 95 % confidence interval.

@@ -47,18 +47,18 @@ func (r *Results) WriteJSON(w io.Writer) error {
 func (r *Results) WriteCSV(w io.Writer) error {
 	table := csv.NewWriter(w)
 	table.Write([]string{
-		"app", "workload", "perturbation", "engine", "label", "policy", "seeds", "met",
+		"scene", "app", "workload", "perturbation", "engine", "cluster", "label", "policy", "seeds", "met",
 		"measure", "mean", "low", "high", "difference", "difference_low", "difference_high",
 	})
 	for _, row := range r.Rows {
 		c := row.Case
 		line := func(measure string, value, against Interval, compared bool) {
 			fields := []string{
-				c.App, c.Workload, c.Perturbation, c.Engine, c.Label, c.Policy, strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met),
+				c.Scene, c.App, c.Workload, c.Perturbation, c.Engine, c.Cluster, c.Label, c.Policy, strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met),
 				measure, cellText(value.Mean), cellText(value.Low), cellText(value.High), "", "", "",
 			}
 			if compared {
-				fields = append(fields[:12], cellText(against.Mean), cellText(against.Low), cellText(against.High))
+				fields = append(fields[:14], cellText(against.Mean), cellText(against.Low), cellText(against.High))
 			}
 			table.Write(fields)
 		}
@@ -66,11 +66,14 @@ func (r *Results) WriteCSV(w io.Writer) error {
 			against, compared := row.Against[name]
 			line(name, row.Measures[name], against, compared)
 		}
-		if row.Bound != nil {
-			line("bound_core_hours", *row.Bound, Interval{}, false)
-		}
-		if row.OverOracle != nil {
-			line("over_clairvoyant", *row.OverOracle, Interval{}, false)
+		for _, more := range []struct {
+			name string
+			of   *Interval
+		}{{"bound", row.Bound}, {"above_bound", row.AboveBound}, {"bound_core_hours", row.BoundCoreHours},
+			{"over_oracle", row.OverOracle}, {"above_oracle", row.AboveOracle}} {
+			if more.of != nil {
+				line(more.name, *more.of, Interval{}, false)
+			}
 		}
 	}
 	table.Flush()

@@ -92,17 +92,25 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	return results, results.write(o.Dir)
 }
 
-// work runs everything: first preparations, then the runs that wait for none, then the rest. A
-// waiting run blocks a worker only at the end, when all preparations are in progress.
+// work runs everything: first preparations, then the runs that wait for none, then those that do,
+// and at last the oracles that are searched. A waiting run blocks a worker only at the end, when
+// all preparations are in progress.
 func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, error) {
 	preparations, of, err := r.preparations(jobs)
 	if err != nil {
 		return nil, nil, err
 	}
-	var order, waiting []int // indices into jobs
+	var order, waiting, oracles []int // indices into jobs
+	searched := map[job]bool{}        // without the seed
 	for i, j := range jobs {
 		r.meter.plan(j.cell.cost(r.matrix.Engine))
-		if of[j] == nil {
+		if r.matrix.Policies[j.policy].needsSearch() {
+			oracles = append(oracles, i)
+			if shared := (job{j.cell, j.policy, 0}); !searched[shared] {
+				searched[shared] = true
+				r.meter.plan(costOfForesight * j.cell.cost(r.matrix.Engine))
+			}
+		} else if of[j] == nil {
 			order = append(order, i)
 		} else {
 			waiting = append(waiting, i)
@@ -113,7 +121,7 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, er
 		r.meter.plan(p.cost)
 	}
 	records := make([]*Record, len(jobs))
-	err = inParallel(ctx, r.options.Workers, len(preparations)+len(jobs), func(ctx context.Context, n int) error {
+	err = inParallel(ctx, r.options.Workers, len(preparations)+len(order), func(ctx context.Context, n int) error {
 		if n < len(preparations) {
 			return r.prepare(ctx, preparations[n])
 		}
@@ -130,6 +138,9 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, er
 		}
 		return err
 	})
+	if err == nil {
+		err = r.runOracles(ctx, jobs, oracles, records)
+	}
 	return records, r.learned(preparations), err
 }
 

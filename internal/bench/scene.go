@@ -79,6 +79,18 @@ func hasWords(name, text string) bool {
 	return !slices.ContainsFunc(strings.Fields(text), func(want string) bool { return !slices.Contains(words, want) })
 }
 
+// heading names the scene of a case.
+func (c Case) heading() string {
+	text := c.Scene
+	if text == "" {
+		text = fmt.Sprintf("%s, workload %s", c.App, c.Workload)
+	}
+	if c.Perturbation != none {
+		text += ", perturbation " + c.Perturbation
+	}
+	return text
+}
+
 // scaledApp is an embedded application for a multiple of its usual load.
 func scaledApp(name string, scale float64) (App, error) {
 	a, err := LoadApp(name)

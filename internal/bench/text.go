@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // WriteText writes the table: for every application, workload and perturbation the cost of each
-// policy, whether it met the SLO, the comparison, and the lower bound over the same axes.
+// policy, whether it met the SLO, the comparison, and the gaps to the oracle and to the bound.
 func (r *Results) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for i, row := range r.Rows {
@@ -26,48 +27,70 @@ func (r *Results) WriteText(w io.Writer) error {
 // writeCell writes the rows from the first of a cell to its last.
 func (r *Results) writeCell(b *strings.Builder, from int) {
 	c := r.Rows[from].Case
-	fmt.Fprintf(b, "%s, workload %s", c.App, c.Workload)
-	if c.Perturbation != none {
-		fmt.Fprintf(b, ", perturbation %s", c.Perturbation)
-	}
-	fmt.Fprintf(b, ", %s engine, mean of %d\n", c.Engine, r.Rows[from].Seeds)
+	fmt.Fprintf(b, "%s, %s engine, mean of %d\n", c.heading(), c.Engine, r.Rows[from].Seeds)
 	if c.Cluster != "" {
 		fmt.Fprintf(b, "  %s\n", c.Cluster)
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  policy\tcore-hours\tagainst %s\tover oracle\tbound\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
-	for _, row := range r.Rows[from:] {
-		if !sameCell(row.Case, c) {
-			break
-		}
+	fmt.Fprintf(t, "  policy\tbill\tagainst %s\tabove oracle\tabove bound\tallocated\tused\tcore-hours\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
+	cell := r.Rows[from:]
+	if n := slices.IndexFunc(cell, func(row Row) bool { return !sameCell(row.Case, c) }); n >= 0 {
+		cell = cell[:n]
+	}
+	for _, row := range cell {
 		m := row.Measures
-		over := "-"
-		if row.OverOracle != nil {
-			over = fmt.Sprintf("%.2f x", float64(row.OverOracle.Mean))
-		}
-		bound := "-"
-		if row.Bound != nil {
-			bound = fmt.Sprintf("%.3g", float64(row.Bound.Mean))
-		}
 		verdict := ""
 		if !row.Met {
 			verdict = "  SLO violated: the cost does not count"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["core_hours"]),
-			difference(row.Against["core_hours"], m["core_hours"]),
-			over, bound, result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.3g\t%.3g\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["bill"]),
+			difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
+			float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
 			float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
-	for _, row := range r.Rows[from:] {
-		if !sameCell(row.Case, c) {
-			break
+	writeRemarks(b, cell)
+	b.WriteByte('\n')
+}
+
+// writeRemarks has what a reader must know of the references.
+func writeRemarks(b *strings.Builder, cell []Row) {
+	below := false
+	for _, row := range cell {
+		below = below || row.BelowBound
+		if isOracle(row.Case) && row.Bound != nil {
+			fmt.Fprintf(b, "  %s %.4g, bound %.4g: the best policy is between the two.\n", row.Case.Label, float64(row.Measures["bill"].Mean),
+				float64(row.Bound.Mean))
 		}
 		if o := row.OverOracle; o != nil && row.Met && o.Mean < 0.999 {
 			fmt.Fprintf(b, "  %s beats the oracle: a better schedule exists than the one that the search found.\n", row.Case.Label)
 		}
 	}
-	b.WriteByte('\n')
+	if below {
+		b.WriteString("  ! " + belowLegend + "\n")
+	}
+}
+
+const belowLegend = "below the bound by more than chance explains: a fault of the simulator or of the bound."
+
+// belowSign marks a cell that belowLegend explains.
+func belowSign(row Row) string {
+	if row.BelowBound {
+		return " !"
+	}
+	return ""
+}
+
+// above is a difference to a reference in percent of the reference.
+func above(d *Interval, own Interval) string {
+	if d == nil {
+		return "-"
+	}
+	percent := 100 * float64(d.Mean) / float64(own.Mean-d.Mean)
+	if math.IsNaN(percent) || math.IsInf(percent, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f %%", percent)
 }
 
 func spread(i Interval) string {

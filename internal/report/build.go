@@ -45,7 +45,7 @@ func newBuilder(results *bench.Results) *builder {
 			Values: triples(row.Measures, s.Measures), Against: triples(row.Against, s.Measures),
 		})
 		s.Rows[i].OverBest = optional(row.OverOracle)
-		s.Rows[i].Bound = optional(row.Bound)
+		s.Rows[i].Bound = optional(row.BoundCoreHours)
 		b.seeds = append(b.seeds, map[uint64]figures{})
 		b.latency = append(b.latency, map[string]*buckets{})
 	}

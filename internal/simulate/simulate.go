@@ -81,6 +81,7 @@ type Outcome struct {
 	Timeline *Timeline
 	Effort   Effort
 	Rungs    []guard.Transition // steps on the guard's ladder
+	Deployed loadline.Needs     // of the policy
 }
 
 // oracle is a policy that is given the load of the whole run in advance.
@@ -220,7 +221,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
 	cluster := sim.NewCluster(s.App, engine, metrics, s.Seed)
 
-	out := &Outcome{Timeline: newTimeline(s.App, s.Duration)}
+	out := &Outcome{Timeline: newTimeline(s.App, s.Duration), Deployed: deployed}
 	cluster.OnScrape(func(r *sim.Reading) {
 		out.Timeline.watch(r, engine.ControlPlane())
 		if s.Hooks.Scrape != nil {

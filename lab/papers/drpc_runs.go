@@ -89,7 +89,7 @@ func (s *drpcSetup) search(ctx context.Context, o Options) (hpa, oracle string, 
 			}
 			return err
 		}
-		found, err := bench.SearchOracle(ctx, bench.OracleSearch{
+		found, err := bench.SearchLevels(ctx, bench.LevelSearch{
 			App: s.app, Policy: "oracle:axes=replicas+cpu", WarmUp: warmUpOf(s.test.Duration()),
 			Load: bench.CalibrationLoad{Rates: test, Duration: s.test.Duration(), Seed: validationSeed + 3},
 		})

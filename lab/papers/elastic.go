@@ -321,7 +321,7 @@ func (s *elasticSetup) search(ctx context.Context, o Options) (hpa, oracle strin
 	if err != nil {
 		return "", "", err
 	}
-	seen, err := bench.SearchOracle(ctx, bench.OracleSearch{App: s.app, Policy: "oracle", Load: test, WarmUp: warmUp})
+	seen, err := bench.SearchLevels(ctx, bench.LevelSearch{App: s.app, Policy: "oracle", Load: test, WarmUp: warmUp})
 	if err != nil {
 		return "", "", err
 	}
