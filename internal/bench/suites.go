@@ -147,6 +147,10 @@ func Suites() []Suite {
 			Name:  "drift",
 			About: "ten minutes of a few policies, to be compared with the figures that were committed; seconds",
 			apps:  []string{"bookinfo"},
+			scenes: []listed{
+				{"bookinfo", 4, lasting("bursty", 10*time.Minute, "bursty:low=12,high=60,calm=2m,burst=1m+noise:cv=0.05"), "eks-4", ""},
+				{"bookinfo", 1, lasting("step", 10*time.Minute, "step:from=12,to=40,at=5m+noise:cv=0.05"), "eks-4", "use=0.7,request=0.4"},
+			},
 			matrix: Matrix{
 				Policies: []Policy{
 					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"),
