@@ -155,7 +155,7 @@ func Suites() []Suite {
 				Policies: []Policy{
 					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"),
 					ParsePolicy("hpa+vpa"),
-					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("oracle"),
+					ParsePolicy("ursa"), ParsePolicy("autothrottle"),
 				},
 				Seeds: 2, Perturbations: []string{none, "version-2x"},
 				Workloads: []Workload{
