@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image demo test test-browser test-crd test-cluster check nightly generate generate-crd generate-chart generate-proto results papers drift bench fuzz clean
+.PHONY: help build image demo test test-browser test-crd test-cluster check nightly generate generate-crd generate-chart generate-proto results bar papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,13 +102,24 @@ generate-crd: ## make deploy/crd and the deep copies from api/v1alpha1 again (a 
 generate-chart: ## copy the definition, the roles and the admission policy into the chart
 	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/admission/pod-size.yaml deploy/chart/loadline/files/
 
-results: bin/loadline ## run the suites of rivals and perturbations and write docs/results.md (half an hour on two cores)
-	rm -rf out/rivals out/perturbations
-	for suite in rivals perturbations; do \
-		bin/loadline bench --suite $$suite --out out/$$suite && bin/loadline report out/$$suite -o out/$$suite.html && bin/loadline report out/$$suite -o out/$$suite.md || exit 1; \
+OLD_POLICIES := --policy hpa --policy ursa --policy vpa --policy autothrottle --policy 'no autoscaling: static:replicas=1,cpu=0.05,limit=2'
+
+results: bin/loadline ## run the suites contention, scale and tuned and write docs/results.md (about an hour on two cores)
+	rm -rf out/contention out/scale out/tuned out/rivals
+	for suite in contention scale tuned rivals; do \
+		if [ $$suite = rivals ]; then set -- --app boutique $(OLD_POLICIES); else set --; fi; \
+		bin/loadline bench --suite $$suite "$$@" --out out/$$suite && bin/loadline report out/$$suite -o out/$$suite.html && bin/loadline report out/$$suite -o out/$$suite.md || exit 1; \
 	done
-	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; cat out/rivals.md; \
-	printf '\n# When something goes wrong\n\n'; cat out/perturbations.md; } > docs/results.md
+	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; \
+	printf '# What a request is worth\n\n'; cat out/contention.md; \
+	printf '\n# Where the number of nodes matters\n\n'; cat out/scale.md; \
+	printf '\n# Calibrated, and one setting for all scenes\n\n'; cat out/tuned.md; \
+	printf '\n# The old account: empty nodes of a fixed number\n\n'; cat out/rivals.md; } > docs/results.md
+
+bar: bin/loadline ## run the suite bar and write docs/bar.md (about two hours on two cores)
+	rm -rf out/bar
+	bin/loadline bench --suite bar --out out/bar && bin/loadline report out/bar -o out/bar.html && bin/loadline report out/bar -o out/bar.md
+	{ printf '# The bar\n\nMade by `make bar` at commit %s; the set-up is in [results.md](results.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/bar.md; } > docs/bar.md
 
 papers: bin/loadline-lab ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)
 	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline-lab paper $$p --out out/papers > /dev/null || exit 1; done

@@ -93,7 +93,7 @@ func TestCSVHasALineForEachMeasure(t *testing.T) {
 	if lines := strings.Count(b.String(), "\n"); lines != 1+len(measures)+len([]string{"bound", "above_bound", "bound_core_hours"}) {
 		t.Errorf("%d lines:\n%s", lines, b.String())
 	}
-	if !strings.Contains(b.String(), `a,w,none,event,tight,"hpa:target=60,down-window=0s",1,true,core_hours,10,,,0,,`) {
+	if !strings.Contains(b.String(), `,a,w,none,event,,tight,"hpa:target=60,down-window=0s",1,true,core_hours,10,,,0,,`) {
 		t.Errorf("no line of core-hours in:\n%s", b.String())
 	}
 }
@@ -137,7 +137,7 @@ func TestMarkdownSaysWhoIsCheapestWithTheSLOMet(t *testing.T) {
 	if err := r.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| shop | day | none | **ursa** | 8 +- 1 | -20.0 % * | - | - | vpa |", "| vpa | violated | (5 +- 1) |"} {
+	for _, want := range []string{"| shop, workload day | **ursa** | 8 +- 1 | -20.0 % * | - | - | 0 | 0 | vpa |", "| vpa | violated | (5 +- 1) |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}

@@ -43,8 +43,9 @@ type CalibrationTask struct {
 
 // CalibrationScene is one application under its validation data.
 type CalibrationScene struct {
-	App   *loadline.App
-	Loads []CalibrationLoad
+	App      *loadline.App
+	Loads    []CalibrationLoad
+	Clusters []pool.Cluster // none = the application's own nodes, without neighbours
 }
 
 // NeighbourLevels are the shares of the nodes' cores that neighbours use and request in the
@@ -276,15 +277,14 @@ func (t CalibrationTask) spec(policy, engine string, app *loadline.App, l Calibr
 
 // scenes are the task's own and the further ones.
 func (t CalibrationTask) scenes() []CalibrationScene {
-	return append([]CalibrationScene{{t.App, t.Loads}}, t.Also...)
+	return append([]CalibrationScene{{t.App, t.Loads, t.Clusters}}, t.Also...)
 }
 
-// clusters of every scene.
-func (t CalibrationTask) clusters() []pool.Cluster {
-	if len(t.Clusters) == 0 {
+func (s CalibrationScene) clusters() []pool.Cluster {
+	if len(s.Clusters) == 0 {
 		return []pool.Cluster{{}}
 	}
-	return t.Clusters
+	return s.Clusters
 }
 
 func describe(err error, spec string) error {

@@ -60,9 +60,9 @@ func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int
 // over the SLO.
 func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScene, loads int) (Try, error) {
 	of := scene.Loads[:min(loads, len(scene.Loads))]
-	runs := float64(len(of) * len(s.clusters()))
+	runs := float64(len(of) * len(scene.clusters()))
 	for _, load := range of {
-		for _, cluster := range s.clusters() {
+		for _, cluster := range scene.clusters() {
 			if err := ctx.Err(); err != nil {
 				return t, err
 			}

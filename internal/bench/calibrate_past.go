@@ -95,7 +95,7 @@ func lookBack(ctx context.Context, task CalibrationTask) (*past, error) {
 		app: task.App, use: policy.NewPodUse(len(task.App.Services)), replicas: make([][][]int, len(task.App.Services)),
 		window: max(min(load.Duration, 24*time.Hour)/floorWindows, time.Minute).Truncate(time.Minute),
 	}
-	spec := task.spec("hpa", "event", task.App, load, task.clusters()[0])
+	spec := task.spec("hpa", "event", task.App, load, task.scenes()[0].clusters()[0])
 	spec.Hooks = simulate.Hooks{Decided: func(_ *loadline.Decision, s loadline.Situation) { p.watch(s) }}
 	_, err := simulate.Run(ctx, spec)
 	return p, describe(err, "hpa")

@@ -252,7 +252,7 @@ func TestOneSettingForAllScenes(t *testing.T) {
 	}
 	hard := oneService()
 	hard.Kinds[0].SLO.Latency = 180 * time.Millisecond
-	easy.Also = []CalibrationScene{{hard, easy.Loads}}
+	easy.Also = []CalibrationScene{{hard, easy.Loads, nil}}
 	both, err := Calibrate(context.Background(), easy)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func alone(ctx context.Context, task CalibrationTask, service int, perReplica, p
 	}
 	out, err := simulate.Run(ctx, simulate.Spec{
 		App: app, Load: constant(perReplica), Policy: "static", Engine: "event", Duration: exploreFor, Seed: task.Loads[0].Seed,
-		CPU: task.CPU, Cluster: task.clusters()[0],
+		CPU: task.CPU, Cluster: task.scenes()[0].clusters()[0],
 	})
 	if err != nil {
 		return 0, fmt.Errorf("explore %s: %w", s.Name, err)

@@ -7,14 +7,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// cell is one application under one workload and one perturbation, with the loads of all seeds.
+// cell is one scene with the loads of all seeds.
 type cell struct {
+	scene        string
 	app          App
 	workload     string
+	cluster      pool.Cluster
 	perturbation string
 	perturb      simulate.Perturb
 	loads        []*workload.Workload // by seed
@@ -34,21 +37,17 @@ type job struct {
 func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 	o := &opened{data: data}
 	var faults []error
-	for _, a := range m.Apps {
-		for _, w := range m.Workloads {
-			for _, name := range m.Perturbations {
-				c, err := m.cell(o, a, w, name)
-				switch {
-				case errors.Is(err, errNoTrace):
-					if !slices.Contains(leftOut, w.Name) {
-						leftOut = append(leftOut, w.Name)
-					}
-				case err != nil:
-					faults = append(faults, fmt.Errorf("%s, workload %s, perturbation %s: %w", a.Name, w.Name, name, err))
-				default:
-					all = append(all, c)
-				}
+	for _, s := range m.scenes() {
+		c, err := m.cell(o, s)
+		switch {
+		case errors.Is(err, errNoTrace):
+			if !slices.Contains(leftOut, s.Workload.Name) {
+				leftOut = append(leftOut, s.Workload.Name)
 			}
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%s, workload %s, perturbation %s: %w", s.App.Name, s.Workload.Name, s.Perturbation, err))
+		default:
+			all = append(all, c)
 		}
 	}
 	if len(faults) == 0 && len(all) == 0 {
@@ -57,12 +56,13 @@ func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 	return all, leftOut, joinOnce(faults)
 }
 
-func (m Matrix) cell(o *opened, a App, w Workload, perturbation string) (*cell, error) {
-	p, err := perturbationNamed(perturbation)
+func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
+	a, w := s.App, s.Workload
+	p, err := perturbationNamed(s.Perturbation)
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{app: a, workload: w.Name, perturbation: perturbation}
+	c := &cell{scene: s.Name, app: a, workload: w.Name, cluster: s.Cluster, perturbation: s.Perturbation}
 	which := wholePart
 	if m.calibrates() {
 		which = testPart
@@ -103,7 +103,7 @@ func (m Matrix) trains() bool {
 
 // checkCell validates every policy in the cell.
 func (m Matrix) checkCell(c *cell) error {
-	if err := errors.Join(m.Cluster.Validate(), m.Cluster.CheckApp(c.app.Model)); err != nil {
+	if err := errors.Join(c.cluster.Validate(), c.cluster.CheckApp(c.app.Model)); err != nil {
 		return err
 	}
 	var faults []error
@@ -145,7 +145,7 @@ func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
 func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
-		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: m.Cluster,
+		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: c.cluster,
 	}
 }
 
@@ -156,8 +156,8 @@ func (m Matrix) caseOf(j job, spec string) Case {
 		spec = p.Spec // its levels or its model differ between seeds; the result names them
 	}
 	return Case{
-		App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
-		Perturbation: j.cell.perturbation, Engine: m.Engine, Cluster: m.Cluster.String(),
+		Scene: j.cell.scene, App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
+		Perturbation: j.cell.perturbation, Engine: m.Engine, Cluster: j.cell.cluster.String(),
 	}
 }
 

@@ -41,5 +41,8 @@ func alike(a, b float64) bool {
 }
 
 func name(c Case) string {
+	if c.Scene != "" {
+		return fmt.Sprintf("%s (%s) in %s", c.Label, c.Policy, c.heading())
+	}
 	return fmt.Sprintf("%s (%s) on %s, %s, %s", c.Label, c.Policy, c.App, c.Workload, c.Perturbation)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
-	"github.com/loadline/loadline/internal/workload"
 )
 
 func init() {
@@ -124,7 +123,11 @@ func TestKeyOfTheCluster(t *testing.T) {
 	}
 	m := smallMatrix("hpa").withDefaults()
 	m.Cluster.Neighbours.Use = 0.5
-	if s := m.spec(&cell{app: smallApp(), loads: []*workload.Workload{given(t, smallBursts, 1)}}, "hpa", 0); s.Cluster.Neighbours.Use != 0.5 {
+	cells, _, err := m.cells("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := m.spec(cells[0], "hpa", 0); s.Cluster.Neighbours.Use != 0.5 {
 		t.Error("a run of the matrix does not have its cluster")
 	}
 }

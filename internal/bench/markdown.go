@@ -13,11 +13,11 @@ import (
 // cell, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Costs are means over seeds with half the width of their 95 %% interval; "+
+	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Policies are ranked by the bill; allocated, used and charged core-hours stand beside it. Costs are means over seeds with half the width of their 95 %% interval; "+
 		"differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the "+
 		"SLO is met in every run: at most 1 %% of its requests over it.\n\n", r.Suite, r.Seeds, r.Program, r.Baseline)
 	b.WriteString("## Cheapest policy with the SLO met\n\n")
-	fmt.Fprintf(&b, "| application | workload | perturbation | cheapest | bill | against %s | above oracle | above bound | policies that "+
+	fmt.Fprintf(&b, "| scene | cheapest | bill | against %s | above oracle | above bound | allocated | used | policies that "+
 		"violated the SLO |\n|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
 	cells := r.cells()
 	for _, cell := range cells {
@@ -25,12 +25,12 @@ func (r *Results) WriteMarkdown(w io.Writer) error {
 	}
 	for _, cell := range cells {
 		c := cell[0].Case
-		fmt.Fprintf(&b, "\n## %s, %s", c.App, c.Workload)
-		if c.Perturbation != none {
-			fmt.Fprintf(&b, ", %s", c.Perturbation)
+		fmt.Fprintf(&b, "\n## %s\n\n", c.heading())
+		if c.Cluster != "" {
+			fmt.Fprintf(&b, "`%s`\n\n", c.Cluster)
 		}
-		fmt.Fprintf(&b, "\n\n| policy | SLO | bill | against %s | above oracle | above bound | core-hours | over SLO | "+
-			"minutes violated | p99 | replicas | changes |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
+		fmt.Fprintf(&b, "| policy | SLO | bill | against %s | above oracle | above bound | allocated | used | core-hours | over SLO | "+
+			"minutes violated | p99 | replicas | changes |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n", r.Baseline)
 		for _, row := range cell {
 			writeRow(&b, row)
 		}
@@ -56,7 +56,6 @@ func (r *Results) cells() [][]Row {
 
 // writeWinner excludes oracles: they are references, not contenders.
 func writeWinner(b *strings.Builder, cell []Row) {
-	c := cell[0].Case
 	var best *Row
 	var violated []string
 	for i := range cell {
@@ -69,13 +68,14 @@ func writeWinner(b *strings.Builder, cell []Row) {
 			best = row
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | ", c.App, c.Workload, c.Perturbation)
+	fmt.Fprintf(b, "| %s | ", cell[0].Case.heading())
 	if best == nil {
-		b.WriteString("none | - | - | - | - | ")
+		b.WriteString("none | - | - | - | - | - | - | ")
 	} else {
-		fmt.Fprintf(b, "**%s** | %s | %s | %s | %s | ", best.Case.Label, spread(best.Measures["bill"]),
+		fmt.Fprintf(b, "**%s** | %s | %s | %s | %s | %.3g | %.3g | ", best.Case.Label, spread(best.Measures["bill"]),
 			difference(best.Against["bill"], best.Measures["bill"]), above(best.AboveOracle, best.Measures["bill"]),
-			above(best.AboveBound, best.Measures["bill"])+belowSign(*best))
+			above(best.AboveBound, best.Measures["bill"])+belowSign(*best),
+			float64(best.Measures["allocated_core_hours"].Mean), float64(best.Measures["used_core_hours"].Mean))
 	}
 	if len(violated) == 0 {
 		violated = []string{"none"}
@@ -89,8 +89,8 @@ func writeRow(b *strings.Builder, row Row) {
 	if !row.Met {
 		met, cost = "violated", "("+cost+")"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %.3g | %.3g | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
 		difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
-		spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean),
+		float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean),
 		float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
 }

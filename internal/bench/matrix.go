@@ -16,9 +16,11 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
-// Matrix is a comparison: all combinations of its lists.
+// Matrix is a comparison: every policy in every scene. Scenes are listed, or all combinations of
+// applications, workloads and perturbations.
 type Matrix struct {
 	Suite         string
+	Scenes        []Scene
 	Apps          []App
 	Workloads     []Workload
 	Policies      []Policy
@@ -29,7 +31,7 @@ type Matrix struct {
 	Engine    string // "" = event
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
-	Cluster   pool.Cluster // of all runs; the zero value has each application's own nodes
+	Cluster   pool.Cluster // of the combinations; the zero value has each application's own nodes
 	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels.
 	Neighbours []float64
 	Baseline   string // label of the policy that others are compared with; "" = the first policy
@@ -117,9 +119,6 @@ func (p Policy) needsSearch() bool {
 }
 
 func (m Matrix) withDefaults() Matrix {
-	if len(m.Perturbations) == 0 {
-		m.Perturbations = []string{none}
-	}
 	if m.Seeds == 0 {
 		m.Seeds = 1
 	}
@@ -147,7 +146,7 @@ func (m Matrix) withDefaults() Matrix {
 
 // Cases is the number of rows of the comparison.
 func (m Matrix) Cases() int {
-	return len(m.Apps) * len(m.Workloads) * len(m.Policies) * max(len(m.Perturbations), 1)
+	return len(m.scenes()) * len(m.Policies)
 }
 
 // Runs is the number of runs of the comparison.
@@ -158,10 +157,13 @@ func (m Matrix) Runs() int { return m.Cases() * max(m.Seeds, 1) }
 func (m Matrix) check() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	for what, n := range map[string]int{"application": len(m.Apps), "workload": len(m.Workloads), "policy": len(m.Policies)} {
-		if n == 0 {
+	for what, n := range map[string]int{"application": len(m.Apps), "workload": len(m.Workloads)} {
+		if n == 0 && len(m.Scenes) == 0 {
 			add("there is no %s to compare", what)
 		}
+	}
+	if len(m.Policies) == 0 {
+		add("there is no policy to compare")
 	}
 	if m.Seeds < 1 || m.Seeds > 10000 {
 		add("%d seeds: must be from 1 to 10000", m.Seeds)
@@ -180,7 +182,10 @@ func (m Matrix) check() error {
 			add("%d training steps: must be at least %d", m.Training.Steps, policy.LeastSteps)
 		}
 	}
-	var labels, appNames, loads []string
+	var labels, appNames, loads, scenes []string
+	for _, s := range m.Scenes {
+		scenes = append(scenes, s.Name)
+	}
 	for _, p := range m.Policies {
 		labels = append(labels, p.Label)
 	}
@@ -191,7 +196,7 @@ func (m Matrix) check() error {
 		loads = append(loads, w.Name)
 	}
 	for what, names := range map[string][]string{"policy": labels, "application": appNames, "workload": loads,
-		"perturbation": m.Perturbations} {
+		"perturbation": m.Perturbations, "scene": scenes} {
 		if twice := repeated(names); twice != "" {
 			add("%s %q is there twice: give one of them another name", what, twice)
 		}

@@ -140,7 +140,6 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		cells = scenesOf(jobs)
 	}
 	task := CalibrationTask{Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
-	task.Clusters = WithNeighbours(r.matrix.Cluster, r.matrix.Neighbours)
 	var keys []string
 	cost := 0.0
 	for i, c := range cells {
@@ -148,19 +147,20 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		if err != nil {
 			return nil, err
 		}
+		clusters := WithNeighbours(c.cluster, r.matrix.Neighbours)
 		if i == 0 {
-			task.App, task.Loads = c.app.Model, loads
+			task.App, task.Loads, task.Clusters = c.app.Model, loads, clusters
 		} else {
-			task.Also = append(task.Also, CalibrationScene{c.app.Model, loads})
+			task.Also = append(task.Also, CalibrationScene{c.app.Model, loads, clusters})
 		}
-		cost += costOfCalibration * c.cost(r.matrix.Engine) * float64(len(task.Clusters))
+		cost += costOfCalibration * c.cost(r.matrix.Engine) * float64(len(clusters))
 		of, err := r.validationKeys(c, p)
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, of...)
 	}
-	key, err := digest([]any{calibrationVersion, keys, task.Clusters})
+	key, err := digest([]any{calibrationVersion, keys, r.matrix.Neighbours})
 	return &preparation{
 		key: key, cost: cost,
 		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
@@ -186,11 +186,15 @@ func (r *runner) validationKeys(c *cell, p Policy) ([]string, error) {
 	return keys, nil
 }
 
-// scenesOf the jobs: one cell of each application and workload.
+// scenesOf the jobs: one cell of each application, workload and cluster. Perturbations are left
+// out.
 func scenesOf(jobs []job) []*cell {
 	var scenes []*cell
+	same := func(a, b *cell) bool {
+		return a.app.Name == b.app.Name && a.workload == b.workload && a.cluster.String() == b.cluster.String()
+	}
 	for _, j := range jobs {
-		if !slices.ContainsFunc(scenes, func(c *cell) bool { return c.app.Name == j.cell.app.Name && c.workload == j.cell.workload }) {
+		if !slices.ContainsFunc(scenes, func(c *cell) bool { return same(c, j.cell) }) {
 			scenes = append(scenes, j.cell)
 		}
 	}

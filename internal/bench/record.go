@@ -11,6 +11,7 @@ const FormatVersion = 1
 // Case is one cell of the comparison: everything but the seed. Two runs of one
 // case with one seed are the same run.
 type Case struct {
+	Scene        string `json:"scene,omitempty"` // name of a listed scene
 	App          string `json:"app"`
 	Workload     string `json:"workload"`
 	Policy       string `json:"policy"`       // name:key=value,...

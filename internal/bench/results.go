@@ -47,18 +47,18 @@ func (r *Results) WriteJSON(w io.Writer) error {
 func (r *Results) WriteCSV(w io.Writer) error {
 	table := csv.NewWriter(w)
 	table.Write([]string{
-		"app", "workload", "perturbation", "engine", "label", "policy", "seeds", "met",
+		"scene", "app", "workload", "perturbation", "engine", "cluster", "label", "policy", "seeds", "met",
 		"measure", "mean", "low", "high", "difference", "difference_low", "difference_high",
 	})
 	for _, row := range r.Rows {
 		c := row.Case
 		line := func(measure string, value, against Interval, compared bool) {
 			fields := []string{
-				c.App, c.Workload, c.Perturbation, c.Engine, c.Label, c.Policy, strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met),
+				c.Scene, c.App, c.Workload, c.Perturbation, c.Engine, c.Cluster, c.Label, c.Policy, strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met),
 				measure, cellText(value.Mean), cellText(value.Low), cellText(value.High), "", "", "",
 			}
 			if compared {
-				fields = append(fields[:12], cellText(against.Mean), cellText(against.Low), cellText(against.High))
+				fields = append(fields[:14], cellText(against.Mean), cellText(against.Low), cellText(against.High))
 			}
 			table.Write(fields)
 		}

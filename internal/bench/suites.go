@@ -14,6 +14,7 @@ type Suite struct {
 	About string // what it compares, and its duration
 
 	apps   []string
+	scenes []listed // instead of the combinations of applications and the matrix's workloads
 	matrix Matrix
 }
 
@@ -52,6 +53,36 @@ const settled = 5 * time.Minute
 // Suites in the order in which they are listed.
 func Suites() []Suite {
 	return []Suite{
+		{
+			Name: "scale",
+			About: "rivals as deployed where the number of nodes matters: boutique, trainticket and an application that mostly waits at 40, " +
+				"400 and 2,000 requests/s on elastic pools of 4- and 8-core nodes, with neighbours of 0 to 85 %; half an hour each (2,000/s: " +
+				"ten minutes), 5 seeds, the SLO evaluated from the sixth minute on",
+			scenes: scaleScenes(),
+			matrix: Matrix{Policies: deployed(), Seeds: 5, WarmUp: settled},
+		},
+		{
+			Name: "tuned",
+			About: "calibrated rivals, each for the scene and with one setting for all scenes, beside their defaults and the oracle: boutique " +
+				"at 40 requests/s on elastic pools of 4-core nodes, alone and with neighbours; half an hour each, 5 seeds",
+			scenes: tunedScenes(),
+			matrix: Matrix{Policies: tuned(), Seeds: 5, WarmUp: settled},
+		},
+		{
+			Name: "contention",
+			About: "what a CPU request is worth: boutique's diurnal hour on its own nodes with neighbours that use 0, 50, 70 and 85 % of them " +
+				"and request as much, less or more; HPA at 80 %, Ursa, loadline-dqn trained, and one replica of 50m without autoscaling; 5 seeds",
+			scenes: contentionScenes(),
+			matrix: Matrix{Policies: contenders(), Seeds: 5, WarmUp: settled},
+		},
+		{
+			Name: "bar",
+			About: "boutique at ten times its load on an elastic pool of 4-core nodes that take 45 s, CPU limits lifted for all: HPA at 30 to " +
+				"100 % and the oracle, under two hours each of diurnal, bursty and flash load and of six windows of public traces; 5 seeds, " +
+				"about two hours on two cores",
+			scenes: barScenes(),
+			matrix: Matrix{Policies: barPolicies(), Seeds: 5, WarmUp: settled, Baseline: "hpa at 80 %"},
+		},
 		{
 			Name: "rivals",
 			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
@@ -115,11 +146,15 @@ func Suites() []Suite {
 			Name:  "drift",
 			About: "ten minutes of a few policies, to be compared with the figures that were committed; seconds",
 			apps:  []string{"bookinfo"},
+			scenes: []listed{
+				{"bookinfo", 4, lasting("bursty", 10*time.Minute, "bursty:low=12,high=60,calm=2m,burst=1m+noise:cv=0.05"), "eks-4", ""},
+				{"bookinfo", 1, lasting("step", 10*time.Minute, "step:from=12,to=40,at=5m+noise:cv=0.05"), "eks-4", "use=0.7,request=0.4"},
+			},
 			matrix: Matrix{
 				Policies: []Policy{
 					ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("kpa:target=4"), ParsePolicy("vpa"),
 					ParsePolicy("hpa+vpa"),
-					ParsePolicy("ursa"), ParsePolicy("autothrottle"), ParsePolicy("oracle"),
+					ParsePolicy("ursa"), ParsePolicy("autothrottle"),
 				},
 				Seeds: 2, Perturbations: []string{none, "version-2x"},
 				Workloads: []Workload{
@@ -165,6 +200,13 @@ func SuiteNamed(name string) (Matrix, error) {
 				return m, err
 			}
 			m.Apps = append(m.Apps, app)
+		}
+		for _, l := range s.scenes {
+			scene, err := l.scene()
+			if err != nil {
+				return m, fmt.Errorf("suite %s: %w", name, err)
+			}
+			m.Scenes = append(m.Scenes, scene)
 		}
 		return m.withDefaults(), nil
 	}

@@ -27,16 +27,12 @@ func (r *Results) WriteText(w io.Writer) error {
 // writeCell writes the rows from the first of a cell to its last.
 func (r *Results) writeCell(b *strings.Builder, from int) {
 	c := r.Rows[from].Case
-	fmt.Fprintf(b, "%s, workload %s", c.App, c.Workload)
-	if c.Perturbation != none {
-		fmt.Fprintf(b, ", perturbation %s", c.Perturbation)
-	}
-	fmt.Fprintf(b, ", %s engine, mean of %d\n", c.Engine, r.Rows[from].Seeds)
+	fmt.Fprintf(b, "%s, %s engine, mean of %d\n", c.heading(), c.Engine, r.Rows[from].Seeds)
 	if c.Cluster != "" {
 		fmt.Fprintf(b, "  %s\n", c.Cluster)
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  policy\tbill\tagainst %s\tabove oracle\tabove bound\tcore-hours\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
+	fmt.Fprintf(t, "  policy\tbill\tagainst %s\tabove oracle\tabove bound\tallocated\tused\tcore-hours\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
 	cell := r.Rows[from:]
 	if n := slices.IndexFunc(cell, func(row Row) bool { return !sameCell(row.Case, c) }); n >= 0 {
 		cell = cell[:n]
@@ -47,9 +43,9 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		if !row.Met {
 			verdict = "  SLO violated: the cost does not count"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["bill"]),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.3g\t%.3g\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["bill"]),
 			difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
-			spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
+			float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
 			float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()

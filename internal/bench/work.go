@@ -104,9 +104,36 @@ func (c *cell) cost(engine string) float64 {
 	for _, v := range apps.Mix(c.app.Model, apps.Visits(c.app.Model)) {
 		visits += v
 	}
-	cost := c.loads[0].Requests() * visits
+	cost := c.loads[0].Requests()*visits + burstCost*c.neighbourBursts()
 	if engine == "fluid" {
 		cost /= 5
 	}
 	return cost
+}
+
+// burstCost of one piece of the neighbours' work, in visits.
+const burstCost = 0.35
+
+// neighbourBursts of a run, on as many nodes as the mean load needs where that is not fixed.
+func (c *cell) neighbourBursts() float64 {
+	n := c.cluster.Neighbours.WithDefaults()
+	if n.Use == 0 || n.Burst < 0 {
+		return 0
+	}
+	cores := 0.0
+	for _, node := range c.app.Model.Nodes {
+		cores += node.Cores
+	}
+	if len(c.cluster.Pools) > 0 {
+		cores = 0
+		for _, p := range c.cluster.Pools {
+			cores += float64(p.Nodes) * p.Types[0].Cores
+		}
+	}
+	if cores == 0 { // elastic
+		for _, s := range c.app.Model.Services {
+			cores += float64(s.Replicas) * s.Size.CPURequest / max(1-n.Request, 0.05)
+		}
+	}
+	return n.Use * cores * c.duration().Seconds() / n.Burst.Seconds()
 }

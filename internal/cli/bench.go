@@ -22,13 +22,13 @@ type benchFlags struct {
 	workloadFlags
 	nodes                                         poolFlags
 	suite                                         string
-	apps, workloads, policies, perturbs           []string
+	apps, workloads, policies, perturbs, scenes   []string
 	seeds                                         int
 	out, baseline, engine, data, cpuModel, expect string
 	slo                                           []string
 	warmUp                                        time.Duration
 	workers                                       int
-	redo, listSuites                              bool
+	redo, listSuites, plan                        bool
 	training                                      bench.Training
 	output                                        Format
 }
@@ -37,7 +37,7 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Compare policies: each on each application, workload, perturbation and seed",
+		Short: "Compare policies: each in each scene and on each seed",
 		Long: `Runs every policy on every application under every workload and perturbation,
 once for each seed, in parallel over the cores, and writes the results to a folder:
 runs/ with every run and its time series, results.json and results.csv with means,
@@ -83,6 +83,10 @@ Perturbations:
   loadline bench --app boutique --app-scale 10 --workload bursts --peak 400 --duration 1h --policy hpa --policy ursa \
     --pool eks-4 --neighbours use=0.7,request=0.5 --prices m5.xlarge=0.11 --out out/pool
 
+  # What a suite runs and how long it takes; then one of its scenes
+  loadline bench --suite scale --plan
+  loadline bench --suite scale --scene 'boutique x10 bursty' --policy hpa --policy sre --out out/scene
+
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
 		Args: Exactly(),
@@ -101,6 +105,7 @@ Perturbations:
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
 	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once or NAME@trained; repeatable")
+	flags.StringArrayVar(&f.scenes, "scene", nil, "only the scenes of the suite that have all of these words in their name: 'x10 70%'; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),
 		", ")+"; repeatable")
 	flags.IntVar(&f.seeds, "seeds", 5, "runs of each case, with seeds from --seed on")
@@ -110,6 +115,7 @@ Perturbations:
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces that suites use")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
+	flags.BoolVar(&f.plan, "plan", false, "list the scenes with the estimated work, and exit")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	flags.IntVar(&f.training.Steps, "train-steps", bench.DefaultTrainingSteps, "environment steps of each training")
 	flags.IntVar(&f.training.Models, "train-models", 3, "models to train of each policy, at most one per run")
@@ -170,6 +176,13 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	matrix, err := f.matrix(flags)
 	if err != nil {
 		return err
+	}
+	if f.plan {
+		plan, err := matrix.Plan(f.data)
+		if err != nil {
+			return UsageError(err)
+		}
+		return f.output.Write(stdout, plan, plan.WriteText)
 	}
 	if f.out == "" {
 		return Usagef("--out must name a folder for the runs and the results")
@@ -252,7 +265,35 @@ func (f *benchFlags) matrix(flags *pflag.FlagSet) (bench.Matrix, error) {
 	if f.baseline != "" {
 		m.Baseline = f.baseline
 	}
-	return m, errors.Join(f.nodes.apply(&m.Cluster), f.chooseApps(&m), f.chooseWorkloads(&m, flags))
+	return m, errors.Join(f.nodes.apply(&m.Cluster), f.chooseScenes(&m), f.chooseApps(&m), f.chooseWorkloads(&m, flags))
+}
+
+// chooseScenes of a suite that lists them. The flags of the cluster replace theirs; an application, a
+// workload or a perturbation cannot be replaced.
+func (f *benchFlags) chooseScenes(m *bench.Matrix) error {
+	if len(f.scenes) > 0 {
+		chosen, err := m.Choose(f.scenes)
+		if err != nil {
+			return UsageError(err)
+		}
+		*m = chosen
+	}
+	if len(m.Scenes) == 0 {
+		return nil
+	}
+	if len(f.apps)+len(f.workloads)+len(f.perturbs) > 0 || f.nodes.appScale != 1 {
+		return Usagef("suite %s lists its scenes: --app, --app-scale, --workload and --perturbation cannot replace them; choose some with --scene",
+			f.suite)
+	}
+	for i := range m.Scenes {
+		if err := f.nodes.apply(&m.Scenes[i].Cluster); err != nil {
+			return err
+		}
+		if err := overrideSLOs(m.Scenes[i].App.Model, f.slo); err != nil {
+			return UsageError(fmt.Errorf("%s: %w", m.Scenes[i].Name, err))
+		}
+	}
+	return nil
 }
 
 func (f *benchFlags) chooseApps(m *bench.Matrix) error {
@@ -293,9 +334,7 @@ func (f *benchFlags) chooseWorkloads(m *bench.Matrix, flags *pflag.FlagSet) erro
 		m.Workloads = append(m.Workloads, bench.Workload{Name: w, Spec: w, Options: options})
 	}
 	if len(f.workloads) == 0 && flags.Changed("duration") {
-		for i := range m.Workloads {
-			m.Workloads[i] = m.Workloads[i].Shorter(options.Duration)
-		}
+		*m = m.Shorter(options.Duration)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ var staticMethod = Method{
 		options := []Option{
 			{"replicas", "", "replicas of every service", Count(0, 100000)},
 			{"cpu", "", "cores of every replica, as its request and its limit", Number(0.001, 1000)},
+			{"limit", "", "cores of every replica as its limit, if not as its request", Number(0.001, 1000)},
 			{"period", "1m", "between checks of the sizes", Span(time.Second, time.Hour)},
 		}
 		own := options
@@ -32,7 +33,7 @@ var staticMethod = Method{
 			var set loadline.Setting
 			var asked []string
 			key := s.Name // a service's own setting takes precedence
-			if key == "cpu" || key == "period" || !v.IsSet(key) {
+			if key == "cpu" || key == "limit" || key == "period" || !v.IsSet(key) {
 				key = "replicas"
 			}
 			if v.IsSet(key) {
@@ -42,6 +43,10 @@ var staticMethod = Method{
 			if v.IsSet("cpu") {
 				set.CPURequest, set.CPULimit = loadline.Some(v.Float("cpu")), loadline.Some(v.Float("cpu"))
 				asked = append(asked, fmt.Sprintf("%g cores each", v.Float("cpu")))
+			}
+			if v.IsSet("limit") {
+				set.CPULimit = loadline.Some(v.Float("limit"))
+				asked = append(asked, fmt.Sprintf("at most %g cores each", v.Float("limit")))
 			}
 			if !set.Empty() {
 				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set,

@@ -35,7 +35,7 @@ func newBuilder(results *bench.Results) *builder {
 	b := &builder{results: results, report: &Report{}, chunk: map[string]int{}}
 	s := &b.report.Summary
 	s.Suite, s.Baseline, s.Seeds, s.CountsIf = results.Suite, results.Baseline, results.Seeds, result.CountsIf
-	s.Measures = measuresOf(results.Rows)
+	s.Cost, s.Measures = costOf(results.Rows), measuresOf(results.Rows)
 	for i := range results.Rows {
 		row := &results.Rows[i]
 		c := row.Case
@@ -46,6 +46,9 @@ func newBuilder(results *bench.Results) *builder {
 		})
 		s.Rows[i].OverBest = optional(row.OverOracle)
 		s.Rows[i].Bound = optional(row.BoundCoreHours)
+		if s.Cost == "bill" {
+			s.Rows[i].Bound = optional(row.Bound)
+		}
 		b.seeds = append(b.seeds, map[uint64]figures{})
 		b.latency = append(b.latency, map[string]*buckets{})
 	}
@@ -67,13 +70,25 @@ func addOnce(list *[]string, s string) {
 func (b *builder) scenario(c bench.Case) int {
 	s := &b.report.Summary
 	i := slices.IndexFunc(s.Scenarios, func(o Scenario) bool {
-		return o.App == c.App && o.Workload == c.Workload && o.Perturbation == c.Perturbation && o.Engine == c.Engine
+		return o.App == c.App && o.Workload == loadOf(c) && o.Perturbation == c.Perturbation && o.Engine == c.Engine
 	})
 	if i < 0 {
 		i = len(s.Scenarios)
-		s.Scenarios = append(s.Scenarios, Scenario{App: c.App, Workload: c.Workload, Perturbation: c.Perturbation, Engine: c.Engine})
+		s.Scenarios = append(s.Scenarios, Scenario{App: c.App, Workload: loadOf(c), Perturbation: c.Perturbation, Engine: c.Engine})
 	}
 	return i
+}
+
+// loadOf is the workload with the cluster that it runs in: of a listed scene, its name without the
+// application and its scale.
+func loadOf(c bench.Case) string {
+	if words := strings.Fields(c.Scene); len(words) > 2 {
+		return strings.Join(words[2:], " ")
+	}
+	if c.Cluster != "" {
+		return c.Workload + ", " + c.Cluster
+	}
+	return c.Workload
 }
 
 func (b *builder) policy(c bench.Case) int {
@@ -97,7 +112,9 @@ func isOracle(name string) bool {
 type run struct {
 	key, program string
 	seed         uint64
-	figures      figures
+	bill         float64
+	coreHours    float64
+	overSLO      float64
 	kinds        []Kind
 	latency      map[string][]bench.Bucket
 	story        string
@@ -114,7 +131,7 @@ func packRun(r *bench.Record) (*run, error) {
 	}
 	out := &run{
 		key: r.Key, program: r.Program, seed: r.Seed, latency: r.Latency, story: packed,
-		figures: figures{float64(r.Result.CoreHours), float64(r.Result.OverSLORatio)},
+		bill: float64(r.Result.Bill), coreHours: float64(r.Result.CoreHours), overSLO: float64(r.Result.OverSLORatio),
 	}
 	for _, k := range r.Result.Kinds {
 		out.kinds = append(out.kinds, Kind{Name: k.Name, Percentile: k.SLO.Percentile, SLOMs: k.SLO.Latency})
@@ -126,7 +143,11 @@ func (b *builder) addRun(row int, r *run) error {
 	if _, twice := b.seeds[row][r.seed]; twice {
 		return fmt.Errorf("seed %d occurs twice", r.seed)
 	}
-	b.seeds[row][r.seed] = r.figures
+	own := figures{r.coreHours, r.overSLO}
+	if b.report.Summary.Cost == "bill" {
+		own.cost = r.bill
+	}
+	b.seeds[row][r.seed] = own
 	for kind, list := range r.latency {
 		if b.latency[row][kind] == nil {
 			b.latency[row][kind] = newBuckets()
@@ -142,7 +163,7 @@ func (b *builder) addRun(row int, r *run) error {
 	}
 	s.Rows[row].Runs = append(s.Rows[row].Runs, Run{
 		ID: b.runs, Chunk: b.chunkOf(r), Seed: r.seed,
-		Cost: significant(result.Number(r.figures.cost), 5), OverSLO: significant(result.Number(r.figures.overSLO), 5),
+		Cost: significant(result.Number(own.cost), 5), OverSLO: significant(result.Number(own.overSLO), 5),
 	})
 	b.runs++
 	return nil

@@ -11,7 +11,7 @@ import (
 func (b *builder) markFront(rows []int) {
 	all := b.report.Summary.Rows
 	place := func(i int) (cost, over float64) {
-		return float64(all[i].Values["core_hours"][0]), float64(all[i].Values["over_slo_ratio"][0])
+		return float64(all[i].Values[b.report.Summary.Cost][0]), float64(all[i].Values["over_slo_ratio"][0])
 	}
 	var contenders []int
 	for _, i := range rows {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 
 	"github.com/loadline/loadline/internal/bench"
@@ -8,7 +9,8 @@ import (
 
 // known measures in the order of the table.
 var known = []Measure{
-	{"core_hours", "Cost", "core-hours", true, "Integral of the larger of CPU request and usage, over pods from binding to deletion"},
+	{"bill", "Bill", "", true, "Node hours of an own elastic pool at their price; on shared or fixed nodes the share of their price"},
+	{"core_hours", "Core-hours", "core-hours", true, "Integral of the larger of CPU request and usage, over pods from binding to deletion"},
 	{"over_slo_ratio", "Over SLO", "%", true, "Share of requests that failed or took longer than their SLO"},
 	{"windows_violated_ratio", "Windows violated", "%", true,
 		"Share of one-minute windows in which the SLO was violated at its percentile"},
@@ -23,7 +25,10 @@ var known = []Measure{
 	{"p95_ms", "p95", "ms", false, "95th percentile of the latency of requests that completed"},
 	{"p99_9_ms", "p99.9", "ms", false, "99.9th percentile of the latency of requests that completed"},
 	{"p99_99_ms", "p99.99", "ms", false, "99.99th percentile of the latency of requests that completed"},
-	{"used_core_hours", "CPU used", "core-hours", false, "CPU time used by requests"},
+	{"allocated_core_hours", "CPU allocated", "core-hours", true, "Integral of the CPU requests of pods, from binding to deletion"},
+	{"node_hours", "Nodes", "node-hours", false, "Integral of the nodes that were paid"},
+	{"node_core_hours", "Cores of nodes", "core-hours", false, "Integral of the cores of the nodes that were paid"},
+	{"used_core_hours", "CPU used", "core-hours", true, "CPU time used by requests"},
 	{"gib_hours", "Memory", "GiB-hours", false, "Integral of the larger of memory request and usage"},
 	{"mean_replicas", "Replicas", "", false, "Pods of all services, averaged over time"},
 	{"optional_dropped_ratio", "Dropped", "%", false, "Share of optional calls dropped by brownout"},
@@ -32,6 +37,16 @@ var known = []Measure{
 
 // unlisted measures add little to those above in a table.
 var unlisted = []string{"p66_ms", "p75_ms", "p80_ms", "requests", "duration_s"}
+
+// costOf is the measure that policies are ranked by: the bill, or core-hours if some row has none.
+func costOf(rows []bench.Row) string {
+	for i := range rows {
+		if bill, has := rows[i].Measures["bill"]; !has || math.IsNaN(float64(bill.Mean)) {
+			return "core_hours"
+		}
+	}
+	return "bill"
+}
 
 // measuresOf lists the measures of the rows. An unknown measure is shown under its own name
 // instead of dropped.

@@ -10,6 +10,7 @@ type Summary struct {
 	Seeds     int        `json:"seeds"`
 	Engines   []string   `json:"engines"`
 	CountsIf  float64    `json:"counts_if"` // share over the SLO up to which a cost counts
+	Cost      string     `json:"cost"`      // key of the measure that policies are ranked by
 	Measures  []Measure  `json:"measures"`
 	Policies  []Policy   `json:"policies"`
 	Scenarios []Scenario `json:"scenarios"`
@@ -87,7 +88,7 @@ type Run struct {
 	ID      int           `json:"id"`
 	Chunk   int           `json:"chunk"`
 	Seed    uint64        `json:"seed,string"` // JavaScript numbers are exact up to 2^53
-	Cost    result.Number `json:"core_hours"`
+	Cost    result.Number `json:"cost"`
 	OverSLO result.Number `json:"over_slo_ratio"`
 }
 

@@ -30,7 +30,9 @@ func (b *builder) verdict(rows []int) Verdict {
 			met = append(met, i)
 		}
 	}
-	byCost := func(i, j int) int { return cmp.Compare(b.mean(i, "core_hours"), b.mean(j, "core_hours")) }
+	byCost := func(i, j int) int {
+		return cmp.Compare(b.mean(i, b.report.Summary.Cost), b.mean(j, b.report.Summary.Cost))
+	}
 	slices.SortStableFunc(met, byCost)
 	v := b.sentence(contenders, met)
 	v.Notes = slices.Concat(b.baselineNote(contenders), b.calibrationNotes(contenders), b.oracleNotes(met))
@@ -183,9 +185,12 @@ func (b *builder) aboveOracle(row int) string {
 
 // cost of a row with its interval.
 func (b *builder) cost(row int) string {
-	c := b.report.Summary.Rows[row].Values["core_hours"]
+	c := b.report.Summary.Rows[row].Values[b.report.Summary.Cost]
 	mean, low, high := float64(c[0]), float64(c[1]), float64(c[2])
 	text := figure(mean) + " core-hours"
+	if b.report.Summary.Cost == "bill" {
+		text = "a bill of " + figure(mean)
+	}
 	if !math.IsNaN(low) && low != high {
 		decimals := decimalsOf(mean, 3)
 		text += fmt.Sprintf(" (%s to %s)", fixed(low, decimals), fixed(high, decimals))

@@ -35,7 +35,7 @@ export interface Run {
   id: number;
   chunk: number;
   seed: string;
-  core_hours: number | null;
+  cost: number | null;
   over_slo_ratio: number | null;
 }
 
@@ -77,6 +77,8 @@ export interface Summary {
   seeds: number;
   engines: string[];
   counts_if: number;
+  /** Key of the measure that policies are ranked by. */
+  cost: string;
   measures: Measure[];
   policies: Policy[];
   scenarios: Scenario[];
@@ -84,6 +86,11 @@ export interface Summary {
   rows: Row[];
   verdicts: Verdict[];
   curves?: Learning[];
+}
+
+/** What a cost is counted in, after its figure. */
+export function costUnit(summary: Summary): string {
+  return summary.cost === "bill" ? "(bill)" : "core-hours";
 }
 
 type Series = (number | null)[];

@@ -49,7 +49,7 @@ function matrix(store: Store, looks: Look[]): HTMLElement[] {
               {},
               h("th", { scope: "row" }, h("span", { class: "policy" }, badge(looks[policy]!), h("span", { class: "label" }, summary.policies[policy]!.label))),
               h("td", {}, `${kept(policy)} of ${ran(policy)}`),
-              ...columns.map((scenario) => cell(find(policy, scenario), find(policy, columns[0]!))),
+              ...columns.map((scenario) => cell(store.summary.cost, find(policy, scenario), find(policy, columns[0]!))),
             ),
           ),
         ),
@@ -63,11 +63,11 @@ function heading(store: Store, scenario: number): HTMLElement {
   return h("th", { scope: "col", title: store.summary.perturbations[name] }, name === "none" ? "undisturbed" : name, name !== "none" && h("span", { class: "what" }, store.summary.perturbations[name]));
 }
 
-function cell(row: Row | undefined, calm: Row | undefined): HTMLElement {
+function cell(measure: string, row: Row | undefined, calm: Row | undefined): HTMLElement {
   if (!row) return h("td", { class: "absent" }, "–");
   const over = row.values["over_slo_ratio"]?.[0] ?? null;
-  const cost = row.values["core_hours"]?.[0] ?? null;
-  const before = calm?.values["core_hours"]?.[0] ?? null;
+  const cost = row.values[measure]?.[0] ?? null;
+  const before = calm?.values[measure]?.[0] ?? null;
   const ratio = cost !== null && before ? cost / before : null;
   return h(
     "td",

@@ -85,7 +85,7 @@ export class Store {
     const base = this.baselineRow(rows);
     const winner = verdicts[scenario]?.winner ?? -1;
     if (winner >= 0 && winner !== base) return winner;
-    const cost = (i: number) => all[i]!.values["core_hours"]?.[0] ?? Infinity;
+    const cost = (i: number) => all[i]!.values[this.summary.cost]?.[0] ?? Infinity;
     const others = rows.filter((i) => i !== base && !policies[all[i]!.policy]!.reference);
     return others.sort((i, j) => Number(all[j]!.met) - Number(all[i]!.met) || cost(i) - cost(j))[0];
   }
@@ -104,7 +104,7 @@ function defaults(summary: Summary): State {
     right: Number.MAX_SAFE_INTEGER, // settles on a run; -1 = no second story
     difference: false,
     everything: false,
-    sort: "core_hours",
+    sort: summary.cost,
     falling: false,
   };
 }

@@ -3,7 +3,7 @@
 import { moveCursor, type Chart } from "../charts/chart";
 import { figure, percent } from "../charts/format";
 import { moment, timeline, type Panel } from "../charts/timeline";
-import { openChunk, times, type Run, type Row, type Story } from "./data";
+import { costUnit, openChunk, times, type Run, type Row, type Story } from "./data";
 import { decisionList } from "./decisions";
 import { h, section, select } from "./dom";
 import { panelsOf } from "./panels";
@@ -73,7 +73,7 @@ function column(store: Store, looks: Look[], side: Side, found: Found | null, st
   const outcome = h(
     "p",
     { class: "outcome" },
-    found && h("span", {}, `${figure(found.run.core_hours)} core-hours, ${percent(found.run.over_slo_ratio)} over the SLO`, (found.run.over_slo_ratio ?? 1) > store.summary.counts_if && h("span", { class: "broken" }, " ✗ violated")),
+    found && h("span", {}, `${figure(found.run.cost)} ${costUnit(store.summary)}, ${percent(found.run.over_slo_ratio)} over the SLO`, (found.run.over_slo_ratio ?? 1) > store.summary.counts_if && h("span", { class: "broken" }, " ✗ violated")),
     found && h("span", { class: "settings", title: found.row.settings }, found.row.settings),
   );
   if (!story) body.append(h("p", { class: "soft" }, "Nothing chosen."));

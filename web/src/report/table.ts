@@ -86,7 +86,7 @@ function compare(a: number | string | null, b: number | string | null): number {
 function columnsOf(store: Store, looks: Look[]): Column[] {
   const { summary, state } = store;
   const measures = summary.measures.filter((m) => m.main || state.everything);
-  const cost = measures.find((m) => m.key === "core_hours");
+  const cost = measures.find((m) => m.key === summary.cost);
   const columns: Column[] = [policyColumn(store, looks), sloColumn()];
   if (cost) {
     columns.push(costColumn(cost, looks));
@@ -131,7 +131,7 @@ function costColumn(cost: Measure, looks: Look[]): Column {
   return {
     key: cost.key,
     counts: true,
-    name: "Cost, core-hours",
+    name: cost.unit ? `${cost.name}, ${cost.unit}` : cost.name,
     about: cost.about,
     number: (row) => row.values[cost.key]?.[0] ?? null,
     cell: (row, group) => {
@@ -165,7 +165,7 @@ function boundColumn(): Column {
   return {
     key: "bound",
     name: "Lower bound",
-    about: "Lower bound of the core-hours for any policy that scales the same resources",
+    about: "Lower bound of the bill for any policy that scales the same resources",
     number: (row) => row.bound?.[0] ?? null,
     cell: (row) => value({ key: "", name: "", unit: "", main: false, about: "" }, row.bound ?? undefined),
   };

@@ -2,7 +2,7 @@
 
 import { figure, percent } from "../charts/format";
 import { scatter, type Point, type Scatter, type Spread } from "../charts/scatter";
-import type { Row, Triple } from "./data";
+import { costUnit, type Row, type Triple } from "./data";
 import { h, section } from "./dom";
 import { legend } from "./legend";
 import type { Look } from "./policies";
@@ -20,26 +20,26 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
     tools.replaceChildren(scenarioSelect(store));
     side.replaceChildren();
     const rows = store.rowsOf(store.state.scenario).map((i) => store.summary.rows[i]!);
-    const shown = rows.filter((r) => r.values["core_hours"]?.[0] != null && r.values["over_slo_ratio"]?.[0] != null);
+    const shown = rows.filter((r) => r.values[store.summary.cost]?.[0] != null && r.values["over_slo_ratio"]?.[0] != null);
     if (shown.length === 0) return;
     const points = shown.map((row): Point => {
       const look = looks[row.policy]!;
-      return { name: store.summary.policies[row.policy]!.label, x: spread(row.values["core_hours"]!), y: spread(row.values["over_slo_ratio"]!), ink: look.ink, shape: look.shape, filled: look.filled, front: row.front };
+      return { name: store.summary.policies[row.policy]!.label, x: spread(row.values[store.summary.cost]!), y: spread(row.values["over_slo_ratio"]!), ink: look.ink, shape: look.shape, filled: look.filled, front: row.front };
     });
     const list = legend(
       points.map((p, i) => ({ name: p.name, look: looks[shown[i]!.policy]!, note: standing(store, shown[i]!) })),
       (i) => chart?.highlight(i),
     );
-    list.show(points.map((p) => `${figure(p.x[0])} core-h, ${percent(p.y[0])}`));
+    list.show(points.map((p) => `${figure(p.x[0])} ${costUnit(store.summary)}, ${percent(p.y[0])}`));
     side.append(list.element);
     chart = scatter({
       box,
       height: points.length > 8 ? 500 : 400, // names need room
-      about: `Cost against share of requests over the SLO, ${scenarioName(store, store.state.scenario)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} core-hours and ${percent(p.y[0])}`).join("; ")}`,
+      about: `Cost against share of requests over the SLO, ${scenarioName(store, store.state.scenario)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} ${costUnit(store.summary)} and ${percent(p.y[0])}`).join("; ")}`,
       points,
       limit: store.summary.counts_if,
       bound: lowest(shown.flatMap((r) => (store.summary.policies[r.policy]!.reference || !r.bound ? [] : [r.bound[0]!]))),
-      xLabel: "cost, core-hours",
+      xLabel: store.summary.cost === "bill" ? "bill" : "cost, core-hours",
       yLabel: "requests over the SLO",
       onPoint: (i) => list.highlight(i),
     });
