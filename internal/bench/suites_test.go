@@ -31,7 +31,7 @@ func TestRivalsAreAllThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(m.Policies); n != 14 || m.Seeds != 5 || len(m.Apps) != 3 || len(m.Workloads) != 6 {
+	if n := len(m.Policies); n != 13 || m.Seeds != 5 || len(m.Apps) != 3 || len(m.Workloads) != 6 {
 		t.Errorf("%d policies, %d seeds, %d apps, %d workloads", n, m.Seeds, len(m.Apps), len(m.Workloads))
 	}
 	leftOut, err := m.Check(t.TempDir())

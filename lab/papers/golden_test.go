@@ -37,7 +37,7 @@ func TestGoldenAgents(t *testing.T) {
 	for name, c := range map[string]struct {
 		vertical bool
 		want     string
-	}{"serverless-horizontal": {false, "d87ed67cde711ac31404efa5"}, "serverless-vertical": {true, "91fd428950ac7b96926c0eca"}} {
+	}{"serverless-horizontal": {false, "9eaa6e4cec0267830ee126fd"}, "serverless-vertical": {true, "597b2c06e7fa9b24ef73dc5d"}} {
 		setup, err := newFunctionSetup(c.vertical, 1, "adservice")
 		if err != nil {
 			t.Fatal(err)

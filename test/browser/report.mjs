@@ -116,7 +116,7 @@ async function behave(page) {
   const rising = await costs();
   assert.ok(rising.length > 1, "too few rows to sort");
   assert.deepEqual(rising, [...rising].sort((a, b) => a - b), "costs do not rise");
-  await page.locator('[data-sort="core_hours"]').click();
+  await page.locator('[data-sort="bill"]').click();
   assert.deepEqual(await costs(), [...rising].reverse(), "a second click does not turn the order");
   await page.getByLabel("Differences to the baseline").check();
   assert.ok((await page.locator("#table th", { hasText: "Δ" }).count()) > 0, "no differences");
