@@ -69,7 +69,7 @@ var refusals = []struct{ name, change, want string }{
 	{"two decide", `spec.policy.baseline: hpa`,
 		`spec.policy: model and baseline are both given: keep one; the rule that takes over is spec.fallback`},
 	{"an unknown baseline", "spec.policy: {baseline: \"hpaa:target=60\"}",
-		`spec.policy.baseline: no baseline is called hpaa: use static, hpa, kpa`},
+		`spec.policy.baseline: no baseline is called hpaa: use static, hpa, keda, phpa, sre, kpa`},
 	{"the oracle, which needs the future load", `spec.fallback: clairvoyant`,
 		`spec.fallback: no baseline is called clairvoyant: use static`},
 	{"settings without a key", `spec.fallback: "hpa:60"`, `spec.fallback: settings are written NAME:KEY=VALUE,KEY=VALUE`},
