@@ -54,8 +54,11 @@ type CalibrationScene struct {
 var NeighbourLevels = []float64{0, 0.7}
 
 // WithNeighbours is a cluster at each level of neighbours. One that has neighbours of its own
-// is taken as it is and without them.
+// is taken as it is and without them; without levels, only as it is.
 func WithNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
+	if len(levels) == 0 {
+		return []pool.Cluster{base}
+	}
 	if n := base.Neighbours; n.Use > 0 || n.Request > 0 {
 		alone := base
 		alone.Neighbours = pool.Neighbours{}

@@ -50,7 +50,7 @@ func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int
 			return one, nil
 		}
 		coreHours += math.Log(one.CoreHours) / float64(len(scenes))
-		bill += math.Log(one.Bill) / float64(len(scenes))
+		bill += math.Log(one.Bill) / float64(len(scenes)) // -Inf, so no bill, where there is none
 	}
 	t.CoreHours, t.Bill = math.Exp(coreHours), math.Exp(bill)
 	return t, nil
@@ -71,7 +71,10 @@ func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScen
 				return t, describe(err, t.Spec)
 			}
 			t.CoreHours += float64(out.Result.CoreHours) / runs
-			t.Bill += float64(out.Result.Bill) / runs
+			// The nodes of an application alone on them cost the same whatever a setting does.
+			if len(cluster.Pools) > 0 {
+				t.Bill += float64(out.Result.Bill) / runs
+			}
 			over := Try{Over: overOf(out)}
 			if !over.feasible() {
 				t.Violated++

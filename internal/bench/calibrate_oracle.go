@@ -225,7 +225,9 @@ func (f *levelSearch) try(levels []float64, engine string, seeds ...uint64) (Try
 			return t, describe(err, t.Spec)
 		}
 		t.CoreHours += float64(out.Result.CoreHours) / float64(len(seeds))
-		t.Bill += float64(out.Result.Bill) / float64(len(seeds))
+		if len(f.Cluster.Pools) > 0 {
+			t.Bill += float64(out.Result.Bill) / float64(len(seeds))
+		}
 		t.Over = max(t.Over, overOf(out))
 	}
 	f.runs++

@@ -14,7 +14,7 @@ const margin = 0.7
 
 func (t *Try) feasible() bool { return t.Over <= margin*result.CountsIf }
 
-// cost is the bill; where nothing has a price, the core-hours.
+// cost is the bill of a pool; without one, the core-hours.
 func (t *Try) cost() float64 {
 	if t.Bill > 0 {
 		return t.Bill

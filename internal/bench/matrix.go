@@ -32,7 +32,8 @@ type Matrix struct {
 	CPU       sim.CPUModel
 	WarmUp    time.Duration
 	Cluster   pool.Cluster // of the combinations; the zero value has each application's own nodes
-	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels.
+	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels, empty = only
+	// in the cluster of the runs.
 	Neighbours []float64
 	Baseline   string // label of the policy that others are compared with; "" = the first policy
 	Training   Training

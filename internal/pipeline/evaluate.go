@@ -137,6 +137,9 @@ func (j EvaluationSettings) matrix(f *Folder, candidates []Outcome, on []Stretch
 	m := bench.Matrix{
 		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name,
 			Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch), Cluster: j.Cluster,
+		// A baseline is calibrated where it is judged: candidates are not asked to bear other
+		// neighbours either.
+		Neighbours: []float64{},
 	}
 	calibrated := false
 	for _, text := range j.Baselines {

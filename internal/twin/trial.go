@@ -96,12 +96,12 @@ func (t *trial) one(gs guess, pt *point, out *answer) {
 	stubs := make([]loadline.Call, len(t.callees))
 	for i, c := range pt.callees {
 		stubs[i] = visit(len(app.Services))
-		app.Services = append(app.Services, stub(c.mean, c.cv))
+		app.Services = append(app.Services, others(c.mean, c.cv))
 		if c.odds > 0 {
 			stall := visit(len(app.Services))
 			stall.Probability = c.odds
 			stubs[i].Stages = [][]loadline.Call{{stall}}
-			app.Services = append(app.Services, stub(c.stall, 0.4))
+			app.Services = append(app.Services, others(c.stall, 0.4))
 		}
 	}
 	var load flat
@@ -190,7 +190,7 @@ func (t *trial) asked(app *loadline.App, pt *point, k int, call loadline.Call) l
 	if !(rest > 0) {
 		rest = 0.1 * max(inside, 0.001)
 	}
-	app.Services = append(app.Services, stub(rest, 1))
+	app.Services = append(app.Services, others(rest, 1))
 	return root
 }
 
@@ -225,11 +225,11 @@ func (t *trial) station(gs guess, replicas int) loadline.Service {
 	}
 }
 
-// stub is a substitute for other services: a given response time and unlimited capacity.
-func stub(mean, cv float64) loadline.Service {
+// others takes the place of all other services: a given response time and unlimited capacity.
+func others(mean, cv float64) loadline.Service {
 	const plenty = 1 << 20
 	return loadline.Service{
-		Name: "stub", CPU: loadline.Dist{Mean: 1}, Wait: loadline.Dist{Mean: seconds(mean), CV: cv},
+		Name: "others", CPU: loadline.Dist{Mean: 1}, Wait: loadline.Dist{Mean: seconds(mean), CV: cv},
 		Workers: plenty, Backlog: plenty, Replicas: 1, Size: loadline.Size{CPURequest: 1},
 	}
 }

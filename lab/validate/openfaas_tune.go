@@ -95,8 +95,8 @@ func (m *FaaSModel) knobs() []knob {
 	return knobs
 }
 
-// distances are |log(simulated/measured)| of latencies, so that a factor of two counts the
-// same in both directions.
+// distances are |log(simulated/measured)| of latencies: twice and half the measured latency
+// are equally far off.
 func (t *tuner) distances(ctx context.Context, touched func(*faasSample) bool) ([][]float64, error) {
 	out := make([][]float64, len(t.samples))
 	err := each(ctx, len(out), func(i int) {
