@@ -19,12 +19,9 @@ func (c *ControlPlane) initNodes() {
 	c.nowhere = len(cluster.Pools) == 0 && len(c.app.Nodes) == 0
 	nb := &cluster.Neighbours
 	c.alone = nb.Use == 0 && nb.Request == 0 && nb.Memory == 0
-	c.wakeAt, c.nextCheck, c.nextShape, c.batchFrom = Never, Never, Never, Never
+	c.wakeAt, c.nextCheck, c.nextShape, c.batchFrom = Never, Never, c.nextUse(0), Never
 	if len(cluster.Pools) > 0 || !c.alone {
 		c.nextCheck = checkInterval
-	}
-	if len(nb.Shape.Factor) > 0 && nb.Shape.Step > 0 {
-		c.nextShape = nb.Shape.Step
 	}
 	for _, p := range cluster.Pools {
 		p = p.WithDefaults()

@@ -80,7 +80,7 @@ func TestNeighboursTakeRoomAndShareTheBill(t *testing.T) {
 	app := oneService(2)
 	app.Nodes = nil
 	cfg := elastic(pool.Pool{Types: []pool.Type{plain(4, 3.6)}})
-	cfg.Cluster.Neighbours = pool.Neighbours{Use: 0.25, Request: 0.5, Memory: 0.75}
+	cfg.Cluster.Neighbours = pool.Neighbours{Use: 0.25, Request: 0.5, Memory: 0.75, Vary: -1}
 	cfg.Cluster.Prices = pool.Prices{CoreHour: 1, GiBHour: 0.25} // 4 cores and 16 GiB: half each
 	cp, k, m := plane(t, app, cfg)
 	k.cores = 0.5

@@ -37,7 +37,9 @@ type Node struct {
 	changed     time.Duration // a pod last came, began to end, or went
 	waitsFor    int           // doomed: the node that replaces it
 
-	neighbours   pool.Others // Others without DaemonSets
+	neighbours   pool.Others    // Others without DaemonSets
+	vary         pool.Variation // of what neighbours want
+	varyRng      *rand.Rand
 	paid         time.Duration
 	ours, theirs pool.Tenant // since paid
 	theirsTo     time.Duration
@@ -148,11 +150,15 @@ func (c *ControlPlane) addNode(n Node, now time.Duration) int {
 		}
 	}
 	if slot == len(c.nodes) {
-		c.nodes = append(c.nodes, Node{images: make([]time.Duration, len(c.app.Services))})
+		c.nodes = append(c.nodes, Node{
+			images:  make([]time.Duration, len(c.app.Services)),
+			varyRng: Stream(c.cfg.Seed, StreamNeighbourUse, uint64(slot)),
+		})
 		c.onNode = append(c.onNode, 0)
 		c.memory = append(c.memory, 0)
 	}
-	n.images = c.nodes[slot].images
+	n.images, n.varyRng = c.nodes[slot].images, c.nodes[slot].varyRng
+	n.vary.Begin(c.cfg.Cluster.Neighbours.Vary, n.varyRng)
 	for i := range n.images {
 		n.images[i] = Never
 	}
@@ -180,6 +186,7 @@ func (c *ControlPlane) occupy(slot int, now time.Duration) {
 	c.accrueTheirs(n, now)
 	was := n.neighbours
 	n.neighbours = c.cfg.Cluster.Neighbours.On(n.Offered, now)
+	n.neighbours.Want *= n.vary.Factor
 	n.Requested.Cores += n.neighbours.Request.Cores - was.Request.Cores
 	n.Requested.Memory += n.neighbours.Request.Memory - was.Request.Memory
 	n.Others = n.neighbours
@@ -219,12 +226,15 @@ func (c *ControlPlane) runNodes(now time.Duration) {
 	}
 	if now >= c.nextShape {
 		for i := range c.nodes {
-			if c.nodes[i].state != nodeGone {
+			if n := &c.nodes[i]; n.state != nodeGone {
+				if now%pool.VariationStep == 0 {
+					n.vary.Step(c.cfg.Cluster.Neighbours.Vary)
+				}
 				c.occupy(i, now)
 				c.kubelet.NodeChanged(i)
 			}
 		}
-		c.nextShape = nextMultiple(now, c.cfg.Cluster.Neighbours.Shape.Step)
+		c.nextShape = c.nextUse(now)
 	}
 	if now >= c.nextCheck {
 		c.relievePressure(now)
@@ -239,6 +249,18 @@ func (c *ControlPlane) runNodes(now time.Duration) {
 	if c.draining > 0 {
 		c.drainNodes(now)
 	}
+}
+
+// nextUse is when the use of neighbours next changes.
+func (c *ControlPlane) nextUse(now time.Duration) time.Duration {
+	n, next := &c.cfg.Cluster.Neighbours, Never
+	if n.Use > 0 && n.Vary > 0 {
+		next = nextMultiple(now, pool.VariationStep)
+	}
+	if len(n.Shape.Factor) > 0 && n.Shape.Step > 0 {
+		next = min(next, nextMultiple(now, n.Shape.Step))
+	}
+	return next
 }
 
 // nextMultiple is the first multiple of a step after now.

@@ -248,7 +248,7 @@ func TestALostNodeOfAnElasticPoolIsReplaced(t *testing.T) {
 
 func TestNeighboursFollowTheirShape(t *testing.T) {
 	cfg := fixed(1, pool.Pool{Types: []pool.Type{plain(4, 3.6)}})
-	cfg.Cluster.Neighbours = pool.Neighbours{Use: 0.5, Shape: pool.Shape{Step: time.Minute, Factor: []float64{0.5, 1.5}}}
+	cfg.Cluster.Neighbours = pool.Neighbours{Use: 0.5, Vary: -1, Shape: pool.Shape{Step: time.Minute, Factor: []float64{0.5, 1.5}}}
 	cp, k, m := plane(t, sized(svc(1, 1, 16<<30)), cfg)
 	first := k.nodesChanged
 	if w := cp.Nodes()[0].Others.Want; w != 1 {

@@ -27,6 +27,7 @@ const (
 	StreamNodes
 	StreamNeighbours
 	StreamClients
+	StreamNeighbourUse
 )
 
 // Sampler draws from a loadline.Dist, in nanoseconds.

@@ -65,14 +65,15 @@ func measureContention(c *cobra.Command, path, match string, limit int, seed uin
 		return err
 	}
 	runs := measure.ContentionRuns()
-	missing := 0
+	missing, attempts := 0, 0
 	for i, run := range runs {
 		if table.Has(run.Name) || !wanted.MatchString(run.Name) {
 			continue
 		}
-		if limit--; limit == -1 {
+		if limit > 0 && attempts == limit {
 			break
 		}
+		attempts++
 		results, err := measure.Contention(c.Context(), run, measure.Options{
 			Server: []string{self, "measure", "server"}, Awake: []string{self, "measure", "awake"},
 			Seed: seed + uint64(i), Stderr: c.ErrOrStderr(),

@@ -15,23 +15,24 @@ import (
 )
 
 // validations in the order in which they are printed.
-var validations = []string{"cfs", "contention", "openfaas", "hotel"}
+var validations = []string{"cfs", "contention", "neighbours", "openfaas", "hotel"}
 
 func newValidate() *cobra.Command {
 	var data string
 	var output cli.Format
 	c := &cobra.Command{
-		Use:   "validate [cfs|contention|openfaas|hotel]",
+		Use:   "validate [cfs|contention|neighbours|openfaas|hotel]",
 		Short: "Compare the simulator with measured data",
 		Long: `Compares the simulator with measurements: the fitted parameters, the errors on data
 that was not fitted, and trivial predictors as baselines:
 
   cfs         processes under a kernel CPU quota (our own data, built in; seconds)
   contention  processes that compete for CPU, in both engines (our own data, built in)
+  neighbours  how much the CPU of production machines varies, and that of simulated ones
   openfaas    serverless functions on one node (about a minute)
   hotel       a call graph behind a load generator with few connections (seconds)
 
-Without a name, all of them. The last two are public data sets that must be in the
+Without a name, all of them. The last three are public data sets that must be in the
 folder --data; docs/validation.md names their sources.`,
 		Example: `  loadline-lab validate cfs
   loadline-lab validate hotel --data ../shared/data/validation --output json`,
@@ -102,6 +103,8 @@ func validation(ctx context.Context, name, data string) (textWriter, error) {
 		return validate.CFS(ctx, validate.DefaultCFS)
 	case "contention":
 		return validate.Contention(ctx, validate.DefaultContention)
+	case "neighbours":
+		return validate.Neighbours(ctx, validate.NeighboursOptions{Data: data})
 	case "openfaas":
 		o := validate.DefaultOpenFaaS
 		o.Data = data

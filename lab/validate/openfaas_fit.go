@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -134,8 +135,8 @@ func (m *FaaSModel) free(s *faasSample) float64 {
 	return max(free, 0.1)
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}

@@ -397,6 +397,13 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 
 // stop stops everything, dependents first. The folder is kept if the tests failed.
 func (c *Cluster) stop(failed bool, logf func(string, ...any)) {
+	if failed { // before they say that they stop
+		for _, p := range append([]*process{c.etcd, c.apiServer}, c.others...) {
+			if p != nil {
+				logf("the end of %s:\n%s", p.log, indent(p.tail(3)))
+			}
+		}
+	}
 	for _, p := range slices.Backward(c.others) {
 		p.stop()
 	}
@@ -408,11 +415,6 @@ func (c *Cluster) stop(failed bool, logf func(string, ...any)) {
 	if !failed {
 		_ = os.RemoveAll(c.dir) // it is a temporary folder
 		return
-	}
-	for _, p := range append([]*process{c.etcd, c.apiServer}, c.others...) {
-		if p != nil {
-			logf("the end of %s:\n%s", p.log, indent(p.tail(8)))
-		}
 	}
 	logf("the cluster's files are kept in %s", c.dir)
 }

@@ -116,14 +116,18 @@ func (p *process) kill() {
 // signal goes to the whole group.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// tail is the end of a process' output.
+// tail is the end of a process' output, with long lines cut.
 func (p *process) tail(lines int) string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
 	all := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
-	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+	all = all[max(0, len(all)-lines):]
+	for i, line := range all {
+		all[i] = line[:min(len(line), 240)]
+	}
+	return string(bytes.Join(all, []byte("\n")))
 }
 
 // stopOnSignal stops everything when the test is interrupted: cleanups do not run then.

@@ -49,7 +49,7 @@ func TestNeighboursDelayAServerAsMeasured(t *testing.T) {
 			app.Services[0].Size.CPURequest = m.sharesV / 2048
 			all := sim.NewHistogram(7)
 			for seed := range uint64(8) {
-				n := pool.Neighbours{Use: m.rateN * (10 + overhead) / 1000, Request: m.sharesN / 2048, Burst: burst, PodsPerCore: 1}
+				n := pool.Neighbours{Use: m.rateN * (10 + overhead) / 1000, Request: m.sharesN / 2048, Burst: burst, PodsPerCore: 1, Vary: -1}
 				e := New(sim.Config{App: app, Load: constant{m.rateV}, Seed: seed, WarmUp: 5 * time.Second,
 					Cluster: pool.Cluster{Neighbours: n}})
 				e.AdvanceTo(30 * time.Second)

@@ -21,7 +21,7 @@ func onNodes(app *loadline.App, cores ...float64) *loadline.App {
 }
 
 func neighbours(use, request float64, burst time.Duration) pool.Cluster {
-	return pool.Cluster{Neighbours: pool.Neighbours{Use: use, Request: request, Burst: burst}}
+	return pool.Cluster{Neighbours: pool.Neighbours{Use: use, Request: request, Burst: burst, Vary: -1}}
 }
 
 // nodeCores is the mean number of cores that a node has used.

@@ -10,6 +10,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/event"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // rivals are two services without limits on one node, each with its weight, its load as a share
@@ -123,7 +124,7 @@ func TestStartUpsUseCPU(t *testing.T) {
 func TestNeighboursCountInTheNodesCPU(t *testing.T) {
 	app, load := rivals{4, [2]float64{.1, .1}, [2]float64{.1, .1}, [2]int{1, 1}}.app()
 	cfg := sim.Config{App: app, Load: load, Seed: 4}
-	cfg.Cluster.Neighbours.Use, cfg.Cluster.Neighbours.Request = .5, .5
+	cfg.Cluster.Neighbours = pool.Neighbours{Use: .5, Request: .5, Vary: -1}
 	for name, e := range map[string]sim.Engine{"event": event.New(cfg), "fluid": New(cfg, 5*time.Second)} {
 		e.AdvanceTo(2 * time.Minute)
 		var r sim.Reading

@@ -26,13 +26,25 @@ func (s Shape) At(at time.Duration) float64 {
 	return s.Factor[int(at/s.Step)%len(s.Factor)]
 }
 
+// What neighbours are like where nothing is said of it.
+const (
+	// DefaultVary is the median over 14 production machines of the deviation from the hour's
+	// mean (docs/cluster.md).
+	DefaultVary        = 0.2
+	DefaultBurst       = 20 * time.Millisecond
+	DefaultPodsPerCore = 4
+)
+
 // WithDefaults returns the neighbours with zero fields filled in.
 func (n Neighbours) WithDefaults() Neighbours {
+	if n.Vary == 0 {
+		n.Vary = DefaultVary
+	}
 	if n.Burst == 0 {
-		n.Burst = 20 * time.Millisecond
+		n.Burst = DefaultBurst
 	}
 	if n.PodsPerCore == 0 {
-		n.PodsPerCore = 4
+		n.PodsPerCore = DefaultPodsPerCore
 	}
 	return n
 }

@@ -97,6 +97,9 @@ type Neighbours struct {
 	Memory  float64 // memory requested and used
 	Shape   Shape   // of Use over time
 
+	// Vary is the coefficient of variation of Use, node by node, over tens of seconds to
+	// minutes. 0 = DefaultVary; negative = it does not vary.
+	Vary float64
 	// Burst is the mean CPU time of one piece of their work, on one thread: they use CPU at
 	// random times, and Use is the mean. 0 = 20 ms; negative = they use it steadily.
 	Burst time.Duration

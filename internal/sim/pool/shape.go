@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,22 @@ var neighbourOptions = []option[Neighbours]{
 	{"memory", number, 0, 0.95, func(n *Neighbours) float64 { return n.Memory }, func(n *Neighbours, x float64) { n.Memory = x }, false},
 }
 
+// manners are how neighbours use their CPU. They are written where they differ from the default.
+var manners = []option[Neighbours]{
+	{"vary", number, 0, 2, func(n *Neighbours) float64 { return max(n.WithDefaults().Vary, 0) }, func(n *Neighbours, x float64) {
+		if n.Vary = x; x == 0 {
+			n.Vary = -1
+		}
+	}, false},
+	{"burst", span, 0, 10, func(n *Neighbours) float64 { return max(n.WithDefaults().Burst.Seconds(), 0) }, func(n *Neighbours, x float64) {
+		if n.Burst = spanOf(x); x == 0 {
+			n.Burst = -1
+		}
+	}, false},
+	{"pods-per-core", number, 0.1, 100,
+		func(n *Neighbours) float64 { return n.WithDefaults().PodsPerCore }, func(n *Neighbours, x float64) { n.PodsPerCore = x }, false},
+}
+
 var periodOption = option[time.Duration]{"period", span, 60, 7 * 86_400,
 	func(d *time.Duration) float64 { return d.Seconds() }, func(d *time.Duration, x float64) { *d = spanOf(x) }, false}
 
@@ -27,14 +44,15 @@ const (
 	diurnalShape  = "diurnal"
 )
 
-// ParseNeighbours reads "use=0.7,request=0.7,memory=0.5,shape=diurnal,period=24h". Without
-// request they request what they use, at most 0.95. A shape that is neither constant nor diurnal
-// is the name of a file: it is set as Shape.Name without factors, and the caller reads it with
-// ReadShape. The error has every fault.
+// ParseNeighbours reads "use=0.7,request=0.7,memory=0.5,shape=diurnal,period=24h", and of their
+// manners "vary=0.2,burst=20ms,pods-per-core=4". Without request they request what they use, at
+// most 0.95. A shape that is neither constant nor diurnal is the name of a file: it is set as
+// Shape.Name without factors, and the caller reads it with ReadShape. The error has every fault.
 func ParseNeighbours(text string) (Neighbours, error) {
 	var n Neighbours
 	_, all, faults := fields(text, false)
-	others, wrong := readFields(&n, all, neighbourOptions)
+	options := slices.Concat(neighbourOptions, manners)
+	others, wrong := readFields(&n, all, options)
 	faults = append(faults, wrong...)
 	if n.Request == 0 && !hasKey(all, "request") {
 		n.Request = min(n.Use, 0.95)
@@ -51,7 +69,7 @@ func ParseNeighbours(text string) (Neighbours, error) {
 				faults = append(faults, err)
 			}
 		default:
-			faults = append(faults, unknownKey(f.key, append(keysOf(neighbourOptions), "shape", periodOption.key)))
+			faults = append(faults, unknownKey(f.key, append(keysOf(options), "shape", periodOption.key)))
 		}
 	}
 	if hasKey(all, periodOption.key) && shape != diurnalShape {
@@ -76,6 +94,11 @@ func (n Neighbours) String() string {
 	for _, o := range neighbourOptions {
 		all = append(all, o.key+"="+o.unit.format(o.get(&n)))
 	}
+	for _, o := range manners {
+		if v := o.get(&n); v != o.get(&Neighbours{}) {
+			all = append(all, o.key+"="+o.unit.format(v))
+		}
+	}
 	if n.Shape.Name != "" {
 		all = append(all, "shape="+n.Shape.Name)
 	}
@@ -86,7 +109,7 @@ func (n Neighbours) String() string {
 }
 
 func (n Neighbours) faults() []error {
-	faults := checked(&n, neighbourOptions)
+	faults := checked(&n, slices.Concat(neighbourOptions, manners))
 	s := n.Shape
 	if s.Name != "" && len(s.Factor) == 0 {
 		faults = append(faults, fmt.Errorf("shape=%s: the file was not read", s.Name))

@@ -145,7 +145,7 @@ func testPartialData(t *testing.T, policy string) {
 // is longer than all windows of measurements, is between them.
 func TestRestartPerPass(t *testing.T) {
 	t.Parallel()
-	s := setUp(t, replicated(t, 12), 40)
+	s := setUp(t, replicated(t, 20), 40) // enough for a reduction by each process
 	name := s.app.Services[0].Name
 	const coolDown = 20 * time.Second
 	s.loadLine(t, v1alpha1.Act, fmt.Sprintf(shrinking+"    coolDown: {up: 0s, down: %v}\n"+brief, 1, coolDown))
@@ -181,7 +181,8 @@ func TestRestartPerPass(t *testing.T) {
 			return nil
 		})
 	}
-	for n := s.replicas(t, name); n > 6; n = s.replicas(t, name) {
+	for range 4 {
+		n := s.replicas(t, name)
 		runUntil(func() error {
 			if s.replicas(t, name) == n {
 				return fmt.Errorf("%d replicas; %s", n, s.why(t))
@@ -190,9 +191,6 @@ func TestRestartPerPass(t *testing.T) {
 		})
 	}
 	t.Logf("%d processes: %v", len(processes), s.changes(t, processes...))
-	if len(processes) < 7 {
-		t.Errorf("%d processes: too few were needed", len(processes))
-	}
 	within(t, s.changes(t, processes...))
 }
 
