@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -106,6 +108,12 @@ func TestPullBringsBackWhatWentIn(t *testing.T) {
 	m := report.Manifest
 	if m.Preset != "istio" || !m.Complete || m.Source != "prometheus "+w.url || m.Namespace != "shop" {
 		t.Errorf("manifest %+v", m)
+	}
+	if !reflect.DeepEqual(m.Autoscalers, w.recorded.Manifest.Autoscalers) || len(m.Autoscalers) != len(w.app.Services) {
+		t.Errorf("autoscalers %+v, want %+v", m.Autoscalers, w.recorded.Manifest.Autoscalers)
+	}
+	if today, err := policy.TodayOf(w.app, got.Manifest.Autoscalers); err != nil || today.Spec != todaysPolicy {
+		t.Errorf("today's policy is %q: %v", today.Spec, err)
 	}
 	if len(m.Absent) != 1 || m.Absent[0].Metric != "queue" || m.Absent[0].Cost == "" || m.Absent[0].Reason == "" {
 		t.Errorf("absent: %v", m.Absent)
