@@ -101,6 +101,14 @@ Policies:
 	return c
 }
 
+// ofService are the settings that are named by a service, by policy.
+var ofService = map[string]string{
+	"static": "replicas of this service",
+	"hpa":    "CPU utilisation to keep of this service; off = nothing scales it",
+	"sre":    "CPU utilisation to keep of this service; off = nothing scales it",
+	"keda":   "requests per second for each replica of this service",
+}
+
 func policyHelp() string {
 	var b strings.Builder
 	for _, p := range policy.List() {
@@ -112,8 +120,8 @@ func policyHelp() string {
 			}
 			b.WriteByte('\n')
 		}
-		if p.Name == "static" {
-			fmt.Fprintf(&b, "    %-16s %s\n", "SERVICE", "replicas of this service")
+		if about := ofService[p.Name]; about != "" {
+			fmt.Fprintf(&b, "    %-16s %s\n", "SERVICE", about)
 		}
 	}
 	return b.String()
