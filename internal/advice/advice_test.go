@@ -149,6 +149,7 @@ func TestOtherAutoscalers(t *testing.T) {
 		"keda:web=20,cart=35.5,target=60": {"kind: ScaledObject", `threshold: "35.5"`, "maxReplicaCount: 9", "type: cpu", `value: "60"`,
 			`destination_workload_namespace="prod"}[120s]))`, "stabilizationWindowSeconds: 300"},
 		"keda":                    {`threshold: "35"`, "70 % of what a CPU request of 500m serves"},
+		"keda:share=1.5":          {"WARNING: with a target of 150 % the pods of web run above their cpu requests"},
 		"vpa:percentile=95":       {"kind: VerticalPodAutoscaler", "updateMode: InPlaceOrRecreate", "cpu: 100m", "memory: 250Mi", "--target-cpu-percentile=0.95"},
 		"hpa+vpa":                 {"kind: VerticalPodAutoscaler", "kind: HorizontalPodAutoscaler", "- memory\n"},
 		"static:replicas=3,cpu=1": {"replicas: 3", "cpu: 1000m", "kind: Deployment"},

@@ -73,13 +73,8 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 		if err != nil {
 			return nil, nil, err
 		}
-		if remark != "" {
-			comments = append(comments, remark)
-		}
-		if target > 100 {
-			comments = append(comments, fmt.Sprintf("WARNING: with a target of %d %% the pods of %s run above their %s requests, which hold "+
-				"only while their nodes have room to spare; prefer higher requests and a target below 100 %%.", target, service, m.resource))
-		}
+		comments = append(comments, remark...)
+		comments = append(comments, aboveRequest(target, service, string(m.resource))...)
 		all = append(all, autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 			Name: m.resource, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &target},
 		}})
@@ -101,6 +96,15 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 		}})
 	}
 	return all, comments, nil
+}
+
+// aboveRequest warns of a target above what pods request.
+func aboveRequest(target int32, service, resource string) []string {
+	if target <= 100 {
+		return nil
+	}
+	return []string{fmt.Sprintf("WARNING: with a target of %d %% the pods of %s run above their %s requests, which works only while their "+
+		"nodes have room to spare; prefer higher requests and a target below 100 %%.", target, service, resource)}
 }
 
 // behaviourOf the settings of an HPA, which have been checked.

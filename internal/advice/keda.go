@@ -29,8 +29,11 @@ func (t Target) scaledObjects(v policy.Values) ([]Document, error) {
 			},
 			"metricType": "AverageValue", "useCachedMetrics": v["cached"] == "on",
 		}}
-		d := Document{Comments: []string{fmt.Sprintf("The query of %s is Istio's: adapt it to what measures your traffic, and check serverAddress.",
-			s.Name)}}
+		d := Document{Comments: []string{fmt.Sprintf("The query of %s is Istio's: adapt it to what measures your traffic, and check "+
+			"serverAddress.", s.Name)}}
+		if !given && v.Float("share") > 1 {
+			d.Comments = append(d.Comments, aboveRequest(int32(100*v.Float("share")), s.Name, "cpu")...)
+		}
 		if !given {
 			d.Comments = append(d.Comments, fmt.Sprintf("The threshold is %s of what a CPU request of %s serves; it follows changes of the "+
 				"request only if you do.", percent(v.Float("share")), cores(s.Size.CPURequest)))
@@ -43,9 +46,8 @@ func (t Target) scaledObjects(v policy.Values) ([]Document, error) {
 			if err != nil {
 				return nil, err
 			}
-			if remark != "" {
-				d.Comments = append(d.Comments, remark)
-			}
+			d.Comments = append(d.Comments, remark...)
+			d.Comments = append(d.Comments, aboveRequest(target, s.Name, m.kind)...)
 			triggers = append(triggers, map[string]any{
 				"type": m.kind, "metricType": "Utilization", "metadata": map[string]any{"value": strconv.Itoa(int(target))},
 			})

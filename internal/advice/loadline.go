@@ -57,7 +57,8 @@ func serviceOf(s *loadline.Service) v1alpha1.Service {
 		Bounds: v1alpha1.Bounds{Replicas: v1alpha1.ReplicaBounds{Min: new(int32(s.Bounds.MinReplicas)), Max: int32(maxReplicas(s))}},
 	}
 	if s.Bounds.MinCPU > 0 && s.Bounds.MaxCPU > 0 {
-		of.Bounds.CPU = &v1alpha1.QuantityBounds{Min: resource.MustParse(cores(s.Bounds.MinCPU)), Max: resource.MustParse(cores(s.Bounds.MaxCPU))}
+		of.Bounds.CPU = &v1alpha1.QuantityBounds{Min: resource.MustParse(cores(s.Bounds.MinCPU)),
+			Max: resource.MustParse(cores(s.Bounds.MaxCPU))}
 	}
 	if s.Bounds.MinMemory > 0 && s.Bounds.MaxMemory > 0 {
 		of.Bounds.Memory = &v1alpha1.QuantityBounds{Min: resource.MustParse(bytesText(s.Bounds.MinMemory)),

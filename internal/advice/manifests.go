@@ -110,15 +110,15 @@ func (t Target) object(apiVersion, kind, name string, spec map[string]any) map[s
 }
 
 // whole is a setting that is an integer in a manifest, rounded down: a lower target is the safer
-// one. The remark is empty if nothing was rounded.
-func whole(what, text string) (value int32, remark string, err error) {
+// one, which a remark then says.
+func whole(what, text string) (value int32, remark []string, err error) {
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil || number < 1 || number > math.MaxInt32 {
-		return 0, "", fmt.Errorf("%s %q must be a number of at least 1", what, text)
+		return 0, nil, fmt.Errorf("%s %q must be a number of at least 1", what, text)
 	}
 	value = int32(number)
 	if float64(value) != number {
-		remark = fmt.Sprintf("The %s was %s; the field is an integer.", what, text)
+		remark = []string{fmt.Sprintf("The %s was %s; the field is an integer.", what, text)}
 	}
 	return value, remark, nil
 }

@@ -205,6 +205,13 @@ func (r *Rightsizing) propose(service int, h *history.History) ServiceSize {
 		p.Why = append(p.Why, "requests equal limits today: with the proposal the pods' QoS class is Burstable, no longer Guaranteed")
 	}
 	p.After = amountsOf(p.size)
+	// The twin needs a request; the money must not count what it assumes.
+	if lacks(of, history.CPURequest) != "" {
+		p.Today.CPURequest, p.After.CPURequest = 0, 0
+	}
+	if lacks(of, history.MemoryRequest) != "" {
+		p.Today.MemoryRequest, p.After.MemoryRequest = 0, 0
+	}
 	return p
 }
 

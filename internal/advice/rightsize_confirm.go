@@ -127,7 +127,7 @@ func (c *confirmation) resized() *loadline.App {
 // others use.
 func (c *confirmation) over(ctx context.Context, app *loadline.App) (float64, error) {
 	crowded := *app
-	crowded.Nodes = roomFor(c.app, app, c.peak, c.Check.Neighbours)
+	crowded.Nodes = roomFor(c.app, app, c.peak, checkNeighbours)
 	load, err := c.busiest.For(&crowded)
 	if err != nil {
 		return 0, err

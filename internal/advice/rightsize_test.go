@@ -274,6 +274,14 @@ func TestWhatWasNotMeasuredIsNotGuessed(t *testing.T) {
 		web.After.CPURequest == 1 {
 		t.Errorf("%+v", web)
 	}
+	if web.Month.Today < 60 {
+		t.Errorf("web costs %.2f per month, want that of three cores and more", web.Month.Today)
+	}
+	unknown := rightsize(t, without(history.CPURequest)).service(t, "web")
+	if unknown.Today.CPURequest != 0 || unknown.After.CPURequest != 0 || unknown.Month.Today > 30 ||
+		!strings.Contains(strings.Join(unknown.Refuse, ""), "CPU: not measured: cpu_request") {
+		t.Errorf("a request that was not measured counts: %+v", unknown)
+	}
 	h := without(history.Memory, history.CPU)
 	if _, err := Rightsize(context.Background(), h, RightsizeOptions{Name: "shop"}); err == nil ||
 		!strings.Contains(err.Error(), "everything would be a guess") || !strings.Contains(err.Error(), "web: CPU: not measured: cpu") {

@@ -112,8 +112,8 @@ func (r *Rightsizing) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "%s: nothing is proposed for %s\n", s.Name, refused)
 		}
 	}
-	fmt.Fprintf(&b, "Checked request by request on %s, %d runs, under %s, while others use and request %.0f %% of the nodes; at most %.0f %% of "+
-		"the requests may be over the SLO.\n", r.Check.Stretch, r.Check.Runs, r.Policy, 100*r.Check.Neighbours, 100*result.CountsIf)
+	fmt.Fprintf(&b, "Checked request by request on %s, %d runs, under %s, while others use and request %.0f %% of the nodes; at most "+
+		"%.0f %% of the requests may be over the SLO.\n", r.Check.Stretch, r.Check.Runs, r.Policy, 100*r.Check.Neighbours, 100*result.CountsIf)
 	if r.Check.Raised > 1 {
 		fmt.Fprintf(&b, "CPU requests are above what use alone suggests, up to %.2f times, to keep the SLO there.\n", r.Check.Raised)
 	}
